@@ -24,8 +24,8 @@ export default defineConfig({
     include,
     setupFiles: ['test/support/quiet.ts'],
     globalSetup: ['test/support/vitest-global-setup.ts'],
-    // Most tests wait for a database or a process rather than compute: a worker more than there are cores pays.
-    maxWorkers: 3,
+    // Tests wait for a database or a process more than they compute; those of the deep step start the product, which computes.
+    maxWorkers: step === 'deep' ? 4 : 6,
     sequence: { sequencer: LongestFirst },
     // The files of a worker share their modules: to load Nest and the rooms anew for each took longer than all tests.
     isolate: false,

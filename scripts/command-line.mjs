@@ -1,16 +1,17 @@
-// Makes the file that bin/muster.mjs runs, out of the compiled commands: node scripts/command-line.mjs <folder of the build>
-// Modules one by one would take most of the time that a command takes. What servers are made of stays beside it, and so do the
-// libraries that few commands use: both are loaded by those that need them.
+// Makes the file that bin/muster.mjs runs, out of the commands' sources: node scripts/command-line.mjs <folder of the build>
+// Modules one by one would take most of the time that a command takes. What servers are made of stands compiled beside it, and so do
+// the libraries that few commands use: both are loaded by those that need them.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import { join, relative, resolve, sep } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { Script } from 'node:vm';
 import { build } from 'esbuild';
 
+const root = fileURLToPath(new URL('..', import.meta.url));
 const folder = resolve(process.argv[2]);
-const sources = join(folder, 'src');
+const sources = join(root, 'src');
 const commands = join(sources, 'cli');
 const target = join(folder, 'cli');
 const outfile = join(target, 'commands.cjs');
@@ -24,8 +25,9 @@ const staysOutside = (path) =>
 
 const { outputFiles } = await build({
   write: false,
-  entryPoints: [join(sources, 'main.js')],
+  entryPoints: [join(sources, 'main.ts')],
   outfile,
+  tsconfig: join(root, 'tsconfig.build.json'),
   bundle: true,
   format: 'cjs',
   platform: 'node',
@@ -43,7 +45,8 @@ const { outputFiles } = await build({
         onResolve({ filter: /^\./ }, ({ resolveDir, path, kind }) => {
           const file = resolve(resolveDir, path);
           if (kind === 'entry-point' || !isWithin(sources, file) || !staysOutside(file)) return undefined;
-          return { path: relative(target, file).replaceAll(sep, '/'), external: true };
+          const built = join(folder, 'src', relative(sources, file));
+          return { path: relative(target, built).replaceAll(sep, '/'), external: true };
         }),
     },
   ],

@@ -64,13 +64,11 @@ function ofChanges(name, version) {
   return undefined;
 }
 
-/** A registry that is a copy tells when it copied: there, versions do not follow each other. */
+/** A registry that is a copy may list a version later than its maker released it, never earlier. */
 function ofRegistry(name, version) {
   const args = ['view', '--json', '--', name, 'time'];
   const times = JSON.parse(execFileSync('npm', args, { encoding: 'utf8', shell: process.platform === 'win32' }));
-  const [first, ...further] = Object.keys(times).filter((key) => key !== 'created' && key !== 'modified');
-  const isCopy = further.some((one) => Date.parse(times[one]) < Date.parse(times[first]));
-  return isCopy ? undefined : times[version]?.slice(0, 10);
+  return times[version]?.slice(0, 10);
 }
 
 function table(rows, given) {
@@ -79,7 +77,7 @@ function table(rows, given) {
     if (why === undefined) throw new Error(`scripts/dependencies.json does not say why there is ${name}`);
     return `| \`${name}\` | ${version} | ${released} | ${stays === undefined ? why : `${why}. Stays: ${stays}`} |`;
   });
-  return ['| package | version | released | why |', '| --- | --- | --- | --- |', ...lines].join('\n');
+  return ['| package | version | released by | why |', '| --- | --- | --- | --- |', ...lines].join('\n');
 }
 
 export function write({ isOffline = false } = {}) {
@@ -88,7 +86,7 @@ export function write({ isOffline = false } = {}) {
   const text = [
     '# Dependencies',
     `What the program and its packages depend on by themselves, made by \`node scripts/dependencies.mjs\` from the lockfile and
-[scripts/dependencies.json](../scripts/dependencies.json), where the reasons stand. \`–\`: when it was released was not to be learned here.
+[scripts/dependencies.json](../scripts/dependencies.json), where the reasons stand. \`released by\`: the day of the package's own list of changes, else the day on which the registry that was asked listed the version, which may be later.
 A package that has had no release for two years is replaced, or the reason why it stays is here. \`npm ci\` runs no script of any of them
 (\`.npmrc\`).`,
     '## Of the program',

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { circlesOf } from './house/circles.mjs';
 import { clockReads, readers } from './house/clocks.mjs';
 import { libraryReaches, reaches, unexplained } from './house/libraries.mjs';
 import { measure, rowFindings, sharedTables } from './house/measure.mjs';
@@ -12,8 +13,8 @@ import { readTree, roomOf } from './house/tree.mjs';
 
 /**
  * `npm run house`: where rows are touched, who owns each table, and how the files lie, beside an earlier commit.
- * `-- --check` only looks for SQL outside of repositories, tables with two owners, places that read the clock of their machine and
- * places that reach into libraries, and fails when there are any without a reason.
+ * `-- --check` only looks for SQL outside of repositories, tables with two owners, circles of files, places that read the clock of
+ * their machine and places that reach into libraries, and fails when there are any without a reason.
  */
 const { values } = parseArgs({
   options: {
@@ -32,11 +33,13 @@ function check() {
   const shared = sharedTables(owners).length;
   const clocks = clockReads(today);
   nameClocks(clocks);
+  const circles = circlesOf(today);
+  nameCircles(circles);
   const inside = unexplained(libraryReaches(today));
   nameReaches(inside);
   if (strays.size + shared === 0)
     console.log(`Every row has one home: ${owners.size} tables, each written by one room, SQL in repositories only.`);
-  if (strays.size + shared + clocks.size + inside.length === 0) return 0;
+  if (strays.size + shared + clocks.size + circles.length + inside.length === 0) return 0;
   if (strays.size + shared === 0) return 1;
   console.log(`${strays.size} files with SQL outside of repositories, ${shared} tables with more than one owner.`);
   console.log(
@@ -58,6 +61,8 @@ function house() {
     ['lines of a file, p90', ({ p90 }) => p90],
     ['files with exactly one importer', ({ oneImporter }) => percent(oneImporter)],
     ['... and under 40 lines', ({ oneImporterSmall }) => percent(oneImporterSmall)],
+    ['circles of files, imports of types included', ({ circles }) => circles.length],
+    ['files in the largest of them', ({ circles }) => circles[0]?.length ?? 0],
     ['rooms of src/modules', ({ rooms }) => rooms],
     ['arrows between rooms', ({ arrows }) => arrows],
     ['two-way pairs of rooms', (tree) => tree.twoWay.length],
@@ -77,6 +82,7 @@ function house() {
     if (tree === now) nameStrays(tree.strays);
     else nameByRoom(tree.strays);
     nameShared(tree.owners);
+    nameCircles(tree.circles);
     console.log(`two-way pairs: ${tree.twoWay.join(', ') || 'none'}`);
     console.log(`two-way pairs but for repositories, entities, DTOs: ${tree.twoWayOfServices.join(', ') || 'none'}`);
   }
@@ -85,6 +91,12 @@ function house() {
   if (now.unusedExports.length > 0)
     console.log(`\nExports that no other file names:\n  ${now.unusedExports.join('\n  ')}`);
   return 0;
+}
+
+function nameCircles(circles) {
+  for (const paths of circles) console.log(`circle of ${paths.length} files: ${paths.join(', ')}`);
+  if (circles.length > 0)
+    console.log('Move what two files of a circle need of each other to a file that both may import.');
 }
 
 function nameClocks(clocks) {

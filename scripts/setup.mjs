@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, lstatSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { hashOfPackage, hashOfSources, packages } from './source-hash.mjs';
+import { hashOfPackage, hashOfSources } from './source-hash.mjs';
 import { install } from './install.mjs';
 import { withLock } from './lock.mjs';
 import { makePostgresLinks } from './postgres-links.mjs';
@@ -65,36 +65,50 @@ function refuseOthersPackages() {
 }
 
 const folderOf = (name) => join(root, 'packages', name);
+const documentIn = (folder) => join(folder, 'openapi.json');
 
-const isBuilt = () => packages.every(isPackageBuilt) && isMade(join(root, 'dist'), hashOfSources(root));
-const isPackageBuilt = (name) => isMade(join(folderOf(name), 'dist'), hashOfPackage(root, name));
+const isBuilt = () =>
+  isMade(join(root, 'dist'), hashOfSources(root)) &&
+  isPackageBuilt('rest-contract') &&
+  isClientBuilt(documentIn(join(root, 'dist')));
+const isPackageBuilt = (name, document) => isMade(join(folderOf(name), 'dist'), hashOfPackage(root, name, document));
+const isClientBuilt = (document) =>
+  existsSync(join(folderOf('client'), 'src', 'generated')) && isPackageBuilt('client', readFileSync(document));
 
 function isMade(folder, hash) {
   const file = join(folder, '.source-hash');
   return existsSync(file) && readFileSync(file, 'utf8') === hash;
 }
 
-/** Compiles into a folder of its own and puts that in the place of the old one: a half build is never seen. */
+/**
+ * Compiles into a folder of its own and puts that in the place of the old one: a half build is never seen. First what the program
+ * imports by name, then the program without its commands, the OpenAPI document that it serves, the client that is made of that, and
+ * the commands, which use the client.
+ */
 async function build(owner) {
-  // First, because the program imports them by name: their types are needed to compile, their output to run.
-  for (const name of packages) if (!isPackageBuilt(name)) await buildPackage(name, owner);
   const [fresh, present, old] = ['dist.new', 'dist', 'dist.old'].map((name) => join(root, name));
   const hash = hashOfSources(root);
   for (const folder of [fresh, old]) rmSync(folder, { recursive: true, force: true });
-  const compiler = join(root, 'node_modules', '@nestjs', 'cli', 'bin', 'nest.js');
-  const { code, output } = await nodeProgram([compiler, 'build'], { cwd: root, owner });
-  if (code !== 0) throw new SetupError(`The build failed:\n${output}`);
-  const bundled = await nodeProgram([join('scripts', 'command-line.mjs'), fresh], { cwd: root, owner });
-  if (bundled.code !== 0) throw new SetupError(`The build of the command line failed:\n${bundled.output}`);
+  const document = documentIn(fresh);
+  if (!isPackageBuilt('rest-contract')) await buildPackage('rest-contract', owner);
+  await run('The build', [join('node_modules', '@nestjs', 'cli', 'bin', 'nest.js'), 'build'], owner);
+  await run('The OpenAPI document', [join('scripts', 'openapi-document.mjs'), fresh, document], owner);
+  if (!isClientBuilt(document)) await buildPackage('client', owner, document);
+  await run('The build of the command line', [join('scripts', 'command-line.mjs'), fresh], owner);
   writeFileSync(join(fresh, '.source-hash'), hash);
   if (existsSync(present)) renameSync(present, old);
   renameSync(fresh, present);
   rmSync(old, { recursive: true, force: true });
 }
 
-async function buildPackage(name, owner) {
-  const hash = hashOfPackage(root, name);
-  const { code, output } = await nodeProgram([join('scripts', 'build.mjs')], { cwd: folderOf(name), owner });
-  if (code !== 0) throw new SetupError(`The build of ${name} failed:\n${output}`);
+async function buildPackage(name, owner, document) {
+  const hash = hashOfPackage(root, name, document && readFileSync(document));
+  const args = document === undefined ? [] : [document];
+  await run(`The build of ${name}`, [join('scripts', 'build.mjs'), ...args], owner, folderOf(name));
   writeFileSync(join(folderOf(name), 'dist', '.source-hash'), hash);
+}
+
+async function run(what, args, owner, cwd = root) {
+  const { code, output } = await nodeProgram(args, { cwd, owner });
+  if (code !== 0) throw new SetupError(`${what} failed:\n${output}`);
 }

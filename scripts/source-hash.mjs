@@ -5,20 +5,23 @@ import { join } from 'node:path';
 /** The packages of ours that the program imports by name, those first that others are built on. */
 export const packages = ['rest-contract', 'client'];
 
+/** What a build makes of others stands there: it is no source. */
+const generated = 'packages/client/src/generated';
+
 const sourcesOf = (name) =>
   ['src', 'scripts', 'package.json', 'tsconfig.json', 'tsconfig.build.json'].map((path) => `packages/${name}/${path}`);
 const settings = ['nest-cli.json', 'tsconfig.json', 'tsconfig.build.json', 'package-lock.json'];
-const sources = ['src', 'migrations', 'scripts/command-line.mjs', ...settings];
+const sources = ['src', 'migrations', 'scripts/command-line.mjs', 'scripts/openapi-document.mjs', ...settings];
 
 /** Changes with anything the build reads. */
 export const hashOfSources = (root) => hashOf(root, [...sources, ...packages.flatMap(sourcesOf)]);
 
-/** The same for one of our packages, which stands on those before it. */
-export const hashOfPackage = (root, name) =>
-  hashOf(root, [...packages.slice(0, packages.indexOf(name) + 1).flatMap(sourcesOf), 'package-lock.json']);
+/** The same for one of our packages, which stands on those before it; the client on the OpenAPI document as well. */
+export const hashOfPackage = (root, name, document = '') =>
+  hashOf(root, [...packages.slice(0, packages.indexOf(name) + 1).flatMap(sourcesOf), 'package-lock.json'], document);
 
-function hashOf(root, paths) {
-  const hash = createHash('sha256');
+function hashOf(root, paths, document = '') {
+  const hash = createHash('sha256').update(document);
   for (const path of paths.flatMap((source) => filesOf(root, source))) {
     hash
       .update(path)
@@ -30,7 +33,7 @@ function hashOf(root, paths) {
 }
 
 function filesOf(root, path) {
-  if (!existsSync(join(root, path))) return [];
+  if (path === generated || !existsSync(join(root, path))) return [];
   if (/\.\w+$/.test(path)) return path.endsWith('.test.ts') ? [] : [path];
   return readdirSync(join(root, path))
     .sort()

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -7,7 +7,8 @@ import { setUp } from './setup.mjs';
 
 /**
  * `npm test`: the set-up, then the tests of every day; `npm run test:deep`: those that take long (test/support/steps.ts).
- * With paths, all tests below these. At the end: the slowest files, calls that were repeated, and how many tests passed.
+ * With paths, all tests below these. At the end: the slowest files, calls and tests that were repeated, and how many tests passed.
+ * Tests that passed only when repeated are added to the file that MUSTER_REPEATED_TESTS names, too.
  */
 const given = process.argv.slice(2);
 const isDeep = given.includes('--deep');
@@ -25,7 +26,7 @@ const { code, results } = await run(report, chosen);
 const repeated = await repeatFailed();
 tellSlowest();
 tellRepeated();
-tellRepeatedFiles();
+tellRepeatedTests();
 rmSync(folder, { recursive: true, force: true });
 const { passed, failed } = count();
 console.log(`${passed} passed, ${failed} failed`);
@@ -70,11 +71,15 @@ function testsOf(assertionResults, wanted) {
   return assertionResults.filter(({ status }) => status === wanted).map(({ fullName }) => fullName);
 }
 
-function tellRepeatedFiles() {
-  if (!repeated) return;
-  console.log('Failed at first, and passed when repeated alone:');
-  for (const { name, assertionResults } of repeated.files)
-    console.log(`  ${relative(root, name)}: ${testsOf(assertionResults, 'failed').join('; ') || 'the file itself'}`);
+function tellRepeatedTests() {
+  const tests = (repeated?.files ?? []).flatMap(({ name, assertionResults }) => {
+    const failed = testsOf(assertionResults, 'failed');
+    return (failed.length > 0 ? failed : ['the file itself']).map((test) => `${relative(root, name)}: ${test}`);
+  });
+  console.log(`Tests that failed at first and passed when repeated alone: ${tests.length}`);
+  for (const test of tests) console.log(`  ${test}`);
+  const file = process.env.MUSTER_REPEATED_TESTS;
+  if (file) appendFileSync(file, tests.map((test) => `${test}\n`).join(''));
 }
 
 function tellSlowest() {

@@ -12,7 +12,7 @@ export const readers = [
     why: 'what is shown until the database has told its time, and the difference that operators are told',
   },
   {
-    path: /^src\/agent\//,
+    path: /^src\/(pod-)?agent\//,
     why: 'a process without a database: the driver puts what it tells into the time of the database',
   },
   {

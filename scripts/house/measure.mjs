@@ -1,4 +1,5 @@
 import ts from 'typescript';
+import { circlesOf } from './circles.mjs';
 import { libraryReaches } from './libraries.mjs';
 import { roomOf } from './tree.mjs';
 import { exceptions, foreignWriters, rowUses, tablesOf } from './rows.mjs';
@@ -20,6 +21,7 @@ export function measure(files) {
     p90: quantile(lines, 0.9),
     oneImporter: single.length / program.length,
     oneImporterSmall: small.length / program.length,
+    circles: circlesOf(files),
     rooms: new Set(program.flatMap(({ path }) => /^src\/modules\/([^/]+)\//.exec(path)?.[1] ?? [])).size,
     arrows: arrows.size,
     twoWay: twoWay(arrows),

@@ -41,10 +41,13 @@ export function roomOf(path) {
   return inModules ?? (inPlatform && `platform/${inPlatform}`) ?? other;
 }
 
+/** What is installed, built or generated. */
+const notOurs = new Set(['node_modules', 'dist', 'generated']);
+
 function sources(root, folder) {
   return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
     const path = `${folder}/${entry.name}`;
-    if (entry.isDirectory()) return entry.name === 'node_modules' || entry.name === 'dist' ? [] : sources(root, path);
+    if (entry.isDirectory()) return notOurs.has(entry.name) ? [] : sources(root, path);
     return /\.(ts|mjs|cjs)$/.test(entry.name) ? [path] : [];
   });
 }

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { runAgent, type RunningAgent } from './agent.js';
-import { messageOf } from './files.js';
-import { closeInherited } from './machine/descriptors.js';
-import { guardAgainstHangs } from './machine/hang-guard.js';
+import { messageOf } from '../platform/files.js';
+import { closeInherited } from './processes/descriptors.js';
+import { guardAgainstHangs } from './processes/hang-guard.js';
 import { ownLog } from './own-log.js';
 import { readLocalClusterSettings } from './settings.js';
 

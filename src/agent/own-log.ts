@@ -1,6 +1,6 @@
 import { fstatSync, writeSync } from 'node:fs';
 import { inspect } from 'node:util';
-import type { Log } from './agent-context.js';
+import { Log } from '../platform/log.js';
 
 /**
  * Lines on stdout and stderr: the process that starts the agent decides where they go. A line that cannot be written, for a

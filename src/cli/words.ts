@@ -35,8 +35,8 @@ export async function knownWord(
   words: 'RequestState' | 'RequestType' | 'TaskState',
 ): Promise<string | undefined> {
   if (given === undefined) return undefined;
-  const { [words]: schema } = await import('muster-client');
-  const all = schema['~standard'].jsonSchema!.input({ target: 'openapi-3.0' })['enum'] as string[];
+  const { enumerations } = await import('muster-client');
+  const all: readonly string[] = enumerations[words];
   const word = given.toUpperCase().replaceAll('-', '_');
   const found = all.find((each) => each === word || each === `TASK_${word}`);
   if (found !== undefined) return found;

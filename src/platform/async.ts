@@ -17,6 +17,7 @@ export function inParallel<T, R>(
   work: (item: T) => Promise<R>,
   rules?: ParallelRules & { isEnough?: undefined },
 ): Promise<R[]>;
+
 /** The same, with undefined for what was left undone. */
 export function inParallel<T, R>(
   items: readonly T[],
@@ -80,4 +81,36 @@ export function atATime(atMost: number): <T>(work: () => Promise<T>) => Promise<
       else free += 1;
     }
   };
+}
+
+/** The promise, or a rejection with the signal's reason if that comes first. Nothing is left behind on the signal. */
+export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason as Error);
+    const settle = () => signal.removeEventListener('abort', abort);
+    if (signal.aborted) return abort();
+    signal.addEventListener('abort', abort);
+    promise.then(resolve, reject).finally(settle);
+  });
+}
+
+/** Work under the same key runs one after the other; under different keys at the same time. */
+export class KeyedQueue {
+  private readonly last = new Map<string, Promise<unknown>>();
+
+  run<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const previous = this.last.get(key) ?? Promise.resolve();
+    const result = previous.catch(() => undefined).then(work);
+    this.last.set(key, result);
+    const forget = () => {
+      if (this.last.get(key) === result) this.last.delete(key);
+    };
+    result.then(forget, forget);
+    return result;
+  }
+
+  /** Resolves when everything that was asked for until now is done. */
+  async settled(): Promise<void> {
+    await Promise.allSettled(this.last.values());
+  }
 }

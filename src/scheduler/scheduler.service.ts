@@ -1,6 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { CLUSTER_DRIVER, type ClusterDriver, type Epoch } from '../cluster/cluster-driver.js';
-import { MachineTaskRepository } from '../modules/tasks/machine-task.repository.js';
 import { PendingRequestRepository } from '../modules/tasks/pending-request.repository.js';
 import { Clock } from '../platform/clock.js';
 import { Database } from '../platform/database/database.js';
@@ -48,7 +47,6 @@ export class Scheduler implements LeaderDuty {
     private readonly queue: PendingRequestRepository,
     private readonly cursors: AgentCursorRepository,
     private readonly held: HeldUpdates,
-    private readonly tasks: MachineTaskRepository,
     private readonly unasked: UnaskedMachines,
     private readonly setBack: ClockSetBack,
     private readonly clock: Clock,
@@ -78,6 +76,7 @@ export class Scheduler implements LeaderDuty {
    * the next planned task is due, so that a cron job starts at its second, or when to look again at what another transaction held.
    */
   async runOnce(now: number): Promise<number | undefined> {
+    this.unasked.passBegins();
     const someAreHeld = await this.drain.runOnce(now);
     // Draining took its time: tasks that it planned for "now" are due.
     const due = await this.placement.runOnce(Math.max(now, this.clock.now()));
@@ -100,7 +99,7 @@ export class Scheduler implements LeaderDuty {
       await this.queue.enqueueStartups(tx, now, misplanned);
     });
     await this.held.load(this.db.pool);
-    this.unasked.load((await this.tasks.givenUp(this.db.pool)).map(({ slaveId }) => slaveId));
+    await this.unasked.load();
     // `lost` was called while this one waited: what began now would end with no term.
     if (this.leadership.current() !== epoch) throw new NotLeaderError(`epoch ${epoch} is over`);
     try {

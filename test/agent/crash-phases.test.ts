@@ -7,10 +7,10 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { AgentFolder } from '../../src/agent/agent-folder.js';
+import { AgentDirectory } from '../../src/agent/state/agent-directory.js';
 import { Cgroups } from '../../src/agent/cgroups/cgroups.js';
 import { readMounts } from '../../src/agent/cgroups/mounts.js';
-import { isLive, readStat } from '../../src/agent/machine/process-identity.js';
+import { isLive, readStat } from '../../src/agent/processes/process-identity.js';
 import type { ExecutorData } from '../../src/core/model/deploy.js';
 import type { LaunchSpec } from '../../src/core/model/launch.js';
 import { AgentCluster } from '../support/agent-cluster.js';
@@ -24,7 +24,6 @@ import { waitFor } from '../support/wait-for.js';
  * The agent is killed in each phase of a task's life, at a point that is reached for certain, and another one takes over: the
  * task ends in the one right way, its command has run once at most, and nothing is left of it but its files.
  */
-
 interface Phase {
   name: string;
   settings?: object;
@@ -143,6 +142,7 @@ const rotating = {
   checkLogSizesEveryMillis: 100,
   logrotateCompressionSettings: { compressCmd: gate('compress.sh'), compressExt: 'gz' },
 };
+
 /** `beside`: what else it does while it writes and waits. */
 const writes = (beside = '') =>
   `sh -c '${counts}; ${beside} cat ${gate('lines')}; ${waits}; tail -c ${10 * lineLength} ${gate('lines')}'`;
@@ -341,7 +341,7 @@ async function expectNothingLeft(spec: LaunchSpec): Promise<void> {
   await until('the record of its end', () => existsSync(join(cluster.root, 'ended', spec.taskId, 'end.json')));
   expect(readdirSync(join(cluster.root, 'tasks'))).toEqual([]);
   for (const name of ['new', 'kept']) expect(readdirSync(join(cluster.root, 'artifacts', name))).toEqual([]);
-  const { key } = await AgentFolder.open(cluster.root);
+  const { key } = await AgentDirectory.open(cluster.root);
   await until('no cgroup', () => Cgroups.probe(`muster-${key}`, readMounts()).names().length === 0);
   // The user that had it is free for others.
   if (isRoot && existsSync(cluster.sandbox(spec)))

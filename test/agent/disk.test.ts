@@ -4,7 +4,7 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { diskUse, TooDeep } from '../../src/agent/sandbox/disk-use.js';
-import { processesUnder, signal } from '../../src/agent/machine/processes.js';
+import { processesUnder, signal } from '../../src/agent/processes/processes.js';
 import { LocalDriver } from '../../src/cluster/local/local-driver.js';
 import { AgentCluster, newTaskId, testLog, testSlave } from '../support/agent-cluster.js';
 import { compileAgent } from '../support/compiled-agent.js';

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { isLive, parseStat, readStat } from '../../src/agent/machine/process-identity.js';
-import { processesOf } from '../../src/agent/machine/processes.js';
+import { isLive, parseStat, readStat } from '../../src/agent/processes/process-identity.js';
+import { processesOf } from '../../src/agent/processes/processes.js';
 import type { LaunchSpec } from '../../src/core/model/launch.js';
 import { AgentCluster } from '../support/agent-cluster.js';
 import { waitFor } from '../support/wait-for.js';

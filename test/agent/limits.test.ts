@@ -64,7 +64,9 @@ describe.skipIf(probed?.includes('cpu'))('cpu', () => {
 
 test('groups of ended tasks are removed', async () => {
   const spec = await cluster.run('exit 0');
-  const key = await import('../../src/agent/agent-folder.js').then(({ AgentFolder }) => AgentFolder.open(cluster.root));
+  const key = await import('../../src/agent/state/agent-directory.js').then(({ AgentDirectory }) =>
+    AgentDirectory.open(cluster.root),
+  );
   const groups = Cgroups.probe(`muster-${key.key}`, readMounts());
   await waitFor('the removal', () => !groups.names().includes(spec.taskId));
 });

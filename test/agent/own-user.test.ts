@@ -17,9 +17,9 @@ import {
 import { tmpdir, userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { elsewhere, readEndpoint } from '../../src/agent/agent-folder.js';
+import { elsewhere, readEndpoint } from '../../src/agent/state/agent-directory.js';
 import { runAgent } from '../../src/agent/agent.js';
-import { allProcesses, processesUnder, signal } from '../../src/agent/machine/processes.js';
+import { allProcesses, processesUnder, signal } from '../../src/agent/processes/processes.js';
 import { LocalDriver } from '../../src/cluster/local/local-driver.js';
 import type { LaunchSpec } from '../../src/core/model/launch.js';
 import { AgentCluster, newTaskId, testLog, testSlave } from '../support/agent-cluster.js';

@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { clientTls, keysOf } from '../../src/agent/pods/keys.js';
+import { clientTls, keysOf } from '../../src/pod-agent/keys.js';
 import { PodNode, specOf, testUid } from '../support/pod-node.js';
 
 const isRoot = process.getuid?.() === 0;

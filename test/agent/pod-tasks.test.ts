@@ -1,8 +1,8 @@
 import { chownSync, existsSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { allProcesses, variableOf } from '../../src/agent/machine/processes.js';
-import type { CommandSettings, PodToPrepare } from '../../src/agent/pods/pod-agent-api.js';
+import { allProcesses, variableOf } from '../../src/agent/processes/processes.js';
+import type { CommandSettings, PodToPrepare } from '../../src/pod-agent/pod-agent-api.js';
 import type { ShellCommandOrder } from '../../src/cluster/cluster-driver.js';
 import { PodNode, type TestPod, testUid } from '../support/pod-node.js';
 import { waitFor } from '../support/wait-for.js';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { runAgent } from '../../src/agent/agent.js';
-import { isAlive, parseStat, type ProcessIdentity } from '../../src/agent/machine/process-identity.js';
+import { isAlive, parseStat, type ProcessIdentity } from '../../src/agent/processes/process-identity.js';
 import type { LaunchSpec } from '../../src/core/model/launch.js';
 import { AgentCluster } from '../support/agent-cluster.js';
 import { compileAgent } from '../support/compiled-agent.js';
@@ -44,9 +44,13 @@ describe.each([{ cgroups: 'auto' }, { cgroups: 'off' }])(
       for (const spec of [ends, dies]) await waitFor('the exit file', () => existsSync(cluster.control(spec, 'exit')));
       expect(isAlive(processesOf(goesOn).main)).toBe(true);
 
+      const startedAt = Date.now();
       await cluster.startAgent();
       expect(await cluster.untilState(ends, 'TASK_FAILED')).toBe('Exit code 9');
       expect(await cluster.untilState(dies, 'TASK_FAILED')).toBe('Exit code 137 (signal 9)');
+      const told = cluster.seen.updates.filter(({ state }) => state === 'TASK_FAILED');
+      for (const { taskId, timestamp } of told)
+        if (taskId !== losesShim.taskId) expect(timestamp, 'when it ended').toBeLessThanOrEqual(startedAt);
       expect(await cluster.untilState(losesShim, 'TASK_FAILED')).toContain('shim killed');
       expect(await cluster.driver.launch([goesOn], 1)).toMatchObject([{ outcome: 'ACCEPTED', state: 'TASK_RUNNING' }]);
       expect(cluster.processes().length).toBe(2);
@@ -57,16 +61,22 @@ describe.each([{ cgroups: 'auto' }, { cgroups: 'off' }])(
       expect(numbers).toEqual(numbers.map((_number, index) => index + 1));
     });
 
+    const deaf = `trap '' TERM; : >ready; while :; do sleep 0.05; done`;
     test('goes on with a kill, to the grace that was left', async () => {
-      const spec = await running(`trap '' TERM; : >ready; while :; do sleep 0.05; done`);
-      await waitFor('ready', () => existsSync(cluster.sandbox(spec, 'ready')));
+      const [spec, later] = [await running(deaf), await running(deaf)];
+      for (const each of [spec, later]) await waitFor('ready', () => existsSync(cluster.sandbox(each, 'ready')));
       const asked = Date.now();
-      await cluster.driver.kill(spec.taskId, 's1', 3_000, 1);
+      await cluster.driver.kill(spec.taskId, 's1', 4_000, 1);
       await cluster.killAgent();
+      await delay(3_000);
       await cluster.startAgent();
+      await cluster.driver.kill(later.taskId, 's1', 3_000, 1);
       expect(await cluster.untilState(spec, 'TASK_KILLED')).toContain('by force');
-      expect(Date.now() - asked).toBeGreaterThanOrEqual(3_000);
-      expect(Date.now() - asked).toBeLessThan(10_000);
+      expect(Date.now() - asked).toBeGreaterThanOrEqual(4_000);
+      // Begun anew, its grace would end after that of this one.
+      await cluster.untilState(later, 'TASK_KILLED');
+      const killed = cluster.seen.updates.filter(({ state }) => state === 'TASK_KILLED');
+      expect(killed.map(({ taskId }) => taskId)).toEqual([spec.taskId, later.taskId]);
     });
 
     test('notices a shim that is killed after it was taken up', async () => {

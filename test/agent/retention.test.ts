@@ -5,11 +5,11 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { ExecutorData } from '../../src/core/model/deploy.js';
 import { type RemovalReason, removalReasons } from '../../src/cluster/cluster-driver.js';
 import type { LaunchSpec } from '../../src/core/model/launch.js';
-import { AgentFolder } from '../../src/agent/agent-folder.js';
+import { AgentDirectory } from '../../src/agent/state/agent-directory.js';
 import { readLocalClusterSettings } from '../../src/agent/settings.js';
-import { Tombstones } from '../../src/agent/tasks/tombstones.js';
-import { Cleanup, type CleanupResult, rememberMillis } from '../../src/agent/machine/cleanup.js';
-import { Removals } from '../../src/agent/machine/removals.js';
+import { Tombstones } from '../../src/agent/state/tombstones.js';
+import { Cleanup, type CleanupResult, rememberMillis } from '../../src/agent/upkeep/cleanup.js';
+import { Removals } from '../../src/agent/upkeep/removals.js';
 import { AgentCluster } from '../support/agent-cluster.js';
 import { tempFolder } from '../support/temp-folder.js';
 import { waitFor } from '../support/wait-for.js';
@@ -22,13 +22,14 @@ afterEach(() => cluster.close());
 
 /** What the agent does every hour, at another time. */
 async function sweepAt(now: number, sandboxRetentionMillis: number, changes: object = {}): Promise<CleanupResult> {
-  const folder = await AgentFolder.open(cluster.root);
+  const directory = await AgentDirectory.open(cluster.root);
   const settings = readLocalClusterSettings({ sandboxRetentionMillis, ...changes });
   const stopping = new AbortController().signal;
   const { log } = cluster;
-  const cleanup = new Cleanup({ folder, settings, rotateProgram: [], stopping, removals, log, now: () => now });
-  return cleanup.run(new Tombstones(folder.tombstones));
+  const cleanup = new Cleanup({ directory, settings, rotateProgram: [], stopping, removals, log, now: () => now });
+  return cleanup.run(new Tombstones(directory.tombstones));
 }
+
 const removed = (reason: RemovalReason) => [...removals.list()].find((each) => each.reason === reason);
 const isArchived = (taskId: string) => existsSync(join(cluster.root, 'ended', taskId));
 

@@ -4,10 +4,10 @@ import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { parseStat, readStat } from '../../src/agent/machine/process-identity.js';
+import { parseStat, readStat } from '../../src/agent/processes/process-identity.js';
 import { launcherScript } from '../../src/agent/shim/launcher.js';
 import { installShim } from '../../src/agent/shim/shim-scripts.js';
-import { TaskFolder } from '../../src/agent/tasks/task-folder.js';
+import { TaskDirectory } from '../../src/agent/state/task-directory.js';
 import { AgentCluster } from '../support/agent-cluster.js';
 import { tempFolder } from '../support/temp-folder.js';
 
@@ -78,11 +78,11 @@ describe.each(shells.map((shell) => ({ name: shell.join(' '), shell })))('the sc
 
   test('start nothing under a name that is taken', async () => {
     const control = newControl();
-    expect(await TaskFolder.at(control).forbidStart()).toBe(true);
+    expect(await TaskDirectory.at(control).forbidStart()).toBe(true);
     await runShim(shell, control, 'touch', join(control, 'started'));
     expect(existsSync(join(control, 'started'))).toBe(false);
-    expect(await TaskFolder.at(control).readStarted()).toBeUndefined();
-    expect(await TaskFolder.at(control).forbidStart()).toBe(true);
+    expect(await TaskDirectory.at(control).readStarted()).toBeUndefined();
+    expect(await TaskDirectory.at(control).forbidStart()).toBe(true);
   });
 
   test('start nothing outside of a cgroup that cannot be joined', async () => {
@@ -105,6 +105,7 @@ const oddTexts = {
   signs: '!#&|;<>(){}[]*?~=%^ ü 漢',
   large: "x'y ".repeat(25_000),
 };
+
 /** Names that mean something to one shell or another. */
 const oddNames =
   'IFS PPID OPTIND OPTARG OPTERR UID EUID GROUPS LINENO RANDOM SECONDS EPOCHSECONDS SHLVL _ PWD OLDPWD SHELLOPTS BASHOPTS ' +
@@ -129,7 +130,7 @@ test('between a start and its prohibition exactly one wins', async () => {
   for (let round = 0; round < 40; round++) {
     const control = newControl();
     const start = () => runShim(['sh'], control, 'touch', join(control, 'started'));
-    const forbid = () => TaskFolder.at(control).forbidStart();
+    const forbid = () => TaskDirectory.at(control).forbidStart();
     // Each is so many milliseconds ahead of the other, in its turn.
     const ahead = (round % 10) - 5;
     const [first, second] = ahead < 0 ? [forbid, start] : [start, forbid];

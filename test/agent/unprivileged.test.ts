@@ -7,7 +7,7 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { processesUnder, signal } from '../../src/agent/machine/processes.js';
+import { processesUnder, signal } from '../../src/agent/processes/processes.js';
 import { LocalDriver } from '../../src/cluster/local/local-driver.js';
 import type { LaunchSpec } from '../../src/core/model/launch.js';
 import { newTaskId, testLog } from '../support/agent-cluster.js';

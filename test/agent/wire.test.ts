@@ -1,8 +1,8 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { readEndpoint, sharedSecret } from '../../src/agent/agent-folder.js';
-import { ownIdentity } from '../../src/agent/machine/process-identity.js';
+import { readEndpoint, sharedSecret } from '../../src/agent/state/agent-directory.js';
+import { ownIdentity } from '../../src/agent/processes/process-identity.js';
 import { AgentCluster, occupyPort } from '../support/agent-cluster.js';
 import { tempFolder } from '../support/temp-folder.js';
 import { waitFor } from '../support/wait-for.js';

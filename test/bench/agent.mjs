@@ -19,7 +19,7 @@ const count = Number(values.tasks);
 const seconds = Number(values.seconds);
 const built = (path) => new URL(`../../dist/src/${path}`, import.meta.url);
 const { LocalDriver } = await import(built('cluster/local/local-driver.js'));
-const { readEndpoint } = await import(built('agent/agent-folder.js'));
+const { readEndpoint } = await import(built('agent/state/agent-directory.js'));
 const program = fileURLToPath(built('agent/main.js'));
 const ticksPerSecond = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }));
 const batchSize = 100;

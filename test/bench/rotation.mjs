@@ -38,7 +38,7 @@ const logMb = Number(values['log-mb']);
 const rate = Number(values.rate);
 const built = (path) => new URL(`../../dist/src/${path}`, import.meta.url);
 const { LocalDriver } = await import(built('cluster/local/local-driver.js'));
-const { readEndpoint } = await import(built('agent/agent-folder.js'));
+const { readEndpoint } = await import(built('agent/state/agent-directory.js'));
 const program = fileURLToPath(built('agent/main.js'));
 const megabyte = 1024 * 1024;
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));

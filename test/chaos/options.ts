@@ -21,6 +21,8 @@ export interface ChaosOptions {
   calm: number;
   /** How long a clock is wrong. */
   clockSeconds: number;
+  /** A directory for what all processes have printed; empty: it goes with them. */
+  logs: string;
 }
 
 const defaults: ChaosOptions = {
@@ -37,6 +39,7 @@ const defaults: ChaosOptions = {
   services: 10,
   calm: 8,
   clockSeconds: 60,
+  logs: '',
 };
 
 export const chaosOptions = (chosen: Partial<ChaosOptions>): ChaosOptions => ({ ...defaults, ...chosen });
@@ -47,6 +50,7 @@ export function readOptions(argv: string[]): ChaosOptions {
   const { values } = parseArgs({ args: argv, options });
   const chosen = Object.entries(values).map(([name, text]) => {
     if (name === 'faults') return [name, text!.split(',')];
+    if (name === 'logs') return [name, text!];
     const number = Number(text);
     if (text === '' || !(number >= 0)) throw new Error(`--${name} ${text}: it has to be a number, 0 or more`);
     return [name, number];

@@ -1,7 +1,7 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Endpoint } from '../../src/agent/agent-folder.js';
+import type { Endpoint } from '../../src/agent/state/agent-directory.js';
 import { isAlive, killNow, pidsMentioning } from '../e2e/support/processes.js';
 import { Installation, type Instance } from '../e2e/support/product.js';
 import { startTcpProxy, throughProxy, type TcpProxy } from '../support/tcp-proxy.js';
@@ -51,6 +51,7 @@ export class Stage {
     readonly installation: Installation,
     readonly agentLine: TcpProxy,
     private readonly hasClocks: boolean,
+    private readonly logs: string,
   ) {
     this.records = new Records(join(installation.dataDir, 'outside'));
   }
@@ -71,7 +72,7 @@ export class Stage {
     };
     const settings = { cluster, checkDeploysEverySeconds: 1, cleanupEverySeconds: 1 };
     const installation = new Installation({ settings, env: { MUSTER_LOG_FORMAT: 'json' } });
-    const stage = new Stage(installation, await startTcpProxy({ host: '127.0.0.1', port: 0 }), hasClocks);
+    const stage = new Stage(installation, await startTcpProxy({ host: '127.0.0.1', port: 0 }), hasClocks, options.logs);
     started(stage);
     stage.databaseClock = stage.clock('database');
     stage.database = await Postgres.start(join(installation.dataDir, 'db'), stage.databaseClock?.environment);
@@ -253,6 +254,7 @@ export class Stage {
     await this.database?.close().catch((cause: unknown) => console.error(cause));
     await this.agentLine.close();
     for (const { line } of this.players) await line.close();
+    if (this.logs !== '') this.installation.writeOutputs(this.logs);
     await this.installation.dispose();
   }
 }

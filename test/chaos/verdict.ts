@@ -167,7 +167,9 @@ function untruths(marks: readonly Mark[], told: Told, windows: readonly Window[]
       const isDisturbed = windows.some(
         ({ setsClocks, from, until }) => setsClocks && from - toldSeconds < at && at < until + afterClockSeconds,
       );
-      if (isDisturbed || Math.abs(apart) < toldSeconds) return [];
+      // No end is told before its launch, which a clock that was ahead has put into the future.
+      const isLaunchedAhead = is.taskId.startedAt / 1_000 - epoch > at;
+      if (isDisturbed || isLaunchedAhead || Math.abs(apart) < toldSeconds) return [];
       return [`${taskId} has ended, and the API tells its end ${apart.toFixed(0)} s off`];
     });
 }

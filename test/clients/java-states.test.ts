@@ -4,6 +4,7 @@ import type { Deploy } from '../../src/core/model/deploy.js';
 import type { Request } from '../../src/core/model/request.js';
 import { Api } from '../e2e/support/api.js';
 import { Installation } from '../e2e/support/product.js';
+import { createDatabase } from '../support/test-database.js';
 import { startBalancer, type BalancerServer } from '../support/load-balancer/balancer-server.js';
 import { tempFolder } from '../support/temp-folder.js';
 import { waitFor } from '../support/wait-for.js';
@@ -17,7 +18,7 @@ let api: Api;
 beforeAll(async () => {
   server = await startBalancer();
   const settings = { compatibility: '1.5', loadBalancerUri: server.uri, checkNewTasksEverySeconds: 1 };
-  installation = new Installation({ settings });
+  installation = new Installation({ database: createDatabase, settings });
   ({ api } = await installation.start());
 }, 120_000);
 afterAll(async () => {

@@ -4,6 +4,7 @@ import pg from 'pg';
 import { startObjectStore } from '../support/object-store.js';
 import type { Api } from '../e2e/support/api.js';
 import { Installation } from '../e2e/support/product.js';
+import { createDatabase } from '../support/test-database.js';
 import { waitFor } from '../support/wait-for.js';
 
 const run = promisify(execFile);
@@ -68,6 +69,7 @@ const keyOf = (taskId: string, at: number, index: number): string => {
 export async function withMuster<T>(contextPath: string, drive: (place: Place) => Promise<T>): Promise<T> {
   const store = await startObjectStore('logs');
   const installation = new Installation({
+    database: createDatabase,
     settings: {
       compatibility: '1.5',
       http: { contextPath },

@@ -5,6 +5,7 @@ import { tempFolder } from '../support/temp-folder.js';
 import { waitFor } from '../support/wait-for.js';
 import type { Api } from '../e2e/support/api.js';
 import { Installation } from '../e2e/support/product.js';
+import { createDatabase } from '../support/test-database.js';
 import { findLogTool, LogToolHome } from './python-log-tool.js';
 
 /*
@@ -49,6 +50,7 @@ describe.skipIf(tool === undefined || withoutObjectStore !== undefined)('the Pyt
     store = await startObjectStore('logs');
     const objstore = { objstoreBucket: 'logs', endpoint: store.url, ...store.keys };
     installation = new Installation({
+      database: createDatabase,
       settings: {
         compatibility: '1.5',
         http: { contextPath: '/singularity' },

@@ -12,9 +12,10 @@ import {
 } from 'muster-client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Installation } from '../e2e/support/product.js';
+import { createDatabase } from '../support/test-database.js';
 import { waitFor } from '../support/wait-for.js';
 
-const installation = new Installation();
+const installation = new Installation({ database: createDatabase });
 let muster: Muster;
 let url: string;
 beforeAll(async () => {

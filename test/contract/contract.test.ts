@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Installation } from '../e2e/support/product.js';
+import { createDatabase } from '../support/test-database.js';
 import { readAdditions, readContract } from './contract.js';
 import type { Document } from './document.js';
 import { alikeMembers, beyond, walk } from './walk.js';
 
 /** Of the built product: the plugin that describes records from their comments and types runs in the build only. */
-const installation = new Installation();
+const installation = new Installation({ database: createDatabase });
 let document: Document;
 let url: string;
 beforeAll(async () => {

@@ -4,6 +4,7 @@ import openapiTS, { astToString } from 'openapi-typescript';
 import ts from 'typescript';
 import { expect, test } from 'vitest';
 import { Installation } from '../e2e/support/product.js';
+import { createDatabase } from '../support/test-database.js';
 import { tempFolder } from '../support/temp-folder.js';
 
 /* What a client generated from the served document knows, as the compiler sees it. */
@@ -22,7 +23,7 @@ export const wrong: Run['responses'][400]['content']['application/json']['messag
 `;
 
 test('openapi-typescript makes a client of the served document that compiles, with errors by their status', async () => {
-  const installation = new Installation();
+  const installation = new Installation({ database: createDatabase });
   const folder = tempFolder();
   try {
     const { api } = await installation.start();

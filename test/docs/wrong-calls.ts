@@ -63,8 +63,8 @@ export const wrong: [rule: string, ...Call[]][] = [
   ],
   ['lists of records', deploy({ uris: Array(1_001).fill({ uri: 'http://host/file' }) })],
   [
-    'a body: at most 100000 values',
-    ['POST', 'requests', { id: 'new', requestType: 'WORKER', other: Array(100_001).fill(1) }],
+    'a body: at most 20000 values',
+    ['POST', 'requests', { id: 'new', requestType: 'WORKER', other: Array(20_001).fill(1) }],
   ],
   [
     'a request, a deploy, a run as a whole',

@@ -5,6 +5,7 @@ import { freePort } from '../support/free-port.js';
 import { waitFor } from '../support/wait-for.js';
 import type { Api } from './support/api.js';
 import { Installation } from './support/product.js';
+import { createDatabase } from '../support/test-database.js';
 
 /* Settings under cluster.local, from the file of the operator to what clients and tasks see of them. */
 
@@ -15,7 +16,7 @@ let filesPort: number;
 beforeAll(async () => {
   filesPort = await freePort();
   const local = { files: { readToken, port: filesPort }, honorRunningSentinel: true, sandboxEnvPrefix: 'OLDER' };
-  installation = new Installation({ local, settings: { compatibility: '1.5' } });
+  installation = new Installation({ database: createDatabase, local, settings: { compatibility: '1.5' } });
   ({ api } = await installation.start(['start']));
 }, 90_000);
 afterAll(() => installation.dispose(), 90_000);

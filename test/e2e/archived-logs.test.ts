@@ -8,6 +8,7 @@ import { startObjectStore, type TestObjectStore, withoutObjectStore } from '../s
 import { waitFor } from '../support/wait-for.js';
 import type { Api } from './support/api.js';
 import { Installation } from './support/product.js';
+import { createDatabase } from '../support/test-database.js';
 
 /* Logs of tasks are there when nothing else of them is: without any setting, and in an object store. */
 
@@ -28,6 +29,7 @@ describe.each(kinds)('in a %s', (kind) => {
       waitForObjstoreLinksSeconds: 10,
     };
     installation = new Installation({
+      database: createDatabase,
       settings: objstore && { objstore },
       local: {
         checkUploadsEverySeconds: 1,

@@ -14,6 +14,7 @@ import { tempFolder } from '../support/temp-folder.js';
 import { waitFor } from '../support/wait-for.js';
 import { type Api, ApiError } from './support/api.js';
 import { Installation } from './support/product.js';
+import { createDatabase } from '../support/test-database.js';
 
 /* Files of an object store and their signatures, from the deploy that a caller posts to what callers are told of its task. */
 
@@ -38,6 +39,7 @@ describe.skipIf(withoutObjectStore !== undefined)('artifacts of a store', () => 
     writeFileSync(join(trusted, 'pubring.gpg'), gpg(['--export', 'trusted']));
     store = await startObjectStore('apps');
     installation = new Installation({
+      database: createDatabase,
       local: {
         artifactStore: { endpoint: store.url, ...store.keys, objstoreChunkSize: 1_048_576 },
         artifactSignatureKeys: trusted,

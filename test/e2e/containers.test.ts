@@ -10,6 +10,7 @@ import { waitFor } from '../support/wait-for.js';
 import { type Api, ApiError, portsOf } from './support/api.js';
 import { pidsOfTask } from './support/processes.js';
 import { Installation } from './support/product.js';
+import { createDatabase } from '../support/test-database.js';
 
 /* Containers through the whole product: what callers are told, and what real ones do on the machine. */
 
@@ -27,6 +28,7 @@ describe('without an engine', () => {
   const folder = tempFolder();
   const engine = join(folder.path, 'podman');
   const installation = new Installation({
+    database: createDatabase,
     local: { containers: { engine, allowedNetworks: ['HOST'] } },
   });
   let api: Api;
@@ -62,6 +64,7 @@ describe.skipIf(withoutPodman !== undefined)(`with podman (${withoutPodman ?? 'i
     if (withoutBridges === undefined) podman.addNetwork();
     engine = join(podman.folder, 'later');
     installation = new Installation({
+      database: createDatabase,
       local: { containers: { ...podman.settings, engine, required: false } },
     });
     ({ api } = await installation.start(['start']));

@@ -4,8 +4,11 @@ import type { Deploy } from '../../src/core/model/deploy.js';
 import type { Api } from './support/api.js';
 import { pidsOfTask } from './support/processes.js';
 import { Installation, type Instance } from './support/product.js';
+import { createDatabase } from '../support/test-database.js';
 import { waitFor } from '../support/wait-for.js';
 
+// In modules, as the compiler made it: the points are put around methods of these.
+const program = fileURLToPath(new URL('../../dist/src/main.js', import.meta.url));
 const preload = fileURLToPath(new URL('../support/programs/crash-point.mjs', import.meta.url));
 const resources = { cpus: 0.05, memoryMb: 16 };
 
@@ -66,7 +69,7 @@ describe.each([
   { what: 'the scheduler', workers: '0', points: cuts },
   { what: 'a scheduler with API workers', workers: '1', points: cutsWithWorkers },
 ])('$what is killed', ({ workers, points }) => {
-  const installation = new Installation({ env: { MUSTER_HTTP_WORKERS: workers } });
+  const installation = new Installation({ program, database: createDatabase, env: { MUSTER_HTTP_WORKERS: workers } });
   let muster: Instance;
   const start = (point: string): Promise<Instance> =>
     installation.start(['start'], { NODE_OPTIONS: `--import ${preload}`, CRASH_POINT: point });

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Document, Operation, Schema } from '../contract/document.js';
 import { Schemas } from '../contract/document.js';
 import { Installation } from './support/product.js';
+import { createDatabase } from '../support/test-database.js';
 
 interface Limited extends Schema {
   readOnly?: boolean;
@@ -35,7 +36,10 @@ interface Field {
 
 /** Of the built product: the plugin that completes the document runs in the build only. */
 describe('what callers send', () => {
-  const installation = new Installation({ settings: { objstore: { objstoreBucket: 'logs' } } });
+  const installation = new Installation({
+    database: createDatabase,
+    settings: { objstore: { objstoreBucket: 'logs' } },
+  });
   let url: string;
   let document: Document;
   let schemas: Schemas;

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Installation, type Instance } from './support/product.js';
+import { createDatabase } from '../support/test-database.js';
 
 /** `schemas/` is what the served document says of requests and deploys; `-u` writes it anew. */
 type Json = Record<string, unknown>;
-const installation = new Installation();
+const installation = new Installation({ database: createDatabase });
 let components: Record<string, Json>;
 beforeAll(async () => {
   const instance: Instance = await installation.start(['scheduler']);

@@ -4,6 +4,7 @@ import { chromium, type Browser, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { browserArguments, browserPath, hasBrowser } from './support/browser.js';
 import { Installation, type Instance } from './support/product.js';
+import { createDatabase } from '../support/test-database.js';
 
 const request = JSON.stringify({ id: 'planted', requestType: 'ON_DEMAND' });
 const deploy = JSON.stringify({
@@ -53,7 +54,7 @@ const attackFrom = (page: Page, base: string, path: string, body: string): Promi
   page.evaluate(`(${attack})(${JSON.stringify([base, path, body])})`);
 
 describe.runIf(hasBrowser)('a page of another origin, in a browser on the machine of the service', () => {
-  const installation = new Installation();
+  const installation = new Installation({ database: createDatabase });
   let muster: Instance;
   let browser: Browser;
   let elsewhere: Server;

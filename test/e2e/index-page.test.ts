@@ -2,9 +2,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Browser, Page } from 'playwright-core';
 import { hasBrowser, startBrowser } from './support/browser.js';
 import { Installation, type Instance } from './support/product.js';
+import { createDatabase } from '../support/test-database.js';
 
 describe.runIf(hasBrowser)('the page in a browser', () => {
-  const installation = new Installation({ settings: { ui: { title: 'East <1>', navColor: 'green' } } });
+  const installation = new Installation({
+    database: createDatabase,
+    settings: { ui: { title: 'East <1>', navColor: 'green' } },
+  });
   let muster: Instance;
   let browser: Browser;
   beforeAll(async () => {

@@ -9,6 +9,7 @@ import { image, type TestPodman, testPodman, withoutPodman } from '../support/po
 import { waitFor } from '../support/wait-for.js';
 import type { Api } from './support/api.js';
 import { Installation } from './support/product.js';
+import { createDatabase } from '../support/test-database.js';
 
 /* What a task that takes too much ends with, from the process on the machine to what callers are told. */
 
@@ -18,6 +19,7 @@ let api: Api;
 beforeAll(async () => {
   podman = withoutPodman === undefined ? testPodman() : undefined;
   installation = new Installation({
+    database: createDatabase,
     settings: { checkJobsEveryMillis: 500, cpuHardLimit: 1 },
     local: { checkThreadsEveryMillis: 200, ...(podman && { containers: podman.settings }) },
   });

@@ -6,6 +6,7 @@ import { waitFor } from '../support/wait-for.js';
 import { type Api, portsOf } from './support/api.js';
 import { killNow, pidsOfTask } from './support/processes.js';
 import { Installation, type Instance } from './support/product.js';
+import { createDatabase } from '../support/test-database.js';
 
 /* What users do all day, through the built product on two machines, whatever the cluster is. */
 
@@ -30,13 +31,17 @@ async function onThisMachine(): Promise<Place> {
     diskMb: 1024,
     ports: `${19_000 + number * 40}-${19_039 + number * 40}`,
   }));
-  return { installation: new Installation({ local: { slaves } }), remove: async () => undefined };
+  return {
+    installation: new Installation({ database: createDatabase, local: { slaves } }),
+    remove: async () => undefined,
+  };
 }
 
 /** Two nodes, each with a kubelet of its own. */
 async function onKubernetes(): Promise<Place> {
   const lab = await Lab.start({ nodes: 2, programs: [process.execPath], hasAgents: true });
   const installation = new Installation({
+    database: createDatabase,
     settings: { cluster: { kubernetes: lab.settings() } },
     env: { MUSTER_CLUSTER: 'kubernetes' },
   });

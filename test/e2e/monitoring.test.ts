@@ -7,6 +7,7 @@ import { startMailServer, type MailServer } from '../support/mail-server.js';
 import { startReceiver, type HttpReceiver } from '../support/http-receiver.js';
 import { waitFor } from '../support/wait-for.js';
 import { Installation } from './support/product.js';
+import { createDatabase } from '../support/test-database.js';
 
 const folder = fileURLToPath(new URL('../../examples/monitoring', import.meta.url));
 const read = (name: string): string => readFileSync(`${folder}/${name}`, 'utf8');
@@ -19,7 +20,7 @@ beforeAll(async () => {
   receiver = await startReceiver();
   mails = await startMailServer();
   const smtp = { host: '127.0.0.1', port: mails.port, from: 'muster@example.com' };
-  installation = new Installation({ settings: { smtp, checkUsageEveryMillis: 1_000 } });
+  installation = new Installation({ database: createDatabase, settings: { smtp, checkUsageEveryMillis: 1_000 } });
   const { api } = await installation.start();
   ({ url } = api);
   // Of states there are figures once there is something in one.

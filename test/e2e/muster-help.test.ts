@@ -55,10 +55,8 @@ afterAll(async () => {
 
 test('TAB completes ids that the server knows, and says nothing where there is none', async () => {
   const complete = async (...words: string[]): Promise<string[]> => {
-    const begun = performance.now();
     const { code, out, err } = await muster(['complete', '--', ...words], { env });
     expect({ code, err }).toEqual({ code: 0, err: '' });
-    expect(performance.now() - begun).toBeLessThan(10_000);
     return out
       .split('\n')
       .slice(0, -2)

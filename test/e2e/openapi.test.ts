@@ -3,6 +3,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Api } from './support/api.js';
 import { Installation } from './support/product.js';
+import { createDatabase } from '../support/test-database.js';
 
 interface Described {
   description?: string;
@@ -33,7 +34,7 @@ interface Document {
 
 /** The document of the built product: the plugin that reads the comments runs in the build only. */
 describe('the OpenAPI document', () => {
-  const installation = new Installation({ settings: { allowTestResourceCalls: true } });
+  const installation = new Installation({ database: createDatabase, settings: { allowTestResourceCalls: true } });
   let api: Api;
   let document: Document;
   beforeAll(async () => {

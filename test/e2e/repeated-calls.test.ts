@@ -2,8 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
 import { waitFor } from '../support/wait-for.js';
 import { Installation, type Instance } from './support/product.js';
+import { createDatabase } from '../support/test-database.js';
 
-const installation = new Installation();
+const installation = new Installation({ database: createDatabase });
 afterAll(() => installation.dispose(), 90_000);
 
 const resources = { cpus: 0.05, memoryMb: 8 };

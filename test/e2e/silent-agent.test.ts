@@ -2,8 +2,9 @@ import { afterAll, expect, test } from 'vitest';
 import { waitFor } from '../support/wait-for.js';
 import { isAlive, pidsOfTask } from './support/processes.js';
 import { Installation } from './support/product.js';
+import { createDatabase } from '../support/test-database.js';
 
-const installation = new Installation();
+const installation = new Installation({ database: createDatabase });
 afterAll(() => installation.dispose(), 90_000);
 
 test('an agent that hangs is ended and started again within half a minute; its tasks run on and others start', async () => {

@@ -2,9 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Browser } from 'playwright-core';
 import { hasBrowser, startBrowser } from './support/browser.js';
 import { Installation, type Instance } from './support/product.js';
+import { createDatabase } from '../support/test-database.js';
 
 describe.runIf(hasBrowser)('Swagger UI in a browser', () => {
-  const installation = new Installation();
+  const installation = new Installation({ database: createDatabase });
   let muster: Instance;
   let browser: Browser;
   beforeAll(async () => {
@@ -49,7 +50,7 @@ describe.runIf(hasBrowser)('Swagger UI in a browser', () => {
 describe.runIf(hasBrowser)('Swagger UI with authentication on', () => {
   const bootstrapToken = 'a-token-of-the-first-administrator';
   const auth = { enabled: true, adminGroups: ['admins'], bootstrapToken };
-  const installation = new Installation({ settings: { auth } });
+  const installation = new Installation({ database: createDatabase, settings: { auth } });
   let muster: Instance;
   let browser: Browser;
   beforeAll(async () => {

@@ -3,8 +3,9 @@ import type { RequestHistory } from '../../src/core/model/request.js';
 import { startReceiver, type HttpReceiver } from '../support/http-receiver.js';
 import { waitFor } from '../support/wait-for.js';
 import { Installation } from './support/product.js';
+import { createDatabase } from '../support/test-database.js';
 
-const installation = new Installation();
+const installation = new Installation({ database: createDatabase });
 let receiver: HttpReceiver;
 beforeAll(async () => {
   receiver = await startReceiver();

@@ -83,6 +83,37 @@ test('prose, collections and reads of the tables of another room are accepted', 
   expect(status).toBe(0);
 });
 
+test('a circle of files is refused by the names of its files, also where only types are imported', () => {
+  const { path: root, remove } = tempFolder();
+  onTestFinished(remove);
+  const files: Record<string, string> = {
+    'src/core/a.ts': "import type { B } from './b.js';\nexport interface A {\n  b: B;\n}\n",
+    'src/core/b.ts': "export type { C as B } from './inner/c.js';\n",
+    'src/core/inner/c.ts': "export interface C {\n  a: import('../a.js').A;\n}\n",
+    'src/core/user.ts': "import type { A } from './a.js';\nexport type User = A;\n",
+    'packages/rest-contract/src/index.ts': "import { one } from './one.js';\nexport const two = one;\n",
+    'packages/rest-contract/src/one.ts': "import { two } from './index.js';\nexport const one = two;\n",
+    'src/core/a.test.ts': "import './b.test.js';\n",
+    'src/core/b.test.ts': "import './a.test.js';\n",
+  };
+  const write = (path: string, text: string) => {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+  };
+  for (const [path, text] of Object.entries(files)) write(path, text);
+  const args = ['scripts/house.mjs', '--check', '--root', root];
+  const run = () => spawnSync(process.execPath, args, { cwd: project, encoding: 'utf8' });
+  const refused = run();
+  expect(refused.status).toBe(1);
+  expect(refused.stdout.match(/^circle of .*$/gm)).toEqual([
+    'circle of 3 files: src/core/a.ts, src/core/b.ts, src/core/inner/c.ts',
+    'circle of 2 files: packages/rest-contract/src/index.ts, packages/rest-contract/src/one.ts',
+  ]);
+  write('src/core/inner/c.ts', 'export type C = string;\n');
+  write('packages/rest-contract/src/one.ts', 'export const one = 1;\n');
+  expect(run()).toMatchObject({ status: 0, stdout: expect.not.stringContaining('circle') as string });
+});
+
 test('the clock of a machine is read by the clock and by processes without a database only', () => {
   const bodies = [
     'return Date.now();',

@@ -4,11 +4,13 @@ import type { RequestParent } from '../../src/core/model/request.js';
 import type { Task, TaskHistory, TaskId, TaskIdHistory } from '../../src/core/model/task.js';
 import type { Api } from '../e2e/support/api.js';
 import { Installation } from '../e2e/support/product.js';
+import { createDatabase } from '../support/test-database.js';
 import { waitFor } from '../support/wait-for.js';
 
 /* What published clients of this API do, call by call, with what they really send and read. */
 
 const installation = new Installation({
+  database: createDatabase,
   settings: { legacyFieldNames: 'accept+emit', sandboxDefaultsToTaskId: true, logFolder: { enabled: false } },
 });
 let api: Api;

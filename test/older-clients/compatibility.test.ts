@@ -3,10 +3,14 @@ import type { RequestParent } from '../../src/core/model/request.js';
 import type { Task } from '../../src/core/model/task.js';
 import type { Api } from '../e2e/support/api.js';
 import { Installation } from '../e2e/support/product.js';
+import { createDatabase } from '../support/test-database.js';
 
 /* What clients of version 1.5.0 and before send word by word, at the addresses where they look by themselves. */
 
-const installation = new Installation({ settings: { compatibility: '1.5', http: { contextPath: '/singularity' } } });
+const installation = new Installation({
+  database: createDatabase,
+  settings: { compatibility: '1.5', http: { contextPath: '/singularity' } },
+});
 let api: Api;
 beforeAll(async () => {
   api = (await installation.start()).api;

@@ -5,13 +5,17 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readContract, type ContractOperation } from '../contract/contract.js';
 import type { Api } from '../e2e/support/api.js';
 import { Installation } from '../e2e/support/product.js';
+import { createDatabase } from '../support/test-database.js';
 
 /*
  * What older clients do to every operation alike: they send each query parameter they know with an empty or zero value,
  * slashes at the end of paths, {} where nothing is to be said, members that the API does not know. None of it may matter.
  */
 
-const installation = new Installation({ settings: { ui: { shellCommands: [{ name: 'jmap', description: 'x' }] } } });
+const installation = new Installation({
+  database: createDatabase,
+  settings: { ui: { shellCommands: [{ name: 'jmap', description: 'x' }] } },
+});
 let api: Api;
 let values: Record<string, string>;
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Document, type Operation, type Schema, Schemas } from '../contract/document.js';
 import { Installation } from '../e2e/support/product.js';
+import { createDatabase } from '../support/test-database.js';
 
 /* Every field of every body, as the served document lists them: what it holds may come as text under compatibility 1.5, and not else. */
 
@@ -16,9 +17,10 @@ interface Field {
 
 const objstore = { objstoreBucket: 'logs' };
 const lenient = new Installation({
+  database: createDatabase,
   settings: { objstore, compatibility: '1.5', http: { contextPath: '/singularity' } },
 });
-const strict = new Installation({ settings: { objstore } });
+const strict = new Installation({ database: createDatabase, settings: { objstore } });
 let urls: { lenient: string; strict: string };
 let fields: Field[];
 beforeAll(async () => {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ApiError, type Api } from '../e2e/support/api.js';
 import { Installation } from '../e2e/support/product.js';
+import { createDatabase } from '../support/test-database.js';
 import { waitFor } from '../support/wait-for.js';
 
 /*
@@ -22,6 +23,7 @@ const refusals = JSON.parse(readFileSync(new URL('recorded-refusals.json', impor
 ][];
 
 const installation = new Installation({
+  database: createDatabase,
   settings: { checkUsageEveryMillis: 1_000, startNewReconcileEverySeconds: 1 },
 });
 const resources = { cpus: 0.1, memoryMb: 16, numPorts: 1 };

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readAdditions, readContract } from '../contract/contract.js';
 import { Api } from '../e2e/support/api.js';
 import { Installation, type InstallationOptions, type Instance } from '../e2e/support/product.js';
+import { createDatabase } from '../support/test-database.js';
 import { AnswerSchemas } from './answer-schemas.js';
 import { Ledger, type OperationName } from './ledger.js';
 
@@ -33,7 +34,10 @@ export class Operations {
   constructor(
     readonly ledgers: readonly Ledger[],
     private readonly options: OperationsOptions = {},
-    readonly installation = new Installation(options),
+    readonly installation = new Installation({
+      ...(options.databaseUrl ? {} : { database: createDatabase }),
+      ...options,
+    }),
   ) {}
 
   /** The calls that only set the scene. */

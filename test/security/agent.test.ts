@@ -2,7 +2,7 @@ import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'nod
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readEndpoint, sharedSecret } from '../../src/agent/agent-folder.js';
+import { readEndpoint, sharedSecret } from '../../src/agent/state/agent-directory.js';
 import { AgentCluster } from '../support/agent-cluster.js';
 import { RawCaller } from '../support/raw-http.js';
 import { waitFor } from '../support/wait-for.js';
@@ -11,8 +11,10 @@ let cluster: AgentCluster;
 let agent: RawCaller;
 let agentUrl: string;
 let secret: string;
+
 /** Of a task that runs. */
 let id: string;
+
 /** In the environment of the process that the agent runs in. */
 const ours = 'our-own-swordfish';
 

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { sharedSecret } from '../../src/agent/agent-folder.js';
+import { sharedSecret } from '../../src/agent/state/agent-directory.js';
 import { SandboxModule } from '../../src/modules/sandbox/sandbox.module.js';
 import { TasksModule } from '../../src/modules/tasks/tasks.module.js';
 import { AgentCluster } from '../support/agent-cluster.js';

@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { cpuMillisOf } from '../support/cpu-time.js';
 import type { ClusterDriver } from '../../src/cluster/cluster-driver.js';
 import { operationsOf } from '../support/auth/guarded-app.js';
 import { RawCaller } from '../support/raw-http.js';
@@ -64,8 +65,8 @@ describe('a body is refused', () => {
   test.each([
     ['of 11 MB of text', 413, () => JSON.stringify({ id: 'a'.repeat(11 * megabyte) })],
     ['of 11 MB of blanks', 413, () => ' '.repeat(11 * megabyte)],
-    ['of 99,000 members that no record has', 400, () => JSON.stringify(members(99_000))],
-    ['of 100,001 members', 400, () => JSON.stringify({ id: 'a', env: members(100_001) })],
+    ['of 19,000 members that no record has', 400, () => JSON.stringify(members(19_000))],
+    ['of 20,001 members', 400, () => JSON.stringify({ id: 'a', env: members(20_001) })],
     [
       'of a text of a million letters for an id',
       400,
@@ -188,14 +189,16 @@ describe('a schedule that is hostile is refused, or stored, at once:', () => {
 
   test.each(schedules)('%s', async (what, fields) => {
     const id = `s${schedules.findIndex(([name]) => name === what)}`;
-    const begun = performance.now();
-    const answer = await send(JSON.stringify({ id, requestType: 'SCHEDULED', ...fields }));
-    expect([200, 400]).toContain(answer.status);
-    // What was stored is read again and again: that is as quick.
-    for (const path of [`/api/requests/request/${id}`, '/api/requests']) {
-      expect((await raw.call(path)).status).toBeLessThan(500);
-    }
-    expect(performance.now() - begun).toBeLessThan(5_000);
+    let answer!: Awaited<ReturnType<typeof send>>;
+    const millis = await cpuMillisOf(async () => {
+      answer = await send(JSON.stringify({ id, requestType: 'SCHEDULED', ...fields }));
+      expect([200, 400]).toContain(answer.status);
+      // What was stored is read again and again: that is as quick.
+      for (const path of [`/api/requests/request/${id}`, '/api/requests']) {
+        expect((await raw.call(path)).status).toBeLessThan(500);
+      }
+    });
+    expect(millis).toBeLessThan(2_500);
     if (answer.status === 200)
       await raw.call(`/api/requests/request/${id}`, { method: 'DELETE', headers: json, body: '{}' });
   });

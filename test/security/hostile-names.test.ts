@@ -7,14 +7,14 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { AgentFolder } from '../../src/agent/agent-folder.js';
-import { Cleanup } from '../../src/agent/machine/cleanup.js';
-import { Removals } from '../../src/agent/machine/removals.js';
+import { AgentDirectory } from '../../src/agent/state/agent-directory.js';
+import { Cleanup } from '../../src/agent/upkeep/cleanup.js';
+import { Removals } from '../../src/agent/upkeep/removals.js';
 import { diskUse } from '../../src/agent/sandbox/disk-use.js';
 import { removeTree } from '../../src/agent/sandbox/remove-tree.js';
 import { SandboxFiles } from '../../src/agent/sandbox/sandbox-files.js';
 import { readLocalClusterSettings } from '../../src/agent/settings.js';
-import { Tombstones } from '../../src/agent/tasks/tombstones.js';
+import { Tombstones } from '../../src/agent/state/tombstones.js';
 import type { LaunchSpec } from '../../src/core/model/launch.js';
 import { AgentCluster, testLog } from '../support/agent-cluster.js';
 import { tarOf } from '../support/archives.js';
@@ -26,7 +26,6 @@ import { waitFor } from '../support/wait-for.js';
  * What tasks call their files, how they nest and close them, and how many there are: their disk is counted and freed, and their
  * files are told and uploaded, all the same.
  */
-
 const isRoot = userInfo().uid === 0;
 const user = isRoot ? 'nobody' : undefined;
 const hour = 3600_000;
@@ -36,6 +35,7 @@ const box = tempFolder();
 afterAll(() => box.remove());
 
 let count = 0;
+
 /** A folder with what a script makes in it. */
 function made(script: string): string {
   const root = join(box.path, `box${++count}`);
@@ -255,11 +255,11 @@ while True: time.sleep(1)`)}`,
     const log = testLog();
     const removals = new Removals();
     const sweepAt = async (now: number) => {
-      const folder = await AgentFolder.open(cluster.root);
+      const directory = await AgentDirectory.open(cluster.root);
       const settings = readLocalClusterSettings({ sandboxRetentionMillis: 2 * hour });
       const stopping = new AbortController().signal;
-      const cleanup = new Cleanup({ folder, settings, rotateProgram: [], stopping, removals, log, now: () => now });
-      return cleanup.run(new Tombstones(folder.tombstones));
+      const cleanup = new Cleanup({ directory, settings, rotateProgram: [], stopping, removals, log, now: () => now });
+      return cleanup.run(new Tombstones(directory.tombstones));
     };
     const start = Date.now() + 3 * hour;
     try {

@@ -4,7 +4,7 @@ import { readFileSync, realpathSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
-import { usersListeningOn } from '../../src/agent/machine/port-holders.js';
+import { usersListeningOn } from '../../src/agent/file-address/port-holders.js';
 import { pidsOfTask } from '../e2e/support/processes.js';
 import { Installation } from '../e2e/support/product.js';
 import { waitFor } from '../support/wait-for.js';

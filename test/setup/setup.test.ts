@@ -9,7 +9,7 @@ import { waitFor } from '../support/wait-for.js';
 
 /** The set-up on copies of the project, as it is after a fresh clone. */
 const project = fileURLToPath(new URL('../..', import.meta.url));
-const leftOut = new Set(['node_modules', 'dist', 'dist.new', '.git', '.muster', '.setup', 'coverage']);
+const leftOut = new Set(['node_modules', 'dist', 'dist.new', '.git', '.muster', '.setup', 'coverage', 'generated']);
 /** No server listens there. */
 const noNetwork = { npm_config_registry: 'http://127.0.0.1:1/' };
 

@@ -4,11 +4,11 @@ import { rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { AgentFolder, readEndpoint } from '../../src/agent/agent-folder.js';
+import { AgentDirectory, readEndpoint } from '../../src/agent/state/agent-directory.js';
 import { type AgentOptions, runAgent, type RunningAgent } from '../../src/agent/agent.js';
 import { Cgroups } from '../../src/agent/cgroups/cgroups.js';
 import { readMounts } from '../../src/agent/cgroups/mounts.js';
-import { processesUnder, signal } from '../../src/agent/machine/processes.js';
+import { processesUnder, signal } from '../../src/agent/processes/processes.js';
 import { LocalDriver } from '../../src/cluster/local/local-driver.js';
 import type { LaunchSpec } from '../../src/core/model/launch.js';
 import { EventRecorder } from './event-recorder.js';
@@ -221,7 +221,7 @@ export class AgentCluster {
       for (const process of left) signal(process, 'SIGKILL');
       return left.length === 0;
     });
-    const { key } = await AgentFolder.open(this.root);
+    const { key } = await AgentDirectory.open(this.root);
     await Cgroups.probe(`muster-${key}`, readMounts()).removeAll();
     await rm(this.root, { recursive: true, force: true });
   }

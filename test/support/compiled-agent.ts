@@ -7,10 +7,10 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const restContract = 'packages/rest-contract';
 const compilerOptions = { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext, inlineSourceMap: true };
 
-/** Compiles the agent into `folder`, so that it starts as fast as it does in the product. Answers its program. */
-export function compileAgent(folder: string): string {
+/** Compiles the agent, or that of a node, into `folder`, so that it starts as fast as it does in the product. Answers its program. */
+export function compileAgent(folder: string, program: 'agent' | 'pod-agent' = 'agent'): string {
   const done = new Set<string>();
-  for (const source of sourcesIn(join(root, 'src/agent'))) compileWithImports(source, folder, done);
+  for (const source of sourcesIn(join(root, 'src', program))) compileWithImports(source, folder, done);
   compile(join(root, restContract, 'src'), join(folder, restContract, 'dist'));
   cpSync(join(root, restContract, 'package.json'), join(folder, restContract, 'package.json'));
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
@@ -18,7 +18,7 @@ export function compileAgent(folder: string): string {
   mkdirSync(join(folder, 'src/node_modules'));
   symlinkSync(join(folder, restContract), join(folder, 'src/node_modules/rest-contract'));
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
-  return join(folder, 'src/agent/main.js');
+  return join(folder, 'src', program, 'main.js');
 }
 
 /** What of ours the agent imports from elsewhere comes along. */

@@ -1,5 +1,4 @@
-import type { INestApplicationContext } from '@nestjs/common';
-import { Module, type Type } from '@nestjs/common';
+import { type INestApplicationContext, Module, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { SimulatedCluster, type SimulatedClusterOptions } from './simulated-cluster/simulated-cluster.js';
 import type { SimulatedDriver } from './simulated-cluster/simulated-driver.js';
@@ -14,8 +13,8 @@ import { Database } from '../../src/platform/database/database.js';
 import { rows } from '../../src/platform/database/sql.js';
 import { PlatformModule } from '../../src/platform/platform.module.js';
 import { RepositoriesModule } from '../../src/repositories.module.js';
-import type { Poller } from '../../src/platform/poller/poller.js';
-import { Pollers, type PollerOptions } from '../../src/platform/poller/pollers.js';
+import { type Poller, type PollerOptions } from '../../src/platform/poller/poller.js';
+import { Pollers } from '../../src/platform/poller/pollers.js';
 import type { Settings } from '../../src/platform/settings/settings.js';
 import { KillDispatcher } from '../../src/scheduler/dispatch/kill-dispatcher.service.js';
 import { LaunchDispatcher } from '../../src/scheduler/dispatch/launch-dispatcher.service.js';

@@ -1,4 +1,4 @@
-import type { PollerOptions } from '../../src/platform/poller/pollers.js';
+import type { PollerOptions } from '../../src/platform/poller/poller.js';
 import { addWanted, type Wake, type Wanted } from '../../src/platform/wake/wake.js';
 
 interface Timer {

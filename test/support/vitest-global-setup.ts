@@ -34,9 +34,17 @@ export default async function setup(project: TestProject): Promise<() => Promise
 async function startServer(): Promise<{ url: string; close: () => Promise<void> }> {
   const { path: folder, remove } = tempFolder();
   // Nothing in a test survives the run, so nothing has to reach the disk.
-  const parameters = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' };
+  const parameters = {
+    fsync: 'off',
+    synchronous_commit: 'off',
+    full_page_writes: 'off',
+    max_connections: '500',
+    scram_iterations: '1',
+  };
   const server = await EmbeddedServer.start({ dataDir: folder, parameters });
   removeAfterAbort(folder, server.pid!);
+  // By the cheapest check that there is: thousands of connections are made.
+  await admin(server.url, `ALTER ROLE CURRENT_USER PASSWORD '${new URL(server.url).password}'`);
   const close = async () => {
     await server.stop('immediate');
     remove();

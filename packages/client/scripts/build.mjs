@@ -1,24 +1,25 @@
-// Compiles src to dist with the compiler of the repository, makes one file of it that a command line loads in a moment, and writes
-// the contract's OpenAPI document beside it. The old dist stays until the new one is whole.
+// node scripts/build.mjs <OpenAPI document>: makes src/generated of the document, compiles src to dist with the compiler of the
+// repository, makes one file of it that a command line loads in a moment, and puts the document beside it. The old dist stays until
+// the new one is whole. The build of the repository runs it, once it has the document.
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
-import { openapi } from 'rest-contract/openapi';
-import { documentOf } from './document.mjs';
+import { generate } from './generate.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
+const [document] = process.argv.slice(2);
 const fresh = mkdtempSync(join(root, 'dist.new-'));
 const old = fresh.replace('.new-', '.old-');
 try {
+  await generate(JSON.parse(readFileSync(document, 'utf8')), join(root, 'src', 'generated'));
   execFileSync(process.execPath, [tsc, '-p', join(root, 'tsconfig.build.json'), '--outDir', fresh], {
     stdio: 'inherit',
   });
-  const { MusterApi } = await import(pathToFileURL(join(fresh, 'index.js')));
-  writeFileSync(join(fresh, 'openapi.json'), `${JSON.stringify(documentOf(openapi, MusterApi), null, 2)}\n`);
+  copyFileSync(document, join(fresh, 'openapi.json'));
   await bundle(fresh);
   const dist = join(root, 'dist');
   // Aside rather than removed: a program that starts meanwhile misses it for a moment at most.

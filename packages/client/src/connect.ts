@@ -1,6 +1,6 @@
-import { type Client, connect } from 'rest-contract/client';
 import type { FetchOptions } from 'rest-contract/fetch';
-import { MusterApi } from './api/index.js';
+import { caller, type Operation } from './call.js';
+import { calls, type Muster } from './generated/operations.js';
 import { transport } from './transport.js';
 
 export interface MusterOptions {
@@ -33,11 +33,6 @@ export interface MusterOptions {
   readonly maxResponseBytes?: number | undefined;
 }
 
-type Groups = Client<typeof MusterApi>;
-
-/** All operations, group by group: `await muster.requests.get({ requestId: 'web' })`. */
-export type Muster = { readonly [G in keyof Groups]: ReturnType<Groups[G]> };
-
 const MINUTE_MS = 60_000;
 const MAX_RESPONSE_BYTES = 268_435_456;
 
@@ -60,12 +55,18 @@ export function connectMuster(options: MusterOptions): Muster {
     retries,
     maxResponseBytes,
   });
-  const groups = connect(MusterApi, backend, { timeoutMs, maxResponseBytes });
   const muster = {};
-  for (const [name, group] of Object.entries(groups)) {
+  for (const [name, group] of Object.entries<Readonly<Record<string, Operation>>>(calls)) {
     // Made when it is used first: a program rarely uses more than a few.
-    let made: unknown;
-    Object.defineProperty(muster, name, { enumerable: true, get: () => (made ??= (group as () => unknown)()) });
+    let made: object | undefined;
+    const make = () =>
+      Object.fromEntries(
+        Object.entries(group).map(([each, operation]) => [
+          each,
+          caller(backend, operation, { timeoutMs, maxResponseBytes }),
+        ]),
+      );
+    Object.defineProperty(muster, name, { enumerable: true, get: () => (made ??= make()) });
   }
   return muster as Muster;
 }

@@ -1,4 +1,4 @@
-import type { FieldError } from './records/errors.js';
+import type { FieldError } from './generated/records.js';
 
 type Details = Readonly<Record<string, unknown>>;
 
@@ -28,6 +28,11 @@ export class MusterError extends Error {
 }
 
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+
+/** An answer came, but it is not what the API answers: that of a proxy, or of another service. */
+export class UnreadableResponse extends Error {
+  override readonly name = 'UnreadableResponse';
+}
 
 /** No answer came: nothing listens at the address, or the connection was lost on the way. */
 export class ServiceUnreachable extends Error {

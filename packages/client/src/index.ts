@@ -1,12 +1,11 @@
-export { MusterApi } from './api/index.js';
-export { connectMuster, type Muster, type MusterOptions } from './connect.js';
-export { MusterError, ServiceUnreachable } from './errors.js';
+export type { CallOptions } from './call.js';
+export { connectMuster, type MusterOptions } from './connect.js';
+export { MusterError, ServiceUnreachable, UnreadableResponse } from './errors.js';
+export { enumerations, type Muster } from './generated/operations.js';
+export type * from './generated/records.js';
 export * from './helpers/deploys.js';
 export * from './helpers/events.js';
 export * from './helpers/history.js';
 export * from './helpers/logs.js';
 export * from './helpers/runs.js';
 export type { WaitOptions } from './helpers/waiting.js';
-export * from './records/index.js';
-export type { Base64, Int32, Int64 } from './schema.js';
-export { UnreadableResponse } from 'rest-contract/client';

@@ -35,22 +35,18 @@ export {
   query,
   type ServerArgs,
 } from './contract/params.js';
+export { del, get, operation, patch, post, prefix, put } from './contract/operations.js';
 export {
-  del,
   type ErrorTypes,
-  get,
   type Method,
   type Operation,
   type OperationOptions,
-  operation,
-  patch,
-  post,
   type Prefix,
   type PrefixOptions,
-  prefix,
-  put,
-} from './contract/operations.js';
-export { type AnyContract, type Args, type Contract, contract, type ContractOptions } from './contract/contract.js';
-export type { ReadOfShape, SentOfShape, Shape } from './contract/shapes.js';
+} from './contract/types.js';
+export { type Args, contract, type ContractOptions } from './contract/contract.js';
+export { type AnyContract, type Contract } from './contract/types.js';
+export type { ReadOfShape, SentOfShape } from './contract/shapes.js';
+export type { Shape } from './codec/shape.js';
 export { adjustSchema, describe, named, withSchema } from './openapi/naming.js';
 export * from './async/wrappers.js';

@@ -2,7 +2,7 @@ import { connect, type ConnectOptions } from './client/connect.js';
 import type { Client } from './client/types.js';
 import { bodyToStream } from './codec/stream-bytes.js';
 import type { UsableBy } from './contract/check-codecs.js';
-import type { AnyContract } from './contract/contract.js';
+import type { AnyContract } from './contract/types.js';
 import { type HttpBody, mediaTypeOf, streamBody } from './raw/body.js';
 import type { HandleRequest } from './raw/message.js';
 import { decodeCookies, encodeCookies, parseTarget, requestTarget } from './raw/url.js';

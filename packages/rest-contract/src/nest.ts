@@ -10,7 +10,7 @@ import {
 } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
 import type { UsableBy } from './contract/check-codecs.js';
-import type { AnyContract } from './contract/contract.js';
+import type { AnyContract } from './contract/types.js';
 import { expressHandler } from './express.js';
 import { serve } from './server/serve.js';
 import type { ServeOptions, Service } from './server/types.js';

@@ -3,11 +3,11 @@ import { constants, rmSync } from 'node:fs';
 import { chown, type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AgentContext } from '../agent-context.js';
-import { bytesOfMb } from '../cgroups/group-files.js';
-import { isMissing, messageOf, syncFolder } from '../files.js';
-import { processesUnder, signal as sendSignal } from '../machine/processes.js';
+import type { TaskUsers } from '../users/task-users.js';
+import { bytesOfMb, isMissing, messageOf, syncFolder } from '../../platform/files.js';
+import { processesUnder, signal as sendSignal } from '../processes/processes.js';
 import { removeTree } from '../sandbox/remove-tree.js';
-import { unlessAborted } from '../shim/shim.js';
+import { unlessAborted } from '../../platform/async.js';
 import type { FetchLimits, KeepOrder } from './order.js';
 import { md5Of } from './place.js';
 import { carryOut } from './program.js';
@@ -46,7 +46,9 @@ interface Entry {
 const leastBytes = 4_096;
 const keptName = /^([0-9a-f]{64})-([0-9a-f]{32})$/;
 
-type Parts = Pick<AgentContext, 'folder' | 'settings' | 'users' | 'log' | 'fetchProgram' | 'searchPath'>;
+interface Parts extends Pick<AgentContext, 'directory' | 'settings' | 'log' | 'fetchProgram' | 'searchPath'> {
+  users: TaskUsers;
+}
 
 /**
  * Files that were fetched once for several tasks. A program fetches one, as a user that no task has, into a folder of its own;
@@ -62,7 +64,7 @@ export class ArtifactCache {
   /** Only whole files have names in it, whenever an earlier agent has ended; what was under way is removed. */
   static async open(parts: Parts): Promise<ArtifactCache> {
     const cache = new ArtifactCache(parts);
-    const { artifacts, keptArtifacts, newArtifacts } = parts.folder;
+    const { artifacts, keptArtifacts, newArtifacts } = parts.directory;
     for (const left of processesUnder(artifacts)) sendSignal(left, 'SIGKILL');
     for (const name of await readdir(newArtifacts)) await cache.remove(join(newArtifacts, name));
     for (const name of await readdir(keptArtifacts)) await cache.takeUp(name);
@@ -111,8 +113,8 @@ export class ArtifactCache {
   }
 
   private async fetch(entry: Entry, wish: Wish, limits: FetchLimits): Promise<void> {
-    const { folder, users, fetchProgram: program, searchPath } = this.parts;
-    const work = join(folder.newArtifacts, randomUUID());
+    const { directory, users, fetchProgram: program, searchPath } = this.parts;
+    const work = join(directory.newArtifacts, randomUUID());
     const runAs = await users.resolve(undefined, work);
     if (typeof runAs === 'string') throw new Error(runAs);
     try {
@@ -132,7 +134,7 @@ export class ArtifactCache {
 
   /** The program that wrote it has ended. On the disk before it has its name: half a file never has one. */
   private async keep(entry: Entry, content: string, md5: string): Promise<void> {
-    const { keptArtifacts, newArtifacts } = this.parts.folder;
+    const { keptArtifacts, newArtifacts } = this.parts.directory;
     const handle = await open(content, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     try {
       const stats = await handle.stat();
@@ -198,7 +200,7 @@ export class ArtifactCache {
   }
 
   private async takeUp(name: string): Promise<void> {
-    const path = join(this.parts.folder.keptArtifacts, name);
+    const path = join(this.parts.directory.keptArtifacts, name);
     const [, id = '', md5 = ''] = keptName.exec(name) ?? [];
     const { size, mtimeMs } = await stat(path);
     // Two of one id: a source that has changed, and an agent that ended before the former was removed.

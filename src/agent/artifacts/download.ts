@@ -4,12 +4,13 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { Agent, interceptors, request } from 'undici';
-import { errorCode, messageOf } from '../files.js';
+import { errorCode, messageOf } from '../../platform/files.js';
 import { pathOf } from '../sandbox/below.js';
-import { isBelow } from '../wire/unsupported.js';
+import { isBelow } from '../../core/files/paths.js';
 import { DeployFault, type FetchLimits, tooMuchDisk } from './order.js';
 
 const megabyte = 1024 * 1024;
+
 /** So much may come between two looks at what is free. */
 const bytesPerLook = megabyte;
 
@@ -96,6 +97,7 @@ export function nameOfSource(source: string): string {
 }
 
 const mostRedirects = 20;
+
 /** A server that sends nothing for so long has died. */
 const silentMillis = 60_000;
 

@@ -1,11 +1,12 @@
 import { constants } from 'node:fs';
 import { appendFile, open } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { isOutOfSpace, messageOf } from '../files.js';
-import { become, endWith, takeOrder } from '../machine/order-program.js';
+import { isOutOfSpace, messageOf } from '../../platform/files.js';
+import { become, endWith, takeOrder } from '../processes/order-program.js';
 import { diskIsFull, download, Meter } from './download.js';
 import { DeployFault, type FetchAnswer, type FetchOrder, type KeepOrder, type TaskOrder } from './order.js';
-import { checkFile, placeDownload, placeEmbedded, placeRemote, type Staging } from './place.js';
+import { checkFile, placeDownload, placeEmbedded, placeRemote } from './place.js';
+import { type StagingArea } from './staging.js';
 
 const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_WRONLY } = constants;
 
@@ -25,7 +26,7 @@ async function fill({ root, limits, downloads, executor }: TaskOrder, meter: Met
     const flag = O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK;
     if (file !== undefined) await appendFile(file, `${text}\n`, { flag, mode: 0o644 });
   };
-  const staging = (folder: string): Staging => ({ root, folder, limits, meter, note });
+  const staging = (folder: string): StagingArea => ({ root, folder, limits, meter, note });
   for (const { text, file } of executor?.notes ?? []) await note(text, join(executor!.folder, file));
   try {
     for (const artifact of downloads) await placeDownload(artifact, staging('.'));

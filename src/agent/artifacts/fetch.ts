@@ -4,19 +4,25 @@ import type { ClusterArtifact } from '../../core/model/deploy.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import { inParallel } from '../../platform/async.js';
 import type { AgentContext } from '../agent-context.js';
-import { bytesOfMb } from '../cgroups/group-files.js';
-import { messageOf } from '../files.js';
-import { reservedBytes } from '../machine/disk-watch.js';
-import type { RunAs } from '../machine/run-as.js';
+import type { TaskUsers } from '../users/task-users.js';
+import { bytesOfMb, messageOf } from '../../platform/files.js';
+import { reservedBytes } from '../sandbox/disk-space.js';
+import type { RunAs } from '../processes/run-as.js';
 import type { Sandbox } from '../sandbox/sandbox-layout.js';
-import type { KeptFile, Wish } from './cache.js';
+import type { ArtifactCache, KeptFile, Wish } from './cache.js';
 import { DeployFault, type FetchLimits, type Kept, type Note, type TaskOrder } from './order.js';
 import { carryOut, firstFile } from './program.js';
 import { type ArtifactSet, isGiven, listedArtifacts, type Remote, remotesOf } from './remotes.js';
 import { checkSignatures } from './signatures.js';
 
+/** What tasks are given their files with. */
+export interface FetchContext extends AgentContext {
+  users: TaskUsers;
+  artifacts: ArtifactCache;
+}
+
 interface Fetch {
-  context: AgentContext;
+  context: FetchContext;
   spec: LaunchSpec;
   sandbox: Sandbox;
   runAs: RunAs | undefined;
@@ -167,7 +173,7 @@ class Staging {
   }
 }
 
-async function limitsOf({ spec, context: { settings, folder } }: Fetch): Promise<FetchLimits> {
+async function limitsOf({ spec, context: { settings, directory } }: Fetch): Promise<FetchLimits> {
   const total = settings.maxTaskArtifactMegabytes;
   const isTaskDisk = spec.diskMb > 0 && spec.diskMb < total;
   return {
@@ -177,7 +183,7 @@ async function limitsOf({ spec, context: { settings, folder } }: Fetch): Promise
     files: settings.maxArtifactFiles,
     seconds: settings.artifactTimeoutSeconds,
     allowedPaths: settings.allowedArtifactPaths,
-    reservedBytes: reservedBytes(settings, await statfs(folder.sandboxes)),
+    reservedBytes: reservedBytes(settings, await statfs(directory.sandboxes)),
     verifyTls: settings.verifyArtifactTls,
   };
 }

@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { GetObjectCommand, HeadObjectCommand, S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
 import { backOffMillis, inParallel } from '../../platform/async.js';
-import { messageOf } from '../files.js';
+import { messageOf } from '../../platform/files.js';
 import { type Bounds, isTrouble } from './download.js';
 import { DeployFault, type StoredObject } from './order.js';
 

@@ -4,26 +4,16 @@ import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { isBase64, oneBase64, textsOf } from '../../core/base64.js';
 import type { ClusterArtifact, EmbeddedArtifact } from '../../core/model/deploy.js';
-import { errorCode } from '../files.js';
+import { errorCode } from '../../platform/files.js';
 import { fileNameOf } from '../wire/unsupported.js';
 import { createFileBelow, openFileBelow, openFolderBelow, pathOf } from '../sandbox/below.js';
-import { append, counted, download, type Meter, nameOfSource } from './download.js';
-import { DeployFault, type FetchLimits, type Kept, type RemoteFile } from './order.js';
+import { append, counted, download, nameOfSource } from './download.js';
+import { DeployFault, type Kept, type RemoteFile } from './order.js';
 import { isArchive, unpack } from './unpack.js';
-
-/** What is needed to put files into a sandbox. All paths are relative to it. */
-export interface Staging {
-  root: string;
-  limits: FetchLimits;
-  meter: Meter;
-  /** Files are put below this folder. */
-  folder: string;
-  /** A line for executor.log. */
-  note(line: string): Promise<void>;
-}
+import type { StagingArea } from './staging.js';
 
 /** Downloads of plain commands and of single runs: unpacked unless they are made executable or asked to stay as they are. */
-export async function placeDownload(artifact: Kept<ClusterArtifact>, staging: Staging): Promise<void> {
+export async function placeDownload(artifact: Kept<ClusterArtifact>, staging: StagingArea): Promise<void> {
   const target = join(staging.folder, artifact.outputFile ?? nameFromUri(artifact.uri));
   staging.meter.present = basename(target);
   await fetchTo({ ...artifact, url: artifact.uri }, target, staging);
@@ -33,7 +23,7 @@ export async function placeDownload(artifact: Kept<ClusterArtifact>, staging: St
 }
 
 /** Files that came inside the deploy, as base64. */
-export async function placeEmbedded(artifact: EmbeddedArtifact, staging: Staging): Promise<void> {
+export async function placeEmbedded(artifact: EmbeddedArtifact, staging: StagingArea): Promise<void> {
   staging.meter.present = artifact.filename ?? '';
   const target = join(await targetFolder(artifact, staging), artifact.filename ?? '');
   const texts = textsOf(artifact.content);
@@ -46,7 +36,7 @@ export async function placeEmbedded(artifact: EmbeddedArtifact, staging: Staging
 }
 
 /** Fetched aside and checked first, so that the task's folder never holds half of one. What the agent has kept it has checked. */
-export async function placeRemote(artifact: Kept<RemoteFile>, staging: Staging): Promise<void> {
+export async function placeRemote(artifact: Kept<RemoteFile>, staging: StagingArea): Promise<void> {
   const { filename = '', kept } = artifact;
   staging.meter.present = filename;
   const folder = await targetFolder(artifact, staging);
@@ -62,7 +52,11 @@ export async function placeRemote(artifact: Kept<RemoteFile>, staging: Staging):
 }
 
 /** What had the name before is gone. Half a file does not stay. */
-async function fetchTo({ url = '', kept }: Kept<{ url?: string }>, target: string, staging: Staging): Promise<void> {
+async function fetchTo(
+  { url = '', kept }: Kept<{ url?: string }>,
+  target: string,
+  staging: StagingArea,
+): Promise<void> {
   await makeFolder(dirname(target), staging);
   await remove(target, staging);
   const file = await newFile(target, staging);
@@ -76,7 +70,7 @@ async function fetchTo({ url = '', kept }: Kept<{ url?: string }>, target: strin
   }
 }
 
-async function copyKept(kept: number, name: string, target: FileHandle, staging: Staging): Promise<void> {
+async function copyKept(kept: number, name: string, target: FileHandle, staging: StagingArea): Promise<void> {
   try {
     await withKept(kept, (file) =>
       pipeline(file.createReadStream({ autoClose: false }), counted(name, staging), (chunks) =>
@@ -94,7 +88,7 @@ async function withKept<T>(kept: number, work: (file: FileHandle) => Promise<T>)
   return work(file).finally(() => letGo(file));
 }
 
-async function withFile<T>(path: string, { root }: Staging, work: (file: FileHandle) => Promise<T>): Promise<T> {
+async function withFile<T>(path: string, { root }: StagingArea, work: (file: FileHandle) => Promise<T>): Promise<T> {
   const opened = await openFileBelow(root, path, 'NONE');
   if (!opened) throw new DeployFault(`${basename(path)}: is gone`);
   return work(opened.handle).finally(() => letGo(opened.handle));
@@ -104,7 +98,7 @@ async function withFile<T>(path: string, { root }: Staging, work: (file: FileHan
 const letGo = (file: FileHandle): void => void file.close().catch(() => undefined);
 
 /** A file that is there already may only be the same one. */
-async function moveInto(fetched: string, target: string, staging: Staging, name: string): Promise<void> {
+async function moveInto(fetched: string, target: string, staging: StagingArea, name: string): Promise<void> {
   await makeFolder(dirname(target), staging);
   const existing = await md5OfPath(target, staging);
   if (existing !== undefined && existing === (await md5OfPath(fetched, staging))) return remove(fetched, staging);
@@ -114,12 +108,12 @@ async function moveInto(fetched: string, target: string, staging: Staging, name:
   });
 }
 
-async function makeExecutable(path: string, staging: Staging): Promise<void> {
+async function makeExecutable(path: string, staging: StagingArea): Promise<void> {
   const opened = await openFileBelow(staging.root, path, 'NONE');
   await opened?.handle.chmod(0o755).finally(() => opened.handle.close());
 }
 
-async function newFile(path: string, staging: Staging, name = path): Promise<FileHandle> {
+async function newFile(path: string, staging: StagingArea, name = path): Promise<FileHandle> {
   await makeFolder(dirname(path), staging);
   try {
     return await createFileBelow(staging.root, path, 0o644);
@@ -132,7 +126,7 @@ async function newFile(path: string, staging: Staging, name = path): Promise<Fil
 
 async function targetFolder(
   artifact: { filename?: string; targetFolderRelativeToTask?: string },
-  staging: Staging,
+  staging: StagingArea,
 ): Promise<string> {
   const asked = artifact.targetFolderRelativeToTask ?? '';
   const isAbsolute = asked.startsWith('/');
@@ -144,11 +138,11 @@ async function targetFolder(
 }
 
 /** With all folders above it. A link on the way, which an archive may have brought, is not followed. */
-async function makeFolder(path: string, { root }: Staging): Promise<void> {
+async function makeFolder(path: string, { root }: StagingArea): Promise<void> {
   if (path === '.') return;
   const existing = await openFolderBelow(root, path, 'NONE');
   if (existing) return existing.handle.close();
-  await makeFolder(dirname(path), { root } as Staging);
+  await makeFolder(dirname(path), { root } as StagingArea);
   const parent = await openFolderBelow(root, dirname(path), 'NONE');
   try {
     await mkdir(`${pathOf(parent!.handle)}/${basename(path)}`);
@@ -160,13 +154,13 @@ async function makeFolder(path: string, { root }: Staging): Promise<void> {
   }
 }
 
-async function inFolderOf<T>(path: string, { root }: Staging, work: (path: string) => Promise<T>): Promise<T> {
+async function inFolderOf<T>(path: string, { root }: StagingArea, work: (path: string) => Promise<T>): Promise<T> {
   const folder = await openFolderBelow(root, dirname(path), 'NONE');
   if (!folder) throw new DeployFault(`${dirname(path)} is no folder of the sandbox`);
   return work(`${pathOf(folder.handle)}/${basename(path)}`).finally(() => folder.handle.close());
 }
 
-const remove = (path: string, staging: Staging): Promise<void> =>
+const remove = (path: string, staging: StagingArea): Promise<void> =>
   inFolderOf(path, staging, async (place) => {
     await unlink(place).catch((cause: unknown) => {
       if (errorCode(cause) === 'EISDIR') throw new DeployFault(`${path} is a folder`, { cause });
@@ -181,7 +175,7 @@ function nameFromUri(uri: string): string {
 }
 
 /** undefined: no such file. */
-async function md5OfPath(path: string, { root }: Staging): Promise<string | undefined> {
+async function md5OfPath(path: string, { root }: StagingArea): Promise<string | undefined> {
   const opened = await openFileBelow(root, path, 'NONE');
   return opened && md5Of(opened.handle).finally(() => opened.handle.close());
 }

@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import type { FileHandle } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { killGroup, startProgram } from '../machine/order-program.js';
-import { sandboxVariable } from '../machine/processes.js';
-import type { RunAs } from '../machine/run-as.js';
+import { killGroup, startProgram } from '../processes/order-program.js';
+import { sandboxVariable } from '../processes/processes.js';
+import type { RunAs } from '../processes/run-as.js';
 import { DeployFault, type FetchAnswer, type FetchOrder } from './order.js';
 
 /** Words after `node` that start the program which fetches and unpacks. */

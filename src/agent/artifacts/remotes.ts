@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { ExecutorData, ObjstoreArtifact } from '../../core/model/deploy.js';
-import { messageOf } from '../files.js';
+import { messageOf } from '../../platform/files.js';
 import { legacyNames } from '../../platform/http/legacy-names.js';
 import type { LocalClusterSettings } from '../settings.js';
 import { ArtifactList } from '../wire/launch-spec.js';

@@ -6,8 +6,9 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { ObjstoreArtifactSignature } from '../../core/model/deploy.js';
 import type { AgentContext } from '../agent-context.js';
-import { killGroup } from '../machine/order-program.js';
-import { cleanEnvironment, type RunAs } from '../machine/run-as.js';
+import type { TaskUsers } from '../users/task-users.js';
+import { killGroup } from '../processes/order-program.js';
+import { cleanEnvironment, type RunAs } from '../processes/run-as.js';
 import { removeTree } from '../sandbox/remove-tree.js';
 import type { KeptFile } from './cache.js';
 import { DeployFault, type Note } from './order.js';
@@ -18,6 +19,10 @@ interface Fetched {
   file?: KeptFile;
 }
 
+interface CheckContext extends Pick<AgentContext, 'directory' | 'settings'> {
+  users: TaskUsers;
+}
+
 const outputFile = 'executor.gpg.out';
 const logFile = 'executor.log';
 
@@ -26,7 +31,7 @@ const logFile = 'executor.log';
  * for that name. Throws DeployFault where the settings say that a task fails for it; else there is a line in executor.log.
  */
 export async function checkSignatures(
-  context: AgentContext,
+  context: CheckContext,
   fetched: readonly Fetched[],
   signatures: readonly ObjstoreArtifactSignature[],
   notes: Note[],
@@ -66,13 +71,13 @@ interface Verdict {
 
 /** The program is a user of its own, who has the public keys and can read these two files. */
 async function check(
-  context: AgentContext,
+  context: CheckContext,
   artifact: KeptFile,
   signature: KeptFile,
   signal: AbortSignal,
 ): Promise<Verdict> {
-  const { folder, settings, users } = context;
-  const work = join(folder.newArtifacts, randomUUID());
+  const { directory, settings, users } = context;
+  const work = join(directory.newArtifacts, randomUUID());
   const runAs = await users.resolve(undefined, work);
   if (typeof runAs === 'string') throw new Error(runAs);
   const give = async (path: string) => {

@@ -6,7 +6,7 @@ import { chmod, type FileHandle, lstat, mkdir, open, rename, rmdir, unlink } fro
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
-import { errorCode, messageOf } from '../files.js';
+import { errorCode, messageOf } from '../../platform/files.js';
 import {
   allNamesIn,
   createFileBelow,
@@ -20,7 +20,7 @@ import { diskUse, TooDeep } from '../sandbox/disk-use.js';
 import { shownName } from '../sandbox/names.js';
 import { diskIsFull, isTrouble, type Meter } from './download.js';
 import { DeployFault } from './order.js';
-import type { Staging } from './place.js';
+import type { StagingArea } from './staging.js';
 
 const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
 
@@ -37,7 +37,7 @@ export const isArchive = (name: string): boolean => isOfTools(name) || endsWithO
  * bounded by the kernel, and files are counted as the tools name them and on the disk. The tools follow links that are there
  * before they begin, such as those of another archive; so each works in an empty folder, and what came out is moved from there.
  */
-export async function unpack(name: string, file: FileHandle, folder: string, staging: Staging): Promise<void> {
+export async function unpack(name: string, file: FileHandle, folder: string, staging: StagingArea): Promise<void> {
   const target = await openFolderBelow(staging.root, folder, 'NONE');
   try {
     if (!target) throw new DeployFault('its folder is gone');
@@ -55,13 +55,13 @@ export async function unpack(name: string, file: FileHandle, folder: string, sta
 }
 
 /** Until it is done, or too much has come out. */
-async function bounded(staging: Staging, work: (over: AbortSignal) => Promise<void>): Promise<void> {
+async function bounded(staging: StagingArea, work: (over: AbortSignal) => Promise<void>): Promise<void> {
   const done = new AbortController();
   await Promise.race([work(done.signal), watchDisk(staging, done.signal)]).finally(() => done.abort());
   await measure(staging);
 }
 
-async function unpackAside(name: string, file: FileHandle, target: FileHandle, staging: Staging): Promise<void> {
+async function unpackAside(name: string, file: FileHandle, target: FileHandle, staging: StagingArea): Promise<void> {
   const path = `${pathOf(target)}/.unpacking-${randomUUID()}`;
   await mkdir(path, { mode: 0o700 });
   const aside = await open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
@@ -125,7 +125,7 @@ async function unpackInto(name: string, file: FileHandle, tools: Tools): Promise
 }
 
 /** One file, without a tool. */
-async function unzipOne(archive: string, file: FileHandle, staging: Staging): Promise<void> {
+async function unzipOne(archive: string, file: FileHandle, staging: StagingArea): Promise<void> {
   const plain = `${staging.folder}/${archive.slice(0, -'.gz'.length)}`;
   const target = await createFileBelow(staging.root, plain, 0o644);
   const source = file.createReadStream({ autoClose: false, start: 0 });
@@ -160,10 +160,12 @@ async function unpacked(file: FileHandle, tools: Tools): Promise<Readable> {
 }
 
 const longestComplaint = 1_000;
+
 /** A dictionary may ask for any amount of memory. */
 const mostKilobytesOfMemory = 2 * 1024 * 1024;
 const bytesPerBlock = 512;
 const newline = 10;
+
 /** What a tool may say besides, such as the comment of an archive. */
 const otherLines = 1_000;
 
@@ -174,7 +176,7 @@ class Tools {
 
   constructor(
     private readonly folder: FileHandle,
-    private readonly staging: Staging,
+    private readonly staging: StagingArea,
     private readonly over: AbortSignal,
   ) {}
 
@@ -255,7 +257,7 @@ const lookEveryMillis = 200;
 const pauseForLooking = 4;
 
 /** Rejects when too much has come out. */
-async function watchDisk(staging: Staging, over: AbortSignal): Promise<never> {
+async function watchDisk(staging: StagingArea, over: AbortSignal): Promise<never> {
   for (let took = 0; ;) {
     const pause = Math.max(lookEveryMillis, took * pauseForLooking);
     await new Promise((resolve) => setTimeout(resolve, pause));
@@ -268,7 +270,7 @@ async function watchDisk(staging: Staging, over: AbortSignal): Promise<never> {
 }
 
 /** No further than to what is too much. */
-async function measure({ root, meter }: Staging): Promise<void> {
+async function measure({ root, meter }: StagingArea): Promise<void> {
   try {
     for await (const { bytes, files } of diskUse(root)) meter.check(bytes, files);
   } catch (cause) {

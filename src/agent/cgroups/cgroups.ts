@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
-import type { AgentFolder } from '../agent-folder.js';
-import { messageOf, readIfThere, writeDurably } from '../files.js';
+import type { AgentDirectory } from '../state/agent-directory.js';
+import { messageOf, readIfThere, writeDurably } from '../../platform/files.js';
 import {
   foldersIn,
   type GroupUsage,
@@ -168,7 +168,7 @@ const isOfUse = ({ version, controllers }: CgroupMount): boolean =>
 const Places = z.object({ bootId: z.string(), parents: z.array(z.string()) });
 
 /** The cgroups that work here, in the places where they were during this boot. */
-export async function openCgroups(folder: AgentFolder, bootId: string, use: 'auto' | 'off'): Promise<Cgroups> {
+export async function openCgroups(folder: AgentDirectory, bootId: string, use: 'auto' | 'off'): Promise<Cgroups> {
   const name = `muster-${folder.key}`;
   if (use === 'off') return Cgroups.probe(name, []);
   const text = await readIfThere(folder.cgroups);

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { errorCode, isMissing } from '../files.js';
+import { errorCode, isMissing } from '../../platform/files.js';
 
 /** Resource figures of one task. What is not known is left out. */
 export interface GroupUsage {
@@ -27,7 +27,6 @@ export interface Limits {
   maxProcesses: number;
 }
 
-export const bytesOfMb = (megabytes: number): number => Math.floor(megabytes * 1024 * 1024);
 /** Microseconds over which a cpu quota counts. */
 export const quotaPeriodMicros = 100_000;
 

@@ -1,8 +1,9 @@
 import { closeSync, constants, openSync, readSync } from 'node:fs';
-import { errorCode } from '../files.js';
+import { errorCode } from '../../platform/files.js';
 
 /** One record of the log, with room for what newer kernels add. */
 const recordBytes = 16 * 1024;
+
 /** So many records hold the largest logs that kernels are set up with; a broken device has no end. */
 const mostRecords = 500_000;
 

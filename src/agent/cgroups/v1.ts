@@ -2,7 +2,6 @@ import { existsSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   acceptsProcesses,
-  bytesOfMb,
   type GroupUsage,
   type Hierarchy,
   type Limits,
@@ -11,6 +10,7 @@ import {
   readNumber,
   readTable,
 } from './group-files.js';
+import { bytesOfMb } from '../../platform/files.js';
 import type { CgroupMount } from './mounts.js';
 
 /** Ticks per second of the figures that the kernel gives in "user hertz"; 100 on every Linux of today. */

@@ -1,9 +1,8 @@
 import { existsSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isMissing, messageOf } from '../files.js';
+import { isMissing, messageOf, bytesOfMb } from '../../platform/files.js';
 import {
   acceptsProcesses,
-  bytesOfMb,
   type GroupUsage,
   type Hierarchy,
   type Limits,

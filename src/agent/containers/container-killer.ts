@@ -1,14 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { backOffMillis } from '../../platform/async.js';
-import type { ProcessStat } from '../machine/process-identity.js';
-import { signal } from '../machine/processes.js';
-import { Asked } from '../tasks/task-kill.js';
+import type { ProcessStat } from '../processes/process-identity.js';
+import { signal } from '../processes/processes.js';
+import { SignalRecord } from '../state/signal-record.js';
 import type { TaskContainer } from './task-container.js';
 
 const lookEveryMillis = 100;
 const firstPauseMillis = 2;
+
 /** The engine's own processes get so long to write down how a container ended, and to tidy up. */
 const patienceMillis = 3_000;
+
 /** What SIGKILL does not end hangs in the kernel. */
 const giveUpAfterMillis = 30_000;
 
@@ -19,15 +21,15 @@ const giveUpAfterMillis = 30_000;
 export class ContainerKiller {
   /** SIGKILL was needed. */
   forced = false;
-  private readonly asked: Asked;
+  private readonly asked: SignalRecord;
 
   constructor(
     private readonly container: TaskContainer,
     /** Programs of the engine that work for the task. */
     private readonly helpers: () => ProcessStat[],
-    folder: ConstructorParameters<typeof Asked>[0],
+    folder: ConstructorParameters<typeof SignalRecord>[0],
   ) {
-    this.asked = new Asked(folder);
+    this.asked = new SignalRecord(folder);
   }
 
   async sweepUntil(stop: AbortSignal, deadline: () => number): Promise<void> {

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import type { ContainerInfo, DockerInfo } from '../../core/model/deploy.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import { ContainerSettings } from '../../platform/settings/container-settings.js';
-import { commandLine, type Option } from '../machine/command-line.js';
+import { commandLine, type Option } from '../processes/command-line.js';
 import { launchSpec } from '../../../test/support/launch-spec.js';
 import {
   containerEnvironment,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { tempFolder } from '../../../test/support/temp-folder.js';
 import { ContainerSettings } from '../../platform/settings/container-settings.js';
-import { allProcesses, variableOf } from '../machine/processes.js';
+import { allProcesses, variableOf } from '../processes/processes.js';
 import { askEngine, EngineFailure, EngineHangs, EngineTrouble, EngineWatch } from './engine.js';
 
 const folder = tempFolder();

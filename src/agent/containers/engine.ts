@@ -3,11 +3,11 @@ import { access, constants } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ContainerSettings } from '../../platform/settings/container-settings.js';
-import type { Log } from '../agent-context.js';
-import { messageOf } from '../files.js';
-import { killGroup } from '../machine/order-program.js';
-import { sandboxVariable } from '../machine/processes.js';
-import { cleanEnvironment } from '../machine/run-as.js';
+import type { Log } from '../../platform/log.js';
+import { messageOf } from '../../platform/files.js';
+import { killGroup } from '../processes/order-program.js';
+import { sandboxVariable } from '../processes/processes.js';
+import { cleanEnvironment } from '../processes/run-as.js';
 import { engineVariables } from './engine-variables.js';
 
 /** A program that runs containers here. */

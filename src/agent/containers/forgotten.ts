@@ -1,10 +1,17 @@
 import type { AgentContext } from '../agent-context.js';
-import { messageOf } from '../files.js';
-import { commandLine } from '../machine/command-line.js';
-import type { Tasks } from '../tasks/tasks.js';
+import { messageOf } from '../../platform/files.js';
+import { commandLine } from '../processes/command-line.js';
 import { agentLabel, containerName } from './container-words.js';
-import { askEngine } from './engine.js';
+import { askEngine, type EngineWatch } from './engine.js';
 import { removal } from './task-container.js';
+
+interface Context extends Pick<AgentContext, 'settings' | 'directory' | 'log' | 'stopping'> {
+  engines: EngineWatch;
+}
+
+interface LiveTasks {
+  live(): readonly { spec: { taskId: string } }[];
+}
 
 const listMillis = 30_000;
 
@@ -12,13 +19,13 @@ const listMillis = 30_000;
  * Containers that an agent on this folder has created and of which no task is left: it was killed before it could remove them,
  * or the engine hung. Beside all other work: the engine may hang again.
  */
-export async function removeForgottenContainers(context: AgentContext, tasks: Tasks): Promise<void> {
-  const { engines, settings, folder, log, stopping } = context;
+export async function removeForgottenContainers(context: Context, tasks: LiveTasks): Promise<void> {
+  const { engines, settings, directory, log, stopping } = context;
   const engine = await engines.engine();
   if (typeof engine === 'string') return;
   const ask = (...command: string[]) => askEngine(engine, command, { timeoutMillis: listMillis, signal: stopping });
   try {
-    const ofThisAgent = ['filter', `label=${agentLabel}=${folder.key}`] as const;
+    const ofThisAgent = ['filter', `label=${agentLabel}=${directory.key}`] as const;
     const listed = await ask('ps', ...commandLine([['all', true], ofThisAgent, ['format', '{{.Names}}']]));
     const { dockerPrefix } = settings.containers;
     const live = new Set(tasks.live().map(({ spec }) => containerName(dockerPrefix, spec.taskId)));

@@ -14,10 +14,10 @@ function machine(allowed: readonly string[], settings: object = {}) {
   const at = (path: string) => join(root, path);
   mkdirSync(at('share/a/b'), { recursive: true });
   const containers = ContainerSettings.parse({ ...settings, allowedHostPaths: allowed.map(at) });
-  const folder = { root: at('agent'), allSandboxes: [at('agent/sandboxes')] };
+  const directory = { root: at('agent'), allSandboxes: [at('agent/sandboxes')] };
   const show = async (path: string) => {
     const info = { type: 'DOCKER' as const, volumes: [{ containerPath: '/v', hostPath: at(path) }] };
-    const [shown] = await hostPathsOf(info, { settings: { containers }, folder });
+    const [shown] = await hostPathsOf(info, { settings: { containers }, directory });
     return shown?.slice(root.length + 1);
   };
   return { at, show };

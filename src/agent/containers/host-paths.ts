@@ -6,18 +6,18 @@ import type { AgentContext } from '../agent-context.js';
 import { DeployFault } from '../artifacts/order.js';
 import { mayBeRoot, refusedHostPath } from './rules.js';
 
-type Place = {
+type HostPathContext = {
   settings: { containers: ContainerSettings };
-  folder: Pick<AgentContext['folder'], 'root' | 'allSandboxes'>;
+  directory: Pick<AgentContext['directory'], 'root' | 'allSandboxes'>;
 };
 
 /** What volumes of the machine really show, in their order; undefined: of one that has another source. */
-export const hostPathsOf = (info: ContainerInfo, place: Place): Promise<(string | undefined)[]> =>
+export const hostPathsOf = (info: ContainerInfo, context: HostPathContext): Promise<(string | undefined)[]> =>
   Promise.all(
     (info.volumes ?? []).map((volume) =>
       volume.source?.type === 'DOCKER_VOLUME' || volume.source?.dockerVolume
         ? undefined
-        : realHostPath(volume.hostPath ?? volume.containerPath ?? '', place),
+        : realHostPath(volume.hostPath ?? volume.containerPath ?? '', context),
     ),
   );
 
@@ -26,14 +26,14 @@ export const hostPathsOf = (info: ContainerInfo, place: Place): Promise<(string 
  * starts the container, so nobody but the operator may be able to put a link there meanwhile: neither another user of the
  * machine, nor a container that has a folder on the way as a volume and is root (or the agent's user) there.
  */
-async function realHostPath(path: string, { settings, folder }: Place): Promise<string> {
+async function realHostPath(path: string, { settings, directory }: HostPathContext): Promise<string> {
   const { containers } = settings;
   const allowed = containers.allowedHostPaths;
   const real = await realpath(path).catch(() => {
     throw new DeployFault(`Volume ${path}: there is no such path on this machine`);
   });
   const realFolders = (await Promise.all(allowed.map((each) => realpath(each).catch(() => each)))).map(normalize);
-  const closed = [folder.root, ...folder.allSandboxes];
+  const closed = [directory.root, ...directory.allSandboxes];
   const refusal =
     refusedHostPath(real, { allowedHostPaths: realFolders }, closed) ??
     refusedHostPath(path, { allowedHostPaths: allowed }, closed);

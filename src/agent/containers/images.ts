@@ -6,14 +6,14 @@ import { z } from 'zod';
 import { imageOf } from '../../core/model/deploy.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import type { AgentContext } from '../agent-context.js';
-import { bytesOfMb } from '../cgroups/group-files.js';
-import { messageOf, readIfThere, writeDurably } from '../files.js';
-import { commandLine } from '../machine/command-line.js';
-import { reservedBytes } from '../machine/disk-watch.js';
-import { askEngine, type Engine, type EngineCall, EngineFailure } from './engine.js';
+import { bytesOfMb, messageOf, readIfThere, writeDurably } from '../../platform/files.js';
+import { commandLine } from '../processes/command-line.js';
+import { reservedBytes } from '../sandbox/disk-space.js';
+import { askEngine, type Engine, type EngineCall, EngineFailure, type EngineWatch } from './engine.js';
 
 /** An image that the agent has pulled, and so may remove. */
 const Record = z.object({ id: z.string(), bytes: z.number(), usedAt: z.number() });
+
 /** By the name under which it was pulled; by its number once that name has become another image. */
 const Records = z.record(z.string(), Record);
 type Records = z.infer<typeof Records>;
@@ -22,6 +22,7 @@ const shortMillis = 10_000;
 const lookEveryMillis = 250;
 const pauseBetweenPullsMillis = 1_000;
 const dayMillis = 24 * 60 * 60 * 1000;
+
 /** By so much the time of the last use may be behind. */
 const usedMillis = 60 * 60 * 1000;
 
@@ -67,10 +68,12 @@ export class Images {
   private readonly temporary: string;
 
   constructor(
-    private readonly context: Pick<AgentContext, 'folder' | 'settings' | 'engines' | 'log' | 'stopping' | 'now'>,
+    private readonly context: Pick<AgentContext, 'directory' | 'settings' | 'log' | 'stopping' | 'now'> & {
+      engines: EngineWatch;
+    },
   ) {
-    this.path = join(context.folder.root, 'images.json');
-    this.temporary = join(context.folder.root, 'image-downloads');
+    this.path = join(context.directory.root, 'images.json');
+    this.temporary = join(context.directory.root, 'image-downloads');
   }
 
   /** Pulls an image. Throws what the engine said, or that there is no room. */

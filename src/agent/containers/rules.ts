@@ -15,7 +15,8 @@ import {
   isSwitch,
   optionName,
 } from '../../platform/settings/engine-options.js';
-import { isBelow, type Unsupported } from '../wire/unsupported.js';
+import { type Unsupported } from '../wire/unsupported.js';
+import { isBelow } from '../../core/files/paths.js';
 
 /** What the operator lets deploys ask of containers. */
 export type ContainerPolicy = Pick<
@@ -67,6 +68,7 @@ export function containerProblems(
 const imageName =
   /^(?:[A-Za-z0-9][A-Za-z0-9.-]*(?::\d{1,5})?\/)?[A-Za-z0-9][A-Za-z0-9._-]*(?:\/[A-Za-z0-9][A-Za-z0-9._-]*)*(?::[A-Za-z0-9_][A-Za-z0-9._-]{0,127})?(?:@sha256:[0-9a-f]{64})?$/;
 const longestImageName = 500;
+
 /** With these before the colon podman reads images from files of the machine, or asks another engine; the last begins a number. */
 const transports = new Set(
   'docker docker-archive docker-daemon dir oci oci-archive containers-storage sif tarball ostree atomic sha256'.split(

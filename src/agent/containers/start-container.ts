@@ -1,17 +1,16 @@
 import { join, relative } from 'node:path';
 import { type ContainerInfo, imageOf } from '../../core/model/deploy.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
-import { fetchArtifacts } from '../artifacts/fetch.js';
+import { fetchArtifacts, type FetchContext } from '../artifacts/fetch.js';
 import { DeployFault } from '../artifacts/order.js';
-import type { AgentContext } from '../agent-context.js';
-import { messageOf, writeDurably } from '../files.js';
-import { commandLine, type Option } from '../machine/command-line.js';
+import { messageOf, writeDurably } from '../../platform/files.js';
+import { commandLine, type Option } from '../processes/command-line.js';
 import { createFileBelow, makeFolderBelow, openLogBelow } from '../sandbox/below.js';
 import { createSandbox, type Sandbox } from '../sandbox/sandbox-layout.js';
 import { launcherLiteral, writeForUser } from '../shim/launcher.js';
 import { type Shim, startShim } from '../shim/shim.js';
 import type { TaskStart } from '../shim/start-task.js';
-import type { TaskFolder } from '../tasks/task-folder.js';
+import type { TaskDirectory } from '../state/task-directory.js';
 import {
   containerEnvironment,
   containerName,
@@ -19,12 +18,18 @@ import {
   hasOtherUsers,
   workdirInSandbox,
 } from './container-words.js';
-import { askEngine, type Engine, engineEnvironment, EngineFailure, EngineTrouble } from './engine.js';
+import { askEngine, type Engine, engineEnvironment, EngineFailure, EngineTrouble, type EngineWatch } from './engine.js';
 import { checkLines, linesOf } from './environment-file.js';
 import { hostPathsOf } from './host-paths.js';
-import { type Ask, imageReference, inspectImage } from './images.js';
+import { type Ask, imageReference, type Images, inspectImage } from './images.js';
 import { containerProblems } from './rules.js';
 import { endFile, endFormat, removal, TaskContainer } from './task-container.js';
+
+/** What tasks in containers are started with. */
+export interface ContainerContext extends FetchContext {
+  engines: EngineWatch;
+  images: Images;
+}
 
 export interface ContainerStart extends TaskStart {
   spec: LaunchSpec & { container: ContainerInfo };
@@ -35,10 +40,10 @@ export interface ContainerStart extends TaskStart {
 
 /** undefined: the task runs in none. */
 export const containerOf = (
-  context: AgentContext,
+  context: ContainerContext,
   spec: LaunchSpec,
   { root }: Sandbox,
-  folder: TaskFolder,
+  folder: TaskDirectory,
 ): TaskContainer | undefined =>
   spec.container &&
   new TaskContainer(context, containerName(context.settings.containers.dockerPrefix, spec.taskId), root, folder);
@@ -53,7 +58,7 @@ export function containerStart(
 }
 
 /** Pulls the image, prepares the sandbox, creates the container, and starts it under the shim of its task. */
-export async function startContainer(context: AgentContext, start: ContainerStart): Promise<Shim> {
+export async function startContainer(context: ContainerContext, start: ContainerStart): Promise<Shim> {
   const { spec, folder, sandbox, runAs, signal, container } = start;
   const settings = context.settings.containers;
   const [problem] = containerProblems(spec.container, { isManaged: spec.executorData !== undefined, policy: settings });
@@ -93,7 +98,7 @@ export async function startContainer(context: AgentContext, start: ContainerStar
       spec,
       sandbox,
       name: container.name,
-      agentKey: context.folder.key,
+      agentKey: context.directory.key,
       envFile,
       runAs,
       maxProcesses: context.settings.maxProcessesPerTask,
@@ -115,7 +120,7 @@ export async function startContainer(context: AgentContext, start: ContainerStar
 
 /** The image is on the machine after this. An executor asks for the newest each time; what only the machine has does as well. */
 async function haveImage(
-  context: AgentContext,
+  context: ContainerContext,
   { spec, sandbox, say, signal }: ContainerStart,
   engine: Engine,
   ask: Ask,
@@ -150,7 +155,7 @@ async function haveImage(
  * Who is to blame that an engine has failed: the machine, where the engine is in trouble or does not work any more, which is
  * looked for at once; else the deploy, of which the engine did not take what it was told.
  */
-async function causeOf({ engines, settings }: AgentContext, cause: unknown, what: string): Promise<unknown> {
+async function causeOf({ engines, settings }: ContainerContext, cause: unknown, what: string): Promise<unknown> {
   if (!(cause instanceof EngineFailure)) return cause;
   const refusal = await engines.refusalNow();
   if (refusal !== undefined) return new Error(`No containers run here: ${refusal}`, { cause });
@@ -172,7 +177,7 @@ async function note({ root, executor }: Sandbox, text: string): Promise<void> {
  * The script that is the task's first process: it starts the container, stays with it, and tells how it ended. Everything in it
  * is the agent's: it may be root.
  */
-async function underShim(context: AgentContext, start: ContainerStart, engine: Engine): Promise<Shim> {
+async function underShim(context: ContainerContext, start: ContainerStart, engine: Engine): Promise<Shim> {
   const { folder, sandbox, signal, container } = start;
   const limit = context.settings.containers.dockerClientTimeLimitSeconds;
   const q = launcherLiteral;

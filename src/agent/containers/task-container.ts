@@ -7,12 +7,12 @@ import type { AgentContext } from '../agent-context.js';
 import { groupOfProcess, TaskGroup } from '../cgroups/cgroups.js';
 import type { GroupUsage } from '../cgroups/group-files.js';
 import { saysOutOfMemory } from '../cgroups/kernel-log.js';
-import { readIfThere } from '../files.js';
-import { isAlive, type ProcessIdentity, readStat } from '../machine/process-identity.js';
-import { signal } from '../machine/processes.js';
-import { commandLine, type Option } from '../machine/command-line.js';
-import type { TaskFolder } from '../tasks/task-folder.js';
-import { askEngine, EngineFailure } from './engine.js';
+import { readIfThere } from '../../platform/files.js';
+import { isAlive, type ProcessIdentity, readStat } from '../processes/process-identity.js';
+import { signal } from '../processes/processes.js';
+import { commandLine, type Option } from '../processes/command-line.js';
+import type { TaskDirectory } from '../state/task-directory.js';
+import { askEngine, EngineFailure, type EngineWatch } from './engine.js';
 
 /** What an engine tells of a container, in the words of `{{json .State}}` and around it. */
 const State = z.object({
@@ -41,6 +41,7 @@ const shortMillis = 10_000;
 const firstPauseMillis = 100;
 const lastPauseMillis = 1_000;
 const lookMillis = 1_000;
+
 /** After the end of its first process an engine has so long to say so. */
 const patienceMillis = 30_000;
 
@@ -53,10 +54,10 @@ export class TaskContainer {
   readonly folders = new Set<string>();
 
   constructor(
-    private readonly context: AgentContext,
+    private readonly context: Pick<AgentContext, 'settings' | 'stopping'> & { engines: EngineWatch },
     readonly name: string,
     private readonly sandbox: string,
-    private readonly folder: TaskFolder,
+    private readonly folder: TaskDirectory,
   ) {}
 
   get mainPid(): number | undefined {

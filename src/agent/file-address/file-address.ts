@@ -9,13 +9,13 @@ import { SchedulerError } from '../../platform/errors.js';
 import { sendFile } from '../../platform/http/send-file.js';
 import type { TaskFilesSettings } from '../../platform/settings/task-files-settings.js';
 import type { AgentContext } from '../agent-context.js';
-import type { AgentFolder } from '../agent-folder.js';
-import { errorCode, messageOf } from '../files.js';
-import { endTasksOn } from '../machine/port-holders.js';
-import type { NumberRange } from '../machine/user-numbers.js';
+import type { AgentDirectory } from '../state/agent-directory.js';
+import { errorCode, messageOf } from '../../platform/files.js';
+import { endTasksOn } from './port-holders.js';
+import type { NumberRange } from '../users/user-numbers.js';
 import { SandboxFiles } from '../sandbox/sandbox-files.js';
 import { startFilesOf } from '../sandbox/sandbox-layout.js';
-import { fileNameOf, TaskFolder } from '../tasks/task-folder.js';
+import { fileNameOf, TaskDirectory } from '../state/task-directory.js';
 
 /*
  * The files of tasks for tools that read them from the machine itself, by the absolute paths that the API tells. A port of its
@@ -24,6 +24,7 @@ import { fileNameOf, TaskFolder } from '../tasks/task-folder.js';
 
 /** A caller that neither sends nor reads for so long is cut off. */
 const idleMillis = 60_000;
+
 /** Each holds a file open. */
 const mostAtOnce = 64;
 const mostConnections = 512;
@@ -35,10 +36,10 @@ const tryAgainMillis = 10_000;
  */
 export async function openFileAddress(
   { port, host, readToken }: TaskFilesSettings,
-  { folder, log, stopping }: Pick<AgentContext, 'folder' | 'log' | 'stopping'>,
+  { directory, log, stopping }: Pick<AgentContext, 'directory' | 'log' | 'stopping'>,
   taskUsers: NumberRange,
 ): Promise<Server> {
-  const address = new FileAddress(folder, readToken);
+  const address = new FileAddress(directory, readToken);
   const server = createServer({ requestTimeout: idleMillis }, (request, response) => {
     address.answer(request, response).catch((cause: unknown) => {
       log.error(`Files: ${request.method} failed`, cause);
@@ -56,7 +57,7 @@ export async function openFileAddress(
     } catch (cause) {
       log.warn(`Files of tasks cannot be read at ${host}:${port} yet: ${messageOf(cause)}`);
       if (errorCode(cause) === 'EADDRINUSE')
-        for (const line of await endTasksOn(port, taskUsers, folder.sandboxes)) log.warn(line);
+        for (const line of await endTasksOn(port, taskUsers, directory.sandboxes)) log.warn(line);
       return false;
     }
   };
@@ -89,7 +90,7 @@ class FileAddress {
   private underWay = 0;
 
   constructor(
-    private readonly folder: AgentFolder,
+    private readonly folder: AgentDirectory,
     readToken: string,
   ) {
     this.wanted = digest(readToken);
@@ -147,7 +148,7 @@ class FileAddress {
     const [name = '', ...inside] = plain.slice(place.length + 1).split('/');
     const taskId = taskIdOf(name);
     if (taskId === undefined) return undefined;
-    const isAnyOwners = () => TaskFolder.ownersAreItsOwn(this.folder, taskId);
+    const isAnyOwners = () => TaskDirectory.ownersAreItsOwn(this.folder, taskId);
     const files = new SandboxFiles(join(place, name), startFilesOf(taskId), undefined, isAnyOwners);
     return { path: plain, files, inside: inside.join('/') };
   }

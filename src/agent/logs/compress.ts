@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import { constants, createGzip } from 'node:zlib';
-import { cleanEnvironment } from '../machine/run-as.js';
+import { cleanEnvironment } from '../processes/run-as.js';
 import type { Compression } from './order.js';
 
 const chunkBytes = 256 * 1024;

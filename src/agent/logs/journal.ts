@@ -3,7 +3,7 @@ import { closeSync, constants, fchownSync, openSync, renameSync, rmSync, type St
 import { type FileHandle, open, readFile, rename, unlink } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { z } from 'zod';
-import { isMissing } from '../files.js';
+import { isMissing } from '../../platform/files.js';
 import { allNamesIn, openFileBelow, openFolderBelow, ownerOf, pathOf, placeIn } from '../sandbox/below.js';
 
 /**

@@ -2,8 +2,8 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { killGroup, startProgram } from '../machine/order-program.js';
-import { cleanEnvironment, type RunAs } from '../machine/run-as.js';
+import { killGroup, startProgram } from '../processes/order-program.js';
+import { cleanEnvironment, type RunAs } from '../processes/run-as.js';
 import type { CompressOrder, RotateAnswer, RotateOrder } from './order.js';
 
 /** Words after `node` that start the program. */

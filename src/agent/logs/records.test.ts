@@ -5,7 +5,7 @@ import { testLog } from '../../../test/support/agent-cluster.js';
 import { launchSpec } from '../../../test/support/launch-spec.js';
 import { tempFolder } from '../../../test/support/temp-folder.js';
 import type { ExecutorData, ObjstoreUploaderFile } from '../../core/model/deploy.js';
-import { AgentFolder } from '../agent-folder.js';
+import { AgentDirectory } from '../state/agent-directory.js';
 import { sandboxOfSpec } from '../sandbox/sandbox-layout.js';
 import { readLocalClusterSettings } from '../settings.js';
 import { hasUploadsLeft, removeRecords, writeRecords } from './records.js';
@@ -22,7 +22,7 @@ async function write(
 ) {
   const [watched, uploads] = [join(place.path, 'watched'), join(place.path, 'uploads')];
   const writing = {
-    folder: await AgentFolder.open(join(place.path, 'agent')),
+    directory: await AgentDirectory.open(join(place.path, 'agent')),
     settings: readLocalClusterSettings({ logWatcherDirectory: watched, uploadRecordsDirectory: uploads }),
     log: testLog(),
   };
@@ -32,7 +32,7 @@ async function write(
     executorData,
     uploads: { files, bucket: bucket || undefined, keyPattern: 'web/%filename' },
   });
-  const sandbox = sandboxOfSpec(writing.folder, spec);
+  const sandbox = sandboxOfSpec(writing.directory, spec);
   await writeRecords(writing, { spec, sandbox }, finished);
   const read = (folder: string) =>
     Object.fromEntries(

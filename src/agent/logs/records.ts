@@ -4,23 +4,32 @@ import { basename, join, normalize } from 'node:path';
 import type { ObjstoreUploaderFile } from '../../core/model/deploy.js';
 import type { LaunchSpec, LogUploads } from '../../core/model/launch.js';
 import type { AgentContext } from '../agent-context.js';
-import { ensureFolder, writeDurably, writeWhole } from '../files.js';
+import { ensureFolder, writeDurably, writeWhole } from '../../platform/files.js';
 import type { Sandbox } from '../sandbox/sandbox-layout.js';
-import { fileNameOf } from '../tasks/task-folder.js';
-import { isBelow } from '../wire/unsupported.js';
+import { fileNameOf } from '../state/task-directory.js';
+import { isBelow } from '../../core/files/paths.js';
 import { UploadRecord } from './upload-record.js';
 
-/** What the agent writes for programs beside it: for one that follows logs, and for one that uploads them. */
+/* What the agent writes for programs beside it: for one that follows logs, and for one that uploads them. */
 
-type Writing = Pick<AgentContext, 'folder' | 'settings' | 'log'> & Partial<Pick<AgentContext, 'finishedUploads'>>;
+/** What the logs of a task are looked after with. */
+export interface LogContext extends AgentContext {
+  /** Names of records of tasks that have ended, to be uploaded at once; undefined: the agent uploads nothing. */
+  finishedUploads: Set<string> | undefined;
+}
 
-export const uploadRecordsOf = ({ folder, settings }: Pick<Writing, 'folder' | 'settings'>): string =>
-  settings.uploadRecordsDirectory ?? folder.uploadRecords;
+interface RecordContext extends Pick<AgentContext, 'directory' | 'settings' | 'log'> {
+  /** Names of records of tasks that have ended, to be uploaded at once; undefined: the agent uploads nothing. */
+  finishedUploads?: Set<string>;
+}
+
+export const uploadRecordsOf = ({ directory, settings }: Pick<RecordContext, 'directory' | 'settings'>): string =>
+  settings.uploadRecordsDirectory ?? directory.uploadRecords;
 export const recordEnding = '.objstore.json';
 
 /** Written when the task begins, and again, finished, when no more files of it will appear. */
 export async function writeRecords(
-  writing: Writing,
+  writing: RecordContext,
   task: { spec: LaunchSpec; sandbox: Sandbox },
   finished: boolean,
 ): Promise<void> {
@@ -40,12 +49,12 @@ export async function writeRecords(
 
 /** For the program that follows the lines of logs which have a tag. */
 async function writeTailRecord(
-  { folder, settings }: Writing,
+  { directory, settings }: RecordContext,
   { spec: { executorData }, sandbox: { executor } }: { spec: LaunchSpec; sandbox: Sandbox },
   finished: boolean,
 ): Promise<void> {
   if (!executor || executorData?.loggingTag === undefined) return;
-  const place = settings.logWatcherDirectory ?? folder.logWatcher;
+  const place = settings.logWatcherDirectory ?? directory.logWatcher;
   const filename = executor.serviceLog;
   const name = `${createHash('sha256').update(filename).digest('hex')}.tail.json`;
   const { loggingTag: tag, loggingExtraFields: extraFields = {} } = executorData;
@@ -55,7 +64,7 @@ async function writeTailRecord(
 
 /** By hint. */
 function uploadRecords(
-  { log, settings }: Writing,
+  { log, settings }: RecordContext,
   { spec: { taskId, executorData }, sandbox }: { spec: LaunchSpec; sandbox: Sandbox },
   { uploads, finished }: { uploads: LogUploads; finished: boolean },
 ): Map<string, UploadRecord> {
@@ -123,12 +132,13 @@ function uploadRecords(
 
 const longestHint = 60;
 const serviceLog = 'service.log';
+
 /** Of a plain command. */
 const outputs = ['stdout', 'stderr'];
 
 /** Upload records of a task that are left, by its file name: something of its files is still to be uploaded. */
 async function recordsOf(
-  writing: Pick<Writing, 'folder' | 'settings'>,
+  writing: Pick<RecordContext, 'directory' | 'settings'>,
   name: string,
 ): Promise<{ path: string; finished: boolean }[]> {
   const place = uploadRecordsOf(writing);
@@ -152,16 +162,24 @@ async function readRecord(path: string): Promise<UploadRecord | undefined> {
   }
 }
 
-export const hasUploadsLeft = async (writing: Pick<Writing, 'folder' | 'settings'>, name: string): Promise<boolean> =>
-  (await recordsOf(writing, name)).length > 0;
+export const hasUploadsLeft = async (
+  writing: Pick<RecordContext, 'directory' | 'settings'>,
+  name: string,
+): Promise<boolean> => (await recordsOf(writing, name)).length > 0;
 
 /** Of a task that has ended while no agent ran, or whose agent ended right after it. */
-export async function finishRecords(writing: Writing, task: { spec: LaunchSpec; sandbox: Sandbox }): Promise<void> {
+export async function finishRecords(
+  writing: RecordContext,
+  task: { spec: LaunchSpec; sandbox: Sandbox },
+): Promise<void> {
   const left = await recordsOf(writing, fileNameOf(task.spec.taskId));
   if (left.some(({ finished }) => !finished)) await writeRecords(writing, task, true);
 }
 
 /** Its files have gone. */
-export async function removeRecords(writing: Pick<Writing, 'folder' | 'settings'>, name: string): Promise<void> {
+export async function removeRecords(
+  writing: Pick<RecordContext, 'directory' | 'settings'>,
+  name: string,
+): Promise<void> {
   for (const { path } of await recordsOf(writing, name)) await rm(path, { force: true });
 }

@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { AgentContext } from '../agent-context.js';
-import { isMissing } from '../files.js';
+import { isMissing } from '../../platform/files.js';
 import { createFileBelow, openFileBelow, openFolderBelow, placeIn, unlessUnseen } from '../sandbox/below.js';
 import { fitsFileSystem } from '../sandbox/names.js';
 import { freeName, partName } from './journal.js';
@@ -11,11 +11,8 @@ import type { Compression } from './order.js';
 import { namesIn, type TaskLog } from './plan.js';
 import { Worker } from './programs.js';
 import { isResultOf, rotatedName, surplus } from './schedule.js';
+import { stranger } from '../processes/run-as.js';
 
-/** What rotation has left of the logs of a task: named, compressed, and removed in the end. By the agent, through handles. */
-
-/** A user that nothing belongs to. */
-export const stranger = { uid: 4_294_967_294, gid: 4_294_967_294 };
 /** Compressing it takes no longer than to start a program for it. */
 const smallBytes = 1024 * 1024;
 
@@ -103,7 +100,7 @@ export async function resultsOf(root: string, base: string, into: string): Promi
   }
 }
 
-interface Compressing extends Pick<AgentContext, 'settings' | 'rotateProgram'> {
+interface CompressOptions extends Pick<AgentContext, 'settings' | 'rotateProgram'> {
   /** Its abort leaves what is not done yet to the next time. */
   signal: AbortSignal;
   /** Those that take no program of their own. */
@@ -111,7 +108,7 @@ interface Compressing extends Pick<AgentContext, 'settings' | 'rotateProgram'> {
 }
 
 /** Compresses the results of a log that are not yet, such as those of a rotation that was interrupted. */
-export async function compressResults(how: Compressing, root: string, base: string, into: string): Promise<void> {
+export async function compressResults(how: CompressOptions, root: string, base: string, into: string): Promise<void> {
   const compression = compressionOf(how.settings);
   const ending = `.${compression.extension}`;
   const results = await resultsOf(root, base, into);
@@ -126,7 +123,12 @@ export async function compressResults(how: Compressing, root: string, base: stri
   }
 }
 
-async function compressResult(how: Compressing, root: string, path: string, compression: Compression): Promise<void> {
+async function compressResult(
+  how: CompressOptions,
+  root: string,
+  path: string,
+  compression: Compression,
+): Promise<void> {
   if (how.signal.aborted) return;
   const source = await openFileBelow(root, path, 'NONE');
   if (!source) return;
@@ -154,7 +156,7 @@ async function compressResult(how: Compressing, root: string, path: string, comp
 
 /** False: it could not, or the agent stops, and the next one begins with it again. */
 async function compressByProgram(
-  { settings, rotateProgram, signal }: Compressing,
+  { settings, rotateProgram, signal }: CompressOptions,
   compress: Compression,
   files: readonly number[],
 ): Promise<boolean> {

@@ -1,6 +1,6 @@
 import { constants, ftruncateSync, fstatSync, readSync, writeSync } from 'node:fs';
 import { type FileHandle, open, rename, unlink } from 'node:fs/promises';
-import { ownIdentity } from '../machine/process-identity.js';
+import { ownIdentity } from '../processes/process-identity.js';
 import { allNamesIn, openFileBelow, openFolderBelow, pathOf, placeIn } from '../sandbox/below.js';
 import { compress } from './compress.js';
 import { freeName, type Journal, JournalFile, partName, restName } from './journal.js';

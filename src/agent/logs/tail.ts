@@ -1,7 +1,7 @@
 import type { Stats } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { relative } from 'node:path';
-import { errorCode, isMissing } from '../files.js';
+import { errorCode, isMissing } from '../../platform/files.js';
 import { createFileBelow, openFileBelow } from '../sandbox/below.js';
 import type { ExecutorLayout } from '../sandbox/sandbox-layout.js';
 import { removeBelow } from './results.js';

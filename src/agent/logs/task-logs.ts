@@ -3,11 +3,10 @@ import { basename, join, relative } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import { backOffMillis } from '../../platform/async.js';
-import type { AgentContext } from '../agent-context.js';
-import { messageOf } from '../files.js';
-import { isAlive, type ProcessStat, readStat } from '../machine/process-identity.js';
-import { allPids, signal, userOf } from '../machine/processes.js';
-import type { RunAs } from '../machine/run-as.js';
+import { messageOf } from '../../platform/files.js';
+import { isAlive, type ProcessStat, readStat } from '../processes/process-identity.js';
+import { allPids, signal, userOf } from '../processes/processes.js';
+import type { RunAs } from '../processes/run-as.js';
 import { openFileBelow } from '../sandbox/below.js';
 import type { Sandbox } from '../sandbox/sandbox-layout.js';
 import { readJournal, settle } from './journal.js';
@@ -22,7 +21,7 @@ import {
   removeIfEmpty,
   removeSurplus,
 } from './results.js';
-import { writeRecords } from './records.js';
+import { type LogContext, writeRecords } from './records.js';
 import { isDue } from './schedule.js';
 import { saveTail } from './tail.js';
 
@@ -34,10 +33,13 @@ interface Target {
 }
 
 const journalName = 'logrotate.status';
+
 /** A rotation that came to nothing, because writers did not stand still or a program failed, is tried again after this. */
 const tryAgainMillis = 10_000;
+
 /** The same of a log that fails again and again, such as on a full disk: twice as long each time, and never longer. */
 const longestPauseMillis = 10 * 60_000;
+
 /** An earlier agent's program ends with it, but for a moment in which it must not. */
 const longestHandoverMillis = 5_000;
 
@@ -62,7 +64,7 @@ export class TaskLogs {
   private readonly over = new AbortController();
 
   constructor(
-    private readonly context: AgentContext,
+    private readonly context: LogContext,
     private readonly target: Target,
   ) {
     const { root, executor } = target.sandbox;

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
-import { errorCode } from '../files.js';
-import { parseStat, type ProcessStat, readStat } from '../machine/process-identity.js';
-import { allPids, sandboxVariable, signal, userOf, variableOf } from '../machine/processes.js';
+import { errorCode } from '../../platform/files.js';
+import { parseStat, type ProcessStat, readStat } from '../processes/process-identity.js';
+import { allPids, sandboxVariable, signal, userOf, variableOf } from '../processes/processes.js';
 import { nameOfBytes } from '../sandbox/names.js';
 
 /** The processes that may write to a log. */

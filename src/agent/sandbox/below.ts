@@ -1,7 +1,7 @@
 import { constants, type Stats } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, opendir, readlink, realpath } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
-import { errorCode } from '../files.js';
+import { errorCode } from '../../platform/files.js';
 import { bytesOfPath, nameOfBytes } from './names.js';
 
 /**
@@ -10,8 +10,8 @@ import { bytesOfPath, nameOfBytes } from './names.js';
  * follow one out of the folder, or through /proc into another task's view of the machine. Nothing is opened before its
  * kind is known: a named pipe would hold a thread of this process, and a device may act on being opened.
  */
-
 const { O_APPEND, O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
+
 /** A handle that only says where something is: opening it touches nothing. Node does not name it. */
 export const O_PATH = 0o10000000;
 

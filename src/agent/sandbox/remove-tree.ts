@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
 import { chmod, type FileHandle, lstat, open, rename, rmdir, unlink } from 'node:fs/promises';
-import { errorCode, isMissing, messageOf } from '../files.js';
+import { errorCode, isMissing, messageOf } from '../../platform/files.js';
 import { batchesOf, O_PATH, pathOf, placeIn } from './below.js';
 import { bytesOnDisk } from './disk-use.js';
 import { shownName } from './names.js';

@@ -3,7 +3,7 @@ import { type FileHandle, lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SandboxEntry } from '../../cluster/cluster-driver.js';
 import { inParallel } from '../../platform/async.js';
-import { staysInside } from '../wire/unsupported.js';
+import { staysInside } from '../../core/files/paths.js';
 import { leadsInside, namesIn, openFileBelow, openFolderBelow, placeIn, unlessUnseen } from './below.js';
 import { nameOfShown, shownName } from './names.js';
 
@@ -21,7 +21,7 @@ export class SandboxFiles {
     /** Paths of files that count as not there, by whatever other name they have. */
     private readonly hidden: readonly string[] = [],
     private readonly longestList = mostEntries,
-    /** Whether files of other owners than the task are its own as well (see `TaskFolder.ownersAreItsOwn`). */
+    /** Whether files of other owners than the task are its own as well (see `TaskDirectory.ownersAreItsOwn`). */
     private readonly isAnyOwners: () => boolean = () => false,
   ) {}
 

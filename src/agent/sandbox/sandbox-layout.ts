@@ -3,10 +3,10 @@ import { open } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { LaunchSpec } from '../../core/model/launch.js';
-import type { AgentFolder } from '../agent-folder.js';
-import { isMissing } from '../files.js';
-import type { RunAs } from '../machine/run-as.js';
-import { fileNameOf } from '../tasks/task-folder.js';
+import type { AgentDirectory } from '../state/agent-directory.js';
+import { isMissing } from '../../platform/files.js';
+import type { RunAs } from '../processes/run-as.js';
+import { fileNameOf } from '../state/task-directory.js';
 import { existsBelow, ownerOf } from './below.js';
 
 /** Names inside the working area of a task with executorData, one folder below its sandbox. */
@@ -26,7 +26,7 @@ export interface Sandbox {
   executor?: ExecutorLayout;
 }
 
-export const sandboxRoot = (agent: AgentFolder, taskId: string): string => agent.sandboxOf(fileNameOf(taskId));
+export const sandboxRoot = (agent: AgentDirectory, taskId: string): string => agent.sandboxOf(fileNameOf(taskId));
 
 /** The working area of a task with executorData, below its sandbox. */
 const areaOf = (taskId: string): string => taskId.replaceAll(':', '_');
@@ -36,7 +36,7 @@ const startFileNames = { runner: 'runner.sh', deployEnv: 'deploy.env', dockerEnv
 export const startFilesOf = (taskId: string): string[] =>
   Object.values(startFileNames).map((name) => join(areaOf(taskId), name));
 
-export function sandboxOfSpec(agent: AgentFolder, spec: LaunchSpec): Sandbox {
+export function sandboxOfSpec(agent: AgentDirectory, spec: LaunchSpec): Sandbox {
   const root = sandboxRoot(agent, spec.taskId);
   if (!spec.executorData) return { root };
   const folder = join(root, areaOf(spec.taskId));

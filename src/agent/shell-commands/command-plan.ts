@@ -5,15 +5,15 @@ import type { LaunchSpec } from '../../core/model/launch.js';
 import type { AgentContext } from '../agent-context.js';
 import type { TaskContainer } from '../containers/task-container.js';
 import { engineEnvironment } from '../containers/engine.js';
-import { sandboxVariable } from '../machine/processes.js';
+import { sandboxVariable } from '../processes/processes.js';
 import type { ShellCommandSetting } from '../../platform/settings/local-settings.js';
-import type { RunAs } from '../machine/run-as.js';
+import type { RunAs } from '../processes/run-as.js';
 import type { Sandbox } from '../sandbox/sandbox-layout.js';
-import { existsBelow, openFileBelow } from '../sandbox/below.js';
 import { taskEnvironment } from '../shim/command.js';
 import type { CommandRecord } from './command-record.js';
 import { type CommandPlan, commandVariable } from './command-run.js';
 import { commandWords, findCommand, type InvalidCommand, isInvalid } from './command-words.js';
+import { taskPid } from './task-pid.js';
 
 interface PlannedTask {
   spec: LaunchSpec;
@@ -90,21 +90,5 @@ export class CommandPlans {
     const { spec, sandbox, runAs } = this.task;
     const { [sandboxVariable]: _ofTask, ...environment } = taskEnvironment(spec, sandbox, runAs, this.context);
     return { ...environment, TASK_SANDBOX_DIR: folder, [commandVariable]: record.path };
-  }
-}
-
-const longestPid = 32;
-
-/** The process that commands are about, where the task itself names one in a file; undefined: it does not. */
-export async function taskPid(root: string, path: string): Promise<number | undefined | InvalidCommand> {
-  if (!(await existsBelow(root, path))) return undefined;
-  const opened = await openFileBelow(root, path, 'NONE');
-  if (!opened) return { invalid: `${path} is not a file that can be read` };
-  try {
-    const { buffer, bytesRead } = await opened.handle.read(Buffer.alloc(longestPid), 0, longestPid, 0);
-    const text = buffer.toString('latin1', 0, bytesRead).trim();
-    return /^[1-9]\d{0,9}$/.test(text) ? Number(text) : { invalid: `${path} does not hold a process id` };
-  } finally {
-    await opened.handle.close();
   }
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { ShellCommandOrder } from '../../cluster/cluster-driver.js';
 import { shellCommandOrder } from '../wire/agent-records.js';
-import { ensureFolder, namesIn, syncFolder, writeDurably } from '../files.js';
+import { ensureFolder, namesIn, syncFolder, writeDurably } from '../../platform/files.js';
 
 /** `ended`: its last update is on disk. */
 const SavedCommand = z.object({ order: shellCommandOrder, ended: z.boolean() });

@@ -6,11 +6,10 @@ import { join, relative } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ShellCommandOrder, ShellCommandReport } from '../../cluster/cluster-driver.js';
 import { backOffMillis } from '../../platform/async.js';
-import { errorCode, messageOf } from '../files.js';
-import { cut } from '../tasks/outcome.js';
-import type { ProcessStat } from '../machine/process-identity.js';
-import { allProcesses, signal, variableOf } from '../machine/processes.js';
-import { cleanEnvironment, type RunAs } from '../machine/run-as.js';
+import { errorCode, messageOf, cut } from '../../platform/files.js';
+import type { ProcessStat } from '../processes/process-identity.js';
+import { allProcesses, signal, variableOf } from '../processes/processes.js';
+import { cleanEnvironment, type RunAs } from '../processes/run-as.js';
 import { createFileBelow, openFolderBelow, pathOf } from '../sandbox/below.js';
 import { launcherScript, launcherWords, writeForUser } from '../shim/launcher.js';
 import type { CommandRecord } from './command-record.js';
@@ -207,6 +206,7 @@ export const commandVariable = 'CLUSTER_COMMAND';
 
 const firstPauseMillis = 2;
 const lastPauseMillis = 100;
+
 /** A process that SIGKILL does not end hangs in the kernel. */
 const giveUpAfterMillis = 30_000;
 

@@ -1,6 +1,6 @@
 import type { ShellCommandOrder, ShellCommandReport } from '../../cluster/cluster-driver.js';
 import type { AgentContext } from '../agent-context.js';
-import { messageOf } from '../files.js';
+import { messageOf } from '../../platform/files.js';
 import { CommandRecord } from './command-record.js';
 import { type CommandPlan, CommandRun, killCommand, taskEnded, type Tell } from './command-run.js';
 import { type InvalidCommand, isInvalid } from './command-words.js';

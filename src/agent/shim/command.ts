@@ -1,10 +1,9 @@
 import { homedir } from 'node:os';
 import { basename, join } from 'node:path';
 import type { LaunchSpec } from '../../core/model/launch.js';
-import { sandboxVariable } from '../machine/processes.js';
+import { sandboxVariable } from '../processes/processes.js';
 import type { AgentContext } from '../agent-context.js';
-import { isShellLine } from '../tasks/outcome.js';
-import type { RunAs } from '../machine/run-as.js';
+import type { RunAs } from '../processes/run-as.js';
 import type { Sandbox } from '../sandbox/sandbox-layout.js';
 
 /** What the task's program is, where its output goes, and where it begins. */
@@ -69,3 +68,6 @@ export function bootstrapEnvironment(environment: Record<string, string>, search
   const names = ['HOME', 'CLUSTER_TASK_ID', sandboxVariable];
   return { PATH: searchPath, ...Object.fromEntries(names.map((name) => [name, environment[name] ?? ''])) };
 }
+
+/** Blanks, and what means something to a shell: hardly ever in the name of a program. */
+export const isShellLine = (text: string): boolean => /[\s|&;<>()$`"'*?]/.test(text);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
 import { tempFolder } from '../../../test/support/temp-folder.js';
-import { UserSwitch } from '../machine/run-as.js';
+import { UserSwitch } from '../processes/run-as.js';
 import { launcherScript } from './launcher.js';
 
 const folder = tempFolder();

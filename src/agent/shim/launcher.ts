@@ -1,5 +1,5 @@
 import { chownSync, rmSync, writeFileSync } from 'node:fs';
-import type { RunAs } from '../machine/run-as.js';
+import type { RunAs } from '../processes/run-as.js';
 
 /**
  * The last step before a program begins, taken as the user that it runs as. Environments of tasks pass through no process of

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { readIfThere, writeDurably } from '../files.js';
+import { readIfThere, writeDurably } from '../../platform/files.js';
 import type { LocalClusterSettings } from '../settings.js';
 
 /**
@@ -48,7 +48,8 @@ exec 2>>"$control/shim.log"
   exec "$@" </dev/null 3<"$control/launcher"
 )
 status=$?
-printf '%s\\n' "$status" >"$control/exit"
+IFS=' ' read -r uptime idle </proc/uptime
+printf '%s %s\\n' "$status" "$uptime" >"$control/exit"
 exit "$status"
 `;
 

@@ -2,13 +2,13 @@ import { spawn } from 'node:child_process';
 import { watch } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { TaskCommand } from './command.js';
-import { errorCode, messageOf } from '../files.js';
+import { errorCode, messageOf } from '../../platform/files.js';
 import { DeployFault } from '../artifacts/order.js';
-import { sandboxVariable } from '../machine/processes.js';
-import { cleanEnvironment } from '../machine/run-as.js';
+import { sandboxVariable } from '../processes/processes.js';
+import { cleanEnvironment } from '../processes/run-as.js';
 import { launcherWords } from './launcher.js';
-import { isAlive, type ProcessIdentity, readStat } from '../machine/process-identity.js';
-import type { StartedTask, TaskFolder } from '../tasks/task-folder.js';
+import { isAlive, type ProcessIdentity, readStat } from '../processes/process-identity.js';
+import type { StartedTask, TaskDirectory } from '../state/task-directory.js';
 
 export interface Shim {
   identity: ProcessIdentity | undefined;
@@ -44,7 +44,7 @@ const lookAgainMillis = 500;
  */
 export function startShim(
   script: string,
-  folder: TaskFolder,
+  folder: TaskDirectory,
   command: TaskCommand,
   { sandboxRoot, switchUser, cgroupFiles, maxProcesses, maxFileBytes, outputs }: ShimSurroundings,
 ): Promise<Shim> {
@@ -83,7 +83,7 @@ const startFailure = (cause: unknown): Error =>
 
 /** Resolves when the program has begun; undefined when the shim ended without it. */
 export async function whenStarted(
-  folder: TaskFolder,
+  folder: TaskDirectory,
   shim: Shim,
   signal: AbortSignal,
 ): Promise<StartedTask | undefined> {
@@ -104,7 +104,7 @@ export async function whenStarted(
 
 /** The same as `Shim.gone`, for a shim that an earlier agent started: its folder is watched, and the process itself. */
 export async function whenAdoptedGone(
-  folder: TaskFolder,
+  folder: TaskDirectory,
   shim: ProcessIdentity,
   signal: AbortSignal,
 ): Promise<undefined> {
@@ -132,15 +132,4 @@ function watchFolder(path: string): { next(): Promise<unknown>; close(): void } 
   } catch {
     return { next, close: () => undefined };
   }
-}
-
-/** The promise, or a rejection with the signal's reason if that comes first. Nothing is left behind on the signal. */
-export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason as Error);
-    const settle = () => signal.removeEventListener('abort', abort);
-    if (signal.aborted) return abort();
-    signal.addEventListener('abort', abort);
-    promise.then(resolve, reject).finally(settle);
-  });
 }

@@ -1,15 +1,14 @@
 import { fitsKernel } from '../../core/launch/index.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import type { AgentContext } from '../agent-context.js';
-import { fetchArtifacts } from '../artifacts/fetch.js';
+import { fetchArtifacts, type FetchContext } from '../artifacts/fetch.js';
 import { DeployFault } from '../artifacts/order.js';
 import type { TaskGroup } from '../cgroups/cgroups.js';
-import { bytesOfMb, type Limits } from '../cgroups/group-files.js';
-import { messageOf } from '../files.js';
-import type { RunAs } from '../machine/run-as.js';
+import { type Limits } from '../cgroups/group-files.js';
+import { bytesOfMb } from '../../platform/files.js';
+import type { RunAs } from '../processes/run-as.js';
 import { createSandbox, type ExecutorLayout, type NewFile, type Sandbox } from '../sandbox/sandbox-layout.js';
-import type { Outcome } from '../tasks/outcome.js';
-import type { TaskFolder } from '../tasks/task-folder.js';
+import type { TaskDirectory } from '../state/task-directory.js';
 import { bootstrapEnvironment, commandOf, taskEnvironment } from './command.js';
 import { isOfShells, launcherScript, writeForUser } from './launcher.js';
 import { type Shim, startShim } from './shim.js';
@@ -18,7 +17,7 @@ import { runner } from './shim-scripts.js';
 /** What is needed to start one task. */
 export interface TaskStart {
   spec: LaunchSpec;
-  folder: TaskFolder;
+  folder: TaskDirectory;
   sandbox: Sandbox;
   group: TaskGroup;
   runAs: RunAs | undefined;
@@ -27,7 +26,7 @@ export interface TaskStart {
 }
 
 /** Prepares the sandbox and the limits, then starts the task under its shim. */
-export async function prepareAndStart(context: AgentContext, start: TaskStart): Promise<Shim> {
+export async function prepareAndStart(context: FetchContext, start: TaskStart): Promise<Shim> {
   const { spec, folder, sandbox, group, runAs, signal } = start;
   const { searchPath, shim, shell } = context;
   const environment = taskEnvironment(spec, sandbox, runAs, context);
@@ -50,7 +49,7 @@ export async function prepareAndStart(context: AgentContext, start: TaskStart): 
   });
 }
 
-export const limitsOf = ({ settings }: AgentContext, spec: LaunchSpec): Limits => ({
+export const limitsOf = ({ settings }: Pick<AgentContext, 'settings'>, spec: LaunchSpec): Limits => ({
   ...spec,
   maxProcesses: settings.maxProcessesPerTask,
 });
@@ -58,14 +57,8 @@ export const limitsOf = ({ settings }: AgentContext, spec: LaunchSpec): Limits =
 /** So much longer than the disk of the task may one file become: it is the disk as a whole that is looked after. */
 const fileSlackMb = 64;
 
-/** A task that could not be started has failed if its deploy is to blame, and is lost if this machine is. */
-export const couldNotStart = (cause: unknown): Outcome =>
-  cause instanceof DeployFault
-    ? { state: 'TASK_FAILED', message: messageOf(cause), reason: cause.reason }
-    : { state: 'TASK_LOST', message: messageOf(cause), reason: 'REASON_CONTAINER_LAUNCH_FAILED' };
-
 interface Preparation {
-  context: AgentContext;
+  context: FetchContext;
   spec: LaunchSpec;
   sandbox: Sandbox;
   environment: Record<string, string>;
@@ -100,6 +93,7 @@ export function deployEnv(environment: Record<string, string>): string {
 }
 
 const reference = /\$(?:\$|([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})/;
+
 /** Within double quotes a shell looks at these; an exclamation mark is plain in scripts. */
 const special = /[\\"`$]/;
 const either = new RegExp(`${reference.source}|${special.source}`, 'g');

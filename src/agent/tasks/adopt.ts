@@ -2,19 +2,21 @@ import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isTerminal } from '../../core/model/enums.js';
-import type { AgentContext, Log } from '../agent-context.js';
-import type { AgentFolder } from '../agent-folder.js';
+import type { TaskContext } from './task-context.js';
+import type { Log } from '../../platform/log.js';
+import type { AgentDirectory } from '../state/agent-directory.js';
 import type { Cgroups } from '../cgroups/cgroups.js';
-import { messageOf } from '../files.js';
-import { isLive, type ProcessStat, readStat } from '../machine/process-identity.js';
-import { processesUnder, signal } from '../machine/processes.js';
+import { messageOf } from '../../platform/files.js';
+import { isLive, type ProcessStat, readStat } from '../processes/process-identity.js';
+import { processesUnder, signal } from '../processes/processes.js';
 import { closeSandbox } from '../sandbox/sandbox-layout.js';
-import { fileNameOf, type TaskFolder } from './task-folder.js';
-import { TaskRun } from './task-run.js';
+import { fileNameOf, type TaskDirectory } from '../state/task-directory.js';
+import { createTaskRun } from './create-task-run.js';
+import type { TaskRun } from './task-run.js';
 import type { Tasks } from './tasks.js';
 
 /** Takes up the tasks that an earlier agent left: nothing is started again, everything that ended is reported. */
-export async function adoptTasks(context: AgentContext, tasks: Tasks): Promise<void> {
+export async function adoptTasks(context: TaskContext, tasks: Tasks): Promise<void> {
   for (const folder of await tasks.foldersOnDisk()) {
     const run = await adoptTask(context, folder);
     if (run) tasks.add(run);
@@ -22,7 +24,7 @@ export async function adoptTasks(context: AgentContext, tasks: Tasks): Promise<v
   await removeForgottenGroups(context, tasks);
 }
 
-async function adoptTask(context: AgentContext, folder: TaskFolder): Promise<TaskRun | undefined> {
+async function adoptTask(context: TaskContext, folder: TaskDirectory): Promise<TaskRun | undefined> {
   const launch = await folder.readLaunch();
   if (!launch) {
     // The agent ended before the launch was on disk: it was never accepted, and may still come.
@@ -30,7 +32,7 @@ async function adoptTask(context: AgentContext, folder: TaskFolder): Promise<Tas
     return undefined;
   }
   const runAs = await context.users.restore(launch.runAs, launch.spec.user);
-  const run = new TaskRun(context, launch.spec, runAs);
+  const run = createTaskRun(context, launch.spec, runAs);
   if (isTerminal(run.state)) return run;
   if (runAs) context.users.keep(runAs);
   if (launch.bootId !== context.bootId) {
@@ -42,7 +44,7 @@ async function adoptTask(context: AgentContext, folder: TaskFolder): Promise<Tas
 }
 
 /** Cgroups of tasks that were reported as ended just before the agent ended: nothing is left in them. */
-async function removeForgottenGroups({ cgroups, log }: AgentContext, tasks: Tasks): Promise<void> {
+async function removeForgottenGroups({ cgroups, log }: TaskContext, tasks: Tasks): Promise<void> {
   const live = new Set(tasks.live().map((run) => fileNameOf(run.spec.taskId)));
   for (const name of cgroups.names().filter((group) => !live.has(group)))
     await cgroups
@@ -52,7 +54,7 @@ async function removeForgottenGroups({ cgroups, log }: AgentContext, tasks: Task
 }
 
 /** The random id of the folder. A folder without one remembers nothing: what ran from here must not run on unseen. */
-export async function currentIncarnation(folder: AgentFolder, cgroups: Cgroups, log: Log): Promise<string> {
+export async function currentIncarnation(folder: AgentDirectory, cgroups: Cgroups, log: Log): Promise<string> {
   const existing = await folder.readIncarnation();
   if (existing) return existing;
   const killed = await killLeftovers(folder, cgroups);
@@ -67,6 +69,7 @@ export async function currentIncarnation(folder: AgentFolder, cgroups: Cgroups, 
 }
 
 const pauseMillis = 20;
+
 /** What SIGKILL does not end by then hangs in the kernel and will never be a task again. */
 const giveUpAfterMillis = 30_000;
 
@@ -74,7 +77,7 @@ const giveUpAfterMillis = 30_000;
  * Ends every process that an agent on this folder ever started, shims first of all. For a folder that has no record of
  * them any more: their end could not be reported.
  */
-async function killLeftovers(folder: AgentFolder, cgroups: Cgroups): Promise<number> {
+async function killLeftovers(folder: AgentDirectory, cgroups: Cgroups): Promise<number> {
   const killed = new Set<string>();
   const deadline = performance.now() + giveUpAfterMillis;
   while (performance.now() < deadline) {
@@ -95,7 +98,7 @@ async function killLeftovers(folder: AgentFolder, cgroups: Cgroups): Promise<num
   return killed.size;
 }
 
-function leftovers(folder: AgentFolder, cgroups: Cgroups): ProcessStat[] {
+function leftovers(folder: AgentDirectory, cgroups: Cgroups): ProcessStat[] {
   const inGroups = cgroups.names().flatMap((name) => cgroups.group(name).pids() ?? []);
   const inSandboxes = folder.allSandboxes.flatMap((sandboxes) => processesUnder(sandboxes));
   return [...inSandboxes, ...inGroups.map(readStat).filter(isLive)];

@@ -1,21 +1,22 @@
 import type { LaunchAnswer } from '../../cluster/cluster-driver.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
-import type { AgentContext } from '../agent-context.js';
-import { messageOf } from '../files.js';
-import type { Machines } from '../machine/machines.js';
-import type { RunAs, SavedUser } from '../machine/run-as.js';
+import type { TaskContext } from './task-context.js';
+import { messageOf } from '../../platform/files.js';
+import type { Machines } from '../machines/machines.js';
+import type { RunAs, SavedUser } from '../processes/run-as.js';
 import { sandboxRoot } from '../sandbox/sandbox-layout.js';
 import { EpochOver, type Epochs } from '../wire/epochs.js';
 import { readLaunchSpec, taskIdOf } from '../wire/launch-spec.js';
-import { fileNameOf, TaskFolder } from './task-folder.js';
-import { TaskRun } from './task-run.js';
+import { fileNameOf, TaskDirectory } from '../state/task-directory.js';
+import { createTaskRun } from './create-task-run.js';
+import type { TaskRun } from './task-run.js';
 import type { Tasks } from './tasks.js';
-import type { Tombstone, Tombstones } from './tombstones.js';
+import type { Tombstone, Tombstones } from '../state/tombstones.js';
 
 /** Decides about launches: an id that was ever heard of starts nothing, whatever became of it. */
 export class Launcher {
   constructor(
-    private readonly context: AgentContext,
+    private readonly context: TaskContext,
     private readonly tasks: Tasks,
     private readonly tombstones: Tombstones,
     private readonly epochs: Epochs,
@@ -47,7 +48,7 @@ export class Launcher {
     const state = await this.tasks.stateOf(taskId);
     if (state) {
       if (isOther(spec, await this.tasks.launchIdOf(taskId))) return this.idInUse(spec);
-      return { taskId, outcome: 'ACCEPTED', state, directory: sandboxRoot(this.context.folder, taskId) };
+      return { taskId, outcome: 'ACCEPTED', state, directory: sandboxRoot(this.context.directory, taskId) };
     }
     const tombstone = await this.tombstones.find(fileNameOf(taskId));
     if (tombstone) return isOther(spec, tombstone.launchId) ? this.idInUse(spec) : answerOf(taskId, tombstone);
@@ -57,9 +58,9 @@ export class Launcher {
       this.epochs.require(epoch);
       return this.forbid(spec, { reason: 'DISK_FULL' });
     }
-    const { users, folder, settings } = this.context;
+    const { users, directory, settings } = this.context;
     const user = spec.user ?? (spec.executorData && settings.defaultRunAsUser);
-    const runAs = await users.resolve(user, sandboxRoot(folder, taskId));
+    const runAs = await users.resolve(user, sandboxRoot(directory, taskId));
     if (typeof runAs === 'string') return this.forbid(spec, { reason: 'REFUSED', message: runAs });
     try {
       this.epochs.require(epoch);
@@ -75,8 +76,8 @@ export class Launcher {
   private async accept(spec: LaunchSpec, runAs: RunAs | undefined): Promise<LaunchAnswer> {
     const { context } = this;
     const { taskId } = spec;
-    const folder = TaskFolder.live(context.folder, taskId);
-    const run = new TaskRun(context, spec, runAs);
+    const folder = TaskDirectory.live(context.directory, taskId);
+    const run = createTaskRun(context, spec, runAs);
     run.expectStart();
     await folder.saveLaunch({ spec, bootId: context.bootId, acceptedAt: Date.now(), runAs: runAs && savedUser(runAs) });
     const port = await this.takePorts(run);

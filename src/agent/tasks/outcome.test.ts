@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { cut, isSuccess, outcomeOf, type EndFacts } from './outcome.js';
+import { isSuccess, outcomeOf, type EndFacts } from './outcome.js';
+import { cut } from '../../platform/files.js';
 
 const facts = (changes: Partial<EndFacts> = {}): EndFacts => ({
   exitCode: 0,

@@ -1,4 +1,6 @@
 import type { TaskState } from '../../core/model/enums.js';
+import { messageOf } from '../../platform/files.js';
+import { DeployFault } from '../artifacts/order.js';
 
 /** What is known when a task has ended. */
 export interface EndFacts {
@@ -69,9 +71,6 @@ const lastSignal = 64;
 /** How a shell ends that finds no such program. */
 const notFound = 127;
 
-/** Blanks, and what means something to a shell: hardly ever in the name of a program. */
-export const isShellLine = (text: string): boolean => /[\s|&;<>()$`"'*?]/.test(text);
-
 /** A list that is given is complete: 0 is a success only if it is in it. */
 export const isSuccess = (exitCode: number, successful: readonly number[]): boolean =>
   successful.length > 0 ? successful.includes(exitCode) : exitCode === 0;
@@ -92,6 +91,8 @@ const couldNotStart = (shimStatus: number): Outcome => ({
 
 const failed = (message: string, reason?: string): Outcome => ({ state: 'TASK_FAILED', message, reason });
 
-/** Messages are cut, but never in the middle of a character. */
-export const cut = (message: string, length: number): string =>
-  message.slice(0, length).replace(/[\ud800-\udbff]$/, '');
+/** A task that could not be started has failed if its deploy is to blame, and is lost if this machine is. */
+export const outcomeOfFailedStart = (cause: unknown): Outcome =>
+  cause instanceof DeployFault
+    ? { state: 'TASK_FAILED', message: messageOf(cause), reason: cause.reason }
+    : { state: 'TASK_LOST', message: messageOf(cause), reason: 'REASON_CONTAINER_LAUNCH_FAILED' };

@@ -1,11 +1,11 @@
 import type { LaunchSpec } from '../../core/model/launch.js';
-import type { AgentContext } from '../agent-context.js';
+import type { TaskContext } from './task-context.js';
 import type { TaskContainer } from '../containers/task-container.js';
 import { type Sandbox, whenHealthFileComes } from '../sandbox/sandbox-layout.js';
 import { programName } from '../shim/command.js';
 import { isSuccess } from './outcome.js';
 import type { StatusReports } from './status-reports.js';
-import type { SavedKill, StartedTask } from './task-folder.js';
+import type { SavedKill, StartedTask } from '../state/task-directory.js';
 import type { TaskKill } from './task-kill.js';
 
 interface Started {
@@ -25,7 +25,7 @@ interface Started {
 /** Reports that a task runs, once: its program has begun, its container is up, and its health file is there. */
 export class RunningReport {
   constructor(
-    private readonly context: AgentContext,
+    private readonly context: TaskContext,
     private readonly task: Started,
   ) {}
 
@@ -45,10 +45,10 @@ export class RunningReport {
   }
 
   /** A program that had ended before the first look, or ended well before its result file came, has run all the same. */
-  async reportUnseen(started: StartedTask, exitCode: number | undefined): Promise<void> {
+  async reportUnseen(started: StartedTask, exitCode: number | undefined, endedAt?: number): Promise<void> {
     if (this.isReported || this.task.kill.isAsked) return;
     if (this.isAwaitingHealthFile && !isSuccess(exitCode ?? 1, this.task.spec.successfulExitCodes)) return;
-    await this.send(started);
+    await this.send(started, '', endedAt);
   }
 
   private get isReported(): boolean {
@@ -68,9 +68,9 @@ export class RunningReport {
     return true;
   }
 
-  private async send(started: StartedTask, addition = ''): Promise<void> {
+  private async send(started: StartedTask, addition = '', at?: number): Promise<void> {
     const { reports, spec, container } = this.task;
     const pid = container?.mainPid ?? started.main.pid;
-    await reports.send('TASK_RUNNING', `Running ${programName(spec)} (pid ${pid})${addition}`);
+    await reports.send('TASK_RUNNING', `Running ${programName(spec)} (pid ${pid})${addition}`, { at });
   }
 }

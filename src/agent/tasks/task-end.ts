@@ -1,10 +1,10 @@
 import type { LaunchSpec } from '../../core/model/launch.js';
-import type { AgentContext } from '../agent-context.js';
+import type { TaskContext } from './task-context.js';
 import type { TaskGroup } from '../cgroups/cgroups.js';
 import type { TaskContainer } from '../containers/task-container.js';
-import { messageOf } from '../files.js';
+import { messageOf } from '../../platform/files.js';
 import type { TaskLogs } from '../logs/task-logs.js';
-import type { RunAs } from '../machine/run-as.js';
+import type { RunAs } from '../processes/run-as.js';
 import { closeSandbox, type Sandbox } from '../sandbox/sandbox-layout.js';
 import type { TaskCommands } from '../shell-commands/task-commands.js';
 import type { Outcome } from './outcome.js';
@@ -22,11 +22,11 @@ interface EndingTask {
   container: TaskContainer | undefined;
 }
 
-/** Puts everything of a task in order of which no process is left, and reports how it ended. */
+/** Puts everything of a task in order of which no process is left, and reports how it ended; `at`: when, by the monotonic clock. */
 export async function endTask(
-  context: AgentContext,
+  context: TaskContext,
   task: EndingTask,
-  { state, message, reason }: Outcome,
+  { state, message, reason, at }: Outcome & { at?: number },
 ): Promise<void> {
   const { spec, group, commands, logs, reports, container } = task;
   const warn = (text: string) => context.log.warn(`Task ${spec.taskId}: ${text}`);
@@ -38,14 +38,14 @@ export async function endTask(
   if (container && !(await container.remove()) && !context.stopping.aborted)
     warn('its container may be left; it is removed when the engine does so again');
   await retireUser(context, task, (work) => tryTo('close the sandbox', work));
-  await reports.send(state, message, reason);
+  await reports.send(state, message, { reason, at });
   await tryTo('remove the cgroup', group.remove());
   context.endedLogs.push(logs);
 }
 
 /** Nothing of the task runs any more, and no later task with the same user can read what it left. */
 async function retireUser(
-  { users }: AgentContext,
+  { users }: TaskContext,
   { runAs, sandbox, commands, container, group }: EndingTask,
   tryToClose: (work: Promise<void>) => Promise<void>,
 ): Promise<void> {

@@ -1,10 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { backOffMillis } from '../../platform/async.js';
+import { isTerminal, type TaskState } from '../../core/model/enums.js';
 import type { TaskGroup } from '../cgroups/cgroups.js';
 import type { EndFacts } from './outcome.js';
-import { isAlive, type ProcessIdentity } from '../machine/process-identity.js';
-import { processesOf, signal, type TaskMark } from '../machine/processes.js';
-import type { SavedKill, TaskFolder } from './task-folder.js';
+import { isAlive, type ProcessIdentity } from '../processes/process-identity.js';
+import { processesOf, signal, type TaskMark } from '../processes/processes.js';
+import type { SavedKill, TaskDirectory } from '../state/task-directory.js';
+import type { TaskProcesses } from './task-processes.js';
+import { SignalRecord } from '../state/signal-record.js';
+
+interface KilledTask {
+  directory: Pick<TaskDirectory, 'saveKill'>;
+  processes: Pick<TaskProcesses, 'shim' | 'preparing' | 'over'>;
+  reports: { readonly state: TaskState };
+}
 
 /** The kill of one task: what was asked for, on disk so that it goes on after a restart of the agent, and its execution. */
 export class TaskKill {
@@ -14,7 +23,7 @@ export class TaskKill {
   private sweeping: Promise<void> | undefined;
 
   constructor(
-    private readonly folder: TaskFolder,
+    private readonly task: KilledTask,
     private readonly killer: Sweeper,
   ) {}
 
@@ -22,17 +31,26 @@ export class TaskKill {
     return this.record !== undefined;
   }
 
-  /** Takes effect at once; resolves when it is on disk. False: a kill with no longer grace is under way already. */
-  async ask(graceMillis: number, because?: SavedKill['because']): Promise<boolean> {
-    if (this.record && performance.now() + graceMillis >= this.deadline) return false;
+  /** Takes effect at once; resolves when it would survive a restart of the agent. Asked again, it may only shorten the grace. */
+  async request(graceMillis: number, because?: SavedKill['because']): Promise<void> {
+    const { processes, reports } = this.task;
+    if (isTerminal(reports.state)) return;
+    const saved = this.save(graceMillis, because);
+    processes.preparing.abort();
+    if (processes.shim) this.begin();
+    await saved;
+  }
+
+  private async save(graceMillis: number, because: SavedKill['because']): Promise<void> {
+    // A kill with no longer grace is under way already.
+    if (this.record && performance.now() + graceMillis >= this.deadline) return;
     const now = Date.now();
     const askedAt = this.record?.askedAt ?? now;
     // A kill that was asked for stays one, whatever shortens it.
     const reason = this.record ? this.record.because : because;
     const record = { because: reason, askedAt, graceMillis, deadline: now + graceMillis };
     this.takeUp(record, now);
-    await this.folder.saveKill(record);
-    return true;
+    await this.task.directory.saveKill(record);
   }
 
   /** Goes on with a kill that is on disk. */
@@ -43,9 +61,9 @@ export class TaskKill {
     this.deadline = performance.now() + Math.max(0, left);
   }
 
-  /** Signals the task's processes until `over` aborts. Asked again, it does nothing. */
-  begin(over: AbortSignal): void {
-    this.sweeping ??= this.killer.sweepUntil(over, () => this.deadline);
+  /** Signals the task's processes until its shim has gone. Asked again, it does nothing. */
+  begin(): void {
+    this.sweeping ??= this.killer.sweepUntil(this.task.processes.over.signal, () => this.deadline);
   }
 
   /**
@@ -81,6 +99,7 @@ export interface Sweeper {
 
 const sweepEveryMillis = 100;
 const firstPauseMillis = 2;
+
 /** A process that SIGKILL does not end hangs in the kernel; its task is reported as ended all the same after this. */
 const giveUpAfterMillis = 30_000;
 
@@ -98,14 +117,14 @@ interface Target {
  */
 export class Killer implements Sweeper {
   forced = false;
-  private readonly asked: Asked;
+  private readonly asked: SignalRecord;
   private isStartDecided = false;
 
   constructor(
     private readonly target: Target,
-    private readonly folder: Pick<TaskFolder, 'noteAsked' | 'readAsked' | 'forbidStart'>,
+    private readonly folder: Pick<TaskDirectory, 'noteAsked' | 'readAsked' | 'forbidStart'>,
   ) {
-    this.asked = new Asked(folder);
+    this.asked = new SignalRecord(folder);
   }
 
   async sweepUntil(stop: AbortSignal, deadline: () => number): Promise<void> {
@@ -168,25 +187,3 @@ export class Killer implements Sweeper {
 }
 
 const nameOf = ({ pid, startTime }: ProcessIdentity): string => `${pid} ${startTime}`;
-
-/**
- * What has been asked to end is asked once, also by the next agent: many programs take a second SIGTERM as an order to give up
- * their orderly end.
- */
-export class Asked {
-  private readonly names: Set<string>;
-
-  constructor(private readonly folder: Pick<TaskFolder, 'noteAsked' | 'readAsked'>) {
-    this.names = new Set(folder.readAsked());
-  }
-
-  has = (name: string): boolean => this.names.has(name);
-
-  /** Written down when it is done: an agent that ends in between has it done again, rather than never. */
-  once(name: string, ask: () => void): void {
-    if (this.names.has(name)) return;
-    this.names.add(name);
-    ask();
-    this.folder.noteAsked(name);
-  }
-}

@@ -1,10 +1,10 @@
 import type { LaunchSpec } from '../../core/model/launch.js';
-import type { AgentContext } from '../agent-context.js';
+import type { TaskContext } from './task-context.js';
 import type { TaskGroup } from '../cgroups/cgroups.js';
-import { messageOf } from '../files.js';
-import type { ProcessStat } from '../machine/process-identity.js';
+import { messageOf } from '../../platform/files.js';
+import type { ProcessStat } from '../processes/process-identity.js';
 import type { TaskCommands } from '../shell-commands/task-commands.js';
-import type { SavedKill } from './task-folder.js';
+import type { SavedKill } from '../state/task-directory.js';
 import type { TaskKill } from './task-kill.js';
 
 interface Limited {
@@ -27,7 +27,7 @@ export class TaskLimits {
   private tooManyThreads = false;
 
   constructor(
-    private readonly context: AgentContext,
+    private readonly context: TaskContext,
     private readonly task: Limited,
   ) {}
 

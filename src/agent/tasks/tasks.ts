@@ -1,9 +1,9 @@
 import { readdir } from 'node:fs/promises';
 import type { AgentTaskList } from '../../cluster/cluster-driver.js';
 import { isTerminal, type TaskState } from '../../core/model/enums.js';
-import { inParallel } from '../../platform/async.js';
-import type { AgentContext } from '../agent-context.js';
-import { TaskFolder } from './task-folder.js';
+import { inParallel, KeyedQueue } from '../../platform/async.js';
+import type { TaskContext } from './task-context.js';
+import { TaskDirectory } from '../state/task-directory.js';
 import type { TaskRun } from './task-run.js';
 
 const archivedAtOnce = 50;
@@ -12,10 +12,10 @@ const archivedAtOnce = 50;
 export class Tasks {
   private readonly runs = new Map<string, TaskRun>();
   /** Everything that may start a task or forbid its start: one after the other for each task. */
-  readonly decisions = new InTurn();
-  private readonly archiving = new InTurn();
+  readonly decisions = new KeyedQueue();
+  private readonly archiving = new KeyedQueue();
 
-  constructor(private readonly context: AgentContext) {}
+  constructor(private readonly context: TaskContext) {}
 
   add(run: TaskRun): void {
     this.runs.set(run.spec.taskId, run);
@@ -38,14 +38,14 @@ export class Tasks {
   /** State of a task that is known, in any state; undefined: never heard of, or forgotten. */
   async stateOf(taskId: string): Promise<TaskState | undefined> {
     const run = this.runs.get(taskId);
-    return run ? run.state : (await TaskFolder.ended(this.context.folder, taskId).readEnd())?.state;
+    return run ? run.state : (await TaskDirectory.ended(this.context.directory, taskId).readEnd())?.state;
   }
 
   /** By which launch the task came that is or was here. */
   async launchIdOf(taskId: string): Promise<string | undefined> {
     const run = this.runs.get(taskId);
     if (run) return run.spec.launchId;
-    const ended = TaskFolder.ended(this.context.folder, taskId);
+    const ended = TaskDirectory.ended(this.context.directory, taskId);
     return (await ended.readLaunch())?.spec.launchId ?? (await ended.readEnd())?.launchId;
   }
 
@@ -70,21 +70,21 @@ export class Tasks {
   }
 
   private async archive(taskId: string, state: TaskState): Promise<void> {
-    const { folder } = this.context;
-    const live = TaskFolder.live(folder, taskId);
+    const { directory } = this.context;
+    const live = TaskDirectory.live(directory, taskId);
     await this.runs.get(taskId)?.finished;
     // After a crash it may have moved already, while the update was still there.
     if (await live.exists()) {
       await live.saveEnd({ state, acknowledgedAt: Date.now() });
-      await live.moveTo(TaskFolder.ended(folder, taskId));
+      await live.moveTo(TaskDirectory.ended(directory, taskId));
     }
     this.runs.delete(taskId);
   }
 
   /** Folders of tasks that an earlier agent left. */
-  async foldersOnDisk(): Promise<TaskFolder[]> {
-    const { tasks } = this.context.folder;
-    return (await readdir(tasks)).map((name) => TaskFolder.at(`${tasks}/${name}`));
+  async foldersOnDisk(): Promise<TaskDirectory[]> {
+    const { tasks } = this.context.directory;
+    return (await readdir(tasks)).map((name) => TaskDirectory.at(`${tasks}/${name}`));
   }
 
   /** Resolves when every task has ended. */
@@ -102,26 +102,5 @@ export class Tasks {
       [...this.runs.values()].flatMap((run) => [run.finished, run.commands.settled(), run.logs.settled()]),
     );
     await this.archiving.settled();
-  }
-}
-
-/** Work under the same key runs one after the other; under different keys at the same time. */
-export class InTurn {
-  private readonly last = new Map<string, Promise<unknown>>();
-
-  run<T>(key: string, work: () => Promise<T>): Promise<T> {
-    const previous = this.last.get(key) ?? Promise.resolve();
-    const result = previous.catch(() => undefined).then(work);
-    this.last.set(key, result);
-    const forget = () => {
-      if (this.last.get(key) === result) this.last.delete(key);
-    };
-    result.then(forget, forget);
-    return result;
-  }
-
-  /** Resolves when everything that was asked for until now is done. */
-  async settled(): Promise<void> {
-    await Promise.allSettled(this.last.values());
   }
 }

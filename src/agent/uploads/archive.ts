@@ -14,18 +14,21 @@ import {
 } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { namesOfBucket, namesOfKey } from '../../core/logs/index.js';
-import type { AgentFolder } from '../agent-folder.js';
-import { ensureFolder, errorCode, isMissing, syncFolder } from '../files.js';
-import { reservedBytes } from '../machine/disk-watch.js';
+import type { AgentDirectory } from '../state/agent-directory.js';
+import { ensureFolder, errorCode, isMissing, syncFolder } from '../../platform/files.js';
+import { reservedBytes } from '../sandbox/disk-space.js';
 import type { Throttle } from './throttle.js';
 
 const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 const chunkBytes = 256 * 1024;
+
 /** What an object takes at least: files and their names take room, too. */
 const leastBytes = 4_096;
 const dayMillis = 86_400_000;
+
 /** Of the oldest, so many are known at a time when room is made. */
 const oldestKnown = 10_000;
+
 /** So much is freed that it does not begin again with the next object. */
 const freedShare = 0.05;
 
@@ -58,7 +61,7 @@ export class Archive {
     private readonly throttle: Throttle,
   ) {}
 
-  static async open(folder: Pick<AgentFolder, 'archive'>, bounds: Bounds, throttle: Throttle): Promise<Archive> {
+  static async open(folder: Pick<AgentDirectory, 'archive'>, bounds: Bounds, throttle: Throttle): Promise<Archive> {
     const archive = new Archive(folder.archive, bounds, throttle);
     await ensureFolder(archive.root, 0o700);
     await rm(archive.unfinished, { recursive: true, force: true });

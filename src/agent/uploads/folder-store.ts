@@ -1,5 +1,5 @@
 import { numberedKey } from '../../core/logs/index.js';
-import { errorCode, messageOf } from '../files.js';
+import { errorCode, messageOf } from '../../platform/files.js';
 import { type Archive, ArchiveFull } from './archive.js';
 import type { Upload, UploadStore } from './uploader.js';
 

@@ -3,7 +3,7 @@ import { Archive, boundsOf } from './archive.js';
 import { BucketStore, uploadProgram } from './bucket-store.js';
 import { FolderStore } from './folder-store.js';
 import { Throttle } from './throttle.js';
-import { Uploader } from './uploader.js';
+import { type UploadContext, Uploader } from './uploader.js';
 
 const megabyte = 1024 * 1024;
 
@@ -15,13 +15,13 @@ export const uploadsItself = ({
 
 /** undefined: nothing is uploaded, or another program does it. */
 export async function openUploader(
-  context: AgentContext,
+  context: UploadContext,
   program: readonly string[] = uploadProgram,
 ): Promise<Uploader | undefined> {
-  const { settings, folder } = context;
+  const { settings, directory } = context;
   const { uploadTarget: target, maxUploadMegabytesPerSecond } = settings;
   if (!target || !uploadsItself(settings)) return undefined;
   if (target.kind === 'BUCKET') return new Uploader(context, new BucketStore(target, settings, program));
   const throttle = new Throttle(maxUploadMegabytesPerSecond * megabyte);
-  return new Uploader(context, new FolderStore(await Archive.open(folder, boundsOf(target, settings), throttle)));
+  return new Uploader(context, new FolderStore(await Archive.open(directory, boundsOf(target, settings), throttle)));
 }

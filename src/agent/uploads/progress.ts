@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { z } from 'zod';
-import { readIfThere, writeWhole } from '../files.js';
+import { readIfThere, writeWhole } from '../../platform/files.js';
 import { type FoundFile, isSame } from './found-files.js';
 
 const Begun = z.object({

@@ -13,8 +13,8 @@ import {
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
 import { inParallel } from '../../platform/async.js';
-import { messageOf } from '../files.js';
-import { become, endWith, takeOrder } from '../machine/order-program.js';
+import { messageOf } from '../../platform/files.js';
+import { become, endWith, takeOrder } from '../processes/order-program.js';
 import type { FileToUpload, UploadAnswer, UploadOrder, UploadOutcome } from './order.js';
 import { Throttle } from './throttle.js';
 
@@ -196,8 +196,10 @@ interface Guard {
 
 const chunkBytes = 256 * 1024;
 const mostParts = 10_000;
+
 /** Under which the id of a file is noted with its object. */
 const idName = 'muster-file';
+
 /** The client would write calls to the console, signatures included. */
 const silentLog = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 

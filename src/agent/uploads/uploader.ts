@@ -5,12 +5,13 @@ import { dirname, join } from 'node:path';
 import { objectKey } from '../../core/logs/index.js';
 import { backOffMillis } from '../../platform/async.js';
 import type { AgentContext } from '../agent-context.js';
-import { messageOf, readIfThere } from '../files.js';
+import { messageOf, readIfThere } from '../../platform/files.js';
 import { recordEnding, uploadRecordsOf } from '../logs/records.js';
 import { UploadRecord } from '../logs/upload-record.js';
 import { openFolderBelow, placeIn } from '../sandbox/below.js';
 import { shownName } from '../sandbox/names.js';
 import { filesOf, type FoundFile, isSame, openFiles, openFound } from './found-files.js';
+import type { UploadCounts } from './upload-counts.js';
 import { Progress, progressEnding } from './progress.js';
 
 /** Each is an open file. */
@@ -46,7 +47,12 @@ export interface UploadStore {
   sweep?(now: number, signal: AbortSignal): Promise<void>;
 }
 
-type Uploading = Pick<AgentContext, 'folder' | 'settings' | 'log' | 'stopping' | 'now' | 'finishedUploads' | 'uploads'>;
+/** What an uploader works with. */
+export interface UploadContext extends Pick<AgentContext, 'directory' | 'settings' | 'log' | 'stopping' | 'now'> {
+  /** Names of records of tasks that have ended, to be uploaded at once. */
+  finishedUploads: Set<string> | undefined;
+  uploads: UploadCounts;
+}
 
 /** Uploads what the records of tasks name: of tasks that have ended at once, of others from time to time. */
 export class Uploader {
@@ -57,7 +63,7 @@ export class Uploader {
   private nextRoundAt = -Infinity;
 
   constructor(
-    private readonly uploading: Uploading,
+    private readonly uploading: UploadContext,
     private readonly store: UploadStore,
   ) {}
 

@@ -1,6 +1,6 @@
 import { HttpErrorException } from 'rest-contract';
 import { highestEpochHeader } from './agent-api.js';
-import { readIfThere, writeDurably } from '../files.js';
+import { readIfThere, writeDurably } from '../../platform/files.js';
 
 /** Refused: a newer leader has been here. Thrown anywhere on the way of a call, it is the call's answer. */
 export class EpochOver extends HttpErrorException {

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import type { ContainerInfo } from '../../core/model/deploy.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import { logrotateFrequencies } from '../../platform/settings/log-rotation-settings.js';
-import { staysInside, unsupportedDownloads, unsupportedExecutorFields, unsupportedVariables } from './unsupported.js';
+import { unsupportedDownloads, unsupportedExecutorFields, unsupportedVariables } from './unsupported.js';
+import { staysInside } from '../../core/files/paths.js';
 
 const word = z.string().refine((text) => !text.includes('\0'), { message: 'must not contain a NUL character' });
 const relativePath = word.refine(staysInside, { message: "must be a relative path without '..'" });
@@ -40,6 +41,7 @@ const artifacts = {
   objstoreArtifacts: z.array(ObjstoreArtifact).optional(),
   objstoreArtifactSignatures: z.array(ObjstoreArtifact.extend({ artifactFilename: word.optional() })).optional(),
 };
+
 /** What a file holds that is a list of artifacts. */
 export const ArtifactList = z.object(artifacts);
 
@@ -78,6 +80,7 @@ const text = z.string().max(10_000);
 const Ports = z.array(
   z.looseObject({ hostPort: z.number().int(), containerPort: z.number().int(), protocol: text.optional() }),
 );
+
 /** What stands in it is judged by `containerProblems`, with the settings of the agent. */
 const Container = z.object({
   type: z.enum(['MESOS', 'DOCKER']),

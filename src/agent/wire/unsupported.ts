@@ -7,6 +7,7 @@ import type {
   ExternalArtifact,
   ObjstoreArtifact,
 } from '../../core/model/deploy.js';
+import { isBelow, staysInside } from '../../core/files/paths.js';
 
 /** One thing in a launch that this agent cannot do. `field` is a dotted path; `message` goes on where its name ends. */
 export interface Unsupported {
@@ -98,10 +99,6 @@ function pathOfSource(source: string): string | undefined {
   }
 }
 
-/** Both without '..' and the like. */
-export const isBelow = (path: string, folder: string): boolean =>
-  path.startsWith(folder.endsWith('/') ? folder : `${folder}/`);
-
 /** What is known of the agent's settings; undefined: it is not known here, and not asked for. */
 interface KnownSettings {
   allowedPaths?: readonly string[];
@@ -177,9 +174,6 @@ function unsupportedPlace(
     problems.push({ field: `${field}.targetFolderRelativeToTask`, message: "must be a relative path without '..'" });
   return problems;
 }
-
-export const staysInside = (path: string): boolean =>
-  !path.startsWith('/') && !path.includes('\0') && !path.split('/').includes('..');
 
 const isFileName = (path: string): boolean => staysInside(path) && !['', '.'].includes(path.split('/').at(-1) ?? '');
 

@@ -143,7 +143,7 @@ async function detach(
     return exitCodes.interrupted;
   }
   if (taskId) await api.tasks.kill({ taskId: taskId.id, body: { message: 'Ctrl-C' } });
-  else if (pendingTaskId) await api.tasks.removeScheduled({ scheduledTaskId: pendingTaskId.id });
+  else if (pendingTaskId) await api.tasks.removeScheduled({ pendingTaskId: pendingTaskId.id });
   out.note(`\n${taskId?.id ?? requestId} is being killed`);
   return exitCodes.interrupted;
 }

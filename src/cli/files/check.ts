@@ -1,5 +1,4 @@
 import type { ErrorObject, ValidateFunction } from 'ajv';
-import type { Schema } from './written-texts.js';
 import { didYouMean } from '../../core/did-you-mean.js';
 import { otherName } from '../../core/other-names.js';
 import { projectFile } from '../project-file.js';
@@ -8,6 +7,7 @@ export interface Problem {
   path: (string | number)[];
   message: string;
 }
+
 export type Kind = 'request' | 'deploy';
 
 export const schemaText = (kind: Kind): string => projectFile(`schemas/${kind}.schema.json`);
@@ -63,4 +63,17 @@ function problemOf({ instancePath, keyword, params, message, parentSchema }: Err
     };
   }
   return { path, message: `${name} ${message}` };
+}
+
+/** What of a JSON schema says where texts are meant. */
+export interface Schema {
+  type?: string | string[];
+  properties?: Record<string, Schema>;
+  additionalProperties?: boolean | Schema;
+  items?: Schema;
+  allOf?: Schema[];
+  anyOf?: Schema[];
+  oneOf?: Schema[];
+  $ref?: string;
+  definitions?: Record<string, Schema>;
 }

@@ -1,18 +1,5 @@
 import { type Document, isAlias, isMap, isScalar, isSeq, type Node, type Scalar } from 'yaml';
-import { type Kind, schemaOf } from './check.js';
-
-/** What of a JSON schema says where texts are meant. */
-export interface Schema {
-  type?: string | string[];
-  properties?: Record<string, Schema>;
-  additionalProperties?: boolean | Schema;
-  items?: Schema;
-  allOf?: Schema[];
-  anyOf?: Schema[];
-  oneOf?: Schema[];
-  $ref?: string;
-  definitions?: Record<string, Schema>;
-}
+import { type Kind, schemaOf, type Schema } from './check.js';
 
 /** Refuses a document, at a place of it. */
 export type Refuse = (node: Node, message: string) => never;

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { engineVariables } from '../../agent/containers/engine-variables.js';
-import { type Endpoint, readEndpoint } from '../../agent/agent-folder.js';
-import { commandLine } from '../../agent/machine/command-line.js';
-import { isAlive } from '../../agent/machine/process-identity.js';
+import { type Endpoint, readEndpoint } from '../../agent/state/agent-directory.js';
+import { commandLine } from '../../agent/processes/command-line.js';
+import { isAlive } from '../../agent/processes/process-identity.js';
 import { AgentConnection } from '../../cluster/local/agent-connection.js';
 import { backOffMillis } from '../../platform/async.js';
 import { StartError } from '../../platform/errors.js';
@@ -19,6 +19,7 @@ const lookEveryMillis = 50;
 const watchEveryMillis = 500;
 const longestPauseMillis = 10_000;
 const askEveryMillis = 4_000;
+
 /** A live agent that has not answered for so long, asked again and again, hangs: nothing but its end mends that. */
 const hangsAfterMillis = 25_000;
 const fewestQuestions = 4;

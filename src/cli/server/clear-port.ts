@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { endTasksOn } from '../../agent/machine/port-holders.js';
-import type { NumberRange } from '../../agent/machine/user-numbers.js';
+import { endTasksOn } from '../../agent/file-address/port-holders.js';
+import type { NumberRange } from '../../agent/users/user-numbers.js';
 import { say } from './announce.js';
 
 /** Each task that is ended may have waited with others. */

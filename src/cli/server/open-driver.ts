@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { messageOf } from '../../agent/files.js';
+import { messageOf } from '../../platform/files.js';
 import type { ClusterDriver } from '../../cluster/cluster-driver.js';
 import { LocalDriver } from '../../cluster/local/local-driver.js';
 import { StartError } from '../../platform/errors.js';

@@ -1,4 +1,4 @@
-import { usersListeningOn } from '../../agent/machine/port-holders.js';
+import { usersListeningOn } from '../../agent/file-address/port-holders.js';
 import { StartError } from '../../platform/errors.js';
 import { writeError } from '../output/streams.js';
 

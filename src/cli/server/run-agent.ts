@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { AgentCannotStart, runAgent as runAgentOn } from '../../agent/agent.js';
-import { closeInherited } from '../../agent/machine/descriptors.js';
+import { closeInherited } from '../../agent/processes/descriptors.js';
 import { settingsOfAgent } from '../../agent/settings.js';
 import { StartError } from '../../platform/errors.js';
 import { PinoLogger } from '../../platform/logging/log.js';

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
-import { sharingOf } from '../../agent/machine/shared-user.js';
+import { sharingOf } from '../../agent/users/shared-user.js';
 import { readLocalClusterSettings, settingsOfAgent } from '../../agent/settings.js';
 import { startApp } from '../../app.js';
 import { CLUSTER_DRIVER, type ClusterDriver } from '../../cluster/cluster-driver.js';

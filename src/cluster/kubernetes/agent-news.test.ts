@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { waitFor } from '../../../test/support/wait-for.js';
-import type { LeaderPodAgent } from '../../agent/pods/pod-agent-api.js';
+import type { LeaderPodAgent } from '../../pod-agent/pod-agent-api.js';
 import { AgentUnreachable } from '../agent-answers.js';
 import { type ClusterEvents, StaleEpochError, type StatusUpdate } from '../cluster-driver.js';
 import { AgentNews } from './agent-news.js';

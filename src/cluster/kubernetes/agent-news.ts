@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Log } from '../../agent/agent-context.js';
-import { messageOf } from '../../agent/files.js';
+import type { Log } from '../../platform/log.js';
+import { messageOf } from '../../platform/files.js';
 import { backOffMillis } from '../../platform/async.js';
 import { type ClusterEvents, type Epoch, StaleEpochError, type StatusUpdate } from '../cluster-driver.js';
 import { agentCallMillis, type NodeAgent, type NodeAgents } from './node-agents.js';
@@ -8,8 +8,10 @@ import { agentCallMillis, type NodeAgent, type NodeAgents } from './node-agents.
 const pollMillis = 20_000;
 const firstRetryMillis = 100;
 const lastRetryMillis = 5_000;
+
 /** Ended tasks of one node that its agent was not told of: beyond it, it finds out by itself. */
 const mostOwed = 5_000;
+
 /** So long the end of a task waits for what its agent has to say before it. */
 const settleMillis = 4_000;
 

@@ -1,12 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { messageOf } from '../../agent/files.js';
+import { messageOf } from '../../platform/files.js';
 import { backOffMillis } from '../../platform/async.js';
 import { type Call, ApiRefused, type KubernetesApi } from './kubernetes-api.js';
 import type { KubernetesList, Metadata } from './objects.js';
 
 const pageSize = 500;
+
 /** The server ends a watch after it; a little later we do, for a connection may be dead without saying so. */
 const watchSeconds = 240;
+
 /** Bookmarks come about every minute: after so long without anything the connection is taken for dead. */
 const stallMillis = 90_000;
 const firstRetryMillis = 100;

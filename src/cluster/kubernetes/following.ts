@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Log } from '../../agent/agent-context.js';
-import { messageOf } from '../../agent/files.js';
+import type { Log } from '../../platform/log.js';
+import { messageOf } from '../../platform/files.js';
 import { backOffMillis, inParallel } from '../../platform/async.js';
 import type { KubernetesSettings } from '../../platform/settings/kubernetes-settings.js';
 import { type ClusterEvents, type Epoch, StaleEpochError } from '../cluster-driver.js';
@@ -19,6 +19,7 @@ import { whyGivenUp } from './statuses-of-pod.js';
 /** Whether the API server answers, and whether another leads: lists may have nothing to tell for long. */
 const listenEveryMillis = 4_000;
 const sweepEveryMillis = 5_000;
+
 /** What comes so soon after what was told is told together: each time takes a look at the lease. */
 const gatherMillis = 50;
 const firstRetryMillis = 50;

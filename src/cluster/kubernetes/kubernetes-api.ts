@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { RequestOptions } from 'node:https';
 import { KubeConfig } from '@kubernetes/client-node';
 import { Agent, ProxyAgent, request, type Dispatcher } from 'undici';
-import { messageOf } from '../../agent/files.js';
+import { messageOf } from '../../platform/files.js';
 import type { KubernetesSettings } from '../../platform/settings/kubernetes-settings.js';
 
 /** The API server answered that it does not do this. */
@@ -17,10 +17,12 @@ export class ApiRefused extends Error {
     super(message);
   }
 }
+
 interface Credentials {
   dispatcher: Dispatcher;
   headers: Record<string, string>;
 }
+
 /** No answer, or none in time: whether the call was carried out is not known. */
 export class ApiUnreachable extends Error {}
 
@@ -35,15 +37,18 @@ export interface Call {
 
 /** Tokens are given for minutes at least; to read them and to compare certificates takes longer than a call. */
 const credentialsMillis = 1_000;
+
 /** Kills and cordons that are under way at a time, beside the launches. */
 export const killsAtOnce = ({ callsAtOnce }: Pick<KubernetesSettings, 'callsAtOnce'>): number =>
   Math.ceil(callsAtOnce / 4);
 /** Such as watches, looks at the lease and readers of output. */
 const furtherCalls = 16;
+
 /** No object is larger than what its store takes, and lists are asked for in pages. */
 const longestAnswerBytes = 64 * 2 ** 20;
 const metadataType = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
 const longestRefusalBytes = 2 ** 20;
+
 /** One event of a watch, on one line. */
 const longestLineBytes = 16 * 2 ** 20;
 

@@ -1,7 +1,7 @@
-import { CommandSettings, type PodToPrepare, type PrepareAnswer } from '../../agent/pods/pod-agent-api.js';
-import type { Log } from '../../agent/agent-context.js';
-import { messageOf } from '../../agent/files.js';
-import { readSecret } from '../../agent/pods/keys.js';
+import { CommandSettings, type PodToPrepare, type PrepareAnswer } from '../../pod-agent/pod-agent-api.js';
+import type { Log } from '../../platform/log.js';
+import { messageOf } from '../../platform/files.js';
+import { readSecret } from '../../pod-agent/keys.js';
 import type { Deploy } from '../../core/model/deploy.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import type { RunNowRequest } from '../../core/model/request.js';
@@ -38,8 +38,10 @@ import { refusalOfUser, unsupportedInRun, unsupportedOnKubernetes } from './supp
 
 /** An API server that takes longer to say its version is of no use now. */
 const reachMillis = 2_000;
+
 /** How long `start` waits for the first machines; after that they are waited for in the background. */
 const firstContactMillis = 3_000;
+
 /** A launch that has waited longer for its turn looks at the lease again, with all others that do. */
 const lookLastsMillis = 1_000;
 

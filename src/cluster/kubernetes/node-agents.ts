@@ -4,8 +4,8 @@ import type {
   PodToPrepare,
   PrepareAnswer,
   TrustedPodAgent,
-} from '../../agent/pods/pod-agent-api.js';
-import { PodAgentConnection } from '../../agent/pods/pod-agent-client.js';
+} from '../../pod-agent/pod-agent-api.js';
+import { PodAgentConnection } from '../../pod-agent/pod-agent-client.js';
 import { answerFrom, ifFound, orUnreachable, unlessStale } from '../agent-answers.js';
 import { openAgentSandbox } from '../agent-sandbox.js';
 import {

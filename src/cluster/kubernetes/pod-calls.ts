@@ -1,4 +1,4 @@
-import { podSandboxPath, type PodToPrepare, type PrepareAnswer } from '../../agent/pods/pod-agent-api.js';
+import { podSandboxPath, type PodToPrepare, type PrepareAnswer } from '../../pod-agent/pod-agent-api.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import type { KubernetesSettings } from '../../platform/settings/kubernetes-settings.js';
 import type { KillAnswer, LaunchAnswer } from '../cluster-driver.js';

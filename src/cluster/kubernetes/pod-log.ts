@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { podContainerName, podSandboxPath } from '../../agent/pods/pod-agent-api.js';
+import { podContainerName, podSandboxPath } from '../../pod-agent/pod-agent-api.js';
 import { MachineUnreachableError, type SandboxEntry, type TaskSandbox } from '../cluster-driver.js';
 import { ApiRefused, ApiUnreachable, type KubernetesApi } from './kubernetes-api.js';
 import { millisOf, type Pod } from './objects.js';

@@ -1,4 +1,4 @@
-import { podContainerName, podSandboxPath } from '../../agent/pods/pod-agent-api.js';
+import { podContainerName, podSandboxPath } from '../../pod-agent/pod-agent-api.js';
 import { imageOf, type ContainerInfo } from '../../core/model/deploy.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import { networkKind } from '../../agent/containers/rules.js';

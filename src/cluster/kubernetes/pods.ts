@@ -1,4 +1,4 @@
-import { podSandboxPath } from '../../agent/pods/pod-agent-api.js';
+import { podSandboxPath } from '../../pod-agent/pod-agent-api.js';
 import type { TaskState } from '../../core/model/enums.js';
 import type { ClusterEvents, StatusUpdate } from '../cluster-driver.js';
 import type { ListFollower } from './follow-list.js';

@@ -2,7 +2,7 @@ import { hasContainer, type ContainerInfo, type Deploy } from '../../core/model/
 import type { LaunchSpec } from '../../core/model/launch.js';
 import type { RunNowRequest } from '../../core/model/request.js';
 import { type ContainerPolicy, containerProblems } from '../../agent/containers/rules.js';
-import { staysInside } from '../../agent/wire/unsupported.js';
+import { staysInside } from '../../core/files/paths.js';
 import type { KubernetesSettings } from '../../platform/settings/kubernetes-settings.js';
 import type { Unsupported } from '../cluster-driver.js';
 

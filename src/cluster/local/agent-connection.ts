@@ -2,8 +2,8 @@ import { connect } from 'rest-contract';
 import { fetchBackend } from 'rest-contract/fetch';
 import { AgentApi, bearer, type LeaderAgent, type TrustedAgent } from '../../agent/wire/agent-api.js';
 import { AgentLine } from '../../agent/wire/agent-line.js';
-import { type Endpoint, readEndpoint, sharedSecret } from '../../agent/agent-folder.js';
-import { isAlive } from '../../agent/machine/process-identity.js';
+import { type Endpoint, readEndpoint, sharedSecret } from '../../agent/state/agent-directory.js';
+import { isAlive } from '../../agent/processes/process-identity.js';
 import { AgentRefused, AgentUnreachable, answerFrom, ifFound, unlessStale } from '../agent-answers.js';
 import type { Epoch } from '../cluster-driver.js';
 

@@ -1,5 +1,5 @@
-import type { Log } from '../../agent/agent-context.js';
-import { messageOf } from '../../agent/files.js';
+import type { Log } from '../../platform/log.js';
+import { messageOf } from '../../platform/files.js';
 import { literalHostPorts } from '../../core/launch/index.js';
 import { type Deploy, hasContainer } from '../../core/model/deploy.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
@@ -29,12 +29,16 @@ import { unsupportedByLocalDriver, unsupportedInRun } from './supported.js';
 import { followAgent, type Seen } from './update-loop.js';
 
 const launchMillis = 30_000;
+
 /** The sandboxes of all tasks are measured for it. */
 const usageMillis = 30_000;
+
 /** A caller waits for it, and accounts may be those of a directory service. */
 const userMillis = 3_000;
+
 /** An agent that takes longer to answer the smallest question is of no use now. */
 const reachMillis = 2_000;
+
 /** How long `start` waits for a first answer; after that the agent is waited for in the background. */
 const firstContactMillis = 3_000;
 

@@ -3,13 +3,13 @@ import type { RunNowRequest } from '../../core/model/request.js';
 import { type ContainerPolicy, containerProblems, networkKind } from '../../agent/containers/rules.js';
 import { ContainerSettings } from '../../platform/settings/container-settings.js';
 import {
-  staysInside,
   unsupportedDownloads,
   unsupportedExecutorFields,
   unsupportedInContainer,
   unsupportedVariables,
   type Unsupported,
 } from '../../agent/wire/unsupported.js';
+import { staysInside } from '../../core/files/paths.js';
 
 /** What the local driver cannot honour in a deploy: the API refuses it by name, so that nothing is ignored in silence. */
 export function unsupportedByLocalDriver(

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Log } from '../../agent/agent-context.js';
-import { messageOf } from '../../agent/files.js';
+import type { Log } from '../../platform/log.js';
+import { messageOf } from '../../platform/files.js';
 import { backOffMillis } from '../../platform/async.js';
 import { ClockDifference } from '../../platform/clock-difference.js';
 import { type ClusterDriver, type ClusterEvents, type MachineSnapshot, StaleEpochError } from '../cluster-driver.js';

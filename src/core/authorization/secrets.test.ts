@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { cpuMillisOf } from '../../../test/support/cpu-time.js';
 import { maskSecrets, secretMask, type SecretRules } from './secrets.js';
 
 const words = ['password', 'TOKEN'];
@@ -115,11 +116,9 @@ describe('arguments are marked as secret by the name of their option', () => {
     expect(maskSecrets({ command: { value: given } }, all)).toEqual({ command: { value: expected } });
   });
 
-  test('and a long command line takes no long time', () => {
+  test('and a long command line takes no long time', async () => {
     const command = `${'--a '.repeat(100_000)}${'-'.repeat(100_000)}${'x'.repeat(100_000)}${' a='.repeat(50_000)}`;
-    const before = performance.now();
-    maskSecrets({ command }, all);
-    expect(performance.now() - before).toBeLessThan(2_000);
+    expect(await cpuMillisOf(() => maskSecrets({ command }, all))).toBeLessThan(1_000);
   });
 });
 
@@ -150,11 +149,10 @@ test.each([
   ['options without end', '-password '.repeat(13_000)],
   ['quotes', 'password="'.repeat(13_000)],
   ['blanks', `-password${' '.repeat(130_000)}`],
-])('a command line of %s is masked in a moment', (_name, command) => {
+])('a command line of %s is masked in a moment', async (_name, command) => {
   const words = ['password', 'passwd', 'secret', 'token', 'key', 'credential'];
-  const begun = performance.now();
-  maskSecrets({ command }, { hiddenEnvironment: 'NAMED', secretEnvNames: words });
-  expect(performance.now() - begun).toBeLessThan(1_000);
+  const masked = () => maskSecrets({ command }, { hiddenEnvironment: 'NAMED', secretEnvNames: words });
+  expect(await cpuMillisOf(masked)).toBeLessThan(1_000);
 });
 
 test('what a program answered to a health check is not shown', () => {

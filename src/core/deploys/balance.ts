@@ -3,7 +3,7 @@ import type { DeployProgress } from '../model/deploy.js';
 import type { DeployState, LoadBalancerState } from '../model/enums.js';
 import type { LoadBalancerUpdate } from '../model/load-balancer.js';
 import type { TaskId } from '../model/task.js';
-import { type DeployOutcome, without } from './view.js';
+import { type DeployOutcome, without } from './outcome.js';
 import { isCanaryEngine } from './progress.js';
 
 /** One change that the load balancer was asked for, and its last answer. */

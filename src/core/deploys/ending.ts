@@ -10,15 +10,8 @@ import {
   type DeployEnding,
   type LoadBalancerCall,
 } from './balance.js';
-import {
-  type DeployOutcome,
-  type DeployView,
-  effectiveRequest,
-  mayDeploy,
-  newActive,
-  oldTasksStaying,
-  without,
-} from './view.js';
+import { type DeployView, effectiveRequest, mayDeploy, newActive, oldTasksStaying } from './view.js';
+import { type DeployOutcome, without } from './outcome.js';
 import { isIncremental } from './progress.js';
 import { type DeployStep, finish, stepTimeLimitMillis } from './step.js';
 import { instancesOf } from '../model/request.js';

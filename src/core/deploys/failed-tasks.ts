@@ -1,6 +1,7 @@
 import { explainFailures, type HealthContext } from '../health/index.js';
 import type { TaskCleanupType } from '../model/enums.js';
-import { type DeployOutcome, type DeployTask, type DeployView, newEnded, unsuccessful } from './view.js';
+import { type DeployTask, type DeployView, newEnded, unsuccessful } from './view.js';
+import { type DeployOutcome } from './outcome.js';
 
 /**
  * New tasks that the scheduler itself took away and replaces: a lowered target, a machine being emptied, a bounce. They

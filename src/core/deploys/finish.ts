@@ -1,6 +1,5 @@
 import { isIncremental } from './progress.js';
 import {
-  type DeployOutcome,
   type DeployTask,
   type DeployView,
   effectiveRequest,
@@ -9,6 +8,7 @@ import {
   newActive,
   otherActive,
 } from './view.js';
+import { type DeployOutcome } from './outcome.js';
 import type { DeployResult } from '../model/deploy.js';
 import {
   isLongRunning,

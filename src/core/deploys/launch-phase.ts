@@ -2,7 +2,6 @@ import { balancerState, callAgainAt, type DeployBalance, newBalance, takenOut } 
 import { endDeploy } from './ending.js';
 import { aimAt, type DeployStep, type Rollout, stepTimeLimitMillis } from './step.js';
 import {
-  type DeployOutcome,
   type DeployTask,
   type DeployView,
   effectiveRequest,
@@ -10,8 +9,8 @@ import {
   newActive,
   oldTasksStaying,
   unsuccessful,
-  without,
 } from './view.js';
+import { type DeployOutcome, without } from './outcome.js';
 import {
   checksDecide,
   explainFailures,

@@ -1,6 +1,7 @@
 import type { LoadBalancerCall } from './balance.js';
 import { type CanaryDeployProgress, withTarget } from './progress.js';
-import type { DeployOutcome, DeploySettings, DeployView } from './view.js';
+import type { DeploySettings, DeployView } from './view.js';
+import type { DeployOutcome } from './outcome.js';
 import {
   deployHealthTimeoutMillis,
   healthcheckTimings,
@@ -39,6 +40,7 @@ export interface Rollout<P extends DeployProgress = DeployProgress> {
   context: HealthContext;
   now: number;
 }
+
 export type CanaryRollout = Rollout<CanaryDeployProgress>;
 
 export const finish = (outcome: DeployOutcome, closeChecks = false): StepKind<'finish'> => ({

@@ -1,9 +1,10 @@
 import type { DeployBalance, DeployEnding } from './balance.js';
 import type { HealthSettings, ObservedTask } from '../health/index.js';
-import type { Deploy, DeployFailure, DeployMarker, DeployProgress, DeployResult } from '../model/deploy.js';
+import type { Deploy, DeployFailure, DeployMarker, DeployProgress } from '../model/deploy.js';
 import { type DeployState, isRunnable, isTerminal, type RequestState, type TaskCleanupType } from '../model/enums.js';
 import type { Request } from '../model/request.js';
 import type { TaskId } from '../model/task.js';
+import type { DeployOutcome } from './outcome.js';
 
 export interface DeploySettings extends HealthSettings {
   defaultDeployStepWaitTimeMs: number;
@@ -72,9 +73,6 @@ export const newEnded = (view: DeployView): DeployTask[] =>
 /** Still counts: it was not ordered to go. */
 export const isStaying = (task: DeployTask): boolean => task.cleanup === undefined && !task.killed;
 
-/** How a deploy ended. */
-export type DeployOutcome = Pick<DeployResult, 'deployState' | 'message' | 'deployFailures'>;
-
 /** The state of the request lets a deploy go on. */
 export const mayDeploy = ({ requestState, settings }: DeployView): boolean =>
   requestState !== 'MISSING' &&
@@ -100,11 +98,6 @@ export function oldTasksStaying(view: DeployView, taskIds: readonly TaskId[]): T
     .filter((task) => isStaying(task) && asked.has(task.taskId.id))
     .map((task) => task.taskId);
 }
-
-export const without = (taskIds: readonly TaskId[], left: readonly TaskId[]): TaskId[] => {
-  const out = new Set(left.map(({ id }) => id));
-  return taskIds.filter(({ id }) => !out.has(id));
-};
 
 export const succeeded = (message?: string): DeployOutcome => ({
   deployState: 'SUCCEEDED',

@@ -3,6 +3,7 @@ import {
   healthcheckTimings,
   type HealthcheckTimings,
   healthyAfterRunningMillis,
+  type HealthSettings,
 } from './timings.js';
 import type { Deploy, DeployFailure } from '../model/deploy.js';
 import { isTerminal, type TaskState } from '../model/enums.js';
@@ -46,22 +47,6 @@ export const healthContext = (
   deployPending: boolean,
   settings: HealthSettings,
 ): HealthContext => ({ deploy, deployPending, requestSkips: request?.skipHealthchecks === true, settings });
-
-/** The settings that fill in what a deploy leaves open. */
-export interface HealthSettings {
-  healthcheckIntervalSeconds: number;
-  healthcheckTimeoutSeconds: number;
-  startupTimeoutSeconds: number;
-  startupIntervalSeconds: number;
-  startupDelaySeconds?: number | undefined;
-  /** Absent: any number of attempts. */
-  healthcheckMaxRetries?: number | undefined;
-  healthcheckFailureStatusCodes: readonly number[];
-  considerTaskHealthyAfterRunningForSeconds: number;
-  deployHealthyBySeconds: number;
-  /** Operators switched health checks off: what runs counts as healthy after its time. */
-  healthchecksDisabled?: boolean;
-}
 
 /** From when its limits run. */
 export const countsSince = (task: ObservedTask): number => task.countsSince ?? task.taskId.startedAt;

@@ -1,5 +1,4 @@
 import type { Deploy, HealthcheckOptions } from '../model/deploy.js';
-import type { HealthSettings } from './judge.js';
 
 /** A deploy's health check with every gap filled from the settings. All times in milliseconds. */
 export interface HealthcheckTimings {
@@ -50,3 +49,19 @@ export const healthyAfterRunningMillis = (deploy: Deploy, settings: HealthSettin
 /** How long a deploy may take to become healthy, health checks not included. */
 export const deployHealthTimeoutMillis = (deploy: Deploy, settings: HealthSettings): number =>
   millis(deploy.deployHealthTimeoutSeconds ?? settings.deployHealthyBySeconds);
+
+/** The settings that fill in what a deploy leaves open. */
+export interface HealthSettings {
+  healthcheckIntervalSeconds: number;
+  healthcheckTimeoutSeconds: number;
+  startupTimeoutSeconds: number;
+  startupIntervalSeconds: number;
+  startupDelaySeconds?: number | undefined;
+  /** Absent: any number of attempts. */
+  healthcheckMaxRetries?: number | undefined;
+  healthcheckFailureStatusCodes: readonly number[];
+  considerTaskHealthyAfterRunningForSeconds: number;
+  deployHealthyBySeconds: number;
+  /** Operators switched health checks off: what runs counts as healthy after its time. */
+  healthchecksDisabled?: boolean;
+}

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { heldBackUntil, purgeBefore, type KeptTasks, type PurgeLimits } from './index.js';
+import { heldBack, purgeBefore, type KeptTasks, type PurgeLimits } from './index.js';
 
 const day = 86_400_000;
 const now = 1_000 * day;
@@ -17,6 +17,8 @@ test.each<{ name: string; limits: Partial<PurgeLimits>; tasks?: Partial<KeptTask
   expect(purgeBefore({ afterDays: 0, afterTasks: 0, ...limits }, kept, now)).toBe(before);
 });
 
-test('a lost task is held back for one and a half times the span in which its machine may register again', () => {
-  expect(heldBackUntil(600, now)).toBe(now - 900_000);
+test('a lost task is held back for one and a half times the span to register again, and for a day while its machine is away', () => {
+  expect(heldBack(600, now)).toEqual({ since: now - 900_000, whileAwaySince: now - day });
+  const [twoDays, three] = [(2 * day) / 1_000, now - 3 * day];
+  expect(heldBack(twoDays, now)).toEqual({ since: three, whileAwaySince: three });
 });

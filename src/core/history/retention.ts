@@ -28,7 +28,18 @@ export function purgeBefore(limits: PurgeLimits, tasks: KeptTasks, now: number):
 
 /** A task that may come back is kept among the live ones for this many times the span in which its machine may register again. */
 const heldBackFactor = 1.5;
+/** And for so long, while its machine is away: later, what comes of it is nobody's answer any more. */
+const longestAwayMillis = dayMillis;
 
-/** A task that was lost with its machine after this moment may still come back, and does not move to the history yet. */
-export const heldBackUntil = (agentReregisterTimeoutSeconds: number, now: number): number =>
-  now - heldBackFactor * agentReregisterTimeoutSeconds * 1_000;
+/** Tasks that were given up with their machine after these moments may still come back, and do not move to the history yet. */
+export interface HeldBack {
+  /** Of every machine. */
+  since: number;
+  /** Of machines that are away, or came back after `since`. */
+  whileAwaySince: number;
+}
+
+export function heldBack(agentReregisterTimeoutSeconds: number, now: number): HeldBack {
+  const since = now - heldBackFactor * agentReregisterTimeoutSeconds * 1_000;
+  return { since, whileAwaySince: Math.min(since, now - longestAwayMillis) };
+}

@@ -1,7 +1,7 @@
 import type { EmailDestination, EmailType, TaskState } from '../model/enums.js';
 import type { Request } from '../model/request.js';
 import type { Disaster, DisasterDataPoint } from '../model/state.js';
-import { isMailAddress, mostRecipients } from './recipients.js';
+import { isMailAddress, mostRecipients, type Audience } from './recipients.js';
 
 const red = '#D9534F';
 const grey = '#777777';
@@ -61,12 +61,6 @@ export interface MailEvent {
   /** Epoch milliseconds. */
   at: number;
   facts: MailFacts;
-}
-
-/** Who is to be told, before addresses are looked at one by one. */
-export interface Audience {
-  destinations: readonly EmailDestination[];
-  owners: readonly string[];
 }
 
 /** Where mails of each type go, as the settings say. */

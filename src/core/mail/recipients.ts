@@ -1,7 +1,8 @@
-import type { Audience } from './mail-types.js';
+import type { EmailDestination } from '../model/enums.js';
 
 /** As long as an address can be. */
 const longestAddress = 320;
+
 /** Mails go to people. More addresses than this on one mail are a mistake, or worse. */
 export const mostRecipients = 100;
 
@@ -57,3 +58,9 @@ export function recipientsOf(audience: Audience, { admins, actionTaker, mayWrite
 }
 
 const isSame = (a: string, b: string): boolean => a.trim().toLowerCase() === b.trim().toLowerCase();
+
+/** Who is to be told, before addresses are looked at one by one. */
+export interface Audience {
+  destinations: readonly EmailDestination[];
+  owners: readonly string[];
+}

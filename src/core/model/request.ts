@@ -1,67 +1,11 @@
-import type { TimeInZone } from '../schedules/next-times.js';
-import type {
-  EmailDestination,
-  RequestCleanupType,
-  RequestEventType,
-  RequestState,
-  RequestType,
-  ScheduleType,
-  SlavePlacement,
-  UserAction,
-} from './enums.js';
-import type {
-  ClusterArtifact,
-  Deploy,
-  DeployMarker,
-  ObjstoreUploaderFile,
-  PendingDeploy,
-  Resources,
-} from './deploy.js';
-import type { PendingRequest, PendingTaskId, TaskId } from './task.js';
+import type { RequestCleanupType, RequestEventType, RequestState } from './enums.js';
+import type { Deploy, DeployMarker, PendingDeploy } from './deploy.js';
+import type { Request, ShellCommand } from './request-spec.js';
+import type { PendingRequest } from './task.js';
+import type { PendingTaskId, TaskId } from './task-ids.js';
 
-export interface Request {
-  id: string;
-  requestType: RequestType;
-  owners?: string[];
-  numRetriesOnFailure?: number;
-  schedule?: string;
-  instances?: number;
-  /** The most instances that it may be given. Only SERVICE and WORKER. */
-  maxScale?: number;
-  rackSensitive?: boolean;
-  loadBalanced?: boolean;
-  killOldNonLongRunningTasksAfterMillis?: number;
-  taskExecutionTimeLimitMillis?: number;
-  scheduleType?: ScheduleType;
-  quartzSchedule?: string;
-  scheduleTimeZone?: string;
-  rackAffinity?: string[];
-  slavePlacement?: SlavePlacement;
-  requiredSlaveAttributes?: Record<string, string>;
-  allowedSlaveAttributes?: Record<string, string>;
-  slaveAttributeMinimums?: Record<string, Record<string, number>>;
-  scheduledExpectedRuntimeMillis?: number;
-  waitAtLeastMillisAfterTaskFinishesForReschedule?: number;
-  group?: string;
-  readWriteGroups?: string[];
-  readOnlyGroups?: string[];
-  /** By group: the actions it may take, which no other group may. Absent: all who may change the request may take all. */
-  actionPermissions?: Record<string, UserAction[]>;
-  bounceAfterScale?: boolean;
-  skipHealthchecks?: boolean;
-  emailConfigurationOverrides?: Record<string, EmailDestination[]>;
-  taskLogErrorRegex?: string;
-  taskLogErrorRegexCaseSensitive?: boolean;
-  taskPriorityLevel?: number;
-  maxTasksPerOffer?: number;
-  allowBounceToSameHost?: boolean;
-  requiredRole?: string;
-  dataCenter?: string;
-  hideEvenNumberAcrossRacksHint?: boolean;
-}
-
-/** How many tasks a request wants: one unless it says otherwise. */
-export const instancesOf = (request: Pick<Request, 'instances'> | undefined): number => request?.instances ?? 1;
+export type { RunNowRequest } from './deploy-spec.js';
+export * from './request-spec.js';
 
 export interface RequestHistory {
   createdAt: number;
@@ -86,13 +30,6 @@ export interface RequestCleanup {
   /** Of a deletion. */
   force?: boolean;
   waitForTasks?: boolean;
-}
-
-export interface ShellCommand {
-  name: string;
-  options?: string[];
-  user?: string;
-  logfileName?: string;
 }
 
 /** What an action may say that is undone by itself after a while. */
@@ -146,21 +83,6 @@ export interface DeleteRequestRequest {
   force?: boolean;
   /** Runs end by themselves; nothing new starts meanwhile. */
   waitForTasks?: boolean;
-}
-
-export interface RunNowRequest {
-  message?: string;
-  skipHealthchecks?: boolean;
-  runId?: string;
-  commandLineArgs?: string[];
-  resources?: Resources;
-  objstoreUploaderAdditionalFiles?: ObjstoreUploaderFile[];
-  runAsUserOverride?: string;
-  envOverrides?: Record<string, string>;
-  requiredSlaveAttributeOverrides?: Record<string, string>;
-  allowedSlaveAttributeOverrides?: Record<string, string>;
-  extraArtifacts?: ClusterArtifact[];
-  runAt?: number;
 }
 
 /** A change that will be undone by itself. */
@@ -250,4 +172,15 @@ export interface UpdateGroupsRequest {
   readWriteGroups?: string[];
   readOnlyGroups?: string[];
   message?: string;
+}
+
+/** A moment as programs and people read it. */
+export interface TimeInZone {
+  /** Epoch milliseconds. */
+  at: number;
+  /** ISO 8601 in UTC. */
+  utc: string;
+  /** The same as the clocks of the zone show it, with their offset. */
+  local: string;
+  timeZone: string;
 }

@@ -7,9 +7,12 @@ import {
   type TaskCleanupType,
   type TaskState,
 } from './enums.js';
-import type { ClusterArtifact, Deploy, ObjstoreUploaderFile, Resources } from './deploy.js';
+import type { ClusterArtifact, Deploy, ObjstoreUploaderFile, Resources } from './deploy-spec.js';
 import type { LoadBalancerUpdate } from './load-balancer.js';
-import type { Request, ShellCommand } from './request.js';
+import type { Request, ShellCommand } from './request-spec.js';
+import type { PendingTaskId, TaskId } from './task-ids.js';
+
+export * from './task-ids.js';
 
 export interface PendingRequest {
   requestId: string;
@@ -34,25 +37,6 @@ export interface PendingRequest {
   retries?: number;
 }
 
-export interface PendingTaskId {
-  requestId: string;
-  deployId: string;
-  nextRunAt: number;
-  instanceNo: number;
-  pendingType: PendingType;
-  createdAt: number;
-  id: string;
-}
-
-/** Nothing is waited for: neither a time that was asked for nor one of a schedule, a rest or a cooldown. */
-export const isDueAtOnce = ({ nextRunAt, createdAt }: PendingTaskId): boolean => nextRunAt <= createdAt;
-
-/** The time it has to wait for, if there is one. */
-export const waitsUntil = (id: PendingTaskId): number | undefined => (isDueAtOnce(id) ? undefined : id.nextRunAt);
-
-/** Its time has come. What is due at once is so also when the clock was set back meanwhile. */
-export const isDue = (id: PendingTaskId, now: number): boolean => id.nextRunAt <= now || isDueAtOnce(id);
-
 export interface PendingTask {
   pendingTaskId: PendingTaskId;
   cmdLineArgsList?: string[];
@@ -76,18 +60,6 @@ export interface TaskRequest {
   request: Request;
   deploy: Deploy;
   pendingTask: PendingTask;
-}
-
-export interface TaskId {
-  requestId: string;
-  deployId: string;
-  startedAt: number;
-  instanceNo: number;
-  host: string;
-  sanitizedHost: string;
-  sanitizedRackId: string;
-  rackId: string;
-  id: string;
 }
 
 export interface Task {

@@ -1,7 +1,7 @@
 import type { MachineState } from '../model/enums.js';
 import type { Demand, Shape } from './demand.js';
 import type { FleetMachine } from './fleet.js';
-import type { PlacedTask, PlacementRules, RequestView } from './snapshot.js';
+import type { PlacementRules } from './snapshot.js';
 
 /** Why a task cannot go to a machine. */
 export const rejectionReasons = [
@@ -181,47 +181,4 @@ function isAboveAverage({ deploy, spread }: Demand, slaveId: string, leniency: n
   if (spread.active === 0) return false;
   const here = spread.on(slaveId).filter(({ taskId, cleaning }) => taskId.deployId === deploy.id && !cleaning).length;
   return here > (spread.active / spread.slaves.size) * (1 + spread.pending * leniency);
-}
-
-/** Where the tasks of one request stand, kept up to date while a round places more of them. */
-export class RequestSpread {
-  private readonly bySlave = new Map<string, PlacedTask[]>();
-  /** Active tasks that are neither cleaning nor killed: deploy id, rack, count. */
-  private readonly racks = new Map<string, Map<string, number>>();
-  active = 0;
-  pending: number;
-
-  constructor(view: RequestView) {
-    this.pending = view.pendingTasks;
-    for (const task of view.tasks) this.count(task);
-  }
-
-  add(task: PlacedTask): void {
-    this.count(task);
-    this.pending -= 1;
-  }
-
-  private count(task: PlacedTask): void {
-    this.active += 1;
-    const there = this.bySlave.get(task.slaveId);
-    if (there) there.push(task);
-    else this.bySlave.set(task.slaveId, [task]);
-    if (task.cleaning || task.killed) return;
-    const { deployId } = task.taskId;
-    const ofDeploy = this.racks.get(deployId) ?? new Map<string, number>();
-    this.racks.set(deployId, ofDeploy.set(task.rackId, (ofDeploy.get(task.rackId) ?? 0) + 1));
-  }
-
-  on(slaveId: string): readonly PlacedTask[] {
-    return this.bySlave.get(slaveId) ?? [];
-  }
-
-  /** Slaves with at least one active task. */
-  get slaves(): ReadonlyMap<string, readonly PlacedTask[]> {
-    return this.bySlave;
-  }
-
-  rackCounts(deployId: string): ReadonlyMap<string, number> {
-    return this.racks.get(deployId) ?? new Map<string, number>();
-  }
 }

@@ -4,7 +4,7 @@ import { isLongRunning, type SlavePlacement } from '../model/enums.js';
 import { instancesOf, type Request } from '../model/request.js';
 import type { PendingTask } from '../model/task.js';
 import type { RequestUtilization } from '../model/usage.js';
-import type { RequestSpread } from './checks.js';
+import type { RequestSpread } from './request-spread.js';
 import { type ResourceUnits, unitsOf } from './fleet.js';
 import { type DeployToPlace, type PlacementRules, taskNeeds } from './snapshot.js';
 import {

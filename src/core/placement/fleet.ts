@@ -1,6 +1,6 @@
 import type { SlaveUsage } from '../model/usage.js';
 import { PortPool } from './port-pool.js';
-import type { MachineView, NeededResources, PlacementRules } from './snapshot.js';
+import type { MachineView, NeededResources, PlacementRules, PlacementSnapshot } from './snapshot.js';
 import { type Amounts, isOverloaded, type MachineLoad, noAmounts, scoreMachine } from '../usage/index.js';
 
 /** Thousandths, so that sums of fractions such as 0.1 cores come out even whatever their order. */
@@ -195,4 +195,10 @@ export class Fleet {
     }
     return low;
   }
+}
+
+/** The same with a fleet that outlives the round, and that the round fills. */
+export interface FleetSnapshot extends Omit<PlacementSnapshot, 'machines' | 'requests'> {
+  machines: Fleet;
+  requests: Pick<PlacementSnapshot['requests'], 'get'>;
 }

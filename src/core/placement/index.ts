@@ -9,7 +9,7 @@ export {
   type WaitingReason,
   waitingReasons,
 } from './explain.js';
-export { Fleet, type FleetRules, type ResourceUnits, unitsOf } from './fleet.js';
+export { Fleet, type FleetRules, type FleetSnapshot, type ResourceUnits, unitsOf } from './fleet.js';
 export { freezeProblem, freezeRefusal, isFrozen, type PriorityRules } from './freeze.js';
 export { type PlacementOutcome, placeTasks, type WaitingOutcome } from './place-tasks.js';
 export { taskNeeds } from './snapshot.js';

@@ -5,11 +5,11 @@ import type { PendingTask, TaskId } from '../model/task.js';
 import { makeTaskId } from '../task-id.js';
 import type { RejectionReason } from './checks.js';
 import { byWeight, type Demand, demandKey, priorityLevel } from './demand.js';
-import { Fleet, FleetMachine } from './fleet.js';
+import { Fleet, FleetMachine, type FleetSnapshot } from './fleet.js';
 import { seededRandom } from './port-pool.js';
 import { PlacementRound } from './round.js';
 import type { Shortages } from './shortages.js';
-import type { FleetSnapshot, MachineView, PlacementRules, PlacementSnapshot, RequestView } from './snapshot.js';
+import type { MachineView, PlacementRules, PlacementSnapshot, RequestView } from './snapshot.js';
 
 /**
  * Why a task waits although its time has come and before machines are looked at: placing is switched off, a priority

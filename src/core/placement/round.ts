@@ -1,6 +1,7 @@
 import { deployKeyText } from '../model/deploy.js';
 import type { PendingTask } from '../model/task.js';
-import { type RejectionReason, RequestSpread, shapeRejection, spreadRejection, type Surroundings } from './checks.js';
+import { type RejectionReason, shapeRejection, spreadRejection, type Surroundings } from './checks.js';
+import { RequestSpread } from './request-spread.js';
 import { type Demand, makeDemand, type Shape, shapeKey } from './demand.js';
 import type { Fleet, FleetMachine } from './fleet.js';
 import { type Shortages, shortagesOf } from './shortages.js';

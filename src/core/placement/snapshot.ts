@@ -4,7 +4,6 @@ import type { Request } from '../model/request.js';
 import type { PendingTask, TaskId } from '../model/task.js';
 import type { RequestUtilization, SlaveUsage } from '../model/usage.js';
 import type { Amounts, PreferenceRules, ScoringRules } from '../usage/index.js';
-import type { Fleet } from './fleet.js';
 
 /** Everything one round of placement reads. Plain data: the same snapshot always gives the same decisions. */
 export interface PlacementSnapshot {
@@ -17,12 +16,6 @@ export interface PlacementSnapshot {
   machines: readonly MachineView[];
   /** Ids that a new task may not get: a task id is bound to one launch. */
   takenTaskIds: Pick<ReadonlySet<string>, 'has'>;
-}
-
-/** The same with a fleet that outlives the round, and that the round fills. */
-export interface FleetSnapshot extends Omit<PlacementSnapshot, 'machines' | 'requests'> {
-  machines: Fleet;
-  requests: Pick<PlacementSnapshot['requests'], 'get'>;
 }
 
 export interface RequestView {

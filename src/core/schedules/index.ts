@@ -1,4 +1,5 @@
 export { longestExpression, nextRun, readSchedule, type ScheduleFields, type ScheduleSpec } from './schedule-spec.js';
-export { nextTimes, timeIn, type TimeInZone, zoneOf } from './next-times.js';
+export { nextTimes, timeIn, zoneOf } from './next-times.js';
+export { type TimeInZone } from '../model/request.js';
 export { resolveTimeZone, unknownZone } from './time-zones.js';
 export { deriveQuartz } from './unix-cron.js';

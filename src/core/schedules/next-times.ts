@@ -1,16 +1,6 @@
 import { clockAt } from './time-zones.js';
 import { nextRun, readSchedule, type ScheduleFields } from './schedule-spec.js';
-
-/** A moment as programs and people read it. */
-export interface TimeInZone {
-  /** Epoch milliseconds. */
-  at: number;
-  /** ISO 8601 in UTC. */
-  utc: string;
-  /** The same as the clocks of the zone show it, with their offset. */
-  local: string;
-  timeZone: string;
-}
+import type { TimeInZone } from '../model/request.js';
 
 export function timeIn(timeZone: string, at: number): TimeInZone {
   const clock = clockAt(timeZone, at);

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { cpuMillisOf } from '../../../test/support/cpu-time.js';
 import { deriveQuartz, nextRun, readSchedule, resolveTimeZone, type ScheduleSpec } from './index.js';
 import { parseQuartz } from './quartz.js';
 
@@ -173,12 +174,11 @@ describe('time zones', () => {
 });
 
 describe('readSchedule', () => {
-  test.each(['schedule', 'quartzSchedule'])('a %s that is too long is not even read', (field) => {
-    const begun = performance.now();
+  test.each(['schedule', 'quartzSchedule'])('a %s that is too long is not even read', async (field) => {
     const message = `${field} must have at most 1000 characters`;
-    const read = readSchedule({ [field]: `${'1-59/1,'.repeat(250_000)}1 * * * *`, scheduleType: 'QUARTZ' });
-    expect(read).toEqual({ errors: [{ field, rule: 'length', message }] });
-    expect(performance.now() - begun).toBeLessThan(100);
+    const fields = { [field]: `${'1-59/1,'.repeat(250_000)}1 * * * *`, scheduleType: 'QUARTZ' as const };
+    const read = () => expect(readSchedule(fields)).toEqual({ errors: [{ field, rule: 'length', message }] });
+    expect(await cpuMillisOf(read)).toBeLessThan(100);
   });
 
   test.each([

@@ -1,2 +1,3 @@
 export { RunLooks } from './run-looks.js';
-export { WorkingSet, type HeldMachine, type HeldRequest, type HeldTask } from './working-set.js';
+export { WorkingSet, type HeldMachine, type HeldRequest } from './working-set.js';
+export { type HeldTask } from './machine-uses.js';

@@ -1,7 +1,6 @@
 import type { RequestUtilization } from '../model/usage.js';
-import { type MachineView, type ResourceUnits, unitsOf } from '../placement/index.js';
+import { type MachineView, type ResourceUnits, unitsOf, type PlacedTask } from '../placement/index.js';
 import { amountsOf, probableUsage, type Amounts } from '../usage/index.js';
-import type { HeldTask } from './working-set.js';
 
 interface Use {
   units: ResourceUnits;
@@ -62,4 +61,15 @@ export class MachineUses {
     if (use.tasks > 0) this.bySlave.set(task.slaveId, use);
     else this.bySlave.delete(task.slaveId);
   }
+}
+
+/** An active task with what it takes from its machine. */
+export interface HeldTask extends PlacedTask {
+  requestId: string;
+  cpus: number;
+  memoryMb: number;
+  diskMb: number;
+  ports: readonly number[];
+  /** From when its limits run, where that is not its start (epoch milliseconds). */
+  countsSince?: number;
 }

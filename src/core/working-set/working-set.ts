@@ -7,22 +7,10 @@ import {
   type FleetRules,
   type FleetSnapshot,
   type MachineView,
-  type PlacedTask,
   type RequestView,
 } from '../placement/index.js';
 import { DueTasks } from './due-tasks.js';
-import { MachineUses } from './machine-uses.js';
-
-/** An active task with what it takes from its machine. */
-export interface HeldTask extends PlacedTask {
-  requestId: string;
-  cpus: number;
-  memoryMb: number;
-  diskMb: number;
-  ports: readonly number[];
-  /** From when its limits run, where that is not its start (epoch milliseconds). */
-  countsSince?: number;
-}
+import { MachineUses, type HeldTask } from './machine-uses.js';
 
 /** A request with everything that placing its tasks reads. */
 export interface HeldRequest extends Pick<RequestView, 'request' | 'state' | 'activeDeployId' | 'pendingDeploy'> {

@@ -15,7 +15,7 @@ import { PendingRequestRepository } from '../tasks/pending-request.repository.js
 import { PendingTaskRepository } from '../tasks/pending-task.repository.js';
 import { TaskCleanupRepository } from '../tasks/task-cleanup.repository.js';
 import { OutboxRepository } from '../events/outbox.repository.js';
-import type { StepResult } from './deploy-steps.service.js';
+import type { StepResult } from './step-result.js';
 import { DeployRepository } from './deploy.repository.js';
 
 /** Writes everything that the end of a deploy changes. */

@@ -1,10 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { nextDeployStep, type AcceptanceResult, type DeployStep, type DeployView } from '../../core/deploys/index.js';
-import type { DeployMarker, DeployResult } from '../../core/model/deploy.js';
 import type { PendingType } from '../../core/model/enums.js';
 import type { LoadBalancerUpdate } from '../../core/model/load-balancer.js';
 import type { Transaction } from '../../platform/database/transaction.js';
-import type { WakeTopic } from '../../platform/wake/wake.js';
 import { RequestRepository, type StoredRequest } from '../requests/request.repository.js';
 import { TaskHealthcheckRepository } from '../tasks/health/task-healthcheck.repository.js';
 import { PendingRequestRepository } from '../tasks/pending-request.repository.js';
@@ -14,24 +12,12 @@ import { DeployBalancing, type BalancerJob } from './deploy-balancing.service.js
 import { DeployFinisher } from './deploy-finisher.service.js';
 import { DeployRepository, type StoredPendingDeploy } from './deploy.repository.js';
 import { DeployViews } from './deploy-view.service.js';
-
-/** What the load balancer or a check has to be asked before the deploy can go on, when the transaction is over. */
-export type OutsideJob = ({ kind: 'balance' } & BalancerJob) | ({ kind: 'check' } & AcceptanceJob);
+import type { OutsideJob, StepResult } from './step-result.js';
 
 /** What it answered. */
 type OutsideAnswer =
   | { kind: 'balance'; job: BalancerJob; answer: LoadBalancerUpdate }
   | { kind: 'check'; job: AcceptanceJob; answer: AcceptanceResult[] };
-
-export interface StepResult {
-  /** Epoch milliseconds at which time alone changes the decision. */
-  lookAgainAt?: number;
-  /** To signal after the commit. */
-  wake: WakeTopic[];
-  outside?: OutsideJob;
-  /** How it ended, to be told after the commit. */
-  ended?: { marker: DeployMarker; result: DeployResult };
-}
 
 type Step<Kind extends DeployStep['kind']> = Extract<DeployStep, { kind: Kind }>;
 

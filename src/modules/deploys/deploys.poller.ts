@@ -8,7 +8,8 @@ import { Pollers } from '../../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
 import { DeployRepository } from './deploy.repository.js';
-import { DeploySteps, type OutsideJob, type StepResult } from './deploy-steps.service.js';
+import { DeploySteps } from './deploy-steps.service.js';
+import { type OutsideJob, type StepResult } from './step-result.js';
 import { tellFailure } from '../../platform/tell-failure.js';
 
 /** Deploys that wait for an answer from outside at the same time. */

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { testSettings } from '../../../test/support/test-settings.js';
-import type { PollerOptions, Pollers } from '../../platform/poller/pollers.js';
-import { HistoryPurgePoller } from './history-purger.service.js';
-import type { HistoryPurger } from './history-purger.service.js';
+import type { Pollers } from '../../platform/poller/pollers.js';
+import type { PollerOptions } from '../../platform/poller/poller.js';
+import { HistoryPurgePoller, type HistoryPurger } from './history-purger.service.js';
 
 test.each([
   { name: 'off by default', keys: {}, everyMs: [] },

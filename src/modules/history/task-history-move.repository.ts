@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { heldBackUntil } from '../../core/history/index.js';
+import { heldBack } from '../../core/history/index.js';
 import { leftOutOfTasks } from '../../core/launch/index.js';
 import { Clock } from '../../platform/clock.js';
 import type { Queryable } from '../../platform/database/queryable.js';
@@ -15,14 +15,16 @@ const agentRemoved = 'REASON_AGENT_REMOVED';
 
 /**
  * Ended, not of the request's pending deploy (whose outcome is still judged by it), off the load balancer, and not able to
- * come back. One whose launch was never answered waits for as long as its machine may come back, which then says whether it
+ * come back. $1, $2: HeldBack. One whose launch was never answered waits for as long as its machine may come back, which then says whether it
  * ever got it: if not, the run goes again.
  */
-const mayMove = (heldBackUntil: string): string => `t.ended_at IS NOT NULL
+const mayMove = `t.ended_at IS NOT NULL
   AND NOT EXISTS (SELECT 1 FROM request r WHERE r.id = t.request_id AND r.pending_deploy_id = t.deploy_id)
   AND NOT EXISTS (SELECT 1 FROM load_balancer_removal b WHERE b.task_id = t.task_id)
-  AND NOT EXISTS (SELECT 1 FROM task_update u WHERE u.task_id = t.task_id AND u.at > ${heldBackUntil}
-    AND (u.state = 'TASK_UNREACHABLE' OR u.state = 'TASK_LOST' AND u.reason = '${agentRemoved}'))
+  AND NOT EXISTS (SELECT 1 FROM task_update u WHERE u.task_id = t.task_id
+    AND (u.state = 'TASK_UNREACHABLE' OR u.state = 'TASK_LOST' AND u.reason = '${agentRemoved}')
+    AND (u.at > $1 OR u.at > $2 AND EXISTS (SELECT 1 FROM slave s WHERE s.id = t.slave_id AND s.incarnation = t.incarnation
+      AND (s.state <> 'ACTIVE' OR s.state_at > $1))))
   AND NOT (t.state = 'TASK_UNREACHABLE' AND t.answered_at IS NULL AND t.running_at IS NULL
     AND EXISTS (SELECT 1 FROM slave s WHERE s.id = t.slave_id AND s.incarnation = t.incarnation))`;
 
@@ -90,8 +92,8 @@ export class TaskHistoryMoveRepository {
     // statement then sees what was added. In one statement its row would stay behind without a task.
     const movable = await rows<{ task_id: string }>(
       tx,
-      `SELECT t.task_id FROM task t WHERE t.task_id = ANY ($1) AND ${mayMove('$2')} ORDER BY t.task_id FOR UPDATE OF t`,
-      [taskIds, this.heldBackUntil()],
+      `SELECT t.task_id FROM task t WHERE t.task_id = ANY ($3) AND ${mayMove} ORDER BY t.task_id FOR UPDATE OF t`,
+      [...this.heldBack(), taskIds],
     );
     const ids = movable.map((row) => row.task_id);
     if (ids.length === 0) return [];
@@ -117,13 +119,14 @@ export class TaskHistoryMoveRepository {
   async movable(tx: Queryable, limit: number): Promise<string[]> {
     const found = await rows<{ task_id: string }>(
       tx,
-      `SELECT t.task_id FROM task t WHERE ${mayMove('$1')} ORDER BY t.started_at DESC, t.task_id LIMIT $2`,
-      [this.heldBackUntil(), limit],
+      `SELECT t.task_id FROM task t WHERE ${mayMove} ORDER BY t.started_at DESC, t.task_id LIMIT $3`,
+      [...this.heldBack(), limit],
     );
     return found.map((row) => row.task_id);
   }
 
-  private heldBackUntil(): Date {
-    return new Date(heldBackUntil(this.settings.cluster.agentReregisterTimeoutSeconds, this.clock.now()));
+  private heldBack(): Date[] {
+    const { since, whileAwaySince } = heldBack(this.settings.cluster.agentReregisterTimeoutSeconds, this.clock.now());
+    return [new Date(since), new Date(whileAwaySince)];
   }
 }

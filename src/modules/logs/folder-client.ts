@@ -9,7 +9,7 @@ import {
   orderOfFolder,
   orderOfKey,
 } from '../../core/logs/index.js';
-import type { ListChoice, Listing, LogStoreClient, StoredObject } from './object-store.service.js';
+import type { ListChoice, Listing, LogStoreClient, StoredObject } from './log-store-client.js';
 
 const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 const mostPerCall = 1_000;

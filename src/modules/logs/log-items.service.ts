@@ -2,7 +2,8 @@ import { Injectable } from '@nestjs/common';
 import type { ObjstoreBucket, ObjstoreLog } from '../../core/model/logs.js';
 import { inParallel } from '../../platform/async.js';
 import { SchedulerError } from '../../platform/errors.js';
-import { ObjectStore, type StoredObject } from './object-store.service.js';
+import { ObjectStore } from './object-store.service.js';
+import { type StoredObject } from './log-store-client.js';
 
 export interface FoundObject extends StoredObject {
   bucket: ObjstoreBucket;

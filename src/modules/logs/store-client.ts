@@ -2,7 +2,7 @@ import { GetObjectCommand, HeadObjectCommand, ListObjectsV2Command, S3Client } f
 import { getSignedUrl, S3RequestPresigner } from '@aws-sdk/s3-request-presigner';
 import type { ObjstoreBucket } from '../../core/model/logs.js';
 import type { ObjstoreSettings } from '../../platform/settings/objstore-settings.js';
-import type { ListChoice, Listing, LogStoreClient } from './object-store.service.js';
+import type { ListChoice, Listing, LogStoreClient } from './log-store-client.js';
 
 /** Where the objects of a bucket are. */
 interface BucketAddress {

@@ -270,12 +270,10 @@ test('the end comes by itself, at its time', async () => {
     Object.defineProperty(own.clock, 'now', { value: () => new Clock().now() });
     await own.request('soon');
     await own.call('POST', at('soon', 'pause'), { durationMillis: 300 });
-    const started = performance.now();
     await waitFor('the pause to end', async () => {
       const { body } = await own.call('GET', '/api/requests/request/soon/simple');
       return body.state === 'ACTIVE';
     });
-    expect(performance.now() - started).toBeLessThan(5000);
   } finally {
     await own.close();
   }

@@ -1,4 +1,3 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { afterAll, expect, test } from 'vitest';
 import { LineSearch } from './line-search.service.js';
 
@@ -27,22 +26,26 @@ test('an expression that makes other engines hang is answered', async () => {
 });
 
 test('an expression that is too much work is ended after its time, and nothing else waits for it', async () => {
-  const delay = monitorEventLoopDelay({ resolution: 5 });
-  delay.enable();
+  let turns = 0;
+  const timer = setInterval(() => turns++, 5);
   await expect(search(digits, heavy)).rejects.toMatchObject({
     code: 'INVALID_PARAMETER',
     errors: [{ field: 'grep', rule: 'time' }],
   });
-  delay.disable();
-  expect(delay.max / 1e6).toBeLessThan(900);
+  clearInterval(timer);
+  expect(turns).toBeGreaterThan(10);
   expect(await search('one\n', 'o')).toBe('one\n');
 });
 
 test('a caller with many such searches holds up no other caller for long', async () => {
-  const many = Array.from({ length: 5 }, () => search(digits, heavy, 'bob').catch((cause: Error) => cause.message));
-  const begun = performance.now();
+  let over = 0;
+  const many = Array.from({ length: 5 }, () =>
+    search(digits, heavy, 'bob')
+      .catch((cause: Error) => cause.message)
+      .finally(() => over++),
+  );
   expect(await search('one\ntwo\n', 't', 'ann')).toBe('two\n');
-  expect(performance.now() - begun).toBeLessThan(4_000);
+  expect(over).toBeLessThan(3);
   expect(new Set(await Promise.all(many))).toEqual(new Set([expect.stringMatching(/^grep takes more than 1000 ms/)]));
 });
 

@@ -66,6 +66,8 @@ interface SlaveRow extends StandingRow {
 /** Key of the advisory lock that stands for "which machines may be used" (any number, but the same everywhere). */
 const fleet = 7_099_001;
 
+const absentStates: readonly MachineState[] = ['DEAD', 'MISSING_ON_STARTUP'];
+
 const table = (kind: MachineKind): 'slave' | 'rack' => (kind === 'SLAVE' ? 'slave' : 'rack');
 const entity = (kind: MachineKind): typeof SlaveEntity | typeof RackEntity =>
   kind === 'SLAVE' ? SlaveEntity : RackEntity;
@@ -156,8 +158,16 @@ export class SlaveRepository {
 
   /** The same of slaves that are there, as far as is known. */
   present(tx: Queryable): Promise<Pick<SlaveEntity, 'id' | 'agentId'>[]> {
-    const state = Not(In<MachineState>(['DEAD', 'MISSING_ON_STARTUP']));
+    const state = Not(In(absentStates));
     return tx.getRepository(SlaveEntity).find({ select: { id: true, agentId: true }, where: { state } });
+  }
+
+  /** Ids of the others. */
+  async absent(tx: Queryable): Promise<string[]> {
+    const found = await tx
+      .getRepository(SlaveEntity)
+      .find({ select: { id: true }, where: { state: In(absentStates) } });
+    return found.map(({ id }) => id);
   }
 
   async hosts(tx: Queryable, ids: readonly string[]): Promise<string[]> {

@@ -138,11 +138,13 @@ test('counts requests, tasks, machines and deploys', async () => {
 
 test('the newest word of a machine is the one that the leader heard, however long ago its record was written', async () => {
   const host = { master: true, uptime: 1, driverStatus: 'SUBSCRIBED', hostAddress: 'a:1', millisSinceLastOffer: 4_000 };
+  const begun = performance.now();
   await tx().query(`INSERT INTO instance (id, document, written_at) VALUES ('other', $1, clock_timestamp())`, [host]);
   const { lastHeartbeatAt } = (await state()) as { lastHeartbeatAt: number };
+  const took = performance.now() - begun;
   await tx().query('DELETE FROM instance');
   expect(now - lastHeartbeatAt).toBeGreaterThanOrEqual(4_000);
-  expect(now - lastHeartbeatAt).toBeLessThan(14_000);
+  expect(now - lastHeartbeatAt).toBeLessThanOrEqual(4_000 + took + 1);
 });
 
 test('tells late tasks from those whose time is to come', async () => {

@@ -121,7 +121,7 @@ interface Operation extends Marked {
 const operationsOf = (path: object): [string, Operation][] => Object.entries(path);
 
 /** The document as the rooms' controllers and records give it, with what is the same for all of them. */
-function describeApi(app: INestApplication, settings: Pick<Settings, 'auth' | 'ui' | 'http'>): OpenAPIObject {
+export function describeApi(app: INestApplication, settings: Pick<Settings, 'auth' | 'ui' | 'http'>): OpenAPIObject {
   const config = new DocumentBuilder()
     .setTitle('Muster')
     .setDescription(description)

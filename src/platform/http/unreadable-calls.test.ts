@@ -96,7 +96,5 @@ test.each([
   ['a body', [`${post}Content-Length: 10\r\n\r\n`, '{']],
 ])('a call whose sender stops in the middle of %s is answered with 408 once its time is over', async (_name, parts) => {
   await start({ http: { headersTimeoutMillis: 200, requestTimeoutMillis: 400 } });
-  const begun = performance.now();
   expect(read(await answersTo(...parts))).toMatchObject({ status: 408, body: { code: 'CALL_TIMEOUT' } });
-  expect(performance.now() - begun).toBeLessThan(5_000);
 });

@@ -9,13 +9,14 @@ import { demandProof } from '../database/server-proof.mjs';
 
 /**
  * Both threads see the cells, which hold nanoseconds of the monotonic clock. [0]: when the statement was sent that last renewed
- * the lease; 0: it is another's, -1: it was let go. [1]: when the main thread was last alive.
+ * the lease; 0: it is another's, -1 and -3: it was let go. [1]: when the main thread was last alive.
  * @typedef {{ epoch: number, cells: BigInt64Array }} Held
  */
 const renewedAt = 0;
 const aliveAt = 1;
 
-const { connection, holder, statements, renewEveryMillis, renewAgainMillis, standstillMillis } = workerData;
+const { connection, holder, statements, renewEveryMillis, renewAgainMillis, standstillMillis, trustMillis } =
+  workerData;
 
 /** @type {Client | undefined} */
 let client;
@@ -38,7 +39,10 @@ parentPort.postMessage({ kind: 'ready' });
 async function renewWhileHeld(term) {
   while (held === term) {
     const sentAt = process.hrtime.bigint();
-    if (sentAt - Atomics.load(term.cells, aliveAt) > BigInt(standstillMillis) * 1_000_000n) return letGo(term);
+    const isOlder = (millis, cell) => sentAt - Atomics.load(term.cells, cell) > BigInt(millis) * 1_000_000n;
+    if (isOlder(standstillMillis, aliveAt)) return letGo(term, -1n);
+    // After a freeze of the process. The lease may still be free, but nobody has looked after the cluster.
+    if (isOlder(trustMillis, renewedAt)) return letGo(term, -3n);
     let next = renewEveryMillis;
     try {
       const rows = await ask(statements.renew, term.epoch);
@@ -57,10 +61,10 @@ async function renewWhileHeld(term) {
 /**
  * A main thread that stands still decides nothing, so another instance is to lead. After a freeze of the whole process the lease
  * is another's already, and giving it back changes nothing.
- * @param {Held} term
+ * @param {Held} term @param {bigint} why
  */
-async function letGo(term) {
-  lose(term, -1n);
+async function letGo(term, why) {
+  lose(term, why);
   await ask(statements.giveBack, term.epoch).catch(() => undefined);
 }
 

@@ -20,14 +20,15 @@ const startMillis = 30_000;
 
 const program = new URL('./lease-thread.mjs', import.meta.url);
 
-/** A leader that could not renew its lease for this long stops: the lease itself runs out a second later. */
+/** A leader that could not renew its lease for this long stops: half a second later another may take it. */
 const trustMillis = 2_000;
 
-/** In the place of the time of the last renewal. The thread writes the first two. */
+/** In the place of the time of the last renewal. The thread writes them, except for -2. */
 const lostBecause = new Map([
-  [0n, 'the lease has run out or another instance holds it'],
+  [0n, 'another instance holds the lease'],
   [-1n, 'the main thread stood still for too long'],
   [-2n, 'the thread that renews the lease is gone'],
+  [-3n, 'the lease could not be renewed in time'],
 ]);
 const threadIsGone = -2n;
 
@@ -101,6 +102,7 @@ export class LeaseThread {
         renewEveryMillis,
         renewAgainMillis,
         standstillMillis: this.standstill,
+        trustMillis,
       },
       // What this process was told to load first, such as a compiler, is not for the thread.
       execArgv: [],
@@ -142,5 +144,5 @@ export class LeaseThread {
 function problemOf(renewedAt: bigint): string | undefined {
   if (renewedAt <= 0n) return lostBecause.get(renewedAt);
   const isDoubtful = monotonicMillis() - Number(renewedAt) / 1e6 >= trustMillis;
-  return isDoubtful ? 'the lease could not be renewed in time' : undefined;
+  return isDoubtful ? lostBecause.get(-3n) : undefined;
 }

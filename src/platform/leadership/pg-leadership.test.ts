@@ -1,4 +1,6 @@
+import type { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { recordLease } from '../../../test/support/lease-record.js';
 import { startTcpProxy, targetOf, throughProxy } from '../../../test/support/tcp-proxy.js';
 import { createDatabase } from '../../../test/support/test-database.js';
 import { waitFor } from '../../../test/support/wait-for.js';
@@ -187,15 +189,38 @@ test('of two, one leads; when it steps down in favour of none, one leads in a la
   expect(leader.current()).toBe(2);
 });
 
-test('a lease of a time when the clock of the database was ahead keeps no other from leading', async () => {
-  const client = await connect(url, 'test', 5_000);
-  await client.query(
-    `UPDATE leader_lease SET holder = 'gone', epoch = 1, expires_at = clock_timestamp() + interval '10 minutes'`,
-  );
-  await client.end();
-  const next = contender();
-  next.start('http://next');
-  await waitFor('the leadership', () => next.ready(), { timeoutMillis: 5_000 });
+describe('a clock of the database that is set', () => {
+  const set = (client: Client, hours: number) =>
+    client.query(
+      `UPDATE leader_lease SET expires_at = expires_at + make_interval(hours => $1) WHERE expires_at <> '-infinity'`,
+      [hours],
+    );
+
+  test.each([-1, 1])('by %i h again and again ends no term, and gives no other the lease', async (hours) => {
+    const [leader, other] = [contender(), contender({ holder: 'two' })];
+    leader.start('http://one');
+    await ready(leader);
+    other.start('http://two');
+    const client = await connect(url, 'test', 5_000);
+    onTestFinished(() => client.end());
+    for (let left = 20; left > 0; left--) {
+      await set(client, hours);
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    expect([leader.current(), other.current()]).toEqual([1, undefined]);
+  });
+
+  test.each([-1, 1])('by %i h keeps no lease for a holder that is gone', async (hours) => {
+    const client = await connect(url, 'test', 5_000);
+    await client.query(
+      `UPDATE leader_lease SET holder = 'gone', epoch = 1, expires_at = clock_timestamp() + make_interval(hours => $1)`,
+      [hours],
+    );
+    await client.end();
+    const next = contender();
+    next.start('http://next');
+    await ready(next);
+  });
 });
 
 describe('a leader that is told to fail over', () => {
@@ -223,12 +248,18 @@ describe('a leader that is told to fail over', () => {
     one.start('http://one');
     await ready(one);
     two.start('http://two');
-    const [askedAt, epoch] = [performance.now(), one.current()];
+    const epoch = one.current();
+    const client = await connect(url, 'test', 5_000);
+    onTestFinished(() => client.end());
+    const changes = await recordLease(async (sql) => (await client.query(sql)).rows);
     one.failOver('a test wants it');
     expect(one.current()).toBeUndefined();
     await ready(two);
     // Its timer and not a notification brought it here, but not the end of the lease either.
-    expect(performance.now() - askedAt).toBeLessThan(2_000);
+    expect(await changes()).toEqual([
+      { holder: 'one', isGivenBack: true },
+      { holder: 'two', isGivenBack: false },
+    ]);
     two.failOver('a test wants it back');
     await ready(one);
     expect(one.current()).toBeGreaterThan(epoch!);
@@ -402,9 +433,7 @@ describe('while the database', () => {
     leadership.start('http://here');
     await ready(leadership);
     proxy.cut();
-    const cutAt = performance.now();
     await over(leadership);
-    expect(performance.now() - cutAt).toBeLessThan(3_000);
     proxy.restore();
     await ready(leadership);
     expect(leadership.current()).toBeGreaterThan(1);
@@ -419,12 +448,9 @@ describe('while the database', () => {
     const other = contender({ holder: 'other' });
     other.start('http://other');
     proxy.freeze();
-    const frozenAt = performance.now();
     await over(frozen);
-    const stoppedAfter = performance.now() - frozenAt;
+    expect(other.current()).toBeUndefined();
     await ready(other);
-    expect(stoppedAfter).toBeLessThan(performance.now() - frozenAt);
-    expect(performance.now() - frozenAt).toBeLessThan(5_000);
     proxy.restore();
     await new Promise((resolve) => setTimeout(resolve, 1_000));
     expect([frozen.current(), other.current()]).toEqual([undefined, 2]);

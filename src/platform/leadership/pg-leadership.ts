@@ -67,9 +67,9 @@ export class PgLeadership extends Leadership {
     private readonly wake: Wake,
   ) {
     super();
-    this.lease = new Lease(options.url, options.holder, options.clock);
-    this.thread = new LeaseThread(options.url, options.holder, options.standstillMillis);
     this.monotonic = options.monotonic ?? monotonicMillis;
+    this.lease = new Lease(options.url, options.holder, this.monotonic, options.clock);
+    this.thread = new LeaseThread(options.url, options.holder, options.standstillMillis);
     this.neverLeads = options.competes === false;
     this.wake.on('leadership', () => this.cutPause.abort());
   }
@@ -172,13 +172,13 @@ export class PgLeadership extends Leadership {
     while (!this.stopping.signal.aborted) {
       const term = await this.take(address);
       if (term) await this.lead(term);
-      else await this.pause(competeEveryMillis);
+      else await this.pause(Math.min(competeEveryMillis, this.lease.freeIn() || competeEveryMillis));
     }
   }
 
   private async take(address: string): Promise<Term | undefined> {
     try {
-      this.found(await this.lease.newerSchema());
+      this.found(await this.lease.look());
       if (this.neverLeads || this.orders.suspended || this.newerSchema !== undefined) return undefined;
       if (this.yields() && !this.orders.byForce) return undefined;
       await this.thread.started();
@@ -258,7 +258,7 @@ export class PgLeadership extends Leadership {
     const watching = setInterval(() => term.look(), watchEveryMillis);
     while (term.holds()) {
       try {
-        this.found(await this.lease.newerSchema());
+        this.found(await this.lease.look());
       } catch (cause) {
         if (term.holds()) this.log.warn(`Could not look at the schema and the time: ${String(cause)}`);
       }

@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { waitFor } from '../../../test/support/wait-for.js';
-import { Poller } from './poller.js';
-import type { PollerOptions } from './pollers.js';
+import { Poller, type PollerOptions } from './poller.js';
 
 const pollers: Poller[] = [];
 afterEach(async () => {

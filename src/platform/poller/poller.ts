@@ -1,8 +1,9 @@
-import { addWanted, type WakeKeys, type Wanted } from '../wake/wake.js';
-import type { PollerOptions } from './pollers.js';
+import { addWanted, type WakeKeys, type Wanted, type WakeTopic } from '../wake/wake.js';
+import type { ActionType } from '../../core/model/enums.js';
 
 /** Half of what lies between two ticks: a pass runs at the tick that is nearest to the end of its period. */
 const halfTickMillis = 500;
+
 /** A timer of Node holds no more. */
 const longestTimerMillis = 2 ** 31 - 1;
 
@@ -134,4 +135,27 @@ export class Poller {
         this.options.essential === true && failuresInRow >= fewestFailures && failingMillis >= forgivenMillis,
     };
   }
+}
+
+export interface PollerOptions {
+  /** Words in small letters with hyphens between them: so it stands in metrics, /readyz, the log and docs/settings.md. */
+  name: string;
+  /** Milliseconds between the end of one pass and the start of the next. Below 1: only when woken. */
+  everyMs: number;
+  /**
+   * One pass. Must be safe to repeat: it may run again right after a crash. It may answer a moment (epoch milliseconds)
+   * at which it wants to run again, for what is due at a time of its own; the newest answer counts. `keys`: look only at these,
+   * and at what is due at a time of its own; undefined: at everything.
+   */
+  pass: (now: number, keys?: ReadonlySet<string>) => Promise<number | undefined | void>;
+  /** The pass heeds `keys`. Others always look at everything. */
+  takesKeys?: boolean;
+  /** Runs on instances that do not lead as well, while they know the schema. */
+  onEveryInstance?: boolean;
+  /** The service does not do its work without it: while it keeps failing, /readyz says that this instance is not ready. */
+  essential?: boolean;
+  /** Topics that make a pass run at once. */
+  wakeOn?: WakeTopic[];
+  /** While operators have switched this action off, no pass runs. When it comes back, one runs at once. */
+  runsWhile?: ActionType;
 }

@@ -4,32 +4,9 @@ import type { ActionType } from '../../core/model/enums.js';
 import { DisabledActions } from '../actions/disabled-actions.js';
 import { Clock } from '../clock.js';
 import { Leadership } from '../leadership/leadership.js';
-import { Wake, type WakeTopic } from '../wake/wake.js';
-import { Poller, type PollerState } from './poller.js';
+import { Wake } from '../wake/wake.js';
+import { Poller, type PollerState, type PollerOptions } from './poller.js';
 import { tellFailure } from '../tell-failure.js';
-
-export interface PollerOptions {
-  /** Words in small letters with hyphens between them: so it stands in metrics, /readyz, the log and docs/settings.md. */
-  name: string;
-  /** Milliseconds between the end of one pass and the start of the next. Below 1: only when woken. */
-  everyMs: number;
-  /**
-   * One pass. Must be safe to repeat: it may run again right after a crash. It may answer a moment (epoch milliseconds)
-   * at which it wants to run again, for what is due at a time of its own; the newest answer counts. `keys`: look only at these,
-   * and at what is due at a time of its own; undefined: at everything.
-   */
-  pass: (now: number, keys?: ReadonlySet<string>) => Promise<number | undefined | void>;
-  /** The pass heeds `keys`. Others always look at everything. */
-  takesKeys?: boolean;
-  /** Runs on instances that do not lead as well, while they know the schema. */
-  onEveryInstance?: boolean;
-  /** The service does not do its work without it: while it keeps failing, /readyz says that this instance is not ready. */
-  essential?: boolean;
-  /** Topics that make a pass run at once. */
-  wakeOn?: WakeTopic[];
-  /** While operators have switched this action off, no pass runs. When it comes back, one runs at once. */
-  runsWhile?: ActionType;
-}
 
 /** By the monotonic clock: a cron expression would stand still for as long as the clock of this machine is set back. */
 const tickMillis = 1_000;

@@ -6,7 +6,7 @@ import { parseTaskId } from '../../core/task-id.js';
 import { type HeldTask, RunLooks } from '../../core/working-set/index.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
-import type { LoadedRequest } from './working-set-loader.service.js';
+import type { LoadedRequest } from './loaded-request.js';
 
 /**
  * When the run times of jobs are to be looked at. Derived from the rows of tasks and requests with the working set, and as it: all

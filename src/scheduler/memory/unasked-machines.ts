@@ -1,6 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { MachineSnapshot } from '../../cluster/cluster-driver.js';
 import { isSilent } from '../../core/machines/silence.js';
+import { SlaveRepository } from '../../modules/slaves/slave.repository.js';
+import { MachineTaskRepository } from '../../modules/tasks/machine-task.repository.js';
+import { Database } from '../../platform/database/database.js';
 
 /**
  * Slaves with tasks that were given up and may come back with them. Whatever they show of themselves, nothing is placed there
@@ -10,21 +13,33 @@ import { isSilent } from '../../core/machines/silence.js';
 @Injectable()
 export class UnaskedMachines {
   private slaveIds = new Set<string>();
+  /** Those of them that were asked since the last pass began. */
+  private readonly answered = new Set<string>();
 
-  load(slaveIds: Iterable<string>): void {
-    this.slaveIds = new Set(slaveIds);
+  constructor(
+    private readonly db: Database,
+    private readonly tasks: MachineTaskRepository,
+    private readonly slaves: SlaveRepository,
+  ) {}
+
+  /** Absent slaves are among them: the rows of what was given up there may have gone to the history since. */
+  async load(): Promise<void> {
+    const tasks = await this.tasks.givenUp(this.db.pool);
+    const absent = await this.slaves.absent(this.db.pool);
+    this.answered.clear();
+    this.slaveIds = new Set([...tasks.map(({ slaveId }) => slaveId), ...absent]);
   }
 
   add(slaveIds: Iterable<string>): void {
-    for (const id of slaveIds) this.slaveIds.add(id);
+    for (const id of slaveIds) {
+      this.slaveIds.add(id);
+      this.answered.delete(id);
+    }
   }
 
-  has(slaveId: string): boolean {
-    return this.slaveIds.has(slaveId);
-  }
-
-  all(): string[] {
-    return [...this.slaveIds];
+  /** Those that are yet to be asked. */
+  toAsk(): Set<string> {
+    return new Set([...this.slaveIds].filter((id) => !this.answered.has(id)));
   }
 
   /**
@@ -40,8 +55,14 @@ export class UnaskedMachines {
     return new Set([...waiting, ...beside].map(({ slaveId }) => slaveId));
   }
 
-  /** They have said what they run, and it is recorded. */
+  /** They have said what they run, and it is recorded: from the next pass on they take tasks. */
   asked(slaveIds: Iterable<string>): void {
-    for (const id of slaveIds) this.slaveIds.delete(id);
+    for (const id of slaveIds) if (this.slaveIds.has(id)) this.answered.add(id);
+  }
+
+  /** Before requests are counted: a pass that had counted them without the tasks that are back would place others beside those. */
+  passBegins(): void {
+    for (const id of this.answered) this.slaveIds.delete(id);
+    this.answered.clear();
   }
 }

@@ -1,9 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type DeployKey, deployKeyText } from '../../core/model/deploy.js';
 import { CLUSTER_DRIVER, type ClusterDriver, type MachineSnapshot } from '../../cluster/cluster-driver.js';
-import type { PendingTask } from '../../core/model/task.js';
 import type { DeployToPlace } from '../../core/placement/index.js';
-import type { HeldMachine, HeldRequest, HeldTask } from '../../core/working-set/index.js';
+import type { HeldMachine, HeldTask } from '../../core/working-set/index.js';
 import { DeployRepository } from '../../modules/deploys/deploy.repository.js';
 import { RequestRepository } from '../../modules/requests/request.repository.js';
 import type { StoredSlave } from '../../modules/slaves/slave.repository.js';
@@ -18,14 +17,7 @@ import { DeployStatisticsRepository } from '../../modules/deploys/deploy-statist
 import { RunTimes } from './run-times.service.js';
 import { UnaskedMachines } from './unasked-machines.js';
 import { RecentTasks } from '../placement/recent-tasks.service.js';
-
-/** A request with its tasks and pending tasks; without `request`: what is left of one that is gone. */
-export interface LoadedRequest {
-  id: string;
-  request: HeldRequest | undefined;
-  tasks: HeldTask[];
-  pendingTasks: PendingTask[];
-}
+import type { LoadedRequest } from './loaded-request.js';
 
 /** Reads the rows that the working set is made of. Staleness is harmless: row locks decide when something is written. */
 @Injectable()

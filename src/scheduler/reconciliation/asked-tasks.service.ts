@@ -16,8 +16,8 @@ const askAgainMillis = 15_000;
 const lookForStalledEveryMillis = 5_000;
 
 /**
- * Single tasks that are asked after: launches without a sign of life, those that a caller named, and those that were given up
- * on a machine that is back.
+ * Single tasks that are asked after: launches without a sign of life, those that a caller named, and all that a machine runs
+ * which is back after tasks on it were given up.
  */
 @Injectable()
 export class AskedTasks {
@@ -41,33 +41,29 @@ export class AskedTasks {
   async runOnce(epoch: Epoch, now: number): Promise<void> {
     const named = [...this.askAgain, ...(await this.takeWishes())];
     const stalled = await this.stalledLaunches(now);
-    const returned = await this.ofReturnedMachines();
-    if (named.length + stalled.length + returned.length === 0) return;
-    const asked = [...new Set([...named, ...stalled, ...returned])];
-    const { tooEarly, unsettled, slaveIds } = await this.comparison.only(epoch, asked);
+    const back = this.returnedMachines();
+    const returned = back.size === 0 ? [] : await this.tasks.givenUp(this.db.pool, [...back.keys()]);
+    const asked = [...new Set([...named, ...stalled, ...returned.map(({ taskId }) => taskId)])];
+    if (asked.length + back.size === 0) return;
+    const { tooEarly, unsettled, slaveIds } = await this.comparison.only(epoch, asked, new Set(back.values()));
     this.askAgain = new Set([...tooEarly, ...unsettled]);
     this.release(slaveIds);
   }
 
-  /** Tasks that were given up, of machines that answer again: before anything is placed there. */
-  private async ofReturnedMachines(): Promise<string[]> {
-    const waiting = new Set(this.unasked.all());
-    if (waiting.size === 0) return [];
+  /** Machines on which tasks were given up and that answer again, with their agents: before anything is placed there. */
+  private returnedMachines(): Map<string, string> {
+    const waiting = this.unasked.toAsk();
+    if (waiting.size === 0) return new Map();
     const back = this.driver
       .machines()
-      .filter(({ slaveId, silentForMillis }) => waiting.has(slaveId) && !isSilent(silentForMillis))
-      .map(({ slaveId }) => slaveId);
-    if (back.length === 0) return [];
-    const tasks = await this.tasks.givenUp(this.db.pool, back);
-    const withTasks = new Set(tasks.map(({ slaveId }) => slaveId));
-    this.release(back.filter((slaveId) => !withTasks.has(slaveId)));
-    return tasks.map(({ taskId }) => taskId);
+      .filter(({ slaveId, silentForMillis }) => waiting.has(slaveId) && !isSilent(silentForMillis));
+    return new Map(back.map(({ slaveId, agentId }) => [slaveId, agentId]));
   }
 
   private release(slaveIds: readonly string[]): void {
-    const waited = slaveIds.filter((slaveId) => this.unasked.has(slaveId));
-    if (waited.length === 0) return;
-    this.unasked.asked(waited);
+    const waiting = this.unasked.toAsk();
+    if (!slaveIds.some((slaveId) => waiting.has(slaveId))) return;
+    this.unasked.asked(slaveIds);
     this.wake.signal('scheduler');
   }
 

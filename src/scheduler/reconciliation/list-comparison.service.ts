@@ -54,13 +54,20 @@ export class ListComparison {
     return result;
   }
 
-  /** Only these tasks, of the machines that have them. */
-  async only(epoch: Epoch, taskIds: readonly string[]): Promise<Comparison> {
+  /** Only these tasks, of the machines that have them; and strangers of the agents that are back after a long absence. */
+  async only(epoch: Epoch, taskIds: readonly string[], agentsBack: ReadonlySet<string>): Promise<Comparison> {
     const believed = await this.tasks.believed(this.db.pool, taskIds);
     const agents = this.agentsOfSlaves();
-    const asked = new Set(believed.map(({ slaveId }) => agents.get(slaveId) ?? slaveId));
+    const asked = new Set([...agentsBack, ...believed.map(({ slaveId }) => agents.get(slaveId) ?? slaveId)]);
     if (asked.size === 0) return { answered: [], tooEarly: [], unsettled: [], slaveIds: [] };
-    return this.compare(await this.driver.reconcile(epoch, asked), believed, epoch);
+    const lists = await this.driver.reconcile(epoch, asked);
+    const result = await this.compare(lists, believed, epoch);
+    // Rows of what ran there may have gone to the history since.
+    await this.killStrangers(
+      lists.filter(({ agentId }) => agentsBack.has(agentId)),
+      new Set(taskIds),
+    );
+    return result;
   }
 
   private async compare(

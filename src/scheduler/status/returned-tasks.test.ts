@@ -5,6 +5,7 @@ import { Database } from '../../platform/database/database.js';
 import { ClusterWatch } from '../cluster/cluster-watch.service.js';
 import { HistoryMover } from '../../modules/history/history-mover.service.js';
 import { PendingRequestRepository } from '../../modules/tasks/pending-request.repository.js';
+import { DrainService } from '../drain/drain.service.js';
 import { Scheduler } from '../scheduler.service.js';
 import { Reconciliation } from '../reconciliation/reconciliation.service.js';
 import { StatusUpdates } from './status-updates.service.js';
@@ -367,6 +368,26 @@ describe('a machine that comes back just after its time', () => {
     expect(await world.query('SELECT id FROM pending_task')).toEqual([]);
   });
 
+  test('while requests are counted is given nothing before they are counted with what it brings back', async () => {
+    const before = (await world.active()).map((task) => task.taskId.id).toSorted();
+    world.cluster.setReachable('slave-2', false);
+    await unreachable();
+    await world.get(ClusterWatch).tasksUnreachable(['slave-2']);
+    await world.run(2);
+    const drain = world.get(DrainService);
+    const count = drain.runOnce.bind(drain);
+    vi.spyOn(drain, 'runOnce').mockImplementationOnce(async (now) => {
+      const answer = await count(now);
+      for (const slaveId of ['slave-1', 'slave-2']) world.cluster.setReachable(slaveId, true);
+      await world.cluster.advance(0);
+      await pass();
+      return answer;
+    });
+    await world.run(3);
+    expect((await world.active()).map((task) => task.taskId.id).toSorted()).toEqual(before);
+    expect(world.cluster.starts.size).toBe(2);
+  });
+
   test('keeps its tasks where its agent presents another one that runs nothing', async () => {
     await world.close();
     world = await SchedulerWorld.start({ machines: 3, machinesPerAgent: 3 });
@@ -416,6 +437,61 @@ describe('a machine that comes back just after its time', () => {
     expect((await world.active()).map((task) => task.taskId.id)).toContain(taskId);
     expect(await world.active()).toHaveLength(2);
   });
+});
+
+describe('a machine that comes back much later', () => {
+  const hour = 3_600_000;
+  const bothAway = async () => {
+    world.cluster.setReachable('slave-2', false);
+    await unreachable();
+    await world.get(ClusterWatch).tasksUnreachable(['slave-2']);
+    await world.get(ClusterWatch).machineSilent('slave-1', 'silent for long');
+    await world.get(ClusterWatch).machineSilent('slave-2', 'silent for long');
+  };
+  const bothBack = async () => {
+    for (const slaveId of ['slave-1', 'slave-2']) world.cluster.setReachable(slaveId, true);
+    await world.cluster.advance(0);
+  };
+
+  const moveEnded = async () => {
+    const ended = await world.query<{ task_id: string }>('SELECT task_id FROM task WHERE ended_at IS NOT NULL');
+    await world.get(HistoryMover).move(ended.map((row) => row.task_id));
+  };
+
+  test('within a day brings its tasks back, and they go on', async () => {
+    const before = (await world.active()).map((task) => task.taskId.id).toSorted();
+    await bothAway();
+    await world.cluster.advance(23 * hour);
+    await moveEnded();
+    expect(await history()).toEqual([]);
+    await bothBack();
+    await moveEnded();
+    await world.run(4);
+    expect((await world.active()).map((task) => task.taskId.id).toSorted()).toEqual(before);
+    expect(world.cluster.starts.size).toBe(2);
+  });
+
+  test.each(['this leader', 'a later leader'])(
+    'after a day is rid of what runs there before %s places anything',
+    async (who) => {
+      const before = new Set((await world.active()).map((task) => task.taskId.id));
+      await bothAway();
+      await world.cluster.advance(25 * hour);
+      await moveEnded();
+      expect(await history()).toHaveLength(2);
+      if (who === 'a later leader') await world.crash();
+      const killed = vi.spyOn(world.driver, 'kill');
+      const told: string[] = [];
+      world.cluster.onLaunch(() => {
+        told.push(...killed.mock.calls.map(([taskId]) => taskId));
+        return {};
+      });
+      await bothBack();
+      await world.run(4);
+      expect(new Set(told)).toEqual(before);
+      expect(await world.active()).toHaveLength(2);
+    },
+  );
 });
 
 test('a thousand tasks that come back are settled in a handful of transactions', async () => {

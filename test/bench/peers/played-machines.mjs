@@ -6,18 +6,18 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 
 const product = (path) => import(new URL(`../../../dist/src/${path}`, import.meta.url));
-const { AgentFolder, sharedSecret } = await product('agent/agent-folder.js');
-const { ownIdentity } = await product('agent/machine/process-identity.js');
+const { AgentDirectory, sharedSecret } = await product('agent/state/agent-directory.js');
+const { ownIdentity } = await product('agent/processes/process-identity.js');
 const { EpochOver } = await product('agent/wire/epochs.js');
 const { AgentApi } = await product('agent/wire/agent-api.js');
-const { GuardedAgent, startServer } = await product('agent/wire/server.js');
+const { GuardedAgent, startServer } = await product('agent/server/server.js');
 const { HttpErrorException, serve } = await import('rest-contract');
 const { nodeListener } = await import('rest-contract/node');
 
 const [dataDir, count] = process.argv.slice(2);
 const agentId = 'local';
 const maxUpdatesPerAnswer = 500;
-const folder = await AgentFolder.open(join(dataDir, 'agent'));
+const folder = await AgentDirectory.open(join(dataDir, 'agent'));
 const incarnation = await folder.createIncarnation();
 const machines = Array.from({ length: Number(count) }, (_, index) => ({
   slaveId: `machine-id-${index + 1}`,

@@ -17,7 +17,7 @@ import {
   type ProcessIdentity,
   type ProcessStat,
   readStat,
-} from '../../../src/agent/machine/process-identity.js';
+} from '../../../src/agent/processes/process-identity.js';
 import { waitFor } from '../../support/wait-for.js';
 
 /** Each process of a side works in the folder of its part, by which it and its children are found. */

@@ -1,5 +1,5 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -17,6 +17,11 @@ const nextPortRange = (): string => {
   return `${begin}-${begin + 39}`;
 };
 
+interface LentDatabase {
+  url: string;
+  remove(): Promise<void>;
+}
+
 export interface InstallationOptions {
   /** Keys of the settings file, over the short periods that tests use. */
   settings?: Record<string, unknown>;
@@ -26,6 +31,8 @@ export interface InstallationOptions {
   hostname?: string;
   /** A server of its own in place of the embedded one. */
   databaseUrl?: string;
+  /** A migrated database in place of an embedded server, which takes longer to make than all else that a start does: `createDatabase`. */
+  database?: () => Promise<LentDatabase>;
   /** Passed to every process of this installation. */
   env?: Record<string, string>;
   /** Another build than the present one. */
@@ -38,6 +45,8 @@ export class Installation {
   private readonly instances: Instance[] = [];
   private readonly configFile = join(this.dataDir, 'settings.json');
   private program: string;
+  private lending: Promise<LentDatabase> | undefined;
+  private lent: LentDatabase | undefined;
 
   constructor(private readonly options: InstallationOptions = {}) {
     this.program = options.program ?? muster;
@@ -64,6 +73,7 @@ export class Installation {
 
   /** The same without waiting for it. */
   async spawn(command: string[], env: Record<string, string> = {}): Promise<Instance> {
+    this.lent ??= await (this.lending ??= this.options.database?.());
     const port = Number(env['MUSTER_PORT']) || (await freePort());
     const child = spawn(process.execPath, [this.program, ...command], {
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -85,6 +95,8 @@ export class Installation {
 
   /** As `muster database-url` tells it. */
   databaseUrl(): string {
+    const known = this.lent?.url ?? this.options.databaseUrl;
+    if (known !== undefined) return known;
     const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], ...this.environment() };
     return execFileSync(process.execPath, [this.program, 'database-url'], {
       encoding: 'utf8',
@@ -95,10 +107,11 @@ export class Installation {
 
   /** What tells a process of the product that it belongs to this installation. */
   private environment(): Record<string, string> {
+    const databaseUrl = this.lent?.url ?? this.options.databaseUrl;
     return {
       MUSTER_DATA_DIR: this.dataDir,
       MUSTER_CONFIG: this.configFile,
-      ...(this.options.databaseUrl ? { DATABASE_URL: this.options.databaseUrl } : {}),
+      ...(databaseUrl === undefined ? {} : { DATABASE_URL: databaseUrl }),
       ...this.options.env,
     };
   }
@@ -111,6 +124,13 @@ export class Installation {
   /** From now on it is the present build that is started. */
   upgrade(): void {
     this.program = muster;
+  }
+
+  /** Everything that processes of this installation have printed, a file for each in the order of their starts. */
+  writeOutputs(directory: string): void {
+    mkdirSync(directory, { recursive: true });
+    for (const [index, { port, output }] of this.instances.entries())
+      writeFileSync(join(directory, `${String(index + 1).padStart(2, '0')}-${port}.log`), output);
   }
 
   /** Stops in order whatever was started here. */
@@ -129,6 +149,7 @@ export class Installation {
       return left.length === 0;
     });
     rmSync(this.dataDir, { recursive: true, force: true });
+    await this.lent?.remove();
     if (stopped !== undefined) throw stopped;
   }
 }

@@ -1,7 +1,5 @@
-import type { Muster } from '../connect.js';
-import type { DeployProgress, DeployState } from '../records/deploy-progress.js';
-import type { DeployResult } from '../records/history.js';
-import type { PendingTaskId, TaskId } from '../records/task-ids.js';
+import type { Muster } from '../generated/operations.js';
+import type { DeployProgress, DeployResult, DeployState, PendingTaskId, TaskId } from '../generated/records.js';
 import { Waiting, type WaitOptions } from './waiting.js';
 
 /** How far a deploy has come. */

@@ -1,6 +1,6 @@
 import { BrokenResponse } from 'rest-contract/fetch';
-import type { Muster } from '../connect.js';
-import type { Event } from '../records/events.js';
+import type { Muster } from '../generated/operations.js';
+import type { Event } from '../generated/records.js';
 import { Waiting, type WaitOptions } from './waiting.js';
 
 type StreamArgs = NonNullable<Parameters<Muster['events']['stream']>[0]>;

@@ -1,7 +1,6 @@
-import type { CallOptions } from 'rest-contract/client';
-import type { Muster } from '../connect.js';
-import type { DeployHistory, RequestHistory } from '../records/history.js';
-import type { TaskIdHistory } from '../records/task-ids.js';
+import type { CallOptions } from '../call.js';
+import type { Muster } from '../generated/operations.js';
+import type { DeployHistory, RequestHistory, TaskIdHistory } from '../generated/records.js';
 
 type ArgsOf<F> = F extends (args: infer A, ...rest: never[]) => unknown
   ? Omit<NonNullable<A>, 'page' | 'count'>

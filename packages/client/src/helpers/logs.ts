@@ -1,6 +1,6 @@
-import type { Muster } from '../connect.js';
+import type { Muster } from '../generated/operations.js';
+import type { ClusterFileChunkObject } from '../generated/records.js';
 import { MusterError } from '../errors.js';
-import type { ClusterFileChunkObject } from '../records/files.js';
 import { hasEnded } from './runs.js';
 import { Waiting, type WaitOptions } from './waiting.js';
 

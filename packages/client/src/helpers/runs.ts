@@ -1,7 +1,6 @@
-import type { Muster } from '../connect.js';
+import type { Muster } from '../generated/operations.js';
+import type { RunNowRequest, SchedulerTaskState, TaskId, TaskState } from '../generated/records.js';
 import { MusterError } from '../errors.js';
-import type { RunNowRequest } from '../records/deploy.js';
-import type { SchedulerTaskState, TaskId, TaskState } from '../records/task-ids.js';
 import { freshId } from '../transport.js';
 import { Waiting, type WaitOptions } from './waiting.js';
 
@@ -52,7 +51,7 @@ export async function* watchRun(
   let last = '';
   for (;;) {
     const seen = await waiting.ask((call) =>
-      muster.track.run(which, call).catch((cause: unknown) => {
+      muster.track.run({ requestId: which.requestId, runId: which.runId }, call).catch((cause: unknown) => {
         const isNew = performance.now() - begun < UNKNOWN_MS;
         if (isNew && cause instanceof MusterError && cause.status === 404) return undefined;
         throw cause;

@@ -1,4 +1,4 @@
-import type { CallOptions } from 'rest-contract/client';
+import type { CallOptions } from '../call.js';
 import { MusterError, ServiceUnreachable } from '../errors.js';
 import { pause } from '../transport.js';
 

@@ -1,4 +1,4 @@
-import type { Slot } from '../contract/members.js';
+import type { Slot } from '../contract/types.js';
 
 type Values = Record<string, unknown>;
 export type ReadArgument = (args: Values, context: Values) => unknown;

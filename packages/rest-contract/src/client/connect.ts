@@ -1,8 +1,8 @@
 import type { AsyncWrapper, Wrapped, WrapperName } from '../async/wrappers.js';
-import type { AnyContract } from '../contract/contract.js';
+import type { AnyContract } from '../contract/types.js';
 import type { UsableBy } from '../contract/check-codecs.js';
 import type { HandleRequest, RestRequest } from '../raw/message.js';
-import { performCall } from './perform.js';
+import { performCall, type Shared } from './perform.js';
 import { emptyDraft, planOf, type Draft, type Plan, type PlannedMember } from './plan.js';
 import type { CallOptions, Client, ContextFor } from './types.js';
 
@@ -33,14 +33,6 @@ export function connect<C extends AnyContract, W extends WrapperName = 'promise'
     read: { maxBytes: options.maxResponseBytes ?? MAX_RESPONSE_BYTES },
   };
   return clientOf(planOf(contract), shared, emptyDraft) as Client<C, W, Context>;
-}
-
-export interface Shared {
-  readonly backend: HandleRequest;
-  readonly wrapper: AsyncWrapper<WrapperName> | undefined;
-  readonly context: Record<string, unknown>;
-  readonly timeoutMs: number;
-  readonly read: { readonly maxBytes: number };
 }
 
 type Arguments = Record<string, unknown>;

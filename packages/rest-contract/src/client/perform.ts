@@ -1,8 +1,8 @@
 import type { ResultCoding } from '../codec/lookup.js';
 import { Unreadable, TooLarge, WrongMediaType } from '../raw/failures.js';
-import type { RestRequest } from '../raw/message.js';
-import type { Shared } from './connect.js';
+import type { RestRequest, HandleRequest } from '../raw/message.js';
 import type { CallOptions } from './types.js';
+import type { AsyncWrapper, WrapperName } from '../async/wrappers.js';
 
 /** A response came, but it is not what the contract says. */
 export class UnreadableResponse extends Error {
@@ -79,3 +79,11 @@ function isStreaming(value: unknown): boolean {
 
 const timedOut = (request: RestRequest, timeoutMs: number) =>
   new DOMException(`${request.method} /${request.path.join('/')} took longer than ${timeoutMs} ms`, 'TimeoutError');
+
+export interface Shared {
+  readonly backend: HandleRequest;
+  readonly wrapper: AsyncWrapper<WrapperName> | undefined;
+  readonly context: Record<string, unknown>;
+  readonly timeoutMs: number;
+  readonly read: { readonly maxBytes: number };
+}

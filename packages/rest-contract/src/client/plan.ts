@@ -9,9 +9,8 @@ import {
   textCoding,
 } from '../codec/lookup.js';
 import { writeJson } from '../codec/json.js';
-import type { AnyContract } from '../contract/contract.js';
+import type { AnyContract, Member, OperationMember, PrefixMember, Slot } from '../contract/types.js';
 import { checkWay, codingFor } from '../contract/coding-errors.js';
-import type { Member, OperationMember, PrefixMember, Slot } from '../contract/members.js';
 import { emptyBody, type HttpBody, textBody } from '../raw/body.js';
 import { FORM_TYPE, JSON_TYPE } from '../raw/media-type.js';
 import { type Entry, isHeaderValue, noEntries, type RestRequest } from '../raw/message.js';
@@ -27,6 +26,7 @@ export interface Draft {
   readonly headers: readonly Entry[];
   readonly cookies: readonly Entry[];
 }
+
 export const emptyDraft: Draft = { path: [], query: noEntries, headers: noEntries, cookies: noEntries };
 
 type Arguments = Record<string, unknown>;
@@ -37,12 +37,14 @@ export interface PlannedOperation {
   readonly result: ResultCoding;
   request(before: Draft, args: Arguments, context: Arguments): RestRequest;
 }
+
 export interface PlannedPrefix {
   readonly kind: 'prefix';
   readonly name: string;
   readonly target: () => Plan;
   extend(before: Draft, args: Arguments, context: Arguments): Draft;
 }
+
 export type PlannedMember = PlannedOperation | PlannedPrefix;
 export interface Plan {
   readonly members: readonly PlannedMember[];
@@ -119,6 +121,7 @@ function textsOf(
     throw new TypeError(`'${slot.name}' of '${where}' cannot be sent: ${(cause as Error).message}`, { cause });
   }
 }
+
 const NO_TEXTS: readonly string[] = [];
 
 function draftWriter(where: string, member: Member) {

@@ -1,8 +1,8 @@
 import type { Wrapped, WrapperName } from '../async/wrappers.js';
-import type { AnyContract, Contract } from '../contract/contract.js';
-import type { Operation, Prefix } from '../contract/operations.js';
+import type { AnyContract, Contract, Operation, Prefix } from '../contract/types.js';
 import type { ClientArgs, Group, Params, TypeOf } from '../contract/params.js';
-import type { ReadOfShape, SentOfShape, Shape } from '../contract/shapes.js';
+import type { ReadOfShape, SentOfShape } from '../contract/shapes.js';
+import type { Shape } from '../codec/shape.js';
 
 export interface CallOptions {
   /** Gives the call up; the server's `context.signal` fires. */

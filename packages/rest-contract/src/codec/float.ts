@@ -1,7 +1,6 @@
-import type { HasOwnCodec } from '../contract/shapes.js';
+import { type HasOwnCodec, withCodec } from './rules.js';
 import { Unreadable } from '../raw/failures.js';
 import { type Codec, codec } from './codec.js';
-import { withCodec } from './rules.js';
 import type { StandardSchema } from './standard-schema.js';
 
 /** What stands in JSON for the numbers that it has not; the same words as in text. */

@@ -8,7 +8,8 @@ import { checkJsonNumber, parseJson, readJson, writeJson } from './json.js';
 import { type CodecRule, ownCodecs } from './rules.js';
 import type { StandardSchema } from './standard-schema.js';
 import { scalarToText, TextReader } from './text.js';
-import type { Shape, TextKind } from '../contract/shapes.js';
+import type { TextKind } from '../contract/shapes.js';
+import type { Shape } from './shape.js';
 
 /** A type in its place, with what may decide its codec. */
 export interface Typed {

@@ -1,4 +1,3 @@
-import type { HasOwnCodec } from '../contract/shapes.js';
 import { originalOf } from '../openapi/naming.js';
 import type { Codec, CodecKind, Way } from './codec.js';
 import type { InputOf, OutputOf, StandardSchema } from './standard-schema.js';
@@ -74,4 +73,11 @@ export function withCodec<S extends StandardSchema, C extends Codec<CodecKind, O
 export function ownCodecs(schema: object): readonly Codec[] {
   const original = originalOf(schema);
   return own.get(schema) ?? (original ? ownCodecs(original) : []);
+}
+
+/** Marks a schema that carries codecs of its own (`withCodec`). */
+export declare const ownCodec: unique symbol;
+
+export interface HasOwnCodec<C> {
+  readonly [ownCodec]?: C;
 }

@@ -1,7 +1,6 @@
 import type { OutputOf } from '../codec/standard-schema.js';
-import type { AnyContract, Contract } from './contract.js';
+import type { AnyContract, Contract, FieldPlace, Operation, Prefix } from './types.js';
 import type { ContractError, NeedsCodec } from './errors.js';
-import type { FieldPlace, Operation, Prefix } from './operations.js';
 import type { Group, KindOf, ParamKind, TypeOf } from './params.js';
 import type { IsCovered, SameBothWays, Serves, TextKind, WayOfShape } from './shapes.js';
 
@@ -47,6 +46,7 @@ type NotJson<T, Depth extends number = 4> =
                 : never;
 
 type NotText<T> = IsAny<T> extends true ? never : unknown extends T ? never : T extends Scalar | void ? never : T;
+
 /** In a query or form a list is the name repeated. */
 type NotTextOrList<T> = T extends readonly (infer E)[] ? NotText<E> : NotText<T>;
 

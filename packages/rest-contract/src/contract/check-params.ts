@@ -1,5 +1,5 @@
 import type { ContractError } from './errors.js';
-import type { FieldPlace } from './operations.js';
+import type { FieldPlace } from './types.js';
 import type { Group, KindOf } from './params.js';
 
 // Which parameters an operation may have. Each mapped type gives `unknown` where all is well, else the complaint.

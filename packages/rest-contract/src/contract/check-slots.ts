@@ -1,6 +1,6 @@
 import { isHeaderName } from '../raw/message.js';
 import { ContractDefinitionError } from './errors.js';
-import type { Member, Slot } from './members.js';
+import type { Member, Slot } from './types.js';
 
 // What the compiler rejects, said again for those who come without it, and what it cannot see.
 

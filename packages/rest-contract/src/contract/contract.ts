@@ -1,25 +1,9 @@
 import type { CodecRule } from '../codec/rules.js';
 import type { CheckedDefinitions } from './check-codecs.js';
-import { type Member, membersOf } from './members.js';
-import type { Operation, Prefix } from './operations.js';
-import type { Params, ServerArgs } from './params.js';
-import type { Shape } from './shapes.js';
-
-export interface Definitions {
-  readonly [name: string]: AnyOperation | AnyPrefix | AnyContract;
-}
-export type AnyOperation = Operation<'query' | 'json' | 'form', Params, Shape>;
-export type AnyPrefix = Prefix<Params, AnyContract>;
-
-/** Describes an HTTP service. Server, client and OpenAPI document are made from it. */
-export interface Contract<Ops = Definitions, Rules = CodecRule> {
-  readonly name: string;
-  readonly operations: Ops;
-  readonly rules: readonly Rules[];
-  /** The definitions, checked and laid out for use. */
-  readonly members: readonly Member[];
-}
-export type AnyContract = Contract<unknown, unknown>;
+import { membersOf } from './members.js';
+import type { Operation, Prefix, Definitions, Contract, AnyContract } from './types.js';
+import type { ServerArgs } from './params.js';
+import type { Shape } from '../codec/shape.js';
 
 export interface ContractOptions<Rules> {
   /** The codec set: looked at after a parameter's own codec, before the defaults. */

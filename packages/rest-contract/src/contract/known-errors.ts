@@ -1,10 +1,11 @@
 import { bodyCoding } from '../codec/lookup.js';
 import { HttpErrorException } from '../raw/http-error.js';
-import type { AnyContract, OperationsOf, RulesOf } from './contract.js';
+import type { OperationsOf, RulesOf } from './contract.js';
+import type { AnyContract, Operation } from './types.js';
 import { ContractDefinitionError } from './errors.js';
-import type { Operation } from './operations.js';
 import type { Params } from './params.js';
-import type { ReadOfShape, SentOfShape, Shape } from './shapes.js';
+import type { ReadOfShape, SentOfShape } from './shapes.js';
+import type { Shape } from '../codec/shape.js';
 
 type ErrorsOf<C, K extends keyof OperationsOf<C>> =
   OperationsOf<C>[K] extends Operation<'query' | 'json' | 'form', Params, Shape, infer E> ? E : Record<never, never>;

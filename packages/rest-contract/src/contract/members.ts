@@ -1,49 +1,11 @@
 import type { CodecRule } from '../codec/rules.js';
 import { type Codec, isCodec } from '../codec/codec.js';
 import { isStandardSchema } from '../codec/standard-schema.js';
-import type { AnyContract, AnyOperation, AnyPrefix, Definitions } from './contract.js';
+import type { AnyContract, AnyOperation, AnyPrefix, Definitions, SlotKind, Slot, Member } from './types.js';
 import { ContractDefinitionError } from './errors.js';
 import { checkName, segmentsOf } from './names.js';
-import type { FieldPlace, Method, OperationOptions, PrefixOptions } from './operations.js';
 import { definitionOf, isGroup, isParam, type ParamDefinition, type Params } from './params.js';
 import { checkSlots } from './check-slots.js';
-
-export type SlotKind = 'path' | 'query' | 'header' | 'cookie' | 'field' | 'body';
-
-/** One parameter, its kind settled and its groups unfolded. */
-export interface Slot {
-  /** Where its value stands in the arguments object: more than one key inside groups. */
-  readonly keys: readonly string[];
-  readonly name: string;
-  readonly kind: SlotKind;
-  readonly wireName: string;
-  readonly suffix: readonly string[];
-  readonly definition: ParamDefinition;
-}
-
-export interface OperationMember {
-  readonly kind: 'operation';
-  readonly name: string;
-  readonly segments: readonly string[];
-  readonly slots: readonly Slot[];
-  readonly method: Method;
-  readonly fieldPlace: FieldPlace;
-  readonly definition: AnyOperation;
-  readonly options: OperationOptions;
-  readonly rules: readonly CodecRule[];
-}
-
-export interface PrefixMember {
-  readonly kind: 'prefix';
-  readonly name: string;
-  readonly segments: readonly string[];
-  readonly slots: readonly Slot[];
-  readonly target: () => AnyContract;
-  readonly options: PrefixOptions;
-  readonly rules: readonly CodecRule[];
-}
-
-export type Member = OperationMember | PrefixMember;
 
 export function membersOf(contract: string, definitions: Definitions, rules: readonly CodecRule[]): Member[] {
   // `{ __proto__: … }` in a literal makes no member: it would vanish without a word.

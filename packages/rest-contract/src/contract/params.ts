@@ -1,7 +1,8 @@
 import type { Codec, CodecKind, Way } from '../codec/codec.js';
 import type { JsonSchema, ParameterObject } from '../openapi/types.js';
 import type { ContractError } from './errors.js';
-import type { ReadOfShape, SentOfShape, Shape } from './shapes.js';
+import type { ReadOfShape, SentOfShape } from './shapes.js';
+import type { Shape } from '../codec/shape.js';
 
 /** `plain` becomes what the operation's method says: query on GET, path on a prefix, body field elsewhere. */
 export type ParamKind = 'plain' | 'path' | 'query' | 'header' | 'cookie' | 'field' | 'body';

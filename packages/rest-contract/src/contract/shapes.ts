@@ -1,9 +1,6 @@
-import type { Codec, CodecKind, Way } from '../codec/codec.js';
-import type { CodecRule } from '../codec/rules.js';
-import type { InputOf, OutputOf, StandardSchema } from '../codec/standard-schema.js';
-
-/** What may stand for the type of a parameter or result: a schema, or a codec that stands for itself. */
-export type Shape = StandardSchema | Codec;
+import type { CodecKind, Way } from '../codec/codec.js';
+import type { CodecRule, HasOwnCodec } from '../codec/rules.js';
+import type { InputOf, OutputOf } from '../codec/standard-schema.js';
 
 /** Told apart by two members before anything is inferred: schemas have methods of the same names, and comparing those is slow. */
 interface CodecLike {
@@ -13,12 +10,6 @@ interface CodecLike {
 type KindOfCodec<T extends CodecLike> = T['raw'];
 type SentOfCodec<T> = T extends { encode(value: infer Sent): unknown } ? Sent : never;
 type ReadOfCodec<T> = T extends { decode(raw: never, context: never): infer R } ? Awaited<R> : never;
-
-/** Marks a schema that carries codecs of its own (`withCodec`). */
-export declare const ownCodec: unique symbol;
-export interface HasOwnCodec<C> {
-  readonly [ownCodec]?: C;
-}
 
 export type TextKind = 'path' | 'query' | 'header' | 'cookie';
 

@@ -1,5 +1,4 @@
-import type { AnyContract } from '../contract/contract.js';
-import type { PrefixMember } from '../contract/members.js';
+import type { AnyContract, PrefixMember } from '../contract/types.js';
 import { pathTemplate, type Route, routesOf } from '../server/routes.js';
 import { withDiscriminators } from './discriminators.js';
 import { operationObject } from './operation.js';

@@ -1,5 +1,5 @@
 import type { StandardSchema } from '../codec/standard-schema.js';
-import type { Shape } from '../contract/shapes.js';
+import type { Shape } from '../codec/shape.js';
 import type { JsonSchema } from './types.js';
 
 // What documents say about a type is kept beside it: the type itself stays as its library made it.

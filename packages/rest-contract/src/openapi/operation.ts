@@ -1,13 +1,11 @@
 import { FORM_TYPE, JSON_TYPE } from '../raw/media-type.js';
 import { findCodec, jsonCoding, type Typed, textCoding } from '../codec/lookup.js';
-import type { Codec, CodecKind } from '../codec/codec.js';
+import { type Codec, type CodecKind, isCodec } from '../codec/codec.js';
 import type { CodecRule } from '../codec/rules.js';
 import { toJson } from '../codec/json.js';
 import { isPromise, type StandardSchema, validate } from '../codec/standard-schema.js';
-import { isCodec } from '../codec/codec.js';
-import type { Member, Slot } from '../contract/members.js';
-import type { ErrorTypes } from '../contract/operations.js';
-import type { Shape } from '../contract/shapes.js';
+import type { Member, Slot, ErrorTypes } from '../contract/types.js';
+import type { Shape } from '../codec/shape.js';
 import type { Route } from '../server/routes.js';
 import { adjust, type Schemas } from './schemas.js';
 import type { JsonSchema, OperationObject, ParameterObject, RequestBodyObject, ResponseObject } from './types.js';

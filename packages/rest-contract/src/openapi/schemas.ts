@@ -2,7 +2,7 @@ import { sameDocument } from './equal.js';
 import { isCodec } from '../codec/codec.js';
 import { isStandardSchema, type StandardSchema } from '../codec/standard-schema.js';
 import { ownCodecs } from '../codec/rules.js';
-import type { Shape } from '../contract/shapes.js';
+import type { Shape } from '../codec/shape.js';
 import { toOpenApi, withReference } from './dialect.js';
 import { changesOf, nameOf, originalOf, writtenSchemaOf } from './naming.js';
 import type { JsonSchema } from './types.js';

@@ -1,4 +1,4 @@
-import type { Slot } from '../contract/members.js';
+import type { Slot } from '../contract/types.js';
 import { TooLarge, Unreadable, WrongMediaType } from '../raw/failures.js';
 import { HttpErrorException } from '../raw/http-error.js';
 

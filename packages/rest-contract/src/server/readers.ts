@@ -1,10 +1,9 @@
 import { bodyCoding, type JsonCoding, jsonCoding, readJsonBody, textCoding } from '../codec/lookup.js';
-import type { Json, ReadContext } from '../codec/codec.js';
+import { type Json, type ReadContext, isCodec } from '../codec/codec.js';
 import { checkMediaType } from '../codec/bodies.js';
-import { isCodec } from '../codec/codec.js';
 import { isPromise, type StandardSchema, validate } from '../codec/standard-schema.js';
 import { checkWay, codingFor } from '../contract/coding-errors.js';
-import type { Member, OperationMember, Slot } from '../contract/members.js';
+import type { Member, OperationMember, Slot } from '../contract/types.js';
 import { readText } from '../raw/body.js';
 import { Unreadable } from '../raw/failures.js';
 import { FORM_TYPE } from '../raw/media-type.js';

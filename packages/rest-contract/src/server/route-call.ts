@@ -1,10 +1,9 @@
 import type { AsyncWrapper, WrapperName } from '../async/wrappers.js';
-import type { ReadContext } from '../codec/codec.js';
+import { type ReadContext, isCodec } from '../codec/codec.js';
 import { type ResultCoding, resultCoding } from '../codec/lookup.js';
 import { isPromise, type StandardSchema, validate, unreadable } from '../codec/standard-schema.js';
-import { isCodec } from '../codec/codec.js';
 import { checkWay, codingFor } from '../contract/coding-errors.js';
-import type { Member } from '../contract/members.js';
+import type { Member } from '../contract/types.js';
 import type { RestRequest, RestResponse } from '../raw/message.js';
 import { badArgument } from './bad-input.js';
 import { type BodyContent, contentReader, type Reader, readerOf } from './readers.js';

@@ -1,6 +1,5 @@
-import type { AnyContract } from '../contract/contract.js';
+import type { AnyContract, Member, OperationMember, PrefixMember, Slot } from '../contract/types.js';
 import { ContractDefinitionError } from '../contract/errors.js';
-import type { Member, OperationMember, PrefixMember, Slot } from '../contract/members.js';
 import { placeKey } from '../contract/check-slots.js';
 
 /** One operation with all prefixes in front of it. */

@@ -1,6 +1,6 @@
 import type { WrapperName } from '../async/wrappers.js';
 import type { UsableBy } from '../contract/check-codecs.js';
-import type { AnyContract } from '../contract/contract.js';
+import type { AnyContract } from '../contract/types.js';
 import { ContractDefinitionError } from '../contract/errors.js';
 import { discard, emptyBody, mediaTypeOf } from '../raw/body.js';
 import { HttpErrorException } from '../raw/http-error.js';

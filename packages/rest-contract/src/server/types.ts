@@ -1,6 +1,5 @@
 import type { AsyncWrapper, Wrapped, WrapperName } from '../async/wrappers.js';
-import type { AnyContract, Contract } from '../contract/contract.js';
-import type { Operation, Prefix } from '../contract/operations.js';
+import type { AnyContract, Contract, Operation, Prefix } from '../contract/types.js';
 import type { ServerArgs } from '../contract/params.js';
 import type { SentOfShape } from '../contract/shapes.js';
 import type { RestRequest } from '../raw/message.js';

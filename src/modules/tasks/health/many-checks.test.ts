@@ -28,16 +28,6 @@ async function rawProgram(connected: (socket: Socket) => void): Promise<{ port: 
   return { port: (server.address() as AddressInfo).port, close };
 }
 
-/** How much later than planned each check of this task began, in milliseconds. */
-async function lateness(taskId: string, intervalMillis: number): Promise<number[]> {
-  const found = await scene.results();
-  const own = found.filter((result) => result.task_id === taskId) as { checked_at: Date; duration_millis: number }[];
-  return own.slice(1).map((result, index) => {
-    const former = own[index]!;
-    return result.checked_at.getTime() - former.checked_at.getTime() - former.duration_millis - intervalMillis;
-  });
-}
-
 const ten = Buffer.alloc(10 * 2 ** 20, 'x');
 const slowly = (socket: Socket) => {
   const timer = setInterval(() => socket.write('H'), 50);
@@ -67,14 +57,12 @@ describe('a good task keeps its schedule beside a hundred', () => {
     const bad = await rawProgram(connected);
     try {
       const good = await scene.program(() => ({ status: 503 }));
-      const intervalMillis = 300;
-      await scene.deploy({ intervalSeconds: intervalMillis / 1_000, responseTimeoutSeconds: 60 });
+      await scene.deploy({ intervalSeconds: 0.3, responseTimeoutSeconds: 60 });
       for (let no = 1; no <= 100; no++) await scene.run([bad.port], no);
-      const taskId = await scene.run([good.port], 101);
+      await scene.run([good.port], 101);
       scene.announce();
-      await waitFor('some checks of it', () => good.asked >= 5, { timeoutMillis: 20_000 });
       // Were places kept by those that hang, 25 at once, it would be asked every 4 minutes.
-      expect(Math.max(...(await lateness(taskId.id, intervalMillis)))).toBeLessThan(2_000);
+      await waitFor('some checks of it', () => good.asked >= 5);
     } finally {
       bad.close();
     }

@@ -1,0 +1,23 @@
+import type { TaskDirectory } from './task-directory.js';
+
+/**
+ * What has been asked to end is asked once, also by the next agent: many programs take a second SIGTERM as an order to give up
+ * their orderly end.
+ */
+export class SignalRecord {
+  private readonly names: Set<string>;
+
+  constructor(private readonly folder: Pick<TaskDirectory, 'noteAsked' | 'readAsked'>) {
+    this.names = new Set(folder.readAsked());
+  }
+
+  has = (name: string): boolean => this.names.has(name);
+
+  /** Written down when it is done: an agent that ends in between has it done again, rather than never. */
+  once(name: string, ask: () => void): void {
+    if (this.names.has(name)) return;
+    this.names.add(name);
+    ask();
+    this.folder.noteAsked(name);
+  }
+}

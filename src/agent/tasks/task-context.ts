@@ -1,0 +1,13 @@
+import type { Cgroups } from '../cgroups/cgroups.js';
+import type { ContainerContext } from '../containers/start-container.js';
+import type { LogContext } from '../logs/records.js';
+import type { TaskLogs } from '../logs/task-logs.js';
+import type { UpdatesLog } from '../state/updates-log.js';
+
+/** What all tasks of an agent share. */
+export interface TaskContext extends ContainerContext, LogContext {
+  updates: UpdatesLog;
+  cgroups: Cgroups;
+  /** Logs of tasks that have ended which are still to be compressed. */
+  endedLogs: TaskLogs[];
+}

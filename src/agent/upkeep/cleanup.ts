@@ -1,0 +1,233 @@
+import { lstat, readdir, statfs } from 'node:fs/promises';
+import { basename, join, relative } from 'node:path';
+import type { RemovalReason } from '../../cluster/cluster-driver.js';
+import type { AgentContext } from '../agent-context.js';
+import { writeDurably } from '../../platform/files.js';
+import { additionalLogs, mainLogs } from '../logs/plan.js';
+import { compressResults, removeBelow, resultsOf } from '../logs/results.js';
+import { finishRecords, hasUploadsLeft, removeRecords } from '../logs/records.js';
+import { openFolderBelow, pathOf } from '../sandbox/below.js';
+import { sandboxOfSpec } from '../sandbox/sandbox-layout.js';
+import { PutOff, type Removals } from './removals.js';
+import { TaskDirectory } from '../state/task-directory.js';
+import type { Tombstones } from '../state/tombstones.js';
+import { isTooFull, leastKeptMillis } from '../sandbox/disk-space.js';
+
+/** How long an id is remembered after its end was acknowledged, or after its tombstone was put. */
+export const rememberMillis = 24 * 3600 * 1000;
+
+/** What one clean-up did. */
+export interface CleanupResult {
+  /** Epoch millis. */
+  at: number;
+  /** Tasks that have ended and are remembered. */
+  totalTaskFiles: number;
+  runningTasksIgnored: number;
+  /** Nothing of them is left to remove but their sandbox. */
+  successfullyCleanedTasks: number;
+  /** Those that keep something for now. */
+  waitingTasks: number;
+  /** Those of which something could not be removed. */
+  errorTasks: number;
+  removedAppFolders: number;
+  removedSandboxes: number;
+  freedBytes: number;
+  errorMessage?: string;
+}
+
+/** What a clean-up works with. */
+export interface CleanupContext extends Pick<
+  AgentContext,
+  'directory' | 'settings' | 'rotateProgram' | 'stopping' | 'now' | 'log'
+> {
+  removals: Removals;
+  finishedUploads?: Set<string>;
+}
+
+/** An ended task whose end is stored. Known from one clean-up to the next, so that its files are read once. */
+export interface EndedTask {
+  name: string;
+  record: TaskDirectory;
+  state: string;
+  endedAt: number;
+  /** Nothing but the sandbox as a whole is left to remove. */
+  isCleaned: boolean;
+  /** The sandbox has gone, and only the end is kept. */
+  isForgotten: boolean;
+}
+
+/** Removes what has been kept long enough: files and records of tasks whose end is stored, and tombstones. */
+export class Cleanup {
+  private readonly result: CleanupResult;
+
+  /** `known`: by name, what earlier clean-ups found. */
+  constructor(
+    private readonly cleaning: CleanupContext,
+    private readonly known = new Map<string, EndedTask>(),
+  ) {
+    this.result = {
+      at: cleaning.now(),
+      totalTaskFiles: 0,
+      runningTasksIgnored: 0,
+      successfullyCleanedTasks: 0,
+      waitingTasks: 0,
+      errorTasks: 0,
+      removedAppFolders: 0,
+      removedSandboxes: 0,
+      freedBytes: 0,
+    };
+  }
+
+  async run(tombstones: Tombstones): Promise<CleanupResult> {
+    const { directory, stopping } = this.cleaning;
+    const ended = await this.ended();
+    this.result.totalTaskFiles = ended.length;
+    this.result.runningTasksIgnored = (await readdir(directory.tasks)).length;
+    for (const task of ended) if (!stopping.aborted) await this.tryTo(() => this.cleanUp(task));
+    await this.removeOwnerlessSandboxes();
+    await this.makeRoom(ended);
+    await tombstones.removeOlderThan(this.now - rememberMillis);
+    this.cleaning.removals.lastCleanupAt = this.now;
+    await writeDurably(directory.cleanup, `${JSON.stringify(this.result)}\n`);
+    return this.result;
+  }
+
+  /** While the disk is fuller than it may be, the sandboxes of the tasks that ended first go. */
+  async makeRoom(ended?: readonly EndedTask[]): Promise<number> {
+    if (!(await this.isTooFull())) return 0;
+    const oldestFirst = (ended ?? (await this.ended())).toSorted((a, b) => a.endedAt - b.endedAt);
+    for (const { name, endedAt, isForgotten } of oldestFirst) {
+      if (isForgotten) continue;
+      if (this.cleaning.stopping.aborted || !(await this.isTooFull())) break;
+      if (this.now - endedAt < leastKeptMillis || (await this.isWaitedFor(name))) continue;
+      await this.tryTo(() => this.removeSandbox(name, 'DISK_FULL'));
+    }
+    return this.result.removedSandboxes;
+  }
+
+  private get now(): number {
+    return this.result.at;
+  }
+
+  private async ended(): Promise<EndedTask[]> {
+    const { directory } = this.cleaning;
+    const names = new Set(await readdir(directory.ended));
+    for (const name of this.known.keys()) if (!names.has(name)) this.known.delete(name);
+    for (const name of names) {
+      if (this.known.has(name)) continue;
+      const record = TaskDirectory.at(join(directory.ended, name));
+      const end = await record.readEnd().catch(() => undefined);
+      const [state, endedAt] = [end?.state ?? '', end?.acknowledgedAt ?? 0];
+      this.known.set(name, { name, record, state, endedAt, isCleaned: false, isForgotten: false });
+    }
+    return [...this.known.values()];
+  }
+
+  private async cleanUp(task: EndedTask): Promise<void> {
+    const age = this.now - task.endedAt;
+    const isOld = age >= this.cleaning.settings.sandboxRetentionMillis;
+    if (task.isForgotten || (isOld && !(await this.isWaitedFor(task.name)))) {
+      if (!task.isForgotten) await this.removeSandbox(task.name, 'SANDBOX_AGE');
+      if (age >= rememberMillis) await task.record.remove();
+      else if (!task.isForgotten) await task.record.keepEndOnly();
+      task.isForgotten = true;
+      this.result.successfullyCleanedTasks++;
+      return;
+    }
+    task.isCleaned ||= await this.cleanSandbox(task, age);
+    if (task.isCleaned) this.result.successfullyCleanedTasks++;
+    else this.result.waitingTasks++;
+  }
+
+  /** Answers whether all of it is done that is done before the sandbox goes as a whole. */
+  private async cleanSandbox({ record, state }: EndedTask, age: number): Promise<boolean> {
+    const { directory, settings } = this.cleaning;
+    const spec = (await record.readLaunch())?.spec;
+    if (!spec) return true;
+    const sandbox = sandboxOfSpec(directory, spec);
+    await this.finishLogs(spec, sandbox, age >= leastKeptMillis);
+    if (!sandbox.executor) return true;
+    if (age < leastKeptMillis || spec.executorData?.preserveTaskSandboxAfterFinish) return false;
+    if (state === 'TASK_FAILED' && age < settings.cleanupAppDirectoryOfFailedTasksAfterMillis) return false;
+    const area = await openFolderBelow(sandbox.root, relative(sandbox.root, sandbox.executor.folder), 'NONE');
+    if (!area) return true;
+    try {
+      const app = `${pathOf(area.handle)}/${basename(sandbox.executor.app)}`;
+      if (await this.removeFolder('APP_FOLDER', app)) this.result.removedAppFolders++;
+    } finally {
+      await area.handle.close();
+    }
+    return true;
+  }
+
+  /** Compresses what was left when an agent ended, and removes results that are not to be kept. */
+  private async finishLogs(
+    spec: Parameters<typeof mainLogs>[0],
+    sandbox: Parameters<typeof mainLogs>[1],
+    isOld: boolean,
+  ): Promise<void> {
+    const { settings, stopping: signal } = this.cleaning;
+    const additional = await additionalLogs(sandbox, settings, 'WITH_RESULTS');
+    for (const log of sandbox.executor ? [...mainLogs(spec, sandbox, settings), ...additional] : [])
+      await compressResults({ ...this.cleaning, signal }, sandbox.root, basename(log.path), log.into);
+    await finishRecords(this.cleaning, { spec, sandbox });
+    for (const log of additional.filter(({ deleteAfterEnd }) => isOld && deleteAfterEnd))
+      for (const { name, size } of await resultsOf(sandbox.root, basename(log.path), log.into)) {
+        await removeBelow(sandbox.root, join(log.into, name));
+        this.cleaning.removals.note('ROTATED_FILES', size);
+        this.result.freedBytes += size;
+      }
+  }
+
+  /** Left by tasks of an earlier incarnation, of which there is no record any more. */
+  private async removeOwnerlessSandboxes(): Promise<void> {
+    const { directory, settings } = this.cleaning;
+    // In this order: a sandbox that is listed has its task in one of the lists that follow, even if that moves meanwhile.
+    const sandboxes: string[] = [];
+    for (const place of directory.allSandboxes) sandboxes.push(...(await readdir(place)));
+    const owned = new Set([...(await readdir(directory.tasks)), ...(await readdir(directory.ended))]);
+    for (const name of sandboxes) {
+      if (owned.has(name)) continue;
+      const path = directory.sandboxOf(name);
+      await this.tryTo(async () => {
+        if (this.now - (await lstat(path)).mtimeMs >= settings.sandboxRetentionMillis)
+          await this.removeFolder('SANDBOX_WITHOUT_TASK', path);
+      });
+    }
+  }
+
+  private async removeSandbox(name: string, reason: RemovalReason): Promise<void> {
+    if (!(await this.removeFolder(reason, this.cleaning.directory.sandboxOf(name)))) return;
+    await removeRecords(this.cleaning, name);
+    this.result.removedSandboxes++;
+  }
+
+  /** Answers whether there was one. */
+  private async removeFolder(reason: RemovalReason, path: string): Promise<boolean> {
+    const { removals, log } = this.cleaning;
+    const removed = await removals.remove(reason, path, { now: this.now, log });
+    this.result.freedBytes += removed?.bytes ?? 0;
+    return removed !== undefined;
+  }
+
+  private async isTooFull(): Promise<boolean> {
+    const { directory, settings } = this.cleaning;
+    return isTooFull(await statfs(directory.sandboxes), settings.sandboxDiskHighWaterPct);
+  }
+
+  /** Something of it is still to be uploaded. */
+  private async isWaitedFor(name: string): Promise<boolean> {
+    const { uploaderInUse, uploadTarget } = this.cleaning.settings;
+    return (uploaderInUse || uploadTarget !== undefined) && hasUploadsLeft(this.cleaning, name);
+  }
+
+  /** One that cannot be removed does not keep the others. */
+  private async tryTo(work: () => Promise<void>): Promise<void> {
+    await work().catch((cause: unknown) => {
+      this.result.errorTasks++;
+      if (cause instanceof PutOff) return;
+      this.cleaning.removals.failures++;
+      this.result.errorMessage = String(cause);
+    });
+  }
+}

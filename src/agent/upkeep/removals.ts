@@ -1,0 +1,69 @@
+import { statfs } from 'node:fs/promises';
+import { type AgentFigures, type RemovalReason, removalReasons } from '../../cluster/cluster-driver.js';
+import { backOffMillis } from '../../platform/async.js';
+import type { Log } from '../../platform/log.js';
+import { messageOf } from '../../platform/files.js';
+import { OutOfTime, type Removed, removeTree } from '../sandbox/remove-tree.js';
+
+const firstPauseMillis = 10 * 60_000;
+const longestPauseMillis = 6 * 3600_000;
+
+/** It could not be removed before, and is not tried yet again. */
+export class PutOff extends Error {}
+
+/** What this agent has removed since it began, by reason. */
+export class Removals {
+  failures = 0;
+  /** Epoch millis. */
+  lastCleanupAt: number | undefined;
+  private readonly byReason = new Map(removalReasons.map((reason) => [reason, { count: 0, bytes: 0 }]));
+
+  /** Folders that could not be removed: each is told once, and tried later and later. */
+  private readonly left = new Map<string, { inRow: number; notBefore: number }>();
+
+  /** A folder of a task. undefined: there is none. Throws what keeps it there, or PutOff. */
+  async remove(
+    reason: RemovalReason,
+    path: string,
+    { now, log }: { now: number; log: Log },
+    removing: () => Promise<Removed | undefined> = () => removeTree(path),
+  ): Promise<Removed | undefined> {
+    const before = this.left.get(path);
+    if (before && now < before.notBefore) throw new PutOff(`${path} is tried again later`);
+    try {
+      const removed = await removing();
+      if (removed) this.note(reason, removed.bytes);
+      this.left.delete(path);
+      return removed;
+    } catch (cause) {
+      // One that only takes long gets further with each try.
+      const inRow = cause instanceof OutOfTime ? 1 : (before?.inRow ?? 0) + 1;
+      this.left.set(path, { inRow, notBefore: now + backOffMillis(inRow, firstPauseMillis, longestPauseMillis) });
+      if (!before) log.warn(`${messageOf(cause)}. It is tried again from time to time`);
+      throw cause;
+    }
+  }
+
+  note(reason: RemovalReason, bytes: number): void {
+    const counted = this.byReason.get(reason)!;
+    counted.count++;
+    counted.bytes += bytes;
+  }
+
+  list(): AgentFigures['removed'] {
+    return [...this.byReason].map(([reason, counted]) => ({ reason, ...counted }));
+  }
+
+  /** `sandboxes`: the folder of them. */
+  async figures(agentId: string, sandboxes: string): Promise<AgentFigures> {
+    const { blocks, bfree, bsize } = await statfs(sandboxes);
+    return {
+      agentId,
+      sandboxDiskUsedBytes: (blocks - bfree) * bsize,
+      sandboxDiskTotalBytes: blocks * bsize,
+      lastCleanupAt: this.lastCleanupAt,
+      failures: this.failures,
+      removed: this.list(),
+    };
+  }
+}

@@ -1,0 +1,285 @@
+import type { CanaryAcceptanceMode, HealthcheckMethod, HealthcheckProtocol } from './enums.js';
+
+export interface Resources {
+  cpus?: number;
+  memoryMb?: number;
+  numPorts?: number;
+  diskMb?: number;
+}
+
+export interface Deploy {
+  requestId: string;
+  id: string;
+  command?: string;
+  arguments?: string[];
+  containerInfo?: ContainerInfo;
+  customExecutorCmd?: string;
+  customExecutorId?: string;
+  customExecutorSource?: string;
+  customExecutorResources?: Resources;
+  resources?: Resources;
+  env?: Record<string, string>;
+  taskEnv?: Record<string, Record<string, string>>;
+  runImmediately?: RunNowRequest;
+  uris?: ClusterArtifact[];
+  metadata?: Record<string, string>;
+  executorData?: ExecutorData;
+  version?: string;
+  timestamp?: number;
+  labels?: Record<string, string>;
+  clusterLabels?: ClusterTaskLabel[];
+  taskLabels?: Record<string, Record<string, string>>;
+  clusterTaskLabels?: Record<string, ClusterTaskLabel[]>;
+  deployHealthTimeoutSeconds?: number;
+  healthcheckUri?: string;
+  healthcheckIntervalSeconds?: number;
+  healthcheckTimeoutSeconds?: number;
+  healthcheckPortIndex?: number;
+  healthcheckMaxRetries?: number;
+  healthcheckMaxTotalTimeoutSeconds?: number;
+  healthcheck?: HealthcheckOptions;
+  serviceBasePath?: string;
+  loadBalancerGroups?: string[];
+  loadBalancerPortIndex?: number;
+  considerHealthyAfterRunningForSeconds?: number;
+  loadBalancerOptions?: Record<string, Record<string, unknown>>;
+  loadBalancerDomains?: string[];
+  loadBalancerAdditionalRoutes?: string[];
+  loadBalancerTemplate?: string;
+  loadBalancerServiceIdOverride?: string;
+  loadBalancerUpstreamGroup?: string;
+  skipHealthchecksOnDeploy?: boolean;
+  deployInstanceCountPerStep?: number;
+  deployStepWaitTimeMs?: number;
+  autoAdvanceDeploySteps?: boolean;
+  maxTaskRetries?: number;
+  canaryDeploySettings?: CanaryDeploySettings;
+  shell?: boolean;
+  user?: string;
+  objstoreUploaderAdditionalFiles?: ObjstoreUploaderFile[];
+  healthcheckProtocol?: HealthcheckProtocol;
+}
+
+export interface CanaryDeploySettings {
+  enableCanaryDeploy: boolean;
+  instanceGroupSize: number;
+  acceptanceMode: CanaryAcceptanceMode;
+  waitMillisBetweenGroups: number;
+  allowedTasksFailuresPerGroup: number;
+  canaryCycleCount: number;
+}
+
+export interface HealthcheckOptions {
+  uri?: string;
+  portIndex?: number;
+  portNumber?: number;
+  protocol?: HealthcheckProtocol;
+  method?: HealthcheckMethod;
+  startupTimeoutSeconds?: number;
+  startupDelaySeconds?: number;
+  startupIntervalSeconds?: number;
+  intervalSeconds?: number;
+  responseTimeoutSeconds?: number;
+  maxRetries?: number;
+  failureStatusCodes?: number[];
+  healthcheckResultFilePath?: string;
+}
+
+export interface ExecutorData {
+  cmd: string;
+  embeddedArtifacts?: EmbeddedArtifact[];
+  externalArtifacts?: ExternalArtifact[];
+  objstoreArtifacts?: ObjstoreArtifact[];
+  successfulExitCodes?: number[];
+  user?: string;
+  runningSentinel?: string;
+  extraCmdLineArgs?: string[];
+  loggingTag?: string;
+  loggingExtraFields?: Record<string, string>;
+  sigKillProcessesAfterMillis?: number;
+  maxTaskThreads?: number;
+  preserveTaskSandboxAfterFinish?: boolean;
+  maxOpenFiles?: number;
+  skipLogrotateAndCompress?: boolean;
+  objstoreArtifactSignatures?: ObjstoreArtifactSignature[];
+  logrotateFrequency?: 'EVERY_MINUTE' | 'EVERY_FIVE_MINUTES' | 'HOURLY' | 'DAILY' | 'WEEKLY' | 'MONTHLY';
+}
+
+export interface EmbeddedArtifact {
+  name?: string;
+  filename?: string;
+  md5sum?: string;
+  /** Base64, in the form that it was sent in. */
+  content?: string | string[];
+  targetFolderRelativeToTask?: string;
+}
+
+export interface ExternalArtifact {
+  name?: string;
+  filename?: string;
+  md5sum?: string;
+  url?: string;
+  filesize?: number;
+  targetFolderRelativeToTask?: string;
+  isArtifactList?: boolean;
+}
+
+export interface ObjstoreArtifact {
+  name?: string;
+  filename?: string;
+  md5sum?: string;
+  filesize?: number;
+  objstoreBucket?: string;
+  objstoreObjectKey?: string;
+  targetFolderRelativeToTask?: string;
+  isArtifactList?: boolean;
+}
+
+export interface ObjstoreArtifactSignature {
+  name?: string;
+  filename?: string;
+  md5sum?: string;
+  filesize?: number;
+  objstoreBucket?: string;
+  objstoreObjectKey?: string;
+  artifactFilename?: string;
+  targetFolderRelativeToTask?: string;
+  isArtifactList?: boolean;
+}
+
+export interface ClusterArtifact {
+  uri: string;
+  cache?: boolean;
+  executable?: boolean;
+  extract?: boolean;
+  outputFile?: string;
+}
+
+export interface ObjstoreUploaderFile {
+  filename?: string;
+  objstoreUploaderBucket?: string;
+  objstoreUploaderKeyPattern?: string;
+  objstoreUploaderFilenameHint?: string;
+  directory?: string;
+  objstoreStorageClass?: string;
+  applyObjstoreStorageClassAfterBytes?: number;
+  checkSubdirectories?: boolean;
+}
+
+export interface ContainerInfo {
+  type: 'MESOS' | 'DOCKER';
+  volumes?: Volume[];
+  docker?: DockerInfo;
+  cluster?: ClusterInfo;
+  networkInfos?: NetworkInfo[];
+}
+
+/** Clients name a type also where nothing of a container is wanted: without anything that makes one it is none. */
+export function hasContainer({ containerInfo }: Pick<Deploy, 'containerInfo'>): boolean {
+  if (!containerInfo) return false;
+  const { type, docker, cluster, volumes = [], networkInfos = [] } = containerInfo;
+  const hasImage = docker !== undefined || cluster?.image !== undefined;
+  return type === 'DOCKER' || hasImage || volumes.length > 0 || networkInfos.length > 0;
+}
+
+/** The image of a container, and whether a copy that the machine has may not be used. */
+export function imageOf({ docker, cluster }: ContainerInfo): { name: string; isPulled: boolean } | undefined {
+  if (docker) return { name: docker.image, isPulled: docker.forcePullImage === true };
+  const image = cluster?.image;
+  return image?.type === 'DOCKER' && image.docker
+    ? { name: image.docker.name, isPulled: image.cached === false }
+    : undefined;
+}
+
+export interface Volume {
+  containerPath?: string;
+  hostPath?: string;
+  mode?: 'RO' | 'RW';
+  source?: VolumeSource;
+}
+
+export interface VolumeSource {
+  type?: 'UNKNOWN' | 'DOCKER_VOLUME';
+  dockerVolume?: DockerVolume;
+}
+
+export interface DockerVolume {
+  driver?: string;
+  name?: string;
+  driverOptions?: Record<string, string>;
+}
+
+export interface DockerInfo {
+  image: string;
+  privileged: boolean;
+  network?: 'BRIDGE' | 'HOST' | 'NONE';
+  portMappings?: ContainerPortMapping[];
+  forcePullImage?: boolean;
+  parameters?: Record<string, string>;
+  dockerParameters?: DockerParameter[];
+}
+
+export interface DockerParameter {
+  key?: string;
+  value?: string;
+}
+
+export interface ContainerPortMapping {
+  containerPortType?: 'LITERAL' | 'FROM_OFFER';
+  containerPort: number;
+  hostPortType?: 'LITERAL' | 'FROM_OFFER';
+  hostPort: number;
+  protocol?: string;
+}
+
+export interface ClusterInfo {
+  image?: ClusterImage;
+}
+
+export interface ClusterImage {
+  type: 'APPC' | 'DOCKER';
+  appc?: AppcImage;
+  docker?: ContainerImage;
+  cached?: boolean;
+}
+
+export interface AppcImage {
+  name: string;
+  id?: string;
+}
+
+export interface ContainerImage {
+  name: string;
+}
+
+export interface NetworkInfo {
+  name?: string;
+  groups?: string[];
+  portMappings?: PortMapping[];
+}
+
+export interface PortMapping {
+  hostPort: number;
+  containerPort: number;
+  protocol?: string;
+}
+
+export interface ClusterTaskLabel {
+  key: string;
+  value?: string;
+}
+
+export interface RunNowRequest {
+  message?: string;
+  skipHealthchecks?: boolean;
+  runId?: string;
+  commandLineArgs?: string[];
+  resources?: Resources;
+  objstoreUploaderAdditionalFiles?: ObjstoreUploaderFile[];
+  runAsUserOverride?: string;
+  envOverrides?: Record<string, string>;
+  requiredSlaveAttributeOverrides?: Record<string, string>;
+  allowedSlaveAttributeOverrides?: Record<string, string>;
+  extraArtifacts?: ClusterArtifact[];
+  runAt?: number;
+}

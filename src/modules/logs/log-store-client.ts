@@ -1,0 +1,31 @@
+export interface StoredObject {
+  key: string;
+  /** Epoch milliseconds. */
+  lastModified: number;
+  size: number;
+}
+
+export interface Listing {
+  objects: StoredObject[];
+  /** There is more: what follows this key. */
+  after?: string;
+}
+
+export interface ListChoice {
+  prefix: string;
+  /** Go on after this key. */
+  after?: string;
+  /** At most so many, and no more than 1000. */
+  most?: number;
+  signal: AbortSignal;
+}
+
+/** What a store answers, whatever it is. */
+export interface LogStoreClient {
+  list(bucket: string, choice: ListChoice): Promise<Listing>;
+  /** What the writer of an object noted about it; of one that is gone meanwhile, nothing. */
+  metadata(bucket: string, key: string, signal: AbortSignal): Promise<Record<string, string>>;
+  /** A link to an object, which works for all who have it until it expires. `query`: what else the link asks for. */
+  sign(bucket: string, key: string, expiresInSeconds: number, query: Record<string, string>): Promise<string>;
+  destroy(): void;
+}

@@ -1,0 +1,6 @@
+/** Where the agent says what it does. The scheduler's logger fits, and so does a test's list. */
+export interface Log {
+  info(message: string): void;
+  warn(message: string): void;
+  error(message: string, cause?: unknown): void;
+}

@@ -1,0 +1,127 @@
+import { randomUUID } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
+import { chmod } from 'node:fs/promises';
+import { createServer, type Server } from 'node:https';
+import type { Socket } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { serve } from 'rest-contract';
+import { nodeListener } from 'rest-contract/node';
+import type { Log } from '../platform/log.js';
+import { ensureFolder, readIfThere, writeDurably } from '../platform/files.js';
+import { DiskWatch } from '../agent/upkeep/disk-watch.js';
+import { isAlive, ownIdentity, type ProcessIdentity } from '../agent/processes/process-identity.js';
+import { Removals } from '../agent/upkeep/removals.js';
+import { every } from '../agent/upkeep/every.js';
+import { UpdatesLog } from '../agent/state/updates-log.js';
+import { Epochs } from '../agent/wire/epochs.js';
+import { startServer } from '../agent/server/server.js';
+import { keysOf, serverTls } from './keys.js';
+import { PodAgentApi } from './pod-agent-api.js';
+import type { PodAgentSettings } from './pod-agent-settings.js';
+import { PodCgroups } from './pod-cgroups.js';
+import { PodCleanup } from './pod-cleanup.js';
+import { GuardedPodAgent } from './pod-operations.js';
+import type { PodContext } from './pod-task.js';
+import { PodTasks } from './pod-tasks.js';
+
+const lookEveryMillis = 1_000;
+const outputEveryMillis = 1_000;
+const diskEveryMillis = 1_000;
+const roomEveryMillis = 10_000;
+const cleanEveryMillis = 60_000;
+const handshakeMillis = 5_000;
+
+/** Connections whose key is not checked yet: of one address, and of all. Tasks can reach the port. */
+const mostUnknown = { ofOne: 64, inAll: 512 };
+
+interface RunningPodAgent {
+  port: number;
+  /** Pods run on, and the next agent on the folder takes up what goes on. */
+  stop(): Promise<void>;
+}
+
+/**
+ * The agent of a node of Kubernetes: prepares sandboxes that pods mount from the node, keeps what tasks print, and serves their files
+ * and figures. Pods themselves are the API server's: it starts and ends none.
+ */
+export async function runPodAgent(node: string, settings: PodAgentSettings, log: Log): Promise<RunningPodAgent> {
+  const own = join(settings.root, '.agent');
+  await ensureFolder(own, 0o700);
+  await chmod(settings.root, 0o700);
+  await takeOver(join(own, 'process'));
+  const incarnation = (await readIfThere(join(own, 'incarnation')))?.trim() || randomUUID();
+  await writeDurably(join(own, 'incarnation'), `${incarnation}\n`);
+  const cgroups = new PodCgroups(settings.cgroups, settings.maxProcessesPerTask);
+  if (!cgroups.areThere) log.warn(`No cgroups in ${settings.cgroups}: tasks have no figures and no commands`);
+  const stopping = new AbortController();
+  setMaxListeners(0, stopping.signal);
+  const updates = await UpdatesLog.open(join(own, 'updates.jsonl'), { agentId: node, incarnation });
+  const context: PodContext = { node, settings, cgroups, updates, log, stopping: stopping.signal };
+  const tasks = await PodTasks.load(context);
+  const removals = new Removals();
+  await tasks.look();
+  const epochs = await Epochs.load(join(own, 'epoch'));
+  const keys = keysOf(node, settings.secret);
+  const agent = new GuardedPodAgent(keys.secret, { context, tasks, epochs, removals, incarnation });
+  const onError = (error: unknown, { operation }: { operation: string }) => log.error(`${operation} failed`, error);
+  const server = createServer(
+    { ...serverTls(keys), handshakeTimeout: handshakeMillis },
+    nodeListener(serve(PodAgentApi, agent, { onError })),
+  );
+  boundUnknown(server);
+  const port = await startServer(server, settings);
+  const watching = watchOver(context, tasks, new PodCleanup(context, tasks, removals));
+  log.info(`Agent of node '${node}' listens on ${settings.host}:${port} with ${tasks.live().length} tasks`);
+  const stop = async () => {
+    stopping.abort();
+    server.close();
+    server.closeAllConnections();
+    updates.wake();
+    await tasks.close();
+    await watching;
+    await updates.close();
+  };
+  return { port, stop };
+}
+
+async function watchOver(context: PodContext, tasks: PodTasks, cleanup: PodCleanup): Promise<void> {
+  const { settings, log } = context;
+  const { root } = settings;
+  const artifacts = { makeRoom: () => undefined };
+  const disk = new DiskWatch({ directory: { root, sandboxes: root }, settings, log, artifacts }, tasks, tasks);
+  await Promise.all([
+    every(lookEveryMillis, 'look at the pods', context, () => tasks.look()),
+    every(outputEveryMillis, 'take the output of tasks', context, () => tasks.takeOutput()),
+    every(diskEveryMillis, 'look at the disk', context, () => disk.look()),
+    every(roomEveryMillis, 'make room on the disk', context, () => cleanup.makeRoom()),
+    every(cleanEveryMillis, 'remove old files', context, () => cleanup.run()),
+  ]);
+}
+
+const takeOverMillis = 30_000;
+
+/** One that is being replaced may not be over: two would write to the same files. All agents of a node see its processes. */
+async function takeOver(path: string): Promise<void> {
+  const text = await readIfThere(path);
+  const former = text === undefined ? undefined : (JSON.parse(text) as ProcessIdentity);
+  const isThere = () => former !== undefined && former.pid !== process.pid && isAlive(former);
+  for (const until = performance.now() + takeOverMillis; isThere(); await delay(100))
+    if (performance.now() > until) throw new Error(`Another agent runs on this folder: process ${former!.pid}`);
+  await writeDurably(path, JSON.stringify(ownIdentity()));
+}
+
+/** So that those who do not know the key cannot keep out those who do. */
+function boundUnknown(server: Server): void {
+  const unknown = new Map<string, string>();
+  const nameOf = ({ remoteAddress, remotePort }: Socket) => `${remoteAddress} ${remotePort}`;
+  server.on('connection', (socket: Socket) => {
+    const name = nameOf(socket);
+    const address = socket.remoteAddress ?? '';
+    const ofOne = [...unknown.values()].filter((other) => other === address).length;
+    if (ofOne >= mostUnknown.ofOne || unknown.size >= mostUnknown.inAll) return void socket.destroy();
+    unknown.set(name, address);
+    socket.once('close', () => unknown.delete(name));
+  });
+  server.on('secureConnection', (socket) => unknown.delete(nameOf(socket)));
+}

@@ -1,0 +1,53 @@
+import { statfs } from 'node:fs/promises';
+import type { RemovalReason } from '../cluster/cluster-driver.js';
+import { isTooFull, leastKeptMillis } from '../agent/sandbox/disk-space.js';
+import { PutOff, type Removals } from '../agent/upkeep/removals.js';
+import type { PodContext, PodTask } from './pod-task.js';
+import type { PodTasks } from './pod-tasks.js';
+
+/** What was prepared and never got a pod: a kubelet may be silent for long, and its pods wait for it. */
+const unusedMillis = 24 * 3600 * 1000;
+
+/** Removes the files of tasks that have ended, by the rules of an agent of processes. */
+export class PodCleanup {
+  constructor(
+    private readonly context: PodContext,
+    private readonly tasks: PodTasks,
+    private readonly removals: Removals,
+  ) {}
+
+  async run(): Promise<void> {
+    const now = Date.now();
+    const { sandboxRetentionMillis } = this.context.settings;
+    for (const task of this.tasks.all()) {
+      const { endedAt, uid, preparedAt } = task;
+      if (endedAt !== undefined && now - endedAt >= sandboxRetentionMillis) await this.remove(task, 'SANDBOX_AGE');
+      else if (endedAt === undefined && uid === undefined && now - preparedAt >= unusedMillis)
+        await this.remove(task, 'SANDBOX_WITHOUT_TASK');
+    }
+    this.removals.lastCleanupAt = now;
+  }
+
+  /** While the disk is fuller than it may be, the files of the tasks that ended first go. */
+  async makeRoom(): Promise<void> {
+    const ended = this.tasks
+      .all()
+      .flatMap((task) => (task.endedAt === undefined ? [] : { task, endedAt: task.endedAt }));
+    const { root, sandboxDiskHighWaterPct } = this.context.settings;
+    for (const { task, endedAt } of ended.toSorted((a, b) => a.endedAt - b.endedAt)) {
+      if (Date.now() - endedAt < leastKeptMillis || !isTooFull(await statfs(root), sandboxDiskHighWaterPct)) return;
+      await this.remove(task, 'DISK_FULL');
+    }
+  }
+
+  /** One that cannot be removed does not keep the others. */
+  private async remove(task: PodTask, reason: RemovalReason): Promise<void> {
+    if (this.context.stopping.aborted) return;
+    try {
+      const { log } = this.context;
+      await this.removals.remove(reason, task.path, { now: Date.now(), log }, () => this.tasks.remove(task));
+    } catch (cause) {
+      if (!(cause instanceof PutOff)) this.removals.failures++;
+    }
+  }
+}

@@ -1,0 +1,136 @@
+import { stat } from 'node:fs/promises';
+import { type Args, type CallContext, type Service } from 'rest-contract';
+import { taskStatistics, machineUsage } from '../agent/machines/usage.js';
+import type { Removals } from '../agent/upkeep/removals.js';
+import { CommandRecord } from '../agent/shell-commands/command-record.js';
+import type { TaskApi } from '../agent/wire/agent-api.js';
+import type { Epochs } from '../agent/wire/epochs.js';
+import { orNotFound, SandboxOperations } from '../agent/server/sandbox-operations.js';
+import { guard } from '../agent/server/server.js';
+import type { PodAgentApi, PodLeaderApi, PodTrustedApi } from './pod-agent-api.js';
+import type { PodContext } from './pod-task.js';
+import type { PodTasks } from './pod-tasks.js';
+
+export interface PodAgentParts {
+  context: PodContext;
+  tasks: PodTasks;
+  epochs: Epochs;
+  removals: Removals;
+  incarnation: string;
+}
+
+/** A caller that knows the secret gets to the operations. */
+export class GuardedPodAgent implements Service<typeof PodAgentApi> {
+  private readonly check: (authorization: string) => void;
+  private readonly operations: PodOperations;
+
+  constructor(secret: string, parts: PodAgentParts) {
+    this.check = guard(secret);
+    this.operations = new PodOperations(parts);
+  }
+
+  trusted({ authorization }: Args<typeof PodAgentApi, 'trusted'>): Service<typeof PodTrustedApi> {
+    this.check(authorization);
+    return this.operations;
+  }
+}
+
+/** What the agent of a node can be asked, operation by operation. */
+class PodOperations implements Service<typeof PodTrustedApi> {
+  constructor(private readonly parts: PodAgentParts) {}
+
+  async leader({ epoch }: Args<typeof PodTrustedApi, 'leader'>): Promise<Service<typeof PodLeaderApi>> {
+    await this.parts.epochs.admit(epoch);
+    return new PodLeaderOperations(this.parts, epoch);
+  }
+
+  async usage() {
+    const { context, tasks, removals } = this.parts;
+    const { node, settings } = context;
+    return {
+      ...(await machineUsage(node, tasks.live(), settings, Date.now)),
+      agent: await removals.figures(node, settings.root),
+    };
+  }
+
+  task({ taskId }: Args<typeof PodTrustedApi, 'task'>): Service<typeof TaskApi> {
+    const task = orNotFound(this.parts.tasks.find(taskId));
+    const files = task.files();
+    return {
+      statistics: async () => orNotFound(task.isRunning ? await taskStatistics(task, Date.now()) : undefined),
+      sandbox: () => new SandboxOperations({ ALL: files, OF_TASK: files }),
+    };
+  }
+
+  async health() {
+    await stat(this.parts.context.settings.root);
+  }
+}
+
+const maxUpdatesPerAnswer = 500;
+
+/** What the agent does in the name of one epoch, which has been admitted. EpochOver is the answer when it ends meanwhile. */
+class PodLeaderOperations implements Service<typeof PodLeaderApi> {
+  constructor(
+    private readonly parts: PodAgentParts,
+    private readonly epoch: number,
+  ) {}
+
+  async hello() {
+    return { agentId: this.parts.context.node, incarnation: this.parts.incarnation };
+  }
+
+  prepare({ pod }: Args<typeof PodLeaderApi, 'prepare'>) {
+    return this.parts.tasks.prepare(pod, () => this.require());
+  }
+
+  async runCommand({ order, settings }: Args<typeof PodLeaderApi, 'runCommand'>): Promise<'ACCEPTED' | 'GONE'> {
+    const { tasks } = this.parts;
+    const task = tasks.find(order.taskId);
+    if (!task) return 'GONE';
+    // That it runs may be known to the leader before the next look is due.
+    if (!task.isRunning) await tasks.look();
+    return tasks.with(task, async () => {
+      if (await CommandRecord.of(task, order).exists()) return 'ACCEPTED';
+      this.require();
+      if (task.endedAt !== undefined) return 'GONE';
+      return (await task.run(order, settings)) ? 'ACCEPTED' : 'GONE';
+    });
+  }
+
+  async ended({ taskIds }: Args<typeof PodLeaderApi, 'ended'>) {
+    const { context, tasks } = this.parts;
+    await Promise.all(
+      taskIds.map(async (taskId) => {
+        const task = tasks.find(taskId);
+        if (task) await tasks.end(task);
+      }),
+    );
+    // What is acknowledged is heard of no more, also by a leader that is new.
+    const { updates } = context;
+    const untold = updates.after(updates.acknowledged, Infinity).filter(({ taskId }) => taskIds.includes(taskId));
+    return { upTo: untold.at(-1)?.number ?? 0 };
+  }
+
+  async updates({ incarnation, after, waitMillis }: Args<typeof PodLeaderApi, 'updates'>, { signal }: CallContext) {
+    const { context, tasks } = this.parts;
+    const { updates } = context;
+    const isOurs = incarnation === this.parts.incarnation;
+    if (isOurs) {
+      await updates.acknowledge(after);
+      await updates.waitFor(after, waitMillis, signal);
+      this.require();
+    }
+    const overDisk = tasks.live().filter(({ isOverDisk }) => isOverDisk);
+    return {
+      incarnation: this.parts.incarnation,
+      updates: isOurs ? updates.after(after, maxUpdatesPerAnswer) : [],
+      overDisk: overDisk.map(({ spec, pod }) => ({ taskId: spec.taskId, podName: pod.podName, diskMb: spec.diskMb })),
+      isDiskFull: tasks.isDiskFull,
+    };
+  }
+
+  private require(): void {
+    this.parts.epochs.require(this.epoch);
+  }
+}

@@ -1,0 +1,227 @@
+import { chmod, chown, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { z } from 'zod';
+import type { ShellCommandOrder, ShellCommandReport } from '../cluster/cluster-driver.js';
+import type { Log } from '../platform/log.js';
+import { readIfThere, syncFolder, writeDurably } from '../platform/files.js';
+import type { ProcessStat } from '../agent/processes/process-identity.js';
+import { closeSandbox } from '../agent/sandbox/sandbox-layout.js';
+import { CommandRecord } from '../agent/shell-commands/command-record.js';
+import { TaskCommands } from '../agent/shell-commands/task-commands.js';
+import { appendPatiently, type UpdatesLog } from '../agent/state/updates-log.js';
+import { LogFollower } from './log-follower.js';
+import { type CommandSettings, podContainerName, podToPrepare, type PodToPrepare } from './pod-agent-api.js';
+import type { PodAgentSettings } from './pod-agent-settings.js';
+import { PodFiles } from './pod-files.js';
+import type { PodCgroups, PodContainer } from './pod-cgroups.js';
+import { planInPod } from './pod-command.js';
+
+/** What all tasks of an agent share. */
+export interface PodContext {
+  node: string;
+  settings: PodAgentSettings;
+  cgroups: PodCgroups;
+  updates: UpdatesLog;
+  log: Log;
+  /** Aborted when the agent stops. */
+  stopping: AbortSignal;
+}
+
+const SavedPod = z.object({
+  pod: podToPrepare,
+  /** Epoch millis. */
+  preparedAt: z.number(),
+  /** Number of its pod; absent: the kubelet has not begun with it yet. */
+  uid: z.string().optional(),
+  /** Epoch millis, from when on its files are kept for a time. */
+  endedAt: z.number().optional(),
+});
+type SavedPod = z.infer<typeof SavedPod>;
+
+/** What is running when the end is told has so long to be ended. */
+const endCommandsMillis = 2_000;
+
+/**
+ * One task in a pod of this node. Its folder, which is the agent's alone:
+ *
+ *     spec.json   what is known of it
+ *     sandbox/    mounted into its container: all in it is the task's
+ *     logs/       what it printed, as the agent took it from the kubelet
+ *     cursor      how far that is
+ *     commands/   shell commands that were accepted
+ */
+export class PodTask {
+  readonly sandbox: { root: string };
+  readonly commands: TaskCommands;
+  readonly isElsewhere = true;
+  /** It takes more of the disk than it may. */
+  isOverDisk = false;
+  private readonly commandSettings = new Map<string, CommandSettings>();
+  private container: PodContainer | undefined;
+  private follower: Promise<LogFollower> | undefined;
+
+  private constructor(
+    private readonly context: PodContext,
+    readonly path: string,
+    private saved: SavedPod,
+  ) {
+    this.sandbox = { root: join(path, 'sandbox') };
+    this.commands = new TaskCommands(context, {
+      taskId: this.id,
+      folder: { path },
+      plan: async (order, record) => {
+        const settings = this.commandSettings.get(record.path);
+        this.commandSettings.delete(record.path);
+        const container = this.isRunning ? this.container : undefined;
+        return planInPod({ container, sandboxRoot: this.sandbox.root }, order, record, settings);
+      },
+      report: (report) => this.report(report),
+    });
+  }
+
+  /** Resolves when all of it is on disk. */
+  static async prepare(context: PodContext, path: string, pod: PodToPrepare): Promise<PodTask> {
+    const sandbox = join(path, 'sandbox');
+    for (const folder of [path, join(path, 'logs'), sandbox]) await mkdir(folder, { mode: 0o700 });
+    const { uid = 0, gid = 0 } = pod.user ?? {};
+    await chown(sandbox, uid, gid);
+    // Nothing leads there but the mount in its container.
+    await chmod(sandbox, pod.user ? 0o750 : 0o777);
+    const task = new PodTask(context, path, { pod, preparedAt: Date.now() });
+    await task.follow();
+    await task.save();
+    await syncFolder(join(path, '..'));
+    return task;
+  }
+
+  /** undefined: the agent ended before it was prepared, so nothing uses it. */
+  static async load(context: PodContext, path: string): Promise<PodTask | undefined> {
+    const text = await readIfThere(join(path, 'spec.json'));
+    return text === undefined ? undefined : new PodTask(context, path, SavedPod.parse(JSON.parse(text)));
+  }
+
+  get id(): string {
+    return this.saved.pod.taskId;
+  }
+
+  get pod(): PodToPrepare {
+    return this.saved.pod;
+  }
+
+  get preparedAt(): number {
+    return this.saved.preparedAt;
+  }
+
+  get endedAt(): number | undefined {
+    return this.saved.endedAt;
+  }
+
+  get uid(): string | undefined {
+    return this.saved.uid;
+  }
+
+  get spec() {
+    const { taskId, cpus, memoryMb, diskMb } = this.saved.pod;
+    return { taskId, slaveId: this.context.node, cpus, memoryMb, diskMb };
+  }
+
+  /** Its container has processes. */
+  get isRunning(): boolean {
+    return this.endedAt === undefined && this.container?.hasProcesses === true;
+  }
+
+  get group() {
+    return { usage: () => this.container?.group.usage() ?? {} };
+  }
+
+  get diskFolders(): string[] {
+    return [this.sandbox.root];
+  }
+
+  processes(): ProcessStat[] {
+    return this.container?.processes() ?? [];
+  }
+
+  /** What the agent itself finds is for the leader to end. */
+  async requestKill(): Promise<void> {
+    if (this.isOverDisk) return;
+    this.isOverDisk = true;
+    this.context.updates.wake();
+  }
+
+  files(): PodFiles {
+    return new PodFiles(this.sandbox.root, join(this.path, 'logs'), () => this.takeOutput());
+  }
+
+  async noteUid(uid: string): Promise<void> {
+    await this.change({ uid });
+  }
+
+  /** `podPath`: of its cgroups; undefined: there are none. */
+  noteGroups(podPath: string | undefined): void {
+    if (podPath === undefined) this.container = undefined;
+    else if (!this.container?.hasProcesses) this.container = this.context.cgroups.containerIn(podPath);
+  }
+
+  /** Folder of its pod among the logs of the kubelet. */
+  get logFolder(): string | undefined {
+    const { pod, uid } = this.saved;
+    return uid && join(this.context.settings.podLogs, `${pod.namespace}_${pod.podName}_${uid}`);
+  }
+
+  /** What it has printed by now, or much of it. */
+  async takeOutput(): Promise<void> {
+    const folder = this.logFolder;
+    if (folder !== undefined) await (await this.follow()).take(join(folder, podContainerName));
+  }
+
+  /** The files of the kubelet are not held open any more. */
+  async rest(): Promise<void> {
+    const follower = await this.follower;
+    this.follower = undefined;
+    await follower?.close();
+  }
+
+  async run(order: ShellCommandOrder, settings: CommandSettings): Promise<boolean> {
+    this.commandSettings.set(CommandRecord.of(this, order).path, settings);
+    return this.commands.accept(order);
+  }
+
+  /** No command runs after that, unless it cannot be ended. */
+  async end(): Promise<void> {
+    if (this.endedAt !== undefined) return;
+    await Promise.race([this.commands.endAll(), delay(endCommandsMillis, undefined, { ref: false })]);
+    await this.takeOutput().catch((cause: unknown) => this.context.log.error(`Task ${this.id}: its output`, cause));
+    await closeSandbox(this.sandbox);
+    await this.change({ endedAt: Date.now() });
+  }
+
+  private follow(): Promise<LogFollower> {
+    const { settings, log } = this.context;
+    const place = { logs: join(this.path, 'logs'), cursor: join(this.path, 'cursor') };
+    const opened = (this.follower ??= LogFollower.open(place, {
+      name: `task ${this.id}`,
+      mostBytes: settings.logMegabytes * 2 ** 20,
+      log,
+    }));
+    opened.catch(() => (this.follower = undefined));
+    return opened;
+  }
+
+  private async change(what: Partial<SavedPod>): Promise<void> {
+    Object.assign(this.saved, what);
+    await this.save();
+  }
+
+  private save = (): Promise<void> => writeDurably(join(this.path, 'spec.json'), JSON.stringify(this.saved));
+
+  private report(shellCommand: ShellCommandReport): Promise<void> {
+    const about = {
+      taskId: this.id,
+      slaveId: this.context.node,
+      state: 'TASK_RUNNING',
+    } as const;
+    return appendPatiently(this.context, `${shellCommand.updateType} of a command`, { ...about, shellCommand });
+  }
+}

@@ -1,0 +1,142 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { inParallel, KeyedQueue } from '../platform/async.js';
+import { errorCode, namesIn } from '../platform/files.js';
+import { type Removed, removeTree } from '../agent/sandbox/remove-tree.js';
+import type { PodToPrepare, PrepareAnswer } from './pod-agent-api.js';
+import { type PodContext, PodTask } from './pod-task.js';
+
+const lookedAtOnce = 20;
+
+/** What ended so long ago, and has nothing more to say, is not followed any more. */
+const restAfterMillis = 60_000;
+
+/** The tasks of one node: those whose pods are about to come, run or have ended, as long as their files are kept. */
+export class PodTasks {
+  private readonly byId = new Map<string, PodTask>();
+  /** Everything about one task that must not happen at the same time. */
+  private readonly inTurn = new KeyedQueue();
+  isDiskFull = false;
+
+  private constructor(private readonly context: PodContext) {}
+
+  /** Those that an earlier agent left. */
+  static async load(context: PodContext): Promise<PodTasks> {
+    const tasks = new PodTasks(context);
+    for (const path of await foldersOf(context.settings.root)) {
+      try {
+        const task = await PodTask.load(context, path);
+        if (task) tasks.byId.set(task.id, task);
+        else await removeTree(path);
+      } catch (cause) {
+        // It may be mounted: it is left for an operator to look at, and keeps no other from being served.
+        context.log.error(`${path} cannot be read`, cause);
+      }
+    }
+    for (const task of tasks.all()) await task.commands.failInterrupted();
+    return tasks;
+  }
+
+  all = (): PodTask[] => [...this.byId.values()];
+
+  live = (): PodTask[] => this.all().filter(({ endedAt }) => endedAt === undefined);
+
+  find = (taskId: string): PodTask | undefined => this.byId.get(taskId);
+
+  /** For the watch over the disk. */
+  noteDisk(isFull: boolean): void {
+    this.isDiskFull = isFull;
+  }
+
+  /** `require`: throws when the caller leads no more. */
+  prepare(pod: PodToPrepare, require: () => void): Promise<PrepareAnswer> {
+    return this.inTurn.run(`task ${pod.taskId}`, () => this.prepareInTurn(pod, require));
+  }
+
+  private prepareInTurn(pod: PodToPrepare, require: () => void): Promise<PrepareAnswer> {
+    return this.inTurn.run(pod.podName, async () => {
+      require();
+      const refused = (reason: string): PrepareAnswer => ({ outcome: 'REFUSED', reason });
+      const known = this.byId.get(pod.taskId);
+      if (!known && this.all().some((other) => other.pod.podName === pod.podName))
+        return refused('The pod is that of another task');
+      if (known && (known.pod.podName !== pod.podName || known.pod.namespace !== pod.namespace))
+        return refused('The task has another pod');
+      if (known?.endedAt !== undefined) return refused('Its pod has ended');
+      if (known) return { outcome: 'PREPARED', path: known.sandbox.root };
+      if (this.isDiskFull) return { outcome: 'DISK_FULL' };
+      const path = join(this.context.settings.root, pod.podName);
+      const task = await PodTask.prepare(this.context, path, pod).catch(async (cause: unknown) => {
+        // What is there already is not ours to remove.
+        if (errorCode(cause) !== 'EEXIST') await removeTree(path);
+        throw cause;
+      });
+      this.byId.set(task.id, task);
+      return { outcome: 'PREPARED', path: task.sandbox.root };
+    });
+  }
+
+  /** Work on a task, after what goes on with it now. */
+  with<T>(task: PodTask, work: () => Promise<T>): Promise<T> {
+    return this.inTurn.run(task.pod.podName, work);
+  }
+
+  end = (task: PodTask): Promise<void> => this.with(task, () => task.end());
+
+  /** One that cannot be removed stays known, to be tried again. */
+  remove(task: PodTask): Promise<Removed | undefined> {
+    return this.with(task, async () => {
+      await task.rest();
+      const removed = await removeTree(task.path);
+      this.byId.delete(task.id);
+      return removed;
+    });
+  }
+
+  /** Which pods are here, and what runs in them. */
+  async look(): Promise<void> {
+    const { settings, cgroups } = this.context;
+    const uids = await podsWithLogs(settings.podLogs);
+    const groups = this.live().length > 0 ? cgroups.pods() : new Map<string, string>();
+    await inParallel(this.live(), lookedAtOnce, async (task) => {
+      const { namespace, podName } = task.pod;
+      const uid = task.uid ?? uids.get(`${namespace}_${podName}`);
+      if (uid === undefined) return;
+      if (task.uid === undefined) await task.noteUid(uid);
+      task.noteGroups(groups.get(uid));
+      // The kubelet has removed it, and the leader has not said so (yet).
+      if (!uids.has(`${namespace}_${podName}`) && !groups.has(uid)) await this.end(task);
+    });
+  }
+
+  /** What they have printed since the last look. */
+  async takeOutput(): Promise<void> {
+    const now = Date.now();
+    await inParallel(this.all(), lookedAtOnce, async (task) => {
+      const { endedAt = now } = task;
+      if (now - endedAt > restAfterMillis) await task.rest();
+      else await task.takeOutput();
+    });
+  }
+
+  /** The agent stops. */
+  async close(): Promise<void> {
+    for (const task of this.all()) task.commands.detach();
+    await Promise.allSettled(this.all().map((task) => task.commands.settled()));
+    await Promise.allSettled(this.all().map((task) => task.rest()));
+  }
+}
+
+/** Of pods. What begins with a dot is the agent's own. */
+const foldersOf = async (root: string): Promise<string[]> =>
+  (await readdir(root)).filter((name) => !name.startsWith('.')).map((name) => join(root, name));
+
+/** The number of each pod that the kubelet keeps output of, by namespace and name. Of several of one name it is the first. */
+async function podsWithLogs(folder: string): Promise<Map<string, string>> {
+  const found = new Map<string, string>();
+  for (const name of await namesIn(folder)) {
+    const [, pod, uid] = /^([^_]+_[^_]+)_([0-9a-f-]{36})$/.exec(name) ?? [];
+    if (pod !== undefined && uid !== undefined && !found.has(pod)) found.set(pod, uid);
+  }
+  return found;
+}
