@@ -6,14 +6,15 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { circlesOf } from './house/circles.mjs';
 import { clockReads, readers } from './house/clocks.mjs';
+import { libraryReaches, reaches, unexplained } from './house/libraries.mjs';
 import { measure, rowFindings, sharedTables } from './house/measure.mjs';
 import { exceptions } from './house/rows.mjs';
 import { readTree, roomOf } from './house/tree.mjs';
 
 /**
  * `npm run house`: where rows are touched, who owns each table, and how the files lie, beside an earlier commit.
- * `-- --check` only looks for SQL outside of repositories, tables with two owners, circles of files and places that read the clock of
- * their machine, and fails when there are any.
+ * `-- --check` only looks for SQL outside of repositories, tables with two owners, circles of files, places that read the clock of
+ * their machine and places that reach into libraries, and fails when there are any without a reason.
  */
 const { values } = parseArgs({
   options: {
@@ -34,9 +35,11 @@ function check() {
   nameClocks(clocks);
   const circles = circlesOf(today);
   nameCircles(circles);
+  const inside = unexplained(libraryReaches(today));
+  nameReaches(inside);
   if (strays.size + shared === 0)
     console.log(`Every row has one home: ${owners.size} tables, each written by one room, SQL in repositories only.`);
-  if (strays.size + shared + clocks.size + circles.length === 0) return 0;
+  if (strays.size + shared + clocks.size + circles.length + inside.length === 0) return 0;
   if (strays.size + shared === 0) return 1;
   console.log(`${strays.size} files with SQL outside of repositories, ${shared} tables with more than one owner.`);
   console.log(
@@ -67,6 +70,7 @@ function house() {
     ['two-way pairs but for those', (tree) => tree.twoWayOfServices.length],
     ['Nest modules', ({ modules }) => modules],
     ['exports that no other file names', (tree) => tree.unusedExports.length],
+    ['places that reach into a library', ({ reaches: places }) => places.length],
   ];
   const row = (name, ...cells) =>
     console.log(name.padEnd(58) + cells.map((cell) => String(cell).padStart(10)).join(''));
@@ -82,6 +86,8 @@ function house() {
     console.log(`two-way pairs: ${tree.twoWay.join(', ') || 'none'}`);
     console.log(`two-way pairs but for repositories, entities, DTOs: ${tree.twoWayOfServices.join(', ') || 'none'}`);
   }
+  console.log(`\nPlaces that reach into a library:`);
+  for (const { path, line, what } of now.reaches) console.log(`  ${path}:${line}  ${what}`);
   if (now.unusedExports.length > 0)
     console.log(`\nExports that no other file names:\n  ${now.unusedExports.join('\n  ')}`);
   return 0;
@@ -98,6 +104,14 @@ function nameClocks(clocks) {
   if (clocks.size === 0) return;
   console.log('Take the time from Clock; the clock of a machine may be read in');
   for (const { path, why } of readers) console.log(`  ${path.source.replaceAll(/[\\^$]/g, '')}  ${why}`);
+}
+
+function nameReaches(places) {
+  for (const { path, line, what } of places)
+    console.log(`An object of a library is reached into: ${path}:${line}  ${what}`);
+  if (places.length === 0) return;
+  console.log('Use what the library documents; without it there are, each at one place,');
+  for (const { path, why } of reaches) console.log(`  ${path.source.replaceAll(/[\\^$]/g, '')}  ${why}`);
 }
 
 function nameStrays(strays) {

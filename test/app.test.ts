@@ -84,7 +84,7 @@ describe('the application', () => {
     await waitFor('the first to lead', () => leadership.ready());
     second.app.get(Leadership).resume();
     passes = 0;
-    const changes = await recordLease((sql) => second.app.get(Database).manager.query(sql));
+    const changes = await recordLease((sql) => second.app.get(Database).pool.query(sql));
     apps.splice(apps.indexOf(first), 1);
     await first.app.close();
     await waitFor('the other to lead', () => second.app.get(Leadership).ready());
@@ -120,7 +120,7 @@ describe('the application', () => {
 
 test('an older instance of a migrated database says so, neither serves nor leads, and goes on after the way back', async () => {
   const app = await start();
-  await app.database.manager.query(
+  await app.database.pool.query(
     `INSERT INTO muster_migration (timestamp, name) VALUES (9000000000000, 'Wings9000000000000')`,
   );
   await waitFor('it to notice', async () => (await get(app, '/readyz')).status === 503);
@@ -133,7 +133,7 @@ test('an older instance of a migrated database says so, neither serves nor leads
   expect((await fetch(`${app.url}/api/requests`, { method: 'POST', headers, body })).status).toBe(503);
   expect((await get(app, '/healthz')).status).toBe(200);
   expect((await get(app, '/readyz')).body['leads']).toBe(false);
-  await app.database.manager.query(`DELETE FROM muster_migration WHERE name = 'Wings9000000000000'`);
+  await app.database.pool.query(`DELETE FROM muster_migration WHERE name = 'Wings9000000000000'`);
   await waitFor('it to serve again', async () => (await get(app, '/api/requests')).status === 200);
   await waitFor('it to lead again', async () => (await get(app, '/readyz')).body['leads'] === true);
 });

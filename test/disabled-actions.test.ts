@@ -40,7 +40,7 @@ beforeAll(async () => {
   const isCompared = async () => (await call('GET', '/api/state/task-reconciliation')).status === 200;
   await waitFor('the comparison at the start', isCompared);
   comparisons = vi.spyOn(app.driver, 'reconcile');
-  const tx = app.database.manager;
+  const tx = app.database.pool;
   await insertRequest(tx, { request: { id: 'known', owners: ['me'] } });
   await insertRequest(tx, { request: { id: 'checked' }, activeDeployId: 'd1' });
   await insertDeploy(tx, { deploy: { requestId: 'checked', healthcheck: { uri: '/health' } } });

@@ -1,8 +1,7 @@
 import { readdirSync } from 'node:fs';
-import type { DataSource } from 'typeorm';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { entities } from '../src/entities.js';
-import { createDataSource } from '../src/platform/database/data-sources.js';
+import { DatabasePool } from '../src/platform/database/pool.js';
 import { migrate } from '../src/platform/database/migrate.js';
 import { migrations } from '../src/platform/database/migrations.js';
 import { createDatabase } from './support/test-database.js';
@@ -10,13 +9,13 @@ import { createDatabase } from './support/test-database.js';
 describe('the migrations', () => {
   let url: string;
   let remove: () => Promise<void>;
-  let source: DataSource;
+  let pool: DatabasePool;
   beforeAll(async () => {
     ({ url, remove } = await createDatabase({ empty: true }));
-    source = await createDataSource({ url, use: 'api', entities, poolSize: 2 }).initialize();
+    pool = await new DatabasePool({ url, use: 'api', entities, poolSize: 2 }).open();
   });
   afterAll(async () => {
-    await source.destroy();
+    await pool.close();
     await remove();
   });
 
@@ -33,21 +32,21 @@ describe('the migrations', () => {
   });
 
   test('make exactly the schema that the entities describe', async () => {
-    const { upQueries } = await source.driver.createSchemaBuilder().log();
+    const { upQueries } = await pool.orm.driver.createSchemaBuilder().log();
     expect(upQueries.map(({ query }) => query)).toEqual([]);
   });
 
   test('describe every table: none is without an entity', async () => {
-    const tables: { name: string }[] = await source.query(
+    const tables: { name: string }[] = await pool.query(
       `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'muster_migration' ORDER BY 1`,
     );
-    const described = source.entityMetadatas.map((metadata) => metadata.tableName).sort();
+    const described = pool.orm.entityMetadatas.map((metadata) => metadata.tableName).sort();
     expect(tables.map(({ name }) => name)).toEqual(described);
   });
 
   test('type of cleanups: read from the texts of before, and taken back without a trace', async () => {
     const back = migrations.length - migrations.findIndex(({ name }) => name.startsWith('CleanupType'));
-    for (let count = 0; count < back; count++) await source.undoLastMigration({ transaction: 'each' });
+    for (let count = 0; count < back; count++) await pool.orm.undoLastMigration({ transaction: 'each' });
     const before = [
       { task_id: 'a', message: 'PAUSE by ann - BOUNCING', previous: [] },
       {
@@ -61,33 +60,31 @@ describe('the migrations', () => {
       { task_id: 'c', message: null, previous: [] },
     ];
     for (const { task_id: id, message, previous } of before) {
-      await source.query(
+      await pool.query(
         `INSERT INTO task_update (task_id, state, at, message, previous) VALUES ($1, 'TASK_CLEANING', now(), $2, $3)`,
         [id, message, JSON.stringify(previous)],
       );
     }
-    await source.query(
-      `INSERT INTO task_update (task_id, state, at, message) VALUES ('a', 'TASK_LOST', now(), 'PAUSE')`,
-    );
+    await pool.query(`INSERT INTO task_update (task_id, state, at, message) VALUES ('a', 'TASK_LOST', now(), 'PAUSE')`);
     await migrate(url);
     const types = `SELECT task_id, cleanup_type, jsonb_path_query_array(previous, '$[*].cleanupType') AS former
       FROM task_update ORDER BY task_id, state`;
-    expect(await source.query(types)).toEqual([
+    expect(await pool.query(types)).toEqual([
       { task_id: 'a', cleanup_type: 'PAUSE', former: [] },
       { task_id: 'a', cleanup_type: null, former: [] },
       { task_id: 'b', cleanup_type: 'USER_REQUESTED_DESTROY', former: ['INCREMENTAL_BOUNCE', null] },
       { task_id: 'c', cleanup_type: null, former: [] },
     ]);
-    for (let count = 0; count < back; count++) await source.undoLastMigration({ transaction: 'each' });
+    for (let count = 0; count < back; count++) await pool.orm.undoLastMigration({ transaction: 'each' });
     const after = `SELECT task_id, message, previous FROM task_update WHERE state = 'TASK_CLEANING' ORDER BY task_id`;
-    expect(await source.query(after)).toEqual(before);
-    await source.query('DELETE FROM task_update');
+    expect(await pool.query(after)).toEqual(before);
+    await pool.query('DELETE FROM task_update');
     await migrate(url);
   });
 
   test('tokens of before: each keeps its place, the newest of an id that without a name, and all of them get an end', async () => {
     const back = migrations.length - migrations.findIndex(({ name }) => name.startsWith('SeveralTokens'));
-    for (let count = 0; count < back; count++) await source.undoLastMigration({ transaction: 'each' });
+    for (let count = 0; count < back; count++) await pool.orm.undoLastMigration({ transaction: 'each' });
     const before = [
       ['h1', 'd1', 'Ann', 'ann', '2026-01-01'],
       ['h2', 'd2', 'Ann the second', 'ann', '2026-01-02'],
@@ -95,25 +92,25 @@ describe('the migrations', () => {
     ];
     const insert = `INSERT INTO auth_token (token_hash, lookup_digest, user_name, user_data, made_openly, created_at)
       VALUES ($1, $2, $3, jsonb_build_object('id', $4::text), false, $5)`;
-    for (const row of before) await source.query(insert, row);
+    for (const row of before) await pool.query(insert, row);
     await migrate(url);
     const after = `SELECT token_hash, issuer, user_id, name LIKE 'older-%' AS older, name = '' AS unnamed,
       expires_at BETWEEN now() + interval '89 days' AND now() + interval '90 days' AS ends FROM auth_token ORDER BY token_hash`;
     const kept = { issuer: 'muster', ends: true };
-    expect(await source.query(after)).toEqual([
+    expect(await pool.query(after)).toEqual([
       { ...kept, token_hash: 'h1', user_id: 'ann', older: true, unnamed: false },
       { ...kept, token_hash: 'h2', user_id: 'ann', older: false, unnamed: true },
       { ...kept, token_hash: 'h3', user_id: 'bob', older: false, unnamed: true },
     ]);
-    for (let count = 0; count < back; count++) await source.undoLastMigration({ transaction: 'each' });
-    expect(await source.query('SELECT token_hash FROM auth_token ORDER BY 1')).toHaveLength(before.length);
-    await source.query('DELETE FROM auth_token');
+    for (let count = 0; count < back; count++) await pool.orm.undoLastMigration({ transaction: 'each' });
+    expect(await pool.query('SELECT token_hash FROM auth_token ORDER BY 1')).toHaveLength(before.length);
+    await pool.query('DELETE FROM auth_token');
     await migrate(url);
   });
 
   test('can be taken back one by one, and made again', async () => {
-    for (const _migration of migrations) await source.undoLastMigration({ transaction: 'each' });
-    const left: { name: string }[] = await source.query(
+    for (const _migration of migrations) await pool.orm.undoLastMigration({ transaction: 'each' });
+    const left: { name: string }[] = await pool.query(
       `SELECT relname AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'v', 'S')
          AND relname NOT LIKE 'muster_migration%'`,
     );

@@ -1,5 +1,6 @@
 import ts from 'typescript';
 import { circlesOf } from './circles.mjs';
+import { libraryReaches } from './libraries.mjs';
 import { roomOf } from './tree.mjs';
 import { exceptions, foreignWriters, rowUses, tablesOf } from './rows.mjs';
 
@@ -28,6 +29,7 @@ export function measure(files) {
     twoWayOfServices: twoWay(arrowsOfServices),
     modules: program.filter(({ ast }) => hasModule(ast)).length,
     unusedExports: unusedExports(files),
+    reaches: libraryReaches(files),
   };
 }
 

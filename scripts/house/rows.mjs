@@ -40,8 +40,16 @@ const statements = [
   /\bON CONFLICT\b/,
 ];
 
-const managers = new Set(['EntityManager', 'QueryRunner', 'DataSource', 'Repository']);
-const managerNames = new Set(['tx', 'manager', 'queryRunner', 'dataSource']);
+const managers = new Set([
+  'Queryable',
+  'Transaction',
+  'DatabasePool',
+  'EntityManager',
+  'QueryRunner',
+  'DataSource',
+  'Repository',
+]);
+const managerNames = new Set(['tx', 'pool', 'leaderPool', 'manager', 'queryRunner', 'dataSource']);
 const reads = /^(find|exists?|count|sum|average|minimum|maximum|metadata$)/;
 const managerCalls =
   /^(find|findAndCount|findBy|findOne|findOneBy|findOneOrFail|findOneByOrFail|exists|existsBy|count|countBy|sum|average|minimum|maximum|save|insert|upsert|update|updateAll|delete|deleteAll|remove|softDelete|softRemove|restore|recover|clear|increment|decrement|query|createQueryBuilder|getRepository|withRepository)$/;

@@ -8,13 +8,12 @@ import {
 } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { ScheduleModule } from '@nestjs/schedule';
-import { DataSource } from 'typeorm';
 import { CLUSTER_DRIVER, type ClusterDriver } from '../cluster/cluster-driver.js';
 import { DisabledActionRepository } from './actions/disabled-action.repository.js';
 import { DisabledActions } from './actions/disabled-actions.js';
 import { Clock } from './clock.js';
 import { DatabaseClock } from './database/database-clock.js';
-import { createDataSource, type Entities } from './database/data-sources.js';
+import { DatabasePool, type Entities } from './database/pool.js';
 import { Database } from './database/database.js';
 import { Degradations } from './health/degradations.js';
 import { Readiness } from './health/readiness.js';
@@ -36,7 +35,7 @@ import { SETTINGS, type Settings } from './settings/settings.js';
 import { Notifier } from './wake/notifier.js';
 import { Wake } from './wake/wake.js';
 
-const LEADER_SOURCE = Symbol('DataSource of the leader');
+const LEADER_POOL = Symbol('DatabasePool of the leader');
 
 export interface PlatformOptions {
   /** With a databaseUrl: by now the embedded server runs, if there is one. */
@@ -63,8 +62,8 @@ export class PlatformModule implements NestModule, BeforeApplicationShutdown, On
     clock = new DatabaseClock(),
   }: PlatformOptions): DynamicModule {
     const url = settings.databaseUrl;
-    const source = async (use: 'api' | 'leader', poolSize?: number) =>
-      createDataSource({ url, use, entities, poolSize }).initialize();
+    const pool = async (use: 'api' | 'leader', poolSize?: number) =>
+      new DatabasePool({ url, use, entities, poolSize }).open();
     return {
       module: PlatformModule,
       global: true,
@@ -74,16 +73,16 @@ export class PlatformModule implements NestModule, BeforeApplicationShutdown, On
         { provide: SETTINGS, useValue: settings },
         { provide: PART, useValue: part },
         { provide: CLUSTER_DRIVER, useValue: driver },
-        { provide: DataSource, useFactory: () => source('api', part.connections) },
-        { provide: Clock, inject: [DataSource], useFactory: (api: DataSource) => begun(clock, api) },
-        { provide: LEADER_SOURCE, useFactory: () => source('leader') },
+        { provide: DatabasePool, useFactory: () => pool('api', part.connections) },
+        { provide: Clock, inject: [DatabasePool], useFactory: (api: DatabasePool) => begun(clock, api) },
+        { provide: LEADER_POOL, useFactory: () => pool('leader') },
         ThisInstance,
         { provide: Wake, useValue: new Wake() },
         { provide: Notifier, inject: [Wake], useFactory: (wake: Wake) => new Notifier(url, wake) },
         {
           provide: Leadership,
-          inject: [Wake, DataSource, ThisInstance, Clock],
-          useFactory: (wake: Wake, api: DataSource, { id: holder }: ThisInstance, measured: Clock) =>
+          inject: [Wake, DatabasePool, ThisInstance, Clock],
+          useFactory: (wake: Wake, api: DatabasePool, { id: holder }: ThisInstance, measured: Clock) =>
             leadership ??
             new PgLeadership(
               {
@@ -98,8 +97,8 @@ export class PlatformModule implements NestModule, BeforeApplicationShutdown, On
         },
         {
           provide: Database,
-          inject: [DataSource, LEADER_SOURCE, Leadership],
-          useFactory: (api: DataSource, leader: DataSource, who: Leadership) => new Database(api, leader, who),
+          inject: [DatabasePool, LEADER_POOL, Leadership],
+          useFactory: (api: DatabasePool, leader: DatabasePool, who: Leadership) => new Database(api, leader, who),
         },
         CallsInFlight,
         DisabledActionRepository,
@@ -120,7 +119,7 @@ export class PlatformModule implements NestModule, BeforeApplicationShutdown, On
         PART,
         CLUSTER_DRIVER,
         Clock,
-        DataSource,
+        DatabasePool,
         ThisInstance,
         Wake,
         Notifier,
@@ -172,14 +171,12 @@ export class PlatformModule implements NestModule, BeforeApplicationShutdown, On
 
   async onApplicationShutdown(): Promise<void> {
     await this.notifier.stop();
-    for (const source of [this.database.leaderSource, this.database.source]) {
-      if (source.isInitialized) await source.destroy();
-    }
+    for (const pool of [this.database.leaderPool, this.database.pool]) await pool.close();
   }
 }
 
 /** Before anything is decided: all providers that need it wait for this one. */
-async function begun(clock: Clock, api: DataSource): Promise<Clock> {
+async function begun(clock: Clock, api: DatabasePool): Promise<Clock> {
   if (!(clock instanceof DatabaseClock)) return clock;
   await clock.begin(api);
   clock.tellSkew();

@@ -1,5 +1,4 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { aheadMillis } from '../core/elapsed.js';
 import { DeployTimesRepository } from '../modules/deploys/deploy-times.repository.js';
 import { MailQueueRepository } from '../modules/mail/mail-queue.repository.js';
@@ -11,6 +10,7 @@ import { WebhookQueueRepository } from '../modules/webhooks/webhook-queue.reposi
 import { DisabledActionRepository } from '../platform/actions/disabled-action.repository.js';
 import type { ClockLimit } from '../platform/clock-limit.js';
 import { Database } from '../platform/database/database.js';
+import type { Transaction } from '../platform/database/transaction.js';
 import { Pollers } from '../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../platform/settings/settings.js';
 import { HeldStatusUpdateRepository } from './status/held-status-update.repository.js';
@@ -49,7 +49,7 @@ export class ClockSetBack {
   }
 
   /** In the lock order of all: deploys, tasks, the rest. */
-  async judgeAnew(tx: EntityManager, now: number): Promise<void> {
+  async judgeAnew(tx: Transaction, now: number): Promise<void> {
     const limit = limitAt(now);
     const { defaultDisabledActionExpiration } = this.settings.disasterDetection;
     const counts = {
@@ -69,7 +69,7 @@ export class ClockSetBack {
   }
 
   /** For a takeover, which plans what is missing: tasks of services that wait for the end of a pause that began in the future. */
-  async dropPlans(tx: EntityManager, now: number): Promise<void> {
+  async dropPlans(tx: Transaction, now: number): Promise<void> {
     await this.pending.dropPlannedAhead(tx, limitAt(now));
   }
 }

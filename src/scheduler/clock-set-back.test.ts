@@ -34,7 +34,7 @@ beforeAll(async () => {
 afterAll(() => rooms.close());
 afterEach(() => void (clock.aheadMillis = 0));
 
-const sql = <Row>(text: string, values: unknown[] = []): Promise<Row[]> => rooms.database.manager.query(text, values);
+const sql = <Row>(text: string, values: unknown[] = []): Promise<Row[]> => rooms.database.pool.query(text, values);
 const setBack = () => rooms.app.get(ClockSetBack).runOnce(clock.now());
 
 test('webhooks that failed, and events queued, while the clock was ten minutes ahead are delivered when it is back', async () => {

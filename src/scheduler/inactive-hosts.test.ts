@@ -10,7 +10,7 @@ afterEach(() => life.close());
 
 const places = async (id: string) => (await life.world.active(id)).map(({ slaveId }) => slaveId).toSorted();
 const hosts = () => life.get(InactiveMachines);
-const hostOf = async (slaveId: string) => (await life.get(SlaveRepository).hosts(life.world.db.manager, [slaveId]))[0]!;
+const hostOf = async (slaveId: string) => (await life.get(SlaveRepository).hosts(life.world.db.pool, [slaveId]))[0]!;
 /** The first pass loads the leader's memory: what follows has to reach it. */
 const running = async (settings = {}) => {
   life = await Life.begin({ machines: 2, settings });
@@ -51,11 +51,11 @@ test('the mark may name the whole host where records leave out a common suffix, 
   await life.deploy('more', 'd1');
   await life.run(10);
   expect(new Set(await places('more'))).toEqual(new Set(['slave-2']));
-  expect(await life.get(SlaveRepository).activeCount(life.world.db.manager)).toBe(1);
+  expect(await life.get(SlaveRepository).activeCount(life.world.db.pool)).toBe(1);
   const poller = life.get(MachinesPoller);
   const endsAt = await poller.expire(life.world.now);
   await poller.expire(endsAt! - 1);
-  expect(await life.get(SlaveRepository).activeCount(life.world.db.manager)).toBe(1);
+  expect(await life.get(SlaveRepository).activeCount(life.world.db.pool)).toBe(1);
   expect(await poller.expire(endsAt!)).toBeUndefined();
   await life.save('last', { instances: 1 });
   await life.deploy('last', 'd1');

@@ -30,7 +30,7 @@ export class LocalSchedulerControls extends SchedulerControls {
 
   async forceStatus(taskId: string, state: TaskState): Promise<boolean> {
     this.epoch();
-    const [task] = await this.tasks.find(this.db.manager, { taskIds: [taskId] });
+    const [task] = await this.tasks.find(this.db.pool, { taskIds: [taskId] });
     if (!task) return false;
     const report = { taskId, slaveId: task.slaveId, timestamp: this.clock.now(), state };
     await this.status.concluded([{ ...report, message: 'Forced by a test operation' }]);
@@ -48,7 +48,7 @@ export class LocalSchedulerControls extends SchedulerControls {
     const epoch = this.epoch();
     await this.driver.stop();
     try {
-      await this.driver.start(epoch, this.watch, (agentId) => this.cursors.find(this.db.manager, agentId));
+      await this.driver.start(epoch, this.watch, (agentId) => this.cursors.find(this.db.pool, agentId));
     } catch (cause) {
       this.leadership.stepDown(`the connection to the cluster could not be made again: ${String(cause)}`);
       throw cause;

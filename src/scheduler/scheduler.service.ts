@@ -98,12 +98,12 @@ export class Scheduler implements LeaderDuty {
       await this.setBack.dropPlans(tx, now);
       await this.queue.enqueueStartups(tx, now, misplanned);
     });
-    await this.held.load(this.db.manager);
+    await this.held.load(this.db.pool);
     await this.unasked.load();
     // `lost` was called while this one waited: what began now would end with no term.
     if (this.leadership.current() !== epoch) throw new NotLeaderError(`epoch ${epoch} is over`);
     try {
-      await this.driver.start(epoch, this.watch, (agentId) => this.cursors.find(this.db.manager, agentId));
+      await this.driver.start(epoch, this.watch, (agentId) => this.cursors.find(this.db.pool, agentId));
       await this.launches.load();
     } catch (cause) {
       // The driver may be that of a later term by now.

@@ -7,7 +7,7 @@ import { PendingRequestRepository } from '../modules/tasks/pending-request.repos
 
 const second = 1_000;
 let world: SchedulerWorld;
-const tx = () => world.db.manager;
+const tx = () => world.db.pool;
 beforeAll(async () => {
   world = await SchedulerWorld.start();
 });

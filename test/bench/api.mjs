@@ -89,7 +89,7 @@ async function startProduct(databaseUrl) {
   const settings = { ...file, port: 0, host: '127.0.0.1', databaseUrl, dataDir: tmpdir(), clusterDriver: 'local' };
   const workers = Workers.of(settings, tmpdir(), { connections: Infinity });
   const { app, url } = await startApp({ settings, driver: cluster.driver(), logger: false, part: workers?.part });
-  const query = (sql, parameters) => app.get(Database).manager.query(sql, parameters);
+  const query = (sql, parameters) => app.get(Database).pool.query(sql, parameters);
   const time = setInterval(() => void cluster.advance(Math.max(Date.now() - cluster.now(), 0)), tickMillis);
   const stop = async () => {
     clearInterval(time);

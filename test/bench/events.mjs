@@ -42,7 +42,7 @@ await delay(1_000);
 
 const now = () => performance.timeOrigin + performance.now();
 const repository = writer.get(LiveEventRepository);
-const [{ last_number: before }] = await writer.db.manager.query('SELECT last_number FROM live_event_count');
+const [{ last_number: before }] = await writer.db.pool.query('SELECT last_number FROM live_event_count');
 const committed = [];
 const begun = performance.now();
 for (let n = 0; n < rate * seconds; n++) {

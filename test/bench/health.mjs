@@ -99,7 +99,7 @@ async function measureProduct(databaseUrl, ports) {
     dataDir: tmpdir(),
   };
   const { app } = await startApp({ settings, driver: cluster.driver(), logger: false });
-  const query = (sql, parameters) => app.get(Database).manager.query(sql, parameters);
+  const query = (sql, parameters) => app.get(Database).pool.query(sql, parameters);
   const time = setInterval(() => void cluster.advance(Math.max(Date.now() - cluster.now(), 0)), tickMillis);
   try {
     await insertRequests(query, ports);

@@ -92,7 +92,7 @@ const tables = ['task', 'task_launch', 'task_update'];
 
 /** The newest `tasks` rows written again into the emptied tables, as they are; answers seconds. */
 async function writeBare(world) {
-  const client = world.db.leaderSource;
+  const client = world.db.leaderPool;
   const written = {};
   for (const table of tables) {
     const columns = await world.query(

@@ -120,7 +120,7 @@ async function writeBare(world, state, updates, columns) {
     const states = slice.map(() => state);
     const times = slice.map((row) => row.time);
     const none = slice.map(() => null);
-    await world.db.leaderSource.transaction(async (tx) => {
+    await world.db.leaderPool.transaction(async (tx) => {
       await tx.query(writeUpdates, [ids, states, times, none, none, slice.map(() => '[]')]);
       const isEnd = state === 'TASK_FINISHED';
       await tx.query(writeTasks, [ids, states, times, state === 'TASK_RUNNING' ? times : none, isEnd ? times : none]);

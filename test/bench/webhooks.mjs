@@ -29,7 +29,7 @@ const uris = [
   ...Array.from({ length: healthy }, (_, index) => `${heard.urls.healthy}/${index}`),
   ...Array.from({ length: dead }, (_, index) => `${bad[index % bad.length]}/${index}`),
 ];
-await instance.db.manager.query(
+await instance.db.pool.query(
   `INSERT INTO webhook (id, uri, webhook_type, created_at) SELECT 'REQUEST-' || uri, uri, 'REQUEST', now() FROM unnest($1::text[]) AS uri`,
   [uris],
 );

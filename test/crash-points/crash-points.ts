@@ -1,7 +1,7 @@
-import type { EntityManager } from 'typeorm';
 import type { SimulatedDriver } from '../support/simulated-cluster/simulated-driver.js';
 import { Leadership } from '../../src/platform/leadership/leadership.js';
 import type { SchedulerWorld } from '../support/scheduler-world.js';
+import type { Transaction } from '../../src/platform/database/transaction.js';
 
 /** What everything gets that a dead process still tries. */
 export class Killed extends Error {
@@ -68,7 +68,7 @@ export class CrashPoints {
 
 type When = 'before' | 'after';
 type Method = (...parameters: unknown[]) => unknown;
-type Transaction = (work: (tx: EntityManager, ...more: unknown[]) => Promise<unknown>) => Promise<unknown>;
+type Transact = (work: (tx: Transaction, ...more: unknown[]) => Promise<unknown>) => Promise<unknown>;
 
 /** One life of a scheduler. Once it is dead it writes nothing and sends nothing, whatever its code still tries. */
 class Process {
@@ -81,7 +81,7 @@ class Process {
 
   /** Killed before the commit nothing is left; killed after it, nothing in the process comes to know of it. */
   aroundTransactions(name: 'transaction' | 'leaderTransaction', committed: () => void = () => undefined): void {
-    const database = this.world.db as unknown as Record<typeof name, Transaction>;
+    const database = this.world.db as unknown as Record<typeof name, Transact>;
     const transaction = database[name].bind(database);
     database[name] = async (work) => {
       const commit = `the commit of ${caller()}`;
@@ -116,12 +116,9 @@ class Process {
     this.isDead = true;
     this.world.driver.die();
     this.world.get(Leadership).stepDown('killed');
-    const { source, leaderSource } = this.world.db;
-    for (const connections of [source, leaderSource]) {
-      connections.createQueryRunner = () => {
-        throw new Killed('a query');
-      };
-    }
+    const refuse = () => Promise.reject(new Killed('a query'));
+    const { pool, leaderPool } = this.world.db;
+    for (const connections of [pool, leaderPool]) Object.assign(connections, { query: refuse, transaction: refuse });
   }
 }
 

@@ -14,7 +14,7 @@ async function call(app: TestApp<never>, method: string, path: string, body?: un
 
 /** From now on the database refuses every change of a record, as one without room does: what was there can be read. */
 async function fill(app: TestApp<never>): Promise<() => Promise<void>> {
-  const sql = app.database.manager;
+  const sql = app.database.pool;
   await sql.query(`CREATE FUNCTION no_room() RETURNS trigger LANGUAGE plpgsql AS
     $$ BEGIN RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = 'disk_full'; END $$`);
   const tables: { name: string }[] = await sql.query(

@@ -1,6 +1,5 @@
-import type { DataSource } from 'typeorm';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createDataSource } from '../../src/platform/database/data-sources.js';
+import { DatabasePool } from '../../src/platform/database/pool.js';
 import { spawnOnBuild, type TestProcess } from '../support/spawn.js';
 import { createDatabase } from '../support/test-database.js';
 import { waitFor } from '../support/wait-for.js';
@@ -12,17 +11,17 @@ const startMillis = 60_000;
 const processes: TestProcess[] = [];
 let url: string;
 let remove: () => Promise<void>;
-let source: DataSource;
+let pool: DatabasePool;
 
 beforeEach(async () => {
   ({ url, remove } = await createDatabase());
-  source = await createDataSource({ url, use: 'api', poolSize: 2 }).initialize();
-  await source.query(`CREATE TABLE written (id bigint GENERATED ALWAYS AS IDENTITY, name text, epoch bigint,
+  pool = await new DatabasePool({ url, use: 'api', poolSize: 2 }).open();
+  await pool.query(`CREATE TABLE written (id bigint GENERATED ALWAYS AS IDENTITY, name text, epoch bigint,
     at timestamptz DEFAULT clock_timestamp())`);
 });
 afterEach(async () => {
   await Promise.all(processes.splice(0).map((contender) => contender.kill()));
-  await source.destroy();
+  await pool.close();
   await remove();
 });
 
@@ -41,7 +40,7 @@ async function leaderAndFollower(): Promise<[TestProcess, TestProcess]> {
   await waitFor(
     'the second to compete',
     async () => {
-      const [row] = await source.query(
+      const [row] = await pool.query(
         `SELECT count(*) AS n FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'muster lease'`,
       );
       return row.n === 2;
@@ -52,11 +51,11 @@ async function leaderAndFollower(): Promise<[TestProcess, TestProcess]> {
 }
 
 const written = async (name: string): Promise<number> =>
-  (await source.query('SELECT count(*) AS n FROM written WHERE name = $1', [name]))[0].n;
+  (await pool.query('SELECT count(*) AS n FROM written WHERE name = $1', [name]))[0].n;
 
 /** Rows of an epoch that came after a row of a later epoch. */
 const lateRows = (): Promise<unknown[]> =>
-  source.query(`SELECT * FROM (SELECT *, max(epoch) OVER (ORDER BY id) AS newest FROM written) w WHERE epoch < newest`);
+  pool.query(`SELECT * FROM (SELECT *, max(epoch) OVER (ORDER BY id) AS newest FROM written) w WHERE epoch < newest`);
 
 describe('a leader that', { timeout: 180_000 }, () => {
   test('is frozen is replaced within 5 s, and writes nothing after it thaws', async () => {
@@ -105,7 +104,7 @@ describe('a leader that', { timeout: 180_000 }, () => {
     // Freezes between two statements of a transaction sooner or later; ten times is enough to meet an open one.
     for (let attempt = 0; attempt < 10; attempt++) {
       first.child.kill('SIGSTOP');
-      const [open] = await source.query(
+      const [open] = await pool.query(
         `SELECT count(*) AS n FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'`,
       );
       if (open.n > 0) break;

@@ -85,7 +85,7 @@ function writeOthers(): void {
 }
 
 const count = async (sql: string): Promise<number> =>
-  Number((await db.source.query(`SELECT count(*) FROM ${sql}`))[0].count);
+  Number((await db.pool.query(`SELECT count(*) FROM ${sql}`))[0].count);
 
 /** Kills a process of the program once `isHalfWay`, and lets another one do it to the end. */
 async function killedAndRepeated(args: string[], isHalfWay: () => Promise<boolean>): Promise<string[]> {
@@ -114,8 +114,8 @@ test('an import that is killed half-way and repeated copies every row once', asy
 }, 300_000);
 
 test('a backfill that is killed half-way goes on where it was: nothing is lost, nothing is done twice', async () => {
-  await db.source.query('INSERT INTO history_backfill (batch_size, started_at) VALUES ($1, now())', [batchSize]);
-  const progress = async () => (await db.source.query('SELECT * FROM history_backfill'))[0];
+  await db.pool.query('INSERT INTO history_backfill (batch_size, started_at) VALUES ($1, now())', [batchSize]);
+  const progress = async () => (await db.pool.query('SELECT * FROM history_backfill'))[0];
   await killedAndRepeated(['backfill'], async () => (await progress()).tasks_converted > tasks / 3);
   const broken = Math.floor(tasks / brokenEvery);
   // Each row counts where it is converted, in the same transaction: converted twice it would count twice.

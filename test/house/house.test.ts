@@ -10,17 +10,26 @@ const users = 'src/modules/users/users.service.ts';
 
 /** `npm run house -- --check` on a room of ours and on copies of its service, each with one method more. */
 function check(methods: Record<string, string>) {
+  const service = readFileSync(join(project, users), 'utf8');
+  const copies = Object.entries(methods).map(([path, body]) => [
+    path,
+    `${service}class More {\n  async look(tx: Transaction) {\n    ${body}\n  }\n}\n`,
+  ]);
+  return { ...checkFiles(Object.fromEntries(copies)), line: service.split('\n').length + 2 };
+}
+
+/** The same with these files. */
+function checkFiles(files: Record<string, string>) {
   const { path: root, remove } = tempFolder();
   onTestFinished(remove);
   cpSync(join(project, 'src/modules/users'), join(root, 'src/modules/users'), { recursive: true });
-  const service = readFileSync(join(project, users), 'utf8');
-  for (const [path, body] of Object.entries(methods)) {
+  for (const [path, text] of Object.entries(files)) {
     mkdirSync(dirname(join(root, path)), { recursive: true });
-    writeFileSync(join(root, path), `${service}class More {\n  async look(tx: EntityManager) {\n    ${body}\n  }\n}\n`);
+    writeFileSync(join(root, path), text);
   }
   const args = ['scripts/house.mjs', '--check', '--root', root];
   const { status, stdout } = spawnSync(process.execPath, args, { cwd: project, encoding: 'utf8' });
-  return { status, stdout, line: service.split('\n').length + 2 };
+  return { status, stdout };
 }
 
 test('a statement or a call of TypeORM in a service is refused, with its place', () => {
@@ -122,4 +131,40 @@ test('the clock of a machine is read by the clock and by processes without a dat
     'src/modules/users/date.service.ts': 'return [new Date(5), performance.now()];',
   });
   expect(allowed).toMatchObject({ status: 0 });
+});
+
+test('an object of a library is changed, cast and read as the library documents only', () => {
+  const bodies = [
+    "import { createServer } from 'node:http'; const server = createServer(); Object.assign(server, { requireHostHeader: false });",
+    "import type { Response } from 'express'; const f = (response: Response) => { response.end = () => response; };",
+    "import { Client } from 'pg'; const hidden = new Client()._queryable;",
+    "import type { Pool } from 'pg'; const poolOf = (driver: object) => driver as unknown as Pool;",
+    "import type { Request } from 'express'; const place = Symbol('place'); const f = (call: Request) => (call as Placed)[place];",
+    "const routes = '__routeArguments__'; export const f = (of: object) => Reflect.getMetadata(routes, of);",
+    "import Query from 'pg/lib/query.js'; new Query();",
+    "import type { DataSource } from 'typeorm'; class A { constructor(private readonly db: DataSource) {} f() { Object.defineProperty(this.db, 'manager', {}); } }",
+    "export const f = (socket: EventEmitter) => socket.removeAllListeners('data');",
+  ];
+  const own = [
+    "import { parse } from './parse.js'; const found = parse(); Object.assign(found, { at: 1 });",
+    "import type { Request } from '../model.js'; export const f = (sent: object) => sent as unknown as Request;",
+    "throw Object.assign(new Error('no'), { code: 'ENOENT' });",
+    "import type { Response } from 'express'; export const f = (response: Response) => response.status(200).end();",
+  ];
+  const path = (index: number) => `src/platform/http/reach-${index}.ts`;
+  const { status, stdout } = checkFiles(Object.fromEntries(bodies.map((body, index) => [path(index), body])));
+  expect(status).toBe(1);
+  for (const [index, body] of bodies.entries()) expect(stdout, body).toContain(`is reached into: ${path(index)}:1`);
+  const accepted = checkFiles(Object.fromEntries(own.map((body, index) => [path(index), body])));
+  expect(accepted).toMatchObject({ status: 0 });
+});
+
+test('a reason is one for a single place of its file', () => {
+  const once = 'const layers = express.router.stack as unknown as Layer[];';
+  const text = (...lines: string[]) => ["import express from 'express';", ...lines].join('\n');
+  const path = 'src/platform/http/error.filter.ts';
+  expect(checkFiles({ [path]: text(once) })).toMatchObject({ status: 0 });
+  const twice = checkFiles({ [path]: text(once, once) });
+  expect(twice.status).toBe(1);
+  expect(twice.stdout).toContain(`is reached into: ${path}:3`);
 });

@@ -75,7 +75,7 @@ async function handOver(
 const get = async <Body>(path: string) => (await here.get<Body>(`/api/${path}`)).body;
 const stateOf = async (id: string) => (await get<{ state: string }>(`requests/request/${id}`)).state;
 const count = async (table: string): Promise<number> =>
-  Number((await here.database.manager.query(`SELECT count(*) FROM ${table}`))[0].count);
+  Number((await here.database.pool.query(`SELECT count(*) FROM ${table}`))[0].count);
 const tables = [
   'request',
   'request_history',
@@ -198,9 +198,10 @@ test('what our rules refuse is listed with field and rule, and the rest is taken
   expect(lines.join()).not.toContain('pa55word');
   expect([report.total('requests', 'TAKEN'), report.total('requests', 'REFUSED')]).toEqual([2, 2]);
   expect(report.total('deploys', 'TAKEN')).toBe(2);
-  expect(
-    await here.database.manager.query(`SELECT key FROM import_item WHERE outcome = 'REFUSED' ORDER BY key`),
-  ).toEqual([{ key: 'many' }, { key: 'text' }]);
+  expect(await here.database.pool.query(`SELECT key FROM import_item WHERE outcome = 'REFUSED' ORDER BY key`)).toEqual([
+    { key: 'many' },
+    { key: 'text' },
+  ]);
   // Once it is put right there, the next run takes it.
   original.requests[1]!.request['instances'] = 2;
   expect((await run()).report.total('requests', 'TAKEN')).toBe(1);
@@ -265,7 +266,7 @@ describe('a later run', () => {
     await here.call('POST', '/api/requests', { id: 'ours', requestType: 'WORKER' });
     await run();
     await here.call('POST', '/api/requests', { id: 'changed', requestType: 'SERVICE', instances: 7 });
-    await here.database.manager.query(`DELETE FROM request WHERE id = 'gone'`);
+    await here.database.pool.query(`DELETE FROM request WHERE id = 'gone'`);
     await here.call('DELETE', '/api/groups/group/g');
     for (const { request } of original.requests) request['instances'] = 2;
     const { lines } = await run();
@@ -327,7 +328,7 @@ test('a long history comes in pages, with no more calls at once than asked for',
 
 describe('a request is handed over', () => {
   const waiting = () =>
-    here.database.manager.query(
+    here.database.pool.query(
       `SELECT request_id, pending_type FROM pending_request WHERE pending_type <> 'UPDATED_REQUEST'`,
     );
 
@@ -383,7 +384,7 @@ describe('a request is handed over', () => {
         ...given,
       });
     const queued = async (): Promise<{ pendingType: string; runAt?: number }[]> =>
-      (await here.database.manager.query('SELECT document FROM pending_request')).map(
+      (await here.database.pool.query('SELECT document FROM pending_request')).map(
         ({ document }: { document: object }) => document,
       );
 

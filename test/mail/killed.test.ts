@@ -1,9 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { DataSource } from 'typeorm';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDataSource } from '../../src/platform/database/data-sources.js';
+import { DatabasePool } from '../../src/platform/database/pool.js';
 import { localhostCertificate } from '../support/auth/localhost-certificate.js';
 import { freePort } from '../support/free-port.js';
 import { startMailServer, type MailServer } from '../support/mail-server.js';
@@ -15,13 +14,13 @@ const program = new URL('../support/programs/mailing-app.ts', import.meta.url);
 const processes: TestProcess[] = [];
 const servers: MailServer[] = [];
 let database: { url: string; remove(): Promise<void> };
-let source: DataSource;
+let pool: DatabasePool;
 let folder: string;
 let port: number;
 
 beforeAll(async () => {
   database = await createDatabase();
-  source = await createDataSource({ url: database.url, use: 'api', poolSize: 1 }).initialize();
+  pool = await new DatabasePool({ url: database.url, use: 'api', poolSize: 1 }).open();
   folder = mkdtempSync(join(tmpdir(), 'muster-mail-'));
   writeFileSync(join(folder, 'ca.pem'), localhostCertificate.cert);
   port = await freePort();
@@ -29,7 +28,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await Promise.all(processes.map((each) => each.kill()));
   await Promise.all(servers.map((each) => each.close()));
-  await source.destroy();
+  await pool.close();
   await database.remove();
   rmSync(folder, { recursive: true, force: true });
 });
@@ -70,7 +69,7 @@ async function serve(hangs: boolean, secure = false): Promise<MailServer> {
   servers.push(server);
   return server;
 }
-const waiting = () => source.query('SELECT last_error FROM mail') as Promise<{ last_error: string | null }[]>;
+const waiting = () => pool.query('SELECT last_error FROM mail') as Promise<{ last_error: string | null }[]>;
 async function post(url: string, path: string, body: object): Promise<void> {
   const headers = { 'content-type': 'application/json' };
   await waitFor('the call to be answered', async () => {
@@ -118,7 +117,7 @@ test('ssl: a mail goes over a connection that is encrypted from its first byte, 
   expect(plain.mails).toEqual([]);
   await app.process.kill('SIGTERM');
   await plain.close();
-  await source.query('DELETE FROM mail');
+  await pool.query('DELETE FROM mail');
 }, 120_000);
 
 test('to a server without a certificate that is trusted nothing is said', async () => {

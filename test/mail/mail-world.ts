@@ -143,16 +143,14 @@ export class MailWorld {
   }
 
   async slaveOf(taskId: string): Promise<string> {
-    const manager = this.app.database.manager;
-    const found = await manager.query<{ slave_id: string }[]>('SELECT slave_id FROM task WHERE task_id = $1', [taskId]);
+    const { pool } = this.app.database;
+    const found = await pool.query<{ slave_id: string }[]>('SELECT slave_id FROM task WHERE task_id = $1', [taskId]);
     return found[0]!.slave_id;
   }
 
   async hasEnded(taskId: string): Promise<boolean> {
-    const manager = this.app.database.manager;
-    const found = await manager.query<unknown[]>('SELECT 1 FROM task WHERE task_id = $1 AND ended_at IS NULL', [
-      taskId,
-    ]);
+    const { pool } = this.app.database;
+    const found = await pool.query<unknown[]>('SELECT 1 FROM task WHERE task_id = $1 AND ended_at IS NULL', [taskId]);
     return found.length === 0;
   }
 

@@ -25,7 +25,7 @@ beforeAll(async () => {
   rooms = await startRooms({ modules: [SandboxModule, TasksModule], driver: cluster.driver });
   api = new RawCaller(rooms.url);
   secret = await sharedSecret(cluster.root);
-  ({ id } = await insertTask(rooms.database.manager, { directory: 'known', updates: [['TASK_RUNNING', start]] }));
+  ({ id } = await insertTask(rooms.database.pool, { directory: 'known', updates: [['TASK_RUNNING', start]] }));
   // The task makes its files itself: what another user owns is not shown.
   const odd = `mkdir folder; for name in 'a"; filename="b.html' "$(printf 'a\\r\\nX-Injected: yes')"; do printf inside >"folder/$name"; done`;
   const spec = await cluster.launch(`${odd}; echo inside; exec sleep 600`, { taskId: id });

@@ -11,10 +11,10 @@ let operations: { name: string; method: string; route: string }[];
 beforeAll(async () => {
   app = await startTestApp();
   raw = new RawCaller(app.url);
-  const { manager } = app.database;
-  await insertRequest(manager, { request: { id: 'present' } });
-  await insertDeploy(manager, { deploy: { requestId: 'present' } });
-  await insertTask(manager, { requestId: 'present', updates: [['TASK_RUNNING', start]] });
+  const { pool } = app.database;
+  await insertRequest(pool, { request: { id: 'present' } });
+  await insertDeploy(pool, { deploy: { requestId: 'present' } });
+  await insertTask(pool, { requestId: 'present', updates: [['TASK_RUNNING', start]] });
   operations = operationsOf(app.app)
     // The one makes this process end, the other one answers without end.
     .filter((name) => !['POST /api/disasters/failover', 'GET /api/events'].includes(name))
@@ -65,7 +65,7 @@ const encode = (value: string): string =>
   [...Buffer.from(value, 'utf8')].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('');
 
 const tables = async (): Promise<unknown> =>
-  app.database.manager.query(
+  app.database.pool.query(
     `SELECT (SELECT count(*) FROM information_schema.columns WHERE table_schema = 'public') AS columns,
        (SELECT count(*) FROM pg_roles) AS roles,
        (SELECT string_agg(id || document::text, ',') FROM request WHERE id = 'present') AS present`,

@@ -41,7 +41,7 @@ beforeAll(async () => {
     driver,
     settings: authSettings({ auth: { enabled: true, adminGroups: ['admins'], failuresBeforeDelay: 100_000 } }),
   });
-  const { manager } = app.database;
+  const { pool } = app.database;
   for (const who of Object.keys(groups) as Who[]) {
     const user = { id: who, groups: [...groups[who]], scopes: [], authenticated: true };
     tokens[who] = (await app.app.get(Tokens, { strict: false }).create({ user }, user)).text;
@@ -53,9 +53,9 @@ beforeAll(async () => {
     instances: 1,
     owners: [`${secret}@web.example`],
   };
-  await insertRequest(manager, { request: vault, activeDeployId: 'd1' });
-  await insertRequest(manager, { request: { id: 'mine', group: 'evil', requestType: 'ON_DEMAND' } });
-  await manager.query(
+  await insertRequest(pool, { request: vault, activeDeployId: 'd1' });
+  await insertRequest(pool, { request: { id: 'mine', group: 'evil', requestType: 'ON_DEMAND' } });
+  await pool.query(
     `INSERT INTO request_history (request_id, created_at, event_type, message, request) VALUES ('vault', now(), 'CREATED', $1, $2)`,
     [secret, JSON.stringify(vault)],
   );
@@ -65,14 +65,14 @@ beforeAll(async () => {
     env: { PLAIN: secret, DB_PASSWORD: secret },
     metadata: { note: secret },
   };
-  await insertDeploy(manager, {
+  await insertDeploy(pool, {
     deploy,
     message: secret,
     result: { deployState: 'SUCCEEDED', timestamp: start } as never,
   });
   const row = { requestId: 'vault', directory: 'known', runId: 'run1', commandLineArguments: [secret] };
-  ({ id: taskId } = await insertTask(manager, { ...row, updates: [['TASK_RUNNING', start, { message: secret }]] }));
-  ({ id: endedTaskId } = await insertTask(manager, {
+  ({ id: taskId } = await insertTask(pool, { ...row, updates: [['TASK_RUNNING', start, { message: secret }]] }));
+  ({ id: endedTaskId } = await insertTask(pool, {
     ...row,
     instanceNo: 3,
     updates: [['TASK_FAILED', start, { message: secret }]],
@@ -81,7 +81,7 @@ beforeAll(async () => {
   await app.database.leaderTransaction((tx) =>
     app.app.get(TaskHistoryMoveRepository, { strict: false }).move(tx, [endedTaskId]),
   );
-  await insertPendingTask(manager, makePendingTask({ pendingTaskId, message: secret, cmdLineArgsList: [secret] }));
+  await insertPendingTask(pool, makePendingTask({ pendingTaskId, message: secret, cmdLineArgsList: [secret] }));
 });
 afterAll(() => app.close());
 
@@ -170,15 +170,15 @@ describe('what is worth reading in the request of another', () => {
 
 /** Whatever row has to do with the request, but for those that say who asked for what. */
 async function rowsOfVault(): Promise<Record<string, string>> {
-  const { manager } = app.database;
-  const tables: { name: string }[] = await manager.query(
+  const { pool } = app.database;
+  const tables: { name: string }[] = await pool.query(
     `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'`,
   );
   const found: Record<string, string> = {};
   for (const { name } of tables.filter(
     (table) => !/audit|waiting_reason|user_settings|usage|utilization/.test(table.name),
   )) {
-    const [row]: { rows: string | null }[] = await manager.query(
+    const [row]: { rows: string | null }[] = await pool.query(
       `SELECT string_agg(each::text, E'\\n' ORDER BY each::text) AS rows FROM "${name}" AS each WHERE each::text LIKE '%vault%'`,
     );
     if (row!.rows !== null) found[name] = row!.rows;

@@ -38,14 +38,14 @@ beforeAll(async () => {
 });
 afterEach(async () => {
   vi.restoreAllMocks();
-  await app.database.manager.query('TRUNCATE request, request_group, deploy_history, pending_request, pending_task');
+  await app.database.pool.query('TRUNCATE request, request_group, deploy_history, pending_request, pending_task');
 });
 afterAll(() => app.close());
 
 const call = (who: Who, method: string, path: string, body?: unknown): Promise<Answer> =>
   callWith(`${app.url}${path}`, method, { token: tokens[who], body });
 const job = (id: string, members = {}) => ({ id, requestType: 'ON_DEMAND', group: 'evil', ...members });
-const store = (id: string, members = {}) => insertRequest(app.database.manager, { request: job(id, members) as never });
+const store = (id: string, members = {}) => insertRequest(app.database.pool, { request: job(id, members) as never });
 const refusal = ({ status, body }: Answer) => {
   const { code, errors } = body as { code?: string; errors?: { field: string; rule: string; message: string }[] };
   return { status, code, field: errors?.[0]?.field, rule: errors?.[0]?.rule };
@@ -87,11 +87,11 @@ describe('what is stored has a size', () => {
   });
 
   test('a run as a whole, and together with its deploy what a program can be given', async () => {
-    const { manager } = app.database;
-    await insertRequest(manager, { request: job('ran', { instances: 100 }) as never, activeDeployId: 'd1' });
+    const { pool } = app.database;
+    await insertRequest(pool, { request: job('ran', { instances: 100 }) as never, activeDeployId: 'd1' });
     // From before the limit: nearly all that a program can be given.
     const env = Object.fromEntries(Array.from({ length: 15 }, (_, index) => [`V${index}`, 'x'.repeat(129_500)]));
-    await insertDeploy(manager, { deploy: { requestId: 'ran', id: 'd1', env } as never });
+    await insertDeploy(pool, { deploy: { requestId: 'ran', id: 'd1', env } as never });
     const run = (body: unknown) => call('bob', 'POST', '/api/requests/request/ran/run', body);
     expect(refusal(await run({ envOverrides: attributes(33_000) }))).toMatchObject({ field: 'run', rule: 'size' });
     expect((await run({ envOverrides: { A: 'b' } })).status).toBe(200);
@@ -116,10 +116,10 @@ describe('what is stored has a size', () => {
   });
 
   test('waiting runs are counted by request and by group', async () => {
-    const { manager } = app.database;
+    const { pool } = app.database;
     for (const id of ['a', 'b']) {
-      await insertRequest(manager, { request: job(id, { instances: 100 }) as never, activeDeployId: 'd1' });
-      await insertDeploy(manager, { deploy: { requestId: id, id: 'd1' } as never });
+      await insertRequest(pool, { request: job(id, { instances: 100 }) as never, activeDeployId: 'd1' });
+      await insertDeploy(pool, { deploy: { requestId: id, id: 'd1' } as never });
     }
     const later = { runAt: Date.now() + 3_600_000 };
     const runs = (id: string) =>
@@ -192,9 +192,9 @@ describe('while calls of one caller wait for rows that are locked', () => {
   });
 
   test('those of another have connections to the database', async () => {
-    const { manager } = app.database;
-    await insertRequest(manager, { request: job('annes', { group: 'web' }) as never, activeDeployId: 'd1' });
-    await insertDeploy(manager, { deploy: { requestId: 'annes', id: 'd1' } as never });
+    const { pool } = app.database;
+    await insertRequest(pool, { request: job('annes', { group: 'web' }) as never, activeDeployId: 'd1' });
+    await insertDeploy(pool, { deploy: { requestId: 'annes', id: 'd1' } as never });
     expect((await call('ann', 'POST', '/api/requests/request/annes/run', {})).status).toBe(200);
     expect(ended).toBeLessThan(held.length);
   });
@@ -224,7 +224,7 @@ test('who replaces a group of requests may change all that was in it', async () 
   expect((await save('alma', 'annes', 'bobs')).status).toBe(200);
   expect((await save('ann', 'annes')).status).toBe(403);
   // Two at once who found no group: the second one finds that of the first.
-  await app.database.manager.query('TRUNCATE request_group');
+  await app.database.pool.query('TRUNCATE request_group');
   const both = await Promise.all([save('ann', 'annes'), save('bob', 'bobs')]);
   expect(both.map(({ status }) => status).sort()).toEqual([200, 403]);
 });

@@ -1,4 +1,3 @@
-import type { EntityManager } from 'typeorm';
 import type { MachineSnapshot } from '../../src/cluster/cluster-driver.js';
 import { planLaunch, taskRecord, type LaunchInput } from '../../src/core/launch/index.js';
 import { isTerminal, type RequestState, type TaskState } from '../../src/core/model/enums.js';
@@ -7,6 +6,7 @@ import type { Request } from '../../src/core/model/request.js';
 import type { PendingTask, Task, TaskId } from '../../src/core/model/task.js';
 import { makePendingTaskId, makeTaskId } from '../../src/core/task-id.js';
 import type { LaunchDocument } from '../../src/modules/tasks/launched-task.repository.js';
+import type { Queryable } from '../../src/platform/database/queryable.js';
 
 /*
  * Rows for tests. A test states only what it is about; the rest is a plain request 'web' with a deploy 'd1' whose tasks
@@ -72,7 +72,7 @@ export interface RequestRow {
   pendingDeployId?: string;
 }
 
-export async function insertRequest(tx: EntityManager, row: RequestRow = {}): Promise<Request> {
+export async function insertRequest(tx: Queryable, row: RequestRow = {}): Promise<Request> {
   const request = makeRequest(row.request);
   await tx.query(
     `INSERT INTO request (id, request_type, state, changed_at, active_deploy_id, pending_deploy_id, document)
@@ -98,7 +98,7 @@ export interface DeployRow {
   message?: string;
 }
 
-export async function insertDeploy(tx: EntityManager, row: DeployRow = {}): Promise<Deploy> {
+export async function insertDeploy(tx: Queryable, row: DeployRow = {}): Promise<Deploy> {
   const deploy = makeDeploy(row.deploy);
   await tx.query(
     `INSERT INTO deploy_history (request_id, deploy_id, created_at, user_name, message, deploy_state, deploy_state_at, data)
@@ -117,7 +117,7 @@ export async function insertDeploy(tx: EntityManager, row: DeployRow = {}): Prom
   return deploy;
 }
 
-export async function insertPendingTask(tx: EntityManager, pendingTask: PendingTask): Promise<PendingTask> {
+export async function insertPendingTask(tx: Queryable, pendingTask: PendingTask): Promise<PendingTask> {
   const { id, requestId, deployId, instanceNo, pendingType, nextRunAt, createdAt } = pendingTask.pendingTaskId;
   await tx.query(
     `INSERT INTO pending_task (id, request_id, deploy_id, instance_no, pending_type, next_run_at, created_at, run_id, document)
@@ -156,7 +156,7 @@ export interface TaskRow {
 }
 
 /** A live task with its launch document and its updates. */
-export async function insertTask(tx: EntityManager, row: TaskRow = {}): Promise<TaskId> {
+export async function insertTask(tx: Queryable, row: TaskRow = {}): Promise<TaskId> {
   const { taskId } = launchInput(row);
   const updates = [['TASK_LAUNCHED', taskId.startedAt] as const, ...(row.updates ?? [])];
   const states = updates.filter(([state]) => state !== 'TASK_CLEANING');

@@ -1,7 +1,6 @@
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { DynamicModule, Type } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { insertDeploy, insertRequest, insertTask } from './builders.js';
 import { startRooms, type RoomApp } from './room-app.js';
 import type { Deploy, HealthcheckOptions } from '../../src/core/model/deploy.js';
@@ -11,6 +10,7 @@ import type { Settings } from '../../src/platform/settings/settings.js';
 import { Wake } from '../../src/platform/wake/wake.js';
 import { HealthMonitor } from '../../src/modules/tasks/health/health-monitor.service.js';
 import { TaskHealthModule } from '../../src/modules/tasks/health/task-health.module.js';
+import type { Queryable } from '../../src/platform/database/queryable.js';
 
 /** A real server; `answer` says what it does with each request, undefined: it does not answer. */
 export interface Program {
@@ -28,7 +28,7 @@ export class HealthScene {
 
   private constructor(
     readonly rooms: RoomApp,
-    readonly tx: EntityManager,
+    readonly tx: Queryable,
   ) {}
 
   static async start(settings: Partial<Settings> = {}, modules: (Type | DynamicModule)[] = []): Promise<HealthScene> {
@@ -44,7 +44,7 @@ export class HealthScene {
         ...settings,
       },
     });
-    return new HealthScene(rooms, rooms.database.manager);
+    return new HealthScene(rooms, rooms.database.pool);
   }
 
   async program(answer: Program['answer'] = () => ({ status: 200 }), port = 0): Promise<Program> {

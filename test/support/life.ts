@@ -70,7 +70,7 @@ export class Life {
 
   /** undefined: there is no such request (any more). */
   async state(id: string) {
-    return (await this.get(RequestRepository).find(this.world.db.manager, id))?.state;
+    return (await this.get(RequestRepository).find(this.world.db.pool, id))?.state;
   }
 
   /** Newest first: type, user and message. */

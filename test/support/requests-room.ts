@@ -88,7 +88,7 @@ export async function openRoomOn(
   await app.listen(0, '127.0.0.1');
   const url = await app.getUrl();
   const sql = (text: string, parameters: unknown[] = []): Promise<Row[]> =>
-    app.get(Database).manager.query(text, parameters);
+    app.get(Database).pool.query(text, parameters);
   const call = (method: string, path: string, body?: unknown) => {
     clock.millis += 10; // one thing after the other, as in life
     return send(url, method, path, body);

@@ -67,7 +67,7 @@ export class RollingService {
 
   /** Deploy ids of the healthy tasks. */
   async healthy(): Promise<string[]> {
-    const found = await this.world.get(TaskIdsByStatusService).forRequests(this.world.db.manager, ['web']);
+    const found = await this.world.get(TaskIdsByStatusService).forRequests(this.world.db.pool, ['web']);
     return found.get('web')!.healthy.map(({ deployId }) => deployId);
   }
 
@@ -83,10 +83,10 @@ export class RollingService {
   }
 
   async pending() {
-    return (await this.world.get(DeployRepository).findPending(this.world.db.manager, ['web']))[0];
+    return (await this.world.get(DeployRepository).findPending(this.world.db.pool, ['web']))[0];
   }
 
   async result(deployId: string) {
-    return (await this.world.get(DeployRepository).find(this.world.db.manager, { requestId: 'web', deployId }))?.result;
+    return (await this.world.get(DeployRepository).find(this.world.db.pool, { requestId: 'web', deployId }))?.result;
   }
 }

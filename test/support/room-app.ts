@@ -72,7 +72,7 @@ export async function startRooms({ modules, driver, settings, clock, ...given }:
   const { port } = app.getHttpServer().address() as { port: number };
   const url = `http://127.0.0.1:${port}`;
   const database = app.get(Database);
-  await database.manager.query('UPDATE leader_epoch SET epoch = 1');
+  await database.pool.query('UPDATE leader_epoch SET epoch = 1');
   app.get(Leadership).start(url);
   const call = <Body>(method: string, path: string, body?: unknown) => callJson<Body>(`${url}${path}`, method, body);
   return {

@@ -119,7 +119,7 @@ export class SchedulerWorld {
       this.context = await NestFactory.createApplicationContext(World, { logger, abortOnError: false });
     });
     await this.get(Pollers).stop();
-    await this.db.manager.query('UPDATE leader_epoch SET epoch = $1', [this.epoch]);
+    await this.db.pool.query('UPDATE leader_epoch SET epoch = $1', [this.epoch]);
     this.onProcess(this);
     await this.scheduler.gained(this.epoch);
   }
@@ -229,11 +229,11 @@ export class SchedulerWorld {
 
   active(requestId?: string): Promise<LiveTask[]> {
     const filter = requestId === undefined ? {} : { requestIds: [requestId] };
-    return this.get(TaskRepository).find(this.db.manager, filter);
+    return this.get(TaskRepository).find(this.db.pool, filter);
   }
 
   query<T = Record<string, unknown>>(sql: string, parameters: unknown[] = []): Promise<T[]> {
-    return rows<T>(this.db.manager, sql, parameters);
+    return rows<T>(this.db.pool, sql, parameters);
   }
 
   /** Final states in the order of the tasks' ends, live rows that have ended included. */

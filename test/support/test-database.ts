@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { inject } from 'vitest';
-import type { DataSource } from 'typeorm';
 import { entities } from '../../src/entities.js';
 import { connect } from '../../src/platform/database/connection.js';
-import { createDataSource } from '../../src/platform/database/data-sources.js';
+import { DatabasePool } from '../../src/platform/database/pool.js';
 import { Database } from '../../src/platform/database/database.js';
 import { databaseUrl } from './database-url.js';
 import { FixedLeadership } from './fixed-leadership.js';
@@ -12,7 +11,7 @@ export interface TestDatabase {
   url: string;
   /** Transactions as the product has them; this instance leads in epoch 1. */
   database: Database;
-  source: DataSource;
+  pool: DatabasePool;
   /** Closes the connections and removes the database. */
   drop(): Promise<void>;
 }
@@ -20,16 +19,16 @@ export interface TestDatabase {
 /** A migrated, empty database of the caller's own. */
 export async function createTestDatabase(): Promise<TestDatabase> {
   const { url, remove } = await createDatabase();
-  const [source, leaderSource] = await Promise.all(
-    (['api', 'leader'] as const).map((use) => createDataSource({ url, use, entities, poolSize: 5 }).initialize()),
+  const [pool, leaderPool] = await Promise.all(
+    (['api', 'leader'] as const).map((use) => new DatabasePool({ url, use, entities, poolSize: 5 }).open()),
   );
-  await source!.query('UPDATE leader_epoch SET epoch = 1');
+  await pool!.query('UPDATE leader_epoch SET epoch = 1');
   return {
     url,
-    source: source!,
-    database: new Database(source!, leaderSource!, new FixedLeadership(1)),
+    pool: pool!,
+    database: new Database(pool!, leaderPool!, new FixedLeadership(1)),
     drop: async () => {
-      await Promise.all([source!.destroy(), leaderSource!.destroy()]);
+      await Promise.all([pool!.close(), leaderPool!.close()]);
       await remove();
     },
   };

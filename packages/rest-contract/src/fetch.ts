@@ -2,13 +2,22 @@ import { bodyToStream } from './codec/stream-bytes.js';
 import { emptyBody, type HttpBody, streamBody } from './raw/body.js';
 import type { Entry, HandleRequest, RestRequest } from './raw/message.js';
 import { encodeCookies, requestTarget } from './raw/url.js';
-import { chunksOf, toReadable } from './raw/web-streams.js';
+import { type ByteReadable, chunksOf, toReadable } from './raw/web-streams.js';
 
+export type { ByteReadable } from './raw/web-streams.js';
 export { fetchHandler, type FetchHandlerOptions } from './server/fetch-handler.js';
+
+/** As much of an answer of fetch as is asked for. */
+export interface FetchAnswer {
+  readonly status: number;
+  readonly headers: Pick<Headers, 'get' | 'has'> & { forEach(tell: (value: string, name: string) => void): void };
+  readonly body: ByteReadable | null;
+  arrayBuffer(): Promise<ArrayBuffer | Uint8Array>;
+}
 
 export interface FetchOptions {
   /** Another implementation of fetch than the platform's. */
-  readonly fetch?: typeof globalThis.fetch;
+  fetch?(url: string, init: RequestInit): Promise<FetchAnswer>;
   /** Sent with every request; a function is asked each time, for tokens that expire. */
   readonly headers?: readonly Entry[] | (() => readonly Entry[] | Promise<readonly Entry[]>);
   /** Passed on to fetch: `credentials`, `keepalive`, an undici `dispatcher`. */
@@ -67,7 +76,7 @@ function contentOf(body: HttpBody): RequestInit {
   return { body: toReadable(bodyToStream(body)), duplex: 'half' } as RequestInit;
 }
 
-function bodyOf(response: Response, request: RestRequest): HttpBody {
+function bodyOf(response: FetchAnswer, request: RestRequest): HttpBody {
   const { body } = response;
   if (!body || response.status === 204 || response.status === 205 || response.status === 304) return emptyBody;
   const mediaType = response.headers.get('content-type') ?? '';
@@ -83,7 +92,7 @@ function bodyOf(response: Response, request: RestRequest): HttpBody {
   return length === undefined ? stream : { ...stream, readAll: () => wholeOf(response, request) };
 }
 
-async function wholeOf(response: Response, request: RestRequest): Promise<Uint8Array> {
+async function wholeOf(response: FetchAnswer, request: RestRequest): Promise<Uint8Array> {
   try {
     return new Uint8Array(await response.arrayBuffer());
   } catch (cause) {

@@ -171,13 +171,16 @@ const otherLines = 1_000;
 
 /** Programs of the system, in the folder that is unpacked into. */
 class Tools {
+  /** What each of them has said to its error output. */
+  private readonly complaints = new WeakMap<ChildProcess, string>();
+
   constructor(
     private readonly folder: FileHandle,
     private readonly staging: StagingArea,
     private readonly over: AbortSignal,
   ) {}
 
-  start(words: readonly string[], stdin: 'pipe' | 'ignore', file?: FileHandle): ChildProcess & { complaint: string } {
+  start(words: readonly string[], stdin: 'pipe' | 'ignore', file?: FileHandle): ChildProcess {
     const limits = `ulimit -c 0; ulimit -v ${mostKilobytesOfMemory}; ulimit -f "$1"; shift; exec "$@"`;
     const blocks = String(Math.ceil(this.staging.limits.totalBytes / bytesPerBlock));
     const child = spawn('/bin/sh', ['-c', limits, 'sh', blocks, ...words], {
@@ -186,13 +189,13 @@ class Tools {
       signal: this.over,
       killSignal: 'SIGKILL',
     });
-    const tool = Object.assign(child, { complaint: '' });
     // An abort is told of by whatever caused it.
     child.on('error', () => undefined);
     child.stderr!.on('data', (text: Buffer) => {
-      tool.complaint = `${tool.complaint}${text.toString()}`.slice(0, longestComplaint);
+      const complaint = `${this.complaints.get(child) ?? ''}${text.toString()}`;
+      this.complaints.set(child, complaint.slice(0, longestComplaint));
     });
-    return tool;
+    return child;
   }
 
   /** What comes out of a tool that is fed. */
@@ -204,7 +207,7 @@ class Tools {
   }
 
   /** Resolves when the tool has taken what it wanted of the stream, and has ended well. */
-  async feed(source: Readable, tool: ReturnType<Tools['start']>): Promise<void> {
+  async feed(source: Readable, tool: ChildProcess): Promise<void> {
     const fed = pipeline(source, countedBy(this.staging.meter), tool.stdin!);
     const ended = this.end(tool);
     // A stream that broke is the reason why the tool complains; one that the tool closed is not.
@@ -227,7 +230,7 @@ class Tools {
   }
 
   /** It says a line for each file that it unpacks, so that they are counted long before they are found on the disk. */
-  async end(tool: ReturnType<Tools['start']>): Promise<void> {
+  async end(tool: ChildProcess): Promise<void> {
     const { meter } = this.staging;
     let files = 0;
     tool.stdout!.on('data', (text: Buffer) => {
@@ -237,14 +240,15 @@ class Tools {
     await this.untilEnd(tool).finally(() => meter.check(0, files - otherLines));
   }
 
-  private async untilEnd(tool: ReturnType<Tools['start']>): Promise<void> {
+  private async untilEnd(tool: ChildProcess): Promise<void> {
     const [code, signal] = (await once(tool, 'close')) as [number | null, NodeJS.Signals | null];
     if (code === 0) return;
     const program = tool.spawnargs[5] ?? '';
     if (code === 127) throw new MachineLacks(`${program} is not installed on this machine`);
-    if (/No space left on device/i.test(tool.complaint)) throw new MachineLacks(diskIsFull);
+    const complaint = this.complaints.get(tool) ?? '';
+    if (/No space left on device/i.test(complaint)) throw new MachineLacks(diskIsFull);
     if (signal === 'SIGXFSZ') throw new DeployFault('A file of the archive is too large');
-    throw new DeployFault(`${program}: ${tool.complaint.split('\n')[0] || `ended with ${code ?? signal}`}`);
+    throw new DeployFault(`${program}: ${complaint.split('\n')[0] || `ended with ${code ?? signal}`}`);
   }
 }
 

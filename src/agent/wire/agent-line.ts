@@ -1,5 +1,5 @@
 import type { FetchOptions } from 'rest-contract/fetch';
-import { Agent, fetch } from 'undici';
+import { Agent, fetch, type RequestInit as FetchInit } from 'undici';
 
 interface LineOptions {
   /** How a connection comes about: within `timeout` milliseconds, and over TLS where keys are given. */
@@ -21,7 +21,7 @@ export class AgentLine {
       headersTimeout: 0,
       bodyTimeout: callMillis,
     });
-    this.sending = { fetch, init: { dispatcher: this.dispatcher } } as unknown as FetchOptions;
+    this.sending = { fetch: (url, init) => fetch(url, { ...(init as FetchInit), dispatcher: this.dispatcher }) };
   }
 
   close(): Promise<void> {

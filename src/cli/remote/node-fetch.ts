@@ -1,3 +1,4 @@
+import type { FetchAnswer } from 'rest-contract/fetch';
 import { Agent, request as plainRequest, type IncomingMessage } from 'node:http';
 
 const agent = new Agent({ keepAlive: true });
@@ -6,7 +7,10 @@ const agent = new Agent({ keepAlive: true });
  * As much of fetch as the client asks for, over node:http: to load the platform's own takes longer than all else that a command
  * does.
  */
-export const nodeFetch = (async (target: string, { method, headers, signal, body }: RequestInit = {}) => {
+export async function nodeFetch(
+  target: string,
+  { method, headers, signal, body }: RequestInit = {},
+): Promise<FetchAnswer> {
   const url = new URL(target);
   const request = url.protocol === 'https:' ? (await import('node:https')).request : plainRequest;
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -45,7 +49,7 @@ export const nodeFetch = (async (target: string, { method, headers, signal, body
       return Buffer.concat(pieces);
     },
   };
-}) as unknown as typeof fetch;
+}
 
 function readerOf(answer: IncomingMessage, signal: AbortSignal | null | undefined) {
   const pieces = answer[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
 import { dumpTableOf, dumpTables } from '../../core/history/index.js';
 import { HistoryImport } from '../../modules/history/import/history-import.js';
-import { createDataSource } from '../../platform/database/data-sources.js';
+import { DatabasePool } from '../../platform/database/pool.js';
 import { StartError } from '../../platform/errors.js';
 import { PinoLogger } from '../../platform/logging/log.js';
 import { releasePidFile, takePidFile } from '../../platform/process/pid-file.js';
@@ -27,10 +27,10 @@ export async function importHistory(settings: Settings, folder: string): Promise
   await stop.start(async (checkpoint) => {
     const { url } = await openDatabase(settings, stop);
     checkpoint();
-    const db = await createDataSource({ url, use: 'api', poolSize: 1 }).initialize();
+    const pool = await new DatabasePool({ url, use: 'api', poolSize: 1 }).open();
     try {
       for (const { file, table } of files) {
-        const { imported, alreadyThere, unreadable } = await new HistoryImport(db, join(folder, file), table).run(
+        const { imported, alreadyThere, unreadable } = await new HistoryImport(pool, join(folder, file), table).run(
           checkpoint,
         );
         say(`${file}: ${imported} rows imported, ${alreadyThere} were there already, ${unreadable} unreadable`);
@@ -38,7 +38,7 @@ export async function importHistory(settings: Settings, folder: string): Promise
       }
       say('Next: start Muster and call POST /api/history/sql-backfill');
     } finally {
-      await db.destroy();
+      await pool.close();
     }
   }, reportFailure);
   // After a failure it runs already, with the exit code of that.

@@ -5,7 +5,7 @@ import { newTokenText } from '../../modules/auth/tokens/token-text.js';
 import { firstAdministrator } from '../../modules/auth/tokens/tokens.service.js';
 import { checkDatabase } from '../../platform/database/check-database.js';
 import { DatabaseClock } from '../../platform/database/database-clock.js';
-import { createDataSource } from '../../platform/database/data-sources.js';
+import { DatabasePool } from '../../platform/database/pool.js';
 import { migrate } from '../../platform/database/migrate.js';
 import { EmbeddedServer } from '../../platform/embedded-server/embedded-server.js';
 import { holderOf } from '../../platform/process/pid-file.js';
@@ -54,12 +54,12 @@ async function tellOthers(url: string): Promise<void> {
 async function storeToken(settings: Settings, url: string): Promise<string> {
   await checkDatabase(url);
   await migrate(url);
-  const source = await createDataSource({ url, use: 'api', entities, poolSize: 1 }).initialize();
+  const pool = await new DatabasePool({ url, use: 'api', entities, poolSize: 1 }).open();
   try {
     const { id, text } = newTokenText();
     const user = firstAdministrator(settings.auth);
     const clock = new DatabaseClock();
-    await clock.begin(source);
+    await clock.begin(pool);
     const now = clock.now();
     const expiresAt = now + settings.auth.tokenDays * dayMillis;
     const made = {
@@ -73,10 +73,10 @@ async function storeToken(settings: Settings, url: string): Promise<string> {
       expiresAt,
     };
     const store = new AuthTokenRepository(settings);
-    await source.transaction((tx) => store.put(tx, made));
+    await pool.transaction((tx) => store.put(tx, made));
     await tellOthers(url);
     return text;
   } finally {
-    await source.destroy();
+    await pool.close();
   }
 }

@@ -25,7 +25,7 @@ export async function stopTasks({ database, tasks, driver, leadership, pollers }
   await pollers.stop();
   const epoch = leadership.current();
   if (epoch === undefined) return 'left running, because another instance leads';
-  const active = await tasks.toEnd(database.manager);
+  const active = await tasks.toEnd(database.pool);
   const answers = await Promise.all(
     active.map(({ taskId, slaveId, killGraceMillis }) =>
       driver.kill(taskId, slaveId, killGraceMillis, epoch).catch((): KillAnswer => 'UNKNOWN'),
@@ -40,7 +40,7 @@ export async function stopTasks({ database, tasks, driver, leadership, pollers }
   while (left > 0 && performance.now() < deadline) {
     await delay(lookEveryMillis);
     const ids = ending.map((task) => task.taskId);
-    left = await tasks.countActive(database.manager, ids);
+    left = await tasks.countActive(database.pool, ids);
   }
   const parts = [`${ending.length - left} stopped`];
   if (left > 0) parts.push(`${left} did not end in time`);

@@ -1,8 +1,9 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { Controller, Delete, Get, HttpCode, Param, Post } from '@nestjs/common';
 import { ApiForbiddenResponse, ApiNotFoundResponse, ApiTags, ApiTooManyRequestsResponse } from '@nestjs/swagger';
 import type { User } from '../../core/authorization/index.js';
 import { CallerUser } from '../../platform/http/caller.js';
 import { ErrorDto } from '../../platform/http/error.dto.js';
+import { Body, Query } from '../../platform/http/inputs.js';
 import { AuthService } from './auth.service.js';
 import {
   AuthCheckQuery,

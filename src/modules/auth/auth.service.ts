@@ -27,7 +27,7 @@ export class AuthService {
   ) {}
 
   async whoCalls(caller: User): Promise<UserHolderDto> {
-    const settings = await this.settings.find(this.db.manager, caller.id);
+    const settings = await this.settings.find(this.db.pool, caller.id);
     return { user: UserDto.from(caller), settings, authenticated: true, authEnabled: this.access.enabled };
   }
 
@@ -74,7 +74,7 @@ export class AuthService {
   private async decide(requestId: string, scope: AccessScope, user: User): Promise<Decision> {
     // Administrators may ask of requests that nothing is known of.
     if (this.access.isAdmin(user)) return { allowed: true };
-    const known = (await this.access.find(this.db.manager, [requestId])).get(requestId)!;
+    const known = (await this.access.find(this.db.pool, [requestId])).get(requestId)!;
     return this.access.decideById(user, scope, requestId, known.last?.groups);
   }
 }

@@ -47,7 +47,7 @@ describe('a new id that two callers want at the same time', () => {
 
   test('is kept from a caller while an administrator is making it', async () => {
     let made = Promise.resolve<Answer | undefined>(undefined);
-    await app.get(Database).source.transaction(async (tx) => {
+    await app.get(Database).pool.transaction(async (tx) => {
       await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 7099))', ['slow']);
       await tx.query(
         `INSERT INTO request (id, request_type, state, changed_at, document) VALUES ('slow', 'SERVICE', 'ACTIVE', now(), $1)`,
@@ -128,7 +128,7 @@ describe('groups that change between the check and the act', () => {
     const path = route.replaceAll(/:(\w+)/g, (_all, name: string) => encodeURIComponent(parameters[name]!));
     const before = await contents();
     let answer = Promise.resolve<Answer | undefined>(undefined);
-    await app.get(Database).source.transaction(async (tx) => {
+    await app.get(Database).pool.transaction(async (tx) => {
       await tx.query(`UPDATE request SET document = $1 WHERE id = 'shop'`, [JSON.stringify(request('shop', 'evil'))]);
       answer = call('ann', method, path, bodies[operation]);
       await blocked();
@@ -142,7 +142,7 @@ describe('groups that change between the check and the act', () => {
 
   test('of another field are no reason to refuse', async () => {
     let answer = Promise.resolve<Answer | undefined>(undefined);
-    await app.get(Database).source.transaction(async (tx) => {
+    await app.get(Database).pool.transaction(async (tx) => {
       const document = JSON.stringify({ ...request('shop', 'web'), instances: 3 });
       await tx.query(`UPDATE request SET document = $1, version = version + 1 WHERE id = 'shop'`, [document]);
       answer = call('ann', 'POST', '/api/requests/request/shop/bounce');
@@ -154,7 +154,7 @@ describe('groups that change between the check and the act', () => {
 
   test('by the request going are seen as well', async () => {
     let answer = Promise.resolve<Answer | undefined>(undefined);
-    await app.get(Database).source.transaction(async (tx) => {
+    await app.get(Database).pool.transaction(async (tx) => {
       await tx.query(`DELETE FROM request WHERE id = 'shop'`);
       await tx.query(
         `INSERT INTO request_history (request_id, created_at, event_type, request) VALUES ('shop', now(), 'DELETED', $1)`,

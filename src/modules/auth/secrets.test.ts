@@ -40,8 +40,8 @@ class Shop {
     const waits = async () => (await this.call('alma', 'GET', '/api/tasks/scheduled')).body as unknown as unknown[];
     await waitFor('the run to wait', async () => (await waits()).length > 0);
     const task = { requestId: 'jobs', deployId: 'd1', directory: 'known' };
-    const { manager } = this.app.get(Database);
-    ({ id: this.taskId } = await insertTask(manager, { ...task, startedAt: Date.now() }));
+    const { pool } = this.app.get(Database);
+    ({ id: this.taskId } = await insertTask(pool, { ...task, startedAt: Date.now() }));
     for (const [name, text] of [
       ['deploy.env', `export MYSQL_PWD="${secret}"`],
       ['service.log', 'hello'],

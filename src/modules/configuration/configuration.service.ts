@@ -25,7 +25,7 @@ export class ConfigurationService {
   }
 
   placement(): Promise<PlacementOverride> {
-    return this.overrides.find(this.db.manager);
+    return this.overrides.find(this.db.pool);
   }
 
   /** `null`: each request by its own strategy. */

@@ -31,7 +31,7 @@ async function told(deployId: string): Promise<string[]> {
   const tasks = (await service.world.active('web')).filter(({ taskId }) => taskId.deployId === deployId);
   const records = service.world.get(LoadBalancerRecordRepository);
   const found = await records.find(
-    service.world.db.manager,
+    service.world.db.pool,
     tasks.map(({ taskId }) => taskId.id),
   );
   return [...found.values()].map(recordText);

@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import {
   type AcceptanceResult,
   type DeployTask,
@@ -13,6 +12,7 @@ import {
 import type { Deploy, PendingDeploy } from '../../core/model/deploy.js';
 import type { DeployAcceptanceState } from '../../core/model/enums.js';
 import type { Request } from '../../core/model/request.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { DeployRepository, type StoredPendingDeploy, toPendingDeploy } from './deploy.repository.js';
 
 /** A step of a canary deploy whose tasks are healthy and in the load balancer. */
@@ -125,7 +125,7 @@ export class DeployAcceptance {
 
   /** false: the deploy is not at this step any more. The request's row is locked in `tx`. */
   async store(
-    tx: EntityManager,
+    tx: Transaction,
     requestId: string,
     job: AcceptanceJob,
     results: readonly AcceptanceResult[],

@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import {
   balanceIdText,
   type DeployBalance,
@@ -16,6 +15,7 @@ import {
 import { type Deploy, deployKeyText } from '../../core/model/deploy.js';
 import type { LoadBalancerUpdate } from '../../core/model/load-balancer.js';
 import type { TaskId } from '../../core/model/task.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { LoadBalancerRecordRepository, type RecordKind } from '../load-balancer/load-balancer-record.repository.js';
 import { LoadBalancer } from '../../platform/load-balancer/load-balancer.js';
 import { TaskHealthcheckRepository } from '../tasks/health/task-healthcheck.repository.js';
@@ -31,7 +31,7 @@ export class BalancerChanges {
   ) {}
 
   /** undefined: the request or the deploy that describes the service is gone. */
-  async load(tx: EntityManager, view: DeployView, balance: DeployBalance): Promise<BalancerChange | undefined> {
+  async load(tx: Transaction, view: DeployView, balance: DeployBalance): Promise<BalancerChange | undefined> {
     const { added, removed, isRevert } = balance;
     const taskIds = [...added, ...removed];
     const active = { requestId: view.marker.requestId, deployId: view.activeDeployId ?? '' };
@@ -85,7 +85,7 @@ export class DeployBalancing {
   }
 
   async prepare(
-    tx: EntityManager,
+    tx: Transaction,
     pending: StoredPendingDeploy,
     view: DeployView,
     { call, balance, putBack, state, progress = pending.progress, ending = pending.ending }: BalanceStep,
@@ -107,7 +107,7 @@ export class DeployBalancing {
   }
 
   /** false: the deploy is not waiting for this answer any more. The request's row is locked in `tx`. */
-  async store(tx: EntityManager, requestId: string, job: BalancerJob, answer: LoadBalancerUpdate): Promise<boolean> {
+  async store(tx: Transaction, requestId: string, job: BalancerJob, answer: LoadBalancerUpdate): Promise<boolean> {
     const [pending] = await this.deploys.findPending(tx, [requestId]);
     if (!pending?.balance || balanceIdText(pending.balance) !== balanceIdText(job.balance)) return false;
     const balance = { ...pending.balance, update: answer };
@@ -117,7 +117,7 @@ export class DeployBalancing {
   }
 
   /** The load balancer was to remove these tasks and did not: they are as they were. */
-  async keep(tx: EntityManager, taskIds: readonly TaskId[]): Promise<void> {
+  async keep(tx: Transaction, taskIds: readonly TaskId[]): Promise<void> {
     const ids = taskIds.map(({ id }) => id);
     const found = await this.records.find(tx, ids);
     await this.records.forget(tx, ids);
@@ -126,7 +126,7 @@ export class DeployBalancing {
 
   /** Each task's own story says what is about to happen to it. One that never came in has nothing to leave. */
   private async announce(
-    tx: EntityManager,
+    tx: Transaction,
     { update, added, removed, isRevert }: DeployBalance,
     putBack: readonly TaskId[],
   ): Promise<void> {
@@ -140,7 +140,7 @@ export class DeployBalancing {
   }
 
   /** The answer is that of each record made for this change; records made since are left alone. */
-  private async copy(tx: EntityManager, { added, removed }: DeployBalance, answer: LoadBalancerUpdate): Promise<void> {
+  private async copy(tx: Transaction, { added, removed }: DeployBalance, answer: LoadBalancerUpdate): Promise<void> {
     const found = await this.records.find(tx, ids([...added, ...removed]));
     const idText = requestIdText(answer.loadBalancerRequestId);
     const ofThisChange = (

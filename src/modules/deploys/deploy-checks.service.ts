@@ -1,11 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
-import type { EntityManager } from 'typeorm';
 import { CLUSTER_DRIVER, type ClusterDriver } from '../../cluster/cluster-driver.js';
 import { validateDeploy } from '../../core/deploy-validation/index.js';
 import type { FieldError } from '../../core/field-error.js';
 import type { Deploy } from '../../core/model/deploy.js';
 import { instancesOf, type Request } from '../../core/model/request.js';
+import type { Queryable } from '../../platform/database/queryable.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { uploadBucketsOf } from '../../platform/settings/log-store-settings.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
@@ -27,7 +28,7 @@ export class DeployChecks {
   ) {}
 
   /** The request as it will be when the deploy is active: `updated`, checked like any update of the stored one. */
-  async effectiveRequest(tx: EntityManager, stored: StoredRequest, updated: Request | undefined): Promise<Request> {
+  async effectiveRequest(tx: Transaction, stored: StoredRequest, updated: Request | undefined): Promise<Request> {
     if (!updated) return stored.request;
     const { id } = stored.request;
     if (updated.id !== id) {
@@ -41,14 +42,14 @@ export class DeployChecks {
   }
 
   /** Enough machines for its instances, and no slip that ends many tasks at once. */
-  async checkScale(tx: EntityManager, request: Request, acknowledged: boolean): Promise<void> {
+  async checkScale(tx: Transaction, request: Request, acknowledged: boolean): Promise<void> {
     const activeTasks = (await this.tasks.find(tx, { requestIds: [request.id] })).length;
     await this.requests.capacity(tx, request, activeTasks);
     this.requests.scaleDown(request, { from: activeTasks, to: instancesOf(request), acknowledged });
   }
 
   async checkDeploy(
-    tx: EntityManager,
+    tx: Queryable,
     deploy: Deploy,
     request: Request,
     now: number,

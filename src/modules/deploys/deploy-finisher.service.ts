@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
-import type { EntityManager } from 'typeorm';
 import {
   finishDeploy,
   type DeployOutcome,
@@ -8,6 +7,7 @@ import {
   type FinishSurroundings,
 } from '../../core/deploys/index.js';
 import { deployKeyText, type DeployMarker } from '../../core/model/deploy.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { ExpiringActionRepository } from '../requests/expiring/expiring-action.repository.js';
 import { RequestHistoryRepository } from '../requests/request-history.repository.js';
 import { RequestRepository, type StoredRequest } from '../requests/request.repository.js';
@@ -34,7 +34,7 @@ export class DeployFinisher {
 
   /** `stored`: the request's row, locked in `tx`; undefined when it is gone. */
   async finish(
-    tx: EntityManager,
+    tx: Transaction,
     stored: StoredRequest | undefined,
     view: DeployView,
     outcome: DeployOutcome,
@@ -75,7 +75,7 @@ export class DeployFinisher {
   }
 
   /** Of one that was late because tasks could not be placed: what they waited for. */
-  private async withReason(tx: EntityManager, marker: DeployMarker, outcome: DeployOutcome): Promise<DeployOutcome> {
+  private async withReason(tx: Transaction, marker: DeployMarker, outcome: DeployOutcome): Promise<DeployOutcome> {
     if (outcome.deployState !== 'OVERDUE') return outcome;
     const why = (await this.pendingTasks.whyWaiting(tx, [marker])).get(deployKeyText(marker));
     if (why === undefined) return outcome;
@@ -86,7 +86,7 @@ export class DeployFinisher {
     return { ...outcome, message: told(outcome.message), deployFailures };
   }
 
-  private async surroundings(tx: EntityManager, { marker }: DeployView): Promise<FinishSurroundings> {
+  private async surroundings(tx: Transaction, { marker }: DeployView): Promise<FinishSurroundings> {
     return { pendingTaskCount: await this.pendingTasks.wantedCount(tx, marker.requestId), newRunId: randomUUID };
   }
 }

@@ -1,9 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import { MoreThan, type EntityManager } from 'typeorm';
+import { MoreThan } from 'typeorm';
 import type { Past } from '../../core/authorization/index.js';
 import type { DeployTimes } from '../../core/logs/index.js';
 import type { DeployState } from '../../core/model/enums.js';
 import type { Deploy, DeployHistory, DeployKey, DeployResult, DeployStatistics } from '../../core/model/deploy.js';
+import type { Queryable } from '../../platform/database/queryable.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { rows, timeTests, toMillis } from '../../platform/database/sql.js';
 import { DeployStatisticsEntity } from './deploy-statistics.entity.js';
 
@@ -45,7 +47,7 @@ const columns = `request_id, deploy_id, created_at, user_name, message, deploy_s
 export class DeployHistoryRepository {
   /** bytes: the deploy as an older installation wrote it, where it has not been converted. */
   async find(
-    tx: EntityManager,
+    tx: Transaction,
     { requestId, deployId }: DeployKey,
   ): Promise<{ history: DeployHistory; bytes: Buffer | null } | undefined> {
     const [row] = await rows<DeployRow>(
@@ -66,7 +68,7 @@ export class DeployHistoryRepository {
 
   /** Newest first, without what each deployed. */
   async list(
-    tx: EntityManager,
+    tx: Queryable,
     requestId: string,
     { count, offset }: { count: number; offset: number },
     past: Past = {},
@@ -81,7 +83,7 @@ export class DeployHistoryRepository {
     return found.map(fromRow);
   }
 
-  async count(tx: EntityManager, requestId: string, past: Past = {}): Promise<number> {
+  async count(tx: Transaction, requestId: string, past: Past = {}): Promise<number> {
     const parameters: unknown[] = [requestId];
     const [counted] = await rows<{ count: string }>(
       tx,
@@ -93,7 +95,7 @@ export class DeployHistoryRepository {
 
   /** Of these deploys of another installation, the ids of those that are not here as they are there by now. */
   async notTakenOver(
-    tx: EntityManager,
+    tx: Queryable,
     requestId: string,
     theirs: readonly { deployId: string; ended: boolean }[],
   ): Promise<Set<string>> {
@@ -111,7 +113,7 @@ export class DeployHistoryRepository {
    * Deploys of another installation, as they were there. One that is here already stays as it is, unless its end or what it
    * deployed was not known yet. Answers how many were written.
    */
-  async takeOver(tx: EntityManager, deploys: readonly DeployHistory[]): Promise<number> {
+  async takeOver(tx: Transaction, deploys: readonly DeployHistory[]): Promise<number> {
     const written = await rows(
       tx,
       `INSERT INTO deploy_history AS d (request_id, deploy_id, created_at, user_name, message, deploy_state, deploy_state_at, data)
@@ -141,7 +143,7 @@ export class DeployHistoryRepository {
   }
 
   /** undefined: there never was one of this id, or its history was purged. */
-  async lifetime(tx: EntityManager, { requestId, deployId }: DeployKey): Promise<DeployLifetime | undefined> {
+  async lifetime(tx: Transaction, { requestId, deployId }: DeployKey): Promise<DeployLifetime | undefined> {
     const [row] = await rows<LifetimeRow>(
       tx,
       `SELECT d.created_at, coalesce(d.deploy_id IN (r.active_deploy_id, r.pending_deploy_id), false) AS is_current,
@@ -165,7 +167,7 @@ export class DeployHistoryRepository {
    * Removes at most so many that are older and that nothing needs any more: not those that serve, are under way, or have a
    * task. Answers how many went.
    */
-  async purge(tx: EntityManager, before: Date, most: number): Promise<number> {
+  async purge(tx: Transaction, before: Date, most: number): Promise<number> {
     const gone = await rows(
       tx,
       `DELETE FROM deploy_history WHERE ctid = ANY (ARRAY(SELECT d.ctid FROM deploy_history d WHERE created_at < $1
@@ -182,7 +184,7 @@ export class DeployHistoryRepository {
 }
 
 async function statisticsOf(
-  tx: EntityManager,
+  tx: Transaction,
   requestId: string,
   deployId: string,
 ): Promise<DeployStatistics | undefined> {

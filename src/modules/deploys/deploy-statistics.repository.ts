@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { type DeployCounts, noCounts } from '../../core/completion/index.js';
 import { type DeployKey, deployKeyText, type TaskFailureEvent } from '../../core/model/deploy.js';
 import type { TaskState } from '../../core/model/enums.js';
+import type { Queryable } from '../../platform/database/queryable.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { rows, toMillis, toTime } from '../../platform/database/sql.js';
 
 interface CountsRow {
@@ -28,7 +29,7 @@ interface CountsRow {
 @Injectable()
 export class DeployStatisticsRepository {
   /** By deployKeyText; deploys of which no task ended have none. */
-  async find(tx: EntityManager, keys: readonly DeployKey[]): Promise<Map<string, DeployCounts>> {
+  async find(tx: Queryable, keys: readonly DeployKey[]): Promise<Map<string, DeployCounts>> {
     if (keys.length === 0) return new Map();
     const found = await rows<CountsRow>(
       tx,
@@ -42,12 +43,12 @@ export class DeployStatisticsRepository {
   }
 
   /** Times at which tasks of the deploy failed. */
-  async failureTimes(tx: EntityManager, key: DeployKey): Promise<number[]> {
+  async failureTimes(tx: Transaction, key: DeployKey): Promise<number[]> {
     const counts = (await this.find(tx, [key])).get(deployKeyText(key)) ?? noCounts;
     return counts.failureEvents.map((event) => event.timestamp);
   }
 
-  async save(tx: EntityManager, changed: readonly { key: DeployKey; counts: DeployCounts }[]): Promise<void> {
+  async save(tx: Transaction, changed: readonly { key: DeployKey; counts: DeployCounts }[]): Promise<void> {
     if (changed.length === 0) return;
     const column = <T>(pick: (counts: DeployCounts) => T): T[] => changed.map(({ counts }) => pick(counts));
     await tx.query(
@@ -81,7 +82,7 @@ export class DeployStatisticsRepository {
   }
 
   /** Removes at most so many whose request is gone and that are older. Answers how many went. */
-  async purgeOfGoneRequests(tx: EntityManager, before: Date, most: number): Promise<number> {
+  async purgeOfGoneRequests(tx: Transaction, before: Date, most: number): Promise<number> {
     const gone = await rows(
       tx,
       `DELETE FROM deploy_statistics WHERE ctid = ANY (ARRAY(SELECT s.ctid FROM deploy_statistics s

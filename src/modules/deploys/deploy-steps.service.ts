@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { nextDeployStep, type AcceptanceResult, type DeployStep, type DeployView } from '../../core/deploys/index.js';
 import type { PendingType } from '../../core/model/enums.js';
 import type { LoadBalancerUpdate } from '../../core/model/load-balancer.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { RequestRepository, type StoredRequest } from '../requests/request.repository.js';
 import { TaskHealthcheckRepository } from '../tasks/health/task-healthcheck.repository.js';
 import { PendingRequestRepository } from '../tasks/pending-request.repository.js';
@@ -36,7 +36,7 @@ export class DeploySteps {
     private readonly cleanups: TaskCleanupRepository,
   ) {}
 
-  async step(tx: EntityManager, requestId: string, now: number): Promise<StepResult> {
+  async step(tx: Transaction, requestId: string, now: number): Promise<StepResult> {
     return this.stepLocked(tx, requestId, await this.requests.lock(tx, requestId), now);
   }
 
@@ -48,7 +48,7 @@ export class DeploySteps {
   }
 
   /** Keeps what was answered, if it still matters, and looks at the deploy again. */
-  async answered(tx: EntityManager, requestId: string, said: OutsideAnswer, now: number): Promise<StepResult> {
+  async answered(tx: Transaction, requestId: string, said: OutsideAnswer, now: number): Promise<StepResult> {
     const stored = await this.requests.lock(tx, requestId);
     const matters =
       said.kind === 'balance'
@@ -58,7 +58,7 @@ export class DeploySteps {
   }
 
   private async stepLocked(
-    tx: EntityManager,
+    tx: Transaction,
     requestId: string,
     stored: StoredRequest | undefined,
     now: number,
@@ -84,7 +84,7 @@ export class DeploySteps {
   }
 
   private async wait(
-    tx: EntityManager,
+    tx: Transaction,
     pending: StoredPendingDeploy,
     view: DeployView,
     { lookAgainAt, scheduleMissing, state = pending.state, keepsUpdate }: Step<'wait'>,
@@ -101,7 +101,7 @@ export class DeploySteps {
   }
 
   private async proceed(
-    tx: EntityManager,
+    tx: Transaction,
     pending: StoredPendingDeploy,
     stored: StoredRequest,
     view: DeployView,
@@ -124,7 +124,7 @@ export class DeploySteps {
   }
 
   private async enqueue(
-    tx: EntityManager,
+    tx: Transaction,
     { marker, deploy }: DeployView,
     pendingType: PendingType,
     deployId: string,

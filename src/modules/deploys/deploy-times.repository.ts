@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import type { ClockLimit } from '../../platform/clock-limit.js';
 import { rows } from '../../platform/database/sql.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 
 /** Where in the documents of a deploy in progress the times are from which its waits and limits run. */
 const times = [
@@ -15,7 +15,7 @@ const isAhead = ({ column, path }: (typeof times)[number]) => `(${column} #>> '$
 @Injectable()
 export class DeployTimesRepository {
   /** Steps that began at a time that is still to come begin now. Answers how many deploys. */
-  async takeTimesAhead(tx: EntityManager, { now, latest }: ClockLimit): Promise<number> {
+  async takeTimesAhead(tx: Transaction, { now, latest }: ClockLimit): Promise<number> {
     const changes = times.map(
       (time) => `${time.column} = CASE WHEN ${isAhead(time)}
         THEN jsonb_set(${time.column}, '${time.path}', to_jsonb($1::bigint)) ELSE ${time.column} END`,

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import type { DeployTask, DeployView } from '../../core/deploys/index.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import type { StoredRequest } from '../requests/request.repository.js';
 import { HealthSwitch } from '../tasks/health/health-switch.service.js';
 import { WatchedTaskRepository } from '../tasks/health/watched-task.repository.js';
@@ -23,7 +23,7 @@ export class DeployViews {
     private readonly acceptance: DeployAcceptance,
   ) {}
 
-  async load(tx: EntityManager, pending: StoredPendingDeploy, stored: StoredRequest | undefined): Promise<DeployView> {
+  async load(tx: Transaction, pending: StoredPendingDeploy, stored: StoredRequest | undefined): Promise<DeployView> {
     const found = await this.deploys.find(tx, pending);
     const { requestId, deployId } = pending;
     return {
@@ -48,7 +48,7 @@ export class DeployViews {
     };
   }
 
-  private async liveTasks(tx: EntityManager, requestId: string): Promise<DeployTask[]> {
+  private async liveTasks(tx: Transaction, requestId: string): Promise<DeployTask[]> {
     const live = await this.tasks.find(tx, { requestIds: [requestId], includeEnded: true });
     const watched = await this.watched.observe(tx, live);
     return watched.map(({ cleanupType, ...task }) => ({ ...task, cleanup: cleanupType }));

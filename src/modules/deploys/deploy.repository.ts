@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { progressOfJob, type DeployBalance, type DeployEnding } from '../../core/deploys/index.js';
 import type { DeployState } from '../../core/model/enums.js';
 import {
@@ -13,6 +12,8 @@ import {
   type Resources,
 } from '../../core/model/deploy.js';
 import type { Request } from '../../core/model/request.js';
+import type { Queryable } from '../../platform/database/queryable.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { rows, toMillis } from '../../platform/database/sql.js';
 
 /** A deploy as stored, in progress or long past. */
@@ -91,12 +92,12 @@ export const toPendingDeploy = (
  */
 @Injectable()
 export class DeployRepository {
-  async find(tx: EntityManager, key: DeployKey): Promise<StoredDeploy | undefined> {
+  async find(tx: Queryable, key: DeployKey): Promise<StoredDeploy | undefined> {
     return (await this.findMany(tx, [key])).get(deployKeyText(key));
   }
 
   /** By deployKeyText; unknown keys are left out. */
-  async findMany(tx: EntityManager, keys: readonly DeployKey[]): Promise<Map<string, StoredDeploy>> {
+  async findMany(tx: Queryable, keys: readonly DeployKey[]): Promise<Map<string, StoredDeploy>> {
     if (keys.length === 0) return new Map();
     const found = await rows<DeployRow>(
       tx,
@@ -109,7 +110,7 @@ export class DeployRepository {
   }
 
   /** Only who deployed what and when, by deployKeyText: for lists, which need not read every deploy. */
-  async findMarkers(tx: EntityManager, keys: readonly DeployKey[]): Promise<Map<string, DeployMarker>> {
+  async findMarkers(tx: Queryable, keys: readonly DeployKey[]): Promise<Map<string, DeployMarker>> {
     if (keys.length === 0) return new Map();
     const found = await rows<Omit<DeployRow, 'data'>>(
       tx,
@@ -122,7 +123,7 @@ export class DeployRepository {
 
   /** Deploys in use, and those of pending tasks: of the given requests, or all. By hand: the working set is loaded by it. */
   async inUse(
-    tx: EntityManager,
+    tx: Queryable,
     requestIds: readonly string[] | null,
   ): Promise<{ requestId: string; deployId: string; deploy: Deploy }[]> {
     return rows(
@@ -137,7 +138,7 @@ export class DeployRepository {
   }
 
   /** Resources that deploys ask for, by deployKeyText; those that do not say are left out. */
-  async resources(tx: EntityManager, keys: readonly DeployKey[]): Promise<Map<string, Resources>> {
+  async resources(tx: Queryable, keys: readonly DeployKey[]): Promise<Map<string, Resources>> {
     const found = await rows<{ request_id: string; deploy_id: string; resources: Resources }>(
       tx,
       `SELECT request_id, deploy_id, data #> '{deploy,resources}' AS resources
@@ -151,7 +152,7 @@ export class DeployRepository {
   }
 
   /** The newest one that succeeded before `active` was started. */
-  async lastSuccessfulBefore(tx: EntityManager, active: DeployKey): Promise<string | undefined> {
+  async lastSuccessfulBefore(tx: Queryable, active: DeployKey): Promise<string | undefined> {
     const found = await rows<{ deploy_id: string }>(
       tx,
       `SELECT earlier.deploy_id FROM deploy_history earlier JOIN deploy_history active USING (request_id)
@@ -164,7 +165,7 @@ export class DeployRepository {
   }
 
   /** Whether it is one of another request, which had the same id and is gone. */
-  async isOfFormerRequest(tx: EntityManager, { requestId, deployId }: DeployKey): Promise<boolean> {
+  async isOfFormerRequest(tx: Transaction, { requestId, deployId }: DeployKey): Promise<boolean> {
     const found = await rows(
       tx,
       `SELECT 1 FROM deploy_history d WHERE request_id = $1 AND deploy_id = $2 AND NOT ${ofThisRequest('d')}`,
@@ -174,7 +175,7 @@ export class DeployRepository {
   }
 
   /** Ids that rollbacks of the request have used. */
-  async rollbackIds(tx: EntityManager, requestId: string): Promise<Set<string>> {
+  async rollbackIds(tx: Transaction, requestId: string): Promise<Set<string>> {
     const found = await rows<{ deploy_id: string }>(
       tx,
       `SELECT deploy_id FROM deploy_history WHERE request_id = $1 AND position('.rollback' IN deploy_id) > 0`,
@@ -184,7 +185,7 @@ export class DeployRepository {
   }
 
   /** false when this request already had a deploy of this id, now or ever. */
-  async insert(tx: EntityManager, { marker, deploy }: StoredDeploy): Promise<boolean> {
+  async insert(tx: Transaction, { marker, deploy }: StoredDeploy): Promise<boolean> {
     const written = await rows(
       tx,
       `INSERT INTO deploy_history (request_id, deploy_id, created_at, user_name, message, data)
@@ -203,7 +204,7 @@ export class DeployRepository {
   }
 
   /** The result of a deploy is written once; a later one is ignored. */
-  async saveResult(tx: EntityManager, key: DeployKey, result: DeployResult): Promise<void> {
+  async saveResult(tx: Transaction, key: DeployKey, result: DeployResult): Promise<void> {
     await tx.query(
       `UPDATE deploy_history SET deploy_state = $3, deploy_state_at = $4,
          data = jsonb_set(data, '{deployResult}', $5::jsonb)
@@ -213,7 +214,7 @@ export class DeployRepository {
   }
 
   /** Deploys in progress: of the given requests, or all; in the order of request ids. */
-  async findPending(tx: EntityManager, requestIds?: readonly string[]): Promise<StoredPendingDeploy[]> {
+  async findPending(tx: Queryable, requestIds?: readonly string[]): Promise<StoredPendingDeploy[]> {
     const found = await rows<PendingDeployRow>(
       tx,
       `SELECT * FROM pending_deploy WHERE $1::text[] IS NULL OR request_id = ANY ($1) ORDER BY request_id`,
@@ -235,7 +236,7 @@ export class DeployRepository {
   }
 
   /** Who started the deploys in progress, and since when each is at its present step; the oldest first. */
-  async running(tx: EntityManager): Promise<RunningDeploy[]> {
+  async running(tx: Transaction): Promise<RunningDeploy[]> {
     const found = await rows<Omit<DeployRow, 'data'> & { progress: DeployProgress | null }>(
       tx,
       `SELECT request_id, deploy_id, created_at, user_name, message, progress
@@ -248,7 +249,7 @@ export class DeployRepository {
   }
 
   /** Inserts or overwrites the deploy in progress of a request. */
-  async savePending(tx: EntityManager, pending: StoredPendingDeploy): Promise<void> {
+  async savePending(tx: Queryable, pending: StoredPendingDeploy): Promise<void> {
     await tx.query(
       `INSERT INTO pending_deploy (request_id, deploy_id, state, progress, updated_request, cancel_user,
          cancel_requested_at, update_target_instances, balance, ending)
@@ -272,7 +273,7 @@ export class DeployRepository {
     );
   }
 
-  async removePending(tx: EntityManager, requestId: string): Promise<void> {
+  async removePending(tx: Queryable, requestId: string): Promise<void> {
     await tx.query('DELETE FROM pending_deploy WHERE request_id = $1', [requestId]);
   }
 }

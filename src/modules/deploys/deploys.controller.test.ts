@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { EntityManager } from 'typeorm';
 import {
   insertDeploy,
   insertPendingTask,
@@ -14,6 +13,7 @@ import { unsupportedByLocalDriver } from '../../cluster/local/supported.js';
 import type { FieldError } from '../../core/field-error.js';
 import type { RequestParent } from '../../core/model/request.js';
 import { Clock } from '../../platform/clock.js';
+import type { Queryable } from '../../platform/database/queryable.js';
 import { Leadership } from '../../platform/leadership/leadership.js';
 import { makePendingTaskId } from '../../core/task-id.js';
 import { PendingRequestRepository } from '../tasks/pending-request.repository.js';
@@ -27,14 +27,14 @@ class StoppedClock extends Clock {
 }
 
 let rooms: RoomApp;
-let tx: EntityManager;
+let tx: Queryable;
 
 beforeAll(async () => {
   const clock = new StoppedClock();
   const refusedUser = (user: string) => Promise.resolve(user === 'root' ? 'tasks must not run as root' : undefined);
   const driver = Object.assign(new FileDriver(), { unsupportedInDeploy: unsupportedByLocalDriver, refusedUser });
   rooms = await startRooms({ modules: [DeploysModule], clock, driver });
-  tx = rooms.database.manager;
+  tx = rooms.database.pool;
   // No instance leads: deploys stay as the API left them.
   rooms.app.get(Leadership).stepDown('this test is about the API');
 });
@@ -533,7 +533,7 @@ test('the service makes up an id when it is set so', async () => {
   const other = await startRooms({ modules: [DeploysModule], settings: { createDeployIds: true, deployIdLength: 6 } });
   try {
     other.app.get(Leadership).stepDown('this test is about the API');
-    await insertRequest(other.database.manager);
+    await insertRequest(other.database.pool);
     const { body } = await other.call<Body>('POST', '/api/deploys', { deploy: deploy({ id: undefined }) });
     expect(body.pendingDeploy?.id).toMatch(/^[0-9a-f]{6}$/);
   } finally {

@@ -1,10 +1,11 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
+import { Controller, Delete, Get, HttpCode, Param, Post, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import type { PendingDeploy } from '../../core/model/deploy.js';
 import type { RequestParent } from '../../core/model/request.js';
 import { NeedsAction } from '../../platform/actions/needs-action.js';
 import { type Caller, CallerUser } from '../../platform/http/caller.js';
+import { Body, Query } from '../../platform/http/inputs.js';
 import { RequestParentDto } from '../requests/dto/request-parent.dto.js';
 import { AcceptanceChecks } from './deploy-acceptance.service.js';
 import { DeploysService } from './deploys.service.js';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { EntityManager } from 'typeorm';
 import type { DeployProgress } from '../../core/model/deploy.js';
 import { Clock } from '../../platform/clock.js';
+import type { Queryable } from '../../platform/database/queryable.js';
 import {
   insertDeploy,
   insertPendingTask,
@@ -23,13 +23,13 @@ class StoppedClock extends Clock {
 }
 
 let rooms: RoomApp;
-let tx: EntityManager;
+let tx: Queryable;
 let store: DeployRepository;
 const look = (after = 0) => rooms.app.get(DeploysPoller).runOnce(start + after);
 
 beforeAll(async () => {
   rooms = await startRooms({ modules: [DeploysModule], clock: new StoppedClock() });
-  tx = rooms.database.manager;
+  tx = rooms.database.pool;
   store = rooms.app.get(DeployRepository);
 });
 afterAll(() => rooms.close());

@@ -71,7 +71,7 @@ export class DeploysPoller implements OnModuleInit {
     const due = [...this.nextLooks].filter(([, at]) => at <= now).map(([requestId]) => requestId);
     const ids = requestIds && [...new Set([...requestIds, ...due])];
     if (ids?.length === 0) return [];
-    const found = await this.deploys.findPending(this.db.manager, ids);
+    const found = await this.deploys.findPending(this.db.pool, ids);
     for (const id of ids ?? [...this.nextLooks.keys()]) this.nextLooks.delete(id);
     return found;
   }

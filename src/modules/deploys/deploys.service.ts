@@ -1,5 +1,4 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { deployBeginText, firstProgress, runWith } from '../../core/deploys/index.js';
 import {
   type Deploy,
@@ -12,6 +11,7 @@ import { isLongRunning, promisedTypes } from '../../core/model/enums.js';
 import { instancesOf, type Request, type RequestParent } from '../../core/model/request.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { SchedulerError } from '../../platform/errors.js';
 import type { Caller } from '../../platform/http/caller.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
@@ -82,7 +82,7 @@ export class DeploysService {
   }
 
   /** In the transaction of a caller, who says so after it (`begun`). */
-  async startIn(tx: EntityManager, start: StartDeploy, caller: Caller): Promise<RequestParent> {
+  async startIn(tx: Transaction, start: StartDeploy, caller: Caller): Promise<RequestParent> {
     const { requestId } = start.deploy;
     const now = this.clock.now();
     const stored = await this.lockRequest(tx, requestId);
@@ -114,7 +114,7 @@ export class DeploysService {
   }
 
   /** Everything that may be wrong with a deploy, without starting it. */
-  async check(tx: EntityManager, stored: StoredRequest, start: StartDeploy, now: number): Promise<CheckedDeploy> {
+  async check(tx: Transaction, stored: StoredRequest, start: StartDeploy, now: number): Promise<CheckedDeploy> {
     const request = await this.checks.effectiveRequest(tx, stored, start.updatedRequest);
     await this.checks.checkScale(tx, request, start.largeScaleDownAcknowledged);
     this.refuseByState(stored, start);
@@ -190,20 +190,20 @@ export class DeploysService {
     }
   }
 
-  async refuseSecondDeploy(tx: EntityManager, requestId: string): Promise<void> {
+  async refuseSecondDeploy(tx: Transaction, requestId: string): Promise<void> {
     const [pending] = await this.deploys.findPending(tx, [requestId]);
     if (!pending) return;
     const message = `Deploy '${pending.deployId}' of request '${requestId}' is in progress; cancel it or wait for its end`;
     throw new SchedulerError('DEPLOY_IN_PROGRESS', message);
   }
 
-  private async refuseUsedId(tx: EntityManager, deploy: Deploy): Promise<void> {
+  private async refuseUsedId(tx: Transaction, deploy: Deploy): Promise<void> {
     const key = { requestId: deploy.requestId, deployId: deploy.id };
     if ((await this.deploys.findMarkers(tx, [key])).size > 0) throw usedBefore(deploy);
   }
 
   private async begin(
-    tx: EntityManager,
+    tx: Transaction,
     stored: StoredRequest,
     begun: { named: Deploy; marker: DeployMarker; request: Request; updatedRequest?: Request; unpause: boolean },
   ): Promise<void> {
@@ -244,7 +244,7 @@ export class DeploysService {
    * Promised runs that wait under the deploy before run with this one; each deploy of a RUN_ONCE request keeps its own. In the transaction that makes it the active one: a
    * moment later the scheduler would drop what waits under the old one.
    */
-  private async takeWaitingRuns(tx: EntityManager, requestId: string, deployId: string): Promise<void> {
+  private async takeWaitingRuns(tx: Transaction, requestId: string, deployId: string): Promise<void> {
     await this.queue.moveToDeploy(tx, requestId, deployId, promisedTypes);
     const waiting = await this.pendingTasks.requestRemovalOfOtherDeploys(tx, requestId, deployId, promisedTypes);
     await this.queue.enqueueAll(
@@ -253,21 +253,21 @@ export class DeploysService {
     );
   }
 
-  private async lockRequest(tx: EntityManager, requestId: string): Promise<StoredRequest> {
+  private async lockRequest(tx: Transaction, requestId: string): Promise<StoredRequest> {
     const stored = await this.requests.lock(tx, requestId);
     if (!stored) throw SchedulerError.requestNotFound(requestId);
     return stored;
   }
 
   /** Jobs have no deploy that could be stopped or steered: theirs is active at once. */
-  private async lockPending(tx: EntityManager, { requestId, deployId }: DeployKey): Promise<StoredPendingDeploy> {
+  private async lockPending(tx: Transaction, { requestId, deployId }: DeployKey): Promise<StoredPendingDeploy> {
     const stored = await this.lockRequest(tx, requestId);
     const [pending] = await this.deploys.findPending(tx, [requestId]);
     if (pending && stored.pendingDeployId === deployId) return pending;
     throw new SchedulerError('NOT_PENDING', `Deploy '${deployId}' of request '${requestId}' is not in progress`);
   }
 
-  private async parent(tx: EntityManager, requestId: string): Promise<RequestParent> {
+  private async parent(tx: Transaction, requestId: string): Promise<RequestParent> {
     const [parent] = await this.parents.load(tx, [requestId], { full: true });
     if (!parent) throw SchedulerError.requestNotFound(requestId);
     return parent;

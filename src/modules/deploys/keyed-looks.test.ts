@@ -19,7 +19,7 @@ const ids = Array.from({ length: 50 }, (_, index) => `web${index + 10}`);
 /** Fifty services, each with a deploy in progress whose only task has not started yet. Each was looked at once. */
 beforeEach(async () => {
   world = await SchedulerWorld.start({ modules: [DeploysModule, CleanupModule] });
-  const tx = world.db.manager;
+  const tx = world.db.pool;
   for (const requestId of ids) {
     await insertRequest(tx, { request: { id: requestId }, pendingDeployId: 'd1' });
     await insertDeploy(tx, { deploy: { requestId, considerHealthyAfterRunningForSeconds: 10 } });
@@ -97,7 +97,7 @@ describe('of fifty deploys in progress', () => {
 });
 
 test('a status has only the cleanups of its request looked at', async () => {
-  const tx = world.db.manager;
+  const tx = world.db.pool;
   for (const requestId of ['web17', 'web30']) {
     await tx.query(
       `INSERT INTO task_cleanup (task_id, request_id, cleanup_type, created_at) VALUES ($1, $2, 'BOUNCING', now())`,

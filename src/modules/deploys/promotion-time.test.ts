@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => rooms.close());
 
 test('a deploy succeeds at the moment its task has run for long enough, not at some later tick', async () => {
-  const tx = rooms.database.manager;
+  const tx = rooms.database.pool;
   const store = rooms.app.get(DeployRepository, { strict: false });
   const runningAt = Date.now();
   await insertRequest(tx, { pendingDeployId: 'd1' });

@@ -1,4 +1,3 @@
-import type { EntityManager } from 'typeorm';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { insertDeploy, insertRequest, start } from '../../../test/support/builders.js';
 import { FileDriver } from '../../../test/support/file-driver.js';
@@ -6,18 +5,19 @@ import { startRooms, type RoomApp } from '../../../test/support/room-app.js';
 import type { Deploy } from '../../core/model/deploy.js';
 import type { DeployState } from '../../core/model/enums.js';
 import { checkIndexOf } from '../../core/requests/check-index.js';
+import type { Queryable } from '../../platform/database/queryable.js';
 import { Leadership } from '../../platform/leadership/leadership.js';
 import { DeployRepository } from './deploy.repository.js';
 import { DeploysModule } from './deploys.module.js';
 import type { RollbackDto } from './dto/deploy-request.dto.js';
 
 let rooms: RoomApp;
-let tx: EntityManager;
+let tx: Queryable;
 
 beforeAll(async () => {
   const refusedUser = (user: string) => Promise.resolve(user === 'gone' ? "no user 'gone' on this machine" : undefined);
   rooms = await startRooms({ modules: [DeploysModule], driver: Object.assign(new FileDriver(), { refusedUser }) });
-  tx = rooms.database.manager;
+  tx = rooms.database.pool;
   // No instance leads: deploys stay as the API left them.
   rooms.app.get(Leadership).stepDown('this test is about the API');
 });

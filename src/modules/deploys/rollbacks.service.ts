@@ -1,9 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { redeploy, rollbackId } from '../../core/deploys/rollback.js';
 import type { Deploy } from '../../core/model/deploy.js';
 import type { RequestParent } from '../../core/model/request.js';
 import { Database } from '../../platform/database/database.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { SchedulerError } from '../../platform/errors.js';
 import type { Caller } from '../../platform/http/caller.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
@@ -59,16 +59,16 @@ export class Rollbacks {
 
   /** The cluster is asked, so before the transaction, which says whatever else is wrong. */
   private async refuseUsers(requestId: string, asked: string | undefined): Promise<void> {
-    const { manager } = this.db;
-    const active = (await this.requests.find(manager, requestId))?.activeDeployId;
+    const { pool } = this.db;
+    const active = (await this.requests.find(pool, requestId))?.activeDeployId;
     const deployId =
-      asked ?? (active && (await this.deploys.lastSuccessfulBefore(manager, { requestId, deployId: active })));
-    const earlier = deployId && (await this.deploys.find(manager, { requestId, deployId }));
+      asked ?? (active && (await this.deploys.lastSuccessfulBefore(pool, { requestId, deployId: active })));
+    const earlier = deployId && (await this.deploys.find(pool, { requestId, deployId }));
     if (earlier) await this.starts.refuseUsers({ deploy: redeploy(earlier.deploy, earlier.deploy.id) });
   }
 
   private async choose(
-    tx: EntityManager,
+    tx: Transaction,
     { request: { id: requestId }, activeDeployId }: StoredRequest,
     asked: string | undefined,
   ): Promise<string> {
@@ -90,7 +90,7 @@ export class Rollbacks {
     throw new SchedulerError('NO_DEPLOY', message);
   }
 
-  private async read(tx: EntityManager, requestId: string, deployId: string): Promise<Deploy> {
+  private async read(tx: Transaction, requestId: string, deployId: string): Promise<Deploy> {
     const key = { requestId, deployId };
     const stored = await this.deploys.find(tx, key);
     if (stored) return stored.deploy;
@@ -100,7 +100,7 @@ export class Rollbacks {
     throw new SchedulerError('NO_DEPLOY', message);
   }
 
-  private async newId(tx: EntityManager, requestId: string, earlierId: string): Promise<string> {
+  private async newId(tx: Transaction, requestId: string, earlierId: string): Promise<string> {
     const used = await this.deploys.rollbackIds(tx, requestId);
     return rollbackId(earlierId, (id) => used.has(id), this.settings.maxDeployIdSize);
   }

@@ -101,7 +101,7 @@ test('a new task on a machine that is being emptied is replaced before the old o
   await service.run(1);
   const moved = (await service.world.active('web')).find(({ taskId }) => taskId.deployId === 'v2')!.taskId;
   const order = { taskId: moved, cleanupType: 'DECOMISSIONING', timestamp: service.world.now } as const;
-  await service.world.get(TaskCleanupRepository).create(service.world.db.manager, order);
+  await service.world.db.transaction((tx) => service.world.get(TaskCleanupRepository).create(tx, order));
   await service.run(10);
   expect(await service.result('v2')).toMatchObject({ deployState: 'SUCCEEDED' });
   const tasks = await service.world.active('web');

@@ -19,7 +19,7 @@ test('a deploy that cannot be placed says why, while it waits and when it has gi
   await life.deploy('big', 'd1', { deploy });
   await life.run(5);
   const why = /^No slave of 1 can take it: 1 too small in cpus \(the task asks for 49 cores; it has \d+, \d+ free\)$/;
-  const [parent] = await life.get(RequestParents).load(life.world.db.manager, ['big'], { full: true });
+  const [parent] = await life.get(RequestParents).load(life.world.db.pool, ['big'], { full: true });
   expect(parent!.pendingDeployState?.waitsBecause).toMatch(why);
   const told = [
     (await life.get(DeploysService).pending())[0],
@@ -31,7 +31,7 @@ test('a deploy that cannot be placed says why, while it waits and when it has gi
   expect(new Set(told)).toEqual(new Set([parent!.pendingDeployState?.waitsBecause]));
 
   const ended = async () =>
-    (await life.get(DeployHistoryRepository).list(life.world.db.manager, 'big', { count: 1, offset: 0 }))[0];
+    (await life.get(DeployHistoryRepository).list(life.world.db.pool, 'big', { count: 1, offset: 0 }))[0];
   await life.until('it gives up', async () => (await ended())?.deployResult !== undefined, 300);
   const { deployResult } = (await ended())!;
   expect((await life.get(DeployHistories).find('big', 'd1', {})).waitsBecause).toBeUndefined();

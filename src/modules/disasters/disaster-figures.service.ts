@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import type { DisasterDataPoint } from '../../core/model/state.js';
 import { Database } from '../../platform/database/database.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { TaskHistoryRepository } from '../history/task-history.repository.js';
 import { MachineHistoryRepository } from '../slaves/machine-history.repository.js';
@@ -103,7 +103,7 @@ export class DisasterFigures {
   }
 
   /** At `since` or later. A task that is lost stands in the history, or for a while still among the live ones. */
-  private async losses(tx: EntityManager, since: number): Promise<Losses> {
+  private async losses(tx: Transaction, since: number): Promise<Losses> {
     const live = await this.liveTasks.lostSince(tx, since, this.lostReasons);
     const ended = await this.endedTasks.lostSince(tx, since, this.lostReasons);
     return { tasks: [...live, ...ended], slaves: await this.machines.lostSlavesSince(tx, since) };

@@ -1,7 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { In, type EntityManager } from 'typeorm';
+import { In } from 'typeorm';
 import type { DisasterDataPoint } from '../../core/model/state.js';
 import type { DisasterType } from '../../core/model/enums.js';
+import type { Queryable } from '../../platform/database/queryable.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { rows } from '../../platform/database/sql.js';
 import { OutboxRepository } from '../events/outbox.repository.js';
 import { ActiveDisasterEntity, AutomatedActionsEntity, DisasterDataPointEntity } from './disaster.entity.js';
@@ -22,29 +24,27 @@ export class DisasterRepository {
   constructor(private readonly outbox: OutboxRepository) {}
 
   /** Decisions about disasters are made one after the other: until `tx` ends. Answers the automated-actions switch. */
-  async lock(tx: EntityManager): Promise<{ automated: boolean }> {
-    const { enabled } = await tx
-      .getRepository(AutomatedActionsEntity)
-      .findOneOrFail({ where: { onlyRow: true }, lock: { mode: 'pessimistic_write' } });
-    return { automated: enabled };
+  async lock(tx: Transaction): Promise<{ automated: boolean }> {
+    await rows(tx, 'SELECT FROM automated_actions FOR UPDATE');
+    return { automated: await this.isAutomated(tx) };
   }
 
-  async isAutomated(tx: EntityManager): Promise<boolean> {
+  async isAutomated(tx: Transaction): Promise<boolean> {
     return (await tx.getRepository(AutomatedActionsEntity).findOneByOrFail({ onlyRow: true })).enabled;
   }
 
-  async setAutomated(tx: EntityManager, enabled: boolean): Promise<void> {
+  async setAutomated(tx: Transaction, enabled: boolean): Promise<void> {
     await tx.getRepository(AutomatedActionsEntity).update({ onlyRow: true }, { enabled });
   }
 
   /** In the order of their names. */
-  async active(tx: EntityManager): Promise<DisasterType[]> {
+  async active(tx: Queryable): Promise<DisasterType[]> {
     const found = await tx.getRepository(ActiveDisasterEntity).find({ order: { type: 'ASC' } });
     return found.map(({ type }) => type);
   }
 
   /** From now on these, and no others, are in force. Under `lock`. */
-  async replaceActive(tx: EntityManager, types: readonly DisasterType[], now: number): Promise<void> {
+  async replaceActive(tx: Transaction, types: readonly DisasterType[], now: number): Promise<void> {
     const disasters = tx.getRepository(ActiveDisasterEntity);
     const before = await this.active(tx);
     const over = before.filter((type) => !types.includes(type));
@@ -56,7 +56,7 @@ export class DisasterRepository {
   }
 
   /** Newest first. */
-  async dataPoints(tx: EntityManager): Promise<DisasterDataPoint[]> {
+  async dataPoints(tx: Transaction): Promise<DisasterDataPoint[]> {
     const found = await tx.getRepository(DisasterDataPointEntity).find({ order: { at: 'DESC' } });
     return found.map((point) => ({
       timestamp: point.at.getTime(),
@@ -71,7 +71,7 @@ export class DisasterRepository {
   }
 
   /** Keeps the newest `most`. By hand: a second point of the same moment adds its losses to the first. */
-  async addDataPoint(tx: EntityManager, point: DisasterDataPoint, most: number): Promise<void> {
+  async addDataPoint(tx: Transaction, point: DisasterDataPoint, most: number): Promise<void> {
     await tx.query(
       `INSERT INTO disaster_data_point (at, active_tasks, pending_tasks, late_tasks, avg_task_lag_millis, lost_tasks,
          active_slaves, lost_slaves)
@@ -97,7 +97,7 @@ export class DisasterRepository {
   }
 
   /** Late are tasks that should have run before `lateBefore`. By hand: one look at three tables. */
-  async clusterCounts(tx: EntityManager, now: number, lateBefore: number): Promise<ClusterCounts> {
+  async clusterCounts(tx: Transaction, now: number, lateBefore: number): Promise<ClusterCounts> {
     const [found] = await rows<ClusterCounts>(
       tx,
       `SELECT (SELECT count(*)::int FROM task WHERE ended_at IS NULL) AS active,

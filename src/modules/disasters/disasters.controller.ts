@@ -1,7 +1,8 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Post } from '@nestjs/common';
+import { Controller, Delete, Get, HttpCode, Param, Post } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { disasterTypes, type DisasterType } from '../../core/model/enums.js';
 import { CallerUser, type Caller } from '../../platform/http/caller.js';
+import { Body } from '../../platform/http/inputs.js';
 import { DisastersService } from './disasters.service.js';
 import {
   ActionParams,

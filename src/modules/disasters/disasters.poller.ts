@@ -1,10 +1,10 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { actionsToDisable, detectionRules, disableRules, judgeDisasters } from '../../core/disasters/index.js';
 import type { DisasterDataPoint } from '../../core/model/state.js';
 import { type DisasterType, disasterTypes } from '../../core/model/enums.js';
 import { DisabledActionRepository } from '../../platform/actions/disabled-action.repository.js';
 import { Database } from '../../platform/database/database.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { Leadership } from '../../platform/leadership/leadership.js';
 import { Pollers } from '../../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
@@ -55,7 +55,7 @@ export class DisastersPoller {
     this.report(outcome);
   }
 
-  private tell(tx: EntityManager, found: DisasterType[], points: DisasterDataPoint[], at: number): Promise<void> {
+  private tell(tx: Transaction, found: DisasterType[], points: DisasterDataPoint[], at: number): Promise<void> {
     const disasters = disasterTypes.map((type) => ({ type, active: found.includes(type) }));
     const facts = { kind: 'disaster', disasters, points: points.slice(0, pointsTold) } as const;
     return this.mails.queue(tx, [{ type: 'DISASTER_DETECTED', at, facts }]);

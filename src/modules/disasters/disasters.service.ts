@@ -1,5 +1,4 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { actionsToDisable, canBeDisabled, disabledMessage, disableRules } from '../../core/disasters/index.js';
 import type { DisabledAction, DisasterDataPoint, DisastersData, ShownDataPoint } from '../../core/model/state.js';
 import { disasterTypes, type ActionType, type DisasterType } from '../../core/model/enums.js';
@@ -7,6 +6,7 @@ import { DisabledActionRepository } from '../../platform/actions/disabled-action
 import { DisabledActions } from '../../platform/actions/disabled-actions.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { SchedulerError } from '../../platform/errors.js';
 import type { Caller } from '../../platform/http/caller.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
@@ -27,7 +27,7 @@ export class DisastersService {
   ) {}
 
   active(): Promise<DisasterType[]> {
-    return this.store.active(this.db.manager);
+    return this.store.active(this.db.pool);
   }
 
   /** Declares a disaster, whether or not the figures show one. */
@@ -83,7 +83,7 @@ export class DisastersService {
   }
 
   /** Of what is switched off: one change after the other. */
-  private async change(work: (tx: EntityManager) => Promise<void>): Promise<void> {
+  private async change(work: (tx: Transaction) => Promise<void>): Promise<void> {
     await this.db.transaction(async (tx) => {
       await this.store.lock(tx);
       await work(tx);

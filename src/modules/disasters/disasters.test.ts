@@ -39,14 +39,14 @@ beforeAll(async () => {
 afterAll(() => rooms.close());
 beforeEach(async () => {
   now += 3_600_000;
-  await rooms.database.manager.query(
+  await rooms.database.pool.query(
     `TRUNCATE disaster_data_point, active_disaster, disabled_action, slave, rack, machine_history, pending_task, request,
        task, task_launch, task_update, task_history`,
   );
-  await rooms.database.manager.query('UPDATE automated_actions SET enabled = true');
+  await rooms.database.pool.query('UPDATE automated_actions SET enabled = true');
 });
 
-const sql = (text: string, parameters?: unknown[]) => rooms.database.manager.query(text, parameters);
+const sql = (text: string, parameters?: unknown[]) => rooms.database.pool.query(text, parameters);
 const call = (method: string, path: string, body?: unknown) => rooms.call(method, `/api/disasters/${path}`, body);
 const active = async () => (await rooms.get('/api/disasters/active')).body;
 const disabled = async () => (await rooms.get<DisabledAction[]>('/api/disasters/disabled-actions')).body;
@@ -63,13 +63,13 @@ const down = (slaveId: string) =>
   rooms.database.leaderTransaction((tx) => rooms.app.get(MachineReports).down(tx, slaveId, 'gone', now));
 let instanceNo = 0;
 const task = (row: TaskRow = {}) =>
-  insertTask(rooms.database.manager, { instanceNo: ++instanceNo, startedAt: now, ...row });
+  insertTask(rooms.database.pool, { instanceNo: ++instanceNo, startedAt: now, ...row });
 const madeByDeploys = ['REASON_CONTAINER_LAUNCH_FAILED', 'REASON_TASK_INVALID'];
 const lostTaskReasons = ['REASON_AGENT_REMOVED', 'REASON_AGENT_RESTARTED', ...madeByDeploys];
 const lostTask = (at: number, reason = 'REASON_AGENT_REMOVED') => task({ updates: [['TASK_LOST', at, { reason }]] });
 const pendingTask = (overdueMillis: number) =>
   insertPendingTask(
-    rooms.database.manager,
+    rooms.database.pool,
     makePendingTask({
       pendingTaskId: makePendingTaskId({
         requestId: 'web',

@@ -58,7 +58,7 @@ export class EventFeed implements OnModuleDestroy {
 
   /** Whether there is an event of this number, or was one: another instance may have told it before this one. */
   async has(number: number): Promise<boolean> {
-    return number <= this.cursor || number <= (await this.events.newest(this.db.manager));
+    return number <= this.cursor || number <= (await this.events.newest(this.db.pool));
   }
 
   /** From when it resolves on all that is committed is told, page after page, until `rest`. */
@@ -109,7 +109,7 @@ export class EventFeed implements OnModuleDestroy {
     while (reading.isWanted && !reading.isOver) {
       reading.isWanted = false;
       try {
-        if (await this.events.hasUnnumbered(this.db.manager)) await this.giveNumbers();
+        if (await this.events.hasUnnumbered(this.db.pool)) await this.giveNumbers();
         while (await this.readPage(reading));
         reading.failuresInRow = 0;
       } catch (cause) {
@@ -123,7 +123,7 @@ export class EventFeed implements OnModuleDestroy {
 
   /** true: there may be more. */
   private async readPage(reading: Reading): Promise<boolean> {
-    const batches = await this.events.after(this.db.manager, reading.cursor, batchesPerPage);
+    const batches = await this.events.after(this.db.pool, reading.cursor, batchesPerPage);
     if (batches.length === 0 || reading.isOver) return false;
     const page = pageOf(reading.cursor, Infinity, batches);
     reading.cursor = page.upTo;
@@ -151,7 +151,7 @@ export class EventFeed implements OnModuleDestroy {
     this.reads++;
     try {
       const upTo = this.cursor;
-      return pageOf(after, upTo, await this.events.after(this.db.manager, after, batchesPerPage));
+      return pageOf(after, upTo, await this.events.after(this.db.pool, after, batchesPerPage));
     } finally {
       this.reads--;
       this.waiting.shift()?.();

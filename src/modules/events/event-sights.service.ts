@@ -30,7 +30,7 @@ export class EventSights {
     const present = this.known.get(page);
     if (present) return present;
     const ids = [...new Set(page.events.flatMap(({ requestId }) => requestId ?? []))];
-    const found = ids.length > 0 ? this.access.find(this.db.manager, ids) : Promise.resolve(new Map());
+    const found = ids.length > 0 ? this.access.find(this.db.pool, ids) : Promise.resolve(new Map());
     this.known.set(page, found);
     // The page may be wanted again before it is forgotten.
     found.catch(() => this.known.delete(page));

@@ -25,7 +25,7 @@ beforeAll(async () => {
   rooms = await startRooms({ modules: [EventsModule], settings: { events } });
 });
 afterAll(() => rooms.close());
-beforeEach(() => rooms.database.manager.query('DELETE FROM live_event'));
+beforeEach(() => rooms.database.pool.query('DELETE FROM live_event'));
 afterEach(() => {
   for (const client of clients.splice(0)) client.close();
 });
@@ -146,7 +146,7 @@ describe('a stream', () => {
     await happen('a', 'b', 'c');
     await heard(client, 3);
     client.close();
-    await rooms.database.manager.query(
+    await rooms.database.pool.query(
       `UPDATE live_event SET written_at = now() - interval '2 hours' WHERE number <= $1`,
       [client.events[1]!.id],
     );
@@ -160,7 +160,7 @@ describe('a stream', () => {
     const intime = await listen('', { 'Last-Event-ID': client.events[1]!.id });
     await heard(intime, 1);
     expect(requestsOf(intime)).toEqual(['c']);
-    await rooms.database.manager.query(`UPDATE live_event SET written_at = now() - interval '2 hours'`);
+    await rooms.database.pool.query(`UPDATE live_event SET written_at = now() - interval '2 hours'`);
     await rooms.app.get(EventRetentionPoller).runOnce(Date.now());
     const later = await listen('', { 'Last-Event-ID': client.events[1]!.id });
     await heard(later, 1);
@@ -190,10 +190,9 @@ describe('a stream', () => {
     const client = await listen();
     await happen('a', 'b', 'c');
     await heard(client, 3);
-    await rooms.database.manager.query(
-      `UPDATE live_event SET written_at = now() - interval '2 hours' WHERE number = $1`,
-      [client.events[1]!.id],
-    );
+    await rooms.database.pool.query(`UPDATE live_event SET written_at = now() - interval '2 hours' WHERE number = $1`, [
+      client.events[1]!.id,
+    ]);
     await rooms.app.get(EventRetentionPoller).runOnce(Date.now());
     const late = await listen('', { 'Last-Event-ID': String(Number(client.events[0]!.id) - 1) });
     await heard(late, 3);

@@ -1,9 +1,10 @@
-import { Controller, Get, Header, Headers, Query, Req, Res } from '@nestjs/common';
+import { Controller, Get, Header, Headers, Req, Res } from '@nestjs/common';
 import { ApiExtraModels, ApiHeader, ApiOkResponse, ApiProduces, ApiTags, getSchemaPath } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import type { User } from '../../core/authorization/index.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { CallerUser } from '../../platform/http/caller.js';
+import { Query } from '../../platform/http/inputs.js';
 import { Since } from '../../platform/http/since.js';
 import { EventStreams } from './event-streams.service.js';
 import { EventDto, EventsQuery } from './events.dto.js';

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import type { WrittenEvent } from '../../core/model/event.js';
 import { Clock } from '../../platform/clock.js';
-import { afterCommit } from '../../platform/database/after-commit.js';
+import type { Queryable } from '../../platform/database/queryable.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { rows, toMillis } from '../../platform/database/sql.js';
 import { Wake } from '../../platform/wake/wake.js';
 
@@ -33,7 +33,7 @@ export class LiveEventRepository {
   ) {}
 
   /** In the transaction of the changes. Streams are told after its commit. */
-  async add(tx: EntityManager, events: readonly WrittenEvent[]): Promise<void> {
+  async add(tx: Transaction, events: readonly WrittenEvent[]): Promise<void> {
     if (events.length === 0) return;
     const parts = rowsOf(events);
     // Each as a parameter of its own: in an array of texts every quote would be escaped, which costs more than all the rest.
@@ -42,19 +42,19 @@ export class LiveEventRepository {
       new Date(this.clock.now()),
       ...parts.flatMap(({ count, text }) => [count, text]),
     ]);
-    afterCommit(tx, this.tell);
+    tx.afterCommit(this.tell);
   }
 
   /** The same for one event, as a part of the statement that makes the change: written for each row of `source`. */
-  addedTo(tx: EntityManager, event: WrittenEvent, source: string, parameters: unknown[]): string {
-    afterCommit(tx, this.tell);
+  addedTo(tx: Transaction, event: WrittenEvent, source: string, parameters: unknown[]): string {
+    tx.afterCommit(this.tell);
     const at = parameters.push(new Date(this.clock.now()));
     const text = parameters.push(JSON.stringify([event]));
     return `INSERT INTO live_event (written_at, count, events) SELECT $${at}::timestamptz, 1, $${text}::text FROM ${source}`;
   }
 
   /** How many events there ever were, how many of them are kept, and since when, in epoch milliseconds. Without reading them all. */
-  async counts(tx: EntityManager): Promise<{ total: number; kept: number; since: number | undefined }> {
+  async counts(tx: Transaction): Promise<{ total: number; kept: number; since: number | undefined }> {
     const [found] = await rows<{ total: number; kept: number; since: Date | null }>(
       tx,
       `SELECT c.last_number + n.count AS total, c.last_number + n.count - coalesce(f.number - f.count, c.last_number) AS kept,
@@ -67,12 +67,12 @@ export class LiveEventRepository {
     return { total: Number(total), kept: Number(kept), since: toMillis(since) };
   }
 
-  async hasUnnumbered(tx: EntityManager): Promise<boolean> {
+  async hasUnnumbered(tx: Queryable): Promise<boolean> {
     return (await rows(tx, 'SELECT 1 FROM live_event WHERE number IS NULL LIMIT 1')).length > 0;
   }
 
   /** The newest number that was given. */
-  async newest(tx: EntityManager): Promise<number> {
+  async newest(tx: Queryable): Promise<number> {
     const [count] = await rows<{ last_number: number }>(tx, 'SELECT last_number FROM live_event_count');
     return Number(count?.last_number ?? 0);
   }
@@ -82,7 +82,7 @@ export class LiveEventRepository {
    * number, so a reader that has come to a number misses nothing below it. Of changes of one record, which exclude each other,
    * the later one is seen later or has the greater id. One transaction after the other: the lock is held until the commit.
    */
-  async giveNumbers(tx: EntityManager): Promise<number> {
+  async giveNumbers(tx: Transaction): Promise<number> {
     const [count] = await rows<{ last_number: number }>(
       tx,
       `INSERT INTO live_event_count AS present (last_number) VALUES (0)
@@ -107,7 +107,7 @@ export class LiveEventRepository {
   }
 
   /** Batches with numbers beyond this one, in their order; of the first one perhaps only the end is beyond it. */
-  async after(tx: EntityManager, number: number, most: number): Promise<EventBatch[]> {
+  async after(tx: Queryable, number: number, most: number): Promise<EventBatch[]> {
     const found = await rows<{ number: number; count: number; events: string }>(
       tx,
       'SELECT number, count, events FROM live_event WHERE number > $1 ORDER BY number LIMIT $2',
@@ -123,7 +123,7 @@ export class LiveEventRepository {
    * Forgets what was written before `since`, and all but the newest `most` events: in the order of numbers, so that what is kept
    * has no gaps. Answers how many rows went.
    */
-  async forget(tx: EntityManager, since: Date, most: number): Promise<number> {
+  async forget(tx: Transaction, since: Date, most: number): Promise<number> {
     const last = await this.giveNumbers(tx);
     const gone = await rows(
       tx,

@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import type { CrashLoopInfo } from '../../core/model/crash-loop.js';
 import type { DeployUpdate } from '../../core/model/deploy.js';
 import type { DisasterType } from '../../core/model/enums.js';
@@ -8,6 +7,7 @@ import type { MachineKind, MachineStateHistoryUpdate } from '../../core/model/ma
 import type { RequestHistory } from '../../core/model/request.js';
 import type { Task, TaskHistoryUpdate } from '../../core/model/task.js';
 import { Clock } from '../../platform/clock.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { WebhookOutboxRepository } from '../webhooks/webhook-outbox.repository.js';
 import { LiveEventRepository } from './live-event.repository.js';
 
@@ -24,21 +24,21 @@ export class OutboxRepository {
     private readonly clock: Clock,
   ) {}
 
-  async request(tx: EntityManager, change: RequestHistory): Promise<void> {
+  async request(tx: Transaction, change: RequestHistory): Promise<void> {
     await Promise.all([this.events.add(tx, [eventOf(change)]), this.webhooks.request(tx, change)]);
   }
 
   /** The streams' share of `request`, as a part of the statement that makes the change where `source` has a row. */
-  requestAddedTo(tx: EntityManager, change: RequestHistory, source: string, parameters: unknown[]): string {
+  requestAddedTo(tx: Transaction, change: RequestHistory, source: string, parameters: unknown[]): string {
     return this.events.addedTo(tx, eventOf(change), source, parameters);
   }
 
   /** The webhooks' share of it; `listeners`: ids of all webhooks for requests, where they were read already. */
-  requestToWebhooks(tx: EntityManager, change: RequestHistory, listeners: readonly string[]): Promise<void> {
+  requestToWebhooks(tx: Transaction, change: RequestHistory, listeners: readonly string[]): Promise<void> {
     return this.webhooks.request(tx, change, listeners);
   }
 
-  async deploy(tx: EntityManager, update: DeployUpdate): Promise<void> {
+  async deploy(tx: Transaction, update: DeployUpdate): Promise<void> {
     const { requestId, deployId, timestamp, user, message } = update.deployMarker;
     const { eventType, deployResult } = update;
     const at = deployResult?.timestamp ?? timestamp;
@@ -47,7 +47,7 @@ export class OutboxRepository {
     await Promise.all([this.events.add(tx, [event]), this.webhooks.deploy(tx, update)]);
   }
 
-  async crashLoops(tx: EntityManager, loops: readonly CrashLoopInfo[]): Promise<void> {
+  async crashLoops(tx: Transaction, loops: readonly CrashLoopInfo[]): Promise<void> {
     const events = loops.map(({ requestId, deployId, type: crashLoopType, start, end }): WrittenEvent => {
       return { type: 'CRASHLOOP', at: end ?? start, requestId, deployId, crashLoopType, start, end };
     });
@@ -56,7 +56,7 @@ export class OutboxRepository {
 
   /** `loadTasks` is only called where a webhook listens: status updates are a hot path. */
   async tasks(
-    tx: EntityManager,
+    tx: Transaction,
     updates: readonly TaskHistoryUpdate[],
     loadTasks: (taskIds: string[]) => Promise<ReadonlyMap<string, Task>>,
   ): Promise<void> {
@@ -67,7 +67,7 @@ export class OutboxRepository {
   }
 
   machine(
-    tx: EntityManager,
+    tx: Transaction,
     kind: MachineKind,
     { objectId: machineId, state, timestamp: at, user, message }: MachineStateHistoryUpdate,
   ): Promise<void> {
@@ -75,7 +75,7 @@ export class OutboxRepository {
   }
 
   /** Their records are gone. */
-  machinesRemoved(tx: EntityManager, kind: MachineKind, ids: readonly string[]): Promise<void> {
+  machinesRemoved(tx: Transaction, kind: MachineKind, ids: readonly string[]): Promise<void> {
     const at = this.clock.now();
     return this.events.add(
       tx,
@@ -83,7 +83,7 @@ export class OutboxRepository {
     );
   }
 
-  disasters(tx: EntityManager, types: readonly DisasterType[], active: boolean, at: number): Promise<void> {
+  disasters(tx: Transaction, types: readonly DisasterType[], active: boolean, at: number): Promise<void> {
     return this.events.add(
       tx,
       types.map((disaster) => ({ type: 'DISASTER', at, disaster, active })),

@@ -47,12 +47,12 @@ test(
   () =>
     fc.assert(
       fc.asyncProperty(fc.array(write, { minLength: 1, maxLength: 8 }), async (writes) => {
-        await rooms.database.manager.query('DELETE FROM task_history');
+        await rooms.database.pool.query('DELETE FROM task_history');
         await expectAllTold();
         for (const { kind, requestId, number } of writes) {
           const startedAt = start + number * 1_000;
           const { id } = makeTaskId({ requestId, deployId: 'd1', startedAt, instanceNo: 1, host: 'h', rackId: 'r' });
-          await rooms.database.manager.query(statements[kind], [id, requestId, startedAt / 1_000]);
+          await rooms.database.pool.query(statements[kind], [id, requestId, startedAt / 1_000]);
           await expectAllTold();
         }
       }),

@@ -62,7 +62,7 @@ export class HistoryPoller {
   async runOnce(): Promise<void> {
     const { historyPollerConcurrency } = this.settings;
     for (;;) {
-      const ids = await this.tasks.movable(this.db.leaderSource.manager, batchSize * historyPollerConcurrency);
+      const ids = await this.tasks.movable(this.db.leaderPool, batchSize * historyPollerConcurrency);
       if (ids.length === 0) return;
       const batches = Array.from({ length: Math.ceil(ids.length / batchSize) }, (_, index) =>
         ids.slice(index * batchSize, (index + 1) * batchSize),

@@ -7,6 +7,7 @@ import type { Settings } from '../../platform/settings/settings.js';
 import { HistoryBackfill } from './backfill/history-backfill.service.js';
 import { HistoryModule } from './history.module.js';
 import { HistoryPurger } from './history-purger.service.js';
+import { watchStatements } from '../../../test/support/sent-statements.js';
 
 /*
  * Every statement that the API, the purger and the backfill send about the history is explained by PostgreSQL, with the
@@ -18,24 +19,19 @@ const deploys = 10_000;
 const historyTables = ['task_history', 'request_history', 'deploy_history'];
 
 let rooms: RoomApp;
-let seen: { sql: string; parameters?: unknown[] }[] = [];
+let seen: ReturnType<typeof watchStatements>;
 const settings: Settings = testSettings();
 
 beforeAll(async () => {
   rooms = await startRooms({ modules: [HistoryModule], settings });
   await fill();
-  for (const source of [rooms.database.source, rooms.database.leaderSource]) {
-    const { logger } = source;
-    source.logger = Object.assign(Object.create(logger) as typeof logger, {
-      logQuery: (sql: string, parameters?: unknown[]) => void seen.push({ sql, parameters }),
-    });
-  }
+  seen = watchStatements();
 }, 120_000);
 afterAll(() => rooms.close());
-beforeEach(() => void (seen = []));
+beforeEach(() => seen.forget());
 
 async function fill(): Promise<void> {
-  const tx = rooms.database.manager;
+  const tx = rooms.database.pool;
   await tx.query(
     `INSERT INTO task_history (task_id, request_id, deploy_id, run_id, host, instance_no, started_at, updated_at,
        last_task_status, data, bytes)
@@ -75,14 +71,16 @@ const nodes = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodes
 
 /** What of the statements seen so far reads a history table whole; and how many statements were looked at. */
 async function wholeReads(): Promise<{ statements: number; whole: string[] }> {
-  const statements = seen.filter(
-    ({ sql }) =>
-      /^\s*(?:\/\*.*?\*\/\s*)?(SELECT|WITH|UPDATE|DELETE)\b/i.test(sql) &&
-      historyTables.some((table) => sql.includes(table)),
-  );
+  const statements = seen
+    .sent()
+    .filter(
+      ({ sql }) =>
+        /^\s*(?:\/\*.*?\*\/\s*)?(SELECT|WITH|UPDATE|DELETE)\b/i.test(sql) &&
+        historyTables.some((table) => sql.includes(table)),
+    );
   const whole: string[] = [];
   for (const { sql, parameters } of statements) {
-    const [found] = (await rooms.database.source.query(`EXPLAIN (FORMAT JSON) ${sql}`, parameters)) as {
+    const [found] = (await rooms.database.pool.query(`EXPLAIN (FORMAT JSON) ${sql}`, parameters)) as {
       'QUERY PLAN': { Plan: Plan }[];
     }[];
     const scans = nodes(found!['QUERY PLAN'][0]!.Plan).filter((node) => node['Node Type'] === 'Seq Scan');
@@ -110,7 +108,7 @@ const names = Object.keys(filters);
 const combinations = names.reduce<string[][]>((sets, name) => [...sets, ...sets.map((set) => [...set, name])], [[]]);
 
 test('a statement that no index helps is noticed', async () => {
-  await rooms.database.manager.query('SELECT count(*) FROM task_history WHERE slave_id = $1', ['s1']);
+  await rooms.database.pool.query('SELECT count(*) FROM task_history WHERE slave_id = $1', ['s1']);
   expect((await wholeReads()).whole).toHaveLength(1);
 });
 
@@ -172,7 +170,7 @@ describe('no table of the history is read whole', () => {
   }, 60_000);
 
   test('by a backfill', async () => {
-    await rooms.database.manager.query('INSERT INTO history_backfill (batch_size, started_at) VALUES (20, now())');
+    await rooms.database.pool.query('INSERT INTO history_backfill (batch_size, started_at) VALUES (20, now())');
     while (await rooms.app.get(HistoryBackfill).step());
     const { statements, whole } = await wholeReads();
     expect(statements).toBeGreaterThan(20);

@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { purgeBefore, type PurgeLimits } from '../../core/history/index.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { Pollers } from '../../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { DeployHistoryRepository } from '../deploys/deploy-history.repository.js';
@@ -14,7 +14,7 @@ const hourMillis = 3_600_000;
 const dayMillis = 24 * hourMillis;
 
 /** Removes at most `most` rows that are older than `before`, and answers how many went. */
-type Purge = (tx: EntityManager, before: Date, most: number) => Promise<number>;
+type Purge = (tx: Transaction, before: Date, most: number) => Promise<number>;
 
 /** Removes old history. Every statement touches at most `purgeLimitPerQuery` rows, in a transaction of its own. */
 @Injectable()
@@ -32,7 +32,7 @@ export class HistoryPurger {
   /** Everything. What exceeds the limit per query of one request's tasks goes in the next run. */
   async purge(): Promise<void> {
     const now = this.clock.now();
-    for (const id of await this.tasks.requestIds(this.db.manager)) await this.purgeTasks(id, now);
+    for (const id of await this.tasks.requestIds(this.db.pool)) await this.purgeTasks(id, now);
     await this.purgeLeftovers();
     await this.purgeRequests();
     await this.purgeDeploys();

@@ -12,7 +12,7 @@ class StoppedClock extends Clock {
   override now = () => start;
 }
 let rooms: RoomApp;
-const tx = () => rooms.database.manager;
+const tx = () => rooms.database.pool;
 const purger = () => rooms.app.get(HistoryPurger, { strict: false });
 const purging = () => rooms.app.get<Settings>(SETTINGS, { strict: false }).historyPurging;
 beforeAll(async () => {

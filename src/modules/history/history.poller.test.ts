@@ -11,12 +11,12 @@ beforeAll(async () => {
   rooms = await startRooms({ modules: [HistoryModule], settings: { historyPollerConcurrency: 2 } });
 });
 afterAll(() => rooms.close());
-beforeEach(() => rooms.database.manager.query('TRUNCATE task, task_launch, task_update, task_history, request'));
+beforeEach(() => rooms.database.pool.query('TRUNCATE task, task_launch, task_update, task_history, request'));
 
 const ended: TaskRow = { updates: [['TASK_FINISHED', start + 1]] };
-const insert = (row: TaskRow) => insertTask(rooms.database.manager, row);
+const insert = (row: TaskRow) => insertTask(rooms.database.pool, row);
 const counts = async (): Promise<[live: number, history: number]> => {
-  const [found] = await rooms.database.manager.query(
+  const [found] = await rooms.database.pool.query(
     'SELECT (SELECT count(*)::int FROM task) AS live, (SELECT count(*)::int FROM task_history) AS history',
   );
   return [found.live, found.history];
@@ -32,12 +32,12 @@ test('a pass moves everything that may move, however much there is', async () =>
 });
 
 test('what a pending deploy held back moves when it has ended', async () => {
-  await insertRequest(rooms.database.manager, { pendingDeployId: 'd1' });
+  await insertRequest(rooms.database.pool, { pendingDeployId: 'd1' });
   await insert(ended);
   const poller = rooms.app.get(HistoryPoller);
   await poller.runOnce();
   expect(await counts()).toEqual([1, 0]);
-  await rooms.database.manager.query('UPDATE request SET pending_deploy_id = NULL');
+  await rooms.database.pool.query('UPDATE request SET pending_deploy_id = NULL');
   await poller.runOnce();
   expect(await counts()).toEqual([0, 1]);
 });
@@ -53,12 +53,12 @@ test('a wake makes a pass soon, and a second one right after it is not lost', as
 });
 
 test('a task that cannot move stays live, and keeps no other from moving', async () => {
-  const { manager } = rooms.database;
+  const { pool } = rooms.database;
   for (let instanceNo = 1; instanceNo <= 5; instanceNo++) await insert({ ...ended, instanceNo });
-  await manager.query('ALTER TABLE task_history ADD CONSTRAINT refused CHECK (instance_no <> 3)');
+  await pool.query('ALTER TABLE task_history ADD CONSTRAINT refused CHECK (instance_no <> 3)');
   await rooms.app.get(HistoryPoller).runOnce();
   expect(await counts()).toEqual([1, 4]);
-  await manager.query('ALTER TABLE task_history DROP CONSTRAINT refused');
+  await pool.query('ALTER TABLE task_history DROP CONSTRAINT refused');
   await rooms.app.get(HistoryPoller).runOnce();
   expect(await counts()).toEqual([0, 5]);
 });

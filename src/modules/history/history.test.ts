@@ -19,7 +19,7 @@ import { TaskHistoryMoveRepository } from './task-history-move.repository.js';
 
 const second = 1_000;
 let rooms: RoomApp;
-const tx = () => rooms.database.manager;
+const tx = () => rooms.database.pool;
 
 beforeAll(async () => {
   rooms = await startRooms({ modules: [HistoryModule] });
@@ -179,7 +179,7 @@ test('active tasks come with their newest update first', async () => {
 describe('one task', () => {
   test('reads the same before and after it moved', async () => {
     const row: TaskRow = { directory: '/sandbox', runId: 'r1' };
-    await insertDeploy(rooms.database.manager);
+    await insertDeploy(rooms.database.pool);
     const taskId = await ended(5, { ...row, live: true });
     const before = await rooms.get(`/api/history/task/${taskId.id}`);
     expect(before.status).toBe(200);

@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import type { LaunchRecord } from '../../core/launch/index.js';
 import { groupBy } from '../../core/group-by.js';
 import { shellCommandUpdateTypes } from '../../core/model/enums.js';
@@ -14,6 +13,7 @@ import {
   type TaskShellCommandHistory,
   type TaskShellCommandUpdate,
 } from '../../core/model/task.js';
+import type { Queryable } from '../../platform/database/queryable.js';
 import { rows } from '../../platform/database/sql.js';
 import { LaunchedTaskRepository } from '../tasks/launched-task.repository.js';
 import { taskUpdateOf, type TaskUpdateRow } from '../tasks/task.repository.js';
@@ -84,7 +84,7 @@ export class LiveTaskHistoryRepository {
   constructor(private readonly launched: LaunchedTaskRepository) {}
 
   /** By task id. Those without a row of their own, or without what they were launched with, are left out. */
-  async find(tx: EntityManager, taskIds: readonly string[]): Promise<Map<string, TaskHistory>> {
+  async find(tx: Queryable, taskIds: readonly string[]): Promise<Map<string, TaskHistory>> {
     const launched = await this.launched.find(tx, taskIds);
     if (launched.size === 0) return new Map();
     const updates = groupBy(
@@ -110,7 +110,7 @@ export class LiveTaskHistoryRepository {
   }
 
   /** The same of tasks that have ended, without their updates and what they were launched for. */
-  async ended(tx: EntityManager, taskIds: readonly string[]): Promise<Map<string, EndedTaskHistory>> {
+  async ended(tx: Queryable, taskIds: readonly string[]): Promise<Map<string, EndedTaskHistory>> {
     const [launched, records] = await Promise.all([this.launched.ended(tx, taskIds), this.records(tx, taskIds)]);
     return new Map(
       [...launched].map(([id, { task, directory }]) => [
@@ -120,7 +120,7 @@ export class LiveTaskHistoryRepository {
     );
   }
 
-  private async records(tx: EntityManager, taskIds: readonly string[]): Promise<Map<string, RecordRow[]>> {
+  private async records(tx: Queryable, taskIds: readonly string[]): Promise<Map<string, RecordRow[]>> {
     return groupBy(await rows<RecordRow>(tx, recordsSql, [taskIds]), (row) => row.task_id);
   }
 }

@@ -45,7 +45,7 @@ beforeAll(async () => {
     const end: [TaskState, number] = [state, ran === undefined ? runningAt : runningAt + ran * second];
     const updates: [TaskState, number][] = ran === undefined ? [end] : [['TASK_RUNNING', runningAt], end];
     const task = { requestId: 'cron', deployId, instanceNo: index + 1, startedAt: launchedAt, updates };
-    ids.push((await insertTask(db.database.manager, task)).id);
+    ids.push((await insertTask(db.database.pool, task)).id);
   }
   const histories = new LiveTaskHistoryRepository(new LaunchedTaskRepository(testSettings()));
   const balancing = new LoadBalancerRecordRepository();
@@ -54,7 +54,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-const rowsOf = (sql: string) => db.source.query(sql);
+const rowsOf = (sql: string) => db.pool.query(sql);
 
 test('runs per request and day', async () => {
   expect(
@@ -90,7 +90,7 @@ test('run time percentiles of what finished', async () => {
 test('why single tasks ended', async () => {
   const said = { statusMessage: 'Exit code 3', statusReason: 'REASON_COMMAND_EXECUTOR_FAILED' };
   const data = { taskUpdates: [{ statusMessage: 'Task was launched' }, said] };
-  await db.source.query(
+  await db.pool.query(
     `INSERT INTO task_history (task_id, request_id, deploy_id, host, instance_no, started_at, updated_at, data)
      VALUES ('t1', 'told', 'd1', 'h', 1, now(), now(), $1), ('t2', 'told', 'd1', 'h', 2, now(), now(), NULL)`,
     [JSON.stringify(data)],
@@ -100,7 +100,7 @@ test('why single tasks ended', async () => {
     { exit_code: 3, reason: said.statusReason, message: said.statusMessage },
     { exit_code: null, reason: null, message: null },
   ]);
-  await db.source.query(`DELETE FROM task_history WHERE request_id = 'told'`);
+  await db.pool.query(`DELETE FROM task_history WHERE request_id = 'told'`);
 });
 
 const plannedFor = (requestId: string): PendingTask => {
@@ -114,8 +114,8 @@ test('when requests run next, also by the clocks of their zones', async () => {
   const zones = { paris: 'Europe/Paris', utc: undefined, own: 'GMT+2' };
   for (const [id, scheduleTimeZone] of Object.entries(zones)) {
     const request = makeRequest({ id, requestType: 'SCHEDULED', schedule: '@daily', scheduleTimeZone });
-    await insertRequest(db.database.manager, { request });
-    await insertPendingTask(db.database.manager, plannedFor(id));
+    await insertRequest(db.database.pool, { request });
+    await insertPendingTask(db.database.pool, plannedFor(id));
   }
   expect(
     await rowsOf(`SELECT request_id, next_run_at, time_zone, local_time::text FROM v_next_run ORDER BY 1`),
@@ -146,8 +146,8 @@ test('how single tasks ended', async () => {
 
 test('deploy durations', async () => {
   const result = { deployState: 'SUCCEEDED' as const, timestamp: start + 90 * second, deployFailures: [] };
-  await insertDeploy(db.database.manager, { result, user: 'ada', message: 'first' });
-  await insertDeploy(db.database.manager, { deploy: { id: 'd2' }, createdAt: start + second });
+  await insertDeploy(db.database.pool, { result, user: 'ada', message: 'first' });
+  await insertDeploy(db.database.pool, { deploy: { id: 'd2' }, createdAt: start + second });
   expect(
     await rowsOf(
       `SELECT deploy_id, user_name, message, state, duration_seconds::float, waits_because FROM v_deploy_outcome ORDER BY 1`,
@@ -167,7 +167,7 @@ test('deploy durations', async () => {
 
 test('changes of requests, with what they were after it', async () => {
   const request = makeRequest({ instances: 3, group: 'blue', owners: ['ada@example.org'] });
-  await db.source.query(
+  await db.pool.query(
     `INSERT INTO request_history (request_id, created_at, event_type, user_name, message, request)
      VALUES ('web', $1, 'SCALED', 'ada', 'more', $2)`,
     [new Date(start), JSON.stringify(request)],

@@ -1,9 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { isWithin, type Past } from '../../core/authorization/index.js';
 import { deployKeyText, type DeployHistory } from '../../core/model/deploy.js';
 import type { Request } from '../../core/model/request.js';
 import { Database } from '../../platform/database/database.js';
+import type { Queryable } from '../../platform/database/queryable.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { DeployHistoryRepository } from '../deploys/deploy-history.repository.js';
@@ -30,7 +30,7 @@ export class RequestHistories {
 
   /** Newest first unless asked otherwise. */
   list(requestId: string, choice: ChangeChoice, past: Past): Promise<RequestChange[]> {
-    return this.read(this.db.manager, requestId, choice, past);
+    return this.read(this.db.pool, requestId, choice, past);
   }
 
   page(requestId: string, choice: ChangeChoice, past: Past): Promise<Page<RequestChange>> {
@@ -42,10 +42,10 @@ export class RequestHistories {
 
   /** Ids of all requests there ever were that begin so, in the order of their characters. */
   search(prefix: string, choice: PageChoice): Promise<string[]> {
-    return this.changes.idsThatBegin(this.db.manager, prefix, pageBounds(choice));
+    return this.changes.idsThatBegin(this.db.pool, prefix, pageBounds(choice));
   }
 
-  private async read(tx: EntityManager, requestId: string, choice: ChangeChoice, past: Past): Promise<RequestChange[]> {
+  private async read(tx: Queryable, requestId: string, choice: ChangeChoice, past: Past): Promise<RequestChange[]> {
     const spans = [past, spanOf(choice)];
     const found = await this.changes.list(tx, requestId, pageBounds(choice), spans, choice.orderDirection);
     return found.map(({ change, bytes }) => ({
@@ -88,7 +88,7 @@ export class DeployHistories {
 
   /** Newest first, without what each deployed. */
   list(requestId: string, choice: PageChoice, past: Past): Promise<DeployHistory[]> {
-    return this.deploys.list(this.db.manager, requestId, pageBounds(choice), past);
+    return this.deploys.list(this.db.pool, requestId, pageBounds(choice), past);
   }
 
   page(requestId: string, choice: PageChoice, past: Past): Promise<Page<DeployHistory>> {

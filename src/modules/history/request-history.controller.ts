@@ -1,7 +1,8 @@
-import { Controller, Get, Param, Query } from '@nestjs/common';
+import { Controller, Get, Param } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { Past } from '../../core/authorization/index.js';
 import { ReadablePast } from '../../platform/http/caller.js';
+import { Query } from '../../platform/http/inputs.js';
 import { DeployHistoryDto, DeployHistoryPageDto, RequestHistoryDto, RequestHistoryPageDto } from './dto/history.dto.js';
 import {
   CommandLineArgsQuery,

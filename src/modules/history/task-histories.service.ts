@@ -30,7 +30,7 @@ export class TaskHistories {
   ) {}
 
   async find(taskId: string): Promise<TaskHistory> {
-    const record = await this.tasks.find(this.db.manager, taskId);
+    const record = await this.tasks.find(this.db.pool, taskId);
     if (!record) throw SchedulerError.taskNotFound(taskId);
     return record.history;
   }
@@ -41,7 +41,7 @@ export class TaskHistories {
     const { requestId, historyOnly, orderDirection, ...filters } = wanted;
     const isWhole = Object.values(filters).every((filter) => filter === undefined);
     if (requestId === undefined || !isWhole || bounds.offset > 0 || bounds.count > mostTogether) {
-      return this.searches.find(this.db.manager, wanted, bounds);
+      return this.searches.find(this.db.pool, wanted, bounds);
     }
     const page: FirstPage = { historyOnly, orderDirection, count: bounds.count };
     return this.firstPages.ask(JSON.stringify([page, requestId])).then((found) => found!);
@@ -59,7 +59,7 @@ export class TaskHistories {
         kind.asked.push({ id: requestId, since });
       }
       const read = [...kinds.values()].map(async ({ page, keys, asked: ofKind }) => {
-        const found = await this.searches.findFirst(this.db.manager, ofKind, page);
+        const found = await this.searches.findFirst(this.db.pool, ofKind, page);
         return found.map((document) => ({ ...document, id: keys.get(document.id)! }));
       });
       return (await Promise.all(read)).flat();
@@ -75,11 +75,11 @@ export class TaskHistories {
   }
 
   active(requestId: string, deployId?: string): Promise<TaskIdHistory[]> {
-    return this.searches.active(this.db.manager, requestId, deployId);
+    return this.searches.active(this.db.pool, requestId, deployId);
   }
 
   async ofRun(requestId: string, runId: string, past: Past): Promise<TaskIdHistory> {
-    const found = await this.searches.newestOfRun(this.db.manager, requestId, runId, past);
+    const found = await this.searches.newestOfRun(this.db.pool, requestId, runId, past);
     if (!found) throw new SchedulerError('RUN_NOT_FOUND', `Request '${requestId}' has no task of the run '${runId}'`);
     return found;
   }
@@ -90,7 +90,7 @@ export class TaskHistories {
     count = recentArguments,
     historyOnly = true,
   ): Promise<string[][]> {
-    return this.searches.commandLineArguments(this.db.manager, requestId, { count, historyOnly, past });
+    return this.searches.commandLineArguments(this.db.pool, requestId, { count, historyOnly, past });
   }
 }
 

@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { heldBack } from '../../core/history/index.js';
 import { leftOutOfTasks } from '../../core/launch/index.js';
 import { Clock } from '../../platform/clock.js';
+import type { Queryable } from '../../platform/database/queryable.js';
 import { rows } from '../../platform/database/sql.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { LoadBalancerRecordRepository } from '../load-balancer/load-balancer-record.repository.js';
@@ -86,7 +86,7 @@ export class TaskHistoryMoveRepository {
    * Of these tasks moves those that may move and answers their ids. The others stay live for the history poller.
    * A task that is in the history already keeps its row there.
    */
-  async move(tx: EntityManager, taskIds: readonly string[]): Promise<string[]> {
+  async move(tx: Queryable, taskIds: readonly string[]): Promise<string[]> {
     if (taskIds.length === 0) return [];
     // Locked by a statement of its own: a transaction that adds a cleanup holds the task's key meanwhile, and the next
     // statement then sees what was added. In one statement its row would stay behind without a task.
@@ -116,7 +116,7 @@ export class TaskHistoryMoveRepository {
   }
 
   /** Live tasks that may move, newest started first. */
-  async movable(tx: EntityManager, limit: number): Promise<string[]> {
+  async movable(tx: Queryable, limit: number): Promise<string[]> {
     const found = await rows<{ task_id: string }>(
       tx,
       `SELECT t.task_id FROM task t WHERE ${mayMove} ORDER BY t.started_at DESC, t.task_id LIMIT $3`,

@@ -41,16 +41,16 @@ beforeAll(async () => {
 afterAll(() => db.drop());
 beforeEach(async () => {
   now = start + minute;
-  await db.source.query(
+  await db.pool.query(
     'TRUNCATE task, task_launch, task_update, task_healthcheck, task_cleanup, killed_task, task_history, request, deploy_history',
   );
 });
 
 const move = (ids: string[]) => db.database.leaderTransaction((tx) => writer.move(tx, ids));
-const insert = (row: TaskRow) => insertTask(db.database.manager, row);
+const insert = (row: TaskRow) => insertTask(db.database.pool, row);
 const liveRows = async (): Promise<number> => {
   const tables = ['task', 'task_launch', 'task_update', 'task_healthcheck', 'task_cleanup', 'killed_task'];
-  const [found] = await db.source.query(
+  const [found] = await db.pool.query(
     `SELECT ${tables.map((table) => `(SELECT count(*)::int FROM ${table})`).join(' + ')} AS count`,
   );
   return found.count;
@@ -64,7 +64,7 @@ const ended: TaskRow = {
 
 test('a reader is never told a part of a task that moves while it is read', async () => {
   const taskId = await insert(ended);
-  const whole = await new TaskHistoryRepository(histories, testSettings()).find(db.database.manager, taskId.id);
+  const whole = await new TaskHistoryRepository(histories, testSettings()).find(db.database.pool, taskId.id);
   const movesMeanwhile = new (class extends LaunchedTaskRepository {
     override async find(...of: Parameters<LaunchedTaskRepository['find']>) {
       const found = await super.find(...of);
@@ -74,14 +74,14 @@ test('a reader is never told a part of a task that moves while it is read', asyn
     }
   })(testSettings());
   const reader = new TaskHistoryRepository(new LiveTaskHistoryRepository(movesMeanwhile), testSettings());
-  const seen = await reader.find(db.database.manager, taskId.id);
+  const seen = await reader.find(db.database.pool, taskId.id);
   expect(seen?.history.taskUpdates).toEqual(whole?.history.taskUpdates);
 });
 
 describe('what is written', () => {
   test('the columns and the whole record, and nothing stays behind', async () => {
     const taskId = await insert({ ...ended, runId: 'r-1', directory: '/sandbox/1', host: 'host-1' });
-    const tx = db.database.manager;
+    const tx = db.database.pool;
     await tx.query(
       `INSERT INTO task_healthcheck (task_id, checked_at, startup, status_code, duration_millis, response_body)
        VALUES ($1, $2, false, 200, 12, 'fine'), ($1, $3, true, NULL, NULL, NULL)`,
@@ -106,7 +106,7 @@ describe('what is written', () => {
     expect(await move([taskId.id])).toEqual([taskId.id]);
 
     expect(await liveRows()).toBe(0);
-    const [row] = await db.source.query('SELECT * FROM task_history');
+    const [row] = await db.pool.query('SELECT * FROM task_history');
     expect(row).toMatchObject({
       task_id: taskId.id,
       request_id: 'web',
@@ -161,7 +161,7 @@ describe('what is written', () => {
       const settings = testSettings({ storeAllClusterTaskInfoForDebugging: whole });
       const reader = new LiveTaskHistoryRepository(new LaunchedTaskRepository(settings));
       const mover = new TaskHistoryMoveRepository(reader, balancing, clock, settings);
-      const tx = db.database.manager;
+      const tx = db.database.pool;
       await insertDeploy(tx, { deploy: { env: { A: 'b' }, executorData: { cmd: 'run' } } });
       const rowsOfTasks = [{}, { instanceNo: 2 }, { requestId: 'gone' }, { deployId: 'd2', instanceNo: 3 }];
       const ids: string[] = [];
@@ -170,7 +170,7 @@ describe('what is written', () => {
       const environments = ids.map((id) => before.get(id)?.task.taskRequest.deploy.env);
       expect(environments).toEqual([{ A: 'b' }, { A: 'b' }, undefined, undefined]);
       await db.database.leaderTransaction((writing) => mover.move(writing, ids));
-      const moved: { task_id: string; data: TaskHistory }[] = await db.source.query(
+      const moved: { task_id: string; data: TaskHistory }[] = await db.pool.query(
         'SELECT task_id, data FROM task_history',
       );
       expect(new Map(moved.map((row) => [row.task_id, row.data]))).toEqual(
@@ -188,7 +188,7 @@ describe('what is written', () => {
       ],
     });
     await move([taskId.id]);
-    const [row] = await db.source.query('SELECT updated_at, last_task_status, data FROM task_history');
+    const [row] = await db.pool.query('SELECT updated_at, last_task_status, data FROM task_history');
     expect(row).toMatchObject({ updated_at: new Date(start + 9_000), last_task_status: 'TASK_KILLED' });
     expect((row.data as TaskHistory).taskUpdates.map((update) => update.taskState)).toEqual([
       'TASK_LAUNCHED',
@@ -200,14 +200,14 @@ describe('what is written', () => {
 
   test('a task that is in the history already keeps its row there, and its live rows go', async () => {
     const taskId = await insert(ended);
-    await db.source.query(
+    await db.pool.query(
       `INSERT INTO task_history (task_id, request_id, deploy_id, host, instance_no, started_at, updated_at, last_task_status)
        VALUES ($1, 'web', 'd1', 'host_1', 1, now(), now(), 'TASK_LOST')`,
       [taskId.id],
     );
     expect(await move([taskId.id])).toEqual([taskId.id]);
     expect(await liveRows()).toBe(0);
-    expect(await db.source.query('SELECT last_task_status FROM task_history')).toEqual([
+    expect(await db.pool.query('SELECT last_task_status FROM task_history')).toEqual([
       { last_task_status: 'TASK_LOST' },
     ]);
   });
@@ -221,11 +221,11 @@ describe('what may move', () => {
   });
 
   test("a task of the request's pending deploy stays until the deploy has ended", async () => {
-    await insertRequest(db.database.manager, { pendingDeployId: 'd1' });
+    await insertRequest(db.database.pool, { pendingDeployId: 'd1' });
     const taskId = await insert(ended);
     const ofFormerDeploy = await insert({ ...ended, deployId: 'd0' });
     expect(await move([taskId.id, ofFormerDeploy.id])).toEqual([ofFormerDeploy.id]);
-    await db.source.query('UPDATE request SET pending_deploy_id = NULL');
+    await db.pool.query('UPDATE request SET pending_deploy_id = NULL');
     expect(await move([taskId.id])).toEqual([taskId.id]);
   });
 
@@ -246,8 +246,8 @@ describe('what may move', () => {
     const older = await insert(ended);
     const newer = await insert({ ...ended, startedAt: start + 10, instanceNo: 2 });
     await insert({ updates: [['TASK_RUNNING', start]], instanceNo: 3 });
-    expect(await writer.movable(db.database.manager, 5)).toEqual([newer.id, older.id]);
-    expect(await writer.movable(db.database.manager, 1)).toEqual([newer.id]);
+    expect(await writer.movable(db.database.pool, 5)).toEqual([newer.id, older.id]);
+    expect(await writer.movable(db.database.pool, 1)).toEqual([newer.id]);
   });
 });
 

@@ -1,7 +1,8 @@
-import { Controller, Get, Param, Query } from '@nestjs/common';
+import { Controller, Get, Param } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { Past } from '../../core/authorization/index.js';
 import { ReadablePast } from '../../platform/http/caller.js';
+import { Query } from '../../platform/http/inputs.js';
 import { TaskIdHistoryDto } from '../tasks/dto/task-id.dto.js';
 import { TaskIdPipe } from '../../platform/http/task-id.pipe.js';
 import { HistoryQuery, SkipZkDefault, TaskFilterQuery, TaskSearchQuery } from './dto/queries.dto.js';

@@ -1,7 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { isTerminal, type TaskState } from '../../core/model/enums.js';
 import type { TaskHistory, TaskId } from '../../core/model/task.js';
+import type { Queryable } from '../../platform/database/queryable.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { rows, toMillis, toTime } from '../../platform/database/sql.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { LiveTaskHistoryRepository } from './live-task-history.repository.js';
@@ -79,11 +80,11 @@ export class TaskHistoryRepository {
    * One task with everything known about it: among the live ones, else in the history. undefined: there is no such task, or
    * its history was purged or cannot be read.
    */
-  async find(tx: EntityManager, taskId: string): Promise<TaskRecord | undefined> {
+  async find(tx: Queryable, taskId: string): Promise<TaskRecord | undefined> {
     return (await this.findLive(tx, taskId)) ?? this.findEnded(tx, taskId);
   }
 
-  private async findLive(tx: EntityManager, taskId: string): Promise<TaskRecord | undefined> {
+  private async findLive(tx: Queryable, taskId: string): Promise<TaskRecord | undefined> {
     const histories = await this.live.find(tx, [taskId]);
     if (histories.size === 0) return undefined;
     // The row of the task after everything else: while it is there nothing has moved to the history, so that all was read.
@@ -95,7 +96,7 @@ export class TaskHistoryRepository {
     return found.map((row) => fromRow(row, histories.get(taskId)))[0];
   }
 
-  private async findEnded(tx: EntityManager, taskId: string): Promise<TaskRecord | undefined> {
+  private async findEnded(tx: Queryable, taskId: string): Promise<TaskRecord | undefined> {
     const [row] = await rows<EndedRow>(
       tx,
       `SELECT false AS active, slave_id, run_id, last_task_status AS state, data, bytes
@@ -106,7 +107,7 @@ export class TaskHistoryRepository {
   }
 
   /** Of these ids of tasks those that are not in the history. */
-  async missing(tx: EntityManager, ids: readonly string[]): Promise<string[]> {
+  async missing(tx: Queryable, ids: readonly string[]): Promise<string[]> {
     const found = await rows<{ id: string }>(
       tx,
       `SELECT n.id FROM unnest($1::text[]) AS n (id)
@@ -117,7 +118,7 @@ export class TaskHistoryRepository {
   }
 
   /** Ended tasks of another installation, as they were there. One that is here already stays. Answers how many were not. */
-  async takeOver(tx: EntityManager, tasks: readonly EndedTask[]): Promise<number> {
+  async takeOver(tx: Transaction, tasks: readonly EndedTask[]): Promise<number> {
     const written = await rows(
       tx,
       `INSERT INTO task_history (task_id, request_id, deploy_id, run_id, slave_id, host, rack_id, instance_no, started_at,
@@ -149,7 +150,7 @@ export class TaskHistoryRepository {
   }
 
   /** What is known of these tasks, live or ended, by id; unknown ones are left out. */
-  async lifetimes(tx: EntityManager, ids: readonly string[]): Promise<Map<string, TaskLifetime>> {
+  async lifetimes(tx: Transaction, ids: readonly string[]): Promise<Map<string, TaskLifetime>> {
     const found = await rows<LifetimeRow>(
       tx,
       `SELECT task_id AS id, last_task_status AS state, updated_at AS at,
@@ -178,7 +179,7 @@ export class TaskHistoryRepository {
   }
 
   /** Tasks that were lost at `since` or later for one of these reasons, and when. */
-  async lostSince(tx: EntityManager, since: number, reasons: readonly string[]): Promise<{ id: string; at: number }[]> {
+  async lostSince(tx: Transaction, since: number, reasons: readonly string[]): Promise<{ id: string; at: number }[]> {
     const found = await rows<{ id: string; at: Date }>(
       tx,
       `SELECT h.task_id AS id, h.updated_at AS at FROM task_history h
@@ -191,7 +192,7 @@ export class TaskHistoryRepository {
   }
 
   /** Bytes of all their ids; of a long history about. */
-  async idBytes(tx: EntityManager): Promise<number> {
+  async idBytes(tx: Transaction): Promise<number> {
     const [found] = await rows<{ bytes: number }>(
       tx,
       `SELECT CASE WHEN reltuples < $1 THEN (SELECT coalesce(sum(octet_length(task_id)), 0) FROM task_history)
@@ -203,7 +204,7 @@ export class TaskHistoryRepository {
   }
 
   /** The requests that have tasks here: from one to the next along the index, not past every task of each. */
-  async requestIds(tx: EntityManager): Promise<string[]> {
+  async requestIds(tx: Queryable): Promise<string[]> {
     const found = await rows<{ id: string }>(
       tx,
       `WITH RECURSIVE found (id) AS (
@@ -216,7 +217,7 @@ export class TaskHistoryRepository {
 
   /** How many tasks of a request a purge could take, and the last update of the oldest of the newest `newest`. */
   async purgeable(
-    tx: EntityManager,
+    tx: Transaction,
     part: PurgedPart,
     requestId: string,
     newest: number,
@@ -232,7 +233,7 @@ export class TaskHistoryRepository {
   }
 
   /** Takes the oldest ones that were updated last before that time, at most so many. */
-  async purge(tx: EntityManager, part: PurgedPart, requestId: string, before: number, most: number): Promise<void> {
+  async purge(tx: Transaction, part: PurgedPart, requestId: string, before: number, most: number): Promise<void> {
     const { of, purge } = purges[part];
     await tx.query(
       `${purge} WHERE task_id = ANY (ARRAY(SELECT task_id FROM task_history WHERE ${of} AND updated_at < $2

@@ -1,11 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import type { Past } from '../../core/authorization/index.js';
 import type { TaskState } from '../../core/model/enums.js';
 import type { TaskHistory, TaskIdHistory } from '../../core/model/task.js';
 import { parseTaskId, sanitize } from '../../core/task-id.js';
 import { plannedEachTime } from '../../platform/database/prepared-statements.js';
 import { type AskedSince, type DocumentAt, documentsSince } from '../../platform/database/moment.js';
+import type { Queryable } from '../../platform/database/queryable.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { rows, timeTests } from '../../platform/database/sql.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { updateOrderSql } from '../tasks/task.repository.js';
@@ -61,31 +62,27 @@ interface TaskIdRow {
 export class TaskSearchRepository {
   constructor(@Inject(SETTINGS) private readonly settings: Settings) {}
 
-  async find(tx: EntityManager, search: TaskSearch, bounds: PageBounds): Promise<TaskIdHistory[]> {
+  async find(tx: Queryable, search: TaskSearch, bounds: PageBounds): Promise<TaskIdHistory[]> {
     const { sql, parameters } = pageSql(search, bounds);
     return (await rows<TaskIdRow>(tx, sql, parameters)).map(fromRow);
   }
 
   /** The first pages of searches that differ in the request only, as JSON (`tasksOf`); not read where nothing is new since. */
-  findFirst(
-    tx: EntityManager,
-    asked: readonly AskedSince[],
-    page: FirstPage,
-  ): Promise<(DocumentAt & { id: string })[]> {
+  findFirst(tx: Queryable, asked: readonly AskedSince[], page: FirstPage): Promise<(DocumentAt & { id: string })[]> {
     const query = pageQuery({ requestId: 'asked.id' }, page, { count: page.count, offset: 0 });
     const document = `SELECT coalesce(json_agg(json_build_array(task_id, updated_at, run_id, state)), '[]')::text
       FROM (${query}) AS page`;
     return documentsSince(tx, asked, document);
   }
 
-  async count(tx: EntityManager, search: TaskSearch): Promise<number> {
+  async count(tx: Transaction, search: TaskSearch): Promise<number> {
     const { sql, parameters } = countSql(search);
     const [found] = await rows<{ count: string }>(tx, sql, parameters);
     return Number(found!.count);
   }
 
   /** Not ended, newest update first. */
-  async active(tx: EntityManager, requestId: string, deployId?: string): Promise<TaskIdHistory[]> {
+  async active(tx: Queryable, requestId: string, deployId?: string): Promise<TaskIdHistory[]> {
     const found = await rows<TaskIdRow>(
       tx,
       `SELECT t.task_id, ${newestUpdateSql} AS updated_at, t.run_id, ${newestStateSql} AS state
@@ -97,12 +94,7 @@ export class TaskSearchRepository {
   }
 
   /** The newest task of a run, active or ended. */
-  async newestOfRun(
-    tx: EntityManager,
-    requestId: string,
-    runId: string,
-    past: Past,
-  ): Promise<TaskIdHistory | undefined> {
+  async newestOfRun(tx: Queryable, requestId: string, runId: string, past: Past): Promise<TaskIdHistory | undefined> {
     const parameters: unknown[] = [requestId, runId];
     const found = await rows<TaskIdRow>(
       tx,
@@ -119,7 +111,7 @@ export class TaskSearchRepository {
 
   /** Distinct argument lists, not empty, of the newest `count` ended tasks of a request; the newest first. */
   async commandLineArguments(
-    tx: EntityManager,
+    tx: Queryable,
     requestId: string,
     { count, historyOnly, past }: { count: number; historyOnly: boolean; past: Past },
   ): Promise<string[][]> {

@@ -39,7 +39,7 @@ const rows: Row[] = Array.from({ length: 1_200 }, (_, n) => {
 let rooms: RoomApp;
 beforeAll(async () => {
   rooms = await startRooms({ modules: [HistoryModule] });
-  await rooms.database.manager.query(
+  await rooms.database.pool.query(
     `INSERT INTO task_history (task_id, request_id, deploy_id, run_id, host, instance_no, started_at, updated_at, last_task_status)
      SELECT r->>'id', r->>'requestId', r->>'deployId', r->>'runId', r->>'host', 1, to_timestamp((r->>'startedAt')::bigint / 1000),
        to_timestamp((r->>'updatedAt')::bigint / 1000), r->>'lastTaskStatus' FROM jsonb_array_elements($1::jsonb) r`,

@@ -53,7 +53,7 @@ export class HandOver {
 
   /** Answers how many were handed over, and how many stay as they are; of these it is said why. */
   async run(run: ImportRun, wishes: HandOverWishes): Promise<{ done: number; left: number }> {
-    const held = await this.items.heldIds(this.db.manager);
+    const held = await this.items.heldIds(this.db.pool);
     const wanted = held.filter((id) => matches(wishes.pattern, id));
     const results = await inParallel(
       wanted,
@@ -125,8 +125,8 @@ export class HandOver {
     }
     await this.taking.take(there, run);
     if (run.dryRun) return undefined;
-    const item = await this.items.find(this.db.manager, 'REQUEST', id);
-    const stored = await this.requests.find(this.db.manager, id);
+    const item = await this.items.find(this.db.pool, 'REQUEST', id);
+    const stored = await this.requests.find(this.db.pool, id);
     if (stored?.version !== item?.version) return changedHere;
     if (item?.fingerprint !== fingerprintOf(there)) return 'as it is there now it is refused here';
     return activeDeploy && !stored?.activeDeployId ? 'its active deploy is refused here: deploy it here' : undefined;

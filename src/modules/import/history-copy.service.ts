@@ -60,7 +60,7 @@ export class HistoryCopy {
     const name = (_answer: unknown, index: number) => `deploy ${index + 1} of a page of request ${requestId}`;
     const listed = readable('deploys', page, readDeploy, name, report);
     const keys = listed.map(({ deployMarker: { deployId }, deployResult }) => ({ deployId, ended: !!deployResult }));
-    const wanted = await this.deploys.notTakenOver(this.db.manager, requestId, keys);
+    const wanted = await this.deploys.notTakenOver(this.db.pool, requestId, keys);
     report.count('deploys', 'AS_BEFORE', keys.length - wanted.size);
     if (dryRun) return report.count('deploys', 'TAKEN', wanted.size);
     const found = await inParallel([...wanted], detailsAtOnce, (deployId) =>
@@ -88,7 +88,7 @@ export class HistoryCopy {
     );
     const wanted = new Set(
       await this.tasks.missing(
-        this.db.manager,
+        this.db.pool,
         listed.map(({ taskId }) => taskId.id),
       ),
     );

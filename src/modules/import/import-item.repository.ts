@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import type { KnownItem } from '../../core/import/index.js';
 import { replaceRows } from '../../platform/database/entity-values.js';
+import type { Queryable } from '../../platform/database/queryable.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { ImportItemEntity, type ImportKind } from './import-item.entity.js';
 
 export interface ImportNote extends Pick<ImportItemEntity, 'kind' | 'key' | 'outcome' | 'fingerprint'> {
@@ -13,7 +14,7 @@ export interface ImportNote extends Pick<ImportItemEntity, 'kind' | 'key' | 'out
 /** What was taken from another installation. That of a request is written under the lock on the request's row. */
 @Injectable()
 export class ImportItemRepository {
-  async find(tx: EntityManager, kind: ImportKind, key: string): Promise<KnownItem | undefined> {
+  async find(tx: Queryable, kind: ImportKind, key: string): Promise<KnownItem | undefined> {
     const found = await tx.getRepository(ImportItemEntity).findOneBy({ kind, key });
     if (!found) return undefined;
     return {
@@ -26,19 +27,19 @@ export class ImportItemRepository {
   }
 
   /** Inserts, or replaces as a whole. */
-  note(tx: EntityManager, { reason, version, held = false, ...item }: ImportNote, now: number): Promise<void> {
+  note(tx: Transaction, { reason, version, held = false, ...item }: ImportNote, now: number): Promise<void> {
     const row = { ...item, reason: reason ?? null, version: version === undefined ? null : String(version), held };
     return replaceRows(tx.getRepository(ImportItemEntity), [{ ...row, handedOverAt: null, notedAt: new Date(now) }]);
   }
 
-  async noteHandedOver(tx: EntityManager, requestId: string, now: number): Promise<void> {
+  async noteHandedOver(tx: Transaction, requestId: string, now: number): Promise<void> {
     await tx
       .getRepository(ImportItemEntity)
       .update({ kind: 'REQUEST', key: requestId }, { held: false, handedOverAt: new Date(now) });
   }
 
   /** Ids of requests that wait to be handed over, in their order. */
-  async heldIds(tx: EntityManager): Promise<string[]> {
+  async heldIds(tx: Queryable): Promise<string[]> {
     const found = await tx
       .getRepository(ImportItemEntity)
       .find({ select: { key: true }, where: { kind: 'REQUEST', held: true }, order: { key: 'ASC' } });

@@ -48,7 +48,7 @@ export class Imports {
 
   /** Requests that wait to be handed over. */
   heldIds(): Promise<string[]> {
-    return this.items.heldIds(this.db.manager);
+    return this.items.heldIds(this.db.pool);
   }
 
   private async list({ original, report }: ImportRun): Promise<OriginalParent[]> {
@@ -69,7 +69,7 @@ export class Imports {
   private async compare(run: ImportRun): Promise<void> {
     const { report } = run;
     const theirs = (await run.original.list('requests')).map((answer) => readParent(answer));
-    const ours = new Map((await this.requests.findAll(this.db.manager)).map((stored) => [stored.request.id, stored]));
+    const ours = new Map((await this.requests.findAll(this.db.pool)).map((stored) => [stored.request.id, stored]));
     const held = new Set(await this.heldIds());
     for (const parent of theirs) {
       const { id } = parent.request;

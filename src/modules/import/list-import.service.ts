@@ -122,7 +122,7 @@ export class ListImport {
       read: readAction,
       key: ({ type }) => type,
       content,
-      here: byKey([...(await this.actions.all(this.db.manager)).values()], ({ type }) => type, content),
+      here: byKey([...(await this.actions.all(this.db.pool)).values()], ({ type }) => type, content),
       take: async (action) => {
         await this.db.transaction((tx) => this.actions.disable(tx, action));
         this.wake.signal('actions');
@@ -169,7 +169,7 @@ export class ListImport {
       const key = list.key(entry);
       name = `${thing}: ${key}`;
       const fingerprint = digest(list.content(entry));
-      const known = await this.items.find(this.db.manager, kind, key);
+      const known = await this.items.find(this.db.pool, kind, key);
       const here = list.here.get(key);
       if (here === fingerprint) return report.count(thing, 'AS_BEFORE');
       if (known?.outcome === 'TAKEN' && known.fingerprint === fingerprint) {

@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { decideTake, stateHere } from '../../core/import/index.js';
 import type { Deploy } from '../../core/model/deploy.js';
 import type { Request } from '../../core/model/request.js';
 import { diffFields } from '../../core/plan/index.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
+import type { Queryable } from '../../platform/database/queryable.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { DeployChecks } from '../deploys/deploy-checks.service.js';
 import { DeployHistoryRepository } from '../deploys/deploy-history.repository.js';
 import { DeployDto } from '../deploys/dto/deploy.dto.js';
@@ -53,7 +54,7 @@ export class RequestImport {
   /** Answers whether the histories of both are of one request, so that what is new there belongs here. */
   async take(listed: OriginalParent, run: ImportRun): Promise<boolean> {
     const { id } = listed.request;
-    const known = await this.decide(this.db.manager, listed, await this.requests.find(this.db.manager, id));
+    const known = await this.decide(this.db.pool, listed, await this.requests.find(this.db.pool, id));
     if (known.decision.kind === 'UNCHANGED') {
       run.report.count('requests', 'AS_BEFORE');
       return true;
@@ -83,12 +84,12 @@ export class RequestImport {
     const request = RequestDto.toRequest(await readBody(theirs.request, RequestDto));
     const { id } = request;
     // First, so that its deploy is not judged beside a request that is refused.
-    await this.checks.valid(this.db.manager, request, await this.requests.find(this.db.manager, id), {
+    await this.checks.valid(this.db.pool, request, await this.requests.find(this.db.pool, id), {
       isOlder: true,
     });
     const deploy = await this.deployOf(theirs, request, run);
     const readable = { theirs, fingerprint: fingerprintOf(theirs), deploy };
-    const work = (tx: EntityManager) => this.store(tx, request, readable, run);
+    const work = (tx: Transaction) => this.store(tx, request, readable, run);
     const outcome = run.dryRun ? await this.db.snapshot(work) : await this.db.transaction(work);
     if (outcome !== 'TAKEN') {
       run.report.leave('requests', `request ${id}`, outcome);
@@ -103,7 +104,7 @@ export class RequestImport {
   }
 
   /** Answers TAKEN, or why not. Throws what our rules refuse. */
-  private async store(tx: EntityManager, sent: Request, readable: Readable, run: ImportRun): Promise<string> {
+  private async store(tx: Transaction, sent: Request, readable: Readable, run: ImportRun): Promise<string> {
     const { theirs, deploy } = readable;
     const stored = run.dryRun ? await this.requests.find(tx, sent.id) : await this.requests.lock(tx, sent.id);
     const { decision, item } = await this.decide(tx, theirs, stored);
@@ -133,7 +134,7 @@ export class RequestImport {
 
   /** Answers its version; undefined: another one came in between. */
   private async put(
-    tx: EntityManager,
+    tx: Transaction,
     stored: StoredRequest | undefined,
     next: Omit<StoredRequest, 'version'>,
   ): Promise<number | undefined> {
@@ -141,7 +142,7 @@ export class RequestImport {
     return (await this.requests.insert(tx, { ...next, version: 1 })) ? 1 : undefined;
   }
 
-  private async decide(tx: EntityManager, theirs: OriginalParent, stored: StoredRequest | undefined) {
+  private async decide(tx: Queryable, theirs: OriginalParent, stored: StoredRequest | undefined) {
     const item = await this.items.find(tx, 'REQUEST', theirs.request.id);
     const fingerprint = fingerprintOf(theirs);
     return { item, decision: decideTake({ state: theirs.state, fingerprint }, stored, item) };
@@ -159,7 +160,7 @@ export class RequestImport {
     try {
       const deploy = DeployDto.toDeploy(await readBody(theirs['activeDeploy'] ?? {}, DeployDto));
       await this.deployChecks.refuseUsers(deploy);
-      await this.deployChecks.checkDeploy(this.db.manager, deploy, request, this.clock.now());
+      await this.deployChecks.checkDeploy(this.db.pool, deploy, request, this.clock.now());
       return deploy;
     } catch (cause) {
       const problem = problemOf(cause);

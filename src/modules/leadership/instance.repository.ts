@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import type { HostState } from '../../core/model/state.js';
+import type { Queryable } from '../../platform/database/queryable.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { rows } from '../../platform/database/sql.js';
 import { InstanceEntity } from './instance.entity.js';
 
@@ -16,7 +17,7 @@ export interface InstanceNote {
 @Injectable()
 export class InstanceRepository {
   /** Each process writes its own row. */
-  async save(tx: EntityManager, instance: Omit<InstanceEntity, 'writtenAt' | 'reachesAgentsAt'>): Promise<void> {
+  async save(tx: Queryable, instance: Omit<InstanceEntity, 'writtenAt' | 'reachesAgentsAt'>): Promise<void> {
     await tx
       .getRepository(InstanceEntity)
       .createQueryBuilder()
@@ -27,13 +28,19 @@ export class InstanceRepository {
   }
 
   /** Nothing happens to one that has no row yet: it says so again soon. */
-  async tellReach(tx: EntityManager, id: string, reachesAgents: boolean): Promise<void> {
+  async tellReach(tx: Transaction, id: string, reachesAgents: boolean): Promise<void> {
     const reachesAgentsAt = () => (reachesAgents ? 'clock_timestamp()' : 'NULL');
-    await tx.createQueryBuilder().update(InstanceEntity).set({ reachesAgentsAt }).where({ id }).execute();
+    await tx
+      .getRepository(InstanceEntity)
+      .createQueryBuilder()
+      .update()
+      .set({ reachesAgentsAt })
+      .where({ id })
+      .execute();
   }
 
   /** The address of another instance that reached an agent within the last seconds, and would lead. */
-  async otherThatReaches(tx: EntityManager, id: string, seconds: number): Promise<string | undefined> {
+  async otherThatReaches(tx: Transaction, id: string, seconds: number): Promise<string | undefined> {
     const found = await tx
       .getRepository(InstanceEntity)
       .createQueryBuilder('other')
@@ -49,7 +56,7 @@ export class InstanceRepository {
   }
 
   /** Removes those that did not write for so long, or by a clock that has been set back since. */
-  async removeOlderThan(tx: EntityManager, seconds: number): Promise<void> {
+  async removeOlderThan(tx: Queryable, seconds: number): Promise<void> {
     await tx
       .getRepository(InstanceEntity)
       .createQueryBuilder()
@@ -63,12 +70,12 @@ export class InstanceRepository {
       .execute();
   }
 
-  async remove(tx: EntityManager, id: string): Promise<void> {
+  async remove(tx: Transaction, id: string): Promise<void> {
     await tx.getRepository(InstanceEntity).delete({ id });
   }
 
   /** All but this one, and without the workers of each, that wrote within the last seconds. By hand: the database tells which one leads, and the ages. */
-  async others(tx: EntityManager, id: string, seconds: number): Promise<InstanceNote[]> {
+  async others(tx: Queryable, id: string, seconds: number): Promise<InstanceNote[]> {
     return rows<InstanceNote>(
       tx,
       // A leader that died still says that it leads; its epoch tells.

@@ -6,11 +6,12 @@ import {
   type OnApplicationBootstrap,
 } from '@nestjs/common';
 import { hostname } from 'node:os';
-import type { EntityManager } from 'typeorm';
 import { CLUSTER_DRIVER, type ClusterDriver, type MachineSnapshot } from '../../cluster/cluster-driver.js';
 import { connectionState } from '../../core/leadership/connection-state.js';
 import type { HostState } from '../../core/model/state.js';
 import { Database } from '../../platform/database/database.js';
+import type { Queryable } from '../../platform/database/queryable.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { Leadership } from '../../platform/leadership/leadership.js';
 import { ThisInstance } from '../../platform/leadership/this-instance.js';
 import { StatusDelays } from '../../platform/metrics/status-delays.js';
@@ -34,7 +35,7 @@ export class ThisHost {
   ) {}
 
   /** undefined: it cannot be reached yet. */
-  async describe(tx: EntityManager): Promise<HostState | undefined> {
+  async describe(tx: Queryable): Promise<HostState | undefined> {
     const address = this.instance.address();
     if (address === undefined) return undefined;
     const leads = this.leadership.ready();
@@ -60,7 +61,7 @@ export class ThisHost {
 
   /** What active tasks leave of the machines, in cores and MB. */
   private async freeOn(
-    tx: EntityManager,
+    tx: Queryable,
     machines: readonly MachineSnapshot[],
   ): Promise<{ cpus: number; memoryMb: number }> {
     if (machines.length === 0) return { cpus: 0, memoryMb: 0 };
@@ -106,7 +107,7 @@ export class Instances {
   }
 
   /** Writes this instance down, and removes those that vanished. */
-  async write(tx: EntityManager): Promise<void> {
+  async write(tx: Queryable): Promise<void> {
     const state = await this.host.describe(tx);
     if (!state) return;
     await this.store.save(tx, {
@@ -120,12 +121,12 @@ export class Instances {
   }
 
   /** An ordered stop: the others need not wait until this one is stale. */
-  async removeThis(tx: EntityManager): Promise<void> {
+  async removeThis(tx: Transaction): Promise<void> {
     await this.store.remove(tx, this.instance.id);
   }
 
   /** By address. This instance as it is now, the others as they said last, with what has aged since. */
-  async list(tx: EntityManager): Promise<KnownInstances> {
+  async list(tx: Queryable): Promise<KnownInstances> {
     const found = await this.store.others(tx, this.instance.id, this.lifeSeconds);
     // What this process is like says nothing of the one that it serves for, whose row is among the others.
     const here = this.part.workerOf === undefined ? await this.host.describe(tx) : undefined;

@@ -119,7 +119,7 @@ test('the address that others are told is the one that was set', async () => {
 
 describe('an instance tells', () => {
   let rooms: RoomApp;
-  const tx = () => rooms.database.manager;
+  const tx = () => rooms.database.pool;
   const cluster = new SimulatedCluster({ machines: 2 });
   beforeAll(async () => {
     rooms = await startRooms({

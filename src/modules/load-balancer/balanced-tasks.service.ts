@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { balancerServiceId, type BalancedTask } from '../../core/load-balancer/index.js';
 import { type Deploy, type DeployKey, deployKeyText } from '../../core/model/deploy.js';
 import type { Request } from '../../core/model/request.js';
+import type { Queryable } from '../../platform/database/queryable.js';
 import { DeployRepository } from '../deploys/deploy.repository.js';
 import { RequestRepository } from '../requests/request.repository.js';
 import { TaskRepository, type LiveTask } from '../tasks/task.repository.js';
@@ -29,7 +29,7 @@ export class BalancedTasks {
   ) {}
 
   /** By task id. Tasks of which too little is left are left out. */
-  async load(tx: EntityManager, tasks: readonly LiveTask[]): Promise<Map<string, ServedTask>> {
+  async load(tx: Queryable, tasks: readonly LiveTask[]): Promise<Map<string, ServedTask>> {
     if (tasks.length === 0) return new Map();
     const requestIds = [...new Set(tasks.map(({ taskId }) => taskId.requestId))];
     const stored = new Map((await this.requests.findMany(tx, requestIds)).map((found) => [found.request.id, found]));

@@ -20,7 +20,7 @@ export class DeletionPass {
   ) {}
 
   async run(now: number): Promise<void> {
-    await inParallel(await this.queue.all(this.db.manager), mostCallsAtOnce, (deletion) => this.look(deletion, now));
+    await inParallel(await this.queue.all(this.db.pool), mostCallsAtOnce, (deletion) => this.look(deletion, now));
   }
 
   private async look(deletion: QueuedDeletion, now: number): Promise<void> {

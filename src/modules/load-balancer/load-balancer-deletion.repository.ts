@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import type { DeletionView, RemovedService } from '../../core/load-balancer/index.js';
 import { isRunnable, type RequestState } from '../../core/model/enums.js';
 import type { LoadBalancerUpdate } from '../../core/model/load-balancer.js';
+import type { Queryable } from '../../platform/database/queryable.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { rows } from '../../platform/database/sql.js';
 import { LoadBalancerDeletionEntity } from './load-balancer-deletion.entity.js';
 
@@ -24,7 +25,7 @@ interface DeletionRow {
 @Injectable()
 export class LoadBalancerDeletionRepository {
   /** In the order of request ids. */
-  async all(tx: EntityManager): Promise<QueuedDeletion[]> {
+  async all(tx: Queryable): Promise<QueuedDeletion[]> {
     const found = await rows<DeletionRow>(
       tx,
       `SELECT d.*, r.state, EXISTS (SELECT 1 FROM task t WHERE t.request_id = d.request_id AND t.ended_at IS NULL)
@@ -40,13 +41,13 @@ export class LoadBalancerDeletionRepository {
     }));
   }
 
-  async requestIds(tx: EntityManager): Promise<string[]> {
+  async requestIds(tx: Queryable): Promise<string[]> {
     const found = await tx.getRepository(LoadBalancerDeletionEntity).find({ order: { requestId: 'ASC' } });
     return found.map(({ requestId }) => requestId);
   }
 
   /** One that waits already takes the new description, and begins anew. */
-  async add(tx: EntityManager, { requestId, groups, basePath }: RemovedService, now: number): Promise<void> {
+  async add(tx: Transaction, { requestId, groups, basePath }: RemovedService, now: number): Promise<void> {
     const row = {
       requestId,
       groups: [...groups],
@@ -59,7 +60,7 @@ export class LoadBalancerDeletionRepository {
 
   /** The answer to a call made for what `former` said; undefined `answer`: it is done with. */
   async settle(
-    tx: EntityManager,
+    tx: Transaction,
     { requestId, update: former }: QueuedDeletion,
     answer: LoadBalancerUpdate | undefined,
   ): Promise<void> {

@@ -1,10 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { decideEntry, type EnteringTask, type Entry, preEnqueued } from '../../core/load-balancer/index.js';
 import type { LoadBalancerUpdate } from '../../core/model/load-balancer.js';
 import type { TaskId } from '../../core/model/task.js';
 import { inParallel } from '../../platform/async.js';
 import { Database } from '../../platform/database/database.js';
+import type { Queryable } from '../../platform/database/queryable.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { Pollers } from '../../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
@@ -30,7 +31,7 @@ export class OutsideTasks {
   ) {}
 
   /** In the order of task ids. Tasks that have ended, or whose request or deploy is gone, are left out. */
-  async load(tx: EntityManager, taskIds: readonly string[]): Promise<OutsideTask[]> {
+  async load(tx: Queryable, taskIds: readonly string[]): Promise<OutsideTask[]> {
     const checked = await this.tasks.load(tx, taskIds);
     const records = await this.records.find(tx, taskIds);
     const requestIds = [...new Set(checked.map(({ live }) => live.taskId.requestId))];
@@ -73,7 +74,7 @@ export class EntryPass {
   ) {}
 
   async run(now: number): Promise<void> {
-    const tx = this.db.manager;
+    const tx = this.db.pool;
     const tasks = await this.outside.load(tx, await this.records.tasksOutside(tx));
     await inParallel(tasks, mostCallsAtOnce, (task) => this.look(task, now));
   }
@@ -98,7 +99,7 @@ export class EntryPass {
 
   /** Written down first: should the answer be lost, the task is known to be in there perhaps, and is taken out in the end. */
   private async enter(live: LiveTask, now: number): Promise<void> {
-    const served = (await this.balanced.load(this.db.manager, [live])).get(live.taskId.id);
+    const served = (await this.balanced.load(this.db.pool, [live])).get(live.taskId.id);
     const former = served && (await this.announce(live.taskId, now));
     if (!served || !former) return;
     const { request, deploy, task } = served;
@@ -139,7 +140,7 @@ export class EntryPass {
   }
 
   /** Under the lock on its request: a transaction that orders it to go, or records its end, waits or was first. */
-  private async lookAgain(tx: EntityManager, taskId: TaskId, now: number): Promise<Entry | undefined> {
+  private async lookAgain(tx: Transaction, taskId: TaskId, now: number): Promise<Entry | undefined> {
     await this.requests.lock(tx, taskId.requestId);
     const [outsider] = await this.outside.load(tx, [taskId.id]);
     return outsider && this.decide(outsider, now);

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { noRecords, type BalancerRecords } from '../../core/load-balancer/index.js';
 import type { LoadBalancerUpdate } from '../../core/model/load-balancer.js';
+import type { Queryable } from '../../platform/database/queryable.js';
 import { rows } from '../../platform/database/sql.js';
 
 export type RecordKind = 'ADD' | 'REMOVE';
@@ -20,7 +20,7 @@ interface RecordRow {
 @Injectable()
 export class LoadBalancerRecordRepository {
   /** By task id; every id asked for has an entry. */
-  async find(tx: EntityManager, taskIds: readonly string[]): Promise<Map<string, BalancerRecords>> {
+  async find(tx: Queryable, taskIds: readonly string[]): Promise<Map<string, BalancerRecords>> {
     const found = new Map(taskIds.map((id): [string, BalancerRecords] => [id, noRecords]));
     if (taskIds.length === 0) return found;
     const stored = await rows<RecordRow>(tx, 'SELECT * FROM load_balancer_record WHERE task_id = ANY ($1)', [taskIds]);
@@ -37,7 +37,7 @@ export class LoadBalancerRecordRepository {
    * Running tasks of load balanced requests that do not get their traffic, or not for sure; in the order of task ids. Those
    * of a deploy in progress, and those that have to go, are left out.
    */
-  async tasksOutside(tx: EntityManager): Promise<string[]> {
+  async tasksOutside(tx: Queryable): Promise<string[]> {
     const found = await rows<{ task_id: string }>(
       tx,
       `SELECT t.task_id FROM task t JOIN request r ON r.id = t.request_id
@@ -54,12 +54,7 @@ export class LoadBalancerRecordRepository {
   }
 
   /** The same update for several tasks. Tasks whose row is gone are left out. */
-  async save(
-    tx: EntityManager,
-    taskIds: readonly string[],
-    kind: RecordKind,
-    update: LoadBalancerUpdate,
-  ): Promise<void> {
+  async save(tx: Queryable, taskIds: readonly string[], kind: RecordKind, update: LoadBalancerUpdate): Promise<void> {
     if (taskIds.length === 0) return;
     await tx.query(
       `INSERT INTO load_balancer_record (task_id, kind, document)
@@ -74,7 +69,7 @@ export class LoadBalancerRecordRepository {
    * more what the call was made for.
    */
   async saveAnswer(
-    tx: EntityManager,
+    tx: Queryable,
     taskId: string,
     kind: RecordKind,
     former: LoadBalancerUpdate | undefined,
@@ -99,7 +94,7 @@ export class LoadBalancerRecordRepository {
   }
 
   /** As if the load balancer had never been told about these tasks; whatever it is told next is new to it, too. */
-  async forget(tx: EntityManager, taskIds: readonly string[]): Promise<void> {
+  async forget(tx: Queryable, taskIds: readonly string[]): Promise<void> {
     if (taskIds.length === 0) return;
     await tx.query(
       `UPDATE load_balancer_record SET document = NULL,
@@ -109,7 +104,7 @@ export class LoadBalancerRecordRepository {
     );
   }
   /** Of tasks whose own rows go. */
-  async removeAll(tx: EntityManager, taskIds: readonly string[]): Promise<void> {
+  async removeAll(tx: Queryable, taskIds: readonly string[]): Promise<void> {
     await tx.query('DELETE FROM load_balancer_record WHERE task_id = ANY ($1)', [taskIds]);
   }
 }

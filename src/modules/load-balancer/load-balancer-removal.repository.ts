@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
+import type { Queryable } from '../../platform/database/queryable.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { rows } from '../../platform/database/sql.js';
 import { LoadBalancerRemovalEntity } from './load-balancer-removal.entity.js';
 
@@ -7,7 +8,7 @@ import { LoadBalancerRemovalEntity } from './load-balancer-removal.entity.js';
 @Injectable()
 export class LoadBalancerRemovalRepository {
   /** Ids of their tasks, oldest first. */
-  async taskIds(tx: EntityManager): Promise<string[]> {
+  async taskIds(tx: Queryable): Promise<string[]> {
     const found = await tx
       .getRepository(LoadBalancerRemovalEntity)
       .find({ order: { createdAt: 'ASC', taskId: 'ASC' } });
@@ -15,7 +16,7 @@ export class LoadBalancerRemovalRepository {
   }
 
   /** Ids of tasks that have ended and are still waited for, in their order. */
-  async endedTaskIds(tx: EntityManager): Promise<string[]> {
+  async endedTaskIds(tx: Queryable): Promise<string[]> {
     const found = await rows<{ task_id: string }>(
       tx,
       `SELECT q.task_id FROM load_balancer_removal q LEFT JOIN task t USING (task_id)
@@ -25,7 +26,7 @@ export class LoadBalancerRemovalRepository {
   }
 
   /** Answers how many were not queued yet. Tasks whose row is gone are left out. */
-  async add(tx: EntityManager, taskIds: readonly string[], now: number): Promise<number> {
+  async add(tx: Queryable, taskIds: readonly string[], now: number): Promise<number> {
     if (taskIds.length === 0) return 0;
     const added = await rows(
       tx,
@@ -37,11 +38,11 @@ export class LoadBalancerRemovalRepository {
     return added.length;
   }
 
-  async remove(tx: EntityManager, taskId: string): Promise<void> {
+  async remove(tx: Transaction, taskId: string): Promise<void> {
     await tx.getRepository(LoadBalancerRemovalEntity).delete({ taskId });
   }
   /** Of tasks whose own rows go, or that enter again. */
-  async removeAll(tx: EntityManager, taskIds: readonly string[]): Promise<void> {
+  async removeAll(tx: Transaction, taskIds: readonly string[]): Promise<void> {
     if (taskIds.length === 0) return;
     await tx.query('DELETE FROM load_balancer_removal WHERE task_id = ANY ($1)', [taskIds]);
   }

@@ -1,5 +1,4 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { EntityManager } from 'typeorm';
 import { insertDeploy, insertRequest, insertTask, start, type RequestRow } from '../../../test/support/builders.js';
 import { startBalancer, type BalancerServer } from '../../../test/support/load-balancer/balancer-server.js';
 import { waitFor } from '../../../test/support/wait-for.js';
@@ -8,6 +7,7 @@ import type { LoadBalancerState } from '../../core/model/enums.js';
 import type { LoadBalancerUpdate } from '../../core/model/load-balancer.js';
 import type { TaskId } from '../../core/model/task.js';
 import { Clock } from '../../platform/clock.js';
+import type { Queryable } from '../../platform/database/queryable.js';
 import { Pollers } from '../../platform/poller/pollers.js';
 import { TaskHistoryMoveRepository } from '../history/task-history-move.repository.js';
 import { RequestCleanupRepository } from '../requests/request-cleanup.repository.js';
@@ -30,7 +30,7 @@ class StoppedClock extends Clock {
 
 let server: BalancerServer;
 let rooms: RoomApp;
-let tx: EntityManager;
+let tx: Queryable;
 
 beforeAll(async () => {
   server = await startBalancer();
@@ -39,7 +39,7 @@ beforeAll(async () => {
     clock: new StoppedClock(),
     settings: { loadBalancerUri: server.uri, loadBalancerRequestTimeoutMillis: 1_000 },
   });
-  tx = rooms.database.manager;
+  tx = rooms.database.pool;
   // Passes run when a test says so.
   await rooms.app.get(Pollers).stop();
 });
@@ -76,7 +76,9 @@ const ends = async ({ id }: TaskId) => {
   await get(LoadBalancerRemovalRepository).add(tx, [id], start);
 };
 const order = (taskId: TaskId) =>
-  get(TaskCleanupRepository).save(tx, { taskId, cleanupType: 'USER_REQUESTED', timestamp: start });
+  rooms.database.transaction((tx) =>
+    get(TaskCleanupRepository).save(tx, { taskId, cleanupType: 'USER_REQUESTED', timestamp: start }),
+  );
 const recordsOf = async ({ id }: TaskId) => (await get(LoadBalancerRecordRepository).find(tx, [id])).get(id)!;
 const told = (taskId: TaskId, state: LoadBalancerState, attemptNumber = 1): LoadBalancerUpdate => ({
   loadBalancerState: state,

@@ -1,9 +1,9 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { decideRemoval, isRefused, type BalancerRecords } from '../../core/load-balancer/index.js';
 import type { LoadBalancerUpdate } from '../../core/model/load-balancer.js';
 import { inParallel } from '../../platform/async.js';
 import { Database } from '../../platform/database/database.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
 import { TaskRepository, type LiveTask } from '../tasks/task.repository.js';
@@ -35,7 +35,7 @@ export class RemovalPass {
   ) {}
 
   async run(now: number): Promise<void> {
-    const tx = this.db.manager;
+    const tx = this.db.pool;
     const taskIds = await this.queue.taskIds(tx);
     if (taskIds.length === 0) return;
     const live = await this.tasks.find(tx, { taskIds, includeEnded: true });
@@ -83,7 +83,7 @@ export class RemovalPass {
 
   /** Its data is gone, or it need not go any more. */
   private dropUnlessLeaving(taskId: string): Promise<void> {
-    return this.db.leaderTransaction(async (tx: EntityManager) => {
+    return this.db.leaderTransaction(async (tx: Transaction) => {
       const [live] = await this.tasks.find(tx, { taskIds: [taskId], includeEnded: true, lock: true });
       const isKnown = live !== undefined && (await this.balanced.load(tx, [live])).has(taskId);
       // Where it listened is not known any more.

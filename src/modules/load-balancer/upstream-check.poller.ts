@@ -55,7 +55,7 @@ export class UpstreamCheckPoller implements OnModuleDestroy {
   /** One pass. Public so that a test runs it with its own `now`. */
   async runOnce(now: number): Promise<void> {
     if (!this.loadBalancer.enabled) return;
-    const stored = await this.requests.findAll(this.db.manager, ['ACTIVE', 'DEPLOYING_TO_UNPAUSE']);
+    const stored = await this.requests.findAll(this.db.pool, ['ACTIVE', 'DEPLOYING_TO_UNPAUSE']);
     const serving = stored.filter(({ request, activeDeployId }) => request.loadBalanced && activeDeployId);
     await inParallel(serving, mostCallsAtOnce, (request) => this.check(request, now));
   }
@@ -63,7 +63,7 @@ export class UpstreamCheckPoller implements OnModuleDestroy {
   private async check({ request, activeDeployId }: StoredRequest, now: number): Promise<void> {
     const requestId = request.id;
     const deployId = activeDeployId!;
-    const deploy = (await this.deploys.find(this.db.manager, { requestId, deployId }))?.deploy;
+    const deploy = (await this.deploys.find(this.db.pool, { requestId, deployId }))?.deploy;
     if (!deploy) return;
     // Before the tasks: one that enters meanwhile is known then, and not taken for a leftover.
     const present = await this.loadBalancer.upstreams(balancerServiceId(requestId, deploy));
@@ -85,8 +85,8 @@ export class UpstreamCheckPoller implements OnModuleDestroy {
 
   /** Of every task that is active, whatever its health: the last thing to do is to cut one off that serves. */
   private async wanted(requestId: string, id: LoadBalancerRequestId): Promise<Upstream[]> {
-    const live = await this.tasks.find(this.db.manager, { requestIds: [requestId] });
-    const served = await this.balanced.load(this.db.manager, live);
+    const live = await this.tasks.find(this.db.pool, { requestIds: [requestId] });
+    const served = await this.balanced.load(this.db.pool, live);
     return [...served.values()].flatMap(({ task }) => upstreamOf(task, id, this.settings) ?? []);
   }
 

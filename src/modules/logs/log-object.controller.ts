@@ -1,8 +1,9 @@
-import { Controller, Get, Query, Req, Res } from '@nestjs/common';
+import { Controller, Get, Req, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { posix } from 'node:path';
 import { SchedulerError } from '../../platform/errors.js';
+import { Query } from '../../platform/http/inputs.js';
 import { Since } from '../../platform/http/since.js';
 import { sendFile } from '../../platform/http/send-file.js';
 import { LogObjectQuery } from './dto/logs.dto.js';

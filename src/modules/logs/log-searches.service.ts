@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { narrow, spanOfDeploy, spanOfRequest, spanOfTask, type Narrowing, type Search } from '../../core/logs/index.js';
 import { parseTaskId } from '../../core/task-id.js';
 import type { TaskId } from '../../core/model/task.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { DeployHistoryRepository } from '../deploys/deploy-history.repository.js';
 import { TaskHistoryRepository } from '../history/task-history.repository.js';
@@ -72,7 +72,7 @@ export class LogSearches {
   }
 
   private async ofTasks(
-    tx: EntityManager,
+    tx: Transaction,
     tasks: readonly TaskId[],
     requests: ReadonlyMap<string, RequestLifetime>,
   ): Promise<Found[]> {
@@ -93,7 +93,7 @@ export class LogSearches {
   }
 
   private async ofDeploy(
-    tx: EntityManager,
+    tx: Transaction,
     requestId: string,
     deployId: string,
     { group = defaultGroup }: RequestLifetime,

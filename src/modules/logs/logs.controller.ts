@@ -1,17 +1,7 @@
-import {
-  Body,
-  Controller,
-  Get,
-  HttpCode,
-  Injectable,
-  Param,
-  Post,
-  Query,
-  UseGuards,
-  type CanActivate,
-} from '@nestjs/common';
+import { Controller, Get, HttpCode, Injectable, Param, Post, UseGuards, type CanActivate } from '@nestjs/common';
 import { ApiExtraModels, ApiTags } from '@nestjs/swagger';
 import { NeedsBody } from '../../platform/http/bodies.js';
+import { Body, Query } from '../../platform/http/inputs.js';
 import { TaskIdPipe } from '../../platform/http/task-id.pipe.js';
 import {
   LogsQuery,

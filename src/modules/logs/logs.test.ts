@@ -49,7 +49,7 @@ const keyOf = (id: string, { month = '01', requestId = 'web', at = start, name =
   `${requestId}/2026/${month}/${id}_0-${at}-${name}`;
 
 const event = (requestId: string, type: string, at: number, group?: string) =>
-  rooms.database.manager.query(
+  rooms.database.pool.query(
     'INSERT INTO request_history (request_id, created_at, event_type, request) VALUES ($1, $2, $3, $4)',
     [requestId, new Date(at), type, JSON.stringify({ id: requestId, requestType: 'SERVICE', group })],
   );
@@ -58,13 +58,13 @@ describe.skipIf(withoutObjectStore !== undefined)('logs in an object store', () 
   beforeAll(async () => {
     store = await startObjectStore('logs', 'blue-logs', 'blue-archive', 'extra');
     rooms = await startLogs();
-    const { manager } = rooms.database;
-    await insertRequest(manager, { activeDeployId: 'd2' });
+    const { pool } = rooms.database;
+    await insertRequest(pool, { activeDeployId: 'd2' });
     await event('web', 'CREATED', start - 40 * day);
-    await insertDeploy(manager, { createdAt: start - 40 * day });
-    await insertDeploy(manager, { deploy: { id: 'd2' }, createdAt: start - hour });
-    ({ id: taskId } = await insertTask(manager, { deployId: 'd2' }));
-    await insertRequest(manager, { request: { id: 'web-api' } });
+    await insertDeploy(pool, { createdAt: start - 40 * day });
+    await insertDeploy(pool, { deploy: { id: 'd2' }, createdAt: start - hour });
+    ({ id: taskId } = await insertTask(pool, { deployId: 'd2' }));
+    await insertRequest(pool, { request: { id: 'web-api' } });
     await event('web-api', 'CREATED', start - 40 * day);
     store.put('logs', keyOf(taskId), {
       body: 'one',
@@ -153,7 +153,7 @@ describe.skipIf(withoutObjectStore !== undefined)('logs in an object store', () 
 
     test('start and end narrow the time, and never widen it', async () => {
       const id = idOf('web', 'd2', start, 2);
-      await insertTask(rooms.database.manager, { deployId: 'd2', instanceNo: 2 });
+      await insertTask(rooms.database.pool, { deployId: 'd2', instanceNo: 2 });
       for (const month of ['01', '02']) store.put('logs', keyOf(id, { month }));
       expect(keysOf((await list(`task/${id}?list=true&end=${now + 90 * day}`)).body)).toEqual([keyOf(id)]);
       expect((await list(`task/${id}?list=true&start=${now + 1}`)).body).toEqual([]);
@@ -167,7 +167,7 @@ describe.skipIf(withoutObjectStore !== undefined)('logs in an object store', () 
   describe('links', () => {
     test('show the file and save it as it is stored, without any credentials of the caller', async () => {
       const id = idOf('web', 'd2', start, 3);
-      await insertTask(rooms.database.manager, { deployId: 'd2', instanceNo: 3 });
+      await insertTask(rooms.database.pool, { deployId: 'd2', instanceNo: 3 });
       store.put('logs', keyOf(id, { name: "it's (1) & %+x*!.log" }), { body: 'hello' });
       const zipped = gzipSync('hello');
       store.put('logs', keyOf(id), { body: zipped, contentEncoding: 'gzip' });
@@ -230,7 +230,7 @@ describe.skipIf(withoutObjectStore !== undefined)('logs in an object store', () 
     });
 
     test('maxPerPage is the most of each bucket, the newest; absent: all', async () => {
-      await insertRequest(rooms.database.manager, { request: { id: 'many', group: 'blue' } });
+      await insertRequest(rooms.database.pool, { request: { id: 'many', group: 'blue' } });
       await event('many', 'CREATED', start);
       const key = (n: number): string => keyOf(idOf('many', 'd1', start + n), { requestId: 'many' });
       for (const bucket of ['blue-logs', 'blue-archive', 'logs']) {
@@ -242,7 +242,7 @@ describe.skipIf(withoutObjectStore !== undefined)('logs in an object store', () 
     });
 
     test('of a group are in its own bucket and in the one that is searched for it, not in the general one', async () => {
-      await insertRequest(rooms.database.manager, { request: { id: 'blues', group: 'blue' } });
+      await insertRequest(rooms.database.pool, { request: { id: 'blues', group: 'blue' } });
       await event('blues', 'CREATED', start);
       const id = idOf('blues', 'd1');
       for (const bucket of ['blue-logs', 'blue-archive', 'logs']) {
@@ -295,7 +295,7 @@ describe.skipIf(withoutObjectStore !== undefined)('logs in an object store', () 
     ])(
       'are found where %s has its own pattern and bucket, by task, deploy and request',
       async (_who, { deploy: id, run }) => {
-        const { manager } = rooms.database;
+        const { pool } = rooms.database;
         const own = {
           filename: 'extra*.txt',
           objstoreUploaderBucket: 'extra',
@@ -303,11 +303,11 @@ describe.skipIf(withoutObjectStore !== undefined)('logs in an object store', () 
         };
         const foreign = { filename: 'x', objstoreUploaderBucket: 'extra', objstoreUploaderKeyPattern: '%filename' };
         const files = [own, foreign];
-        await insertDeploy(manager, {
+        await insertDeploy(pool, {
           deploy: { id, ...(!run && { objstoreUploaderAdditionalFiles: files }) },
           createdAt: start,
         });
-        const task = await insertTask(manager, { deployId: id, instanceNo: 7, uploads: run ? files : undefined });
+        const task = await insertTask(pool, { deployId: id, instanceNo: 7, uploads: run ? files : undefined });
         const key = `web/${task.id}/extra.txt`;
         store.put('extra', key);
         store.put('extra', `web-api/${idOf('web-api', 'd2')}/extra.txt`);
@@ -321,15 +321,15 @@ describe.skipIf(withoutObjectStore !== undefined)('logs in an object store', () 
           }
         };
         await isFound();
-        await manager.query(
+        await pool.query(
           `INSERT INTO task_history (task_id, request_id, deploy_id, host, instance_no, started_at, updated_at, last_task_status, data)
          SELECT task_id, request_id, deploy_id, host, instance_no, started_at, $2, 'TASK_FINISHED',
            jsonb_build_object('task', jsonb_build_object('taskRequest', jsonb_build_object('pendingTask', document::jsonb -> 'pendingTask')))
          FROM task JOIN task_launch USING (task_id) WHERE task_id = $1`,
           [task.id, new Date(start + hour)],
         );
-        await manager.query('DELETE FROM task_launch WHERE task_id = $1', [task.id]);
-        await manager.query('DELETE FROM task WHERE task_id = $1', [task.id]);
+        await pool.query('DELETE FROM task_launch WHERE task_id = $1', [task.id]);
+        await pool.query('DELETE FROM task WHERE task_id = $1', [task.id]);
         await isFound();
         expect(keysOf((await search({ requestsAndDeploys: { web: [id] } }, wide)).body.results)).toContain(key);
         expect(keysOf((await search({ requestsAndDeploys: { web: ['d1'] } }, wide)).body.results)).not.toContain(key);
@@ -360,11 +360,11 @@ describe.skipIf(withoutObjectStore !== undefined)('logs in an object store', () 
     });
 
     test('of a past one end a day after its last task', async () => {
-      await rooms.database.manager.query(
+      await rooms.database.pool.query(
         `INSERT INTO deploy_statistics (request_id, deploy_id, num_tasks, last_finish_at) VALUES ('web', 'd0', 1, $1)`,
         [new Date(Date.UTC(2025, 10, 29))],
       );
-      await insertDeploy(rooms.database.manager, { deploy: { id: 'd0' }, createdAt: Date.UTC(2025, 10, 20) });
+      await insertDeploy(rooms.database.pool, { deploy: { id: 'd0' }, createdAt: Date.UTC(2025, 10, 20) });
       const key = (month: string): string => `web/2025/${month}/${idOf('web', 'd0')}_0-1-x`;
       for (const month of ['11', '12']) store.put('logs', key(month));
       expect(keysOf((await list('request/web/deploy/d0?list=true')).body)).toEqual([key('11')]);

@@ -62,9 +62,9 @@ describe.each(kinds)('in a %s', (kind) => {
       },
       clock: new FixedClock(),
     });
-    const { manager } = rooms.database;
-    await insertRequest(manager, { request: { id: 'big' } });
-    await manager.query(
+    const { pool } = rooms.database;
+    await insertRequest(pool, { request: { id: 'big' } });
+    await pool.query(
       `INSERT INTO request_history (request_id, created_at, event_type, request) VALUES ('big', $1, 'CREATED', $2)`,
       [new Date(start - 40 * day), JSON.stringify({ id: 'big', requestType: 'SERVICE' })],
     );

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import type { LogOwner } from '../../core/logs/index.js';
 import type { ObjstoreUploaderFile } from '../../core/model/deploy.js';
 import { rows } from '../../platform/database/sql.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 
 interface PlaceRow {
   number: number;
@@ -19,7 +19,7 @@ const mostPlaces = 20;
 @Injectable()
 export class UploadPlacesRepository {
   /** Of each owner, in their order: files that name a bucket or a key pattern of their own, each place once. */
-  async ofOwners(tx: EntityManager, owners: readonly LogOwner[]): Promise<ObjstoreUploaderFile[][]> {
+  async ofOwners(tx: Transaction, owners: readonly LogOwner[]): Promise<ObjstoreUploaderFile[][]> {
     const found = await rows<PlaceRow>(
       tx,
       `SELECT w.number::int AS number, places.* FROM

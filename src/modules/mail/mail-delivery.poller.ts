@@ -97,10 +97,10 @@ export class MailDelivery {
     const room = this.room(now, this.smtp);
     if (room > 0) {
       const underWay = [...this.workers.keys()];
-      for (const mail of await this.queue.due(this.db.leaderManager, new Date(now), underWay, room)) this.start(mail);
+      for (const mail of await this.queue.due(this.db.leaderPool, new Date(now), underWay, room)) this.start(mail);
     }
     if (this.isLeftAlone(now)) return this.server.since + this.server.waitMillis;
-    return this.queue.nextDue(this.db.leaderManager, new Date(now));
+    return this.queue.nextDue(this.db.leaderPool, new Date(now));
   }
 
   /** Resolves when no mail is under way. */
@@ -192,12 +192,12 @@ export class MailDelivery {
     const { admins, optInEmailMode } = this.smtp!;
     const all = [...audience.owners, ...admins, ...(user === undefined ? [] : [user])];
     // However many mails are written, the leader's own connections are for its passes.
-    const { manager } = this.db;
+    const { pool } = this.db;
     const [unwanted, wanted] = isSystemMail(type)
       ? [new Set<string>(), undefined]
       : await Promise.all([
-          this.blacklist.unwanted(manager, all),
-          optInEmailMode ? this.blacklist.wanted(manager, all) : undefined,
+          this.blacklist.unwanted(pool, all),
+          optInEmailMode ? this.blacklist.wanted(pool, all) : undefined,
         ]);
     const mayWriteTo = (address: string): boolean => {
       const key = address.toLowerCase();

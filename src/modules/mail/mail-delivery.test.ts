@@ -45,7 +45,7 @@ beforeAll(async () => {
 beforeEach(() => restart());
 afterEach(async () => {
   await rooms.app.get(MailDelivery).settled();
-  await rooms.database.manager.query('TRUNCATE mail, mail_rate, mail_blacklist, mail_allowlist, disabled_action');
+  await rooms.database.pool.query('TRUNCATE mail, mail_rate, mail_blacklist, mail_allowlist, disabled_action');
   rooms.app.get(Wake).signal('actions');
 });
 afterAll(async () => {
@@ -66,7 +66,7 @@ async function happen(...events: MailEvent[]): Promise<void> {
   rooms.app.get(Wake).signal('mails');
 }
 const rowsOf = (): Promise<{ attempts: number; last_error: string | null; dead_at: Date | null; facts: object }[]> =>
-  rooms.database.manager.query('SELECT * FROM mail ORDER BY id');
+  rooms.database.pool.query('SELECT * FROM mail ORDER BY id');
 const drained = () => waitFor('an empty outbox', async () => (await rowsOf()).length === 0);
 const notes = () => server!.mails.map(({ text = '' }) => /Message: (.*)/.exec(text)?.[1]);
 const about = (id: string, message = 'hello') =>
@@ -171,7 +171,7 @@ describe('too many', () => {
     expect(notice.recipients).toEqual(['owner@example.com', 'admin@example.com']);
     await happen(about('web', '6'));
     expect(await rowsOf()).toEqual([]);
-    await rooms.database.manager.query('UPDATE mail_rate SET limited_until = $1', [new Date(eventTime)]);
+    await rooms.database.pool.query('UPDATE mail_rate SET limited_until = $1', [new Date(eventTime)]);
     eventTime += 600_000;
     await happen(about('web', '7'));
     await drained();
@@ -259,7 +259,7 @@ describe('a mail server', () => {
     expect(server!.mails).toHaveLength(1);
     // As docs/mail.md says.
     await restart();
-    await rooms.database.manager.query(
+    await rooms.database.pool.query(
       'UPDATE mail SET dead_at = NULL, attempts = 0, next_attempt_at = now(), event_at = now()',
     );
     rooms.app.get(Wake).signal('mails');

@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { audienceOf, isSystemMail, type MailEvent } from '../../core/mail/index.js';
 import { storableText } from '../../core/storable-text.js';
 import { Clock } from '../../platform/clock.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 
 /**
@@ -31,7 +31,7 @@ export class MailOutboxRepository {
    * None while operators have switched SEND_EMAIL off, and none of a type that its request has too many of already; mails about
    * the service itself always.
    */
-  async queue(tx: EntityManager, events: readonly MailEvent[]): Promise<void> {
+  async queue(tx: Transaction, events: readonly MailEvent[]): Promise<void> {
     if (!this.smtp) return;
     const { emails, admins } = this.smtp;
     const now = this.clock.now();

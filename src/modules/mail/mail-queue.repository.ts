@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import type { Audience, MailFacts, RateLimitState } from '../../core/mail/index.js';
 import type { EmailType } from '../../core/model/enums.js';
 import type { ClockLimit } from '../../platform/clock-limit.js';
+import type { Queryable } from '../../platform/database/queryable.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { rows, toMillis } from '../../platform/database/sql.js';
 
 export interface QueuedMail {
@@ -59,7 +60,7 @@ const mayBeDecided = `(next_attempt_at <= $1 OR $2::text IS NOT NULL AND facts->
 @Injectable()
 export class MailQueueRepository {
   /** Oldest first. noteType: with such a note on its task, a mail about its end waits no longer. */
-  async undecided(tx: EntityManager, now: Date, noteType: string | undefined, most: number): Promise<QueuedMail[]> {
+  async undecided(tx: Transaction, now: Date, noteType: string | undefined, most: number): Promise<QueuedMail[]> {
     const found = await rows<MailRow>(
       tx,
       `SELECT * FROM mail WHERE dead_at IS NULL AND stage = 'NEW' AND ${mayBeDecided} ORDER BY id LIMIT $3`,
@@ -68,7 +69,7 @@ export class MailQueueRepository {
     return found.map(toMail);
   }
 
-  async rates(tx: EntityManager, mails: readonly QueuedMail[]): Promise<MailRate[]> {
+  async rates(tx: Transaction, mails: readonly QueuedMail[]): Promise<MailRate[]> {
     const found = await rows<RateRow>(
       tx,
       `SELECT request_id, mail_type, sent_at, limited_until FROM mail_rate
@@ -82,7 +83,7 @@ export class MailQueueRepository {
     }));
   }
 
-  async saveRates(tx: EntityManager, rates: readonly MailRate[], now: Date): Promise<void> {
+  async saveRates(tx: Transaction, rates: readonly MailRate[], now: Date): Promise<void> {
     if (rates.length === 0) return;
     await tx.query(
       `INSERT INTO mail_rate (request_id, mail_type, sent_at, limited_until, changed_at)
@@ -103,7 +104,7 @@ export class MailQueueRepository {
     );
   }
 
-  async decide(tx: EntityManager, stage: 'MAIL' | 'NOTICE', ids: readonly string[], now: Date): Promise<void> {
+  async decide(tx: Transaction, stage: 'MAIL' | 'NOTICE', ids: readonly string[], now: Date): Promise<void> {
     if (ids.length === 0) return;
     await tx.query('UPDATE mail SET stage = $1, next_attempt_at = $3, waits_since = $3 WHERE id = ANY ($2)', [
       stage,
@@ -112,12 +113,12 @@ export class MailQueueRepository {
     ]);
   }
 
-  async remove(tx: EntityManager, ids: readonly string[]): Promise<void> {
+  async remove(tx: Transaction, ids: readonly string[]): Promise<void> {
     if (ids.length > 0) await tx.query('DELETE FROM mail WHERE id = ANY ($1)', [ids]);
   }
 
   /** Decided ones whose time has come, without those under way; oldest first. */
-  async due(tx: EntityManager, now: Date, underWay: readonly string[], most: number): Promise<QueuedMail[]> {
+  async due(tx: Queryable, now: Date, underWay: readonly string[], most: number): Promise<QueuedMail[]> {
     const found = await rows<MailRow>(
       tx,
       `SELECT * FROM mail WHERE dead_at IS NULL AND stage <> 'NEW' AND next_attempt_at <= $1 AND id <> ALL ($2)
@@ -128,7 +129,7 @@ export class MailQueueRepository {
   }
 
   /** When the next one is due; undefined: none is put off. */
-  async nextDue(tx: EntityManager, after: Date): Promise<number | undefined> {
+  async nextDue(tx: Queryable, after: Date): Promise<number | undefined> {
     const [found] = await rows<{ at: Date | null }>(
       tx,
       'SELECT min(next_attempt_at) AS at FROM mail WHERE dead_at IS NULL AND next_attempt_at > $1',
@@ -138,7 +139,7 @@ export class MailQueueRepository {
   }
 
   async putOff(
-    tx: EntityManager,
+    tx: Transaction,
     id: string,
     { now, until, ...result }: { attempts: number; error: string; now: Date; until: Date; unreached?: string[] },
   ): Promise<void> {
@@ -150,7 +151,7 @@ export class MailQueueRepository {
   }
 
   /** What waits since a time that is still to come is due now, and no rate counts mails of then. Answers how many mails. */
-  async takeTimesAhead(tx: EntityManager, { now, latest }: ClockLimit): Promise<number> {
+  async takeTimesAhead(tx: Transaction, { now, latest }: ClockLimit): Promise<number> {
     await tx.query('DELETE FROM mail_rate WHERE changed_at > $1', [latest]);
     const due = await rows(
       tx,
@@ -161,12 +162,12 @@ export class MailQueueRepository {
     return due.length;
   }
 
-  async giveUp(tx: EntityManager, id: string, now: Date): Promise<void> {
+  async giveUp(tx: Transaction, id: string, now: Date): Promise<void> {
     await tx.query('UPDATE mail SET dead_at = $2 WHERE id = $1', [id, now]);
   }
 
   /** Gives up what is about something before `since`, and the oldest beyond `most`. Answers how many. */
-  async giveUpSurplus(tx: EntityManager, since: Date, most: number, now: Date): Promise<number> {
+  async giveUpSurplus(tx: Transaction, since: Date, most: number, now: Date): Promise<number> {
     const old = await rows(
       tx,
       `UPDATE mail SET dead_at = $2, last_error = coalesce(last_error, 'too old') WHERE dead_at IS NULL AND event_at < $1 RETURNING id`,
@@ -182,13 +183,13 @@ export class MailQueueRepository {
   }
 
   /** Mails that were given up before the one time, and what is remembered of the rate from before the other. */
-  async forget(tx: EntityManager, givenUpBefore: Date, sentBefore: Date): Promise<void> {
+  async forget(tx: Transaction, givenUpBefore: Date, sentBefore: Date): Promise<void> {
     await tx.query('DELETE FROM mail WHERE dead_at < $1', [givenUpBefore]);
     await tx.query('DELETE FROM mail_rate WHERE changed_at < $1', [sentBefore]);
   }
 
   /** How many wait and were given up, and when the oldest that waits was queued. */
-  async counts(tx: EntityManager): Promise<{ waiting: number; dead: number; oldestAt?: number }> {
+  async counts(tx: Transaction): Promise<{ waiting: number; dead: number; oldestAt?: number }> {
     const [found] = await rows<{ waiting: number; dead: number; oldest: Date | null }>(
       tx,
       `SELECT (count(*) FILTER (WHERE dead_at IS NULL))::int AS waiting, (count(*) FILTER (WHERE dead_at IS NOT NULL))::int AS dead,

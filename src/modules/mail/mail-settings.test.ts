@@ -59,7 +59,7 @@ async function pass(at = Date.now()): Promise<void> {
   await rooms.app.get(MailDelivery).settled();
 }
 const waiting = (): Promise<{ request_id: string; last_error: string | null; is_dead: boolean }[]> =>
-  rooms.database.manager.query(
+  rooms.database.pool.query(
     'SELECT request_id, last_error, dead_at IS NOT NULL AS is_dead FROM mail ORDER BY event_at',
   );
 const figures = async (): Promise<Record<string, number>> => {
@@ -89,18 +89,18 @@ test('a mail about an end waits for its notes, and goes at once when there is th
     waitToSendTaskCompletedMailBufferMillis: hour,
   };
   await start({}, { taskMetadata });
-  const { manager } = rooms.database;
-  await insertRequest(manager);
-  await insertDeploy(manager);
+  const { pool } = rooms.database;
+  await insertRequest(pool);
+  await insertDeploy(pool);
   const end = async (instanceNo: number) => {
-    const { id } = await insertTask(manager, { instanceNo });
+    const { id } = await insertTask(pool, { instanceNo });
     const request = makeRequest({ id: 'web', owners: ['owner@example.com'] });
     const facts = { kind: 'task-ended', state: 'TASK_FAILED', next: 'nothing', retriesLeft: 0 } as const;
     await happen({ type: 'TASK_FAILED', request, taskId: id, at: Date.now(), facts });
     return id;
   };
   const note = (taskId: string, type: string) =>
-    manager.query(
+    pool.query(
       `INSERT INTO task_metadata (task_id, type, at, title, message, level) VALUES ($1, $2, now(), 'Title of it', 'Words of it', 'INFO')`,
       [taskId, type],
     );

@@ -80,9 +80,9 @@ export class MailWriter {
 
   private async aboutTask({ taskId = '', requestId = '', type, facts }: QueuedMail): Promise<MailDocument | undefined> {
     if (facts.kind !== 'task-ended' && facts.kind !== 'task-overdue') return undefined;
-    const { manager } = this.db;
-    const stored = await this.requests.find(manager, requestId);
-    const record = stored && (await this.tasks.find(manager, taskId));
+    const { pool } = this.db;
+    const stored = await this.requests.find(pool, requestId);
+    const record = stored && (await this.tasks.find(pool, taskId));
     if (!record) return undefined;
     const tails = await this.tails.read(taskId, stored.request);
     // Mails go further than the API: what it shows to few of its callers stays here.

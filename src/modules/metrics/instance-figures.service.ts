@@ -2,7 +2,6 @@ import { monitorEventLoopDelay, type IntervalHistogram } from 'node:perf_hooks';
 import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { Express, NextFunction, Request, Response } from 'express';
-import type { DataSource } from 'typeorm';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
 import { uncaughtErrors } from '../../platform/health/uncaught-errors.js';
@@ -62,26 +61,15 @@ export class InstanceFigures {
     });
     const connections = 'Connections to the database by use; "waiting" are those who wait for one';
     metrics.gauge('muster_database_connections', connections, ['pool', 'state'], (gauge) => {
-      for (const [pool, source] of Object.entries({ api: database.source, leader: database.leaderSource })) {
-        const connected = poolOf(source);
-        if (!connected) continue;
-        const { totalCount, idleCount, waitingCount } = connected;
-        gauge.set({ pool, state: 'busy' }, totalCount - idleCount);
-        gauge.set({ pool, state: 'idle' }, idleCount);
-        gauge.set({ pool, state: 'waiting' }, waitingCount);
+      for (const [pool, of] of Object.entries({ api: database.pool, leader: database.leaderPool })) {
+        const { busy, idle, waiting } = of.figures();
+        gauge.set({ pool, state: 'busy' }, busy);
+        gauge.set({ pool, state: 'idle' }, idle);
+        gauge.set({ pool, state: 'waiting' }, waiting);
       }
     });
   }
 }
-
-interface Pool {
-  totalCount: number;
-  idleCount: number;
-  waitingCount: number;
-}
-
-/** TypeORM keeps the pool of the driver to itself. None: it is closed, since this instance stops. */
-const poolOf = ({ driver }: DataSource): Pool | undefined => (driver as unknown as { master?: Pool }).master;
 
 const quantiles = [0.5, 0.9, 0.99, 1] as const;
 

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { AggregatorRegistry, type MetricObject, type MetricValue, type Registry } from 'prom-client';
+import { AggregatorRegistry, type MetricObjectWithValues, type MetricValue, type Registry } from 'prom-client';
 import { Database } from '../../platform/database/database.js';
 import { Metrics } from '../../platform/metrics/metrics.js';
 import { PART, type Part } from '../../platform/process/part.js';
@@ -24,7 +24,7 @@ export class MetricsService {
   async json(): Promise<{ metrics: Record<string, Metric> }> {
     const registry = await this.read();
     const figures = await registry.getMetricsAsJSON();
-    return { metrics: toMetrics(figures as unknown as Parameters<typeof toMetrics>[0]) };
+    return { metrics: toMetrics(figures) };
   }
 
   /** In the notation of Prometheus. */
@@ -61,7 +61,7 @@ export interface Metric {
   p99?: number;
 }
 
-type Read = MetricObject & { values: (MetricValue<string> & { metricName?: string })[]; type: unknown };
+type Read = Pick<MetricObjectWithValues<MetricValue<string> & { metricName?: string }>, 'name' | 'type' | 'values'>;
 
 /** The figures as a map: "name", or "name{label=value,...}" where there are several of a name. */
 export function toMetrics(figures: readonly Read[]): Record<string, Metric> {

@@ -53,19 +53,19 @@ test('calls are counted by method, route and status, whatever ids they name and 
 });
 
 test('tasks are counted by state, updates for webhooks by what becomes of them', async () => {
-  const { manager } = rooms.database;
+  const { pool } = rooms.database;
   for (const [instanceNo, state] of ['TASK_RUNNING', 'TASK_RUNNING', 'TASK_STAGING'].entries()) {
-    await manager.query(
+    await pool.query(
       `INSERT INTO task (task_id, request_id, deploy_id, slave_id, instance_no, host, rack_id, started_at, pending_type,
          cpus, memory_mb, disk_mb, ports, incarnation, state, state_at)
        VALUES ($1, 'r', 'd', 's', 1, 'h', 'r', now(), 'IMMEDIATE', 1, 1, 1, '{}', 'i', $2, now())`,
       [`task-${instanceNo}`, state],
     );
   }
-  await manager.query(
+  await pool.query(
     `INSERT INTO webhook (id, uri, webhook_type, created_at) VALUES ('w', 'http://localhost', 'TASK', now())`,
   );
-  await manager.query(
+  await pool.query(
     `INSERT INTO webhook_update (webhook_id, update_key, subject_id, event_at, queued_at, next_attempt_at, placeholders,
        listed, body) VALUES ('w', 'k', 's', now(), now(), now(), '{}', '{}', '{}')`,
   );
@@ -75,7 +75,7 @@ test('tasks are counted by state, updates for webhooks by what becomes of them',
     'muster_webhook_updates{what=queued}': { value: 1 },
     'muster_webhook_updates{what=dead}': { value: 0 },
   });
-  await manager.query('TRUNCATE task');
+  await pool.query('TRUNCATE task');
   now += 1_000;
   expect(await json(), 'asked for again at once').toHaveProperty(['muster_tasks{state=TASK_STAGING}']);
   now += 5_000;
@@ -89,7 +89,7 @@ test('the conversion of old history shows whether it goes on, what it converted 
     [rowsDone('tasks')]: { value: 0 },
   });
   // A run that has ended, so that nothing moves it on.
-  await rooms.database.manager.query(
+  await rooms.database.pool.query(
     `INSERT INTO history_backfill (batch_size, started_at, finished_at, tasks_converted, requests_converted,
        deploys_converted, unreadable) VALUES (20, now(), now(), 4, 3, 2, 1)`,
   );
@@ -142,7 +142,7 @@ describe('the bytes of ids', () => {
 
   test('are those of all requests, live tasks and tasks of the history', async () => {
     expect(await bytes()).toEqual({ allRequestIds: 0, taskStatuses: 0, taskHistoryIds: 0 });
-    await rooms.database.manager.query(
+    await rooms.database.pool.query(
       `INSERT INTO request (id, request_type, state, version, changed_at, bouncing, document)
        VALUES ('four', 'WORKER', 'ACTIVE', 1, now(), false, '{}'), ('two', 'WORKER', 'ACTIVE', 1, now(), false, '{}')`,
     );
@@ -151,7 +151,7 @@ describe('the bytes of ids', () => {
 });
 
 test('without the database all other figures are still served', async () => {
-  await rooms.database.source.destroy();
+  await rooms.database.pool.close();
   const metrics = await json();
   expect(metrics['muster_database_up']).toEqual({ value: 0 });
   expect(metrics['muster_leader']).toEqual({ value: 1 });

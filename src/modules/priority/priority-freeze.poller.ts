@@ -1,9 +1,10 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { isFrozen } from '../../core/placement/index.js';
 import { hasLapsed } from '../../core/requests/changes.js';
 import { parseTaskId } from '../../core/task-id.js';
 import { Database } from '../../platform/database/database.js';
+import type { Queryable } from '../../platform/database/queryable.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { Pollers } from '../../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
@@ -36,7 +37,7 @@ export class FreezeExpiryPoller {
 
   /** One pass. Answers when the freeze lapses. */
   async runOnce(now: number): Promise<number | undefined> {
-    const freeze = await this.freezes.find(this.db.leaderSource.manager);
+    const freeze = await this.freezes.find(this.db.leaderPool);
     if (freeze?.priorityFreeze.durationMillis === undefined) return undefined;
     if (!isOver(freeze, now)) return freeze.timestamp + freeze.priorityFreeze.durationMillis + 1;
     const ended = await this.db.leaderTransaction(async (tx) => {
@@ -80,9 +81,9 @@ export class PriorityKillsPoller {
 
   /** One pass. Repeating one that a crash cut off does no harm: the first cleanup of a task stays. */
   async runOnce(now: number): Promise<void> {
-    const freeze = await this.freezes.find(this.db.leaderSource.manager);
+    const freeze = await this.freezes.find(this.db.leaderPool);
     if (!freeze?.killWanted) return;
-    const taskIds = await this.tasksBelow(this.db.leaderSource.manager, freeze);
+    const taskIds = await this.tasksBelow(this.db.leaderPool, freeze);
     for (let first = 0; first < taskIds.length; first += tasksPerTransaction) {
       const batch = taskIds.slice(first, first + tasksPerTransaction);
       if (!(await this.whileInForce(freeze, (tx) => this.order(tx, batch, freeze, now)))) return;
@@ -92,7 +93,7 @@ export class PriorityKillsPoller {
   }
 
   /** false, and nothing is done: the freeze was deleted or replaced. */
-  private whileInForce(freeze: StoredFreeze, work: (tx: EntityManager) => Promise<void>): Promise<boolean> {
+  private whileInForce(freeze: StoredFreeze, work: (tx: Transaction) => Promise<void>): Promise<boolean> {
     return this.db.leaderTransaction(async (tx) => {
       const found = await this.freezes.find(tx, { lock: true });
       const isSame =
@@ -104,7 +105,7 @@ export class PriorityKillsPoller {
   }
 
   /** Active tasks without an order to go, in the order of their ids. A task whose request is unknown is left alone. */
-  private async tasksBelow(tx: EntityManager, { priorityFreeze }: StoredFreeze): Promise<string[]> {
+  private async tasksBelow(tx: Queryable, { priorityFreeze }: StoredFreeze): Promise<string[]> {
     const active = await this.tasks.withoutCleanup(tx);
     const requests = await this.requests.findMany(tx, [...new Set(active.map(({ requestId }) => requestId))]);
     const rules = priorityRules(this.settings);
@@ -115,7 +116,7 @@ export class PriorityKillsPoller {
   }
 
   private async order(
-    tx: EntityManager,
+    tx: Transaction,
     taskIds: readonly string[],
     { priorityFreeze: { message, actionId }, user }: StoredFreeze,
     now: number,

@@ -1,9 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import type { PriorityFreeze } from '../../core/model/state.js';
 import type { Request } from '../../core/model/request.js';
 import { freezeRefusal } from '../../core/placement/index.js';
 import { replaceRows } from '../../platform/database/entity-values.js';
+import type { Queryable } from '../../platform/database/queryable.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { rows } from '../../platform/database/sql.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
@@ -19,37 +20,36 @@ export class PriorityFreezeRepository {
   constructor(@Inject(SETTINGS) private readonly settings: Settings) {}
 
   /** By hand: each state of the service asks it, and there is hardly ever one to read. */
-  async active(tx: EntityManager): Promise<PriorityFreeze | undefined> {
+  async active(tx: Queryable): Promise<PriorityFreeze | undefined> {
     const exists = (await rows(tx, 'SELECT 1 FROM priority_freeze')).length > 0;
     return exists ? (await this.find(tx))?.priorityFreeze : undefined;
   }
 
   /** `lock`: it stays as it is until `tx` ends. */
-  async find(tx: EntityManager, { lock = false } = {}): Promise<StoredFreeze | undefined> {
-    const [found] = await tx
-      .getRepository(PriorityFreezeEntity)
-      .find({ ...(lock && { lock: { mode: 'pessimistic_write' } }) });
+  async find(tx: Queryable, { lock = false } = {}): Promise<StoredFreeze | undefined> {
+    if (lock) await rows(tx, 'SELECT FROM priority_freeze FOR UPDATE');
+    const [found] = await tx.getRepository(PriorityFreezeEntity).find();
     return found;
   }
 
   /** 400 when a freeze in force would hold back the tasks that are to replace those of the request. */
-  async refuse(tx: EntityManager, request: Request): Promise<void> {
+  async refuse(tx: Transaction, request: Request): Promise<void> {
     const problem = freezeRefusal(request, await this.active(tx), priorityRules(this.settings));
     if (problem) throw SchedulerError.invalid('INVALID_REQUEST', [problem]);
   }
 
   /** Takes the place of one in force, and of what that one wanted killed. */
-  save(tx: EntityManager, freeze: StoredFreeze): Promise<void> {
+  save(tx: Transaction, freeze: StoredFreeze): Promise<void> {
     return replaceRows(tx.getRepository(PriorityFreezeEntity), [{ ...freeze, onlyRow: true }]);
   }
 
   /** What it wanted killed is killed. */
-  async killsDone(tx: EntityManager): Promise<void> {
+  async killsDone(tx: Transaction): Promise<void> {
     await tx.getRepository(PriorityFreezeEntity).update({ onlyRow: true }, { killWanted: false });
   }
 
   /** false: there was none. */
-  async remove(tx: EntityManager): Promise<boolean> {
+  async remove(tx: Transaction): Promise<boolean> {
     return (await tx.getRepository(PriorityFreezeEntity).delete({ onlyRow: true })).affected! > 0;
   }
 }

@@ -1,6 +1,7 @@
-import { Body, Controller, Delete, Get, HttpCode, Post } from '@nestjs/common';
+import { Controller, Delete, Get, HttpCode, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { CallerUser, type Caller } from '../../platform/http/caller.js';
+import { Body } from '../../platform/http/inputs.js';
 import { PriorityFreezeDto, PriorityFreezeParentDto } from './priority-freeze.dto.js';
 import { PriorityService } from './priority.service.js';
 

@@ -20,7 +20,7 @@ export class PriorityService {
   ) {}
 
   async find(): Promise<PriorityFreezeParent> {
-    const found = await this.freezes.find(this.db.manager);
+    const found = await this.freezes.find(this.db.pool);
     if (!found) throw new SchedulerError('NOT_FOUND', 'No priority freeze is in force');
     return shown(found);
   }

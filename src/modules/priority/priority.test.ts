@@ -32,7 +32,7 @@ beforeAll(async () => {
 afterAll(() => rooms.close());
 beforeEach(async () => {
   now = start;
-  await rooms.database.manager.query(
+  await rooms.database.pool.query(
     `TRUNCATE priority_freeze, request, request_cleanup, request_history, pending_request, pending_task, pending_deploy,
        deploy_history, task, task_launch, task_update, task_cleanup, expiring_action, disabled_action`,
   );
@@ -41,7 +41,7 @@ beforeEach(async () => {
 const freeze = (body: object) => rooms.call<PriorityFreezeParent & ErrorDto>('POST', path, body);
 const current = () => rooms.get<PriorityFreezeParent & ErrorDto>(path);
 const cleanups = (): Promise<Record<string, unknown>[]> =>
-  rooms.database.manager.query(
+  rooms.database.pool.query(
     'SELECT request_id, cleanup_type, user_name, message, action_id FROM task_cleanup ORDER BY request_id',
   );
 const killPass = () => rooms.app.get(PriorityKillsPoller).runOnce(now);
@@ -50,7 +50,7 @@ const insert = async (
   taskPriorityLevel?: number,
   requestType: 'SERVICE' | 'WORKER' | 'RUN_ONCE' = 'SERVICE',
 ) => {
-  const tx = rooms.database.manager;
+  const tx = rooms.database.pool;
   await insertRequest(tx, { request: { id: requestId, requestType, taskPriorityLevel }, activeDeployId: 'd1' });
   await insertDeploy(tx, { deploy: { requestId } });
   return insertTask(tx, { requestId, updates: [['TASK_RUNNING', start]] });
@@ -164,7 +164,7 @@ describe('killTasks', () => {
     await insert('job', undefined, 'RUN_ONCE');
     await freeze({ minimumPriorityLevel: 0.4, killTasks: true, message: 'm', actionId: 'a1' });
     expect(await cleanups()).toEqual([]);
-    await rooms.database.manager.query(`UPDATE priority_freeze SET user_name = 'me@example.org'`);
+    await rooms.database.pool.query(`UPDATE priority_freeze SET user_name = 'me@example.org'`);
     await killPass();
     const order = { cleanup_type: 'PRIORITY_KILL', user_name: 'me@example.org', message: 'm', action_id: 'a1' };
     expect(await cleanups()).toEqual([
@@ -179,17 +179,17 @@ describe('killTasks', () => {
   });
 
   test('leaves pending tasks where they are', async () => {
-    await insertRequest(rooms.database.manager, { request: { taskPriorityLevel: 0.1 } });
-    await insertPendingTask(rooms.database.manager, makePendingTask());
+    await insertRequest(rooms.database.pool, { request: { taskPriorityLevel: 0.1 } });
+    await insertPendingTask(rooms.database.pool, makePendingTask());
     await freeze({ minimumPriorityLevel: 0.4, killTasks: true });
     await killPass();
-    expect(await rooms.database.manager.query('SELECT 1 FROM pending_task')).toHaveLength(1);
+    expect(await rooms.database.pool.query('SELECT 1 FROM pending_task')).toHaveLength(1);
   });
 
   test('spares a task whose request is unknown, and one that was told to go before', async () => {
-    await insertTask(rooms.database.manager, { requestId: 'gone' });
+    await insertTask(rooms.database.pool, { requestId: 'gone' });
     const { id, requestId } = await insert('low', 0.1);
-    await rooms.database.manager.query(
+    await rooms.database.pool.query(
       `INSERT INTO task_cleanup (task_id, request_id, cleanup_type, created_at) VALUES ($1, $2, 'BOUNCING', now())`,
       [id, requestId],
     );
@@ -210,9 +210,9 @@ describe('killTasks', () => {
   });
 
   test('reaches more tasks than one transaction holds', async () => {
-    await insertRequest(rooms.database.manager, { request: { id: 'many', taskPriorityLevel: 0.1 } });
+    await insertRequest(rooms.database.pool, { request: { id: 'many', taskPriorityLevel: 0.1 } });
     for (let instanceNo = 1; instanceNo <= 230; instanceNo++) {
-      await insertTask(rooms.database.manager, { requestId: 'many', instanceNo });
+      await insertTask(rooms.database.pool, { requestId: 'many', instanceNo });
     }
     await freeze({ minimumPriorityLevel: 0.4, killTasks: true });
     await killPass();

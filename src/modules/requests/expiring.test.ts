@@ -231,7 +231,7 @@ test('what lapses at the same time ends in one order: bounce, pause, scale, prio
      VALUES ('PAUSE', 'order', $1, 1000, 'p', '{}', '{}')`,
     [new Date(room.clock.now())],
   );
-  const waiting = await room.app.get(ExpiringActionRepository, { strict: false }).all(room.app.get(Database).manager);
+  const waiting = await room.app.get(ExpiringActionRepository, { strict: false }).all(room.app.get(Database).pool);
   const kinds = waiting.filter(({ targetId }) => targetId === 'order').map(({ kind }) => kind);
   expect(kinds).toEqual(['BOUNCE', 'PAUSE', 'SCALE', 'PRIORITY', 'SKIP_HEALTHCHECKS']);
   const { version } = (await room.sql(`SELECT version FROM request WHERE id = 'order'`))[0]!;

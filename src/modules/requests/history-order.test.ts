@@ -14,7 +14,7 @@ test('events of one moment are kept in the order in which they happened, and web
     const createdAt = room.clock.now();
     const history = room.app.get(RequestHistoryRepository, { strict: false });
     for (const eventType of ['SCALED', 'BOUNCED', 'SCALED', 'UPDATED'] as const) {
-      await history.record(room.app.get(Database).manager, { createdAt, eventType, request });
+      await room.app.get(Database).transaction((tx) => history.record(tx, { createdAt, eventType, request }));
     }
     const newestFirst = ['UPDATED', 'SCALED', 'BOUNCED', 'SCALED', 'CREATED'];
     expect((await room.history('web')).map(([type]) => type)).toEqual(newestFirst);

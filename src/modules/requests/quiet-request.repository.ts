@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import type { TaskCleanupType, TaskState } from '../../core/model/enums.js';
 import type { PendingTaskId } from '../../core/model/task.js';
 import { makeTaskId, parsePendingTaskId } from '../../core/task-id.js';
+import type { Queryable } from '../../platform/database/queryable.js';
 import { rows } from '../../platform/database/sql.js';
 import { storedDeploy, type DeployRow, type StoredDeploy } from '../deploys/deploy.repository.js';
 import type { JudgedTask } from '../tasks/health/watched-task.repository.js';
@@ -44,7 +44,7 @@ const millis = (column: string): string => `floor(extract(epoch FROM ${column}) 
 @Injectable()
 export class QuietRequestRepository {
   /** By id. Those around which anything else goes on are left out. */
-  async find(tx: EntityManager, ids: readonly string[]): Promise<Map<string, QuietRequest>> {
+  async find(tx: Queryable, ids: readonly string[]): Promise<Map<string, QuietRequest>> {
     const found = await rows<Row>(
       tx,
       `SELECT ${requestColumns('r')}, d.request_id, d.deploy_id, d.created_at, d.user_name, d.message, d.data,

@@ -120,7 +120,7 @@ test.each(scenes)(
     const byParts = () => database.snapshot((tx) => room.app.get(RequestParents).load(tx, [id], { full: true }));
     // Twice: those that are not quiet are read by parts from then on.
     for (let time = 1; time <= 2; time++) expect(toJson([await reads.one(id)])).toBe(toJson(await byParts()));
-    const found = await room.app.get(QuietRequestRepository).find(database.manager, [id, 'none']);
+    const found = await room.app.get(QuietRequestRepository).find(database.pool, [id, 'none']);
     expect([...found.keys()]).toEqual(quiet ? [id] : []);
   },
 );

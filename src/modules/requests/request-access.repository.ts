@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import type { RequestGroups } from '../../core/authorization/index.js';
 import type { UserAction } from '../../core/model/enums.js';
+import type { Queryable } from '../../platform/database/queryable.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { rows } from '../../platform/database/sql.js';
 
 interface GroupsRow {
@@ -29,7 +30,7 @@ const columns = (document: string): string =>
  * Waits until no other transaction creates requests of these ids, or acts on it that there are none, and keeps them from
  * it until `tx` ends: rows that do not exist cannot be locked. After the locks of rows that do.
  */
-export async function lockIds(tx: EntityManager, ids: readonly string[]): Promise<void> {
+export async function lockIds(tx: Transaction, ids: readonly string[]): Promise<void> {
   for (const id of ids.toSorted()) await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 7099))', [id]);
 }
 
@@ -37,12 +38,12 @@ export async function lockIds(tx: EntityManager, ids: readonly string[]): Promis
 @Injectable()
 export class RequestAccessRepository {
   /** By id; unknown ones are left out. */
-  async find(tx: EntityManager, ids: readonly string[]): Promise<Map<string, RequestGroups>> {
+  async find(tx: Queryable, ids: readonly string[]): Promise<Map<string, RequestGroups>> {
     return byId(await rows<GroupsRow>(tx, `SELECT id, ${columns('document')} FROM request WHERE id = ANY ($1)`, [ids]));
   }
 
   /** Of those that are there, whose rows are locked as for a change; it stays with the others that there are none. */
-  async lock(tx: EntityManager, ids: readonly string[]): Promise<Map<string, RequestGroups>> {
+  async lock(tx: Transaction, ids: readonly string[]): Promise<Map<string, RequestGroups>> {
     const present = await this.lockRows(tx, ids);
     const absent = ids.filter((id) => !present.has(id));
     if (absent.length === 0) return present;
@@ -50,7 +51,7 @@ export class RequestAccessRepository {
     return new Map([...present, ...(await this.lockRows(tx, absent))]);
   }
 
-  private async lockRows(tx: EntityManager, ids: readonly string[]): Promise<Map<string, RequestGroups>> {
+  private async lockRows(tx: Transaction, ids: readonly string[]): Promise<Map<string, RequestGroups>> {
     return byId(
       await rows<GroupsRow>(
         tx,
@@ -61,7 +62,7 @@ export class RequestAccessRepository {
   }
 
   /** Of requests that are gone: as in the newest entry of their history. */
-  async findFormer(tx: EntityManager, ids: readonly string[]): Promise<Map<string, RequestGroups>> {
+  async findFormer(tx: Queryable, ids: readonly string[]): Promise<Map<string, RequestGroups>> {
     const found = await rows<GroupsRow>(
       tx,
       `SELECT id, ${columns('h.request')} FROM unnest($1::text[]) AS id CROSS JOIN LATERAL
@@ -73,7 +74,7 @@ export class RequestAccessRepository {
   }
 
   /** Requests of these ids that ended, in the order of their ends, with the groups they had last. */
-  async findEnded(tx: EntityManager, ids: readonly string[]): Promise<EndedRequest[]> {
+  async findEnded(tx: Queryable, ids: readonly string[]): Promise<EndedRequest[]> {
     const found = await rows<GroupsRow & { ended_at: Date; is_known: boolean }>(
       tx,
       `SELECT request_id AS id, created_at AS ended_at, request IS NOT NULL AS is_known, ${columns('request')}

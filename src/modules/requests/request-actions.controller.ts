@@ -1,4 +1,4 @@
-import { Body, Controller, Get, HttpCode, Param, Post, Put, Query } from '@nestjs/common';
+import { Controller, Get, HttpCode, Param, Post, Put } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Past } from '../../core/authorization/index.js';
 import type { PendingRequestParent, RequestParent } from '../../core/model/request.js';
@@ -6,6 +6,7 @@ import type { TaskId } from '../../core/model/task.js';
 import { NeedsAction } from '../../platform/actions/needs-action.js';
 import { NeedsBody, NeedsMember } from '../../platform/http/bodies.js';
 import { type Caller, CallerUser, ReadablePast } from '../../platform/http/caller.js';
+import { Body, Query } from '../../platform/http/inputs.js';
 import { RunNowRequestDto } from '../deploys/dto/deploy-options.dto.js';
 import { TaskIdDto } from '../tasks/dto/task-id.dto.js';
 import { Bounces } from './actions/bounces.service.js';

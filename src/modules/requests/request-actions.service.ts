@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import type { RequestCleanupType } from '../../core/model/enums.js';
 import type { RequestFacts, Refusal } from '../../core/requests/action-rules.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { Wake, type WakeTopic } from '../../platform/wake/wake.js';
 import { DeployRepository } from '../deploys/deploy.repository.js';
@@ -33,7 +33,7 @@ export class RequestActions {
   async perform<T>(
     requestId: string,
     topics: readonly WakeTopic[],
-    action: (tx: EntityManager, locked: LockedRequest) => Promise<T>,
+    action: (tx: Transaction, locked: LockedRequest) => Promise<T>,
   ): Promise<T> {
     const result = await this.database.transaction(
       async (tx) => {
@@ -47,23 +47,19 @@ export class RequestActions {
     return result;
   }
 
-  async lock(tx: EntityManager, requestId: string): Promise<LockedRequest | undefined> {
+  async lock(tx: Transaction, requestId: string): Promise<LockedRequest | undefined> {
     const stored = await this.requests.lock(tx, requestId);
     return stored && this.around(tx, stored);
   }
 
   /** The same without a lock, for callers that change nothing. */
-  async find(tx: EntityManager, requestId: string): Promise<LockedRequest | undefined> {
+  async find(tx: Transaction, requestId: string): Promise<LockedRequest | undefined> {
     const stored = await this.requests.find(tx, requestId);
     return stored && this.around(tx, stored);
   }
 
   /** Of one whose row is locked in `tx`. `known`: its cleanups, where they were read since. */
-  async around(
-    tx: EntityManager,
-    stored: StoredRequest,
-    known?: readonly RequestCleanupType[],
-  ): Promise<LockedRequest> {
+  async around(tx: Transaction, stored: StoredRequest, known?: readonly RequestCleanupType[]): Promise<LockedRequest> {
     const requestId = stored.request.id;
     const cleanups = known ?? (await this.cleanups.find(tx, requestId)).map(({ cleanupType }) => cleanupType);
     const [pendingDeploy] = await this.deploys.findPending(tx, [requestId]);

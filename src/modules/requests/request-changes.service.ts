@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import type { RequestEventType } from '../../core/model/enums.js';
 import { instancesOf, type Request } from '../../core/model/request.js';
 import { spreadRules } from '../../core/pending-work/index.js';
 import { changesWork, shrink, stateAfterUpdate } from '../../core/requests/changes.js';
 import { followsActiveSlaves } from '../../core/request-validation/index.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { SlaveRepository } from '../slaves/slave.repository.js';
 import { TaskHealthcheckRepository } from '../tasks/health/task-healthcheck.repository.js';
@@ -47,7 +47,7 @@ export class RequestChanges {
   ) {}
 
   /** The row is locked in `tx`, `next` was checked. Wake 'scheduler' and 'cleanup' after the commit. */
-  async apply(tx: EntityManager, stored: StoredRequest, next: Request, note: ChangeNote): Promise<StoredRequest> {
+  async apply(tx: Transaction, stored: StoredRequest, next: Request, note: ChangeNote): Promise<StoredRequest> {
     const workChanged = changesWork(stored.request, next);
     const saved = await this.requests.save(tx, {
       ...stored,
@@ -66,7 +66,7 @@ export class RequestChanges {
   }
 
   /** Asks the scheduler to look at the request's tasks again, when there is a deploy to run. */
-  async queueUpdate(tx: EntityManager, stored: StoredRequest, note: ChangeNote): Promise<void> {
+  async queueUpdate(tx: Transaction, stored: StoredRequest, note: ChangeNote): Promise<void> {
     const deployId = deployInUse(stored);
     if (!deployId) return;
     await this.queue.enqueue(tx, {
@@ -81,7 +81,7 @@ export class RequestChanges {
     });
   }
 
-  private async endSurplus(tx: EntityManager, stored: StoredRequest, next: Request, note: ChangeNote): Promise<void> {
+  private async endSurplus(tx: Transaction, stored: StoredRequest, next: Request, note: ChangeNote): Promise<void> {
     if (instancesOf(next) >= instancesOf(stored.request)) return;
     const tasks = await this.tasks.find(tx, { requestIds: [next.id] });
     const active = tasks.filter(({ taskId }) => taskId.deployId === stored.activeDeployId);

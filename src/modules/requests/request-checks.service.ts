@@ -1,5 +1,4 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import type { FieldError } from '../../core/field-error.js';
 import type { Request } from '../../core/model/request.js';
 import {
@@ -14,6 +13,8 @@ import {
   type RequestLimits,
 } from '../../core/request-validation/index.js';
 import { Clock } from '../../platform/clock.js';
+import type { Queryable } from '../../platform/database/queryable.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { DeployRepository } from '../deploys/deploy.repository.js';
@@ -39,7 +40,7 @@ export class RequestChecks {
 
   /** Answers the request as it is to be stored in place of `stored`. isOlder: of an older installation, or its clients. */
   async valid(
-    tx: EntityManager,
+    tx: Queryable,
     request: Request,
     stored: StoredRequest | undefined,
     { isOlder = this.settings.compatibility === '1.5' } = {},
@@ -59,13 +60,13 @@ export class RequestChecks {
   }
 
   /** Are there machines for all instances? `previous`: running tasks that stay up beside them. */
-  async capacity(tx: EntityManager, request: Request, previous?: number): Promise<void> {
+  async capacity(tx: Transaction, request: Request, previous?: number): Promise<void> {
     if (!needsMachineEach(request, this.settings)) return;
     const activeSlaves = await this.slaves.activeCount(tx);
     refuse(capacityProblem(request, { activeSlaves, previous }, this.settings));
   }
 
-  async bounceCapacity(tx: EntityManager, request: Request, incremental: boolean): Promise<void> {
+  async bounceCapacity(tx: Transaction, request: Request, incremental: boolean): Promise<void> {
     const activeSlaves = await this.slaves.activeCount(tx);
     refuse(bounceCapacityProblem(request, { incremental, activeSlaves }, this.settings));
   }
@@ -82,12 +83,12 @@ export class RequestChecks {
     refuse(scaleDownProblem(request, change, this.settings.maxScaleDownWithoutAcknowledgement));
   }
 
-  private async sized(tx: EntityManager, request: Request): Promise<Request> {
+  private async sized(tx: Queryable, request: Request): Promise<Request> {
     if (!followsActiveSlaves(request, this.settings)) return request;
     return onePerSlave(request, await this.slaves.spreadCount(tx, request.id));
   }
 
-  private async deploysOf(tx: EntityManager, { request, activeDeployId, pendingDeployId }: StoredRequest) {
+  private async deploysOf(tx: Queryable, { request, activeDeployId, pendingDeployId }: StoredRequest) {
     const ids = [activeDeployId, pendingDeployId].filter((id) => id !== undefined);
     const found = await this.deploys.findMany(
       tx,

@@ -1,7 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { Any, type EntityManager } from 'typeorm';
+import { Any } from 'typeorm';
 import type { RequestCleanupType } from '../../core/model/enums.js';
 import type { DeleteRequestRequest, RequestCleanup } from '../../core/model/request.js';
+import type { Queryable } from '../../platform/database/queryable.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { RequestCleanupEntity } from './request-cleanup.entity.js';
 
 type DeletionManner = Pick<DeleteRequestRequest, 'force' | 'waitForTasks'>;
@@ -12,11 +14,11 @@ const bounces: readonly RequestCleanupType[] = ['BOUNCE', 'INCREMENTAL_BOUNCE'];
 @Injectable()
 export class RequestCleanupRepository {
   /** First one wins: does nothing and answers false when an order of this type waits already. */
-  async create(tx: EntityManager, cleanup: RequestCleanup): Promise<boolean> {
+  async create(tx: Queryable, cleanup: RequestCleanup): Promise<boolean> {
     const { raw: written } = await tx
+      .getRepository(RequestCleanupEntity)
       .createQueryBuilder()
       .insert()
-      .into(RequestCleanupEntity)
       .values(cleanup)
       .orIgnore()
       .returning(['requestId'])
@@ -26,21 +28,21 @@ export class RequestCleanupRepository {
   }
 
   /** A later call may hasten a deletion that waits or gives a grace, and slows none down. */
-  async hastenDeletion(tx: EntityManager, requestId: string, { force, waitForTasks }: DeletionManner): Promise<void> {
+  async hastenDeletion(tx: Transaction, requestId: string, { force, waitForTasks }: DeletionManner): Promise<void> {
     const of = { requestId, cleanupType: 'DELETING' as const };
     const orders = tx.getRepository(RequestCleanupEntity);
     if (!waitForTasks) await orders.update(of, { waitForTasks: () => 'NULL', ...(force && { force }) });
   }
 
   /** Oldest first: of one request, or all. */
-  find(tx: EntityManager, requestId?: string): Promise<RequestCleanup[]> {
+  find(tx: Queryable, requestId?: string): Promise<RequestCleanup[]> {
     return tx.getRepository(RequestCleanupEntity).find({
       where: requestId === undefined ? {} : { requestId },
       order: { timestamp: 'ASC', requestId: 'ASC', cleanupType: 'ASC' },
     });
   }
 
-  async remove(tx: EntityManager, requestId: string, types: readonly RequestCleanupType[]): Promise<void> {
+  async remove(tx: Transaction, requestId: string, types: readonly RequestCleanupType[]): Promise<void> {
     await tx.getRepository(RequestCleanupEntity).delete({ requestId, cleanupType: Any(types) });
   }
 
@@ -48,12 +50,12 @@ export class RequestCleanupRepository {
    * The orders for a bounce that was asked for under this id. Ids of actions are chosen by callers: another order under
    * the same one, such as a deletion, is not meant.
    */
-  async removeBounce(tx: EntityManager, requestId: string, actionId: string): Promise<void> {
+  async removeBounce(tx: Transaction, requestId: string, actionId: string): Promise<void> {
     await tx.getRepository(RequestCleanupEntity).delete({ requestId, actionId, cleanupType: Any(bounces) });
   }
 
   /** The request is gone: later orders, such as a bounce, have lost their object. */
-  async removeAll(tx: EntityManager, requestId: string): Promise<void> {
+  async removeAll(tx: Transaction, requestId: string): Promise<void> {
     await tx.getRepository(RequestCleanupEntity).delete({ requestId });
   }
 }

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import type { ActionType, RequestCleanupType } from '../../core/model/enums.js';
 import type { RequestHistory } from '../../core/model/request.js';
 import type { SwitchedOff } from '../../platform/actions/disabled-actions.js';
 import { rows, toMillis } from '../../platform/database/sql.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { OutboxRepository } from '../events/outbox.repository.js';
 import { newScheduleSince, requestParameters, type StoredRequest } from './request.repository.js';
 
@@ -37,7 +37,7 @@ export class RequestCreationRepository {
    * After the lock of the row. Where there is none, the id is locked as by `lockIds`: nothing of this id is created until `tx` ends
    * but by `tx`.
    */
-  async look(tx: EntityManager, id: string): Promise<Surroundings> {
+  async look(tx: Transaction, id: string): Promise<Surroundings> {
     const [found] = await rows<SurroundingsRow>(
       tx,
       `SELECT CASE WHEN NOT EXISTS (SELECT 1 FROM request WHERE id = $1)
@@ -62,7 +62,7 @@ export class RequestCreationRepository {
 
   /** With the history, and all that others are told. Nothing, and false, where the request or a later event is there by now. */
   async create(
-    tx: EntityManager,
+    tx: Transaction,
     stored: StoredRequest,
     event: RequestHistory,
     listeners: readonly string[],

@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import type { Past } from '../../core/authorization/index.js';
 import type { RequestTimes } from '../../core/logs/index.js';
 import type { RequestEventType } from '../../core/model/enums.js';
 import type { Request, RequestHistory } from '../../core/model/request.js';
+import type { Queryable } from '../../platform/database/queryable.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { rows, timeTests } from '../../platform/database/sql.js';
 import { OutboxRepository } from '../events/outbox.repository.js';
 
@@ -58,7 +59,7 @@ const within = (spans: readonly Past[], parameters: unknown[]): string =>
 export class RequestHistoryRepository {
   constructor(private readonly outbox: OutboxRepository) {}
 
-  async record(tx: EntityManager, event: RequestHistory): Promise<void> {
+  async record(tx: Transaction, event: RequestHistory): Promise<void> {
     // Two events in one millisecond: the later one is put a millisecond later, so that they are read as they happened.
     const [written] = await rows<{ created_at: Date }>(
       tx,
@@ -82,7 +83,7 @@ export class RequestHistoryRepository {
    * Events of another installation, as they were there; webhooks heard of them then. Answers how many were not here yet:
    * some stores keep only the second of an event, so one of the same kind and second is the same one.
    */
-  async takeOver(tx: EntityManager, events: readonly RequestHistory[]): Promise<number> {
+  async takeOver(tx: Transaction, events: readonly RequestHistory[]): Promise<number> {
     const written = await rows(
       tx,
       `INSERT INTO request_history (request_id, created_at, event_type, user_name, message, request)
@@ -110,7 +111,7 @@ export class RequestHistoryRepository {
   }
 
   /** Time of the newest event of each of these requests, in epoch milliseconds. */
-  async lastEventTimes(tx: EntityManager, requestIds: readonly string[]): Promise<Map<string, number>> {
+  async lastEventTimes(tx: Transaction, requestIds: readonly string[]): Promise<Map<string, number>> {
     const found = await rows<{ request_id: string; at: Date }>(
       tx,
       'SELECT request_id, max(created_at) AS at FROM request_history WHERE request_id = ANY ($1) GROUP BY 1',
@@ -120,7 +121,7 @@ export class RequestHistoryRepository {
   }
 
   /** The user who caused the newest event of each of these requests, where that is known. */
-  async lastEventUsers(tx: EntityManager, requestIds: readonly string[]): Promise<Map<string, string>> {
+  async lastEventUsers(tx: Transaction, requestIds: readonly string[]): Promise<Map<string, string>> {
     const found = await rows<{ request_id: string; user_name: string | null }>(
       tx,
       `SELECT DISTINCT ON (request_id) request_id, user_name FROM request_history WHERE request_id = ANY ($1)
@@ -132,7 +133,7 @@ export class RequestHistoryRepository {
 
   /** Of all these spans, newest first unless asked otherwise. bytes: the record as an older installation wrote it, where it has not been converted. */
   async list(
-    tx: EntityManager,
+    tx: Queryable,
     requestId: string,
     { count, offset }: { count: number; offset: number },
     spans: readonly Past[] = [],
@@ -158,7 +159,7 @@ export class RequestHistoryRepository {
     }));
   }
 
-  async count(tx: EntityManager, requestId: string, spans: readonly Past[] = []): Promise<number> {
+  async count(tx: Transaction, requestId: string, spans: readonly Past[] = []): Promise<number> {
     const parameters: unknown[] = [requestId];
     const [counted] = await rows<{ count: string }>(
       tx,
@@ -170,7 +171,7 @@ export class RequestHistoryRepository {
 
   /** Ids of all requests there ever were that begin so, in the order of their characters. */
   async idsThatBegin(
-    tx: EntityManager,
+    tx: Queryable,
     prefix: string,
     { count, offset }: { count: number; offset: number },
   ): Promise<string[]> {
@@ -183,7 +184,7 @@ export class RequestHistoryRepository {
   }
 
   /** Live or gone; one without any trace has neither group nor times. */
-  async lifetimes(tx: EntityManager, ids: readonly string[]): Promise<Map<string, RequestLifetime>> {
+  async lifetimes(tx: Transaction, ids: readonly string[]): Promise<Map<string, RequestLifetime>> {
     const found = await rows<LifetimeRow>(
       tx,
       `SELECT wanted.id, CASE WHEN r.id IS NULL THEN newest.request ->> 'group' ELSE r.document ->> 'group' END AS group_name,
@@ -206,7 +207,7 @@ export class RequestHistoryRepository {
   }
 
   /** Removes at most so many events that are older. Answers how many went. */
-  async purge(tx: EntityManager, before: Date, most: number): Promise<number> {
+  async purge(tx: Transaction, before: Date, most: number): Promise<number> {
     const gone = await rows(
       tx,
       `DELETE FROM request_history WHERE ctid = ANY (ARRAY(SELECT ctid FROM request_history WHERE created_at < $1 LIMIT $2))

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { isRelevantFor, type ReadSight, type RelevanceFacts, type User } from '../../core/authorization/index.js';
 import type { RequestState, RequestType } from '../../core/model/enums.js';
 import type { RequestParent } from '../../core/model/request.js';
 import { Database } from '../../platform/database/database.js';
 import { momentOf } from '../../platform/database/moment.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { neverChanges } from '../../platform/http/json.js';
 import { KeptLists, SharedReads } from '../../platform/reads/reads.js';
@@ -62,7 +62,7 @@ export class RequestLists {
     }
     const entries = await this.entries(filter, user);
     const ids = entries.map(({ request }) => request.id);
-    const found = await this.requests.findMany(this.database.manager, ids);
+    const found = await this.requests.findMany(this.database.pool, ids);
     const nextRuns = new Map(found.map((stored) => [stored.request.id, this.parents.nextRuns(stored)]));
     return entries.map((parent) => ({ ...parent, nextRuns: nextRuns.get(parent.request.id) }));
   }
@@ -85,7 +85,7 @@ export class RequestLists {
   }
 
   private async starredBy(user: User): Promise<readonly string[]> {
-    return (await this.settings.find(this.database.manager, user.id))?.starredRequestIds ?? [];
+    return (await this.settings.find(this.database.pool, user.id))?.starredRequestIds ?? [];
   }
 
   private listOfAll(brief: readonly RequestParent[], filter: RequestListFilter, user: User): RequestParent[] {
@@ -108,7 +108,7 @@ export class RequestLists {
   ): Promise<readonly RequestParent[]> {
     if (sight.kind === 'none') return [];
     const key = (states?.join() ?? '') + JSON.stringify(sight);
-    const make = async (tx: EntityManager): Promise<readonly RequestParent[]> => {
+    const make = async (tx: Transaction): Promise<readonly RequestParent[]> => {
       const found = await this.parents.around(tx, await this.requests.findSeen(tx, states, sight), { full: false });
       return found.map(neverChanges);
     };

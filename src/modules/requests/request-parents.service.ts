@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import {
   type Deploy,
   type DeployKey,
@@ -12,6 +11,7 @@ import type { RequestDeployState, RequestParent } from '../../core/model/request
 import type { PendingRequest } from '../../core/model/task.js';
 import { nextTimes, type TimeInZone } from '../../core/schedules/index.js';
 import { Clock } from '../../platform/clock.js';
+import type { Queryable } from '../../platform/database/queryable.js';
 import {
   DeployRepository,
   toPendingDeploy,
@@ -48,12 +48,12 @@ export class RequestParents {
   ) {}
 
   /** In the order of ids; unknown ids are left out. */
-  async load(tx: EntityManager, ids: readonly string[], options: ParentOptions): Promise<RequestParent[]> {
+  async load(tx: Queryable, ids: readonly string[], options: ParentOptions): Promise<RequestParent[]> {
     return this.around(tx, await this.requests.findMany(tx, ids), options);
   }
 
   /** The same for requests that were read already, in their order. */
-  async around(tx: EntityManager, stored: readonly StoredRequest[], options: ParentOptions): Promise<RequestParent[]> {
+  async around(tx: Queryable, stored: readonly StoredRequest[], options: ParentOptions): Promise<RequestParent[]> {
     if (stored.length === 0) return [];
     const keys = stored.flatMap(deployKeys);
     const deploys = options.full ? await this.deploys.findMany(tx, keys) : new Map<string, StoredDeploy>();
@@ -99,7 +99,7 @@ export class RequestParents {
 
   /** Of a deploy that was purged only its marker is left. */
   private async markers(
-    tx: EntityManager,
+    tx: Queryable,
     keys: readonly DeployKey[],
     deploys: ReadonlyMap<string, StoredDeploy>,
   ): Promise<Map<string, DeployMarker>> {
@@ -110,7 +110,7 @@ export class RequestParents {
   }
 
   private async addDeploys(
-    tx: EntityManager,
+    tx: Queryable,
     stored: readonly StoredRequest[],
     parents: readonly RequestParent[],
     { deploys, markers }: { deploys: ReadonlyMap<string, StoredDeploy>; markers: ReadonlyMap<string, DeployMarker> },
@@ -134,7 +134,7 @@ export class RequestParents {
   }
 
   private async addExpiringAndTasks(
-    tx: EntityManager,
+    tx: Queryable,
     stored: readonly StoredRequest[],
     parents: readonly RequestParent[],
     deploys: ReadonlyMap<string, StoredDeploy>,

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { promisedTypes } from '../../core/model/enums.js';
+import type { Queryable } from '../../platform/database/queryable.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { rows } from '../../platform/database/sql.js';
 
 /** SQL that an index answers (request_by_group); `$1` is the group or NULL. */
@@ -10,13 +11,13 @@ const ofGroup = (alias: string): string =>
 /** What groups have. By hand: counts over two rooms' tables. */
 @Injectable()
 export class RequestQuotaRepository {
-  async requests(tx: EntityManager, group: string | undefined): Promise<number> {
+  async requests(tx: Queryable, group: string | undefined): Promise<number> {
     const sql = `SELECT count(*)::int AS count FROM request r WHERE ${ofGroup('r')}`;
     return (await rows<{ count: number }>(tx, sql, [group ?? null]))[0]!.count;
   }
 
   /** Runs that were asked for and wait. */
-  async runs(tx: EntityManager, group: string | undefined): Promise<number> {
+  async runs(tx: Transaction, group: string | undefined): Promise<number> {
     const [found] = await rows<{ count: number }>(
       tx,
       `SELECT count(*)::int AS count FROM (
@@ -29,7 +30,7 @@ export class RequestQuotaRepository {
   }
 
   /** Until `tx` ends no other call counts what this group has near its limit. After the locks of requests. */
-  async lockGroup(tx: EntityManager, group: string | undefined): Promise<void> {
+  async lockGroup(tx: Queryable, group: string | undefined): Promise<void> {
     await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 7101))', [group ?? '']);
   }
 }

@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import type { Request } from '../../core/model/request.js';
+import type { Queryable } from '../../platform/database/queryable.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { PendingRequestRepository } from '../tasks/pending-request.repository.js';
@@ -31,7 +32,7 @@ export class RequestQuotas {
   ) {}
 
   /** Before a request comes to a group, in the transaction that has it come. */
-  async refuseRequest(tx: EntityManager, group: string | undefined): Promise<void> {
+  async refuseRequest(tx: Queryable, group: string | undefined): Promise<void> {
     const most = this.settings.maxRequestsPerGroup;
     const count = await this.count(tx, group, most, this.requestCounts, () => this.quotas.requests(tx, group));
     if (count < most) return;
@@ -40,7 +41,7 @@ export class RequestQuotas {
   }
 
   /** For how many more runs of a request, whose row is locked in `tx`, there is room, and what refuses the next one. */
-  async roomForRuns(tx: EntityManager, { id, group }: Request): Promise<{ room: number; refusal: string }> {
+  async roomForRuns(tx: Transaction, { id, group }: Request): Promise<{ room: number; refusal: string }> {
     const { maxPendingRunsPerRequest: most, maxPendingRunsPerGroup: mostOfGroup } = this.settings;
     const own = await this.queue.runsOf(tx, id);
     const all = await this.count(tx, group, mostOfGroup, this.runCounts, () => this.quotas.runs(tx, group));
@@ -54,7 +55,7 @@ export class RequestQuotas {
 
   /** Before half of the limit is reached the calls of a group begin to take turns, so that no two of them get the last place. */
   private async count(
-    tx: EntityManager,
+    tx: Queryable,
     group: string | undefined,
     most: number,
     kept: Map<string, Kept>,

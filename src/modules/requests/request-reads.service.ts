@@ -63,7 +63,7 @@ export class RequestReads {
     return this.idReads.ask(JSON.stringify([requestIdLike, state, sight]), () => {
       const isAll = requestIdLike === undefined && state === undefined && sight.kind === 'all';
       const kept = isAll ? this.allIds : new KeptList<string>();
-      return kept.read((since) => this.requests.findIds(this.database.manager, { ...filter, sight }, since));
+      return kept.read((since) => this.requests.findIds(this.database.pool, { ...filter, sight }, since));
     });
   }
 
@@ -76,11 +76,11 @@ export class RequestReads {
   }
 
   queuedCleanups(): Promise<RequestCleanup[]> {
-    return this.cleanups.find(this.database.manager);
+    return this.cleanups.find(this.database.pool);
   }
 
   async queuedRequests(): Promise<PendingRequest[]> {
-    return (await this.queue.list(this.database.manager)).map(shownPendingRequest);
+    return (await this.queue.list(this.database.pool)).map(shownPendingRequest);
   }
 
   /** Of several requests by one read. */
@@ -95,19 +95,19 @@ export class RequestReads {
   }
 
   private async manyAtOnce(ids: readonly string[]): Promise<Map<string, RequestParent>> {
-    const quiet = await this.quietRequests.find(this.database.manager, ids);
+    const quiet = await this.quietRequests.find(this.database.pool, ids);
     const parents = shared(this.parents.ofQuietRequests([...quiet.values()]));
     const others = ids.filter((id) => !quiet.has(id));
     return others.length === 0 ? parents : new Map([...parents, ...(await this.manyByParts(others))]);
   }
 
   private manySimple(ids: readonly string[]): Promise<Map<string, RequestWithState>> {
-    const { manager } = this.database;
+    const { pool } = this.database;
     return this.keptSimple.find(
       ids,
-      (all) => this.requests.findMarks(manager, all),
+      (all) => this.requests.findMarks(pool, all),
       async (others) =>
-        (await this.requests.findMarked(manager, others)).map(({ request, state, changedAt, mark }) => ({
+        (await this.requests.findMarked(pool, others)).map(({ request, state, changedAt, mark }) => ({
           id: request.id,
           mark,
           value: { request, state, timestamp: changedAt },

@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import type { ReadSight } from '../../core/authorization/index.js';
 import type { RequestState } from '../../core/model/enums.js';
 import type { Request } from '../../core/model/request.js';
 import { type DocumentAt, documentSince } from '../../platform/database/moment.js';
+import type { Queryable } from '../../platform/database/queryable.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { rows, toMillis } from '../../platform/database/sql.js';
 import { lockIds } from './request-access.repository.js';
 
@@ -85,30 +86,30 @@ const lockWaitMillis = 500;
  */
 @Injectable()
 export class RequestRepository {
-  async find(tx: EntityManager, id: string): Promise<StoredRequest | undefined> {
+  async find(tx: Queryable, id: string): Promise<StoredRequest | undefined> {
     return (await this.findMany(tx, [id]))[0];
   }
 
   /** In the order of ids; unknown ids are left out. */
-  async findMany(tx: EntityManager, ids: readonly string[]): Promise<StoredRequest[]> {
+  async findMany(tx: Queryable, ids: readonly string[]): Promise<StoredRequest[]> {
     const found = await rows<RequestRow>(tx, `SELECT ${columns} FROM request WHERE id = ANY ($1) ORDER BY id`, [ids]);
     return found.map(storedRequest);
   }
 
   /** Which version of its row each of them is: the transaction that wrote it, and what it wrote there. Unknown ids are left out. */
-  async findMarks(tx: EntityManager, ids: readonly string[]): Promise<{ id: string; mark: string }[]> {
+  async findMarks(tx: Queryable, ids: readonly string[]): Promise<{ id: string; mark: string }[]> {
     return rows(tx, `SELECT id, ${markSql} AS mark FROM request WHERE id = ANY ($1)`, [ids]);
   }
 
   /** With their marks. */
-  async findMarked(tx: EntityManager, ids: readonly string[]): Promise<(StoredRequest & { mark: string })[]> {
+  async findMarked(tx: Queryable, ids: readonly string[]): Promise<(StoredRequest & { mark: string })[]> {
     const sql = `SELECT ${columns}, ${markSql} AS mark FROM request WHERE id = ANY ($1)`;
     const found = await rows<RequestRow & { mark: string }>(tx, sql, [ids]);
     return found.map((row) => ({ ...storedRequest(row), mark: row.mark }));
   }
 
   /** Of all requests, or of those in the given states, in the order of ids. */
-  async findAll(tx: EntityManager, states?: readonly RequestState[]): Promise<StoredRequest[]> {
+  async findAll(tx: Queryable, states?: readonly RequestState[]): Promise<StoredRequest[]> {
     const found = await rows<RequestRow>(
       tx,
       `SELECT ${columns} FROM request WHERE $1::text[] IS NULL OR state = ANY ($1) ORDER BY id`,
@@ -119,7 +120,7 @@ export class RequestRepository {
 
   /** Those of them that a caller may read, by their groups: documents of others are not read. */
   async findSeen(
-    tx: EntityManager,
+    tx: Transaction,
     states: readonly RequestState[] | undefined,
     sight: ReadSight,
   ): Promise<StoredRequest[]> {
@@ -133,7 +134,7 @@ export class RequestRepository {
 
   /** Ids that begin with `requestIdLike` in any case, of requests in the given states, in their order; not read where nothing is new `since`. */
   findIds(
-    tx: EntityManager,
+    tx: Queryable,
     filter: { requestIdLike?: string; state?: readonly RequestState[]; sight?: ReadSight },
     since?: string,
   ): Promise<DocumentAt> {
@@ -147,7 +148,7 @@ export class RequestRepository {
   }
 
   /** How many there are in each state. */
-  async countsByState(tx: EntityManager): Promise<Map<RequestState, number>> {
+  async countsByState(tx: Transaction): Promise<Map<RequestState, number>> {
     const found = await rows<{ state: RequestState; count: number }>(
       tx,
       'SELECT state, count(*)::int AS count FROM request GROUP BY state',
@@ -156,7 +157,7 @@ export class RequestRepository {
   }
 
   /** Bytes of all their ids. */
-  async idBytes(tx: EntityManager): Promise<number> {
+  async idBytes(tx: Transaction): Promise<number> {
     const [found] = await rows<{ bytes: number }>(
       tx,
       'SELECT coalesce(sum(octet_length(id)), 0)::int8 AS bytes FROM request',
@@ -165,13 +166,13 @@ export class RequestRepository {
   }
 
   /** Waits for the row and holds it until `tx` ends, so that two changes of one request never interleave. */
-  async lock(tx: EntityManager, id: string): Promise<StoredRequest | undefined> {
+  async lock(tx: Transaction, id: string): Promise<StoredRequest | undefined> {
     const found = await rows<RequestRow>(tx, `SELECT ${columns} FROM request WHERE id = $1 FOR NO KEY UPDATE`, [id]);
     return found.map(storedRequest)[0];
   }
 
   /** Waits for all of them, in the order of ids; unknown ids are left out. */
-  async lockMany(tx: EntityManager, ids: readonly string[]): Promise<StoredRequest[]> {
+  async lockMany(tx: Transaction, ids: readonly string[]): Promise<StoredRequest[]> {
     const found = await rows<RequestRow>(
       tx,
       `SELECT ${columns} FROM request WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE`,
@@ -181,7 +182,7 @@ export class RequestRepository {
   }
 
   /** Locks those that no other transaction holds right now; the others are left out and wait for the next pass. */
-  async lockFree(tx: EntityManager, ids: readonly string[]): Promise<StoredRequest[]> {
+  async lockFree(tx: Transaction, ids: readonly string[]): Promise<StoredRequest[]> {
     const found = await rows<RequestRow>(
       tx,
       `SELECT ${columns} FROM request WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE SKIP LOCKED`,
@@ -194,7 +195,7 @@ export class RequestRepository {
    * Waits for all of them in the line of their rows, so that its turn comes however many calls there are, and not for long: a
    * row that another transaction keeps is not free within `lockWaitMillis` (isLockTimeout).
    */
-  async lockInTurn(tx: EntityManager, ids: readonly string[]): Promise<StoredRequest[]> {
+  async lockInTurn(tx: Transaction, ids: readonly string[]): Promise<StoredRequest[]> {
     await tx.query(`SET LOCAL lock_timeout TO ${lockWaitMillis}`);
     const locked = await this.lockMany(tx, ids);
     await tx.query('SET LOCAL lock_timeout TO DEFAULT');
@@ -202,7 +203,7 @@ export class RequestRepository {
   }
 
   /** Versions by id, locked like `lockMany`; `free`: those that another transaction holds are left out. */
-  async lockVersions(tx: EntityManager, ids: readonly string[], wait: 'all' | 'free'): Promise<Map<string, number>> {
+  async lockVersions(tx: Transaction, ids: readonly string[], wait: 'all' | 'free'): Promise<Map<string, number>> {
     const found = await rows<{ id: string; version: number }>(
       tx,
       `SELECT id, version FROM request WHERE id = ANY ($1) ORDER BY id
@@ -213,7 +214,7 @@ export class RequestRepository {
   }
 
   /** Inserts; a row with this id that appeared meanwhile is left alone and false is answered. */
-  async insert(tx: EntityManager, stored: StoredRequest): Promise<boolean> {
+  async insert(tx: Transaction, stored: StoredRequest): Promise<boolean> {
     await lockIds(tx, [stored.request.id]);
     const written = await rows(
       tx,
@@ -225,7 +226,7 @@ export class RequestRepository {
   }
 
   /** Writes a row that is locked in `tx` and raises its version. Answers what was stored. */
-  async save(tx: EntityManager, stored: StoredRequest): Promise<StoredRequest> {
+  async save(tx: Transaction, stored: StoredRequest): Promise<StoredRequest> {
     const next = { ...stored, version: stored.version + 1 };
     const written = await rows<{ schedule_since: Date | null }>(
       tx,
@@ -237,7 +238,7 @@ export class RequestRepository {
     return { ...next, scheduleSince: toMillis(written[0]?.schedule_since ?? null) };
   }
 
-  async remove(tx: EntityManager, id: string): Promise<void> {
+  async remove(tx: Transaction, id: string): Promise<void> {
     await tx.query('DELETE FROM request WHERE id = $1', [id]);
   }
 }

@@ -1,9 +1,10 @@
-import { Body, Controller, Delete, HttpCode, Param, Post } from '@nestjs/common';
+import { Controller, Delete, HttpCode, Param, Post } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { Request, RequestParent } from '../../core/model/request.js';
 import { NeedsAction } from '../../platform/actions/needs-action.js';
 import { NeedsBody, NeedsMember } from '../../platform/http/bodies.js';
 import { type Caller, CallerUser } from '../../platform/http/caller.js';
+import { Body } from '../../platform/http/inputs.js';
 import { Deletions } from './actions/deletions.service.js';
 import { DeleteRequestRequestDto, UpdateGroupsRequestDto } from './dto/actions.dto.js';
 import { RequestParentDto } from './dto/request-parent.dto.js';

@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import {
   instancesOf,
   type Request,
@@ -11,6 +10,7 @@ import { refuseUpdate } from '../../core/requests/action-rules.js';
 import { DisabledActions } from '../../platform/actions/disabled-actions.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { SchedulerError } from '../../platform/errors.js';
 import type { Caller } from '../../platform/http/caller.js';
 import { Wake } from '../../platform/wake/wake.js';
@@ -77,7 +77,7 @@ export class RequestsService {
   }
 
   private async update(
-    tx: EntityManager,
+    tx: Transaction,
     stored: StoredRequest,
     { cleanups, switchedOff }: Surroundings,
     sent: Request,
@@ -94,7 +94,7 @@ export class RequestsService {
 
   /** undefined: a request of this id exists after all. */
   private async create(
-    tx: EntityManager,
+    tx: Transaction,
     { cleanups: [waiting], switchedOff, listeners, lastEventAt = 0 }: Surroundings,
     sent: Request,
     caller: Caller,
@@ -114,7 +114,7 @@ export class RequestsService {
     return (await this.creations.create(tx, stored, event, listeners)) ? stored : undefined;
   }
 
-  private async parent(tx: EntityManager, stored: StoredRequest): Promise<RequestParent> {
+  private async parent(tx: Transaction, stored: StoredRequest): Promise<RequestParent> {
     return (await this.parents.around(tx, [stored], { full: true }))[0]!;
   }
 }

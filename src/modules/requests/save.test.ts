@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { Database } from '../../platform/database/database.js';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openRequestsRoom, type RequestsRoom } from '../../../test/support/requests-room.js';
+import { watchStatements } from '../../../test/support/sent-statements.js';
 
 let room: RequestsRoom;
 beforeAll(async () => {
@@ -139,12 +139,11 @@ describe('creating', () => {
 
   test('is five statements, two of which wait for no other', async () => {
     await save({ id: 'counted-before', requestType: 'SERVICE' });
-    const { logger } = room.app.get(Database).source;
-    const sent = vi.spyOn(logger, 'logQuery');
+    const statements = watchStatements();
     await save({ id: 'counted', requestType: 'SERVICE' });
-    const statements = sent.mock.calls.map(([statement]) => /\w+/.exec(statement)![0]);
-    sent.mockRestore();
-    expect(statements).toEqual(['START', 'SELECT', 'SELECT', 'WITH', 'COMMIT']);
+    const sent = statements.sent().map(({ sql }) => /\w+/.exec(sql)![0]);
+    statements.end();
+    expect(sent).toEqual(['START', 'SELECT', 'SELECT', 'WITH', 'COMMIT']);
   });
 
   test('is told to streams and webhooks with the time that the history says, after all that was before', async () => {

@@ -101,8 +101,8 @@ test('of whatever is written by whichever instance, each instance tells at once'
         const before = stood.get(id)!.at(-1)!;
         stood.get(id)!.push(next);
         const document = JSON.stringify({ id, requestType: 'SERVICE', instances });
-        const { manager } = rooms[room]!.app.get(Database);
-        const written = await rows(manager, statements[kind], [id, document]);
+        const { pool } = rooms[room]!.app.get(Database);
+        const written = await rows(pool, statements[kind], [id, document]);
         if (written.length === 0) stood.get(id)!.pop();
         else before.until = performance.now();
       }

@@ -1,11 +1,11 @@
 import { Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { instancesOf, type Request } from '../../core/model/request.js';
 import { refuseUpdate } from '../../core/requests/action-rules.js';
 import { scaleMessage } from '../../core/requests/changes.js';
 import { followsActiveSlaves, onePerSlave } from '../../core/request-validation/index.js';
 import { concernsAll } from '../../platform/database/database-errors.js';
 import { Database } from '../../platform/database/database.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { Pollers } from '../../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
@@ -42,10 +42,10 @@ export class SpreadAllPoller implements OnModuleInit {
 
   /** One pass, one transaction per request that has another number than it should. */
   async runOnce(now: number): Promise<void> {
-    const stored = await this.requests.findAll(this.db.manager);
+    const stored = await this.requests.findAll(this.db.pool);
     for (const { request } of stored.filter((one) => followsActiveSlaves(one.request, this.settings))) {
       try {
-        if (!this.isOff(request, await this.slaves.spreadCount(this.db.manager, request.id))) continue;
+        if (!this.isOff(request, await this.slaves.spreadCount(this.db.pool, request.id))) continue;
         const scaled = await this.db.leaderTransaction((tx) => this.scale(tx, request.id, now));
         if (scaled) this.wake.signalOf([request.id], 'scheduler', 'cleanup', 'webhooks');
       } catch (cause) {
@@ -61,7 +61,7 @@ export class SpreadAllPoller implements OnModuleInit {
   }
 
   /** false: nothing to do after all, or not now: a request that another transaction is changing waits for the next pass. */
-  private async scale(tx: EntityManager, id: string, now: number): Promise<boolean> {
+  private async scale(tx: Transaction, id: string, now: number): Promise<boolean> {
     const [free] = await this.requests.lockFree(tx, [id]);
     const locked = free && (await this.actions.lock(tx, id));
     if (!locked || refuseUpdate(locked.facts)) return false;

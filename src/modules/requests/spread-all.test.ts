@@ -62,12 +62,10 @@ test('a request that a caller is changing right now, or that is being cleaned, w
   await everywhere('leaving');
   await room.call('DELETE', '/api/requests/request/leaving');
   await setState('slave1', 'DEAD');
-  const runner = room.app.get(Database).source.createQueryRunner();
-  await runner.startTransaction();
-  await runner.query(`SELECT 1 FROM request WHERE id = 'held' FOR UPDATE`);
-  await spread();
-  await runner.rollbackTransaction();
-  await runner.release();
+  await room.app.get(Database).pool.transaction(async (tx) => {
+    await tx.query(`SELECT 1 FROM request WHERE id = 'held' FOR UPDATE`);
+    await spread();
+  });
   expect(await instances('held')).toBe(3);
   await spread();
   expect(await instances('held')).toBe(2);

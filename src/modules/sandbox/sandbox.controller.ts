@@ -1,6 +1,7 @@
-import { Controller, Get, Param, Query } from '@nestjs/common';
+import { Controller, Get, Param } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { type Caller, CallerUser, MaySeeSecrets } from '../../platform/http/caller.js';
+import { Query } from '../../platform/http/inputs.js';
 import { TaskIdPipe } from '../../platform/http/task-id.pipe.js';
 import { BrowseQuery, FileChunkDto, ReadQuery, SandboxDto } from './dto/sandbox.dto.js';
 import { SandboxService } from './sandbox.service.js';

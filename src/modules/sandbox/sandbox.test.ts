@@ -18,7 +18,7 @@ beforeAll(async () => {
     settings: { sandboxHttpTimeoutMillis: 200 },
   });
   const updates = [['TASK_RUNNING', start]] as [['TASK_RUNNING', number]];
-  ({ id } = await insertTask(rooms.database.manager, { directory: 'known', updates }));
+  ({ id } = await insertTask(rooms.database.pool, { directory: 'known', updates }));
   driver.put(id, 'stdout', 'one\ntwo\nthree\n');
   driver.put(id, 'umlauts', 'äöü');
   driver.put(id, 'big', 'x'.repeat(100_000));
@@ -60,7 +60,7 @@ describe('browse', () => {
 
   test('the id of the task is the folder of that name where there is one', async () => {
     const updates = [['TASK_RUNNING', start]] as [['TASK_RUNNING', number]];
-    const { id: own } = await insertTask(rooms.database.manager, { instanceNo: 9, directory: 'known', updates });
+    const { id: own } = await insertTask(rooms.database.pool, { instanceNo: 9, directory: 'known', updates });
     driver.put(own, 'stdout', 'outer');
     driver.put(own, `${own}/stdout`, 'inner');
     expect((await browse(`?path=${own}`, own)).body).toMatchObject({ currentDirectory: own, files: [{ size: 5 }] });
@@ -139,7 +139,7 @@ describe('which task', () => {
   });
 
   test('one without a directory is not ready', async () => {
-    const { id: young } = await insertTask(rooms.database.manager, { instanceNo: 2 });
+    const { id: young } = await insertTask(rooms.database.pool, { instanceNo: 2 });
     expect(await browse('', young)).toMatchObject({ status: 400, body: { code: 'SANDBOX_NOT_READY' } });
   });
 
@@ -162,7 +162,7 @@ describe('which task', () => {
 
   test('an ended one can be read while its machine has the files', async () => {
     const updates: [['TASK_FINISHED', number]] = [['TASK_FINISHED', start + 1]];
-    const { id: ended } = await insertTask(rooms.database.manager, { instanceNo: 3, directory: 'known', updates });
+    const { id: ended } = await insertTask(rooms.database.pool, { instanceNo: 3, directory: 'known', updates });
     driver.put(ended, 'stdout', 'done');
     const writer = rooms.app.get(TaskHistoryMoveRepository);
     expect(await rooms.database.leaderTransaction((tx) => writer.move(tx, [ended]))).toEqual([ended]);

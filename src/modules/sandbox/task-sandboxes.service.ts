@@ -30,7 +30,7 @@ export class TaskSandboxes {
   ) {}
 
   async open(taskId: string, view: SandboxView): Promise<OpenSandbox> {
-    const record = await this.records.find(this.db.manager, taskId);
+    const record = await this.records.find(this.db.pool, taskId);
     if (!record) throw SchedulerError.taskNotFound(taskId);
     const { task, directory } = record.history;
     const slaveId = record.slaveId ?? slaveIdOf(task);

@@ -1,10 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { CLUSTER_DRIVER, type ClusterDriver, type MachineSnapshot } from '../../cluster/cluster-driver.js';
 import { compareMachines } from '../../core/machines/comparison.js';
 import type { MachineKind } from '../../core/model/machine.js';
 import { isSilent } from '../../core/machines/silence.js';
 import { Database } from '../../platform/database/database.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { MachineTaskRepository, type TaskOfSlave } from '../tasks/machine-task.repository.js';
 import { MachineReports } from './machine-reports.service.js';
 import { MachineStates } from './machine-states.service.js';
@@ -58,8 +58,8 @@ export class FleetComparison {
   }
 
   private async differences(speaksFor: (agentId: string) => boolean) {
-    const slaves = await this.slaves.list(this.db.leaderSource.manager);
-    const racks = await this.slaves.standings(this.db.leaderSource.manager, 'RACK');
+    const slaves = await this.slaves.list(this.db.leaderPool);
+    const racks = await this.slaves.standings(this.db.leaderPool, 'RACK');
     const known = {
       slaves: slaves.map(toKnown),
       racks: racks.map(({ id, currentState }) => ({ id, state: currentState.state })),
@@ -101,7 +101,7 @@ export class FleetComparison {
   /** The list is read again under the lock, so that a machine that came or went meanwhile is what it is now. */
   private async inBatches(
     ids: readonly string[],
-    work: (tx: EntityManager, id: string, listed: ReadonlyMap<string, MachineSnapshot>) => Promise<void>,
+    work: (tx: Transaction, id: string, listed: ReadonlyMap<string, MachineSnapshot>) => Promise<void>,
   ): Promise<void> {
     for (let begin = 0; begin < ids.length; begin += machinesPerTransaction) {
       await this.db.leaderTransaction(async (tx) => {

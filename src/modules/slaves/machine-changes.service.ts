@@ -1,6 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
-import type { EntityManager } from 'typeorm';
 import { checkLapsingChange, isDecommissioning } from '../../core/machines/machine-life.js';
 import type {
   ExpiringMachineState,
@@ -10,6 +9,7 @@ import type {
 } from '../../core/model/machine.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { SchedulerError } from '../../platform/errors.js';
 import type { Caller } from '../../platform/http/caller.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
@@ -99,11 +99,11 @@ export class MachineChanges {
   }
 
   async lapsing(kind: MachineKind): Promise<ExpiringMachineState[]> {
-    return (await this.expiring.ofMachines(this.db.manager, { kind })).map(toExpiringState);
+    return (await this.expiring.ofMachines(this.db.pool, { kind })).map(toExpiringState);
   }
 
   private async checkRoom(
-    tx: EntityManager,
+    tx: Transaction,
     kind: MachineKind,
     id: string,
     target: OperatorState,
@@ -122,7 +122,7 @@ export class MachineChanges {
   }
 
   private async enter(
-    tx: EntityManager,
+    tx: Transaction,
     kind: MachineKind,
     id: string,
     state: OperatorState,
@@ -143,7 +143,7 @@ export class MachineChanges {
   }
 
   private async letLapse(
-    tx: EntityManager,
+    tx: Transaction,
     kind: MachineKind,
     id: string,
     asked: MachineChangeRequest,
@@ -165,7 +165,7 @@ export class MachineChanges {
     });
   }
 
-  private async lock(tx: EntityManager, kind: MachineKind, id: string): Promise<MachineStanding> {
+  private async lock(tx: Transaction, kind: MachineKind, id: string): Promise<MachineStanding> {
     const machine = await this.slaves.lock(tx, kind, id);
     if (!machine) throw SchedulerError.machineNotFound(kindText(kind), id);
     return machine;

@@ -1,6 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { Any, type EntityManager } from 'typeorm';
+import { Any } from 'typeorm';
 import type { MachineKind, MachineStateHistoryUpdate } from '../../core/model/machine.js';
+import type { Queryable } from '../../platform/database/queryable.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { rows } from '../../platform/database/sql.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { OutboxRepository } from '../events/outbox.repository.js';
@@ -14,13 +16,13 @@ export class MachineHistoryRepository {
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
-  async record(tx: EntityManager, kind: MachineKind, change: MachineStateHistoryUpdate): Promise<void> {
+  async record(tx: Transaction, kind: MachineKind, change: MachineStateHistoryUpdate): Promise<void> {
     await tx.getRepository(MachineHistoryEntity).insert({ ...change, machineKind: kind });
     await this.outbox.machine(tx, kind, change);
   }
 
   /** Newest first, as they were written, and no more than are kept; empty for an unknown machine. */
-  of(tx: EntityManager, kind: MachineKind, id: string): Promise<MachineStateHistoryUpdate[]> {
+  of(tx: Queryable, kind: MachineKind, id: string): Promise<MachineStateHistoryUpdate[]> {
     return tx.getRepository(MachineHistoryEntity).find({
       select: { objectId: true, state: true, timestamp: true, user: true, message: true },
       where: { machineKind: kind, objectId: id },
@@ -30,7 +32,7 @@ export class MachineHistoryRepository {
   }
 
   /** Deaths of slaves that were ACTIVE until then, at `since` or later. By hand: compares each entry with the one before. */
-  async lostSlavesSince(tx: EntityManager, since: number): Promise<{ id: string; at: number }[]> {
+  async lostSlavesSince(tx: Transaction, since: number): Promise<{ id: string; at: number }[]> {
     const found = await rows<{ id: string; at: Date }>(
       tx,
       `SELECT dead.id::text, dead.at FROM machine_history dead
@@ -44,7 +46,7 @@ export class MachineHistoryRepository {
   }
 
   /** By hand: ranks the entries of all machines in one statement. */
-  async trim(tx: EntityManager): Promise<void> {
+  async trim(tx: Transaction): Promise<void> {
     await tx.query(
       `DELETE FROM machine_history WHERE id IN (SELECT id FROM
          (SELECT id, row_number() OVER (PARTITION BY machine_kind, machine_id ORDER BY id DESC) AS place
@@ -54,7 +56,7 @@ export class MachineHistoryRepository {
   }
 
   /** With their records. */
-  async remove(tx: EntityManager, kind: MachineKind, ids: readonly string[]): Promise<void> {
+  async remove(tx: Transaction, kind: MachineKind, ids: readonly string[]): Promise<void> {
     await tx.getRepository(MachineHistoryEntity).delete({ machineKind: kind, objectId: Any(ids) });
     await this.outbox.machinesRemoved(tx, kind, ids);
   }

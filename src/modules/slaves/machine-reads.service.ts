@@ -16,21 +16,21 @@ export class MachineReads {
   ) {}
 
   async slaves(state?: MachineState): Promise<Slave[]> {
-    return (await this.slaveRecords.find(this.db.manager, { state })).map(toSlave);
+    return (await this.slaveRecords.find(this.db.pool, { state })).map(toSlave);
   }
 
   async slave(id: string): Promise<Slave> {
-    const [found] = await this.slaveRecords.find(this.db.manager, { id });
+    const [found] = await this.slaveRecords.find(this.db.pool, { id });
     if (!found) throw SchedulerError.machineNotFound('slave', id);
     return toSlave(found);
   }
 
   racks(state?: MachineState): Promise<Rack[]> {
-    return this.slaveRecords.standings(this.db.manager, 'RACK', state);
+    return this.slaveRecords.standings(this.db.pool, 'RACK', state);
   }
 
   history(kind: MachineKind, id: string): Promise<MachineStateHistoryUpdate[]> {
-    return this.histories.of(this.db.manager, kind, id);
+    return this.histories.of(this.db.pool, kind, id);
   }
 }
 

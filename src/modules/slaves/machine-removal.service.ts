@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import type { MachineKind } from '../../core/model/machine.js';
 import { Database } from '../../platform/database/database.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { ExpiringActionRepository } from '../requests/expiring/expiring-action.repository.js';
 import { InactiveHostRepository } from './inactive-hosts/inactive-host.repository.js';
@@ -23,7 +23,7 @@ export class MachineRemoval {
   ) {}
 
   /** Record, history and lapsing change; the host of a slave is not marked inactive any more. Under lockFleet. */
-  async remove(tx: EntityManager, kind: MachineKind, ids: readonly string[]): Promise<void> {
+  async remove(tx: Transaction, kind: MachineKind, ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return;
     if (kind === 'SLAVE') await this.unmarkHosts(tx, ids);
     await this.slaves.remove(tx, kind, ids);
@@ -43,7 +43,7 @@ export class MachineRemoval {
     });
   }
 
-  private async unmarkHosts(tx: EntityManager, slaveIds: readonly string[]): Promise<void> {
+  private async unmarkHosts(tx: Transaction, slaveIds: readonly string[]): Promise<void> {
     const hosts = await this.slaves.hosts(tx, slaveIds);
     const suffix = this.settings.commonHostnameSuffixToOmit ?? '';
     await this.inactiveHosts.unmark(

@@ -1,9 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import type { MachineSnapshot } from '../../cluster/cluster-driver.js';
 import { shortHost, type SlaveRecord } from '../../core/machines/comparison.js';
 import { isInactive, type MachineEvent, nextMachineStep } from '../../core/machines/machine-life.js';
 import type { ClusterResourcesObject } from '../../core/model/machine.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { InactiveHostRepository } from './inactive-hosts/inactive-host.repository.js';
 import { MachineStates } from './machine-states.service.js';
@@ -20,7 +20,7 @@ export class MachineReports {
   ) {}
 
   /** Machines appeared or changed: of one list in one order, whoever else writes some of them. */
-  async allSeen(tx: EntityManager, machines: readonly MachineSnapshot[], now: number): Promise<void> {
+  async allSeen(tx: Transaction, machines: readonly MachineSnapshot[], now: number): Promise<void> {
     for (const machine of machines) await this.seen(tx, machine, now);
   }
 
@@ -28,7 +28,7 @@ export class MachineReports {
    * A machine appeared or changed. Unknown ones are stored ACTIVE, those thought gone are ACTIVE again (or decommissioned,
    * where nothing is to run on their host); what an operator decided stays.
    */
-  async seen(tx: EntityManager, machine: MachineSnapshot, now: number): Promise<void> {
+  async seen(tx: Transaction, machine: MachineSnapshot, now: number): Promise<void> {
     const seenAt = now - Math.round(machine.silentForMillis);
     await this.slaves.lockFleet(tx);
     await this.rackSeen(tx, machine.rackId, now);
@@ -50,17 +50,17 @@ export class MachineReports {
   }
 
   /** Confirmed gone: DEAD, and its rack too when no other slave of it is ACTIVE. Unknown slaves are ignored. */
-  async down(tx: EntityManager, slaveId: string, reason: string, now: number): Promise<void> {
+  async down(tx: Transaction, slaveId: string, reason: string, now: number): Promise<void> {
     await this.leave(tx, slaveId, { kind: 'lost' }, reason, now);
   }
 
   /** Does not answer: the same for one that is ACTIVE; what an operator decided about one that takes no tasks anyway stays. */
-  async silent(tx: EntityManager, slaveId: string, reason: string, now: number): Promise<void> {
+  async silent(tx: Transaction, slaveId: string, reason: string, now: number): Promise<void> {
     await this.leave(tx, slaveId, { kind: 'unlisted', machine: 'SLAVE', atStart: false }, reason, now);
   }
 
   private async leave(
-    tx: EntityManager,
+    tx: Transaction,
     slaveId: string,
     event: MachineEvent,
     reason: string,
@@ -85,7 +85,7 @@ export class MachineReports {
     return { id, host, rackId, agentId, incarnation, attributes, resources: resourcesOf(machine) };
   }
 
-  private async rackSeen(tx: EntityManager, objectId: string, now: number): Promise<void> {
+  private async rackSeen(tx: Transaction, objectId: string, now: number): Promise<void> {
     const event = { kind: 'seen', hostIsInactive: false } as const;
     const known = await this.slaves.lock(tx, 'RACK', objectId);
     if (known) {
@@ -96,7 +96,7 @@ export class MachineReports {
     if (step.kind === 'enter') await this.slaves.insertRack(tx, { objectId, state: step.state, timestamp: now });
   }
 
-  private isOnInactiveHost(tx: EntityManager, { hostname }: MachineSnapshot, now: number): Promise<boolean> {
+  private isOnInactiveHost(tx: Transaction, { hostname }: MachineSnapshot, now: number): Promise<boolean> {
     const short = shortHost(hostname, this.settings.commonHostnameSuffixToOmit);
     return this.inactiveHosts.includesAny(tx, [hostname, short], now);
   }

@@ -29,21 +29,21 @@ beforeAll(async () => {
   machines = rooms.app.get(MachineReports, { strict: false });
 });
 afterAll(() => rooms.close());
-beforeEach(() => db.manager.query('TRUNCATE slave, rack, machine_history, inactive_host, expiring_action, task'));
+beforeEach(() => db.pool.query('TRUNCATE slave, rack, machine_history, inactive_host, expiring_action, task'));
 
 const seen = (machine: Partial<MachineSnapshot>, now = start) =>
   db.leaderTransaction((tx) => machines.seen(tx, makeMachine(machine), now));
 const down = (slaveId: string, now = start) =>
   db.leaderTransaction((tx) => machines.down(tx, slaveId, 'agent-1 says so', now));
 const setState = (id: string, state: string, at = start) =>
-  db.manager.query('UPDATE slave SET state = $2, state_at = $3 WHERE id = $1', [id, state, new Date(at)]);
+  db.pool.query('UPDATE slave SET state = $2, state_at = $3 WHERE id = $1', [id, state, new Date(at)]);
 const tidy = (now: number) => rooms.app.get(MachineRemoval, { strict: false }).forgetOld(now);
 const mark = (host: string, now = start) =>
-  rooms.app.get(InactiveHostRepository, { strict: false }).mark(db.manager, host, now);
-const inactive = (now: number) => rooms.app.get(InactiveHostRepository, { strict: false }).list(db.manager, now);
-const history = (id: string) => histories.of(db.manager, 'SLAVE', id);
+  rooms.app.get(InactiveHostRepository, { strict: false }).mark(db.pool, host, now);
+const inactive = (now: number) => rooms.app.get(InactiveHostRepository, { strict: false }).list(db.pool, now);
+const history = (id: string) => histories.of(db.pool, 'SLAVE', id);
 const states = async () => {
-  const all = [...(await store.standings(db.manager, 'SLAVE')), ...(await store.standings(db.manager, 'RACK'))];
+  const all = [...(await store.standings(db.pool, 'SLAVE')), ...(await store.standings(db.pool, 'RACK'))];
   return Object.fromEntries(all.map((machine) => [machine.id, machine.currentState.state]));
 };
 
@@ -55,7 +55,7 @@ test('an unknown slave and its rack are stored ACTIVE, with all that the cluster
       { begin: 9, end: 9 },
     ],
   });
-  expect(await store.list(db.manager)).toEqual([
+  expect(await store.list(db.pool)).toEqual([
     {
       id: 's1',
       hostIsInactive: false,
@@ -71,24 +71,22 @@ test('an unknown slave and its rack are stored ACTIVE, with all that the cluster
       seenAt: start,
     },
   ]);
-  expect(await histories.of(db.manager, 'SLAVE', 's1')).toEqual([
-    { objectId: 's1', state: 'ACTIVE', timestamp: start },
-  ]);
-  expect(await store.activeCount(db.manager)).toBe(1);
+  expect(await histories.of(db.pool, 'SLAVE', 's1')).toEqual([{ objectId: 's1', state: 'ACTIVE', timestamp: start }]);
+  expect(await store.activeCount(db.pool)).toBe(1);
 });
 
 test('a slave that is seen again keeps what an operator decided, and takes what changed', async () => {
   await seen({});
   await setState('s1', 'FROZEN');
   await seen({ cpus: 4, attributes: { a: 'b' } }, start + 2);
-  const [slave] = await store.list(db.manager);
+  const [slave] = await store.list(db.pool);
   expect(slave).toMatchObject({
     firstSeenAt: start,
     currentState: { state: 'FROZEN' },
     resources: { cpus: 4 },
     attributes: { a: 'b' },
   });
-  expect(await store.activeCount(db.manager)).toBe(0);
+  expect(await store.activeCount(db.pool)).toBe(0);
 });
 
 test('a rack is DEAD when its last active slave is, and both come back', async () => {
@@ -100,7 +98,7 @@ test('a rack is DEAD when its last active slave is, and both come back', async (
   expect(await states()).toEqual({ s1: 'DEAD', s2: 'DEAD', 'rack-1': 'DEAD' });
   await seen({ slaveId: 's1' }, start + 5);
   expect(await states()).toEqual({ s1: 'ACTIVE', s2: 'DEAD', 'rack-1': 'ACTIVE' });
-  expect(await histories.of(db.manager, 'SLAVE', 's1')).toMatchObject([
+  expect(await histories.of(db.pool, 'SLAVE', 's1')).toMatchObject([
     { state: 'ACTIVE', timestamp: start + 5 },
     { state: 'DEAD', message: 'agent-1 says so' },
     { state: 'ACTIVE' },
@@ -112,7 +110,7 @@ test('the loss of an unknown or dead slave changes nothing', async () => {
   await down('s1');
   await down('s1', start + 1);
   await down('nobody');
-  expect(await histories.of(db.manager, 'SLAVE', 's1')).toHaveLength(2);
+  expect(await histories.of(db.pool, 'SLAVE', 's1')).toHaveLength(2);
 });
 
 describe('the history', () => {
@@ -125,7 +123,7 @@ describe('the history', () => {
     await tidy(start);
     expect(await times()).toEqual([6, 5, 4]);
     expect(
-      await db.manager.query(`SELECT machine_id, count(*)::int AS n FROM machine_history GROUP BY 1 ORDER BY 1`),
+      await db.pool.query(`SELECT machine_id, count(*)::int AS n FROM machine_history GROUP BY 1 ORDER BY 1`),
     ).toEqual([
       { machine_id: 'rack-1', n: 3 },
       { machine_id: 's1', n: 3 },
@@ -184,7 +182,7 @@ describe('an inactive host', () => {
     await seen({}, start + 24 * hour);
     expect(await states()).toMatchObject({ s1: 'ACTIVE' });
     await rooms.app.get(MachinesPoller, { strict: false }).expire(start + 24 * hour);
-    expect(await db.manager.query('SELECT * FROM inactive_host')).toEqual([]);
+    expect(await db.pool.query('SELECT * FROM inactive_host')).toEqual([]);
   });
 });
 
@@ -216,7 +214,7 @@ describe('slaves that are gone for long', () => {
   test('are kept while a task that may still run there counts as active', async () => {
     await seen({});
     await setState('s1', 'MISSING_ON_STARTUP');
-    await insertTask(db.manager);
+    await insertTask(db.pool);
     await tidy(start + 2 * week);
     expect(await states()).toMatchObject({ s1: 'MISSING_ON_STARTUP' });
   });
@@ -231,7 +229,7 @@ describe('slaves that are gone for long', () => {
 
 test('a suffix that all hosts have in common is not shown', async () => {
   await seen({ hostname: 'host-1.local' });
-  expect((await store.list(db.manager))[0]!.host).toBe('host-1');
+  expect((await store.list(db.pool))[0]!.host).toBe('host-1');
 });
 
 test('a change of state waits for a placement that uses the fleet', async () => {
@@ -249,7 +247,7 @@ test('a change of state waits for a placement that uses the fleet', async () => 
   let changed = false;
   const change = down('s1').then(() => (changed = true));
   await waitFor('the change to wait for the lock', async () => {
-    const waiting = await db.manager.query(`SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
+    const waiting = await db.pool.query(`SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`);
     return waiting.length === 1;
   });

@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import {
   canLapse,
   isDecommissioning,
@@ -9,6 +8,7 @@ import {
 } from '../../core/machines/machine-life.js';
 import type { MachineState } from '../../core/model/enums.js';
 import type { MachineKind } from '../../core/model/machine.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { ExpiringActionRepository } from '../requests/expiring/expiring-action.repository.js';
 import { MachineTasks } from './machine-tasks.service.js';
 import { SlaveRepository, type MachineStanding } from './slave.repository.js';
@@ -31,7 +31,7 @@ export class MachineStates {
 
   /** Under lockFleet, with the row locked in `tx`. Wake 'webhooks' and 'scheduler' after the commit of an 'enter'. */
   async apply(
-    tx: EntityManager,
+    tx: Transaction,
     kind: MachineKind,
     { id, currentState: { state: from } }: MachineStanding,
     event: MachineEvent,
@@ -46,7 +46,7 @@ export class MachineStates {
   }
 
   private async dropImpossibleRevert(
-    tx: EntityManager,
+    tx: Transaction,
     kind: MachineKind,
     id: string,
     state: MachineState,

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { deployKeyText } from '../../core/model/deploy.js';
 import type { MachineKind, MachineStateHistoryUpdate } from '../../core/model/machine.js';
 import type { PendingRequest, TaskId } from '../../core/model/task.js';
 import { parseTaskId } from '../../core/task-id.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { RequestRepository } from '../requests/request.repository.js';
 import { MachineTaskRepository } from '../tasks/machine-task.repository.js';
 import { PendingRequestRepository } from '../tasks/pending-request.repository.js';
@@ -27,7 +27,7 @@ export class MachineTasks {
     private readonly requests: RequestRepository,
   ) {}
 
-  async activeCount(tx: EntityManager, kind: MachineKind, id: string): Promise<number> {
+  async activeCount(tx: Transaction, kind: MachineKind, id: string): Promise<number> {
     return (await this.tasks.activeOn(tx, kind, id)).length;
   }
 
@@ -35,7 +35,7 @@ export class MachineTasks {
    * Orders that all tasks leave the machine, and replacements elsewhere. What was told to go already is left alone, so
    * this may be repeated: for tasks that came back, or whose other order was taken back. Answers how many there were.
    */
-  async drain(tx: EntityManager, kind: MachineKind, state: MachineStateHistoryUpdate, now: number): Promise<number> {
+  async drain(tx: Transaction, kind: MachineKind, state: MachineStateHistoryUpdate, now: number): Promise<number> {
     const tasks = (await this.tasks.stayingOn(tx, kind, state.objectId)).map(readId);
     if (tasks.length === 0) return 0;
     const what = `The ${kindText(kind)} '${state.objectId}' is decommissioned`;
@@ -51,7 +51,7 @@ export class MachineTasks {
   }
 
   /** Orders that all tasks on the machine are killed at once, whatever was ordered before. */
-  async kill(tx: EntityManager, kind: MachineKind, id: string, user: string | undefined, now: number): Promise<void> {
+  async kill(tx: Transaction, kind: MachineKind, id: string, user: string | undefined, now: number): Promise<void> {
     const message = `The decommission of ${kindText(kind)} '${id}' took too long`;
     const order = { cleanupType: 'DECOMMISSION_TIMEOUT', timestamp: now, user, message } as const;
     const taskIds = await this.tasks.activeOn(tx, kind, id);
@@ -66,7 +66,7 @@ export class MachineTasks {
    * that another decommission (of their slave, or of their rack) drives away as well, have to go all the same. Of the
    * others the replacements that still wait are not needed any more: the scheduler counts again.
    */
-  async keep(tx: EntityManager, kind: MachineKind, id: string, by: { now: number; user?: string }): Promise<void> {
+  async keep(tx: Transaction, kind: MachineKind, id: string, by: { now: number; user?: string }): Promise<void> {
     const taskIds = await this.cleanups.withdrawDecommission(tx, kind, id);
     if (taskIds.length === 0) return;
     const message = `The decommission of ${kindText(kind)} '${id}' was taken back`;
@@ -80,7 +80,7 @@ export class MachineTasks {
   }
 
   /** One entry per request with a deploy to run: the scheduler counts what it has and what it wants. */
-  private async lookAgain(tx: EntityManager, tasks: readonly TaskId[], occasion: Occasion): Promise<void> {
+  private async lookAgain(tx: Transaction, tasks: readonly TaskId[], occasion: Occasion): Promise<void> {
     const requestIds = [...new Set(tasks.map((task) => task.requestId))];
     const requests = await this.requests.findMany(tx, requestIds);
     const entries = requests.flatMap(({ request, activeDeployId, pendingDeployId }) => {

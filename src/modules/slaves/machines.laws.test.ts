@@ -72,7 +72,7 @@ async function take(step: Step): Promise<void> {
       });
     }
     case 'mark':
-      return app.get(InactiveHostRepository, { strict: false }).mark(database.manager, 's1', now);
+      return app.get(InactiveHostRepository, { strict: false }).mark(database.pool, 's1', now);
     case 'pass':
       await app.get(MachinesPoller).expire(now);
       return app.get(MachinesPoller).decommission(now);
@@ -110,7 +110,7 @@ test('whatever operators and the cluster do: the history has no gaps, and no ste
       })
       .beforeEach(async () => {
         now = start;
-        await rooms.database.manager.query('TRUNCATE slave, rack, machine_history, expiring_action, inactive_host');
+        await rooms.database.pool.query('TRUNCATE slave, rack, machine_history, expiring_action, inactive_host');
       }),
     { numRuns: 40 },
   ));

@@ -1,9 +1,9 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import type { MachineKind } from '../../core/model/machine.js';
 import { hasLapsed } from '../../core/requests/changes.js';
 import { concernsAll } from '../../platform/database/database-errors.js';
 import { Database } from '../../platform/database/database.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { Pollers } from '../../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
@@ -53,7 +53,7 @@ export class MachinesPoller {
   async decommission(now: number): Promise<void> {
     for (const kind of kinds) {
       for (const state of ['STARTING_DECOMMISSION', 'DECOMMISSIONING'] as const) {
-        for (const { id } of await this.slaves.standings(this.db.leaderSource.manager, kind, state)) {
+        for (const { id } of await this.slaves.standings(this.db.leaderPool, kind, state)) {
           await this.each(`decommission of '${id}'`, (tx) => this.drain(tx, kind, id, now));
         }
       }
@@ -62,7 +62,7 @@ export class MachinesPoller {
 
   /** Ends changes and marks of hosts whose time is up. Answers when the next one is. */
   async expire(now: number): Promise<number | undefined> {
-    const all = await this.expiring.ofMachines(this.db.leaderSource.manager);
+    const all = await this.expiring.ofMachines(this.db.leaderPool);
     const isDue = (change: ExpiringMachineAction): boolean => hasLapsed(change.startMillis, change.durationMillis, now);
     for (const lapsing of all.filter(isDue)) {
       await this.each(`change of '${lapsing.targetId}'`, (tx) => this.revert(tx, lapsing, now));
@@ -71,13 +71,13 @@ export class MachinesPoller {
       .filter((change) => !isDue(change))
       .map(({ startMillis, durationMillis }) => startMillis + durationMillis + 1);
     await this.each('expiry of inactive hosts', (tx) => this.inactiveHosts.removeExpired(tx, now));
-    const nextHost = await this.inactiveHosts.nextExpiry(this.db.leaderSource.manager);
+    const nextHost = await this.inactiveHosts.nextExpiry(this.db.leaderPool);
     if (nextHost !== undefined) ends.push(nextHost);
     return ends.length > 0 ? ends.reduce((a, b) => Math.min(a, b)) : undefined;
   }
 
   /** `work` answers whether it changed anything. */
-  private async each(what: string, work: (tx: EntityManager) => Promise<boolean>): Promise<void> {
+  private async each(what: string, work: (tx: Transaction) => Promise<boolean>): Promise<void> {
     try {
       const changed = await this.db.leaderTransaction(async (tx) => {
         await this.slaves.lockFleet(tx);
@@ -90,7 +90,7 @@ export class MachinesPoller {
     }
   }
 
-  private async drain(tx: EntityManager, kind: MachineKind, id: string, now: number): Promise<boolean> {
+  private async drain(tx: Transaction, kind: MachineKind, id: string, now: number): Promise<boolean> {
     const machine = await this.slaves.lock(tx, kind, id);
     // An operator may have taken it back since it was found.
     const state = machine?.currentState.state;
@@ -102,7 +102,7 @@ export class MachinesPoller {
     return toldToGo > 0 || step.kind === 'enter';
   }
 
-  private async revert(tx: EntityManager, lapsing: ExpiringMachineAction, now: number): Promise<boolean> {
+  private async revert(tx: Transaction, lapsing: ExpiringMachineAction, now: number): Promise<boolean> {
     const { kind, targetId: machineId, revert, startMillis } = lapsing;
     const [stillThere] = await this.expiring.ofMachines(tx, { kind, id: machineId });
     if (stillThere?.startMillis !== startMillis) return false;

@@ -30,7 +30,7 @@ beforeAll(async () => {
 afterAll(() => rooms.close());
 beforeEach(async () => {
   now = start;
-  await rooms.database.manager.query(
+  await rooms.database.pool.query(
     `TRUNCATE slave, rack, machine_history, expiring_action, task, task_launch, task_update, task_cleanup, killed_task,
        request, pending_request`,
   );
@@ -52,11 +52,11 @@ const slaveIds = async () => (await rooms.get<Rack[]>('/api/slaves')).body.map((
 const newestState = async (id: string) =>
   (await rooms.get<MachineStateHistoryUpdate[]>(`/api/slaves/slave/${id}`)).body[0];
 const setState = (id: string, state: MachineState, table: 'slave' | 'rack' = 'slave') =>
-  rooms.database.manager.query(`UPDATE ${table} SET state = $2 WHERE id = $1`, [id, state]);
+  rooms.database.pool.query(`UPDATE ${table} SET state = $2 WHERE id = $1`, [id, state]);
 const insert = (row: TaskRow) =>
-  insertTask(rooms.database.manager, { ...row, updates: row.updates ?? [['TASK_RUNNING', start]] });
+  insertTask(rooms.database.pool, { ...row, updates: row.updates ?? [['TASK_RUNNING', start]] });
 const cleanups = () =>
-  rooms.database.manager.query('SELECT task_id, cleanup_type, user_name, message FROM task_cleanup ORDER BY task_id');
+  rooms.database.pool.query('SELECT task_id, cleanup_type, user_name, message FROM task_cleanup ORDER BY task_id');
 
 describe('reading', () => {
   test('slaves, racks, their details and their past', async () => {
@@ -279,7 +279,7 @@ describe('a change that lapses', () => {
 
 describe('decommission', () => {
   test('sends the tasks away and asks for replacements elsewhere', async () => {
-    await insertRequest(rooms.database.manager, { activeDeployId: 'd1', pendingDeployId: 'd2' });
+    await insertRequest(rooms.database.pool, { activeDeployId: 'd1', pendingDeployId: 'd2' });
     const first = await insert({ slaveId: 's1', rackId: 'rack-1' });
     const second = await insert({ slaveId: 's1', rackId: 'rack-1', instanceNo: 2 });
     await insert({ slaveId: 's2', rackId: 'rack-1', instanceNo: 3 });
@@ -292,12 +292,12 @@ describe('decommission', () => {
     expect(await cleanups()).toEqual(
       [first, second].map(({ id }) => ({ task_id: id, cleanup_type: 'DECOMISSIONING', user_name: null, message })),
     );
-    expect(
-      await rooms.database.manager.query('SELECT request_id, deploy_id, pending_type FROM pending_request'),
-    ).toEqual([{ request_id: 'web', deploy_id: 'd1', pending_type: 'DECOMISSIONED_SLAVE_OR_RACK' }]);
+    expect(await rooms.database.pool.query('SELECT request_id, deploy_id, pending_type FROM pending_request')).toEqual([
+      { request_id: 'web', deploy_id: 'd1', pending_type: 'DECOMISSIONED_SLAVE_OR_RACK' },
+    ]);
     await poller.decommission(now);
     expect(await stateOf('s1')).toBe('DECOMMISSIONING');
-    await rooms.database.manager.query('UPDATE task SET ended_at = now()');
+    await rooms.database.pool.query('UPDATE task SET ended_at = now()');
     await poller.decommission(now);
     expect(await newestState('s1')).toMatchObject({
       state: 'DECOMMISSIONED',
@@ -330,7 +330,7 @@ describe('decommission', () => {
       expect(await act(`${path}/decommission`)).toMatchObject({ status: 400, body: { code: 'INVALID_REQUEST' } });
     }
     await poller.decommission(now);
-    await rooms.database.manager.query('UPDATE task SET ended_at = now()');
+    await rooms.database.pool.query('UPDATE task SET ended_at = now()');
     await poller.decommission(now);
     expect(await decommission('s3')).toMatchObject({ status: 200 });
   });
@@ -339,13 +339,13 @@ describe('decommission', () => {
     const kept = await insert({ slaveId: 's1', rackId: 'rack-1' });
     const killed = await insert({ slaveId: 's1', rackId: 'rack-1', instanceNo: 2 });
     const otherwise = await insert({ slaveId: 's1', rackId: 'rack-1', instanceNo: 3 });
-    await rooms.database.manager.query(
+    await rooms.database.pool.query(
       `INSERT INTO task_cleanup (task_id, request_id, cleanup_type, created_at) VALUES ($1, 'web', 'BOUNCING', now())`,
       [otherwise.id],
     );
     await decommission('s1');
     await poller.decommission(now);
-    await rooms.database.manager.query(
+    await rooms.database.pool.query(
       `INSERT INTO killed_task (task_id, request_id, killed_at, first_killed_at) VALUES ($1, 'web', now(), now())`,
       [killed.id],
     );

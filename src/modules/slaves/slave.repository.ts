@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { Any, type EntityManager, In, Not } from 'typeorm';
+import { Any, In, Not } from 'typeorm';
 import type { SlaveRecord } from '../../core/machines/comparison.js';
 import { inactiveStates } from '../../core/machines/machine-life.js';
 import type { MachineState } from '../../core/model/enums.js';
@@ -9,6 +9,8 @@ import type {
   MachineStateHistoryUpdate,
   Slave,
 } from '../../core/model/machine.js';
+import type { Queryable } from '../../platform/database/queryable.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { rows, toMillis } from '../../platform/database/sql.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { MachineHistoryRepository } from './machine-history.repository.js';
@@ -87,23 +89,23 @@ export class SlaveRepository {
   }
 
   /** Taken by every change of a machine's state: waits for placements in flight and holds new ones back until `tx` ends. */
-  async lockFleet(tx: EntityManager): Promise<void> {
+  async lockFleet(tx: Transaction): Promise<void> {
     await tx.query('SELECT pg_advisory_xact_lock($1)', [fleet]);
   }
 
   /** Taken by every placement, after the locks on its requests: the machines it chose stay usable until it commits. */
-  async shareFleet(tx: EntityManager): Promise<void> {
+  async shareFleet(tx: Transaction): Promise<void> {
     await tx.query('SELECT pg_advisory_xact_lock_shared($1)', [fleet]);
   }
 
   /** All slaves, or the given ones, in the order of ids. */
-  async list(tx: EntityManager, ids?: readonly string[]): Promise<StoredSlave[]> {
+  async list(tx: Queryable, ids?: readonly string[]): Promise<StoredSlave[]> {
     return this.find(tx, { ids });
   }
 
   /** In the order of ids. */
   async find(
-    tx: EntityManager,
+    tx: Queryable,
     filter: { id?: string; ids?: readonly string[]; state?: MachineState },
   ): Promise<StoredSlave[]> {
     const found = await rows<SlaveRow>(
@@ -117,7 +119,7 @@ export class SlaveRepository {
   }
 
   /** How many slaves are ACTIVE, and not on a host that is marked inactive. */
-  async activeCount(tx: EntityManager): Promise<number> {
+  async activeCount(tx: Queryable): Promise<number> {
     const [found] = await rows<{ slaves: number }>(
       tx,
       `SELECT count(*)::int AS slaves FROM slave s WHERE s.state = 'ACTIVE' AND NOT ${onInactiveHost('$1')}`,
@@ -130,7 +132,7 @@ export class SlaveRepository {
    * On how many slaves a request that is spread over all of them belongs: those that take tasks, and those on which it has a
    * task that counts. A slave that is silent, frozen or yet to be emptied keeps its task, so it keeps its place.
    */
-  async spreadCount(tx: EntityManager, requestId: string): Promise<number> {
+  async spreadCount(tx: Queryable, requestId: string): Promise<number> {
     const [found] = await rows<{ slaves: number }>(
       tx,
       `SELECT count(*)::int AS slaves FROM slave s LEFT JOIN rack r ON r.id = s.rack_id
@@ -144,40 +146,40 @@ export class SlaveRepository {
   }
 
   /** How many slaves are on their way to DECOMMISSIONED. */
-  decommissioningCount(tx: EntityManager): Promise<number> {
+  decommissioningCount(tx: Transaction): Promise<number> {
     return tx.getRepository(SlaveEntity).countBy({ state: Any(['STARTING_DECOMMISSION', 'DECOMMISSIONING']) });
   }
 
   /** Of all slaves, which agent speaks for them. */
-  agents(tx: EntityManager): Promise<Pick<SlaveEntity, 'id' | 'agentId'>[]> {
+  agents(tx: Queryable): Promise<Pick<SlaveEntity, 'id' | 'agentId'>[]> {
     return tx.getRepository(SlaveEntity).find({ select: { id: true, agentId: true } });
   }
 
   /** The same of slaves that are there, as far as is known. */
-  present(tx: EntityManager): Promise<Pick<SlaveEntity, 'id' | 'agentId'>[]> {
+  present(tx: Queryable): Promise<Pick<SlaveEntity, 'id' | 'agentId'>[]> {
     const state = Not(In(inactiveStates));
     return tx.getRepository(SlaveEntity).find({ select: { id: true, agentId: true }, where: { state } });
   }
 
   /** Ids of the others. */
-  async absent(tx: EntityManager): Promise<string[]> {
+  async absent(tx: Queryable): Promise<string[]> {
     const found = await tx
       .getRepository(SlaveEntity)
       .find({ select: { id: true }, where: { state: In(inactiveStates) } });
     return found.map(({ id }) => id);
   }
 
-  async hosts(tx: EntityManager, ids: readonly string[]): Promise<string[]> {
+  async hosts(tx: Queryable, ids: readonly string[]): Promise<string[]> {
     const found = await tx.getRepository(SlaveEntity).find({ select: { host: true }, where: { id: Any(ids) } });
     return found.map(({ host }) => host);
   }
 
-  async slaveIds(tx: EntityManager): Promise<string[]> {
+  async slaveIds(tx: Queryable): Promise<string[]> {
     return (await rows<{ id: string }>(tx, 'SELECT id FROM slave')).map(({ id }) => id);
   }
 
   /** Those of the given slaves that take tasks, their racks and hosts included, by id. By hand: asked by every batch of placements. */
-  async usable(tx: EntityManager, ids: readonly string[]): Promise<Map<string, UsableSlave>> {
+  async usable(tx: Transaction, ids: readonly string[]): Promise<Map<string, UsableSlave>> {
     const found = await rows<UsableSlave & { id: string }>(
       tx,
       `SELECT s.id, s.incarnation, s.rack_id AS "rackId", s.attributes FROM slave s LEFT JOIN rack r ON r.id = s.rack_id
@@ -189,7 +191,7 @@ export class SlaveRepository {
   }
 
   /** Those that operators keep tasks from, themselves or with their rack. By hand: over two tables, and every two seconds. */
-  async heldIds(tx: EntityManager): Promise<string[]> {
+  async heldIds(tx: Queryable): Promise<string[]> {
     const states = ['FROZEN', 'STARTING_DECOMMISSION', 'DECOMMISSIONING', 'DECOMMISSIONED'] satisfies MachineState[];
     const found = await rows<{ id: string }>(
       tx,
@@ -200,7 +202,7 @@ export class SlaveRepository {
   }
 
   /** Of one kind, optionally in one state, in the order of ids. */
-  async standings(tx: EntityManager, kind: MachineKind, state?: MachineState): Promise<MachineStanding[]> {
+  async standings(tx: Queryable, kind: MachineKind, state?: MachineState): Promise<MachineStanding[]> {
     const found = await rows<StandingRow>(
       tx,
       `SELECT id, first_seen_at, state, state_at, state_user, state_message FROM ${table(kind)}
@@ -211,7 +213,7 @@ export class SlaveRepository {
   }
 
   /** How many there are in each state. */
-  async countsByState(tx: EntityManager, kind: MachineKind): Promise<Map<MachineState, number>> {
+  async countsByState(tx: Transaction, kind: MachineKind): Promise<Map<MachineState, number>> {
     const found = await rows<{ state: MachineState; count: number }>(
       tx,
       `SELECT state, count(*)::int AS count FROM ${table(kind)} GROUP BY state`,
@@ -220,13 +222,13 @@ export class SlaveRepository {
   }
 
   /** When any slave answered last, in epoch milliseconds. */
-  async lastSeenAt(tx: EntityManager): Promise<number | undefined> {
+  async lastSeenAt(tx: Transaction): Promise<number | undefined> {
     const [found] = await rows<{ at: Date | null }>(tx, 'SELECT max(seen_at) AS at FROM slave');
     return toMillis(found!.at);
   }
 
   /** Locks the row until `tx` ends. */
-  async lock(tx: EntityManager, kind: MachineKind, id: string): Promise<MachineStanding | undefined> {
+  async lock(tx: Transaction, kind: MachineKind, id: string): Promise<MachineStanding | undefined> {
     const found = await rows<StandingRow>(
       tx,
       `SELECT id, first_seen_at, state, state_at, state_user, state_message FROM ${table(kind)}
@@ -237,7 +239,7 @@ export class SlaveRepository {
   }
 
   /** Locks slaves that have been gone since before then and have no task that counts as active; in the order of ids. */
-  async lockLongGone(tx: EntityManager, before: number): Promise<string[]> {
+  async lockLongGone(tx: Transaction, before: number): Promise<string[]> {
     const gone = await rows<{ id: string }>(
       tx,
       `SELECT id FROM slave WHERE state IN ('DEAD', 'MISSING_ON_STARTUP') AND state_at < $1
@@ -249,7 +251,7 @@ export class SlaveRepository {
   }
 
   /** The rack of a slave, unless another slave of it is ACTIVE. */
-  async rackWithoutActive(tx: EntityManager, slaveId: string): Promise<string | undefined> {
+  async rackWithoutActive(tx: Transaction, slaveId: string): Promise<string | undefined> {
     const [found] = await rows<{ rack_id: string; active: boolean }>(
       tx,
       `SELECT rack_id, EXISTS (SELECT 1 FROM slave other WHERE other.rack_id = slave.rack_id AND other.state = 'ACTIVE')
@@ -259,12 +261,7 @@ export class SlaveRepository {
     return found!.active ? undefined : found!.rack_id;
   }
 
-  async insert(
-    tx: EntityManager,
-    slave: SlaveRecord,
-    seenAt: number,
-    change: MachineStateHistoryUpdate,
-  ): Promise<void> {
+  async insert(tx: Transaction, slave: SlaveRecord, seenAt: number, change: MachineStateHistoryUpdate): Promise<void> {
     await tx.getRepository(SlaveEntity).insert({
       ...described(slave, seenAt),
       id: slave.id,
@@ -274,24 +271,24 @@ export class SlaveRepository {
     await this.history.record(tx, 'SLAVE', change);
   }
 
-  async insertRack(tx: EntityManager, change: MachineStateHistoryUpdate): Promise<void> {
+  async insertRack(tx: Transaction, change: MachineStateHistoryUpdate): Promise<void> {
     const firstSeenAt = new Date(change.timestamp);
     await tx.getRepository(RackEntity).insert({ id: change.objectId, firstSeenAt, ...entered(change) });
     await this.history.record(tx, 'RACK', change);
   }
 
   /** What the machine says of itself now. */
-  async refresh(tx: EntityManager, slave: SlaveRecord, seenAt: number): Promise<void> {
+  async refresh(tx: Transaction, slave: SlaveRecord, seenAt: number): Promise<void> {
     await tx.getRepository(SlaveEntity).update(slave.id, described(slave, seenAt));
   }
 
-  async setState(tx: EntityManager, kind: MachineKind, change: MachineStateHistoryUpdate): Promise<void> {
+  async setState(tx: Transaction, kind: MachineKind, change: MachineStateHistoryUpdate): Promise<void> {
     await tx.getRepository(entity(kind)).update(change.objectId, entered(change));
     await this.history.record(tx, kind, change);
   }
 
   /** Erases records and histories. */
-  async remove(tx: EntityManager, kind: MachineKind, ids: readonly string[]): Promise<void> {
+  async remove(tx: Transaction, kind: MachineKind, ids: readonly string[]): Promise<void> {
     await this.history.remove(tx, kind, ids);
     await tx.getRepository(entity(kind)).delete({ id: Any(ids) });
   }

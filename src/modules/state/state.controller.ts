@@ -1,5 +1,6 @@
-import { Controller, Get, Query } from '@nestjs/common';
+import { Controller, Get } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Query } from '../../platform/http/inputs.js';
 import { Since } from '../../platform/http/since.js';
 import {
   ProvisioningQuery,

@@ -1,10 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { isRunnable, requestStates, type RequestType } from '../../core/model/enums.js';
 import type { TaskReconciliationStatistics } from '../../core/model/state.js';
 import { type ReconciliationRun, reconciliationStatistics } from '../../core/reconciliation/reconciliation.js';
 import { parsePendingTaskId } from '../../core/task-id.js';
 import type { ProvisionedRequest, WaitingTask } from '../../core/pending-work/index.js';
+import type { Queryable } from '../../platform/database/queryable.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { rows } from '../../platform/database/sql.js';
 import { TaskReconciliationEntity } from './task-reconciliation.entity.js';
 
@@ -26,7 +27,7 @@ const runnable = requestStates.filter(isRunnable);
  */
 @Injectable()
 export class StateRepository {
-  async taskCounts(tx: EntityManager): Promise<TaskCounts> {
+  async taskCounts(tx: Transaction): Promise<TaskCounts> {
     const [counts] = await rows<TaskCounts>(
       tx,
       `SELECT count(*) FILTER (WHERE running_at IS NOT NULL)::int AS active,
@@ -42,7 +43,7 @@ export class StateRepository {
     return counts!;
   }
 
-  async waitingTasks(tx: EntityManager): Promise<WaitingTask[]> {
+  async waitingTasks(tx: Queryable): Promise<WaitingTask[]> {
     const found = await rows<{
       id: string;
       request_type: RequestType | null;
@@ -65,7 +66,7 @@ export class StateRepository {
   }
 
   /** Requests that should have a certain number of tasks at any time. */
-  async provisionedRequests(tx: EntityManager): Promise<ProvisionedRequest[]> {
+  async provisionedRequests(tx: Transaction): Promise<ProvisionedRequest[]> {
     const found = await rows<Omit<ProvisionedRequest, 'instances'> & { instances: number | null }>(
       tx,
       `SELECT r.id, r.request_type AS "requestType", (r.document->>'instances')::int AS instances,
@@ -86,11 +87,11 @@ export class StateRepository {
   }
 
   /** How the last comparison of our tasks with those of the machines went. */
-  async lastReconciliation(tx: EntityManager): Promise<TaskReconciliationStatistics | undefined> {
+  async lastReconciliation(tx: Queryable): Promise<TaskReconciliationStatistics | undefined> {
     return (await tx.getRepository(TaskReconciliationEntity).findOneBy({ onlyRow: true }))?.document;
   }
 
-  async saveReconciliation(tx: EntityManager, run: ReconciliationRun): Promise<void> {
+  async saveReconciliation(tx: Queryable, run: ReconciliationRun): Promise<void> {
     const document = reconciliationStatistics(run);
     await tx.getRepository(TaskReconciliationEntity).upsert({ onlyRow: true, document }, ['onlyRow']);
   }

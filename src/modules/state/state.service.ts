@@ -1,5 +1,4 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import type { MachineState } from '../../core/model/enums.js';
 import { findLateTasks, judgeProvisioning } from '../../core/pending-work/index.js';
 import type { HostState, ScheduledTasksInfo, State, TaskReconciliationStatistics } from '../../core/model/state.js';
@@ -7,6 +6,7 @@ import { isDecommissioning } from '../../core/machines/machine-life.js';
 import { andThen } from '../../platform/async.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { neverChanges } from '../../platform/http/json.js';
 import { SharedRead } from '../../platform/reads/reads.js';
@@ -58,7 +58,7 @@ export class StateService {
   }
 
   async lastReconciliation(): Promise<TaskReconciliationStatistics> {
-    const figures = await this.store.lastReconciliation(this.db.manager);
+    const figures = await this.store.lastReconciliation(this.db.pool);
     if (!figures) throw new SchedulerError('NOT_FOUND', 'Tasks have not been reconciled yet');
     return figures;
   }
@@ -66,7 +66,7 @@ export class StateService {
   /** As they are now: it is one statement. */
   async scheduledTasks(): Promise<ScheduledTasksInfo> {
     const timestamp = this.clock.now();
-    const waiting = await this.store.waitingTasks(this.db.manager);
+    const waiting = await this.store.waitingTasks(this.db.pool);
     const found = findLateTasks(waiting, this.settings.deltaAfterWhichTasksAreLateMillis, timestamp);
     return {
       lateTasks: found.late,
@@ -91,7 +91,7 @@ export class StateService {
     return this.latest;
   }
 
-  private async compute(tx: EntityManager, now: number): Promise<FullState> {
+  private async compute(tx: Transaction, now: number): Promise<FullState> {
     const tasks = await this.store.taskCounts(tx);
     const requests = await this.requests.countsByState(tx);
     const slaves = machineCounts(await this.machines.countsByState(tx, 'SLAVE'));

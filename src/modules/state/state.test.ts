@@ -25,7 +25,7 @@ const clock = new (class extends Clock {
   override now = () => now;
 })();
 let rooms: RoomApp;
-const tx = () => rooms.database.manager;
+const tx = () => rooms.database.pool;
 
 beforeAll(async () => {
   rooms = await startRooms({ modules: [StateModule], clock });

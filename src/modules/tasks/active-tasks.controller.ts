@@ -1,5 +1,6 @@
-import { Controller, Get, Param, Query } from '@nestjs/common';
+import { Controller, Get, Param } from '@nestjs/common';
 import { ApiOkResponse, ApiTags, getSchemaPath } from '@nestjs/swagger';
+import { Query } from '../../platform/http/inputs.js';
 import { Since } from '../../platform/http/since.js';
 import { CacheQuery } from '../requests/dto/queries.dto.js';
 import { KilledTaskIdRecordDto, TaskCleanupDto } from './dto/task-cleanup.dto.js';

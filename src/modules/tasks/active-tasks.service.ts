@@ -2,11 +2,11 @@ import { Injectable } from '@nestjs/common';
 import type { Task, TaskId, KilledTaskIdRecord, TaskCleanup, TaskHistoryUpdate } from '../../core/model/task.js';
 import { parseTaskId } from '../../core/task-id.js';
 import { Database } from '../../platform/database/database.js';
+import type { Queryable } from '../../platform/database/queryable.js';
 import { neverChanges } from '../../platform/http/json.js';
 import { KeptList, KeptRecords, SharedRead } from '../../platform/reads/reads.js';
 import { LaunchedTaskRepository } from './launched-task.repository.js';
 import { TaskRepository } from './task.repository.js';
-import type { EntityManager } from 'typeorm';
 import { SchedulerError } from '../../platform/errors.js';
 import { SlaveRepository } from '../slaves/slave.repository.js';
 import { KilledTaskRepository } from './killed-task.repository.js';
@@ -42,15 +42,15 @@ export class ActiveTasks {
   }
 
   private async readRecords(): Promise<Task[]> {
-    const { manager } = this.db;
-    const ids = await this.listed.read((since) => this.tasks.activeIds(manager, since));
-    return neverChanges(await this.keptRecords.list(ids, (missing) => this.launched.records(manager, missing)));
+    const { pool } = this.db;
+    const ids = await this.listed.read((since) => this.tasks.activeIds(pool, since));
+    return neverChanges(await this.keptRecords.list(ids, (missing) => this.launched.records(pool, missing)));
   }
 
   private async readIds(): Promise<TaskId[]> {
     // Made by this service, so they can be read.
     const parsed = (ids: readonly string[]) => new Map(ids.map((id) => [id, parseTaskId(id)!]));
-    const ids = await this.listed.read((since) => this.tasks.activeIds(this.db.manager, since));
+    const ids = await this.listed.read((since) => this.tasks.activeIds(this.db.pool, since));
     return neverChanges(await this.keptIds.list(ids, (missing) => Promise.resolve(parsed(missing))));
   }
 }
@@ -71,13 +71,13 @@ export class TaskLists {
   async active(slaveId?: string): Promise<Task[]> {
     if (slaveId === undefined) return this.all.records();
     await this.requireSlave(slaveId);
-    return this.launched.activeOn(this.db.manager, slaveId);
+    return this.launched.activeOn(this.db.pool, slaveId);
   }
 
   async activeIds(slaveId?: string): Promise<TaskId[]> {
     if (slaveId === undefined) return this.all.ids();
     await this.requireSlave(slaveId);
-    const found = await this.tasks.find(this.db.manager, { slaveId });
+    const found = await this.tasks.find(this.db.pool, { slaveId });
     return found.map((task) => task.taskId);
   }
 
@@ -90,17 +90,17 @@ export class TaskLists {
   }
 
   /** Tasks that have to go; of one task when an id is given. */
-  cleanups(tx: EntityManager = this.db.manager, taskId?: string): Promise<TaskCleanup[]> {
+  cleanups(tx: Queryable = this.db.pool, taskId?: string): Promise<TaskCleanup[]> {
     return this.orders.ofActiveTasks(tx, taskId);
   }
 
   /** Tasks whose kill was sent, and whose end has not been reported yet. */
   killed(): Promise<KilledTaskIdRecord[]> {
-    return this.kills.ofActiveTasks(this.db.manager);
+    return this.kills.ofActiveTasks(this.db.pool);
   }
 
   private async requireSlave(slaveId: string): Promise<void> {
-    const [slave] = await this.slaves.find(this.db.manager, { id: slaveId });
+    const [slave] = await this.slaves.find(this.db.pool, { id: slaveId });
     if (!slave) throw SchedulerError.machineNotFound('slave', slaveId);
   }
 }

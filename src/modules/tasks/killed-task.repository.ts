@@ -1,11 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { killGraceMillis } from '../../core/cleanup/index.js';
 import type { Deploy } from '../../core/model/deploy.js';
 import type { RequestCleanupType, TaskCleanupType } from '../../core/model/enums.js';
 import type { KilledTaskIdRecord, TaskCleanup } from '../../core/model/task.js';
 import { parseTaskId } from '../../core/task-id.js';
 import type { ClockLimit } from '../../platform/clock-limit.js';
+import type { Queryable } from '../../platform/database/queryable.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { rows } from '../../platform/database/sql.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 
@@ -41,7 +42,7 @@ export class KilledTaskRepository {
    * These tasks, each named once, are to be killed. One killed before is killed again with what is left of the shorter of
    * both graces. Their cleanups stay until the caller removes them.
    */
-  async decideAll(tx: EntityManager, kills: readonly OrderedKill[], now: number): Promise<void> {
+  async decideAll(tx: Queryable, kills: readonly OrderedKill[], now: number): Promise<void> {
     if (kills.length === 0) return;
     const types = kills.map(({ cleanup }) => cleanup.cleanupType);
     await tx.query(
@@ -70,7 +71,7 @@ export class KilledTaskRepository {
   }
 
   /** Types for which the live tasks of a request are being killed, by task id. */
-  async reasons(tx: EntityManager, requestId: string): Promise<Map<string, TaskCleanupType>> {
+  async reasons(tx: Transaction, requestId: string): Promise<Map<string, TaskCleanupType>> {
     const found = await rows<{ task_id: string; task_cleanup_type: TaskCleanupType }>(
       tx,
       'SELECT task_id, task_cleanup_type FROM killed_task WHERE request_id = $1 AND task_cleanup_type IS NOT NULL',
@@ -80,7 +81,7 @@ export class KilledTaskRepository {
   }
 
   /** Tasks, or one of them, whose kill was sent, and whose end has not been reported yet; in the order of task ids. */
-  async ofActiveTasks(tx: EntityManager, taskId?: string): Promise<KilledTaskIdRecord[]> {
+  async ofActiveTasks(tx: Queryable, taskId?: string): Promise<KilledTaskIdRecord[]> {
     const found = await rows<KilledRow>(
       tx,
       `SELECT k.* FROM killed_task k JOIN task t USING (task_id)
@@ -98,7 +99,7 @@ export class KilledTaskRepository {
   }
 
   /** Those of active tasks that no machine has accepted yet, oldest first. */
-  unsent(tx: EntityManager): Promise<DecidedKill[]> {
+  unsent(tx: Queryable): Promise<DecidedKill[]> {
     return rows(
       tx,
       `SELECT k.task_id AS "taskId", t.slave_id AS "slaveId", k.killed_at AS "killedAt",
@@ -110,7 +111,7 @@ export class KilledTaskRepository {
 
   /** The machine has accepted it. */
   async accepted(
-    tx: EntityManager,
+    tx: Transaction,
     { taskId, killedAt }: DecidedKill,
     answer: 'KILLING' | 'GONE',
     now: number,
@@ -132,7 +133,7 @@ export class KilledTaskRepository {
   }
 
   /** Kills of a time that is still to come count as sent now. Answers how many. */
-  async takeTimesAhead(tx: EntityManager, { now, latest }: ClockLimit): Promise<number> {
+  async takeTimesAhead(tx: Transaction, { now, latest }: ClockLimit): Promise<number> {
     const taken = await rows(
       tx,
       `UPDATE killed_task SET killed_at = least(killed_at, $1), first_killed_at = least(first_killed_at, $1)
@@ -143,7 +144,7 @@ export class KilledTaskRepository {
   }
 
   /** Whether `repeat` would find something to do: a read, for the many passes in which it would not. */
-  async needsRepeat(tx: EntityManager, now: number): Promise<boolean> {
+  async needsRepeat(tx: Queryable, now: number): Promise<boolean> {
     const found = await rows(
       tx,
       `SELECT 1 FROM killed_task k LEFT JOIN task t ON t.task_id = k.task_id AND t.ended_at IS NULL
@@ -154,7 +155,7 @@ export class KilledTaskRepository {
   }
 
   /** Kills whose task still runs after a long while are sent again; those of ended tasks are forgotten. */
-  async repeat(tx: EntityManager, now: number): Promise<number> {
+  async repeat(tx: Transaction, now: number): Promise<number> {
     await tx.query(
       `DELETE FROM killed_task k WHERE NOT EXISTS
          (SELECT 1 FROM task t WHERE t.task_id = k.task_id AND t.ended_at IS NULL)`,

@@ -1,11 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { launchRecord, type LaunchRecord, taskRecord } from '../../core/launch/index.js';
 import { type Deploy, deployKeyText } from '../../core/model/deploy.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import type { Request } from '../../core/model/request.js';
 import type { PendingTask, Task, TaskId } from '../../core/model/task.js';
 import { parseTaskId } from '../../core/task-id.js';
+import type { Queryable } from '../../platform/database/queryable.js';
 import { rows } from '../../platform/database/sql.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 
@@ -71,7 +71,7 @@ export class LaunchedTaskRepository {
   constructor(@Inject(SETTINGS) private readonly settings: Settings) {}
 
   /** By task id, ended tasks included; those that are gone are left out. */
-  async find(tx: EntityManager, taskIds: readonly string[]): Promise<Map<string, LaunchedTask>> {
+  async find(tx: Queryable, taskIds: readonly string[]): Promise<Map<string, LaunchedTask>> {
     const found = new Map<string, LaunchedTask>();
     const deploys = new Map<string, Deploy>();
     for (let first = 0; first < taskIds.length; first += batch) {
@@ -83,16 +83,16 @@ export class LaunchedTaskRepository {
   }
 
   /** The same, of each only its record. */
-  async records(tx: EntityManager, taskIds: readonly string[]): Promise<Map<string, Task>> {
+  async records(tx: Queryable, taskIds: readonly string[]): Promise<Map<string, Task>> {
     return new Map([...(await this.find(tx, taskIds))].map(([id, { task }]) => [id, task]));
   }
 
-  async active(tx: EntityManager, taskId: string): Promise<Task | undefined> {
+  async active(tx: Queryable, taskId: string): Promise<Task | undefined> {
     return (await this.read(tx, 't.task_id = $1 AND t.ended_at IS NULL', [taskId]))[0]?.task;
   }
 
   /** In the order of task ids. */
-  async activeOn(tx: EntityManager, slaveId: string): Promise<Task[]> {
+  async activeOn(tx: Queryable, slaveId: string): Promise<Task[]> {
     const found = await this.read(tx, 't.ended_at IS NULL AND t.slave_id = $1 ORDER BY t.task_id', [slaveId]);
     return found.map(({ task }) => task);
   }
@@ -101,7 +101,7 @@ export class LaunchedTaskRepository {
    * Of ended tasks that move into the history, by task id: what follows from their launches. What they were launched for,
    * `launchedForSql`, need not come here.
    */
-  async ended(tx: EntityManager, taskIds: readonly string[]): Promise<Map<string, EndedLaunch>> {
+  async ended(tx: Queryable, taskIds: readonly string[]): Promise<Map<string, EndedLaunch>> {
     const found = await rows<LaunchRow>(
       tx,
       `SELECT ${placeSql}, l.document->'launch' AS launch FROM task t ${launchedForJoins} WHERE t.task_id = ANY ($1)`,
@@ -119,7 +119,7 @@ export class LaunchedTaskRepository {
 
   /** The tasks of a deploy have one record of it in common, rather than each its own: it is kept in `deploys`. */
   private async read(
-    tx: EntityManager,
+    tx: Queryable,
     condition: string,
     parameters: unknown[],
     deploys = new Map<string, Deploy>(),

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import type { Request } from '../../core/model/request.js';
 import type { ActiveRun } from '../../core/requests/run-times.js';
+import type { Queryable } from '../../platform/database/queryable.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { rows } from '../../platform/database/sql.js';
 
 /** An active run of a job. */
@@ -36,7 +37,7 @@ const startedAt = 'coalesce(t.counts_since, t.started_at)';
 @Injectable()
 export class LongRunRepository {
   /** Active runs without an order to go, old enough that there may be something to say. */
-  find(tx: EntityManager, limits: RunLimits, now: number): Promise<LongRun[]> {
+  find(tx: Queryable, limits: RunLimits, now: number): Promise<LongRun[]> {
     return this.read(
       tx,
       `(extract(epoch FROM $1::timestamptz - ${startedAt}) * 1000
@@ -51,11 +52,11 @@ export class LongRunRepository {
   }
 
   /** Those of these tasks that are active runs without an order to go. */
-  of(tx: EntityManager, taskIds: readonly string[]): Promise<LongRun[]> {
+  of(tx: Queryable, taskIds: readonly string[]): Promise<LongRun[]> {
     return this.read(tx, 't.task_id = ANY ($1)', [taskIds]);
   }
 
-  private async read(tx: EntityManager, which: string, parameters: unknown[]): Promise<LongRun[]> {
+  private async read(tx: Queryable, which: string, parameters: unknown[]): Promise<LongRun[]> {
     const found = await rows<RunRow>(
       tx,
       `SELECT t.task_id, ${startedAt} AS started_at, t.overdue_alert_at IS NOT NULL AS told, r.document AS request,
@@ -81,7 +82,7 @@ export class LongRunRepository {
   }
 
   /** false: it ended meanwhile, or it was told before. */
-  async markOverdue(tx: EntityManager, taskId: string, now: number): Promise<boolean> {
+  async markOverdue(tx: Transaction, taskId: string, now: number): Promise<boolean> {
     const marked = await rows(
       tx,
       `UPDATE task SET overdue_alert_at = $2

@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import type { TaskState } from '../../core/model/enums.js';
 import type { MachineKind } from '../../core/model/machine.js';
 import type { BelievedTask } from '../../core/reconciliation/reconciliation.js';
+import type { Queryable } from '../../platform/database/queryable.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { rows } from '../../platform/database/sql.js';
 
 /** A task and the slave that runs it. */
@@ -46,7 +47,7 @@ const placeColumn = (kind: MachineKind): string => (kind === 'SLAVE' ? 'slave_id
 @Injectable()
 export class MachineTaskRepository {
   /** Ids of the active tasks of a machine, in their order. */
-  async activeOn(tx: EntityManager, kind: MachineKind, id: string): Promise<string[]> {
+  async activeOn(tx: Transaction, kind: MachineKind, id: string): Promise<string[]> {
     const found = await rows<{ task_id: string }>(
       tx,
       `SELECT task_id FROM task WHERE ended_at IS NULL AND ${placeColumn(kind)} = $1 ORDER BY task_id`,
@@ -56,7 +57,7 @@ export class MachineTaskRepository {
   }
 
   /** Those of them that have no order to go yet. */
-  async stayingOn(tx: EntityManager, kind: MachineKind, id: string): Promise<string[]> {
+  async stayingOn(tx: Transaction, kind: MachineKind, id: string): Promise<string[]> {
     const found = await rows<{ task_id: string }>(
       tx,
       `SELECT task_id FROM task WHERE ended_at IS NULL AND ${placeColumn(kind)} = $1
@@ -69,7 +70,7 @@ export class MachineTaskRepository {
   }
 
   /** Active tasks of these slaves, in the order of task ids. */
-  async activeOnSlaves(tx: EntityManager, slaveIds: readonly string[]): Promise<TaskOfSlave[]> {
+  async activeOnSlaves(tx: Queryable, slaveIds: readonly string[]): Promise<TaskOfSlave[]> {
     const found = await rows<TaskOfSlaveRow>(
       tx,
       'SELECT task_id, slave_id FROM task WHERE slave_id = ANY ($1) AND ended_at IS NULL ORDER BY task_id',
@@ -79,7 +80,7 @@ export class MachineTaskRepository {
   }
 
   /** Active tasks of slaves that were launched in another incarnation than the one that their slave has now. */
-  async activeOfOtherIncarnations(tx: EntityManager, slaves: readonly SlaveLife[]): Promise<TaskOfSlave[]> {
+  async activeOfOtherIncarnations(tx: Queryable, slaves: readonly SlaveLife[]): Promise<TaskOfSlave[]> {
     const found = await rows<TaskOfSlaveRow>(
       tx,
       `SELECT task_id, slave_id FROM task JOIN unnest($1::text[], $2::text[]) AS now (slave_id, incarnation) USING (slave_id)
@@ -90,7 +91,7 @@ export class MachineTaskRepository {
   }
 
   /** Live tasks of these incarnations of slaves that have ended as far as their rows say. */
-  async endedIn(tx: EntityManager, slaves: readonly SlaveLife[]): Promise<string[]> {
+  async endedIn(tx: Queryable, slaves: readonly SlaveLife[]): Promise<string[]> {
     const found = await rows<{ task_id: string }>(
       tx,
       `SELECT task_id FROM task JOIN unnest($1::text[], $2::text[]) AS now (slave_id, incarnation) USING (slave_id, incarnation)
@@ -101,7 +102,7 @@ export class MachineTaskRepository {
   }
 
   /** Live tasks whose end was concluded while their machine was away, and that may come back with it. */
-  async givenUp(tx: EntityManager, slaveIds?: readonly string[]): Promise<TaskOfSlave[]> {
+  async givenUp(tx: Queryable, slaveIds?: readonly string[]): Promise<TaskOfSlave[]> {
     const found = await rows<TaskOfSlaveRow>(
       tx,
       `SELECT t.task_id, t.slave_id FROM task t WHERE t.ended_at IS NOT NULL AND ($1::text[] IS NULL OR t.slave_id = ANY ($1))
@@ -113,7 +114,7 @@ export class MachineTaskRepository {
   }
 
   /** What the rows say about these live tasks, or about all of them. */
-  async believed(tx: EntityManager, taskIds?: readonly string[]): Promise<BelievedTask[]> {
+  async believed(tx: Queryable, taskIds?: readonly string[]): Promise<BelievedTask[]> {
     const found = await rows<BelievedRow>(
       tx,
       `SELECT task_id, slave_id, incarnation, state, ended_at IS NOT NULL AS ended, answered_at IS NOT NULL AS acknowledged
@@ -124,13 +125,13 @@ export class MachineTaskRepository {
   }
 
   /** Those of the given tasks that are live. */
-  async live(tx: EntityManager, taskIds: readonly string[]): Promise<Set<string>> {
+  async live(tx: Queryable, taskIds: readonly string[]): Promise<Set<string>> {
     const found = await rows<{ task_id: string }>(tx, 'SELECT task_id FROM task WHERE task_id = ANY ($1)', [taskIds]);
     return new Set(found.map((row) => row.task_id));
   }
 
   /** Slaves of the active tasks whose machines have answered their launch, by task id. */
-  async answered(tx: EntityManager): Promise<Map<string, string>> {
+  async answered(tx: Queryable): Promise<Map<string, string>> {
     const found = await rows<TaskOfSlaveRow>(
       tx,
       'SELECT task_id, slave_id FROM task WHERE ended_at IS NULL AND answered_at IS NOT NULL',
@@ -139,7 +140,7 @@ export class MachineTaskRepository {
   }
 
   /** Active tasks that were launched before then, and of which nothing has been heard since. */
-  async silentSince(tx: EntityManager, launchedBefore: number): Promise<string[]> {
+  async silentSince(tx: Queryable, launchedBefore: number): Promise<string[]> {
     const found = await rows<{ task_id: string }>(
       tx,
       `SELECT task_id FROM task WHERE state = 'TASK_LAUNCHED' AND ended_at IS NULL AND coalesce(counts_since, started_at) < $1`,
@@ -149,7 +150,7 @@ export class MachineTaskRepository {
   }
 
   /** What active tasks take from each slave, by slave id. */
-  async usedOfSlaves(tx: EntityManager): Promise<Map<string, SlaveUse>> {
+  async usedOfSlaves(tx: Queryable): Promise<Map<string, SlaveUse>> {
     const found = await rows<SlaveUse & { slaveId: string }>(
       tx,
       `SELECT slave_id AS "slaveId", sum(cpus) AS cpus, sum(memory_mb) AS "memoryMb", sum(disk_mb) AS "diskMb",
@@ -161,7 +162,7 @@ export class MachineTaskRepository {
   }
 
   /** Active tasks that were told to leave their slave because it is overloaded, with their requests. */
-  shuffling(tx: EntityManager): Promise<{ requestId: string; slaveId: string }[]> {
+  shuffling(tx: Transaction): Promise<{ requestId: string; slaveId: string }[]> {
     return rows(
       tx,
       `SELECT t.request_id AS "requestId", t.slave_id AS "slaveId" FROM task_cleanup c JOIN task t USING (task_id)

@@ -9,7 +9,7 @@ beforeAll(async () => {
   rooms = await startRooms({ modules: [TaskStoreModule] });
 });
 afterAll(() => rooms.close());
-beforeEach(() => rooms.database.manager.query('TRUNCATE pending_request'));
+beforeEach(() => rooms.database.pool.query('TRUNCATE pending_request'));
 
 const entry = (pendingType: PendingRequest['pendingType'], own: Partial<PendingRequest> = {}): PendingRequest => ({
   requestId: 'svc',
@@ -25,7 +25,7 @@ const enqueue = (...entries: PendingRequest[]) =>
     return results;
   });
 const waiting = async () =>
-  (await rooms.app.get(PendingRequestRepository).list(rooms.database.manager)).map(
+  (await rooms.app.get(PendingRequestRepository).list(rooms.database.pool)).map(
     (each) => `${each.deployId} ${each.pendingType}`,
   );
 

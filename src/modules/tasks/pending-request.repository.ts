@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { type PendingType, promisedTypes } from '../../core/model/enums.js';
 import type { PendingRequest } from '../../core/model/task.js';
+import type { Queryable } from '../../platform/database/queryable.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { rows } from '../../platform/database/sql.js';
 
 export interface QueueEntry {
@@ -25,12 +26,12 @@ export class PendingRequestRepository {
    * it comes with the end of a task, which is settled once, and runs that share an id may end at one moment. An entry that
    * exists stays and the newcomer is dropped (EXISTED), unless the one that waits is STARTUP: that one is replaced.
    */
-  async enqueue(tx: EntityManager, entry: PendingRequest): Promise<EnqueueResult> {
+  async enqueue(tx: Queryable, entry: PendingRequest): Promise<EnqueueResult> {
     return (await this.enqueueAll(tx, [entry])).has(entry) ? 'CREATED' : 'EXISTED';
   }
 
   /** The same for many at once, in the order given: of those with one key the first counts. Answers those that are new. */
-  async enqueueAll(tx: EntityManager, entries: readonly PendingRequest[]): Promise<ReadonlySet<PendingRequest>> {
+  async enqueueAll(tx: Queryable, entries: readonly PendingRequest[]): Promise<ReadonlySet<PendingRequest>> {
     const firsts = firstOfEachKey(entries);
     if (firsts.size === 0) return new Set();
     const first = [...firsts.values()];
@@ -70,7 +71,7 @@ export class PendingRequestRepository {
    * tasks. What waits in the queue already stays as it is. The locks on the requests are taken when the queue is drained:
    * an entry is only a wish to look.
    */
-  async enqueueStartups(tx: EntityManager, now: number, misplanned: readonly string[]): Promise<void> {
+  async enqueueStartups(tx: Transaction, now: number, misplanned: readonly string[]): Promise<void> {
     await tx.query(
       `INSERT INTO pending_request (request_id, deploy_id, pending_type, created_at, document)
        SELECT r.id, r.active_deploy_id, 'STARTUP', $1, jsonb_build_object('requestId', r.id,
@@ -88,7 +89,7 @@ export class PendingRequestRepository {
   }
 
   /** Requests with waiting entries, the longest waiting first. */
-  async waitingRequestIds(tx: EntityManager): Promise<string[]> {
+  async waitingRequestIds(tx: Queryable): Promise<string[]> {
     const found = await rows<{ request_id: string }>(
       tx,
       'SELECT request_id FROM pending_request GROUP BY request_id ORDER BY min(created_at), min(id)',
@@ -97,7 +98,7 @@ export class PendingRequestRepository {
   }
 
   /** Oldest first. Locked, so that no caller replaces an entry between its reading and its removal. */
-  async lockOf(tx: EntityManager, requestIds: readonly string[]): Promise<QueueEntry[]> {
+  async lockOf(tx: Transaction, requestIds: readonly string[]): Promise<QueueEntry[]> {
     const found = await rows<{ id: number; document: PendingRequest }>(
       tx,
       `SELECT id, document FROM pending_request WHERE request_id = ANY ($1) ORDER BY created_at, id FOR UPDATE`,
@@ -107,13 +108,13 @@ export class PendingRequestRepository {
   }
 
   /** By the ids of their rows. */
-  async remove(tx: EntityManager, ids: readonly number[]): Promise<void> {
+  async remove(tx: Transaction, ids: readonly number[]): Promise<void> {
     if (ids.length > 0) await tx.query('DELETE FROM pending_request WHERE id = ANY ($1)', [ids]);
   }
 
   /** Entries of these types that wait for another deploy of the request wait for this one. */
   async moveToDeploy(
-    tx: EntityManager,
+    tx: Transaction,
     requestId: string,
     deployId: string,
     types: readonly PendingType[],
@@ -126,7 +127,7 @@ export class PendingRequestRepository {
   }
 
   /** What waits, oldest first: of one request, or all. */
-  async list(tx: EntityManager, requestId?: string): Promise<PendingRequest[]> {
+  async list(tx: Queryable, requestId?: string): Promise<PendingRequest[]> {
     const found = await rows<{ document: PendingRequest }>(
       tx,
       `SELECT document FROM pending_request WHERE $1::text IS NULL OR request_id = $1 ORDER BY created_at, id`,
@@ -136,7 +137,7 @@ export class PendingRequestRepository {
   }
 
   /** How many runs that were asked for wait, here and as pending tasks. */
-  async runsOf(tx: EntityManager, requestId: string): Promise<number> {
+  async runsOf(tx: Transaction, requestId: string): Promise<number> {
     const [found] = await rows<{ count: number }>(
       tx,
       `SELECT ((SELECT count(*) FROM pending_request WHERE request_id = $1 AND pending_type = ANY ($2))
@@ -147,7 +148,7 @@ export class PendingRequestRepository {
     return found!.count;
   }
 
-  async hasRun(tx: EntityManager, requestId: string, runId: string): Promise<boolean> {
+  async hasRun(tx: Transaction, requestId: string, runId: string): Promise<boolean> {
     const found = await rows(tx, 'SELECT 1 FROM pending_request WHERE request_id = $1 AND run_id = $2 LIMIT 1', [
       requestId,
       runId,
@@ -156,14 +157,14 @@ export class PendingRequestRepository {
   }
 
   /** The wishes that a bounce asked for under this id has left. */
-  async removeBounce(tx: EntityManager, requestId: string, actionId: string): Promise<void> {
+  async removeBounce(tx: Transaction, requestId: string, actionId: string): Promise<void> {
     await tx.query(`DELETE FROM pending_request WHERE request_id = $1 AND action_id = $2 AND pending_type = 'BOUNCE'`, [
       requestId,
       actionId,
     ]);
   }
 
-  async removeAll(tx: EntityManager, requestId: string): Promise<void> {
+  async removeAll(tx: Transaction, requestId: string): Promise<void> {
     await tx.query('DELETE FROM pending_request WHERE request_id = $1', [requestId]);
   }
 }

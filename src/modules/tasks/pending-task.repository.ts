@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { deployKeyText, type Deploy, type DeployKey } from '../../core/model/deploy.js';
 import {
   isRunnable,
@@ -14,6 +13,8 @@ import type { RequestToRun } from '../../core/pending-work/index.js';
 import type { PendingTask, PendingTaskId, TaskRequest } from '../../core/model/task.js';
 import { parsePendingTaskId } from '../../core/task-id.js';
 import type { ClockLimit } from '../../platform/clock-limit.js';
+import type { Queryable } from '../../platform/database/queryable.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { rows, toMillis } from '../../platform/database/sql.js';
 
 /** Order of pending tasks everywhere. */
@@ -41,7 +42,7 @@ export class PendingTaskRepository {
    * With the request as it will be when its pending deploy succeeds, in the order in which they are due. Those whose
    * request may not run, or whose deploy is not known, are left out.
    */
-  async runnable(tx: EntityManager, filter: { requestId?: string; id?: string }): Promise<TaskRequest[]> {
+  async runnable(tx: Queryable, filter: { requestId?: string; id?: string }): Promise<TaskRequest[]> {
     const found = await rows<ScheduledRow>(
       tx,
       `SELECT p.document AS pending_task, coalesce(pd.updated_request, r.document) AS request, d.data->'deploy' AS deploy
@@ -55,7 +56,7 @@ export class PendingTaskRepository {
     return found.map(({ request, deploy, pending_task: pendingTask }) => ({ request, deploy, pendingTask }));
   }
 
-  async ids(tx: EntityManager): Promise<PendingTaskId[]> {
+  async ids(tx: Queryable): Promise<PendingTaskId[]> {
     const found = await rows<{ id: string }>(
       tx,
       `SELECT p.id FROM pending_task p WHERE NOT p.delete_requested ORDER BY ${order}`,
@@ -64,7 +65,7 @@ export class PendingTaskRepository {
   }
 
   /** Of these requests, in the order in which they are due. */
-  async idsOf(tx: EntityManager, requestIds: readonly string[]): Promise<PendingTaskId[]> {
+  async idsOf(tx: Queryable, requestIds: readonly string[]): Promise<PendingTaskId[]> {
     const found = await rows<{ id: string }>(
       tx,
       `SELECT id FROM pending_task WHERE request_id = ANY ($1) AND NOT delete_requested ORDER BY next_run_at, id`,
@@ -74,7 +75,7 @@ export class PendingTaskRepository {
   }
 
   /** The next runs of active SCHEDULED requests that are after `time`. */
-  async scheduledAfter(tx: EntityManager, time: number): Promise<PlannedRun[]> {
+  async scheduledAfter(tx: Queryable, time: number): Promise<PlannedRun[]> {
     const found = await rows<{ id: string; request: Request; state: RequestState; schedule_since: Date | null }>(
       tx,
       `SELECT p.id, r.document AS request, r.state, r.schedule_since FROM pending_task p
@@ -91,7 +92,7 @@ export class PendingTaskRepository {
   }
 
   /** Holds the row until `tx` ends. The type is that of its request, as long as there is one. */
-  async lock(tx: EntityManager, id: string): Promise<{ task: PendingTask; requestType?: RequestType } | undefined> {
+  async lock(tx: Transaction, id: string): Promise<{ task: PendingTask; requestType?: RequestType } | undefined> {
     const [found] = await rows<{ document: PendingTask; request_type: RequestType | null }>(
       tx,
       `SELECT p.document, r.request_type FROM pending_task p LEFT JOIN request r ON r.id = p.request_id
@@ -105,7 +106,7 @@ export class PendingTaskRepository {
    * Tasks of services and workers that wait, for the end of a cooldown, since a time that is still to come. A takeover plans what is
    * missing of them.
    */
-  async dropPlannedAhead(tx: EntityManager, { now, latest }: ClockLimit): Promise<void> {
+  async dropPlannedAhead(tx: Transaction, { now, latest }: ClockLimit): Promise<void> {
     await tx.query(
       `UPDATE pending_task p SET delete_requested = true FROM request r
        WHERE r.id = p.request_id AND r.active_deploy_id = p.deploy_id AND r.request_type IN ('SERVICE', 'WORKER')
@@ -114,12 +115,12 @@ export class PendingTaskRepository {
     );
   }
 
-  async markUnwanted(tx: EntityManager, id: string): Promise<void> {
+  async markUnwanted(tx: Transaction, id: string): Promise<void> {
     await tx.query('UPDATE pending_task SET delete_requested = true WHERE id = $1', [id]);
   }
 
   /** The newest one of a run. */
-  async ofRun(tx: EntityManager, requestId: string, runId: string): Promise<PendingTask | undefined> {
+  async ofRun(tx: Transaction, requestId: string, runId: string): Promise<PendingTask | undefined> {
     const [found] = await rows<{ document: PendingTask }>(
       tx,
       `SELECT document FROM pending_task WHERE request_id = $1 AND run_id = $2 AND NOT delete_requested
@@ -129,12 +130,12 @@ export class PendingTaskRepository {
     return found?.document;
   }
 
-  async removeAll(tx: EntityManager, requestId: string): Promise<void> {
+  async removeAll(tx: Transaction, requestId: string): Promise<void> {
     await tx.query('DELETE FROM pending_task WHERE request_id = $1', [requestId]);
   }
 
   /** An id that is there already stays as it is. */
-  async insert(tx: EntityManager, tasks: readonly PendingTask[]): Promise<void> {
+  async insert(tx: Transaction, tasks: readonly PendingTask[]): Promise<void> {
     if (tasks.length === 0) return;
     const column = <T>(pick: (task: PendingTask) => T): T[] => tasks.map(pick);
     await tx.query(
@@ -157,7 +158,7 @@ export class PendingTaskRepository {
   }
 
   /** All ids of these requests, wanted or not. */
-  async takenIds(tx: EntityManager, requestIds: readonly string[]): Promise<Set<string>> {
+  async takenIds(tx: Transaction, requestIds: readonly string[]): Promise<Set<string>> {
     const found = await rows<{ id: string }>(tx, 'SELECT id FROM pending_task WHERE request_id = ANY ($1)', [
       requestIds,
     ]);
@@ -165,7 +166,7 @@ export class PendingTaskRepository {
   }
 
   /** Deploys of these requests under which a promised run waits. */
-  withPromisedRuns(tx: EntityManager, requestIds: readonly string[]): Promise<DeployKey[]> {
+  withPromisedRuns(tx: Transaction, requestIds: readonly string[]): Promise<DeployKey[]> {
     return rows(
       tx,
       `SELECT DISTINCT request_id AS "requestId", deploy_id AS "deployId" FROM pending_task
@@ -175,7 +176,7 @@ export class PendingTaskRepository {
   }
 
   /** Those that no caller asked to delete: of the given requests, or all. */
-  async wanted(tx: EntityManager, requestIds: readonly string[] | null): Promise<PendingTask[]> {
+  async wanted(tx: Queryable, requestIds: readonly string[] | null): Promise<PendingTask[]> {
     const found = await rows<{ document: PendingTask }>(
       tx,
       `SELECT document FROM pending_task WHERE NOT delete_requested AND ($1::text[] IS NULL OR request_id = ANY ($1))`,
@@ -185,7 +186,7 @@ export class PendingTaskRepository {
   }
 
   /** Removes those that are still there and wanted, and answers their ids. Others touch them one by one, or hold their request. */
-  async take(tx: EntityManager, ids: readonly string[]): Promise<Set<string>> {
+  async take(tx: Transaction, ids: readonly string[]): Promise<Set<string>> {
     const found = await rows<{ id: string }>(
       tx,
       'DELETE FROM pending_task WHERE id = ANY ($1) AND NOT delete_requested RETURNING id',
@@ -194,11 +195,11 @@ export class PendingTaskRepository {
     return new Set(found.map((row) => row.id));
   }
 
-  async remove(tx: EntityManager, ids: readonly string[]): Promise<void> {
+  async remove(tx: Transaction, ids: readonly string[]): Promise<void> {
     if (ids.length > 0) await tx.query('DELETE FROM pending_task WHERE id = ANY ($1)', [ids]);
   }
 
-  async removeOfDeploys(tx: EntityManager, keys: readonly DeployKey[]): Promise<void> {
+  async removeOfDeploys(tx: Transaction, keys: readonly DeployKey[]): Promise<void> {
     if (keys.length === 0) return;
     await tx.query(
       `DELETE FROM pending_task t USING unnest($1::text[], $2::text[]) AS gone (request_id, deploy_id)
@@ -208,7 +209,7 @@ export class PendingTaskRepository {
   }
 
   /** How many a request has, without those that a caller asked to delete. */
-  async wantedCount(tx: EntityManager, requestId: string): Promise<number> {
+  async wantedCount(tx: Transaction, requestId: string): Promise<number> {
     const [found] = await rows<{ tasks: number }>(
       tx,
       'SELECT count(*)::int AS tasks FROM pending_task WHERE request_id = $1 AND NOT delete_requested',
@@ -218,7 +219,7 @@ export class PendingTaskRepository {
   }
 
   /** Why tasks of these deploys are not placed, in the words that the leader left last, by deployKeyText; it may not have looked yet. */
-  async whyWaiting(tx: EntityManager, deploys: readonly DeployKey[]): Promise<Map<string, string>> {
+  async whyWaiting(tx: Queryable, deploys: readonly DeployKey[]): Promise<Map<string, string>> {
     if (deploys.length === 0) return new Map();
     const found = await rows<{ request_id: string; deploy_id: string; message: string }>(
       tx,
@@ -233,7 +234,7 @@ export class PendingTaskRepository {
     );
   }
 
-  async hasUnwanted(tx: EntityManager): Promise<boolean> {
+  async hasUnwanted(tx: Queryable): Promise<boolean> {
     const [found] = await rows<{ unwanted: boolean }>(
       tx,
       'SELECT EXISTS (SELECT 1 FROM pending_task WHERE delete_requested) AS unwanted',
@@ -242,12 +243,12 @@ export class PendingTaskRepository {
   }
 
   /** Pending tasks that a caller asked to delete. */
-  async removeUnwanted(tx: EntityManager): Promise<void> {
+  async removeUnwanted(tx: Transaction): Promise<void> {
     await tx.query('DELETE FROM pending_task WHERE delete_requested');
   }
 
   /** How many tasks of a deploy wait for a place. Without limit while an entry that will make the missing ones waits. */
-  async countOfDeploy(tx: EntityManager, requestId: string, deployId: string): Promise<number> {
+  async countOfDeploy(tx: Transaction, requestId: string, deployId: string): Promise<number> {
     const [found] = await rows<{ tasks: number; is_waiting: boolean }>(
       tx,
       `SELECT (SELECT count(*)::int FROM pending_task WHERE request_id = $1 AND deploy_id = $2) AS tasks,
@@ -258,13 +259,13 @@ export class PendingTaskRepository {
     return found!.is_waiting ? Number.POSITIVE_INFINITY : found!.tasks;
   }
 
-  async removeOfOtherDeploys(tx: EntityManager, requestId: string, deployId: string): Promise<void> {
+  async removeOfOtherDeploys(tx: Transaction, requestId: string, deployId: string): Promise<void> {
     await tx.query('DELETE FROM pending_task WHERE request_id = $1 AND deploy_id <> $2', [requestId, deployId]);
   }
 
   /** Asks for the removal of tasks of other deploys and answers them. The rows themselves are the leader's to remove. */
   async requestRemovalOfOtherDeploys(
-    tx: EntityManager,
+    tx: Transaction,
     requestId: string,
     deployId: string,
     types: readonly PendingType[],

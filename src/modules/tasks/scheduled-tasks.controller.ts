@@ -1,5 +1,6 @@
-import { Controller, Delete, Get, Param, Query } from '@nestjs/common';
+import { Controller, Delete, Get, Param } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
+import { Query } from '../../platform/http/inputs.js';
 import { CacheQuery } from '../requests/dto/queries.dto.js';
 import { PendingTaskIdDto } from './dto/task-id.dto.js';
 import { PendingTaskDto, TaskRequestDto } from './dto/task.dto.js';

@@ -16,11 +16,11 @@ export class ScheduledTasks {
 
   /** With the request as it will be when its pending deploy succeeds. Those that cannot run as things stand are left out. */
   list(filter: { requestId?: string; id?: string } = {}): Promise<TaskRequest[]> {
-    return this.pending.runnable(this.db.manager, filter);
+    return this.pending.runnable(this.db.pool, filter);
   }
 
   ids(): Promise<PendingTaskId[]> {
-    return this.pending.ids(this.db.manager);
+    return this.pending.ids(this.db.pool);
   }
 
   async find(id: string): Promise<TaskRequest> {

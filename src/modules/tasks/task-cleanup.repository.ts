@@ -1,10 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { isBounce } from '../../core/cleanup/index.js';
 import { taskCleanupTypes, type TaskCleanupType } from '../../core/model/enums.js';
 import type { MachineKind } from '../../core/model/machine.js';
 import type { TaskCleanup, TaskHistoryUpdate, TaskShellCommandRequestId } from '../../core/model/task.js';
 import { parseTaskId } from '../../core/task-id.js';
+import type { Queryable } from '../../platform/database/queryable.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { rows } from '../../platform/database/sql.js';
 import { LaunchedTaskRepository } from './launched-task.repository.js';
 import { TaskRepository } from './task.repository.js';
@@ -37,22 +38,22 @@ export class TaskCleanupRepository {
   ) {}
 
   /** First one wins: does nothing and answers false when the task already has a cleanup. */
-  async create(tx: EntityManager, cleanup: TaskCleanup): Promise<boolean> {
+  async create(tx: Transaction, cleanup: TaskCleanup): Promise<boolean> {
     return (await this.createAll(tx, [cleanup])).size > 0;
   }
 
   /** The same for many at once. Answers the ids of the tasks that got theirs. */
-  createAll(tx: EntityManager, cleanups: readonly TaskCleanup[]): Promise<Set<string>> {
+  createAll(tx: Transaction, cleanups: readonly TaskCleanup[]): Promise<Set<string>> {
     // Of two for one task the first one wins here, too.
     return this.write(tx, oneOfEachTask(cleanups.toReversed()).toReversed(), 'DO NOTHING');
   }
 
-  save(tx: EntityManager, cleanup: TaskCleanup): Promise<void> {
+  save(tx: Transaction, cleanup: TaskCleanup): Promise<void> {
     return this.saveAll(tx, [cleanup]);
   }
 
   /** Overwrites existing cleanups. */
-  async saveAll(tx: EntityManager, cleanups: readonly TaskCleanup[]): Promise<void> {
+  async saveAll(tx: Transaction, cleanups: readonly TaskCleanup[]): Promise<void> {
     await this.write(
       tx,
       oneOfEachTask(cleanups),
@@ -63,7 +64,7 @@ export class TaskCleanupRepository {
   }
 
   /** These are done with. One that was overwritten since it was read is a new order, and is looked at in the next pass. */
-  async remove(tx: EntityManager, cleanups: readonly TaskCleanup[]): Promise<void> {
+  async remove(tx: Queryable, cleanups: readonly TaskCleanup[]): Promise<void> {
     if (cleanups.length === 0) return;
     await tx.query(
       `DELETE FROM task_cleanup c USING unnest($1::text[], $2::timestamptz[]) AS done (task_id, created_at)
@@ -73,7 +74,7 @@ export class TaskCleanupRepository {
   }
 
   /** In the order of task ids. */
-  async ofRequest(tx: EntityManager, requestId: string): Promise<TaskCleanup[]> {
+  async ofRequest(tx: Queryable, requestId: string): Promise<TaskCleanup[]> {
     const found = await rows<CleanupRow>(tx, 'SELECT * FROM task_cleanup WHERE request_id = $1 ORDER BY task_id', [
       requestId,
     ]);
@@ -82,7 +83,7 @@ export class TaskCleanupRepository {
 
   /** When the orders of these requests' tasks were made (epoch milliseconds), for which instances. */
   async madeFor(
-    tx: EntityManager,
+    tx: Queryable,
     requestIds: readonly string[],
   ): Promise<{ requestId: string; instanceNo: number; createdAt: number }[]> {
     const found = await rows<Pick<CleanupRow, 'task_id' | 'created_at'>>(
@@ -97,7 +98,7 @@ export class TaskCleanupRepository {
   }
 
   /** Of tasks that have not ended, or of one of them; in the order of task ids. */
-  async ofActiveTasks(tx: EntityManager, taskId?: string): Promise<TaskCleanup[]> {
+  async ofActiveTasks(tx: Queryable, taskId?: string): Promise<TaskCleanup[]> {
     const found = await rows<CleanupRow>(
       tx,
       `SELECT c.* FROM task_cleanup c JOIN task t USING (task_id)
@@ -108,7 +109,7 @@ export class TaskCleanupRepository {
   }
 
   /** Requests with an order for themselves or for one of their tasks, and those that are being bounced. */
-  async requestIdsToClean(tx: EntityManager, requestIds?: readonly string[]): Promise<string[]> {
+  async requestIdsToClean(tx: Queryable, requestIds?: readonly string[]): Promise<string[]> {
     if (requestIds?.length === 0) return [];
     const found = await rows<{ request_id: string }>(
       tx,
@@ -121,7 +122,7 @@ export class TaskCleanupRepository {
   }
 
   /** An order to bounce waits, or an active task has to go whose cleanup is, or was before, that of a bounce. */
-  async isBounceUnderWay(tx: EntityManager, requestId: string): Promise<boolean> {
+  async isBounceUnderWay(tx: Transaction, requestId: string): Promise<boolean> {
     const found = await rows(
       tx,
       `SELECT 1 FROM request_cleanup WHERE request_id = $1 AND cleanup_type IN ('BOUNCE', 'INCREMENTAL_BOUNCE')
@@ -139,7 +140,7 @@ export class TaskCleanupRepository {
   }
 
   /** Takes back the orders of a bounce: its tasks that still wait for their replacement stay. */
-  async withdrawBounce(tx: EntityManager, requestId: string, actionId: string): Promise<void> {
+  async withdrawBounce(tx: Transaction, requestId: string, actionId: string): Promise<void> {
     const spared = await rows<{ task_id: string }>(
       tx,
       `DELETE FROM task_cleanup WHERE request_id = $1 AND action_id = $2
@@ -153,7 +154,7 @@ export class TaskCleanupRepository {
   }
 
   /** These tasks are not cleaning any more: the update of before counts again, and listeners are told so. */
-  async forgetCleaning(tx: EntityManager, taskIds: readonly string[]): Promise<void> {
+  async forgetCleaning(tx: Transaction, taskIds: readonly string[]): Promise<void> {
     const forgotten = await rows<{ task_id: string }>(
       tx,
       `DELETE FROM task_update cleaning WHERE task_id = ANY ($1) AND state = 'TASK_CLEANING' AND NOT EXISTS
@@ -175,7 +176,7 @@ export class TaskCleanupRepository {
    * replacement, or when another decommission (of its slave, or of its rack) drives it away as well. Answers the ids of the
    * tasks that are spared.
    */
-  async withdrawDecommission(tx: EntityManager, kind: MachineKind, id: string): Promise<string[]> {
+  async withdrawDecommission(tx: Transaction, kind: MachineKind, id: string): Promise<string[]> {
     const withdrawn = await rows<{ task_id: string }>(
       tx,
       `DELETE FROM task_cleanup c USING task t
@@ -194,7 +195,7 @@ export class TaskCleanupRepository {
     return taskIds;
   }
 
-  private async write(tx: EntityManager, cleanups: readonly TaskCleanup[], onConflict: string): Promise<Set<string>> {
+  private async write(tx: Transaction, cleanups: readonly TaskCleanup[], onConflict: string): Promise<Set<string>> {
     if (cleanups.length === 0) return new Set();
     const column = <T>(pick: (cleanup: TaskCleanup) => T): T[] => cleanups.map(pick);
     // KEY SHARE: a task cannot move to the history before its order is committed, and then takes it along.
@@ -227,7 +228,7 @@ export class TaskCleanupRepository {
     return ids;
   }
 
-  private async recordCleaning(tx: EntityManager, cleanups: readonly TaskCleanup[]): Promise<void> {
+  private async recordCleaning(tx: Transaction, cleanups: readonly TaskCleanup[]): Promise<void> {
     if (cleanups.length === 0) return;
     const updates = cleanups.map((cleanup): TaskHistoryUpdate => ({
       taskId: cleanup.taskId,

@@ -1,9 +1,10 @@
-import { Controller, Get, Query, Req, Res } from '@nestjs/common';
+import { Controller, Get, Req, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { posix } from 'node:path';
 import { isOnlySent } from '../../platform/http/admission.js';
 import { MaySeeSecrets } from '../../platform/http/caller.js';
+import { Query } from '../../platform/http/inputs.js';
 import { sendFile } from '../../platform/http/send-file.js';
 import { SlaveFileQuery } from './dto/task.dto.js';
 import { TaskFiles } from './task-files.service.js';

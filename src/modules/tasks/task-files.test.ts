@@ -11,7 +11,7 @@ let id: string;
 beforeAll(async () => {
   rooms = await startRooms({ modules: [TasksModule], driver });
   const updates: [['TASK_RUNNING', number]] = [['TASK_RUNNING', start]];
-  ({ id } = await insertTask(rooms.database.manager, { directory: 'known', updates }));
+  ({ id } = await insertTask(rooms.database.pool, { directory: 'known', updates }));
   driver.put(id, 'stdout', '0123456789');
   driver.put(id, 'logs/page.html', '<script>alert(1)</script>');
   driver.put(id, 'empty.txt', '');

@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { healthContext, judgeTask, type HealthContext } from '../../core/health/index.js';
 import { isInLoadBalancer } from '../../core/load-balancer/index.js';
 import { type Deploy, deployKeyText } from '../../core/model/deploy.js';
 import type { TaskIdsByStatus } from '../../core/model/request.js';
 import type { PendingTaskId } from '../../core/model/task.js';
 import { Clock } from '../../platform/clock.js';
+import type { Queryable } from '../../platform/database/queryable.js';
 import { DeployRepository, type StoredDeploy } from '../deploys/deploy.repository.js';
 import { LoadBalancerRecordRepository } from '../load-balancer/load-balancer-record.repository.js';
 import { RequestRepository, type StoredRequest } from '../requests/request.repository.js';
@@ -58,7 +58,7 @@ export class TaskIdsByStatusService {
 
   /** Every id asked for has an entry, an empty one when the request is unknown. */
   async forRequests(
-    tx: EntityManager,
+    tx: Queryable,
     requestIds: readonly string[],
     known: KnownRows = {},
   ): Promise<Map<string, TaskIdsByStatus>> {
@@ -99,7 +99,7 @@ export class TaskIdsByStatusService {
 
   /** Those that get traffic, as far as it is known. */
   private async addLoadBalanced(
-    tx: EntityManager,
+    tx: Queryable,
     requests: ReadonlyMap<string, StoredRequest>,
     result: ReadonlyMap<string, TaskIdsByStatus>,
   ): Promise<void> {
@@ -128,12 +128,12 @@ export class TaskIdsByStatusService {
     return judgeTask(task, context, this.clock.now()) === 'HEALTHY' ? 'healthy' : 'notYetHealthy';
   }
 
-  private async requestsById(tx: EntityManager, ids: readonly string[]): Promise<Map<string, StoredRequest>> {
+  private async requestsById(tx: Queryable, ids: readonly string[]): Promise<Map<string, StoredRequest>> {
     return new Map((await this.requests.findMany(tx, ids)).map((found) => [found.request.id, found]));
   }
 
   private async deploysOf(
-    tx: EntityManager,
+    tx: Queryable,
     tasks: readonly LiveTask[],
     known: ReadonlyMap<string, StoredDeploy> = new Map(),
   ): Promise<Map<string, Deploy>> {

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { EntityManager } from 'typeorm';
 import type { TaskId } from '../../core/model/task.js';
 import {
   insertDeploy,
@@ -11,6 +10,7 @@ import {
 } from '../../../test/support/builders.js';
 import { startRooms, type RoomApp } from '../../../test/support/room-app.js';
 import { Clock } from '../../platform/clock.js';
+import type { Queryable } from '../../platform/database/queryable.js';
 import { TaskIdsByStatusService } from './task-ids-by-status.service.js';
 import { TaskStoreModule } from './task-store.module.js';
 
@@ -22,11 +22,11 @@ class LaterClock extends Clock {
 }
 
 let rooms: RoomApp;
-let tx: EntityManager;
+let tx: Queryable;
 
 beforeAll(async () => {
   rooms = await startRooms({ modules: [TaskStoreModule], clock: new LaterClock() });
-  tx = rooms.database.manager;
+  tx = rooms.database.pool;
 });
 afterAll(() => rooms.close());
 beforeEach(() =>

@@ -1,10 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import type { TaskCleanupType } from '../../core/model/enums.js';
 import type { KilledTaskIdRecord, KillTaskRequest, TaskCleanup } from '../../core/model/task.js';
 import { DisabledActions } from '../../platform/actions/disabled-actions.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { SchedulerError } from '../../platform/errors.js';
 import type { Caller } from '../../platform/http/caller.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
@@ -51,7 +51,7 @@ export class TaskKills {
     return cleanup;
   }
 
-  private async order(tx: EntityManager, id: string, options: KillTaskRequest, caller: Caller): Promise<TaskCleanup> {
+  private async order(tx: Transaction, id: string, options: KillTaskRequest, caller: Caller): Promise<TaskCleanup> {
     // Locked, so that it does not end before its cleanup stands.
     const [task] = await this.tasks.find(tx, { taskIds: [id], lock: true });
     if (!task) throw SchedulerError.taskNotFound(id);
@@ -76,7 +76,7 @@ export class TaskKills {
     return cleanup;
   }
 
-  private async askForReplacement(tx: EntityManager, { taskId, user, timestamp, message, actionId }: TaskCleanup) {
+  private async askForReplacement(tx: Transaction, { taskId, user, timestamp, message, actionId }: TaskCleanup) {
     const { requestId, deployId } = taskId;
     await this.queue.enqueue(tx, {
       requestId,
@@ -93,7 +93,7 @@ export class TaskKills {
    * An order that was carried out stands in the way like one that waits: the task is told to end, and may take its time.
    * Older clients do not know `override` there: what they order replaces all but the end without delay.
    */
-  private async replace(tx: EntityManager, wanted: TaskCleanup, killed: KilledTaskIdRecord | undefined): Promise<void> {
+  private async replace(tx: Transaction, wanted: TaskCleanup, killed: KilledTaskIdRecord | undefined): Promise<void> {
     const { id } = wanted.taskId;
     const [waiting] = await this.lists.cleanups(tx, id);
     const carriedOut = killed && {

@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { type LaunchedFor, launchedText } from '../../core/launch/index.js';
 import type { TaskCleanupType } from '../../core/model/enums.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import type { PendingTask } from '../../core/model/task.js';
+import type { Queryable } from '../../platform/database/queryable.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { rows } from '../../platform/database/sql.js';
 
 /** A task that was given its place. */
@@ -62,7 +63,7 @@ const insertTasksSql = `INSERT INTO task (${names}, state, state_at)
 @Injectable()
 export class TaskLaunchRepository {
   /** Documents travel as one JSON array: as elements of a PostgreSQL array each of their quotes would be escaped. */
-  async insert(tx: EntityManager, placed: readonly PlacedTask[], now: number): Promise<void> {
+  async insert(tx: Transaction, placed: readonly PlacedTask[], now: number): Promise<void> {
     const ids = placed.map(({ taskId }) => taskId.id);
     // The server works at one while the next one is put together here.
     await Promise.all([
@@ -81,7 +82,7 @@ export class TaskLaunchRepository {
   }
 
   /** Those of the given task ids that a task has or had. */
-  async usedIds(tx: EntityManager, taskIds: readonly string[]): Promise<Set<string>> {
+  async usedIds(tx: Transaction, taskIds: readonly string[]): Promise<Set<string>> {
     if (taskIds.length === 0) return new Set();
     const found = await rows<{ task_id: string }>(
       tx,
@@ -92,7 +93,7 @@ export class TaskLaunchRepository {
   }
 
   /** No task has begun later, by its id; a bound that indexes give at once. */
-  async latestStart(tx: EntityManager): Promise<number> {
+  async latestStart(tx: Queryable): Promise<number> {
     const [found] = await rows<{ latest: Date | null }>(
       tx,
       `SELECT greatest((SELECT max(started_at) FROM task), (SELECT max(updated_at) FROM task_history)) AS latest`,
@@ -101,7 +102,7 @@ export class TaskLaunchRepository {
   }
 
   /** Launches that no machine has answered yet. */
-  async unanswered(tx: EntityManager): Promise<LaunchSpec[]> {
+  async unanswered(tx: Queryable): Promise<LaunchSpec[]> {
     const found = await rows<{ launch: LaunchSpec }>(
       tx,
       `SELECT l.document->'launch' AS launch FROM task t JOIN task_launch l USING (task_id)
@@ -111,7 +112,7 @@ export class TaskLaunchRepository {
   }
 
   /** Those of the given tasks that still wait for an answer. */
-  async stillUnanswered(tx: EntityManager, taskIds: readonly string[]): Promise<Set<string>> {
+  async stillUnanswered(tx: Queryable, taskIds: readonly string[]): Promise<Set<string>> {
     const found = await rows<{ task_id: string }>(
       tx,
       'SELECT task_id FROM task WHERE task_id = ANY ($1) AND answered_at IS NULL AND ended_at IS NULL',
@@ -122,7 +123,7 @@ export class TaskLaunchRepository {
 
   /** Their machines have taken them on, each in the given sandbox. */
   async accepted(
-    tx: EntityManager,
+    tx: Transaction,
     launches: readonly { taskId: string; directory: string }[],
     now: number,
   ): Promise<void> {
@@ -137,7 +138,7 @@ export class TaskLaunchRepository {
   }
 
   /** By task id. */
-  async launchData(tx: EntityManager, taskIds: readonly string[]): Promise<Map<string, LaunchData>> {
+  async launchData(tx: Transaction, taskIds: readonly string[]): Promise<Map<string, LaunchData>> {
     const found = await rows<LaunchDataRow>(
       tx,
       `SELECT l.task_id, l.document->'pendingTask' AS pending_task,
@@ -155,7 +156,7 @@ export class TaskLaunchRepository {
   }
 
   /** What live tasks were launched for, by task id. */
-  async launchedFor(tx: EntityManager, taskIds: readonly string[]): Promise<Map<string, PendingTask>> {
+  async launchedFor(tx: Transaction, taskIds: readonly string[]): Promise<Map<string, PendingTask>> {
     const found = await this.launchData(tx, taskIds);
     return new Map([...found].map(([taskId, { pendingTask }]) => [taskId, pendingTask]));
   }

@@ -31,13 +31,13 @@ export class TaskReads {
   ) {}
 
   async find(id: string): Promise<Task> {
-    const found = await this.launched.active(this.db.manager, id);
+    const found = await this.launched.active(this.db.pool, id);
     if (!found) throw SchedulerError.taskNotFound(id);
     return found;
   }
 
   async cleanup(id: string): Promise<TaskCleanup> {
-    const [cleanup] = await this.lists.cleanups(this.db.manager, id);
+    const [cleanup] = await this.lists.cleanups(this.db.pool, id);
     if (!cleanup) throw new SchedulerError('NOT_FOUND', `Task '${id}' has no cleanup`);
     return cleanup;
   }
@@ -60,7 +60,7 @@ export class TaskReads {
 
   /** All zero when there is no such request. */
   async countsOfRequest(requestId: string): Promise<TaskCounts> {
-    return { requestId, ...(await this.tasks.countsOf(this.db.manager, requestId)) };
+    return { requestId, ...(await this.tasks.countsOf(this.db.pool, requestId)) };
   }
 
   /** Has the leader compare what it knows of the task with what its machine says. */
@@ -71,7 +71,7 @@ export class TaskReads {
   }
 
   private async active(id: string): Promise<LiveTask> {
-    const [task] = await this.tasks.find(this.db.manager, { taskIds: [id] });
+    const [task] = await this.tasks.find(this.db.pool, { taskIds: [id] });
     if (!task) throw SchedulerError.taskNotFound(id);
     return task;
   }

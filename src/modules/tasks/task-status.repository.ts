@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import type { KnownTask, TaskLimits } from '../../core/completion/index.js';
 import type { TaskState } from '../../core/model/enums.js';
 import type { TaskId } from '../../core/model/task.js';
 import { rows, toTime } from '../../platform/database/sql.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { hasHttpCheck } from './health/watched-task.repository.js';
 import { taskIdOfRow, type TaskIdRow } from './task.repository.js';
 
@@ -78,7 +78,7 @@ const isHealthy = (task: string): string => `(${task}.healthchecks_finished OR $
 @Injectable()
 export class TaskStatusRepository {
   /** Locks the rows until `tx` ends, in the order of task ids. By task id; tasks that are not live are left out. */
-  async lockTasks(tx: EntityManager, taskIds: readonly string[]): Promise<Map<string, ReportedTask>> {
+  async lockTasks(tx: Transaction, taskIds: readonly string[]): Promise<Map<string, ReportedTask>> {
     const found = await rows<TaskRow>(
       tx,
       `SELECT t.task_id, t.request_id, t.deploy_id, t.instance_no, t.host, t.rack_id, t.started_at, t.memory_mb, t.disk_mb,
@@ -91,7 +91,7 @@ export class TaskStatusRepository {
   }
 
   /** What else is known of tasks that have ended as far as their rows say; locked in `tx`. By task id. */
-  async givenUp(tx: EntityManager, taskIds: readonly string[]): Promise<Map<string, GivenUpTask>> {
+  async givenUp(tx: Transaction, taskIds: readonly string[]): Promise<Map<string, GivenUpTask>> {
     const found = await rows<GivenUpRow>(
       tx,
       `SELECT t.task_id, t.answered_at IS NOT NULL OR t.running_at IS NOT NULL AS answered,
@@ -111,7 +111,7 @@ export class TaskStatusRepository {
   }
 
   /** The first update per task and state wins. Answers those that are new. */
-  async insertUpdates<T extends NewStatus>(tx: EntityManager, reports: readonly T[]): Promise<T[]> {
+  async insertUpdates<T extends NewStatus>(tx: Transaction, reports: readonly T[]): Promise<T[]> {
     if (reports.length === 0) return [];
     const inserted = await rows<{ task_id: string; state: TaskState }>(
       tx,
@@ -133,7 +133,7 @@ export class TaskStatusRepository {
   }
 
   /** Of tasks that are locked in `tx`. */
-  async advance(tx: EntityManager, tasks: readonly TaskAdvance[]): Promise<void> {
+  async advance(tx: Transaction, tasks: readonly TaskAdvance[]): Promise<void> {
     if (tasks.length === 0) return;
     const column = <T>(pick: (task: TaskAdvance) => T): T[] => tasks.map(pick);
     await tx.query(
@@ -157,7 +157,7 @@ export class TaskStatusRepository {
    * Tasks that have ended, and are locked in `tx`, live again: of each its newest entry, the end, is dropped, and the state
    * stands in its place. Where it is `told`, it gets an entry, in which is kept what its entry said before.
    */
-  async reactivate(tx: EntityManager, tasks: readonly (NewStatus & { told: boolean })[]): Promise<void> {
+  async reactivate(tx: Transaction, tasks: readonly (NewStatus & { told: boolean })[]): Promise<void> {
     if (tasks.length === 0) return;
     const ids = tasks.map(({ taskId }) => taskId);
     const times = tasks.map(({ timestamp }) => new Date(timestamp));

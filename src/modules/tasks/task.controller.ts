@@ -1,6 +1,7 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Post } from '@nestjs/common';
+import { Controller, Delete, Get, HttpCode, Param, Post } from '@nestjs/common';
 import { ApiConflictResponse, ApiTags } from '@nestjs/swagger';
 import { CallerUser, type Caller } from '../../platform/http/caller.js';
+import { Body } from '../../platform/http/inputs.js';
 import { KillConflictDto, KillTaskRequestDto, TaskCleanupDto } from './dto/task-cleanup.dto.js';
 import { TaskStatisticsDto, TaskDto } from './dto/task.dto.js';
 import { TaskIdPipe } from '../../platform/http/task-id.pipe.js';

@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import {
   isTerminal,
   taskStates,
@@ -12,6 +11,8 @@ import { byUpdateOrder, type TaskHistoryUpdate, type TaskId } from '../../core/m
 import { makeTaskId } from '../../core/task-id.js';
 import type { HeldTask } from '../../core/working-set/index.js';
 import { type DocumentAt, documentSince } from '../../platform/database/moment.js';
+import type { Queryable } from '../../platform/database/queryable.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { rows, toMillis } from '../../platform/database/sql.js';
 import { LoadBalancerRecordRepository } from '../load-balancer/load-balancer-record.repository.js';
 import { LoadBalancerRemovalRepository } from '../load-balancer/load-balancer-removal.repository.js';
@@ -142,7 +143,7 @@ export class TaskRepository {
     private readonly leaving: LoadBalancerRemovalRepository,
   ) {}
 
-  async find(tx: EntityManager, filter: LiveTaskFilter = {}): Promise<LiveTask[]> {
+  async find(tx: Queryable, filter: LiveTaskFilter = {}): Promise<LiveTask[]> {
     const found = await rows<TaskRow>(
       tx,
       `SELECT t.*, c.cleanup_type, k.task_id IS NOT NULL AS killed
@@ -156,13 +157,13 @@ export class TaskRepository {
   }
 
   /** A list, in its order; as JSON, since thousands of rows would cost more than what stands in them. Not read where nothing is new `since`. */
-  activeIds(tx: EntityManager, since?: string): Promise<DocumentAt> {
+  activeIds(tx: Queryable, since?: string): Promise<DocumentAt> {
     const document = `SELECT coalesce(json_agg(task_id ORDER BY task_id), '[]')::text FROM task WHERE ended_at IS NULL`;
     return documentSince(tx, since, document);
   }
 
   /** Ids of some active tasks, those that follow this one. Empty: there are no more. */
-  async activeIdsAfter(tx: EntityManager, taskId: string, atMost: number): Promise<string[]> {
+  async activeIdsAfter(tx: Transaction, taskId: string, atMost: number): Promise<string[]> {
     const found = await rows<{ task_id: string }>(
       tx,
       'SELECT task_id FROM task WHERE ended_at IS NULL AND task_id > $1 ORDER BY task_id LIMIT $2',
@@ -172,7 +173,7 @@ export class TaskRepository {
   }
 
   /** Ids of some requests with active tasks, those that follow this one. Empty: there are no more. */
-  async activeRequestIdsAfter(tx: EntityManager, requestId: string, atMost: number): Promise<string[]> {
+  async activeRequestIdsAfter(tx: Queryable, requestId: string, atMost: number): Promise<string[]> {
     const found = await rows<{ request_id: string }>(
       tx,
       `SELECT DISTINCT request_id FROM task WHERE ended_at IS NULL AND request_id > $1 ORDER BY request_id LIMIT $2`,
@@ -182,7 +183,7 @@ export class TaskRepository {
   }
 
   /** Active tasks without an order to go, in the order of task ids. */
-  async withoutCleanup(tx: EntityManager): Promise<{ taskId: string; requestId: string }[]> {
+  async withoutCleanup(tx: Queryable): Promise<{ taskId: string; requestId: string }[]> {
     return rows(
       tx,
       `SELECT task_id AS "taskId", request_id AS "requestId" FROM task WHERE ended_at IS NULL
@@ -191,7 +192,7 @@ export class TaskRepository {
   }
 
   /** Of a request: those launched and not ended, those that wait, and those that have to go. */
-  async countsOf(tx: EntityManager, id: string): Promise<{ active: number; pending: number; cleaning: number }> {
+  async countsOf(tx: Queryable, id: string): Promise<{ active: number; pending: number; cleaning: number }> {
     const [found] = await rows<{ active: number; pending: number; cleaning: number }>(
       tx,
       `SELECT (SELECT count(*) FROM task WHERE request_id = $1 AND ended_at IS NULL)::int AS active,
@@ -204,7 +205,7 @@ export class TaskRepository {
   }
 
   /** Runs of a request. One statement, so that a task on its way from one table to the next is counted once. */
-  async runCounts(tx: EntityManager, requestId: string): Promise<{ active: number; waiting: number }> {
+  async runCounts(tx: Transaction, requestId: string): Promise<{ active: number; waiting: number }> {
     const [counts] = await rows<{ active: number; waiting: number }>(
       tx,
       `SELECT (SELECT count(*) FROM task WHERE request_id = $1 AND ended_at IS NULL)::int AS active,
@@ -216,7 +217,7 @@ export class TaskRepository {
   }
 
   /** The active tasks with what it takes to end them: machine and grace. */
-  async toEnd(tx: EntityManager): Promise<{ taskId: string; slaveId: string; killGraceMillis: number }[]> {
+  async toEnd(tx: Queryable): Promise<{ taskId: string; slaveId: string; killGraceMillis: number }[]> {
     const found = await rows<{ task_id: string; slave_id: string; grace: number | null }>(
       tx,
       `SELECT task_id, slave_id, (document->'launch'->>'killGraceMillis')::float8 AS grace
@@ -230,7 +231,7 @@ export class TaskRepository {
   }
 
   /** How many of these tasks have not ended. */
-  async countActive(tx: EntityManager, taskIds: readonly string[]): Promise<number> {
+  async countActive(tx: Queryable, taskIds: readonly string[]): Promise<number> {
     const [count] = await rows<{ n: number }>(
       tx,
       'SELECT count(*) AS n FROM task WHERE ended_at IS NULL AND task_id = ANY ($1)',
@@ -240,21 +241,18 @@ export class TaskRepository {
   }
 
   /** Until `tx` ends the task does not move to the history. false: it is not among the live ones. */
-  async keepLive(tx: EntityManager, taskId: string): Promise<boolean> {
+  async keepLive(tx: Transaction, taskId: string): Promise<boolean> {
     const found = await rows(tx, 'SELECT 1 FROM task WHERE task_id = $1 FOR KEY SHARE', [taskId]);
     return found.length > 0;
   }
 
   /** How many active tasks there are in each state. */
-  async activeCountsByState(tx: EntityManager): Promise<{ state: TaskState; count: number }[]> {
+  async activeCountsByState(tx: Transaction): Promise<{ state: TaskState; count: number }[]> {
     return rows(tx, 'SELECT state, count(*)::int AS count FROM task WHERE ended_at IS NULL GROUP BY state');
   }
 
   /** What active tasks use of each of these machines, by slave id: cores and MB. Machines without any are left out. */
-  async usedOn(
-    tx: EntityManager,
-    slaveIds: readonly string[],
-  ): Promise<Map<string, { cpus: number; memoryMb: number }>> {
+  async usedOn(tx: Queryable, slaveIds: readonly string[]): Promise<Map<string, { cpus: number; memoryMb: number }>> {
     const found = await rows<{ slave_id: string; cpus: number; memory_mb: number }>(
       tx,
       `SELECT slave_id, sum(cpus) AS cpus, sum(memory_mb) AS memory_mb FROM task
@@ -265,7 +263,7 @@ export class TaskRepository {
   }
 
   /** Live tasks that were lost at `since` or later for one of these reasons, and when. */
-  async lostSince(tx: EntityManager, since: number, reasons: readonly string[]): Promise<{ id: string; at: number }[]> {
+  async lostSince(tx: Transaction, since: number, reasons: readonly string[]): Promise<{ id: string; at: number }[]> {
     const found = await rows<{ id: string; at: Date }>(
       tx,
       `SELECT t.task_id AS id, u.at FROM task t JOIN task_update u ON u.task_id = t.task_id AND u.state = 'TASK_LOST'
@@ -276,7 +274,7 @@ export class TaskRepository {
   }
 
   /** Bytes of all their ids. */
-  async idBytes(tx: EntityManager): Promise<number> {
+  async idBytes(tx: Transaction): Promise<number> {
     const [found] = await rows<{ bytes: number }>(
       tx,
       'SELECT coalesce(sum(octet_length(task_id)), 0)::int8 AS bytes FROM task',
@@ -286,7 +284,7 @@ export class TaskRepository {
 
   /** What the leader's working set holds of active tasks: those of the given requests or slaves, or all. */
   async held(
-    tx: EntityManager,
+    tx: Queryable,
     of: { requestIds?: readonly string[]; slaveIds?: readonly string[] } = {},
   ): Promise<HeldTask[]> {
     const found = await rows<HeldTaskRow>(
@@ -315,7 +313,7 @@ export class TaskRepository {
   }
 
   /** How many tasks were started on each slave after the given moment (epoch milliseconds); slaves without any are left out. */
-  async startedSince(tx: EntityManager, momentBySlave: ReadonlyMap<string, number>): Promise<Map<string, number>> {
+  async startedSince(tx: Queryable, momentBySlave: ReadonlyMap<string, number>): Promise<Map<string, number>> {
     const found = await rows<{ slave_id: string; count: number }>(
       tx,
       `SELECT t.slave_id, count(*)::integer AS count FROM task t
@@ -327,7 +325,7 @@ export class TaskRepository {
   }
 
   /** By task id: the request as it was when the task was launched. */
-  async requestsAtLaunch(tx: EntityManager, taskIds: readonly string[]): Promise<Map<string, Request>> {
+  async requestsAtLaunch(tx: Queryable, taskIds: readonly string[]): Promise<Map<string, Request>> {
     const found = await rows<{ task_id: string; request: Request }>(
       tx,
       `SELECT task_id, document->'request' AS request FROM task_launch WHERE task_id = ANY ($1)`,
@@ -337,7 +335,7 @@ export class TaskRepository {
   }
 
   /** Updates of live tasks by task id, in their order, TASK_CLEANING included. */
-  async updates(tx: EntityManager, taskIds: readonly TaskId[]): Promise<Map<string, TaskHistoryUpdate[]>> {
+  async updates(tx: Queryable, taskIds: readonly TaskId[]): Promise<Map<string, TaskHistoryUpdate[]>> {
     const byId = new Map(taskIds.map((taskId) => [taskId.id, taskId]));
     const found = await rows<TaskUpdateRow>(tx, 'SELECT * FROM task_update WHERE task_id = ANY ($1)', [
       [...byId.keys()],
@@ -349,7 +347,7 @@ export class TaskRepository {
   }
 
   /** Everything about these live tasks, without a trace in the history. */
-  async removeLive(tx: EntityManager, taskIds: readonly string[]): Promise<void> {
+  async removeLive(tx: Transaction, taskIds: readonly string[]): Promise<void> {
     if (taskIds.length === 0) return;
     await this.balancing.removeAll(tx, taskIds);
     await this.leaving.removeAll(tx, taskIds);
@@ -357,7 +355,7 @@ export class TaskRepository {
   }
 
   /** Of tasks that have ended. */
-  async dropOrders(tx: EntityManager, taskIds: readonly string[]): Promise<void> {
+  async dropOrders(tx: Transaction, taskIds: readonly string[]): Promise<void> {
     if (taskIds.length === 0) return;
     const [first, ...others] = orderTables;
     await tx.query(`WITH ${deletions(others)} DELETE FROM ${first!} WHERE task_id = ANY ($1)`, [taskIds]);

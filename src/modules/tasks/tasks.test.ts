@@ -43,16 +43,16 @@ afterAll(async () => {
 beforeEach(async () => {
   woken = [];
   driver.unreachable.clear();
-  await rooms.database.manager.query(
+  await rooms.database.pool.query(
     `TRUNCATE task, task_launch, task_update, task_cleanup, killed_task, pending_task, pending_request, request, deploy_history,
        pending_deploy, slave`,
   );
 });
 
-const insert = (row: TaskRow = {}): Promise<TaskId> => insertTask(rooms.database.manager, row);
+const insert = (row: TaskRow = {}): Promise<TaskId> => insertTask(rooms.database.pool, row);
 const running: TaskRow = { updates: [['TASK_RUNNING', start + 1_000]] };
 const ended: TaskRow = { updates: [['TASK_FAILED', start + 1_000]] };
-const tx = () => rooms.database.manager;
+const tx = () => rooms.database.pool;
 const insertSlave = (id: string) =>
   tx().query(
     `INSERT INTO slave (id, host, rack_id, attributes, resources, agent_id, incarnation, seen_at, first_seen_at, state, state_at)

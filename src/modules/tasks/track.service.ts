@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import type { Past } from '../../core/authorization/index.js';
 import type { TaskTracking } from '../../core/model/task.js';
 import { Database } from '../../platform/database/database.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { TaskHistoryRepository, type TaskRecord } from '../history/task-history.repository.js';
 import { PendingRequestRepository } from './pending-request.repository.js';
@@ -42,7 +42,7 @@ export class TrackService {
     });
   }
 
-  private async waiting(tx: EntityManager, requestId: string, runId: string): Promise<TaskTracking | undefined> {
+  private async waiting(tx: Transaction, requestId: string, runId: string): Promise<TaskTracking | undefined> {
     const state = { runId, taskHistory: [], pending: true };
     const pending = await this.pending.ofRun(tx, requestId, runId);
     if (pending) return { ...state, pendingTaskId: pending.pendingTaskId };

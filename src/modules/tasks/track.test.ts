@@ -5,7 +5,7 @@ import { TaskHistoryMoveRepository } from '../history/task-history-move.reposito
 import { TrackModule } from './track.module.js';
 
 let rooms: RoomApp;
-const tx = () => rooms.database.manager;
+const tx = () => rooms.database.pool;
 beforeAll(async () => {
   rooms = await startRooms({ modules: [TrackModule] });
 });

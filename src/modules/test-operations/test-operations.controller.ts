@@ -1,17 +1,8 @@
-import {
-  Controller,
-  HttpCode,
-  Inject,
-  Injectable,
-  Param,
-  Post,
-  Query,
-  UseGuards,
-  type CanActivate,
-} from '@nestjs/common';
+import { Controller, HttpCode, Inject, Injectable, Param, Post, UseGuards, type CanActivate } from '@nestjs/common';
 import { ApiConflictResponse, ApiForbiddenResponse, ApiInternalServerErrorResponse, ApiTags } from '@nestjs/swagger';
 import { SchedulerError } from '../../platform/errors.js';
 import { ErrorDto } from '../../platform/http/error.dto.js';
+import { Query } from '../../platform/http/inputs.js';
 import { Since } from '../../platform/http/since.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { NotLeaderDto } from '../leadership/not-leader.dto.js';

@@ -43,7 +43,7 @@ export class Sampler {
 
   /** Answers those that could be asked. The others keep the usage they had. */
   async sampleAll(): Promise<SampledSlave[]> {
-    const slaves = await this.slaves.list(this.db.manager);
+    const slaves = await this.slaves.list(this.db.pool);
     const asked = slaves.filter(({ currentState: { state } }) => !isInactive(state) && state !== 'DECOMMISSIONED');
     const agents: MachineUsage['agent'][] = [];
     const tell = ({ agent }: MachineUsage) => void agents.push(agent);

@@ -24,9 +24,9 @@ async function startWorld(settings: Parameters<typeof SchedulerWorld.start>[0] =
   world.cluster.onLaunch(({ requestId }) => ({ uses: uses[requestId] }));
 }
 const sample = () => world.get(UsagePoller).runOnce(world.now);
-const usages = () => world.get(UsageRepository).latestSlaveUsage(world.db.manager);
+const usages = () => world.get(UsageRepository).latestSlaveUsage(world.db.pool);
 const usageOf = async (slaveId: string) => (await usages()).get(slaveId)!;
-const samplesOf = (taskId: string) => world.get(TaskUsageRepository).newest(world.db.manager, taskId, 99);
+const samplesOf = (taskId: string) => world.get(TaskUsageRepository).newest(world.db.pool, taskId, 99);
 async function run(requestId: string, instances = 1, requestType: RequestType = 'SERVICE') {
   await world.deployed({ id: requestId, requestType, instances });
   await world.run(2);
@@ -155,11 +155,11 @@ describe('sampling', () => {
     await run('web', 2);
     await wait(minute);
     await sample();
-    const figures = (await world.get(UsageRepository).utilizations(world.db.manager)).get('web')!;
+    const figures = (await world.get(UsageRepository).utilizations(world.db.pool)).get('web')!;
     expect(figures).toMatchObject({ deployId: 'd1', numTasks: 2, cpuReserved: 2 });
     expect(figures.cpuUsed).toBeCloseTo(4, 1);
     expect(figures.cpuBurstRating).toBeCloseTo(2 / 3, 9);
-    const cluster = (await world.get(UsageRepository).clusterUtilization(world.db.manager))!;
+    const cluster = (await world.get(UsageRepository).clusterUtilization(world.db.pool))!;
     expect(cluster).toMatchObject({ maxOverUtilizedCpuRequestId: 'web', numRequestsWithOverUtilizedCpu: 1 });
   });
 });

@@ -1,7 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { ShuffleBlacklistEntity } from './shuffle-blacklist.entity.js';
+import type { Queryable } from '../../platform/database/queryable.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 
 /** Requests whose tasks stay where they are: those of the settings, and those that operators have added. */
 @Injectable()
@@ -13,12 +14,12 @@ export class ShuffleBlacklistRepository {
   }
 
   /** In alphabetical order. */
-  async list(tx: EntityManager): Promise<string[]> {
+  async list(tx: Queryable): Promise<string[]> {
     const added = await tx.getRepository(ShuffleBlacklistEntity).find();
     return [...new Set([...this.configured, ...added.map(({ requestId }) => requestId)])].toSorted();
   }
 
-  async has(tx: EntityManager, requestId: string): Promise<boolean> {
+  async has(tx: Queryable, requestId: string): Promise<boolean> {
     return this.isConfigured(requestId) || (await tx.getRepository(ShuffleBlacklistEntity).existsBy({ requestId }));
   }
 
@@ -27,12 +28,12 @@ export class ShuffleBlacklistRepository {
     return this.configured.has(requestId);
   }
 
-  async add(tx: EntityManager, requestId: string): Promise<void> {
+  async add(tx: Transaction, requestId: string): Promise<void> {
     const added = tx.getRepository(ShuffleBlacklistEntity).createQueryBuilder().insert().values({ requestId });
     await added.orIgnore().updateEntity(false).execute();
   }
 
-  async remove(tx: EntityManager, requestId: string): Promise<void> {
+  async remove(tx: Transaction, requestId: string): Promise<void> {
     await tx.getRepository(ShuffleBlacklistEntity).delete({ requestId });
   }
 }

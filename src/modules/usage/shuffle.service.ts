@@ -12,11 +12,11 @@ export class ShuffleService {
   ) {}
 
   list(): Promise<string[]> {
-    return this.blacklist.list(this.db.manager);
+    return this.blacklist.list(this.db.pool);
   }
 
   has(requestId: string): Promise<boolean> {
-    return this.blacklist.has(this.db.manager, requestId);
+    return this.blacklist.has(this.db.pool, requestId);
   }
 
   add(requestId: string): Promise<void> {

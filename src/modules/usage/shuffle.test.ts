@@ -7,7 +7,7 @@ beforeAll(async () => {
   rooms = await startRooms({ modules: [UsageModule], settings: { doNotShuffleRequests: ['database'] } });
 });
 afterAll(() => rooms.close());
-beforeEach(() => rooms.database.manager.query('TRUNCATE shuffle_blacklist'));
+beforeEach(() => rooms.database.pool.query('TRUNCATE shuffle_blacklist'));
 
 const blacklist = async () => (await rooms.get('/api/shuffle/blacklist')).body;
 const isOn = async (id: string) => (await rooms.get(`/api/shuffle/blacklist/${id}`)).body;

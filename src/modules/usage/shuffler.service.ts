@@ -1,6 +1,5 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
-import type { EntityManager } from 'typeorm';
 import { isRunnable, type RequestType } from '../../core/model/enums.js';
 import { parseTaskId } from '../../core/task-id.js';
 import {
@@ -14,6 +13,7 @@ import {
 } from '../../core/usage/index.js';
 import { DisabledActions } from '../../platform/actions/disabled-actions.js';
 import { Database } from '../../platform/database/database.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
 import { RequestRepository } from '../requests/request.repository.js';
@@ -58,7 +58,7 @@ export class Shuffler {
   }
 
   /** Does nothing when the task has ended, or was told to go, since it was looked at. */
-  private async order(tx: EntityManager, { taskId: id, cleanupType, message }: ShuffleMove, now: number) {
+  private async order(tx: Transaction, { taskId: id, cleanupType, message }: ShuffleMove, now: number) {
     const taskId = parseTaskId(id)!;
     const { requestId, deployId } = taskId;
     const stored = await this.requests.lock(tx, requestId);
@@ -70,7 +70,7 @@ export class Shuffler {
   }
 
   /** The slaves with what was sampled there and what else is known of those tasks. */
-  private async slaves(tx: EntityManager, sampled: readonly SampledSlave[]): Promise<ShuffleSlave[]> {
+  private async slaves(tx: Transaction, sampled: readonly SampledSlave[]): Promise<ShuffleSlave[]> {
     const samples = new Map(sampled.flatMap(({ tasks }) => tasks.map((task) => [task.taskId, task] as const)));
     const live = await this.tasks.find(tx, { taskIds: [...samples.keys()] });
     const types = await this.requestTypes(tx, live);
@@ -101,7 +101,7 @@ export class Shuffler {
     }));
   }
 
-  private async requestTypes(tx: EntityManager, tasks: readonly LiveTask[]): Promise<Map<string, RequestType>> {
+  private async requestTypes(tx: Transaction, tasks: readonly LiveTask[]): Promise<Map<string, RequestType>> {
     const ids = [...new Set(tasks.map(({ taskId }) => taskId.requestId))];
     const found = await this.requests.findMany(tx, ids);
     return new Map(found.map(({ request }) => [request.id, request.requestType]));

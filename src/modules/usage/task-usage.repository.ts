@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import type { TaskUsage } from '../../core/model/usage.js';
 import type { MeasuredTask, SampledTask } from '../../core/usage/index.js';
+import type { Queryable } from '../../platform/database/queryable.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { rows, toMillis } from '../../platform/database/sql.js';
 import { TaskUsageEntity } from './task-usage.entity.js';
 
@@ -45,7 +46,7 @@ interface MeasuredRow {
 @Injectable()
 export class TaskUsageRepository {
   /** In the order of ids, each with the newest sample there is. */
-  async tasksOn(tx: EntityManager, slaveId: string): Promise<TaskOnSlave[]> {
+  async tasksOn(tx: Transaction, slaveId: string): Promise<TaskOnSlave[]> {
     const found = await rows<TaskOnSlaveRow>(
       tx,
       `SELECT t.task_id, t.request_id, t.cpus, t.memory_mb, t.disk_mb, starting.at AS starting_at,
@@ -70,7 +71,7 @@ export class TaskUsageRepository {
 
   /** A sample that is there already stays. */
   async save(
-    tx: EntityManager,
+    tx: Transaction,
     samples: readonly { taskId: string; requestId: string; sample: TaskUsage }[],
   ): Promise<void> {
     await tx.query(
@@ -94,7 +95,7 @@ export class TaskUsageRepository {
   }
 
   /** The newest samples of a task, oldest first. */
-  async newest(tx: EntityManager, taskId: string, atMost: number): Promise<TaskUsage[]> {
+  async newest(tx: Queryable, taskId: string, atMost: number): Promise<TaskUsage[]> {
     const found = await tx.getRepository(TaskUsageEntity).find({
       select: {
         memoryTotalBytes: true,
@@ -116,7 +117,7 @@ export class TaskUsageRepository {
    * Requests that have samples, with those of their active tasks. Tasks of former deploys, which are on their way out,
    * would lend their figures to the deploy that replaced theirs.
    */
-  async measured(tx: EntityManager, requestIds: readonly string[], samplesPerTask: number): Promise<MeasuredRequest[]> {
+  async measured(tx: Queryable, requestIds: readonly string[], samplesPerTask: number): Promise<MeasuredRequest[]> {
     // The samples of a task come as one value: reading many thousands of rows would hold up everything else.
     const found = await rows<MeasuredRow>(
       tx,
@@ -145,7 +146,7 @@ export class TaskUsageRepository {
   }
 
   /** Erases samples of tasks that are not active any more. Answers whether there may be more of them. */
-  async removeOfEnded(tx: EntityManager, atMostTasks: number): Promise<boolean> {
+  async removeOfEnded(tx: Transaction, atMostTasks: number): Promise<boolean> {
     const removed = await rows<{ task_id: string }>(
       tx,
       `DELETE FROM task_usage WHERE task_id IN (
@@ -158,7 +159,7 @@ export class TaskUsageRepository {
   }
 
   /** Erases all but the newest samples of each of these tasks. */
-  async trim(tx: EntityManager, taskIds: readonly string[], keep: number): Promise<void> {
+  async trim(tx: Transaction, taskIds: readonly string[], keep: number): Promise<void> {
     await tx.query(
       `DELETE FROM task_usage u USING unnest($1::text[]) AS wanted (task_id)
        WHERE u.task_id = wanted.task_id AND u.sampled_at <= (SELECT sampled_at FROM task_usage

@@ -29,7 +29,7 @@ export class UsageReads {
   ) {}
 
   async slaves(): Promise<SlaveUsageWithId[]> {
-    return [...(await this.store.latestSlaveUsage(this.db.manager))].map(([slaveId, usage]) => ({
+    return [...(await this.store.latestSlaveUsage(this.db.pool))].map(([slaveId, usage]) => ({
       ...usage,
       slaveId,
       memoryMbTotal: rounded(usage.memoryMbTotal),
@@ -41,21 +41,21 @@ export class UsageReads {
 
   /** Empty: nothing was measured, or it was cleaned up. */
   taskHistory(taskId: string): Promise<TaskUsage[]> {
-    return this.samples.newest(this.db.manager, taskId, this.settings.numUsageToKeep);
+    return this.samples.newest(this.db.pool, taskId, this.settings.numUsageToKeep);
   }
 
   async cluster(): Promise<ClusterUtilization> {
-    const found = await this.store.clusterUtilization(this.db.manager);
+    const found = await this.store.clusterUtilization(this.db.pool);
     if (!found) throw new SchedulerError('NOT_FOUND', 'The utilization of the cluster has not been computed yet');
     return found;
   }
 
   async requests(): Promise<RequestUtilization[]> {
-    return [...(await this.store.utilizations(this.db.manager)).values()];
+    return [...(await this.store.utilizations(this.db.pool)).values()];
   }
 
   async request(requestId: string): Promise<RequestUtilization> {
-    const found = (await this.store.utilizations(this.db.manager, [requestId])).get(requestId);
+    const found = (await this.store.utilizations(this.db.pool, [requestId])).get(requestId);
     if (!found) throw new SchedulerError('NOT_FOUND', `Request '${requestId}' has no utilization`);
     return found;
   }

@@ -1,5 +1,6 @@
-import { Controller, Get, Param, Query } from '@nestjs/common';
+import { Controller, Get, Param } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
+import { Query } from '../../platform/http/inputs.js';
 import { IgnoredUserBody } from '../auth/auth.dto.js';
 import { CacheQuery } from '../requests/dto/queries.dto.js';
 import { TaskIdPipe } from '../../platform/http/task-id.pipe.js';

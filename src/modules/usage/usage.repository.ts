@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import type { ClusterUtilization, RequestUtilization, SlaveUsage } from '../../core/model/usage.js';
 import { replaceRows } from '../../platform/database/entity-values.js';
+import type { Queryable } from '../../platform/database/queryable.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { rows } from '../../platform/database/sql.js';
 import { ClusterUtilizationEntity, RequestUtilizationEntity, SlaveUsageEntity } from './usage.entity.js';
 
@@ -18,7 +19,7 @@ const present = `EXISTS (SELECT 1 FROM slave s WHERE s.id = u.slave_id AND s.sta
 @Injectable()
 export class UsageRepository {
   /** By slave id, in the order of ids. */
-  async latestSlaveUsage(tx: EntityManager): Promise<Map<string, SlaveUsage>> {
+  async latestSlaveUsage(tx: Queryable): Promise<Map<string, SlaveUsage>> {
     const found = await rows<{ slave_id: string; document: SlaveUsage }>(
       tx,
       `SELECT slave_id, document FROM slave_usage u WHERE ${present} ORDER BY slave_id`,
@@ -27,7 +28,7 @@ export class UsageRepository {
   }
 
   /** By request id, in the order of ids: of the given requests, or of all that have figures. */
-  async utilizations(tx: EntityManager, requestIds?: readonly string[]): Promise<Map<string, RequestUtilization>> {
+  async utilizations(tx: Queryable, requestIds?: readonly string[]): Promise<Map<string, RequestUtilization>> {
     const found = await rows<{ document: RequestUtilization }>(
       tx,
       `SELECT document FROM request_utilization u
@@ -38,31 +39,31 @@ export class UsageRepository {
   }
 
   /** undefined: never computed. */
-  async clusterUtilization(tx: EntityManager): Promise<ClusterUtilization | undefined> {
+  async clusterUtilization(tx: Queryable): Promise<ClusterUtilization | undefined> {
     const found = await tx.getRepository(ClusterUtilizationEntity).findOneBy({ onlyRow: true });
     return found?.document;
   }
 
-  saveSlaveUsage(tx: EntityManager, slaveId: string, document: SlaveUsage): Promise<void> {
+  saveSlaveUsage(tx: Queryable, slaveId: string, document: SlaveUsage): Promise<void> {
     return replaceRows(tx.getRepository(SlaveUsageEntity), [{ slaveId, document }]);
   }
 
-  saveUtilizations(tx: EntityManager, utilizations: readonly RequestUtilization[]): Promise<void> {
+  saveUtilizations(tx: Queryable, utilizations: readonly RequestUtilization[]): Promise<void> {
     const found = utilizations.map((document) => ({ ...keyOf(document), document }));
     return replaceRows(tx.getRepository(RequestUtilizationEntity), found);
   }
 
-  saveClusterUtilization(tx: EntityManager, document: ClusterUtilization): Promise<void> {
+  saveClusterUtilization(tx: Transaction, document: ClusterUtilization): Promise<void> {
     return replaceRows(tx.getRepository(ClusterUtilizationEntity), [{ onlyRow: true, document }]);
   }
 
   /** Erases what the reads above leave out. */
-  async removeOutdated(tx: EntityManager): Promise<void> {
+  async removeOutdated(tx: Transaction): Promise<void> {
     await tx.query(`DELETE FROM slave_usage u WHERE NOT ${present}`);
     await tx.query(`DELETE FROM request_utilization u WHERE NOT ${current}`);
   }
 
-  async removeUtilization(tx: EntityManager, requestId: string): Promise<void> {
+  async removeUtilization(tx: Transaction, requestId: string): Promise<void> {
     await tx.query('DELETE FROM request_utilization WHERE request_id = $1', [requestId]);
   }
 }

@@ -10,7 +10,7 @@ import { UsageCleaner } from './usage.poller.js';
 import { Utilizations } from './utilizations.service.js';
 
 let rooms: RoomApp;
-const tx = () => rooms.database.manager;
+const tx = () => rooms.database.pool;
 beforeAll(async () => {
   rooms = await startRooms({ modules: [UsageModule], settings: { numUsageToKeep: 3 } });
 });

@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { deployKeyText } from '../../core/model/deploy.js';
 import { amountsOf, clusterUtilization, requestUtilization, type UtilizedRequest } from '../../core/usage/index.js';
 import { Database } from '../../platform/database/database.js';
+import type { Queryable } from '../../platform/database/queryable.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { DeployRepository } from '../deploys/deploy.repository.js';
 import { TaskRepository } from '../tasks/task.repository.js';
@@ -33,14 +33,14 @@ export class Utilizations {
   private async refreshRequests(now: number): Promise<void> {
     let ids: string[] = [];
     do {
-      ids = await this.tasks.activeRequestIdsAfter(this.db.manager, ids.at(-1) ?? '', requestsAtOnce);
+      ids = await this.tasks.activeRequestIdsAfter(this.db.pool, ids.at(-1) ?? '', requestsAtOnce);
       await this.refreshSome(ids, now);
     } while (ids.length === requestsAtOnce);
   }
 
   private async refreshSome(requestIds: readonly string[], now: number): Promise<void> {
-    const former = await this.store.utilizations(this.db.manager, requestIds);
-    const measured = await this.samples.measured(this.db.manager, requestIds, this.settings.numUsageToKeep);
+    const former = await this.store.utilizations(this.db.pool, requestIds);
+    const measured = await this.samples.measured(this.db.pool, requestIds, this.settings.numUsageToKeep);
     const computed = measured.flatMap(({ requestId, deployId, tasks }) => {
       return requestUtilization({ requestId, deployId }, tasks, former.get(requestId), now) ?? [];
     });
@@ -48,14 +48,14 @@ export class Utilizations {
   }
 
   private async refreshCluster(now: number): Promise<void> {
-    const tx = this.db.manager;
+    const tx = this.db.pool;
     const slaves = await this.store.latestSlaveUsage(tx);
     const utilization = clusterUtilization(await this.utilizedRequests(tx), slaves.values(), now);
     await this.db.leaderTransaction((leader) => this.store.saveClusterUtilization(leader, utilization));
   }
 
   /** Requests whose deploy says what it asks for; what it leaves open is what its tasks get. */
-  private async utilizedRequests(tx: EntityManager): Promise<UtilizedRequest[]> {
+  private async utilizedRequests(tx: Queryable): Promise<UtilizedRequest[]> {
     const utilizations = [...(await this.store.utilizations(tx)).values()];
     const resources = await this.deploys.resources(tx, utilizations);
     const { defaultCpus, defaultMemory, defaultDisk } = this.settings.cluster;

@@ -1,5 +1,6 @@
-import { applyDecorators, Body, Controller, Get, HttpCode, Post } from '@nestjs/common';
+import { applyDecorators, Controller, Get, HttpCode, Post } from '@nestjs/common';
 import { ApiBody, ApiConsumes, ApiTags } from '@nestjs/swagger';
+import { Body } from '../../platform/http/inputs.js';
 import { Since } from '../../platform/http/since.js';
 import { longestAddress, NotificationsService } from './notifications.service.js';
 

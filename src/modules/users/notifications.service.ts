@@ -12,11 +12,11 @@ export class NotificationsService {
   ) {}
 
   list(): Promise<string[]> {
-    return this.blacklist.list(this.db.manager);
+    return this.blacklist.list(this.db.pool);
   }
 
   subscribed(): Promise<string[]> {
-    return this.blacklist.subscribed(this.db.manager);
+    return this.blacklist.subscribed(this.db.pool);
   }
 
   async unsubscribe(body: unknown): Promise<void> {

@@ -7,7 +7,7 @@ beforeAll(async () => {
   rooms = await startRooms({ modules: [NotificationsModule] });
 });
 afterAll(() => rooms.close());
-beforeEach(() => rooms.database.manager.query('TRUNCATE mail_blacklist, mail_allowlist'));
+beforeEach(() => rooms.database.pool.query('TRUNCATE mail_blacklist, mail_allowlist'));
 
 const blacklist = async () => (await rooms.get('/api/notifications/blacklist')).body;
 async function send(what: 'subscribe' | 'unsubscribe', body: string | undefined, type?: string) {

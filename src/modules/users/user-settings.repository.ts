@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
+import type { Queryable } from '../../platform/database/queryable.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { rows } from '../../platform/database/sql.js';
 import { UserSettingsEntity } from './user-settings.entity.js';
 
@@ -9,7 +10,7 @@ export type UserSettings = Pick<UserSettingsEntity, 'starredRequestIds'>;
 @Injectable()
 export class UserSettingsRepository {
   /** By hand: each list of requests asks it. */
-  async find(tx: EntityManager, userId: string): Promise<UserSettings | undefined> {
+  async find(tx: Queryable, userId: string): Promise<UserSettings | undefined> {
     const [found] = await rows<UserSettings>(
       tx,
       'SELECT starred_request_ids AS "starredRequestIds" FROM user_settings WHERE user_id = $1',
@@ -19,7 +20,7 @@ export class UserSettingsRepository {
   }
 
   /** Waits for the row, so that two changes of one user never undo each other. */
-  async lock(tx: EntityManager, userId: string, now: number): Promise<UserSettings> {
+  async lock(tx: Transaction, userId: string, now: number): Promise<UserSettings> {
     const settings = tx.getRepository(UserSettingsEntity);
     await settings
       .createQueryBuilder()
@@ -28,10 +29,11 @@ export class UserSettingsRepository {
       .orIgnore()
       .updateEntity(false)
       .execute();
-    return settings.findOneOrFail({ where: { userId }, lock: { mode: 'pessimistic_write' } });
+    await rows(tx, 'SELECT FROM user_settings WHERE user_id = $1 FOR UPDATE', [userId]);
+    return settings.findOneByOrFail({ userId });
   }
 
-  async save(tx: EntityManager, userId: string, { starredRequestIds }: UserSettings, now: number): Promise<void> {
+  async save(tx: Transaction, userId: string, { starredRequestIds }: UserSettings, now: number): Promise<void> {
     await tx.getRepository(UserSettingsEntity).update({ userId }, { starredRequestIds, updatedAt: new Date(now) });
   }
 }

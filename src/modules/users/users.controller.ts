@@ -1,7 +1,8 @@
-import { Body, Controller, Delete, Get, HttpCode, Post } from '@nestjs/common';
+import { Controller, Delete, Get, HttpCode, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { NeedsBody, NeedsMember } from '../../platform/http/bodies.js';
 import { type Caller, CallerUser } from '../../platform/http/caller.js';
+import { Body } from '../../platform/http/inputs.js';
 import { UserSettingsDto } from './user-settings.dto.js';
 import { UsersService } from './users.service.js';
 

@@ -18,7 +18,7 @@ export class UsersService {
 
   async find(caller: Caller): Promise<UserSettings> {
     this.check(caller);
-    return (await this.store.find(this.db.manager, caller.id)) ?? { starredRequestIds: [] };
+    return (await this.store.find(this.db.pool, caller.id)) ?? { starredRequestIds: [] };
   }
 
   replace(caller: Caller, ids: readonly string[]): Promise<void> {

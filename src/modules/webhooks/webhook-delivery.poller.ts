@@ -92,11 +92,11 @@ export class WebhookDelivery {
   async runOnce(now: number): Promise<number | undefined> {
     await this.giveUpForgotten(now);
     await this.forgetDeadLetters(now);
-    const lanes = await this.queue.lanes(this.db.manager, new Date(now));
+    const lanes = await this.queue.lanes(this.db.pool, new Date(now));
     const places = this.places();
     for (const lane of lanes) if (lane.dueAt <= now && places.take(lane)) this.startWorker(lane);
     const due = lanes.flatMap(({ dueAt }) => (dueAt > now ? [dueAt] : []));
-    const probe = await this.queue.nextProbe(this.db.manager, new Date(now));
+    const probe = await this.queue.nextProbe(this.db.pool, new Date(now));
     return [...due, ...(probe === undefined ? [] : [probe])].reduce<number | undefined>(earlier, undefined);
   }
 
@@ -172,7 +172,7 @@ export class WebhookDelivery {
   private async work(lane: Lane, worker: Worker): Promise<void> {
     const { signal } = this.stopping;
     for (;;) {
-      const update = await this.queue.first(this.db.manager, lane);
+      const update = await this.queue.first(this.db.pool, lane);
       if (signal.aborted || !update || update.dueAt > this.clock.now()) return;
       const isQuick = await this.deliver(update, worker, signal);
       // Else it needs another place, and a webhook that is tried out gets one update only: the next pass decides.

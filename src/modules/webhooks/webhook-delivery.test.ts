@@ -37,7 +37,7 @@ beforeEach(async () => {
   receiver = await startReceiver();
 });
 afterEach(async () => {
-  await rooms.database.manager.query('DELETE FROM webhook');
+  await rooms.database.pool.query('DELETE FROM webhook');
   await receiver.close();
   await rooms.app.get(WebhookDelivery).settled();
 });
@@ -59,7 +59,7 @@ async function change(...requests: [requestId: string, message: string][]): Prom
 }
 let eventTime = start;
 const waiting = async (): Promise<number> =>
-  (await rooms.database.manager.query('SELECT count(*)::int AS count FROM webhook_update'))[0].count;
+  (await rooms.database.pool.query('SELECT count(*)::int AS count FROM webhook_update'))[0].count;
 const drained = () => waitFor('an empty queue', async () => (await waiting()) === 0);
 const events = (): RequestHistory[] => receiver.calls.map(({ body }) => body as RequestHistory);
 const messages = (requestId?: string): (string | undefined)[] =>
@@ -164,13 +164,11 @@ describe('failure', () => {
     receiver.answer = (_call, response) => response.writeHead(answer, { location: '/elsewhere' }).end();
     await change(['web', 'hello']);
     await waitFor('a second attempt', () => receiver.calls.length >= 2);
-    expect(await rooms.database.manager.query('SELECT last_error FROM webhook_update')).toEqual([
-      { last_error: error },
-    ]);
+    expect(await rooms.database.pool.query('SELECT last_error FROM webhook_update')).toEqual([{ last_error: error }]);
     receiver.answer = 200;
     await drained();
     expect(new Set(receiver.calls.map(({ url }) => url))).toEqual(new Set(['/hook']));
-    const [webhook] = await rooms.database.manager.query('SELECT failures_in_row, next_probe_at FROM webhook');
+    const [webhook] = await rooms.database.pool.query('SELECT failures_in_row, next_probe_at FROM webhook');
     expect(webhook).toEqual({ failures_in_row: 0, next_probe_at: null });
   });
 
@@ -179,7 +177,7 @@ describe('failure', () => {
     receiver.answer = () => undefined;
     await change(['web', 'hello']);
     await waitFor('the first failure', async () => {
-      const [row] = await rooms.database.manager.query('SELECT last_error FROM webhook_update');
+      const [row] = await rooms.database.pool.query('SELECT last_error FROM webhook_update');
       return row?.last_error === 'It did not answer within 2000 ms';
     });
     receiver.answer = 200;
@@ -192,7 +190,7 @@ describe('failure', () => {
     const requests = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
     await change(...requests.map((id): [string, string] => [id, 'x']));
     const failures = async () =>
-      (await rooms.database.manager.query('SELECT failures_in_row FROM webhook'))[0].failures_in_row as number;
+      (await rooms.database.pool.query('SELECT failures_in_row FROM webhook'))[0].failures_in_row as number;
     await waitFor('the breaker', async () => (await failures()) >= 5 && receiver.inFlight === 0);
     await rooms.app.get(WebhookDelivery).settled();
     let most = 0;
@@ -229,7 +227,7 @@ describe('failure', () => {
     expect((await rooms.get(`/api/webhooks/dead-letters?webhookId=${id}&count=1&page=2`)).body).toMatchObject([
       { body: { message: '0' } },
     ]);
-    await rooms.database.manager.query(
+    await rooms.database.pool.query(
       `WITH letter AS (DELETE FROM webhook_dead_letter RETURNING *)
        INSERT INTO webhook_update (webhook_id, update_key, subject_id, event_at, queued_at, next_attempt_at, placeholders, listed, body)
        SELECT webhook_id, update_key, subject_id, event_at, now(), now(), placeholders, listed, body FROM letter`,

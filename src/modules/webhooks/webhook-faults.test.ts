@@ -62,7 +62,7 @@ beforeAll(async () => {
 });
 afterAll(() => rooms.close());
 afterEach(async () => {
-  await rooms.database.manager.query('DELETE FROM webhook');
+  await rooms.database.pool.query('DELETE FROM webhook');
   for (const server of servers.splice(0)) {
     server.closeAllConnections();
     server.close();
@@ -149,7 +149,7 @@ test('updates come in the order in which they were queued also when a receiver w
   const first = time + 1;
   for (let n = 0; n < 20; n++) await happen('web');
   await waitFor('failures', async () => {
-    const [row] = await rooms.database.manager.query('SELECT failures_in_row FROM webhook');
+    const [row] = await rooms.database.pool.query('SELECT failures_in_row FROM webhook');
     return row.failures_in_row >= 3;
   });
   isBack = true;
@@ -169,10 +169,10 @@ test('receivers that answer are not taken for slow because this process stands s
     for (const each of responses) each.writeHead(200).end();
   };
   await happen('web');
-  const left = () => rooms.database.manager.query('SELECT 1 FROM webhook_update');
+  const left = () => rooms.database.pool.query('SELECT 1 FROM webhook_update');
   await waitFor('all of them', async () => healthy.calls.length >= maxConcurrent && (await left()).length === 0);
   expect(healthy.calls.length).toBe(maxConcurrent);
-  expect(await rooms.database.manager.query('SELECT 1 FROM webhook WHERE last_error IS NOT NULL')).toEqual([]);
+  expect(await rooms.database.pool.query('SELECT 1 FROM webhook WHERE last_error IS NOT NULL')).toEqual([]);
 });
 
 test('of a thousand receivers half hang: the others are told in seconds, with bounded connections and memory', async () => {
@@ -183,7 +183,7 @@ test('of a thousand receivers half hang: the others are told in seconds, with bo
     healthy = await startReceiver();
     const hanging = await receiver(() => undefined);
     const uris = Array.from({ length: 1_000 }, (_, index) => `${index % 2 ? hanging : healthy.url}/${index}`);
-    await rooms.database.manager.query(
+    await rooms.database.pool.query(
       `INSERT INTO webhook (id, uri, webhook_type, created_at) SELECT 'REQUEST-' || uri, uri, 'REQUEST', now() FROM unnest($1::text[]) AS uri`,
       [uris],
     );
@@ -200,7 +200,7 @@ test('of a thousand receivers half hang: the others are told in seconds, with bo
     expect(new Set(healthy.calls.map(({ url }) => url)).size).toBe(500);
     // At least once: one that looked slow is told again.
     expect(new Set(healthy.calls.map(({ url, text }) => `${url} ${text}`)).size).toBe(1_500);
-    await rooms.database.manager.query('DELETE FROM webhook');
+    await rooms.database.pool.query('DELETE FROM webhook');
   } finally {
     await rooms.close();
     rooms = usual;

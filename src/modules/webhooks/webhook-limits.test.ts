@@ -26,7 +26,7 @@ async function open(webhooks: Partial<Settings['webhooks']>): Promise<RoomApp> {
   return (rooms = await startRooms({ modules: [WebhooksModule], settings }));
 }
 const register = (uri: string, type = 'REQUEST') => rooms!.call('POST', '/api/webhooks', { uri, type });
-const sql = (text: string): Promise<Record<string, unknown>[]> => rooms!.database.manager.query(text);
+const sql = (text: string): Promise<Record<string, unknown>[]> => rooms!.database.pool.query(text);
 const queueSizes = async () =>
   ((await rooms!.call('GET', '/api/webhooks/summary')).body as unknown as WebhookSummary[]).map(
     ({ queueSize }) => queueSize,

@@ -1,8 +1,8 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { hasPassed } from '../../core/elapsed.js';
 import { afterFailure, isBroken, type RetryRules } from '../../core/webhooks/delivery.js';
 import { Database } from '../../platform/database/database.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { WebhookQueueRepository, type QueuedUpdate } from './webhook-queue.repository.js';
 
@@ -117,7 +117,7 @@ export class WebhookMarks {
   }
 
   /** All in a few statements: they are what most deliveries end in. Answers the webhooks that had failed before. */
-  private async delivered(tx: EntityManager, marks: readonly Mark[]): Promise<string[]> {
+  private async delivered(tx: Transaction, marks: readonly Mark[]): Promise<string[]> {
     const updates = marks.map(({ update }) => update);
     const recovered = await this.queue.endFailures(tx, [...new Set(updates.map(({ webhookId }) => webhookId))]);
     const up = [...recovered];
@@ -131,7 +131,7 @@ export class WebhookMarks {
   }
 
   /** Puts it off, or makes it a dead letter. Answers how often the webhook has failed in a row; 0: it is gone. */
-  private async failed(tx: EntityManager, { update, now }: Mark, error: string): Promise<number> {
+  private async failed(tx: Transaction, { update, now }: Mark, error: string): Promise<number> {
     const webhook = await this.queue.countFailure(tx, update.webhookId);
     if (!webhook) return 0;
     const attempts = update.attempts + 1;

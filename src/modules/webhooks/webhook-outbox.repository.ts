@@ -1,12 +1,12 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import type { CrashLoopInfo } from '../../core/model/crash-loop.js';
 import type { DeployUpdate } from '../../core/model/deploy.js';
 import type { RequestHistory } from '../../core/model/request.js';
 import type { Task, TaskHistoryUpdate } from '../../core/model/task.js';
 import type { ElevatedAccessEvent } from '../../core/model/webhook.js';
 import { Clock } from '../../platform/clock.js';
-import { afterCommit } from '../../platform/database/after-commit.js';
+import type { Queryable } from '../../platform/database/queryable.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { rows, toMillis } from '../../platform/database/sql.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
@@ -71,7 +71,7 @@ export class WebhookOutboxRepository {
   }
 
   /** How many updates wait, since when the oldest does (epoch milliseconds), how many were given up, and how many webhooks fail. */
-  async counts(tx: EntityManager): Promise<WebhookCounts> {
+  async counts(tx: Transaction): Promise<WebhookCounts> {
     const [found] = await rows<Omit<WebhookCounts, 'oldest'> & { oldest: Date | null }>(
       tx,
       `SELECT (SELECT count(*)::int FROM webhook_dead_letter) AS dead,
@@ -83,7 +83,7 @@ export class WebhookOutboxRepository {
   }
 
   /** `listeners`: ids of all webhooks of the type, where they were read already. */
-  request(tx: EntityManager, event: RequestHistory, listeners?: readonly string[]): Promise<void> {
+  request(tx: Transaction, event: RequestHistory, listeners?: readonly string[]): Promise<void> {
     const entry: OutboxEntry = {
       type: 'REQUEST',
       key: `${event.request.id}:${event.eventType}:${event.createdAt}`,
@@ -96,7 +96,7 @@ export class WebhookOutboxRepository {
     return this.queue(tx, [entry], listeners);
   }
 
-  deploy(tx: EntityManager, update: DeployUpdate): Promise<void> {
+  deploy(tx: Transaction, update: DeployUpdate): Promise<void> {
     const { requestId, deployId, timestamp } = update.deployMarker;
     return this.queue(tx, [
       {
@@ -111,7 +111,7 @@ export class WebhookOutboxRepository {
     ]);
   }
 
-  crashLoops(tx: EntityManager, loops: readonly CrashLoopInfo[]): Promise<void> {
+  crashLoops(tx: Transaction, loops: readonly CrashLoopInfo[]): Promise<void> {
     return this.queue(
       tx,
       loops.map((loop) => ({
@@ -127,7 +127,7 @@ export class WebhookOutboxRepository {
     );
   }
 
-  elevatedAccess(tx: EntityManager, events: readonly ElevatedAccessEvent[]): Promise<void> {
+  elevatedAccess(tx: Transaction, events: readonly ElevatedAccessEvent[]): Promise<void> {
     return this.queue(
       tx,
       events.map((event) => ({
@@ -144,7 +144,7 @@ export class WebhookOutboxRepository {
 
   /** The tasks are read only when there is a listener, all in one go: status updates are a hot path. */
   async tasks(
-    tx: EntityManager,
+    tx: Transaction,
     updates: readonly TaskHistoryUpdate[],
     loadTasks: (taskIds: string[]) => Promise<ReadonlyMap<string, Task>>,
   ): Promise<void> {
@@ -171,20 +171,20 @@ export class WebhookOutboxRepository {
   }
 
   /** Whether any webhook is told of such updates. */
-  async isHeard(tx: EntityManager, type: WebhookType): Promise<boolean> {
+  async isHeard(tx: Queryable, type: WebhookType): Promise<boolean> {
     return (await this.listeners(tx, [type])).length > 0;
   }
 
-  private async listeners(tx: EntityManager, types: readonly WebhookType[]): Promise<string[]> {
+  private async listeners(tx: Queryable, types: readonly WebhookType[]): Promise<string[]> {
     const found = await rows<{ id: string }>(tx, 'SELECT id FROM webhook WHERE webhook_type = ANY ($1)', [types]);
     return found.map(({ id }) => id);
   }
 
-  private async queue(tx: EntityManager, entries: readonly OutboxEntry[], known?: readonly string[]): Promise<void> {
+  private async queue(tx: Transaction, entries: readonly OutboxEntry[], known?: readonly string[]): Promise<void> {
     if (entries.length === 0) return;
     const listeners = known ?? (await this.listeners(tx, [...new Set(entries.map(({ type }) => type))]));
     if (listeners.length === 0) return;
-    afterCommit(tx, this.tell);
+    tx.afterCommit(this.tell);
     const now = this.clock.now();
     const unsure = this.room.unsure(listeners, entries.length, now);
     if (unsure.length > 0) this.room.counted(await this.waiting(tx, unsure), now);
@@ -211,7 +211,7 @@ export class WebhookOutboxRepository {
   }
 
   /** No more than it takes to know whether there is room. */
-  private async waiting(tx: EntityManager, ids: readonly string[]): Promise<Map<string, number>> {
+  private async waiting(tx: Queryable, ids: readonly string[]): Promise<Map<string, number>> {
     const found = await rows<{ id: string; count: number }>(
       tx,
       `SELECT id, (SELECT count(*)::int FROM (SELECT 1 FROM webhook_update WHERE webhook_id = asked.id LIMIT $2) AS found) AS count

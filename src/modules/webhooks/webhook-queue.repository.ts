@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import type { WebhookType } from '../../core/model/enums.js';
 import type { ClockLimit } from '../../platform/clock-limit.js';
+import type { Queryable } from '../../platform/database/queryable.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { rows, toMillis } from '../../platform/database/sql.js';
 
 /** What one webhook hears of one request. Its updates go out one after the other, in the order they were queued. */
@@ -52,7 +53,7 @@ interface UpdateRow {
 @Injectable()
 export class WebhookQueueRepository {
   /** All lanes in which something waits, of webhooks that are not left alone now; those that are due longest first. */
-  async lanes(tx: EntityManager, now: Date): Promise<WaitingLane[]> {
+  async lanes(tx: Queryable, now: Date): Promise<WaitingLane[]> {
     const found = await rows<UpdateRow>(
       tx,
       // Webhook by webhook: what waits for those that are dead, however much it is, is not even looked at.
@@ -66,7 +67,7 @@ export class WebhookQueueRepository {
   }
 
   /** When the first of those that are left alone now, and for which something waits, is to be asked again. */
-  async nextProbe(tx: EntityManager, now: Date): Promise<number | undefined> {
+  async nextProbe(tx: Queryable, now: Date): Promise<number | undefined> {
     const [found] = await rows<{ at: Date | null }>(
       tx,
       `SELECT min(next_probe_at) AS at FROM webhook w
@@ -78,7 +79,7 @@ export class WebhookQueueRepository {
 
   /** What became of the newest delivery of each. Locks the webhooks, in the order of ids: before their updates, as everywhere. */
   async noteResults(
-    tx: EntityManager,
+    tx: Transaction,
     results: ReadonlyMap<string, { at: Date; error: string | undefined }>,
   ): Promise<void> {
     const ids = [...results.keys()].toSorted();
@@ -95,7 +96,7 @@ export class WebhookQueueRepository {
    * place a newer update has taken is dropped. Answers how many wait again.
    */
   async resend(
-    tx: EntityManager,
+    tx: Transaction,
     webhookId: string,
     ids: readonly number[] | undefined,
     most: number,
@@ -115,7 +116,7 @@ export class WebhookQueueRepository {
     return queued.length;
   }
 
-  async first(tx: EntityManager, lane: Lane): Promise<QueuedUpdate | undefined> {
+  async first(tx: Queryable, lane: Lane): Promise<QueuedUpdate | undefined> {
     const found = await rows<UpdateRow>(
       tx,
       `SELECT u.id, u.xmin::text AS version, u.webhook_id, u.subject_id, u.event_at, u.attempts, u.placeholders, u.body,
@@ -138,7 +139,7 @@ export class WebhookQueueRepository {
   }
 
   /** What the queue endpoints show of updates of one type, of the webhooks of these ids or of all; oldest first. */
-  async listed<T>(tx: EntityManager, type: WebhookType, webhookIds: readonly string[] | undefined): Promise<T[]> {
+  async listed<T>(tx: Queryable, type: WebhookType, webhookIds: readonly string[] | undefined): Promise<T[]> {
     const found = await rows<{ listed: T }>(
       tx,
       `SELECT u.listed FROM webhook_update u JOIN webhook w ON w.id = u.webhook_id
@@ -149,7 +150,7 @@ export class WebhookQueueRepository {
   }
 
   /** Takes them out of the queue, but for those whose place a later event took while they were on their way. */
-  async remove(tx: EntityManager, updates: readonly QueuedUpdate[]): Promise<void> {
+  async remove(tx: Transaction, updates: readonly QueuedUpdate[]): Promise<void> {
     await tx.query(
       `DELETE FROM webhook_update u USING unnest($1::bigint[], $2::text[]) AS d (id, version)
        WHERE u.id = d.id AND u.xmin::text = d.version`,
@@ -157,7 +158,7 @@ export class WebhookQueueRepository {
     );
   }
 
-  async putOff(tx: EntityManager, id: string, attempts: number, error: string, until: Date): Promise<void> {
+  async putOff(tx: Transaction, id: string, attempts: number, error: string, until: Date): Promise<void> {
     await tx.query('UPDATE webhook_update SET attempts = $2, last_error = $3, next_attempt_at = $4 WHERE id = $1', [
       id,
       attempts,
@@ -167,7 +168,7 @@ export class WebhookQueueRepository {
   }
 
   /** What failed before need not wait for its turn any longer. */
-  async makeDue(tx: EntityManager, webhookId: string, now: Date): Promise<void> {
+  async makeDue(tx: Transaction, webhookId: string, now: Date): Promise<void> {
     await tx.query('UPDATE webhook_update SET next_attempt_at = $2 WHERE webhook_id = $1 AND next_attempt_at > $2', [
       webhookId,
       now,
@@ -178,7 +179,7 @@ export class WebhookQueueRepository {
    * What waits since a time that is still to come is due now: since it was queued, or since its webhook was last asked, which is
    * noted with each wait. Answers how many updates. Locks the webhooks before their updates, as everywhere.
    */
-  async takeTimesAhead(tx: EntityManager, { now, latest }: ClockLimit): Promise<number> {
+  async takeTimesAhead(tx: Transaction, { now, latest }: ClockLimit): Promise<number> {
     const asked = await rows<{ id: string }>(
       tx,
       `UPDATE webhook SET last_attempt_at = $1, next_probe_at = least(next_probe_at, $1) WHERE last_attempt_at > $2 RETURNING id`,
@@ -194,7 +195,7 @@ export class WebhookQueueRepository {
   }
 
   /** These webhooks took an update. Answers those that had failed before. */
-  async endFailures(tx: EntityManager, webhookIds: readonly string[]): Promise<Set<string>> {
+  async endFailures(tx: Transaction, webhookIds: readonly string[]): Promise<Set<string>> {
     const recovered = await rows<{ id: string }>(
       tx,
       `UPDATE webhook SET failures_in_row = 0, next_probe_at = NULL WHERE id = ANY ($1) AND failures_in_row > 0 RETURNING id`,
@@ -205,7 +206,7 @@ export class WebhookQueueRepository {
 
   /** undefined: the webhook was deleted, with its queue. */
   async countFailure(
-    tx: EntityManager,
+    tx: Transaction,
     webhookId: string,
   ): Promise<{ failuresInRow: number; queued: number } | undefined> {
     const [webhook] = await rows<{ failures_in_row: number; queued: number }>(
@@ -217,17 +218,17 @@ export class WebhookQueueRepository {
     return webhook && { failuresInRow: webhook.failures_in_row, queued: webhook.queued };
   }
 
-  async leaveAloneUntil(tx: EntityManager, webhookId: string, nextProbeAt: Date): Promise<void> {
+  async leaveAloneUntil(tx: Transaction, webhookId: string, nextProbeAt: Date): Promise<void> {
     await tx.query('UPDATE webhook SET next_probe_at = $2 WHERE id = $1', [webhookId, nextProbeAt]);
   }
 
   /** Makes one update a dead letter. */
-  giveUp(tx: EntityManager, id: string, now: Date): Promise<void> {
+  giveUp(tx: Transaction, id: string, now: Date): Promise<void> {
     return this.bury(tx, 'id = $2', [now, id]);
   }
 
   /** Makes updates of events before `since` dead letters where the webhook failed so many times that it is left alone now. */
-  giveUpForgotten(tx: EntityManager, since: Date, failuresInRow: number, now: Date): Promise<void> {
+  giveUpForgotten(tx: Transaction, since: Date, failuresInRow: number, now: Date): Promise<void> {
     return this.bury(
       tx,
       'event_at < $2 AND webhook_id IN (SELECT id FROM webhook WHERE failures_in_row >= $3 AND next_probe_at > $1)',
@@ -236,7 +237,7 @@ export class WebhookQueueRepository {
   }
 
   /** Forgets updates that were given up before `since`, and of each webhook all but the newest `most`. */
-  async forgetDeadLetters(tx: EntityManager, since: Date | undefined, most: number): Promise<void> {
+  async forgetDeadLetters(tx: Transaction, since: Date | undefined, most: number): Promise<void> {
     if (since) await tx.query('DELETE FROM webhook_dead_letter WHERE dead_at < $1', [since]);
     if (most === 0) return;
     await tx.query(
@@ -249,7 +250,7 @@ export class WebhookQueueRepository {
     );
   }
 
-  private async bury(tx: EntityManager, which: string, parameters: unknown[]): Promise<void> {
+  private async bury(tx: Transaction, which: string, parameters: unknown[]): Promise<void> {
     await tx.query(
       `WITH dead AS (DELETE FROM webhook_update WHERE ${which} RETURNING *)
        INSERT INTO webhook_dead_letter (id, webhook_id, update_key, subject_id, event_at, dead_at, attempts, last_error,

@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { In, type EntityManager } from 'typeorm';
+import { In } from 'typeorm';
 import { WebhookDeadLetterEntity } from './webhook-dead-letter.entity.js';
 import { WebhookUpdateEntity } from './webhook-update.entity.js';
 import { WebhookEntity } from './webhook.entity.js';
+import type { Queryable } from '../../platform/database/queryable.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 
 type NewWebhookRow = Pick<WebhookEntity, 'id' | 'uri' | 'webhookType' | 'createdAt' | 'userName' | 'secret'>;
 
@@ -10,12 +12,12 @@ type NewWebhookRow = Pick<WebhookEntity, 'id' | 'uri' | 'webhookType' | 'created
 @Injectable()
 export class WebhookRepository {
   /** In the order of ids. */
-  all(tx: EntityManager): Promise<WebhookEntity[]> {
+  all(tx: Queryable): Promise<WebhookEntity[]> {
     return tx.getRepository(WebhookEntity).find({ order: { id: 'ASC' } });
   }
 
   /** Every webhook with the number of updates that wait for it, in the order of ids. */
-  async queueSizes(tx: EntityManager): Promise<{ webhook: WebhookEntity; queueSize: number }[]> {
+  async queueSizes(tx: Queryable): Promise<{ webhook: WebhookEntity; queueSize: number }[]> {
     const { entities, raw } = await tx
       .getRepository(WebhookEntity)
       .createQueryBuilder('webhook')
@@ -30,7 +32,7 @@ export class WebhookRepository {
   }
 
   /** false: there is one of this id, which stays as it is. */
-  async add(tx: EntityManager, webhook: NewWebhookRow): Promise<boolean> {
+  async add(tx: Transaction, webhook: NewWebhookRow): Promise<boolean> {
     const inserted = await tx
       .getRepository(WebhookEntity)
       .createQueryBuilder()
@@ -44,7 +46,7 @@ export class WebhookRepository {
   }
 
   /** With all that waits for them, and their dead letters. false: there was none of these ids. */
-  async remove(tx: EntityManager, ids: readonly string[]): Promise<boolean> {
+  async remove(tx: Transaction, ids: readonly string[]): Promise<boolean> {
     const gone = await tx
       .getRepository(WebhookEntity)
       .createQueryBuilder()
@@ -57,13 +59,13 @@ export class WebhookRepository {
     return goneIds.length > 0;
   }
 
-  find(tx: EntityManager, ids: readonly string[]): Promise<WebhookEntity | null> {
+  find(tx: Queryable, ids: readonly string[]): Promise<WebhookEntity | null> {
     return tx.getRepository(WebhookEntity).findOneBy({ id: In(ids) });
   }
 
   /** Newest first; of the webhooks of these ids, or of all. */
   deadLetters(
-    tx: EntityManager,
+    tx: Queryable,
     ids: readonly string[] | undefined,
     count: number,
     offset: number,

@@ -1,6 +1,7 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { Controller, Delete, Get, HttpCode, Param, Post } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { NeedsAction } from '../../platform/actions/needs-action.js';
+import { Body, Query } from '../../platform/http/inputs.js';
 import { RequestHistoryDto } from '../history/dto/history.dto.js';
 import { pageBounds } from '../history/paging.js';
 import { TaskHistoryUpdateDto } from '../tasks/dto/task-id.dto.js';

@@ -53,12 +53,12 @@ export class Webhooks {
 
   /** In the order of ids. */
   async list(): Promise<Webhook[]> {
-    return (await this.webhooks.all(this.db.manager)).map(toWebhook);
+    return (await this.webhooks.all(this.db.pool)).map(toWebhook);
   }
 
   /** Every webhook with the number of updates that wait for it, in the order of ids. */
   async summary(): Promise<WebhookSummary[]> {
-    const found = await this.webhooks.queueSizes(this.db.manager);
+    const found = await this.webhooks.queueSizes(this.db.pool);
     return found.map(({ webhook, queueSize }) => ({
       webhook: toWebhook(webhook),
       queueSize,
@@ -98,13 +98,13 @@ export class Webhooks {
 
   /** Updates of one type that wait for one webhook, or for all of that type; oldest first. */
   async queue<T>(type: WebhookType, id?: string): Promise<T[]> {
-    return this.waiting.listed<T>(this.db.manager, type, id === undefined ? undefined : await this.idsOf(id));
+    return this.waiting.listed<T>(this.db.pool, type, id === undefined ? undefined : await this.idsOf(id));
   }
 
   /** Updates that were given up, newest first. */
   async deadLetters(id: string | undefined, count: number, offset: number): Promise<DeadLetter[]> {
     const ids = id === undefined ? undefined : await this.idsOf(id);
-    const found = await this.webhooks.deadLetters(this.db.manager, ids, count, offset);
+    const found = await this.webhooks.deadLetters(this.db.pool, ids, count, offset);
     return found.map((letter) => ({
       // The driver answers a bigint as text.
       id: Number(letter.id),
@@ -148,7 +148,7 @@ export class Webhooks {
   }
 
   private async find(id: string): Promise<WebhookEntity> {
-    const found = await this.webhooks.find(this.db.manager, await this.idsOf(id));
+    const found = await this.webhooks.find(this.db.pool, await this.idsOf(id));
     if (!found) throw SchedulerError.webhookNotFound(withoutCredentials(id));
     return found;
   }
@@ -157,7 +157,7 @@ export class Webhooks {
   private async idsOf(given: string): Promise<string[]> {
     const candidates = webhookIdCandidates(given);
     if (!given.includes(mask)) return candidates;
-    const all = await this.webhooks.all(this.db.manager);
+    const all = await this.webhooks.all(this.db.pool);
     const meant = all.filter(({ id }) => candidates.includes(withoutCredentials(id)));
     return [...candidates, ...meant.map(({ id }) => id)];
   }

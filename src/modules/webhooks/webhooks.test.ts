@@ -27,7 +27,7 @@ beforeAll(async () => {
   outbox = rooms.app.get(WebhookOutboxRepository);
 });
 afterAll(() => rooms.close());
-beforeEach(() => rooms.database.manager.query('TRUNCATE webhook, webhook_update, webhook_dead_letter'));
+beforeEach(() => rooms.database.pool.query('TRUNCATE webhook, webhook_update, webhook_dead_letter'));
 
 const uri = 'http://127.0.0.1:9/hook?a=b&c=$REQUEST_ID';
 const stored = 'TASK-http%3A%2F%2F127.0.0.1%3A9%2Fhook%3Fa%3Db%26c%3D%24REQUEST_ID';
@@ -72,7 +72,7 @@ test('the tasks of a batch of updates are read in one go, each once, and only fo
   await register({ uri, type: 'TASK' });
   await tell();
   expect(asked).toEqual([[updates[0]!.taskId.id, updates[2]!.taskId.id]]);
-  expect(await rooms.database.manager.query('SELECT update_key FROM webhook_update ORDER BY 1')).toHaveLength(3);
+  expect(await rooms.database.pool.query('SELECT update_key FROM webhook_update ORDER BY 1')).toHaveLength(3);
 });
 
 describe('registration', () => {

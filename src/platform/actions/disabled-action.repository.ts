@@ -1,10 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import { LessThanOrEqual, MoreThan, type EntityManager } from 'typeorm';
+import { LessThanOrEqual, MoreThan } from 'typeorm';
 import { aheadMillis } from '../../core/elapsed.js';
 import type { DisabledAction } from '../../core/model/state.js';
 import type { ActionType } from '../../core/model/enums.js';
 import { rows, toMillis, toTime } from '../database/sql.js';
 import { DisabledActionEntity } from './disabled-action.entity.js';
+import type { Queryable } from '../database/queryable.js';
+import type { Transaction } from '../database/transaction.js';
 
 /** Actions that are switched off. A writer signals 'actions' after the commit, since answers are kept for a moment. */
 @Injectable()
@@ -13,7 +15,7 @@ export class DisabledActionRepository {
    * In the order of their names. By hand: every pass of a poller and every guarded call may ask, and it is one statement
    * without anything around it.
    */
-  async all(tx: EntityManager): Promise<Map<ActionType, DisabledAction>> {
+  async all(tx: Queryable): Promise<Map<ActionType, DisabledAction>> {
     const found = await rows<{
       action: ActionType;
       message: string;
@@ -36,12 +38,12 @@ export class DisabledActionRepository {
   }
 
   /** By a user: takes the place of one there is. */
-  async disable(tx: EntityManager, disabled: DisabledAction): Promise<void> {
+  async disable(tx: Transaction, disabled: DisabledAction): Promise<void> {
     await tx.getRepository(DisabledActionEntity).upsert(toEntity(disabled), ['action']);
   }
 
   /** By a disaster: what an operator, or a worse disaster, switched off stays as it is. */
-  async disableBecauseOfDisaster(tx: EntityManager, disabled: readonly DisabledAction[]): Promise<void> {
+  async disableBecauseOfDisaster(tx: Transaction, disabled: readonly DisabledAction[]): Promise<void> {
     if (disabled.length === 0) return;
     // The setting may name an action twice; one statement may touch a row only once.
     const byAction = new Map(disabled.map((each) => [each.type, toEntity(each)]));
@@ -56,24 +58,24 @@ export class DisabledActionRepository {
       .execute();
   }
 
-  async enable(tx: EntityManager, action: ActionType): Promise<void> {
+  async enable(tx: Transaction, action: ActionType): Promise<void> {
     await tx.getRepository(DisabledActionEntity).delete({ action });
   }
 
   /** Those that come back once no disaster is left. Answers how many. */
-  async enableClearable(tx: EntityManager): Promise<number> {
+  async enableClearable(tx: Transaction): Promise<number> {
     return (await tx.getRepository(DisabledActionEntity).delete({ automaticallyClearable: true })).affected ?? 0;
   }
 
   /** A disaster switches nothing off for longer than until `latest`: what is to last longer was by a clock that was ahead. Answers how many. */
-  async takeTimesAhead(tx: EntityManager, latest: number): Promise<number> {
+  async takeTimesAhead(tx: Transaction, latest: number): Promise<number> {
     const tooLate = { automaticallyClearable: true, expiresAt: MoreThan(new Date(latest + aheadMillis)) };
     const changed = await tx.getRepository(DisabledActionEntity).update(tooLate, { expiresAt: new Date(latest) });
     return changed.affected ?? 0;
   }
 
   /** Those whose time is over. Answers how many. */
-  async enableExpired(tx: EntityManager, now: number): Promise<number> {
+  async enableExpired(tx: Transaction, now: number): Promise<number> {
     const expired = { expiresAt: LessThanOrEqual(new Date(now)) };
     return (await tx.getRepository(DisabledActionEntity).delete(expired)).affected ?? 0;
   }

@@ -17,14 +17,14 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 beforeEach(async () => {
-  await db.source.query('TRUNCATE disabled_action');
+  await db.pool.query('TRUNCATE disabled_action');
   vi.restoreAllMocks();
   rows = new DisabledActionRepository();
-  actions = new DisabledActions(db.source, clock, wake, rows);
+  actions = new DisabledActions(db.pool, clock, wake, rows);
 });
 
 const insert = (expiresAt?: number) =>
-  db.source.query(
+  db.pool.query(
     `INSERT INTO disabled_action (action, message, automatically_clearable, expires_at) VALUES ('DEPLOY', 'month end', false, $1)`,
     [expiresAt === undefined ? null : new Date(expiresAt)],
   );

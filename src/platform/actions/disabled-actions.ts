@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource, type EntityManager } from 'typeorm';
+import { DatabasePool } from '../database/pool.js';
 import { hasExpired } from '../../core/disasters/index.js';
 import type { DisabledAction } from '../../core/model/state.js';
 import type { ActionType } from '../../core/model/enums.js';
@@ -7,6 +7,8 @@ import { Clock } from '../clock.js';
 import { SchedulerError } from '../errors.js';
 import { Wake } from '../wake/wake.js';
 import { DisabledActionRepository } from './disabled-action.repository.js';
+import type { Queryable } from '../database/queryable.js';
+import type { Transaction } from '../database/transaction.js';
 
 /** How old an answer may be where the message that something was switched got lost. */
 const keptMillis = 1_000;
@@ -30,7 +32,7 @@ export class DisabledActions {
   private reading: Reading | undefined;
 
   constructor(
-    private readonly source: DataSource,
+    private readonly pool: DatabasePool,
     private readonly clock: Clock,
     wake: Wake,
     private readonly rows: DisabledActionRepository,
@@ -41,16 +43,16 @@ export class DisabledActions {
   }
 
   /** Why the action is switched off; undefined: it is not. */
-  async find(action: ActionType, tx?: EntityManager): Promise<DisabledAction | undefined> {
+  async find(action: ActionType, tx?: Queryable): Promise<DisabledAction | undefined> {
     return this.findIn(await (tx ? this.rows.all(tx) : this.read()), action);
   }
 
-  async isDisabled(action: ActionType, tx?: EntityManager): Promise<boolean> {
+  async isDisabled(action: ActionType, tx?: Queryable): Promise<boolean> {
     return (await this.find(action, tx)) !== undefined;
   }
 
   /** Fails with 409 and the reason while the action is switched off. */
-  async refuse(action: ActionType, tx?: EntityManager): Promise<void> {
+  async refuse(action: ActionType, tx?: Transaction): Promise<void> {
     this.refuseIn(await (tx ? this.rows.all(tx) : this.read()), action);
   }
 
@@ -63,7 +65,7 @@ export class DisabledActions {
   /** All that are switched off, in the order of their names. */
   async list(): Promise<DisabledAction[]> {
     const now = this.clock.now();
-    return [...(await this.rows.all(this.source.manager)).values()].filter((disabled) => !hasExpired(disabled, now));
+    return [...(await this.rows.all(this.pool)).values()].filter((disabled) => !hasExpired(disabled, now));
   }
 
   private findIn<Found extends SwitchedOff>(
@@ -76,7 +78,7 @@ export class DisabledActions {
 
   private read(): Promise<ReadonlyMap<ActionType, DisabledAction>> {
     if (this.reading && performance.now() - this.reading.at < keptMillis) return this.reading.actions;
-    const reading: Reading = { at: performance.now(), actions: this.rows.all(this.source.manager) };
+    const reading: Reading = { at: performance.now(), actions: this.rows.all(this.pool) };
     this.reading = reading;
     reading.actions.catch(() => {
       // Nothing is known: the next one asks again.

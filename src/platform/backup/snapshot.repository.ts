@@ -1,7 +1,7 @@
 import type { Client } from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
 import { connect, discard } from '../database/connection.js';
-import { migrationsTable } from '../database/data-sources.js';
+import { migrationsTable } from '../database/pool.js';
 import { migrationLock } from '../database/migrate.js';
 import { StateInTheWay } from './objects.repository.js';
 import type { Sequence, Table } from './backup-file.js';

@@ -2,7 +2,7 @@ import { pipeline } from 'node:stream/promises';
 import type { Client } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { connect, discard, withParameters } from '../database/connection.js';
-import { migrationsTable } from '../database/data-sources.js';
+import { migrationsTable } from '../database/pool.js';
 import { type BackupReader, type Sequence, type Table, UnusableBackup } from './backup-file.js';
 import { instancesConnected, objectsIn, presentSchema, StateInTheWay } from './objects.repository.js';
 

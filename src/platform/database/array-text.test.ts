@@ -22,7 +22,7 @@ test('every array comes back from the server as it was sent', async () => {
       fc.array(fc.option(fc.double({ noNaN: false }))),
       fc.array(fc.option(fc.boolean())),
       async (texts, numbers, booleans) => {
-        const answer: unknown = await test_.database.manager.query(
+        const answer: unknown = await test_.database.pool.query(
           'SELECT $1::text[] AS texts, $2::float8[] AS numbers, $3::boolean[] AS booleans',
           [texts, numbers, booleans],
         );

@@ -1,7 +1,27 @@
-import { Client, types } from 'pg';
+import { Client, type ClientConfig, type CustomTypesConfig, types } from 'pg';
 import { demandProof } from './server-proof.mjs';
 
+type TypeId = Parameters<typeof types.getTypeParser>[0];
 const int8 = 20;
+const arrayOfInt8 = 1016;
+/** The types of the driver name no arrays. */
+const arrayOfInt4 = 1007 as TypeId;
+
+/** int8 as numbers, in place of text. */
+export const integersAsNumbers: CustomTypesConfig = {
+  getTypeParser: (oid, format) => {
+    if (oid === int8) return Number;
+    return types.getTypeParser((oid as number) === arrayOfInt8 ? arrayOfInt4 : oid, format);
+  },
+};
+
+/** Begins only with a server that proves that it knows the password. */
+export class ProvenClient extends Client {
+  constructor(config?: ClientConfig) {
+    super(config);
+    demandProof(this);
+  }
+}
 
 /**
  * One connection outside every pool, for what must not wait behind other work: the lease, LISTEN, checks at start.
@@ -9,11 +29,7 @@ const int8 = 20;
  * it takes, such as the copy of a table.
  */
 export async function connect(url: string, use: string, queryTimeoutMillis: number | undefined): Promise<Client> {
-  const client = new Client({
-    ...plainOptions(url, use, queryTimeoutMillis),
-    types: { getTypeParser: (oid, format) => (oid === int8 ? Number : types.getTypeParser(oid, format)) },
-  });
-  demandProof(client);
+  const client = new ProvenClient({ ...plainOptions(url, use, queryTimeoutMillis), types: integersAsNumbers });
   // A connection that breaks while no query waits for it would otherwise end the process.
   client.on('error', () => undefined);
   try {

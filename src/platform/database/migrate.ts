@@ -5,7 +5,7 @@ import { type DataSource, type Migration, MigrationExecutor, type QueryRunner } 
 import { backOffMillis } from '../async.js';
 import { StartError } from '../errors.js';
 import { connect, discard } from './connection.js';
-import { createDataSource, migrationsTable } from './data-sources.js';
+import { DatabasePool, migrationsTable } from './pool.js';
 import { migrations } from './migrations.js';
 
 /** "muster" in ASCII, first four bytes: the advisory lock under which instances take turns to migrate. */
@@ -29,18 +29,18 @@ export async function migrate(url: string, known: readonly Function[] = migratio
   const lock = await connect(url, 'migrate', lockAnswerMillis);
   try {
     await takeTurn(lock);
-    const source = createDataSource({ url, use: 'migrations', poolSize: 1, migrations: known });
+    const pool = new DatabasePool({ url, use: 'migrations', poolSize: 1, migrations: known });
     try {
-      await source.initialize();
+      await pool.open();
       refuseNewerSchema(await migrationsDone(lock), known);
       const done: string[] = [];
-      for (const migration of await new MigrationExecutor(source).getPendingMigrations()) {
-        await untilLocked(migration, () => run(source, migration));
+      for (const migration of await new MigrationExecutor(pool.orm).getPendingMigrations()) {
+        await untilLocked(migration, () => run(pool.orm, migration));
         done.push(migration.name);
       }
       return done;
     } finally {
-      if (source.isInitialized) await source.destroy();
+      await pool.close();
     }
   } finally {
     discard(lock);

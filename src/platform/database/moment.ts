@@ -1,5 +1,6 @@
-import type { EntityManager } from 'typeorm';
 import { rows } from './sql.js';
+import type { Queryable } from './queryable.js';
+import type { Transaction } from './transaction.js';
 
 /**
  * SQL: names what a statement sees of the database. Where two of them see the same, no transaction was committed in between, so that
@@ -14,7 +15,7 @@ const momentSql = `concat_ws(' ', pg_postmaster_start_time(), pg_stat_get_bgwrit
   CASE WHEN pg_is_in_recovery() THEN gen_random_uuid()::text ELSE pg_current_snapshot()::text END)`;
 
 /** What `tx` sees; within a snapshot, for all that is read in it. */
-export async function momentOf(tx: EntityManager): Promise<string> {
+export async function momentOf(tx: Transaction): Promise<string> {
   const [found] = await rows<{ moment: string }>(tx, `SELECT ${momentSql} AS moment`, []);
   return found!.moment;
 }
@@ -30,7 +31,7 @@ export interface DocumentAt {
 
 /** The document that the query `document` makes, unless the moment is still `since`. $1 is taken; `parameters` are $2 and so on. */
 export async function documentSince(
-  tx: EntityManager,
+  tx: Queryable,
   since: string | undefined,
   document: string,
   parameters: readonly unknown[] = [],
@@ -52,7 +53,7 @@ export interface AskedSince {
 
 /** Several documents of one kind: the query `document` names the former `asked.id`. */
 export function documentsSince(
-  tx: EntityManager,
+  tx: Queryable,
   asked: readonly AskedSince[],
   document: string,
 ): Promise<(DocumentAt & { id: string })[]> {

@@ -1,16 +1,16 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { EntityManager } from 'typeorm';
+import type { Transaction } from './transaction.js';
 
 /** What a call was allowed before its operation began, by what was known then. */
 export interface Permit {
   /** Whose rows it locks. */
   readonly requestIds: readonly string[];
   /** Locks what the decision stands on and decides again where it has changed. Fails when it no longer holds. */
-  hold(tx: EntityManager): Promise<void>;
+  hold(tx: Transaction): Promise<void>;
 }
 
 /** What a transaction of a call does last. Fails when it must not be committed. */
-type Ending = (tx: EntityManager) => Promise<void>;
+type Ending = (tx: Transaction) => Promise<void>;
 
 /** What the transactions of a call begin and end with. */
 export interface Brackets {

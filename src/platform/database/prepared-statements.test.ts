@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => test_.drop());
 
 const kept = (like: string): Promise<{ statement: string }[]> =>
-  db.manager.query(`SELECT statement FROM pg_prepared_statements WHERE statement LIKE '${like}'`);
+  db.pool.query(`SELECT statement FROM pg_prepared_statements WHERE statement LIKE '${like}'`);
 
 test('what is sent again and again with parameters is kept by the server, on each connection', async () => {
   await db.transaction(async (tx) => {
@@ -26,20 +26,20 @@ test('what is sent again and again with parameters is kept by the server, on eac
 });
 
 test('what has no parameters is not', async () => {
-  for (let time = 0; time < 5; time++) await db.manager.query('SELECT 1 AS plain');
+  for (let time = 0; time < 5; time++) await db.pool.query('SELECT 1 AS plain');
   expect(await kept('%AS plain%')).toEqual([]);
 });
 
 test.each([
-  ['alone', () => db.manager.query('SELECT * FROM grown WHERE id = $1', [1])],
+  ['alone', () => db.pool.query('SELECT * FROM grown WHERE id = $1', [1])],
   ['in a transaction', () => db.transaction((tx) => tx.query('SELECT * FROM grown WHERE id = $1', [1]))],
   ['in a snapshot', () => db.snapshot((tx) => tx.query('SELECT * FROM grown WHERE id = $1', [1]))],
 ])('a table that gets a column meanwhile is read as it is now: %s', async (_where, read) => {
-  await test_.source.query('DROP TABLE IF EXISTS grown');
-  await test_.source.query('CREATE TABLE grown (id int); INSERT INTO grown VALUES (1)');
+  await test_.pool.query('DROP TABLE IF EXISTS grown');
+  await test_.pool.query('CREATE TABLE grown (id int); INSERT INTO grown VALUES (1)');
   // On whichever connection of the pool it will be.
   for (let time = 0; time < 3; time++) await Promise.all(Array.from({ length: 30 }, read));
-  await test_.source.query('ALTER TABLE grown ADD COLUMN more int');
+  await test_.pool.query('ALTER TABLE grown ADD COLUMN more int');
   expect(await Promise.all(Array.from({ length: 30 }, read))).toEqual(
     Array.from({ length: 30 }, () => [{ id: 1, more: null }]),
   );

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
-import { Client, type ClientConfig, type QueryResult } from 'pg';
+import type { Client, PoolClient, QueryResult } from 'pg';
 import { arrayText } from './array-text.js';
-import { demandProof } from './server-proof.mjs';
 
 /** A statement that is sent this often is worth being kept by the server. */
 const usesUntilNamed = 3;
@@ -47,46 +46,27 @@ export class StatementNames {
   }
 }
 
-type Send = (query: unknown, ...rest: unknown[]) => Promise<QueryResult>;
-
 /** All connections of this process: the one that learns that a table has changed tells the others. */
 const names = new StatementNames();
 
-/** A connection on which the server keeps the plans of statements with parameters that are sent again and again. */
-export class PreparingClient extends Client {
-  constructor(config?: ClientConfig) {
-    super(config);
-    demandProof(this);
-    const sent = this.query.bind(this) as Send;
-    const send: Send = (...query) => {
-      const answer = sent(...query);
-      // Handed its work by a callback, a client answers nothing.
-      return answer instanceof Promise ? answer.catch((cause: unknown) => this.fail(cause)) : answer;
-    };
-    const prepared = (text: string, name: string, values: unknown[]): Promise<QueryResult> =>
-      sent({ name, text, values }).catch((cause: unknown) => {
-        if (!isPlanOutdated(cause)) return this.fail(cause);
-        names.forget();
-        // Within a transaction all is lost, and it has to begin anew.
-        if (this.getTransactionStatus() !== 'I') throw cause;
-        return send(text, values);
-      });
-    this.query = ((query: unknown, ...rest: unknown[]) => {
-      const [given] = rest;
-      if (typeof query !== 'string' || !Array.isArray(given) || rest.length !== 1) return send(query, ...rest);
-      const values = given.map((value: unknown) => (Array.isArray(value) ? (arrayText(value) ?? value) : value));
-      const name = names.nameOf(query);
-      return name ? prepared(query, name, values) : send(query, values);
-    }) as Client['query'];
-  }
-
-  /** The server still works at what this side has given up, or is gone: whatever is sent behind it would wait, too. */
-  private fail(cause: unknown): never {
-    if (cause instanceof Error && cause.message === 'Query read timeout') {
-      // With a statement in flight that hangs up at once; and from now on the pool does not take it back.
-      this.end().catch(() => undefined);
-    }
-    throw cause;
+/** Sends a statement, at once. The server keeps the plans of those with parameters that are sent again and again. */
+export async function send(
+  client: Client | PoolClient,
+  text: string,
+  parameters?: readonly unknown[],
+): Promise<QueryResult> {
+  if (!parameters) return client.query(text);
+  const values = parameters.map((value) => (Array.isArray(value) ? (arrayText(value) ?? value) : value));
+  const name = names.nameOf(text);
+  if (name === undefined) return client.query(text, values);
+  try {
+    return await client.query({ name, text, values });
+  } catch (cause) {
+    if (!isPlanOutdated(cause)) throw cause;
+    names.forget();
+    // Within a transaction all is lost, and it has to begin anew.
+    if (client.getTransactionStatus() !== 'I') throw cause;
+    return client.query(text, values);
   }
 }
 

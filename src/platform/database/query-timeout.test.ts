@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import type { DataSource } from 'typeorm';
 import { FixedLeadership } from '../../../test/support/fixed-leadership.js';
 import { startTcpProxy, targetOf, throughProxy, type TcpProxy } from '../../../test/support/tcp-proxy.js';
 import { createDatabase } from '../../../test/support/test-database.js';
@@ -11,21 +10,21 @@ import {
   migrationParameters,
 } from './connection.js';
 import { Database } from './database.js';
-import { createDataSource } from './data-sources.js';
+import { DatabasePool } from './pool.js';
 import { OutcomeUnknownError } from '../errors.js';
 import { isPassing } from './database-errors.js';
 
 let database: Awaited<ReturnType<typeof createDatabase>>;
 let proxy: TcpProxy;
-let source: DataSource;
+let pool: DatabasePool;
 beforeAll(async () => {
   database = await createDatabase({ empty: true });
   proxy = await startTcpProxy(targetOf(database.url));
   const url = throughProxy(database.url, proxy);
-  source = await createDataSource({ url, use: 'api', poolSize: 3, queryTimeoutMillis: 500 }).initialize();
+  pool = await new DatabasePool({ url, use: 'api', poolSize: 3, queryTimeoutMillis: 500 }).open();
 });
 afterAll(async () => {
-  await source.destroy();
+  await pool.close();
   await proxy.close();
   await database.remove();
 });
@@ -45,14 +44,14 @@ test('a migration may take as long as it needs', () =>
   expect(answerTimeoutMillis(migrationParameters)).toBeUndefined());
 
 test.each([
-  ['a statement', () => source.query('SELECT 1')],
-  ['one with values', () => source.query('SELECT $1::int', [1])],
-  ['a transaction', () => source.transaction((tx) => tx.query('SELECT 1'))],
+  ['a statement', () => pool.query('SELECT 1')],
+  ['one with values', () => pool.query('SELECT $1::int', [1])],
+  ['a transaction', () => pool.transaction((tx) => tx.query('SELECT 1'))],
 ])(
   '%s that the database takes and never answers fails in time, and its connection is not used again',
   async (_name, ask) => {
     // So that each connection of the pool is there.
-    await Promise.all([1, 2, 3].map(() => source.query('SELECT pg_sleep(0.05)')));
+    await Promise.all([1, 2, 3].map(() => pool.query('SELECT pg_sleep(0.05)')));
     proxy.freeze();
     onTestFinished(() => proxy.restore());
     const begun = performance.now();
@@ -61,13 +60,13 @@ test.each([
     expect(performance.now() - begun).toBeLessThan(3_000);
     proxy.restore();
     // What the old connections are answered now is read by none.
-    expect(await source.query('SELECT 2 AS two')).toEqual([{ two: 2 }]);
+    expect(await pool.query('SELECT 2 AS two')).toEqual([{ two: 2 }]);
   },
 );
 
 test('of a change whose commit is not answered it is said that it may have been made, and of no other', async () => {
-  const db = new Database(source, source, new FixedLeadership(1));
-  await source.query('CREATE TABLE changed (name text)');
+  const db = new Database(pool, pool, new FixedLeadership(1));
+  await pool.query('CREATE TABLE changed (name text)');
   onTestFinished(() => proxy.restore());
   const change = (name: string, silentFrom: 'commit' | 'change') =>
     db
@@ -86,6 +85,6 @@ test('of a change whose commit is not answered it is said that it may have been 
   expect(before).not.toBeInstanceOf(OutcomeUnknownError);
   // Neither is tried again by itself as if nothing had happened.
   expect([atCommit, before].map(isPassing)).toEqual([true, true]);
-  const names: { name: string }[] = await source.query('SELECT name FROM changed');
+  const names: { name: string }[] = await pool.query('SELECT name FROM changed');
   expect(names.map(({ name }) => name)).not.toContain('before');
 });

@@ -3,7 +3,7 @@ import pg from 'pg';
 import { describe, expect, inject, onTestFinished, test } from 'vitest';
 import { tempFolder } from '../../../test/support/temp-folder.js';
 import { connect, discard } from './connection.js';
-import { createDataSource } from './data-sources.js';
+import { DatabasePool } from './pool.js';
 import { demandProof } from './server-proof.mjs';
 
 const password = 'a-password-that-nobody-learns';
@@ -75,7 +75,7 @@ describe('a program in the place of the server', () => {
   test.each(tricks)('that $name does not learn the password and is not believed', async ({ answers, why }) => {
     const { url, said } = await impostor(answers);
     await expect(connect(url, 'test', 2_000)).rejects.toThrow(why);
-    await expect(createDataSource({ url, use: 'api', poolSize: 1 }).initialize()).rejects.toThrow(why);
+    await expect(new DatabasePool({ url, use: 'api', poolSize: 1 }).open()).rejects.toThrow(why);
     expect(said()).not.toContain(password);
     // "p": an answer to a question for the password. That of SCRAM shows nothing.
     expect(said()).not.toMatch(/p\0\0\0.(?:md5|a-password)/s);

@@ -1,8 +1,8 @@
-import type { EntityManager } from 'typeorm';
 import { SchedulerError } from '../errors.js';
 import { isPassing } from './database-errors.js';
 import type { Database } from './database.js';
 import { bracketsOfCall, outsideOfCalls, type Brackets } from './permits.js';
+import type { Transaction } from './transaction.js';
 
 /** What became of one call: `refusal` is thrown for its caller, and nothing was written for it. */
 export type Settled<T> = { value: T } | { refusal: SchedulerError };
@@ -24,7 +24,7 @@ export class SharedTransactions<Wish, Result> {
   constructor(
     private readonly db: Database,
     /** Answers for each wish what becomes of it, in their order. Writes nothing for what it refuses. */
-    private readonly work: (tx: EntityManager, key: string, wishes: readonly Wish[]) => Promise<Settled<Result>[]>,
+    private readonly work: (tx: Transaction, key: string, wishes: readonly Wish[]) => Promise<Settled<Result>[]>,
   ) {}
 
   /** Resolves after the commit. */
@@ -70,7 +70,7 @@ export class SharedTransactions<Wish, Result> {
   }
 
   private async attempt(
-    tx: EntityManager,
+    tx: Transaction,
     key: string,
     calls: readonly Call<Wish, Result>[],
   ): Promise<Settled<Result>[]> {

@@ -1,20 +1,12 @@
 import 'reflect-metadata';
 import type { Server } from 'node:http';
 import { connect, type Socket } from 'node:net';
-import {
-  Body,
-  type CanActivate,
-  Controller,
-  type ExecutionContext,
-  Get,
-  Injectable,
-  Module,
-  Post,
-} from '@nestjs/common';
+import { type CanActivate, Controller, type ExecutionContext, Get, Injectable, Module, Post } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Request } from 'express';
 import { afterEach, expect, test } from 'vitest';
+import { Body } from './inputs.js';
 import { startHttpApp } from '../../../test/support/http-app.js';
 import { sendBytes } from '../../../test/support/raw-http.js';
 import { waitFor } from '../../../test/support/wait-for.js';

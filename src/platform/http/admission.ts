@@ -130,28 +130,27 @@ interface KnownCaller {
   hasLongBody?: boolean;
 }
 
-/** The place of a call, kept with it: a map from calls to places would keep the garbage collector busy. */
+/** The place of a call, kept with its answer: a map from calls to places would keep the garbage collector busy. */
 interface Place {
   /** undefined: it is the turn of this call. */
   take(caller: KnownCaller): Promise<void> | undefined;
   endTurn(): void;
   leave(): void;
 }
-const place = Symbol('place');
-type Placed = Request & { [place]?: Place };
+const placeOf = ({ res }: Request): Place | undefined => res?.locals['place'] as Place | undefined;
 
 /** Said of a call whose answer goes on without end: it takes no place of calls that are answered. Others bound how many there are. */
-export const goesOnWithoutEnd = (request: Request): void => (request as Placed)[place]?.leave();
+export const goesOnWithoutEnd = (request: Request): void => placeOf(request)?.leave();
 
 /** Said of a call whose answer is sent as it comes from elsewhere, at the pace of who reads it: the next one of its caller begins. */
-export const isOnlySent = (request: Request): void => (request as Placed)[place]?.endTurn();
+export const isOnlySent = (request: Request): void => placeOf(request)?.endTurn();
 
 /**
  * Said as soon as it is known who makes a call: it gives back the place of a call of an unknown caller for one of its own. Resolves
  * when it is its turn among the calls of this caller; undefined: at once.
  */
 export const callerIsKnown = (request: Request, caller: KnownCaller): Promise<void> | undefined =>
-  (request as Placed)[place]?.take(caller);
+  placeOf(request)?.take(caller);
 
 /**
  * Lets so many calls in at a time: beyond that a call is refused before anything of it is done, instead of waiting until its
@@ -223,7 +222,7 @@ export function admitCalls(limits: Limits): RequestHandler {
       hasLeft = true;
       endTurn();
     };
-    (request as Placed)[place] = { take, endTurn, leave };
+    response.locals['place'] = { take, endTurn, leave } satisfies Place;
     // All of the answer is made, and waits for who reads it.
     response.once('prefinish', endTurn);
     response.once('close', leave);

@@ -1,9 +1,10 @@
 import 'reflect-metadata';
 import { request as httpRequest } from 'node:http';
 import { hostname } from 'node:os';
-import { Body, Controller, Get, HttpCode, Module, Post } from '@nestjs/common';
+import { Controller, Get, HttpCode, Module, Post } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Body } from './inputs.js';
 import { startHttpApp } from '../../../test/support/http-app.js';
 import { SettingsFile } from '../settings/settings.js';
 

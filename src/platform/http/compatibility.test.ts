@@ -1,9 +1,10 @@
 import 'reflect-metadata';
-import { Body, Controller, Get, HttpCode, Module, Post } from '@nestjs/common';
+import { Controller, Get, HttpCode, Module, Post } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { IsBoolean, IsOptional } from 'class-validator';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Body } from './inputs.js';
 import { startHttpApp } from '../../../test/support/http-app.js';
 import { SettingsFile } from '../settings/settings.js';
 import { Decimal, Int32, Integers, Millis, Nested, NestedList, Text, TextMap, Texts } from './fields.js';

@@ -117,6 +117,9 @@ interface Operation extends Marked {
   security?: object[];
 }
 
+/** Of one path, by method. */
+const operationsOf = (path: object): [string, Operation][] => Object.entries(path);
+
 /** The document as the rooms' controllers and records give it, with what is the same for all of them. */
 export function describeApi(app: INestApplication, settings: Pick<Settings, 'auth' | 'ui' | 'http'>): OpenAPIObject {
   const config = new DocumentBuilder()
@@ -142,7 +145,7 @@ export function describeApi(app: INestApplication, settings: Pick<Settings, 'aut
       for (const member of Object.values(schema.properties ?? {})) sayAddition(member as Marked);
   }
   for (const [path, operations] of Object.entries(document.paths)) {
-    for (const [method, operation] of Object.entries(operations as unknown as Record<string, Operation>)) {
+    for (const [method, operation] of operationsOf(operations)) {
       complete(operation, document);
       tellRefusals(operation, `${method.toUpperCase()} ${path}`, path);
       showExample(operation, `${method} ${path}`, document);
@@ -170,7 +173,7 @@ function withOldOnesLast(paths: OpenAPIObject['paths']): OpenAPIObject['paths'] 
 /** Paths that settings decide are shown by the names of the settings. */
 function showAtNames({ paths }: OpenAPIObject): void {
   for (const [path, operations] of Object.entries(paths)) {
-    for (const [method, operation] of Object.entries(operations as unknown as Record<string, Operation>)) {
+    for (const [method, operation] of operationsOf(operations)) {
       const name = operation[shownAt];
       if (name === undefined) continue;
       delete paths[path];
@@ -192,7 +195,7 @@ function putUnderOneTemplate({ paths }: OpenAPIObject): void {
     }
     const [theirs, ours] = [path, first].map((one) => [...one.matchAll(parameterOfPath)].map(([, name]) => name!));
     const renamed = new Map(theirs!.map((name, index) => [name, ours![index]!]));
-    for (const { parameters = [] } of Object.values(operations as unknown as Record<string, Operation>)) {
+    for (const [, { parameters = [] }] of operationsOf(operations)) {
       for (const one of parameters) if (one.in === 'path') one.name = renamed.get(one.name) ?? one.name;
     }
     paths[first] = { ...paths[first], ...operations };

@@ -174,6 +174,7 @@ interface Layer {
 export function routesOf(app: INestApplication): (path: string) => string[] {
   const express = app.getHttpAdapter().getInstance() as Express;
   return (path) => {
+    // Express has no other list of its routes; `methods` of a route it does not declare.
     const layers = express.router.stack as unknown as Layer[];
     const routes = layers.filter((layer) => layer.route && matches(layer, path)).map(({ route }) => route!);
     const own = routes.filter((route) => !/[:*]/.test(String(route.path)));

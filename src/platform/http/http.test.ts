@@ -1,9 +1,10 @@
 import { gzipSync } from 'node:zlib';
-import { Body, Controller, Delete, Get, HttpCode, Module, Param, Post, Put, Query } from '@nestjs/common';
+import { Controller, Delete, Get, HttpCode, Module, Param, Post, Put } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { IsBoolean, IsOptional } from 'class-validator';
 import 'reflect-metadata';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Body, Query } from './inputs.js';
 import { startHttpApp } from '../../../test/support/http-app.js';
 import { SchedulerError } from '../errors.js';
 import { NotLeaderError } from '../leadership/leadership.js';

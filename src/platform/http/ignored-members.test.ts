@@ -1,6 +1,7 @@
-import { Body, Controller, Get, HttpCode, Module, Post, Query } from '@nestjs/common';
+import { Controller, Get, HttpCode, Module, Post } from '@nestjs/common';
 import { IsOptional } from 'class-validator';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Body, Query } from './inputs.js';
 import { startHttpApp } from '../../../test/support/http-app.js';
 import { AnyObject, Decimal, Int32, Nested, NestedList, Text, TextMap } from './fields.js';
 import { QueryBoolean, QueryWord } from './query.js';

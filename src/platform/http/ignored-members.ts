@@ -6,6 +6,7 @@ import type { FieldError } from '../../core/field-error.js';
 import { SchedulerError } from '../errors.js';
 import { Around, type Steps } from './around.js';
 import { isMap } from './fields.js';
+import { inputsOf } from './inputs.js';
 import { memberNames, unknownMembers, type UnknownMember } from './known-members.js';
 import { isNotGiven } from './query.js';
 
@@ -82,27 +83,15 @@ function withIgnored(cause: unknown, ignored: FieldError[]): unknown {
   });
 }
 
-/** Where the framework keeps what the decorators of parameters say, and what bodies and queries are called there. */
-const routeArguments = '__routeArguments__';
-const [ofBody, ofQuery] = ['3', '4'];
-
 function takenBy(context: ExecutionContext): Taken {
-  const controller = context.getClass();
-  const { name } = context.getHandler();
-  const types = (Reflect.getMetadata('design:paramtypes', controller.prototype as object, name) ?? []) as ClassOf[];
-  const declared = (Reflect.getMetadata(routeArguments, controller, name) ?? {}) as Record<
-    string,
-    { index: number; data?: unknown }
-  >;
   const query = new Set(queryOfAll);
   let body: ClassOf | undefined;
-  for (const [key, { index, data }] of Object.entries(declared)) {
-    const type = types[index];
-    const [kind] = key.split(':');
-    if (kind === ofBody && typeof type === 'function' && type !== String && type !== (Object as unknown)) body = type;
-    if (kind !== ofQuery) continue;
-    if (typeof data === 'string') query.add(data);
-    else if (typeof type === 'function') for (const member of memberNames(type)) query.add(member);
+  for (const { kind, name, type } of inputsOf(context.getClass(), context.getHandler().name)) {
+    const isClass = typeof type === 'function';
+    if (kind === 'body' && isClass && type !== String && type !== Object) body = type as ClassOf;
+    if (kind !== 'query') continue;
+    if (name !== undefined) query.add(name);
+    else if (isClass) for (const member of memberNames(type as ClassOf)) query.add(member);
   }
   // A body class without a single field takes whatever is sent.
   return { body: body && memberNames(body).length > 0 ? body : undefined, query };

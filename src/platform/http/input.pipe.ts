@@ -8,7 +8,6 @@ import { lastMillis, longestText } from './input-limits.js';
 import { knownMembers } from './known-members.js';
 import type { Leniency } from './legacy-names.js';
 import { isNotGiven, readBoolean, readInteger } from './query.js';
-import { lookUpValidatorsOnce } from './validators-once.js';
 
 /** Of all that is wrong with a body, so many of the first are told. */
 const mostErrors = 100;
@@ -35,9 +34,7 @@ export class InputPipe implements PipeTransform {
   /** What a class makes of a query without parameters: always the same. */
   private readonly ofNothing = new Map<unknown, object>();
 
-  constructor(private readonly leniency: Pick<Leniency, 'readsLoosely'>) {
-    lookUpValidatorsOnce();
-  }
+  constructor(private readonly leniency: Pick<Leniency, 'readsLoosely'>) {}
 
   transform(value: unknown, metadata: ArgumentMetadata): unknown {
     if (metadata.type === 'body') return this.body(value, metadata);

@@ -1,8 +1,9 @@
 import 'reflect-metadata';
 import { get as httpGet, request as httpRequest, type IncomingMessage, type Server } from 'node:http';
-import { Controller, Get, Module, Param, Query } from '@nestjs/common';
+import { Controller, Get, Module, Param } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { afterEach, expect, test } from 'vitest';
+import { Query } from './inputs.js';
 import { startHttpApp } from '../../../test/support/http-app.js';
 import { waitFor } from '../../../test/support/wait-for.js';
 import { QueryLimit } from './query.js';

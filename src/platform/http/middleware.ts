@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
 import compression from 'compression';
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import helmet from 'helmet';
@@ -82,11 +84,14 @@ const setSecurityHeaders = helmet({
 /** They are the same for every answer, so they are made once. */
 export function securityHeaders(): RequestHandler {
   const headers = new Map<string, string>();
-  const collector = {
-    setHeader: (name: string, value: string) => headers.set(name, value),
-    removeHeader: (name: string) => headers.delete(name),
-  };
-  setSecurityHeaders({} as Request, collector as unknown as Response, () => undefined);
+  class Sample extends ServerResponse {
+    override setHeader(name: string, value: unknown): this {
+      headers.set(name, String(value));
+      return this;
+    }
+  }
+  const request = new IncomingMessage(new Socket());
+  setSecurityHeaders(request, new Sample(request), () => undefined);
   return (_request: Request, response: Response, next: NextFunction) => {
     response.setHeaders(headers);
     next();

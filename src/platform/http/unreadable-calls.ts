@@ -40,8 +40,6 @@ export function answerUnreadableCalls(server: Server, numericCode: boolean): voi
   server.on('connect', (_request, socket) =>
     refuse(socket, ['METHOD_NOT_ALLOWED', 'This service is no proxy'], 'Allow: GET, HEAD, OPTIONS\r\n'),
   );
-  // An option of http.createServer, which the framework calls. Left to Node.js it would be one more error without a body.
-  Object.assign(server, { requireHostHeader: false });
 }
 
 /** In place of what Node.js was told to leave. */

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { rows } from '../database/sql.js';
 import type { IdempotentCallEntity } from './idempotent-call.entity.js';
+import type { Queryable } from '../database/queryable.js';
+import type { Transaction } from '../database/transaction.js';
 
 /** Of one call with a key. */
 export interface Claim {
@@ -21,7 +22,7 @@ export interface KeptCall extends Claim, Pick<IdempotentCallEntity, 'status' | '
 @Injectable()
 export class IdempotentCallRepository {
   /** false: another call with this key was there before. */
-  async begin(tx: EntityManager, { scope, fingerprint, claim, instanceId }: Claim): Promise<boolean> {
+  async begin(tx: Queryable, { scope, fingerprint, claim, instanceId }: Claim): Promise<boolean> {
     const begun = await rows(
       tx,
       `INSERT INTO idempotent_call (scope, fingerprint, claim, instance_id, begun_at)
@@ -35,7 +36,7 @@ export class IdempotentCallRepository {
    * Instances write their rows every few seconds; one that has just started may not have one yet. What lies in the future was
    * written by a clock that has been set back since, and says nothing.
    */
-  async find(tx: EntityManager, scope: string): Promise<KeptCall | undefined> {
+  async find(tx: Queryable, scope: string): Promise<KeptCall | undefined> {
     const [found] = await rows<KeptCall>(
       tx,
       `SELECT scope, fingerprint, claim, instance_id AS "instanceId", status, content_type AS "contentType", body,
@@ -50,7 +51,7 @@ export class IdempotentCallRepository {
   }
 
   /** Takes the place of one that has neither acted nor answered; false: it did meanwhile, or another one was first. */
-  async takeOver(tx: EntityManager, former: Claim, { claim, instanceId }: Claim): Promise<boolean> {
+  async takeOver(tx: Queryable, former: Claim, { claim, instanceId }: Claim): Promise<boolean> {
     const taken = await rows(
       tx,
       `UPDATE idempotent_call SET claim = $3, instance_id = $4, begun_at = clock_timestamp()
@@ -61,7 +62,7 @@ export class IdempotentCallRepository {
   }
 
   /** At the end of a transaction of the call: if it changed anything, that is noted with it. false: another has its place. */
-  async noteActed(tx: EntityManager, { scope, claim }: Claim): Promise<boolean> {
+  async noteActed(tx: Transaction, { scope, claim }: Claim): Promise<boolean> {
     // Nothing has been written, or locked, where there is no id yet.
     const [changed] = await rows<{ any: boolean }>(tx, 'SELECT pg_current_xact_id_if_assigned() IS NOT NULL AS any');
     if (!changed!.any) return true;
@@ -75,7 +76,7 @@ export class IdempotentCallRepository {
   }
 
   async keepAnswer(
-    tx: EntityManager,
+    tx: Queryable,
     { scope, claim }: Claim,
     { status, contentType, body }: Pick<KeptCall, 'status' | 'contentType' | 'body'>,
   ): Promise<void> {
@@ -87,12 +88,12 @@ export class IdempotentCallRepository {
   }
 
   /** Unless it has acted. Waits for a transaction of the call whose commit is under way. */
-  async release(tx: EntityManager, { scope, claim }: Claim): Promise<void> {
+  async release(tx: Queryable, { scope, claim }: Claim): Promise<void> {
     await rows(tx, 'DELETE FROM idempotent_call WHERE scope = $1 AND claim = $2 AND acted_at IS NULL', [scope, claim]);
   }
 
   /** Removes at most `most` that began before so many hours, and answers how many went. */
-  async removeOlder(tx: EntityManager, hours: number, most: number): Promise<number> {
+  async removeOlder(tx: Transaction, hours: number, most: number): Promise<number> {
     const gone = await rows(
       tx,
       `DELETE FROM idempotent_call WHERE scope = ANY (ARRAY(

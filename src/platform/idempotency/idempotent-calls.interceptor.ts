@@ -86,23 +86,23 @@ export class IdempotentCalls extends Around {
 
   /** Fails with the answer where there is one, and else unless it is for this call to act. */
   private async take(claim: Claim, response: Response): Promise<void> {
-    const { manager } = this.db;
+    const { pool } = this.db;
     // Another one may have ended, or gone, between two looks.
     for (let left = 3; left > 0; left--) {
-      if (await this.store.begin(manager, claim)) return;
+      if (await this.store.begin(pool, claim)) return;
       const kept = await this.find(claim.scope);
       if (!kept) continue;
       this.refuseUnlessAbandoned(kept, claim, response);
-      if (await this.store.takeOver(manager, kept, claim)) return;
+      if (await this.store.takeOver(pool, kept, claim)) return;
     }
     throw tryAgain(response);
   }
 
   private async find(scope: string): Promise<KeptCall | undefined> {
-    const found = await this.store.find(this.db.manager, scope);
+    const found = await this.store.find(this.db.pool, scope);
     if (!found || found.status !== null || this.isRunning(found)) return found;
     // It is not running any more, but may have been answered since it was looked at.
-    return this.store.find(this.db.manager, scope);
+    return this.store.find(this.db.pool, scope);
   }
 
   private isRunning({ instanceId, claim, maybeRunning }: KeptCall): boolean {
@@ -143,6 +143,7 @@ export class IdempotentCalls extends Around {
       void this.finish(response, claim, length === 0 ? undefined : body).finally(() => end(...given));
       return response;
     };
+    // Handlers, the error filter and streams of files write answers, and Node.js has no event before the last byte.
     Object.assign(response, { write: written, end: ended });
     // An answer that breaks off half-way has no end.
     response.once('close', () => response.headersSent && this.running.delete(claim.claim));
@@ -150,12 +151,12 @@ export class IdempotentCalls extends Around {
 
   /** `body`: undefined where there is none, null where it is too large. */
   private async finish(response: Response, claim: Claim, body: string | null | undefined): Promise<void> {
-    const { manager } = this.db;
+    const { pool } = this.db;
     const { statusCode: status } = response;
     const contentType = body === undefined ? null : String(response.getHeader('Content-Type') ?? 'application/json');
     try {
-      if (isPassing(status)) await this.store.release(manager, claim);
-      else await this.store.keepAnswer(manager, claim, { status, contentType, body: body ?? null });
+      if (isPassing(status)) await this.store.release(pool, claim);
+      else await this.store.keepAnswer(pool, claim, { status, contentType, body: body ?? null });
     } catch (cause) {
       this.log.warn(`The answer of a call with ${header} is not kept: ${String(cause)}`);
     } finally {

@@ -1,9 +1,8 @@
 import type { Client } from 'pg';
-import type { DataSource } from 'typeorm';
 import type { Epoch } from '../../cluster/cluster-driver.js';
 import { databaseTimeSql, type DatabaseClock } from '../database/database-clock.js';
 import { connect, discard, leaseParameters, withParameters } from '../database/connection.js';
-import { migrationsTable } from '../database/data-sources.js';
+import { migrationsTable, type DatabasePool } from '../database/pool.js';
 import { migrations } from '../database/migrations.js';
 
 /** The time of a lease tells readers whether it runs. Contenders go by renewals: no clock that is set gives them a lease. */
@@ -122,8 +121,8 @@ export class Lease {
 }
 
 /** Address of the holder of a lease that runs; over any connection. */
-export async function leaderAddress(source: DataSource): Promise<string | undefined> {
-  const found: { address: string }[] = await source.query(
+export async function leaderAddress(pool: DatabasePool): Promise<string | undefined> {
+  const found: { address: string }[] = await pool.query(
     'SELECT address FROM leader_lease WHERE expires_at >= clock_timestamp()',
   );
   return found[0]?.address;

@@ -13,7 +13,7 @@ import {
   post,
 } from 'rest-contract';
 import { fetchBackend, type FetchOptions } from 'rest-contract/fetch';
-import { Agent, fetch } from 'undici';
+import { Agent, fetch, type RequestInit as FetchInit } from 'undici';
 import { z } from 'zod';
 import {
   type BalancerBodySettings,
@@ -123,7 +123,9 @@ export class HttpLoadBalancer extends LoadBalancer implements OnApplicationShutd
     const { loadBalancerUri, loadBalancerQueryParams, loadBalancerRequestTimeoutMillis: timeoutMs } = settings;
     this.uri = loadBalancerUri.replace(/\/+$/, '');
     this.dispatcher = new Agent({ connect: { timeout: timeoutMs }, headersTimeout: 0, bodyTimeout: 0 });
-    const sending = { fetch, init: { dispatcher: this.dispatcher } } as unknown as FetchOptions;
+    const sending: FetchOptions = {
+      fetch: (url, init) => fetch(url, { ...(init as FetchInit), dispatcher: this.dispatcher }),
+    };
     const options = { timeoutMs, maxResponseBytes: maxAnswerBytes };
     const { origin, pathname } = new URL(this.uri);
     const backend = fetchBackend(origin, sending);

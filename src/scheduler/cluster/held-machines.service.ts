@@ -24,6 +24,6 @@ export class HeldMachines {
   async runOnce(): Promise<void> {
     const epoch = this.leadership.current();
     if (epoch === undefined) return;
-    await this.driver.hold?.(new Set(await this.slaves.heldIds(this.db.leaderSource.manager)), epoch);
+    await this.driver.hold?.(new Set(await this.slaves.heldIds(this.db.leaderPool)), epoch);
   }
 }

@@ -82,13 +82,13 @@ export class KnownFleet {
     const { listsEveryMachine } = this.driver;
     if (listsEveryMachine !== undefined) return listsEveryMachine;
     const answered = new Set(this.driver.machines().map(({ agentId }) => agentId));
-    return (await this.slaves.present(this.db.leaderManager)).every(({ agentId }) => answered.has(agentId));
+    return (await this.slaves.present(this.db.leaderPool)).every(({ agentId }) => answered.has(agentId));
   }
 
   private async whyNotReady(): Promise<string | undefined> {
     const term = this.termNow();
     if (term?.isRecorded) return undefined;
-    const recorded = new Set((await this.slaves.present(this.db.manager)).map(({ id }) => id));
+    const recorded = new Set((await this.slaves.present(this.db.pool)).map(({ id }) => id));
     const isOver = this.isOver(term?.since ?? this.begunAt);
     this.isWithout = isOver && recorded.size === 0;
     if (isOver) return undefined;

@@ -94,7 +94,7 @@ export class SilentAgents {
     this.lookedAt = this.clock.monotonic();
     const ofTerm = this.lookedAt - since;
     const agents = new Map<string, Agent>();
-    for (const { id, agentId } of await this.slaves.agents(this.db.leaderSource.manager)) {
+    for (const { id, agentId } of await this.slaves.agents(this.db.leaderPool)) {
       const agent = agents.get(agentId);
       const silentFor = heard.get(agentId);
       // Gone, which is not silent: machines that are compared with the list see to it.

@@ -25,7 +25,7 @@ export class KillDispatcher {
 
   /** Begins to send what is not under way; an agent that does not answer holds up no other. */
   async runOnce(): Promise<void> {
-    for (const kill of await this.kills.unsent(this.db.manager)) {
+    for (const kill of await this.kills.unsent(this.db.pool)) {
       if (this.inFlight.has(kill.taskId)) continue;
       const call = this.send(kill).finally(() => this.inFlight.delete(kill.taskId));
       this.inFlight.set(kill.taskId, call);

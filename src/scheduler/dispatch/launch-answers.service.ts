@@ -1,5 +1,4 @@
 import { Injectable, Logger } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import type { LaunchAnswer } from '../../cluster/cluster-driver.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import { RequestRepository } from '../../modules/requests/request.repository.js';
@@ -9,6 +8,7 @@ import { TaskRepository } from '../../modules/tasks/task.repository.js';
 import { Clock } from '../../platform/clock.js';
 import { commitLazily } from '../../platform/database/commit-lazily.js';
 import { Database } from '../../platform/database/database.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { Wake } from '../../platform/wake/wake.js';
 import { BatchLanes } from '../batch-lanes.js';
 import { RecentTasks } from '../placement/recent-tasks.service.js';
@@ -55,7 +55,7 @@ export class LaunchAnswers {
     }
   }
 
-  private async accepted(tx: EntityManager, answers: readonly Answer<'ACCEPTED'>[]): Promise<void> {
+  private async accepted(tx: Transaction, answers: readonly Answer<'ACCEPTED'>[]): Promise<void> {
     await commitLazily(tx);
     await this.launches.accepted(tx, answers, this.clock.now());
   }
@@ -77,7 +77,7 @@ export class LaunchAnswers {
     this.wake.signal('scheduler');
   }
 
-  private async takeBack(tx: EntityManager, taskId: string, requestId: string): Promise<'DONE' | 'UNWANTED'> {
+  private async takeBack(tx: Transaction, taskId: string, requestId: string): Promise<'DONE' | 'UNWANTED'> {
     await this.requests.lock(tx, requestId);
     const [task] = await this.tasks.find(tx, { taskIds: [taskId], lock: true });
     if (!task) return 'DONE';

@@ -56,7 +56,7 @@ export class LaunchDispatcher {
   /** At the beginning of leading: what an earlier leader wrote and perhaps never sent. */
   async load(): Promise<void> {
     this.unanswered.clear();
-    for (const spec of await this.launches.unanswered(this.db.manager)) {
+    for (const spec of await this.launches.unanswered(this.db.pool)) {
       this.add({ spec, size: JSON.stringify(spec).length });
     }
   }
@@ -74,7 +74,7 @@ export class LaunchDispatcher {
     );
     if (due.length === 0) return;
     const dueIds = due.map(({ spec }) => spec.taskId);
-    const wanted = await this.launches.stillUnanswered(this.db.manager, dueIds);
+    const wanted = await this.launches.stillUnanswered(this.db.pool, dueIds);
     for (const { spec } of due) if (!wanted.has(spec.taskId)) this.unanswered.delete(spec.taskId);
     this.attempt(due.map(({ spec }) => spec).filter(({ taskId }) => wanted.has(taskId)));
   }

@@ -1,5 +1,4 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { groupBy } from '../../core/group-by.js';
 import type { PendingTask, TaskCleanup } from '../../core/model/task.js';
 import { type DeployCounts, isFailingFast } from '../../core/completion/index.js';
@@ -23,6 +22,7 @@ import { TaskCleanupRepository } from '../../modules/tasks/task-cleanup.reposito
 import { concernsAll, isLockTimeout } from '../../platform/database/database-errors.js';
 import { Database } from '../../platform/database/database.js';
 import { commitLazily } from '../../platform/database/commit-lazily.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
 import { DeployStatisticsRepository } from '../../modules/deploys/deploy-statistics.repository.js';
@@ -97,8 +97,8 @@ export class DrainService {
    */
   async runOnce(now: number): Promise<boolean> {
     const [hasUnwanted, waiting] = await Promise.all([
-      this.pendingTasks.hasUnwanted(this.db.leaderManager),
-      this.queue.waitingRequestIds(this.db.leaderManager),
+      this.pendingTasks.hasUnwanted(this.db.leaderPool),
+      this.queue.waitingRequestIds(this.db.leaderPool),
     ]);
     if (hasUnwanted) await this.db.leaderTransaction((tx) => this.pendingTasks.removeUnwanted(tx));
     const held = await this.drainAll(waiting, 'free', now);
@@ -116,7 +116,7 @@ export class DrainService {
         return false;
       }
     };
-    const found = (await this.pendingTasks.scheduledAfter(this.db.manager, now)).filter(isMisplanned);
+    const found = (await this.pendingTasks.scheduledAfter(this.db.pool, now)).filter(isMisplanned);
     if (found.length > 0) this.log.warn(`${found.length} runs were planned by a clock that was ahead: planned anew`);
     return found.map(({ id }) => id.id);
   }
@@ -132,7 +132,7 @@ export class DrainService {
 
   private async drainTogether(requestIds: readonly string[], lock: RowLock, now: number): Promise<readonly string[]> {
     try {
-      const work = (tx: EntityManager) => this.drainIn(tx, requestIds, lock, now);
+      const work = (tx: Transaction) => this.drainIn(tx, requestIds, lock, now);
       const { cleanups, again, held } = await this.db.leaderTransaction(work);
       if (cleanups > 0) this.wake.signalOf(requestIds, 'cleanup');
       if (again) this.wake.signal('scheduler');
@@ -151,12 +151,7 @@ export class DrainService {
     }
   }
 
-  private async drainIn(
-    tx: EntityManager,
-    requestIds: readonly string[],
-    lock: RowLock,
-    now: number,
-  ): Promise<Drained> {
+  private async drainIn(tx: Transaction, requestIds: readonly string[], lock: RowLock, now: number): Promise<Drained> {
     const [, locked] = await Promise.all([
       commitLazily(tx),
       lock === 'free' ? this.requests.lockFree(tx, requestIds) : this.requests.lockInTurn(tx, requestIds),
@@ -205,12 +200,12 @@ export class DrainService {
     return { cleanups: writes.cleanups.length, again, held: [...busy] };
   }
 
-  private findMissing(tx: EntityManager, ids: readonly string[]): Promise<StoredRequest[]> {
+  private findMissing(tx: Transaction, ids: readonly string[]): Promise<StoredRequest[]> {
     return ids.length > 0 ? this.requests.findMany(tx, ids) : Promise.resolve([]);
   }
 
   /** Machines matter only to requests that are spread over racks or attributes. */
-  private slavesFor(tx: EntityManager, requests: readonly StoredRequest[]): ReturnType<SlaveRepository['list']> {
+  private slavesFor(tx: Transaction, requests: readonly StoredRequest[]): ReturnType<SlaveRepository['list']> {
     const spreads = requests.some(({ request }) => request.rackSensitive || request.slaveAttributeMinimums);
     return spreads ? this.machines.list(tx) : Promise.resolve([]);
   }
@@ -220,7 +215,7 @@ export class DrainService {
    * entries wait for what was decided to take effect.
    */
   private async drainRequest(
-    tx: EntityManager,
+    tx: Transaction,
     work: WaitingWork,
     rules: WorkRules,
     writes: Writes,
@@ -257,7 +252,7 @@ export class DrainService {
   }
 
   private async isFailingFast(
-    tx: EntityManager,
+    tx: Transaction,
     stored: StoredRequest | undefined,
     deployId: string,
     now: number,
@@ -268,7 +263,7 @@ export class DrainService {
   }
 
   private async changeState(
-    tx: EntityManager,
+    tx: Transaction,
     stored: StoredRequest,
     { leavesCooldown, finishes }: WorkDecision,
     now: number,

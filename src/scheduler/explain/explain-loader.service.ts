@@ -44,7 +44,7 @@ export class ExplainLoader {
   ) {}
 
   async load(requestId: string): Promise<ExplainData> {
-    const tx = this.db.manager;
+    const tx = this.db.pool;
     const [[loaded], slaves, uses, switched, { usages, utilizations }, found] = await Promise.all([
       this.loader.load([requestId]),
       this.slaves.list(tx),

@@ -5,7 +5,7 @@ import { makeTaskId } from '../../core/task-id.js';
 import { SchedulerModule } from '../scheduler.module.js';
 
 let rooms: RoomApp;
-const tx = () => rooms.database.manager;
+const tx = () => rooms.database.pool;
 const insertSlave = (id: string, resources: object, state = 'ACTIVE') =>
   tx().query(
     `INSERT INTO slave (id, host, rack_id, attributes, resources, agent_id, incarnation, seen_at, first_seen_at, state, state_at)

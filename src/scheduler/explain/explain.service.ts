@@ -45,9 +45,9 @@ export class ExplainService {
   async request(id: string): Promise<RequestExplanationDto> {
     const [data, queued, [newest], orders] = await Promise.all([
       this.loader.load(id),
-      this.queue.list(this.db.manager, id),
-      this.deploys.list(this.db.manager, id, { count: 1, offset: 0 }),
-      this.cleanups.find(this.db.manager, id),
+      this.queue.list(this.db.pool, id),
+      this.deploys.list(this.db.pool, id, { count: 1, offset: 0 }),
+      this.cleanups.find(this.db.pool, id),
     ]);
     const { request, tasks, pendingTasks } = data.loaded;
     if (!request) throw SchedulerError.requestNotFound(id);

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import type { PendingTaskId } from '../../core/model/task.js';
 import type { Explanation, RejectionReason, WaitingReason } from '../../core/placement/index.js';
+import type { Queryable } from '../../platform/database/queryable.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { rows } from '../../platform/database/sql.js';
 
 /** Why a pending task waits. */
@@ -21,7 +22,7 @@ export interface NotedExplanation extends Explanation {
 export class WaitingReasonRepository {
   /** Of the tasks of a request that wait for one of these reasons, or one of these rejections: what the leader found, by pending task id. */
   async noted(
-    tx: EntityManager,
+    tx: Queryable,
     requestId: string,
     reasons: readonly WaitingReason[],
     rejections: readonly RejectionReason[],
@@ -38,7 +39,7 @@ export class WaitingReasonRepository {
 
   /** Stores these reasons, and removes those of all tasks that are not waiting any more. */
   async replace(
-    tx: EntityManager,
+    tx: Transaction,
     reasons: readonly WaitingTaskReason[],
     waitingIds: readonly string[],
     now: number,

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { hasPassed } from '../../core/elapsed.js';
 import { groupBy } from '../../core/group-by.js';
 import type { TaskId } from '../../core/model/task.js';
@@ -10,6 +9,7 @@ import { SlaveRepository, type StoredSlave } from '../../modules/slaves/slave.re
 import { TaskLaunchRepository } from '../../modules/tasks/task-launch.repository.js';
 import { commitLazily } from '../../platform/database/commit-lazily.js';
 import { Database } from '../../platform/database/database.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { RecentTasks } from '../placement/recent-tasks.service.js';
 import { placementRules } from '../rules.js';
@@ -94,7 +94,7 @@ export class LeaderMemory {
   }
 
   /** Requests whose rows are locked in `tx`, so that what is read stays true. Call within a round, after `refresh`. */
-  async readLocked(tx: EntityManager, ids: readonly string[]): Promise<void> {
+  async readLocked(tx: Transaction, ids: readonly string[]): Promise<void> {
     await this.readSome(this.current, ids, tx);
   }
 
@@ -181,8 +181,8 @@ export class LeaderMemory {
     this.recent.takeChangedSlaves(now);
     const [requests, slaves, latestStart] = await Promise.all([
       this.loader.load(),
-      this.machines.list(this.db.leaderManager),
-      this.launches.latestStart(this.db.leaderManager),
+      this.machines.list(this.db.leaderPool),
+      this.launches.latestStart(this.db.leaderPool),
     ]);
     this.recent.startedUpTo(latestStart);
     const shown = this.loader.shown();
@@ -203,7 +203,7 @@ export class LeaderMemory {
     const [requests, tasks, slaves] = await Promise.all([
       this.loader.load(part.requests),
       this.loader.tasksOn(part.slaves),
-      this.machines.list(this.db.leaderManager, part.slaves),
+      this.machines.list(this.db.leaderPool, part.slaves),
     ]);
     const set = new WorkingSet(placementRules(this.settings, [...held.slaves.values()]));
     set.setFiguresOf(held.set);
@@ -224,7 +224,7 @@ export class LeaderMemory {
 
   private async takeChanges(): Promise<Changes> {
     const changes: Changes = { requests: new Set(), slaves: new Set(), racks: false };
-    if (!(await this.changes.any(this.db.leaderManager))) return changes;
+    if (!(await this.changes.any(this.db.leaderPool))) return changes;
     const found = await this.db.leaderTransaction(async (tx) => {
       // Should the database lose this commit, the notes come back and are read once more.
       const [, taken] = await Promise.all([commitLazily(tx), this.changes.take(tx)]);
@@ -267,7 +267,7 @@ export class LeaderMemory {
     this.toldMeanwhile.clear();
   }
 
-  private async readSome({ set }: Held, ids: readonly string[], locking?: EntityManager): Promise<void> {
+  private async readSome({ set }: Held, ids: readonly string[], locking?: Transaction): Promise<void> {
     for (const id of ids) this.toldMeanwhile.delete(id);
     for (const { id, request, tasks, pendingTasks } of await this.loader.load(ids, locking)) {
       if (this.toldMeanwhile.has(id)) continue;
@@ -282,7 +282,7 @@ export class LeaderMemory {
 
   /** The given ones, or all. */
   private async readSlaves({ set, slaves }: Held, ids?: readonly string[]): Promise<void> {
-    const read = await this.machines.list(this.db.leaderManager, ids);
+    const read = await this.machines.list(this.db.leaderPool, ids);
     const asked = ids ?? [...slaves.keys()];
     for (const id of asked) slaves.delete(id);
     for (const slave of read) slaves.set(slave.id, slave);

@@ -71,8 +71,8 @@ export class MemoryCheck {
   private async everything(): Promise<MemoryPart> {
     const held = this.memory.everything();
     const [{ json }, slaves] = await Promise.all([
-      this.requests.findIds(this.db.manager, {}),
-      this.slaves.slaveIds(this.db.manager),
+      this.requests.findIds(this.db.pool, {}),
+      this.slaves.slaveIds(this.db.pool),
     ]);
     const together = (ids: readonly string[], stored: readonly string[]): string[] => [...new Set([...ids, ...stored])];
     const requests = JSON.parse(json!) as string[];

@@ -24,8 +24,8 @@ export class UnaskedMachines {
 
   /** Absent slaves are among them: the rows of what was given up there may have gone to the history since. */
   async load(): Promise<void> {
-    const tasks = await this.tasks.givenUp(this.db.manager);
-    const absent = await this.slaves.absent(this.db.manager);
+    const tasks = await this.tasks.givenUp(this.db.pool);
+    const absent = await this.slaves.absent(this.db.pool);
     this.answered.clear();
     this.slaveIds = new Set([...tasks.map(({ slaveId }) => slaveId), ...absent]);
   }

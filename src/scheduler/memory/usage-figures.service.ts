@@ -24,8 +24,8 @@ export class UsageFiguresLoader {
 
   async load(): Promise<UsageFigures> {
     const [usages, utilizations] = await Promise.all([
-      this.store.latestSlaveUsage(this.db.manager),
-      this.store.utilizations(this.db.manager),
+      this.store.latestSlaveUsage(this.db.pool),
+      this.store.utilizations(this.db.pool),
     ]);
     return { usages: await this.trusted(usages), utilizations };
   }
@@ -33,6 +33,6 @@ export class UsageFiguresLoader {
   private async trusted(usages: ReadonlyMap<string, SlaveUsage>): Promise<ReadonlyMap<string, SlaveUsage>> {
     if (!this.settings.reCheckMetricsForLargeNewTaskCount) return usages;
     const sampledAt = new Map([...usages].map(([slaveId, { timestamp }]) => [slaveId, timestamp]));
-    return this.rechecks.trusted(usages, await this.tasks.startedSince(this.db.manager, sampledAt));
+    return this.rechecks.trusted(usages, await this.tasks.startedSince(this.db.pool, sampledAt));
   }
 }

@@ -1,5 +1,4 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { type DeployKey, deployKeyText } from '../../core/model/deploy.js';
 import { CLUSTER_DRIVER, type ClusterDriver, type MachineSnapshot } from '../../cluster/cluster-driver.js';
 import type { DeployToPlace } from '../../core/placement/index.js';
@@ -10,6 +9,8 @@ import type { StoredSlave } from '../../modules/slaves/slave.repository.js';
 import { PendingTaskRepository } from '../../modules/tasks/pending-task.repository.js';
 import { TaskRepository } from '../../modules/tasks/task.repository.js';
 import { Database } from '../../platform/database/database.js';
+import type { Queryable } from '../../platform/database/queryable.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { recordedMachine } from './recorded-machine.js';
 import { DeployStatisticsRepository } from '../../modules/deploys/deploy-statistics.repository.js';
@@ -39,8 +40,8 @@ export class WorkingSetLoader {
    * The given requests, or all there are; ids of which nothing is left come back empty. `locking`: the transaction that
    * holds their rows.
    */
-  async load(ids?: readonly string[], locking?: EntityManager): Promise<LoadedRequest[]> {
-    const tx = locking ?? this.db.leaderManager;
+  async load(ids?: readonly string[], locking?: Transaction): Promise<LoadedRequest[]> {
+    const tx = locking ?? this.db.leaderPool;
     const filter = ids ?? null;
     const reads = [
       () => (ids ? this.requests.findMany(tx, ids) : this.requests.findAll(tx)),
@@ -78,7 +79,7 @@ export class WorkingSetLoader {
 
   /** Active tasks on the given slaves. */
   tasksOn(slaveIds: readonly string[]): Promise<HeldTask[]> {
-    return this.tasks.held(this.db.leaderManager, { slaveIds });
+    return this.tasks.held(this.db.leaderPool, { slaveIds });
   }
 
   /** The machines that the driver shows, as their records describe them. */
@@ -121,7 +122,7 @@ export class WorkingSetLoader {
 
   /** Deploys in use, and those of pending tasks: by request id, then deploy id. */
   private async deployViews(
-    tx: EntityManager,
+    tx: Queryable,
     ids: readonly string[] | null,
   ): Promise<Map<string, Map<string, DeployToPlace>>> {
     const found = await this.deploys.inUse(tx, ids);
@@ -135,10 +136,7 @@ export class WorkingSetLoader {
   }
 
   /** Only where machines are set apart for short runs. */
-  private async averageRuntimes(
-    tx: EntityManager,
-    keys: readonly DeployKey[],
-  ): Promise<Map<string, number | undefined>> {
+  private async averageRuntimes(tx: Queryable, keys: readonly DeployKey[]): Promise<Map<string, number | undefined>> {
     if (Object.keys(this.settings.preemptibleTasksOnlyMachineAttributes).length === 0) return new Map();
     const counts = await this.counts.find(tx, keys);
     return new Map([...counts].map(([key, { averageRuntimeMillis }]) => [key, averageRuntimeMillis]));

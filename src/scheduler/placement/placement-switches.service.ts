@@ -18,8 +18,8 @@ export class PlacementSwitches {
   async now(): Promise<Pick<PlacementRules, 'disabled' | 'minimumPriorityLevel' | 'override'>> {
     const [disabled, freeze, override] = await Promise.all([
       this.actions.isDisabled('PROCESS_OFFERS'),
-      this.freezes.active(this.db.manager),
-      this.overrides.find(this.db.manager),
+      this.freezes.active(this.db.pool),
+      this.overrides.find(this.db.pool),
     ]);
     return { disabled, minimumPriorityLevel: freeze?.minimumPriorityLevel, override };
   }

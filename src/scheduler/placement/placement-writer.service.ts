@@ -1,5 +1,4 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { launchedText } from '../../core/launch/index.js';
 import type { PendingTaskId } from '../../core/model/task.js';
 import { RequestRepository } from '../../modules/requests/request.repository.js';
@@ -7,6 +6,7 @@ import { SlaveRepository, type UsableSlave } from '../../modules/slaves/slave.re
 import { PendingTaskRepository } from '../../modules/tasks/pending-task.repository.js';
 import { TaskLaunchRepository } from '../../modules/tasks/task-launch.repository.js';
 import { OutboxRepository } from '../../modules/events/outbox.repository.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { LeaderChangeRepository } from '../memory/leader-change.repository.js';
 import { recordOf, type PlannedTask } from './task-planner.js';
@@ -44,12 +44,7 @@ export class PlacementWriter {
    * Answers the tasks that exist now, and requests that were held or have changed; what is not written is decided again. Ids of
    * starts after `mayBeUsedUpTo` are known to be new.
    */
-  async write(
-    tx: EntityManager,
-    planned: readonly PlannedTask[],
-    now: number,
-    mayBeUsedUpTo: number,
-  ): Promise<Written> {
+  async write(tx: Transaction, planned: readonly PlannedTask[], now: number, mayBeUsedUpTo: number): Promise<Written> {
     // In one go and in this order. Requests that the API holds right now are left out.
     const [, versions, , slaves] = await Promise.all([
       this.changes.leaveNone(tx),
@@ -74,7 +69,7 @@ export class PlacementWriter {
     return { launched, contended };
   }
 
-  private tellOthers(tx: EntityManager, launched: readonly PlannedTask[], now: number): Promise<void> {
+  private tellOthers(tx: Transaction, launched: readonly PlannedTask[], now: number): Promise<void> {
     const updates = launched.map(({ taskId, pending }) => ({
       taskId,
       timestamp: now,
@@ -88,12 +83,12 @@ export class PlacementWriter {
   }
 
   /** Waits for the rows of requests in their turn, for the rest of `tx`. */
-  async lock(tx: EntityManager, requestIds: readonly string[]): Promise<void> {
+  async lock(tx: Transaction, requestIds: readonly string[]): Promise<void> {
     await this.requests.lockInTurn(tx, requestIds);
   }
 
   /** Removes pending tasks that are not wanted, unless their request changed (or came back) meanwhile; answers those requests. */
-  async removeObsolete(tx: EntityManager, obsolete: readonly ObsoleteTask[]): Promise<readonly string[]> {
+  async removeObsolete(tx: Transaction, obsolete: readonly ObsoleteTask[]): Promise<readonly string[]> {
     const requestIds = unique(obsolete.map(({ pendingTaskId }) => pendingTaskId.requestId));
     const versions = await this.requests.lockVersions(tx, requestIds, 'all');
     const isUnchanged = ({ pendingTaskId, requestVersion }: ObsoleteTask): boolean =>

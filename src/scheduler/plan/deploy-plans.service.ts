@@ -1,6 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import type { Deploy } from '../../core/model/deploy.js';
 import { isLongRunning } from '../../core/model/enums.js';
 import { diffFields, planDeploy, type DeployToPlan, type PlannedStep } from '../../core/plan/index.js';
@@ -10,6 +9,7 @@ import { RequestRepository, type StoredRequest } from '../../modules/requests/re
 import { HealthSwitch } from '../../modules/tasks/health/health-switch.service.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { SchedulerError } from '../../platform/errors.js';
 import type { DeployPlanDto } from './dto/plan.dto.js';
 import { PlanFactsLoader } from './plan-facts.service.js';
@@ -49,7 +49,7 @@ export class DeployPlans {
     return { ...plan, deployId: deploy.id, activeDeployId: stored.activeDeployId };
   }
 
-  private async look(tx: EntityManager, start: StartDeploy, now: number): Promise<Seen> {
+  private async look(tx: Transaction, start: StartDeploy, now: number): Promise<Seen> {
     const { requestId } = start.deploy;
     const stored = await this.requests.find(tx, requestId);
     if (!stored) throw SchedulerError.requestNotFound(requestId);

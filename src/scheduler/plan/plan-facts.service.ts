@@ -1,11 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import type { PlanTask } from '../../core/plan/index.js';
 import type { WorkRules } from '../../core/pending-work/index.js';
 import { SlaveRepository } from '../../modules/slaves/slave.repository.js';
 import { PendingTaskRepository } from '../../modules/tasks/pending-task.repository.js';
 import { TaskRepository } from '../../modules/tasks/task.repository.js';
 import { unchecked } from '../../modules/tasks/health/watched-task.repository.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { workRules } from '../rules.js';
 
@@ -26,7 +26,7 @@ export class PlanFactsLoader {
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
-  async load(tx: EntityManager, requestId: string): Promise<PlanFacts> {
+  async load(tx: Transaction, requestId: string): Promise<PlanFacts> {
     const live = await this.tasks.find(tx, { requestIds: [requestId] });
     const tasks = live.map((task) => {
       const { cleanupType, ...watched } = unchecked(task);

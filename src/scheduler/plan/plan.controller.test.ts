@@ -1,19 +1,19 @@
-import type { EntityManager } from 'typeorm';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { insertDeploy, insertRequest, insertTask, start } from '../../../test/support/builders.js';
 import { startRooms, type RoomApp } from '../../../test/support/room-app.js';
 import type { RequestState } from '../../core/model/enums.js';
+import type { Queryable } from '../../platform/database/queryable.js';
 import { Leadership } from '../../platform/leadership/leadership.js';
 import { Wake } from '../../platform/wake/wake.js';
 import type { DeployPlanDto, ScalePlanDto } from './dto/plan.dto.js';
 import { PlanModule } from './plan.module.js';
 
 let rooms: RoomApp;
-let tx: EntityManager;
+let tx: Queryable;
 
 beforeAll(async () => {
   rooms = await startRooms({ modules: [PlanModule], settings: { maxScaleDownWithoutAcknowledgement: 2 } });
-  tx = rooms.database.manager;
+  tx = rooms.database.pool;
   // No instance leads: what the API writes stays as it is.
   rooms.app.get(Leadership).stepDown('this test is about the API');
 });

@@ -1,10 +1,11 @@
-import { Body, Controller, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { Controller, HttpCode, Param, Post } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { DeployRequestDto, PlanDeployQuery, toStartDeploy } from '../../modules/deploys/dto/deploy-request.dto.js';
 import { ScaleRequestDto } from '../../modules/requests/dto/actions.dto.js';
 import { PlanScaleQuery } from '../../modules/requests/dto/queries.dto.js';
 import { NeedsAction } from '../../platform/actions/needs-action.js';
 import { NeedsBody, NeedsMember } from '../../platform/http/bodies.js';
+import { Body, Query } from '../../platform/http/inputs.js';
 import { DeployPlans } from './deploy-plans.service.js';
 import { DeployPlanDto, ScalePlanDto } from './dto/plan.dto.js';
 import { ScalePlans } from './scale-plans.service.js';

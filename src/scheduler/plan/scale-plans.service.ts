@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import type { ScaleRequest } from '../../core/model/request.js';
 import { planScale, type PlannedStep } from '../../core/plan/index.js';
 import { stateAfterUpdate } from '../../core/requests/changes.js';
@@ -9,6 +8,7 @@ import { RequestActions } from '../../modules/requests/request-actions.service.j
 import type { StoredRequest } from '../../modules/requests/request.repository.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { SchedulerError } from '../../platform/errors.js';
 import type { ScalePlanDto } from './dto/plan.dto.js';
 import { PlanFactsLoader } from './plan-facts.service.js';
@@ -46,7 +46,7 @@ export class ScalePlans {
   }
 
   private async look(
-    tx: EntityManager,
+    tx: Transaction,
     id: string,
     scale: ScaleRequest,
     acknowledged: boolean,

@@ -1,11 +1,11 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { isCooldownOver } from '../../core/completion/index.js';
 import { deployKeyText } from '../../core/model/deploy.js';
 import { RequestHistoryRepository } from '../../modules/requests/request-history.repository.js';
 import { RequestRepository } from '../../modules/requests/request.repository.js';
 import { concernsAll } from '../../platform/database/database-errors.js';
 import { Database } from '../../platform/database/database.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { Pollers } from '../../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
@@ -31,7 +31,7 @@ export class CooldownPoller {
   }
 
   async runOnce(now: number): Promise<void> {
-    for (const { request } of await this.requests.findAll(this.db.manager, ['SYSTEM_COOLDOWN'])) {
+    for (const { request } of await this.requests.findAll(this.db.pool, ['SYSTEM_COOLDOWN'])) {
       try {
         if (await this.db.leaderTransaction((tx) => this.endIfOver(tx, request.id, now))) this.wake.signal('webhooks');
       } catch (cause) {
@@ -43,7 +43,7 @@ export class CooldownPoller {
   }
 
   /** A request that another transaction holds right now waits for the next pass. */
-  private async endIfOver(tx: EntityManager, requestId: string, now: number): Promise<boolean> {
+  private async endIfOver(tx: Transaction, requestId: string, now: number): Promise<boolean> {
     const [stored] = await this.requests.lockFree(tx, [requestId]);
     if (stored?.state !== 'SYSTEM_COOLDOWN') return false;
     const key = { requestId, deployId: stored.activeDeployId ?? '' };

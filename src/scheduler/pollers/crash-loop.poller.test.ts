@@ -16,7 +16,7 @@ beforeEach(async () => {
 afterEach(() => world.close());
 
 const look = () => world.get(CrashLoopPoller).runOnce(world.now);
-const loops = () => world.get(CrashLoopRepository).find(world.db.manager);
+const loops = () => world.get(CrashLoopRepository).find(world.db.pool);
 const types = async () => (await loops()).map(({ type, end }) => (end === undefined ? type : `${type} over`));
 
 /** A request whose tasks failed so many minutes ago. */

@@ -1,5 +1,4 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { type CrashLoopReview, findCrashLoops, isObserved, reviewCrashLoops } from '../../core/completion/index.js';
 import { groupBy } from '../../core/group-by.js';
 import { deployKeyText } from '../../core/model/deploy.js';
@@ -10,6 +9,8 @@ import { TaskCleanupRepository } from '../../modules/tasks/task-cleanup.reposito
 import { OutboxRepository } from '../../modules/events/outbox.repository.js';
 import { concernsAll } from '../../platform/database/database-errors.js';
 import { Database } from '../../platform/database/database.js';
+import type { Queryable } from '../../platform/database/queryable.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { Pollers } from '../../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
@@ -42,10 +43,10 @@ export class CrashLoopPoller {
   }
 
   async runOnce(now: number): Promise<void> {
-    const candidates = await this.loops.requestsToReview(this.db.manager);
+    const candidates = await this.loops.requestsToReview(this.db.pool);
     for (let first = 0; first < candidates.length; first += requestsPerLook) {
-      const seen = await this.requests.findMany(this.db.manager, candidates.slice(first, first + requestsPerLook));
-      for (const requestId of (await this.review(this.db.manager, seen, now)).keys()) {
+      const seen = await this.requests.findMany(this.db.pool, candidates.slice(first, first + requestsPerLook));
+      for (const requestId of (await this.review(this.db.pool, seen, now)).keys()) {
         await this.write(requestId, now);
       }
     }
@@ -63,7 +64,7 @@ export class CrashLoopPoller {
   }
 
   /** A request that another transaction holds right now waits for the next pass. */
-  private async reviewLocked(tx: EntityManager, requestId: string, now: number): Promise<void> {
+  private async reviewLocked(tx: Transaction, requestId: string, now: number): Promise<void> {
     const review = (await this.review(tx, await this.requests.lockFree(tx, [requestId]), now)).get(requestId);
     if (!review) return;
     await this.loops.save(tx, review.changed);
@@ -73,7 +74,7 @@ export class CrashLoopPoller {
 
   /** What would have to be written, by request id; requests with nothing to write are left out. */
   private async review(
-    tx: EntityManager,
+    tx: Queryable,
     requests: readonly StoredRequest[],
     now: number,
   ): Promise<Map<string, CrashLoopReview>> {

@@ -1,6 +1,5 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
-import type { EntityManager } from 'typeorm';
 import { judgeRunTime, nextLookAt, type RunTimeDecision } from '../../core/requests/run-times.js';
 import { parseTaskId } from '../../core/task-id.js';
 import { MailOutboxRepository } from '../../modules/mail/mail-outbox.repository.js';
@@ -8,6 +7,7 @@ import { LongRunRepository, type LongRun } from '../../modules/tasks/long-run.re
 import { TaskCleanupRepository } from '../../modules/tasks/task-cleanup.repository.js';
 import { concernsAll } from '../../platform/database/database-errors.js';
 import { Database } from '../../platform/database/database.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { Pollers } from '../../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { RunTimes } from '../memory/run-times.service.js';
@@ -45,7 +45,7 @@ export class JobPoller {
 
   /** Looks at all runs, whether or not anything is known of them here. */
   async runOnce(now: number): Promise<number | undefined> {
-    await this.judgeAll(await this.runs.find(this.db.manager, this.settings, now), now);
+    await this.judgeAll(await this.runs.find(this.db.pool, this.settings, now), now);
     return this.runDue(now);
   }
 
@@ -53,7 +53,7 @@ export class JobPoller {
   async runDue(now: number): Promise<number | undefined> {
     for (let due = this.take(now); due.length > 0; due = this.take(now)) {
       try {
-        await this.judgeAll(await this.runs.of(this.db.manager, due), now);
+        await this.judgeAll(await this.runs.of(this.db.pool, due), now);
       } catch (cause) {
         for (const taskId of due) this.times.lookAgain(parseTaskId(taskId)!.requestId, taskId, now + againAfterMillis);
         this.times.plan();
@@ -100,7 +100,7 @@ export class JobPoller {
 
   /** false: it ended meanwhile, or was told before. */
   private async tell(
-    tx: EntityManager,
+    tx: Transaction,
     { taskId, request, user }: LongRun,
     { runMillis, expectedMillis }: Extract<RunTimeDecision, { kind: 'overdue' }>,
     at: number,
@@ -119,7 +119,7 @@ export class JobPoller {
   }
 
   private async end(
-    tx: EntityManager,
+    tx: Transaction,
     taskId: string,
     { runMillis, limitMillis }: Extract<RunTimeDecision, { kind: 'end' }>,
     now: number,

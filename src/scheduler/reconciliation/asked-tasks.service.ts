@@ -42,7 +42,7 @@ export class AskedTasks {
     const named = [...this.askAgain, ...(await this.takeWishes())];
     const stalled = await this.stalledLaunches(now);
     const back = this.returnedMachines();
-    const returned = back.size === 0 ? [] : await this.tasks.givenUp(this.db.manager, [...back.keys()]);
+    const returned = back.size === 0 ? [] : await this.tasks.givenUp(this.db.pool, [...back.keys()]);
     const asked = [...new Set([...named, ...stalled, ...returned.map(({ taskId }) => taskId)])];
     if (asked.length + back.size === 0) return;
     const { tooEarly, unsettled, slaveIds } = await this.comparison.only(epoch, asked, new Set(back.values()));
@@ -61,7 +61,7 @@ export class AskedTasks {
   }
 
   private async takeWishes(): Promise<string[]> {
-    if (!(await this.wishes.any(this.db.manager))) return [];
+    if (!(await this.wishes.any(this.db.pool))) return [];
     return this.db.leaderTransaction((tx) => this.wishes.take(tx));
   }
 
@@ -69,7 +69,7 @@ export class AskedTasks {
   private async stalledLaunches(now: number): Promise<string[]> {
     if (!hasPassed(this.lookedAt, lookForStalledEveryMillis, now)) return [];
     this.lookedAt = now;
-    const found = await this.tasks.silentSince(this.db.manager, now - this.settings.reconcileLaunchAfterMillis);
+    const found = await this.tasks.silentSince(this.db.pool, now - this.settings.reconcileLaunchAfterMillis);
     const isDue = (taskId: string): boolean =>
       hasPassed(this.stalledAskedAt.get(taskId) ?? -Infinity, askAgainMillis, now);
     const due = new Set(found.filter(isDue));

@@ -46,7 +46,7 @@ export class ListComparison {
   /** All tasks of the agents named, or of all agents, strangers among them. */
   async all(epoch: Epoch, agentIds?: ReadonlySet<string>): Promise<Comparison> {
     // Read before the lists are made: a launch that is answered later may be missing in them.
-    const believed = await this.tasks.believed(this.db.manager);
+    const believed = await this.tasks.believed(this.db.pool);
     const lists = await this.driver.reconcile(epoch, agentIds);
     const known = new Set(believed.map(({ taskId }) => taskId));
     const result = await this.compare(lists, believed, epoch);
@@ -56,7 +56,7 @@ export class ListComparison {
 
   /** Only these tasks, of the machines that have them; and strangers of the agents that are back after a long absence. */
   async only(epoch: Epoch, taskIds: readonly string[], agentsBack: ReadonlySet<string>): Promise<Comparison> {
-    const believed = await this.tasks.believed(this.db.manager, taskIds);
+    const believed = await this.tasks.believed(this.db.pool, taskIds);
     const agents = this.agentsOfSlaves();
     const asked = new Set([...agentsBack, ...believed.map(({ slaveId }) => agents.get(slaveId) ?? slaveId)]);
     if (asked.size === 0) return { answered: [], tooEarly: [], unsettled: [], slaveIds: [] };
@@ -89,7 +89,7 @@ export class ListComparison {
     for (let first = 0; first < lists.length; first += listsInOneGo) {
       const some = lists.slice(first, first + listsInOneGo);
       const cursors = await this.cursors.findMany(
-        this.db.manager,
+        this.db.pool,
         some.map(({ agentId }) => agentId),
       );
       const reports: Report[] = [];
@@ -160,7 +160,7 @@ export class ListComparison {
     );
     if (running.length === 0) return;
     const launchedSince = await this.tasks.live(
-      this.db.manager,
+      this.db.pool,
       running.map(({ taskId }) => taskId),
     );
     this.status.killStrangers(running.filter(({ taskId }) => !launchedSince.has(taskId)));

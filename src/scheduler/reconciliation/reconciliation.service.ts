@@ -116,7 +116,7 @@ export class Reconciliation {
     this.wanted = true;
     this.lastStartedAt = now;
     this.epoch = epoch;
-    this.cycle = new ReconciliationCycle(now, (await this.tasks.answered(this.db.manager)).keys());
+    this.cycle = new ReconciliationCycle(now, (await this.tasks.answered(this.db.pool)).keys());
   }
 
   /**
@@ -128,7 +128,7 @@ export class Reconciliation {
     const agents = askAll ? undefined : await this.agentsOf(cycle.waitsFor);
     const { answered, tooEarly } = await this.comparison.all(epoch, agents);
     cycle.answered(answered, this.clock.now());
-    const active = await this.tasks.answered(this.db.manager);
+    const active = await this.tasks.answered(this.db.pool);
     cycle.keepOnly((taskId) => active.has(taskId));
     const pause = tooEarly.length > 0 ? lookEveryMillis : this.settings.checkReconcileWhenRunningEveryMillis;
     this.nextRoundAt = this.clock.now() + pause;
@@ -142,7 +142,7 @@ export class Reconciliation {
 
   private async agentsOf(taskIds: ReadonlySet<string>): Promise<Set<string>> {
     const agents = this.comparison.agentsOfSlaves();
-    const active = await this.tasks.answered(this.db.manager);
+    const active = await this.tasks.answered(this.db.pool);
     return new Set(
       [...taskIds].flatMap((taskId) => {
         const slaveId = active.get(taskId);

@@ -22,7 +22,7 @@ const look = async (afterMillis = 0) => {
   await world.get(Reconciliation).runWhenDue(world.now);
 };
 const begin = () => world.get(Reconciliation).start();
-const figures = () => world.get(StateRepository).lastReconciliation(world.db.manager);
+const figures = () => world.get(StateRepository).lastReconciliation(world.db.pool);
 const taskOn = async (slaveId: string) => (await world.active()).find((task) => task.slaveId === slaveId)!.taskId.id;
 /** The agents that were asked, call by call; 'all': no names given. */
 const rounds = () => asked.mock.calls.map(([, agents]) => (agents ? [...agents] : 'all'));

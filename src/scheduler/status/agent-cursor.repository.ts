@@ -1,17 +1,18 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
+import type { Queryable } from '../../platform/database/queryable.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { rows } from '../../platform/database/sql.js';
 import type { AgentCursorEntity } from './agent-cursor.entity.js';
 
 /** How far the updates of agents are applied. By hand: read and written with every batch of status updates, many agents in one statement. */
 @Injectable()
 export class AgentCursorRepository {
-  async find(tx: EntityManager, agentId: string): Promise<AgentCursorEntity | undefined> {
+  async find(tx: Queryable, agentId: string): Promise<AgentCursorEntity | undefined> {
     return (await this.findMany(tx, [agentId])).get(agentId);
   }
 
   /** By agent id; agents of which nothing was applied have none. */
-  async findMany(tx: EntityManager, agentIds: readonly string[]): Promise<Map<string, AgentCursorEntity>> {
+  async findMany(tx: Queryable, agentIds: readonly string[]): Promise<Map<string, AgentCursorEntity>> {
     const found = await rows<AgentCursorEntity>(
       tx,
       `SELECT agent_id AS "agentId", incarnation, applied_update AS number FROM agent_cursor WHERE agent_id = ANY ($1)`,
@@ -20,7 +21,7 @@ export class AgentCursorRepository {
     return new Map(found.map((cursor) => [cursor.agentId, cursor]));
   }
 
-  async save(tx: EntityManager, cursors: readonly AgentCursorEntity[]): Promise<void> {
+  async save(tx: Transaction, cursors: readonly AgentCursorEntity[]): Promise<void> {
     if (cursors.length === 0) return;
     // In the order of ids, so that two batches never wait for each other in a circle.
     const ordered = cursors.toSorted((a, b) => (a.agentId < b.agentId ? -1 : 1));

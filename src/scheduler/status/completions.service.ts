@@ -1,5 +1,4 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { hasPassed } from '../../core/elapsed.js';
 import {
   completeTask,
@@ -22,6 +21,7 @@ import { PendingRequestRepository } from '../../modules/tasks/pending-request.re
 import { TaskLaunchRepository, type LaunchData } from '../../modules/tasks/task-launch.repository.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { DeployStatisticsRepository } from '../../modules/deploys/deploy-statistics.repository.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { cooldownRules } from '../rules.js';
 import type { TaskEnd } from './status-batch.js';
 
@@ -45,7 +45,7 @@ export class Completions {
    * passed without a run.
    */
   async complete(
-    tx: EntityManager,
+    tx: Transaction,
     ends: readonly TaskEnd[],
     requests: Map<string, StoredRequest>,
     now: number,
@@ -88,7 +88,7 @@ export class Completions {
   }
 
   /** Those are left out that never were there, or left before they were killed: nothing is to be waited for. */
-  private async leaveLoadBalancer(tx: EntityManager, taskIds: readonly TaskId[], now: number): Promise<void> {
+  private async leaveLoadBalancer(tx: Transaction, taskIds: readonly TaskId[], now: number): Promise<void> {
     const records = await this.balancing.find(
       tx,
       taskIds.map(({ id }) => id),
@@ -117,7 +117,7 @@ export class Completions {
   }
 
   private async changeCooldown(
-    tx: EntityManager,
+    tx: Transaction,
     stored: StoredRequest,
     cooldown: 'ENTER' | 'LEAVE',
     now: number,

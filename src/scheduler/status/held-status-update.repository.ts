@@ -1,25 +1,27 @@
 import { Injectable } from '@nestjs/common';
-import { In, type EntityManager } from 'typeorm';
+import { In } from 'typeorm';
 import type { StatusUpdate } from '../../cluster/cluster-driver.js';
 import type { ClockLimit } from '../../platform/clock-limit.js';
+import type { Queryable } from '../../platform/database/queryable.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { rows } from '../../platform/database/sql.js';
 import { HeldStatusUpdateEntity } from './held-status-update.entity.js';
 
 /** Updates that could not be stored, and those of the same tasks behind them. */
 @Injectable()
 export class HeldStatusUpdateRepository {
-  async taskIds(tx: EntityManager): Promise<string[]> {
+  async taskIds(tx: Queryable): Promise<string[]> {
     const found = await rows<{ task_id: string }>(tx, 'SELECT DISTINCT task_id FROM held_status_update');
     return found.map((row) => row.task_id);
   }
 
-  async insert(tx: EntityManager, held: Omit<HeldStatusUpdateEntity, 'id'>): Promise<void> {
+  async insert(tx: Transaction, held: Omit<HeldStatusUpdateEntity, 'id'>): Promise<void> {
     await tx.getRepository(HeldStatusUpdateEntity).insert(held as HeldStatusUpdateEntity);
   }
 
   /** All updates of the tasks of which one is due, oldest first; `attempts`: the most of their task. */
   due(
-    tx: EntityManager,
+    tx: Queryable,
     now: number,
   ): Promise<{ id: number; task_id: string; attempts: number; document: StatusUpdate }[]> {
     return rows(
@@ -30,16 +32,16 @@ export class HeldStatusUpdateRepository {
     );
   }
 
-  async remove(tx: EntityManager, ids: readonly number[]): Promise<void> {
+  async remove(tx: Transaction, ids: readonly number[]): Promise<void> {
     await tx.getRepository(HeldStatusUpdateEntity).delete({ id: In([...ids]) });
   }
 
-  anyOf(tx: EntityManager, taskId: string): Promise<boolean> {
+  anyOf(tx: Queryable, taskId: string): Promise<boolean> {
     return tx.getRepository(HeldStatusUpdateEntity).existsBy({ taskId });
   }
 
   async postpone(
-    tx: EntityManager,
+    tx: Transaction,
     taskId: string,
     changes: Pick<HeldStatusUpdateEntity, 'attempts' | 'nextAttemptAt' | 'waitsSince' | 'lastError'>,
   ): Promise<void> {
@@ -47,7 +49,7 @@ export class HeldStatusUpdateRepository {
   }
 
   /** What waits since a time that is still to come is due now. Answers how many. */
-  async takeTimesAhead(tx: EntityManager, { now, latest }: ClockLimit): Promise<number> {
+  async takeTimesAhead(tx: Transaction, { now, latest }: ClockLimit): Promise<number> {
     const due = await rows(
       tx,
       `UPDATE held_status_update SET next_attempt_at = $1, waits_since = $1, held_at = least(held_at, $1)
@@ -58,7 +60,7 @@ export class HeldStatusUpdateRepository {
   }
 
   /** How many there are, and the task and the error of the oldest. */
-  async summary(tx: EntityManager): Promise<{ count: number; taskId?: string; lastError?: string }> {
+  async summary(tx: Queryable): Promise<{ count: number; taskId?: string; lastError?: string }> {
     const [found] = await rows<{ count: number; task_id: string | null; last_error: string | null }>(
       tx,
       `SELECT count(*) AS count, (array_agg(task_id ORDER BY id))[1] AS task_id,

@@ -21,8 +21,8 @@ export class HeldUpdatesPoller {
 
   /** Fails while updates are held, so that the service's health shows it. */
   async runOnce(now: number): Promise<void> {
-    for (const task of await this.held.due(this.db.manager, now)) await this.attempt(task);
-    const { count, taskId, lastError } = await this.held.summary(this.db.manager);
+    for (const task of await this.held.due(this.db.pool, now)) await this.attempt(task);
+    const { count, taskId, lastError } = await this.held.summary(this.db.pool);
     if (count > 0) throw new Error(`${count} status updates are held, the oldest of task '${taskId}': ${lastError}`);
   }
 
@@ -32,7 +32,7 @@ export class HeldUpdatesPoller {
         await this.held.release(tx, task);
         return apply(task.updates.map(({ update }) => update));
       });
-      await this.held.released(this.db.manager, task);
+      await this.held.released(this.db.pool, task);
     } catch (cause) {
       if (isPassing(cause)) throw cause;
       await this.db.leaderTransaction((tx) => this.held.failedAgain(tx, task, cause));

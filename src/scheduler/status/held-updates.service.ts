@@ -1,8 +1,9 @@
 import { Injectable, Logger } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import type { StatusUpdate } from '../../cluster/cluster-driver.js';
 import { backOffMillis } from '../../platform/async.js';
 import { Clock } from '../../platform/clock.js';
+import type { Queryable } from '../../platform/database/queryable.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { HeldStatusUpdateRepository } from './held-status-update.repository.js';
 
 /** Updates of one task that are to be tried again, oldest first. */
@@ -33,7 +34,7 @@ export class HeldUpdates {
   ) {}
 
   /** At the beginning of leading: what an earlier leader held. */
-  async load(tx: EntityManager): Promise<void> {
+  async load(tx: Queryable): Promise<void> {
     this.taskIds = new Set(await this.rows.taskIds(tx));
   }
 
@@ -42,12 +43,12 @@ export class HeldUpdates {
   }
 
   /** Further updates of tasks of which some are held. */
-  async append(tx: EntityManager, updates: readonly StatusUpdate[]): Promise<void> {
+  async append(tx: Transaction, updates: readonly StatusUpdate[]): Promise<void> {
     for (const update of updates) await this.insert(tx, update, 'Waits for an earlier one of its task');
   }
 
   /** The first one of its task. It counts as held before the row is there: a later update must not get ahead of it. */
-  async hold(tx: EntityManager, update: StatusUpdate, cause: unknown): Promise<void> {
+  async hold(tx: Transaction, update: StatusUpdate, cause: unknown): Promise<void> {
     this.taskIds.add(update.taskId);
     const error = String(cause);
     this.log.error(`Cannot store ${update.state} of task '${update.taskId}', trying again later: ${error}`, cause);
@@ -55,7 +56,7 @@ export class HeldUpdates {
   }
 
   /** Tasks whose oldest update is due. */
-  async due(tx: EntityManager, now: number): Promise<HeldTaskUpdates[]> {
+  async due(tx: Queryable, now: number): Promise<HeldTaskUpdates[]> {
     const tasks = new Map<string, HeldTaskUpdates>();
     for (const { id, task_id: taskId, attempts, document } of await this.rows.due(tx, now)) {
       const task = tasks.get(taskId) ?? { taskId, attempts, updates: [] };
@@ -65,7 +66,7 @@ export class HeldUpdates {
     return [...tasks.values()];
   }
 
-  async release(tx: EntityManager, { updates }: HeldTaskUpdates): Promise<void> {
+  async release(tx: Transaction, { updates }: HeldTaskUpdates): Promise<void> {
     await this.rows.remove(
       tx,
       updates.map(({ id }) => id),
@@ -73,11 +74,11 @@ export class HeldUpdates {
   }
 
   /** After the commit of `release`: updates of the task are stored directly again, unless more came meanwhile. */
-  async released(tx: EntityManager, { taskId }: HeldTaskUpdates): Promise<void> {
+  async released(tx: Queryable, { taskId }: HeldTaskUpdates): Promise<void> {
     if (!(await this.rows.anyOf(tx, taskId))) this.taskIds.delete(taskId);
   }
 
-  async failedAgain(tx: EntityManager, { taskId, attempts }: HeldTaskUpdates, cause: unknown): Promise<void> {
+  async failedAgain(tx: Transaction, { taskId, attempts }: HeldTaskUpdates, cause: unknown): Promise<void> {
     const now = this.clock.now();
     await this.rows.postpone(tx, taskId, {
       attempts: attempts + 1,
@@ -88,11 +89,11 @@ export class HeldUpdates {
   }
 
   /** How many updates are held, and why the oldest is. */
-  summary(tx: EntityManager): Promise<{ count: number; taskId?: string; lastError?: string }> {
+  summary(tx: Queryable): Promise<{ count: number; taskId?: string; lastError?: string }> {
     return this.rows.summary(tx);
   }
 
-  private insert(tx: EntityManager, update: StatusUpdate, error: string): Promise<void> {
+  private insert(tx: Transaction, update: StatusUpdate, error: string): Promise<void> {
     const now = this.clock.now();
     return this.rows.insert(tx, {
       taskId: update.taskId,

@@ -1,5 +1,4 @@
 import { Injectable, Logger } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { decideRecovery, isEndTold, stateBeforeEnd, type TaskReturn } from '../../core/completion/index.js';
 import { isInProgress, noRecords } from '../../core/load-balancer/index.js';
 import type { TaskState } from '../../core/model/enums.js';
@@ -19,6 +18,7 @@ import {
 } from '../../modules/tasks/task-status.repository.js';
 import { inParallel } from '../../platform/async.js';
 import { Database } from '../../platform/database/database.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import type { Report } from './report.js';
 
 /** Calls of the load balancer at a time, before tasks come back to it. */
@@ -60,7 +60,7 @@ export class ReturnedTasks {
 
   /** How far their removal is: once that is over, a task may come in again. Before the transaction that settles them. */
   async askLoadBalancer(taskIds: Iterable<string>): Promise<void> {
-    const records = await this.balancing.find(this.db.manager, [...taskIds]);
+    const records = await this.balancing.find(this.db.pool, [...taskIds]);
     await inParallel([...records], questionsAtOnce, async ([taskId, { remove }]) => {
       if (!remove || !isInProgress(remove)) return;
       const answer = await this.loadBalancer.state(remove.loadBalancerRequestId);
@@ -73,7 +73,7 @@ export class ReturnedTasks {
    * before that of its tasks.
    */
   async settle(
-    tx: EntityManager,
+    tx: Transaction,
     returns: readonly TaskReturn<Report>[],
     tasks: ReadonlyMap<string, ReportedTask>,
     requests: ReadonlyMap<string, StoredRequest>,
@@ -139,7 +139,7 @@ export class ReturnedTasks {
     }
   }
 
-  private async write(tx: EntityManager, { alive, enqueued, cleanups, entering }: Writes): Promise<void> {
+  private async write(tx: Transaction, { alive, enqueued, cleanups, entering }: Writes): Promise<void> {
     await this.queue.enqueueAll(tx, enqueued);
     await this.statuses.reactivate(
       tx,

@@ -1,6 +1,5 @@
 import type { TaskState } from '../../core/model/enums.js';
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { isTerminal } from '../../core/model/enums.js';
 import type { TaskHistoryUpdate, TaskId } from '../../core/model/task.js';
 import { parseTaskId } from '../../core/task-id.js';
@@ -13,6 +12,7 @@ import {
 import { TaskRepository } from '../../modules/tasks/task.repository.js';
 import { TaskStatusRepository } from '../../modules/tasks/task-status.repository.js';
 import { OutboxRepository } from '../../modules/events/outbox.repository.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { Completions } from './completions.service.js';
 import type { Report } from './report.js';
 import { ReturnedTasks } from './returned-tasks.service.js';
@@ -66,7 +66,7 @@ export class StatusApplier {
 
   /** `returning`: tasks that are known to come back; others that do have ReturnsNotLocked thrown, and nothing is written. */
   async apply(
-    tx: EntityManager,
+    tx: Transaction,
     given: readonly Report[],
     now: number,
     returning: ReadonlySet<string>,
@@ -120,7 +120,7 @@ export class StatusApplier {
    * lock is enough; so the many updates of a large roll-out neither wait for the calls of users nor hold them up.
    */
   private async lockRequests(
-    tx: EntityManager,
+    tx: Transaction,
     reports: readonly Report[],
     returning: ReadonlySet<string>,
   ): Promise<Map<string, StoredRequest>> {
@@ -134,7 +134,7 @@ export class StatusApplier {
     return new Map(locked.map((stored) => [stored.request.id, stored]));
   }
 
-  private tellOthers(tx: EntityManager, batch: StatusBatch, fresh: readonly Report[]): Promise<void> {
+  private tellOthers(tx: Transaction, batch: StatusBatch, fresh: readonly Report[]): Promise<void> {
     const updates = fresh.map((report): TaskHistoryUpdate => ({
       taskId: batch.taskId(report.taskId),
       timestamp: report.timestamp,

@@ -1,5 +1,4 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { CLUSTER_DRIVER, type ClusterDriver, type StatusUpdate } from '../../cluster/cluster-driver.js';
 import { groupBy } from '../../core/group-by.js';
 import type { TaskId } from '../../core/model/task.js';
@@ -10,6 +9,7 @@ import { Clock } from '../../platform/clock.js';
 import { byHalves } from '../../platform/database/by-halves.js';
 import { isPassing } from '../../platform/database/database-errors.js';
 import { Database } from '../../platform/database/database.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { GatheredWarning } from '../../platform/gathered-warning.js';
 import { Metrics } from '../../platform/metrics/metrics.js';
 import { Leadership } from '../../platform/leadership/leadership.js';
@@ -95,7 +95,7 @@ export class StatusUpdates {
    * come back. Where more of them do, nothing is written, and it is done once more with their requests locked.
    */
   async write(
-    work: (tx: EntityManager, apply: (reports: readonly Report[]) => Promise<Applied>) => Promise<Applied>,
+    work: (tx: Transaction, apply: (reports: readonly Report[]) => Promise<Applied>) => Promise<Applied>,
     returning: readonly string[] = [],
   ): Promise<void> {
     const attempt = async (known: ReadonlySet<string>): Promise<Applied> => {
@@ -126,7 +126,7 @@ export class StatusUpdates {
 
   /** What was applied before is left out; how far each agent is now is stored with what it reported. */
   private async storeIn(
-    tx: EntityManager,
+    tx: Transaction,
     updates: readonly StatusUpdate[],
     apply: (reports: readonly Report[]) => Promise<Applied>,
   ): Promise<Applied> {
@@ -147,7 +147,7 @@ export class StatusUpdates {
     });
   }
 
-  private async notYetApplied(tx: EntityManager, updates: readonly StatusUpdate[]): Promise<StatusUpdate[]> {
+  private async notYetApplied(tx: Transaction, updates: readonly StatusUpdate[]): Promise<StatusUpdate[]> {
     const byAgent = groupBy(updates, ({ agentId }) => agentId);
     const cursors = await this.cursors.findMany(tx, [...byAgent.keys()]);
     return [...byAgent].flatMap(([agentId, ofAgent]) => {
@@ -161,7 +161,7 @@ export class StatusUpdates {
   }
 
   /** Of updates in the order of their numbers the last one per agent counts; those with 0 are not numbered. */
-  private async saveCursors(tx: EntityManager, updates: readonly StatusUpdate[]): Promise<void> {
+  private async saveCursors(tx: Transaction, updates: readonly StatusUpdate[]): Promise<void> {
     const last = new Map(updates.filter(({ number }) => number > 0).map((update) => [update.agentId, update]));
     await this.cursors.save(tx, [...last.values()]);
   }

@@ -12,7 +12,7 @@ export const layers = [
   ],
   [
     'database',
-    /\/node_modules\/(pg|pg-pool|pg-protocol|pg-types|typeorm|postgres-[a-z]+)\/|platform\/database\/(prepared|sql|database|data-sources)|\.repository\.js/,
+    /\/node_modules\/(pg|pg-pool|pg-protocol|pg-types|typeorm|postgres-[a-z]+)\/|platform\/database\/(prepared|sql|database|pool|transaction)|\.repository\.js/,
   ],
   ['answers', /platform\/http\/(answer\.interceptor|json)\./],
   ['authorization, audit', /dist\/src\/modules\/auth\//],

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { AgentConnection } from '../../../src/cluster/local/agent-connection.js';
 import { StaleEpochError } from '../../../src/cluster/cluster-driver.js';
-import { createDataSource } from '../../../src/platform/database/data-sources.js';
+import { DatabasePool } from '../../../src/platform/database/pool.js';
 import { Database } from '../../../src/platform/database/database.js';
 import { NotLeaderError } from '../../../src/platform/leadership/leadership.js';
 import { FixedLeadership } from '../../support/fixed-leadership.js';
@@ -24,9 +24,9 @@ export async function actAsLeaderOf(
 }
 
 async function tryToWrite(epoch: number, url: string): Promise<string> {
-  const source = await createDataSource({ url, use: 'leader', poolSize: 1 }).initialize();
+  const pool = await new DatabasePool({ url, use: 'leader', poolSize: 1 }).open();
   try {
-    await new Database(source, source, new FixedLeadership(epoch)).leaderTransaction((tx) =>
+    await new Database(pool, pool, new FixedLeadership(epoch)).leaderTransaction((tx) =>
       tx.query(
         `INSERT INTO killed_task (task_id, request_id, killed_at, first_killed_at) VALUES ('x', 'x', now(), now())`,
       ),
@@ -36,7 +36,7 @@ async function tryToWrite(epoch: number, url: string): Promise<string> {
     if (cause instanceof NotLeaderError) return `refused: ${cause.message}`;
     throw cause;
   } finally {
-    await source.destroy();
+    await pool.close();
   }
 }
 

@@ -44,7 +44,7 @@ export async function startInstance(databaseUrl, { modules, settings = {}, leads
   configureHttp(app, all);
   await app.listen(0, '127.0.0.1');
   const db = app.get(Database);
-  await db.manager.query('UPDATE leader_epoch SET epoch = 1');
+  await db.pool.query('UPDATE leader_epoch SET epoch = 1');
   app.get(Notifier).start();
   app.get(Pollers);
   return { app, db, url: `http://127.0.0.1:${app.getHttpServer().address().port}`, get: (type) => app.get(type) };

@@ -67,8 +67,8 @@ export async function startWorld(url, { settings = {}, ...options }) {
   const context = await NestFactory.createApplicationContext(World, { logger: false, abortOnError: false });
   const db = context.get(Database);
   const { rows } = await product('platform/database/sql.js');
-  await emptyTables(db.manager);
-  await db.manager.query('UPDATE leader_epoch SET epoch = 1');
+  await emptyTables(db.pool);
+  await db.pool.query('UPDATE leader_epoch SET epoch = 1');
   const scheduler = context.get(Scheduler);
   await scheduler.gained(1);
   await cluster.advance(0);
@@ -78,7 +78,7 @@ export async function startWorld(url, { settings = {}, ...options }) {
     db,
     scheduler,
     get: (type) => context.get(type),
-    query: (sql, parameters) => rows(db.manager, sql, parameters),
+    query: (sql, parameters) => rows(db.pool, sql, parameters),
     close: async () => {
       await scheduler.lost();
       await context.close();

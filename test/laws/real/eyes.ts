@@ -84,8 +84,8 @@ export class Eyes {
   }
 
   private async tasks(): Promise<Map<string, SeenTask>> {
-    const manager = this.world.db.manager;
-    const live = await this.world.get(TaskRepository).find(manager, { includeEnded: true });
+    const { pool } = this.world.db;
+    const live = await this.world.get(TaskRepository).find(pool, { includeEnded: true });
     const planned = await this.world.query<{ task_id: string; at: string }>(
       `SELECT task_id, document #>> '{pendingTask,pendingTaskId,nextRunAt}' AS at FROM task_launch`,
     );

@@ -47,7 +47,7 @@ export async function startAuthApp(
   return {
     url,
     call: (method, path, sent) => callWith(`${url}${path}`, method, sent),
-    sql: (text, parameters) => database.manager.query(text, parameters),
+    sql: (text, parameters) => database.pool.query(text, parameters),
     tokenOf: async (user) => {
       const full = { groups: [], scopes: [], authenticated: true, ...user };
       return (await app.get(Tokens, { strict: false }).create({ user: full }, full)).text;

@@ -70,7 +70,7 @@ export class GuardedApp {
   }
 
   async sql(text: string, parameters?: unknown[]): Promise<void> {
-    await this.app.get(Database).manager.query(text, parameters);
+    await this.app.get(Database).pool.query(text, parameters);
   }
 
   close(): Promise<void> {

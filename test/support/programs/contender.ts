@@ -1,5 +1,4 @@
-import { DataSource } from 'typeorm';
-import { createDataSource } from '../../../src/platform/database/data-sources.js';
+import { DatabasePool } from '../../../src/platform/database/pool.js';
 import { Database } from '../../../src/platform/database/database.js';
 import { PgLeadership } from '../../../src/platform/leadership/pg-leadership.js';
 import { Notifier } from '../../../src/platform/wake/notifier.js';
@@ -9,9 +8,9 @@ import { Wake } from '../../../src/platform/wake/wake.js';
 const [url, name] = process.argv.slice(2) as [string, string];
 const wake = new Wake();
 const notifier = new Notifier(url, wake);
-const sources = (['api', 'leader'] as const).map((use) => createDataSource({ url, use }));
-await Promise.all(sources.map((source) => source.initialize()));
-const [api, leader] = sources as [DataSource, DataSource];
+const pools = (['api', 'leader'] as const).map((use) => new DatabasePool({ url, use }));
+await Promise.all(pools.map((pool) => pool.open()));
+const [api, leader] = pools as [DatabasePool, DatabasePool];
 const readAddress = async () => {
   const rows: { address: string }[] = await api.query('SELECT address FROM leader_lease WHERE expires_at >= now()');
   return rows[0]?.address;
@@ -31,7 +30,7 @@ process.once('SIGTERM', async () => {
   running = false;
   await leadership.stop();
   await notifier.stop();
-  await Promise.all(sources.map((source) => source.destroy()));
+  await Promise.all(pools.map((pool) => pool.close()));
   console.log('stopped');
 });
 while (running) {

@@ -1,20 +1,19 @@
 import { join } from 'node:path';
-import type { DataSource } from 'typeorm';
 import { dumpTables } from '../../../src/core/history/index.js';
 import { HistoryBackfillRepository } from '../../../src/modules/history/backfill/history-backfill.repository.js';
 import { HistoryBackfill } from '../../../src/modules/history/backfill/history-backfill.service.js';
 import { HistoryImport } from '../../../src/modules/history/import/history-import.js';
 import { Clock } from '../../../src/platform/clock.js';
-import { createDataSource } from '../../../src/platform/database/data-sources.js';
+import { DatabasePool } from '../../../src/platform/database/pool.js';
 import { Database } from '../../../src/platform/database/database.js';
 import { Wake } from '../../../src/platform/wake/wake.js';
 import { FixedLeadership } from '../fixed-leadership.js';
 
 /** A process that takes over the history of an older installation, for a test that kills it: import <folder>, or backfill. */
 const [url, what, folder] = process.argv.slice(2) as [string, string, string];
-const sources = (['api', 'leader'] as const).map((use) => createDataSource({ url, use }));
-await Promise.all(sources.map((source) => source.initialize()));
-const [api, leader] = sources as [DataSource, DataSource];
+const pools = (['api', 'leader'] as const).map((use) => new DatabasePool({ url, use }));
+await Promise.all(pools.map((pool) => pool.open()));
+const [api, leader] = pools as [DatabasePool, DatabasePool];
 if (what === 'import') {
   for (const table of dumpTables.slice(0, 3)) {
     console.log(
@@ -27,4 +26,4 @@ if (what === 'import') {
   while (await backfill.step());
 }
 console.log('done');
-await Promise.all(sources.map((source) => source.destroy()));
+await Promise.all(pools.map((pool) => pool.close()));

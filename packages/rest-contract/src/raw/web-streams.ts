@@ -17,9 +17,17 @@ export function toReadable(chunks: AsyncGenerator<Uint8Array>): ReadableStream<U
   );
 }
 
+/** As much of a ReadableStream as is asked for. */
+export interface ByteReadable {
+  getReader(): {
+    read(): Promise<{ done: boolean; value?: Uint8Array }>;
+    cancel(): Promise<unknown>;
+  };
+}
+
 /** By a reader, because not every platform's streams are iterable. `failure`: what a reader is told when the stream breaks. */
 export async function* chunksOf(
-  body: ReadableStream<Uint8Array>,
+  body: ByteReadable,
   failure: (cause: unknown) => unknown = (cause) => cause,
 ): AsyncGenerator<Uint8Array> {
   const reader = body.getReader();
@@ -28,7 +36,7 @@ export async function* chunksOf(
     for (;;) {
       const step = await reader.read().catch((cause: unknown) => Promise.reject(failure(cause) as Error));
       if (step.done) break;
-      yield step.value;
+      yield step.value!;
     }
     done = true;
   } finally {

@@ -1,5 +1,4 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import {
   decide,
   isAdmin,
@@ -16,6 +15,7 @@ import {
 } from '../../../core/authorization/index.js';
 import type { UserAction } from '../../../core/model/enums.js';
 import { Database } from '../../../platform/database/database.js';
+import type { Queryable } from '../../../platform/database/queryable.js';
 import { SchedulerError, type ErrorCode } from '../../../platform/errors.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
 import { RequestAccessRepository } from '../../requests/request-access.repository.js';
@@ -84,7 +84,7 @@ export class Access {
 
   /** `present`: the groups of those that are there, when they were read already. */
   async find(
-    tx: EntityManager,
+    tx: Queryable,
     requestIds: readonly string[],
     present?: ReadonlyMap<string, RequestGroups>,
   ): Promise<Map<string, KnownRequest>> {
@@ -108,7 +108,7 @@ export class Access {
   /** Which of these exist and may be read, and which of them be written. Administrators may see those that are gone. */
   async sort(user: User, requestIds: readonly string[]): Promise<{ readable: Sight; writable: Sight }> {
     if (this.isAdmin(user)) return { readable: () => true, writable: () => true };
-    const groups = await this.requests.find(this.db.manager, [...new Set(requestIds)]);
+    const groups = await this.requests.find(this.db.pool, [...new Set(requestIds)]);
     const within = (scope: AccessScope): Sight => {
       const ids = [...groups].filter(([requestId, of]) => this.may(user, scope, requestId, of)).map(([id]) => id);
       const allowed = new Set(ids);

@@ -38,7 +38,7 @@ export class ElevatedAccess {
 
   private async tell(user: User, scopes: readonly AccessScope[], ids: string[]): Promise<void> {
     try {
-      if (!(await this.outbox.isHeard(this.db.manager, 'ELEVATED_ACCESS'))) return;
+      if (!(await this.outbox.isHeard(this.db.pool, 'ELEVATED_ACCESS'))) return;
       const events = await this.eventsOf(user, scopes, ids);
       if (events.length === 0) return;
       await this.db.transaction((tx) => this.outbox.elevatedAccess(tx, events));
@@ -50,7 +50,7 @@ export class ElevatedAccess {
 
   private async eventsOf(user: User, scopes: readonly AccessScope[], ids: string[]): Promise<ElevatedAccessEvent[]> {
     const createdAt = this.clock.now();
-    return [...(await this.requests.find(this.db.manager, ids))].flatMap(([requestId, groups]) =>
+    return [...(await this.requests.find(this.db.pool, ids))].flatMap(([requestId, groups]) =>
       scopes
         .filter((scope) => isElevated(this.settings.auth, user, { kind: 'request', scope, requestId, groups }))
         .map((scope) => ({ user: user.id, requestId, scope, createdAt })),

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import {
   lifeAt,
   newestSeen,
@@ -12,6 +11,8 @@ import {
 import { andThen } from '../../../platform/async.js';
 import { Database } from '../../../platform/database/database.js';
 import type { Permit } from '../../../platform/database/permits.js';
+import type { Queryable } from '../../../platform/database/queryable.js';
+import type { Transaction } from '../../../platform/database/transaction.js';
 import { SchedulerError } from '../../../platform/errors.js';
 import { RequestGroupRepository } from '../../requests/groups/request-group.repository.js';
 import { RequestAccessRepository } from '../../requests/request-access.repository.js';
@@ -73,12 +74,12 @@ export class NeedsCheck {
   private async checkGroups(need: RequestNeed, user: User, call: Call, named: readonly Named[]): Promise<Allowed> {
     if (named.length === 0) this.refuseUnnamed(need, user);
     const groupId = need.replacesGroup?.(call);
-    const all = await this.withMembers(this.db.manager, groupId, named);
+    const all = await this.withMembers(this.db.pool, groupId, named);
     const ids = idsOf(all);
-    const seen = await this.access.find(this.db.manager, ids);
+    const seen = await this.access.find(this.db.pool, ids);
     const allowed = this.decide(need, user, call, all, seen);
     await this.elevated.note(need, user, all);
-    const hold = async (tx: EntityManager): Promise<void> => {
+    const hold = async (tx: Transaction): Promise<void> => {
       if (groupId !== undefined) await this.groups.lockId(tx, groupId);
       const held = await this.withMembers(tx, groupId, named);
       const present = await this.requests.lock(tx, idsOf(held));
@@ -89,7 +90,7 @@ export class NeedsCheck {
   }
 
   /** With the requests that are in a group now. */
-  private async withMembers(tx: EntityManager, groupId: string | undefined, named: readonly Named[]): Promise<Named[]> {
+  private async withMembers(tx: Queryable, groupId: string | undefined, named: readonly Named[]): Promise<Named[]> {
     const group = groupId === undefined ? null : await this.groups.find(tx, groupId);
     return [...named, ...(group?.requestIds ?? []).map((id) => ({ id }))];
   }

@@ -134,7 +134,7 @@ export class AuditTrail implements BeforeApplicationShutdown, OnApplicationShutd
 
   private async writeAll(): Promise<void> {
     await this.writing;
-    if (this.db.source.isInitialized) await this.write();
+    if (this.db.pool.isOpen) await this.write();
     clearTimeout(this.timer);
   }
 }

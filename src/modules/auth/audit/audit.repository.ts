@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { rows } from '../../../platform/database/sql.js';
+import type { Transaction } from '../../../platform/database/transaction.js';
 import type { AuditEntity } from './audit.entity.js';
 
 export type AuditEntry = Omit<AuditEntity, 'id' | 'at'>;
@@ -11,7 +11,7 @@ export type AgedEntry = AuditEntry & { ageMillis: number };
 /** The trail of calls. By hand: batches travel as one document, and rows are removed in bounded portions. */
 @Injectable()
 export class AuditRepository {
-  async write(tx: EntityManager, entries: readonly AgedEntry[]): Promise<void> {
+  async write(tx: Transaction, entries: readonly AgedEntry[]): Promise<void> {
     await rows(
       tx,
       `INSERT INTO audit (at, call_id, caller_id, caller_issuer, proven_by, address, operation, path, request_id, outcome, status,
@@ -26,7 +26,7 @@ export class AuditRepository {
   }
 
   /** Removes at most `most` rows that are older than so many days, and answers how many went. */
-  async removeOlder(tx: EntityManager, days: number, most: number): Promise<number> {
+  async removeOlder(tx: Transaction, days: number, most: number): Promise<number> {
     const gone = await rows(
       tx,
       `DELETE FROM audit WHERE id = ANY (ARRAY(
@@ -40,7 +40,7 @@ export class AuditRepository {
    * Removes at most `most` of the rows beyond a number, and answers how many went. Calls of which it is not known who made
    * them go first: no caller without a proof drives out what others did.
    */
-  async removeBeyond(tx: EntityManager, rowsKept: number, most: number): Promise<number> {
+  async removeBeyond(tx: Transaction, rowsKept: number, most: number): Promise<number> {
     const [counted] = await rows<{ count: string }>(tx, 'SELECT count(*) AS count FROM audit');
     const beyond = Math.min(most, Number(counted!.count) - rowsKept);
     if (beyond <= 0) return 0;

@@ -1,7 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
-import { LessThanOrEqual, MoreThan, type EntityManager } from 'typeorm';
+import { LessThanOrEqual, MoreThan } from 'typeorm';
 import { nameOf, type User } from '../../../core/authorization/index.js';
+import type { Queryable } from '../../../platform/database/queryable.js';
+import type { Transaction } from '../../../platform/database/transaction.js';
+import { rows } from '../../../platform/database/sql.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
 import { AuthLookupKeyEntity } from './auth-lookup-key.entity.js';
 import { AuthTokenEntity } from './auth-token.entity.js';
@@ -36,7 +39,7 @@ export class AuthTokenRepository {
   }
 
   /** Takes the place of the user's token of this name. Those that have expired go, of all users. */
-  async put(tx: EntityManager, token: NewToken): Promise<void> {
+  async put(tx: Transaction, token: NewToken): Promise<void> {
     const { id, text, user, name, madeBy, now, expiresAt, madeOpenly } = token;
     const tokens = tx.getRepository(AuthTokenEntity);
     await tokens.delete({ expiresAt: LessThanOrEqual(new Date(now)) });
@@ -69,33 +72,35 @@ export class AuthTokenRepository {
   }
 
   /** The user's tokens, until `tx` ends the same for all. */
-  lockOf(tx: EntityManager, user: User): Promise<AuthTokenEntity[]> {
-    return tx.getRepository(AuthTokenEntity).find({ where: ownerOf(user), lock: { mode: 'pessimistic_write' } });
+  async lockOf(tx: Transaction, user: User): Promise<AuthTokenEntity[]> {
+    const { issuer, userId } = ownerOf(user);
+    await rows(tx, 'SELECT FROM auth_token WHERE issuer = $1 AND user_id = $2 FOR UPDATE', [issuer, userId]);
+    return tx.getRepository(AuthTokenEntity).findBy({ issuer, userId });
   }
 
   /** Those that have not expired, by id: all, those of one user, or those of all users with an id. */
-  list(tx: EntityManager, now: number, whose: Partial<ReturnType<typeof ownerOf>>): Promise<AuthTokenEntity[]> {
+  list(tx: Transaction, now: number, whose: Partial<ReturnType<typeof ownerOf>>): Promise<AuthTokenEntity[]> {
     const where = { ...whose, expiresAt: MoreThan(new Date(now)) };
     return tx.getRepository(AuthTokenEntity).find({ where, order: { id: 'ASC' } });
   }
 
-  findById(tx: EntityManager, id: string): Promise<AuthTokenEntity | null> {
+  findById(tx: Queryable, id: string): Promise<AuthTokenEntity | null> {
     return tx.getRepository(AuthTokenEntity).findOneBy({ id });
   }
 
   /** Those of the users with this id or, when there are none, of those who are shown by this name. */
-  async findNamed(tx: EntityManager, userName: string): Promise<AuthTokenEntity[]> {
+  async findNamed(tx: Queryable, userName: string): Promise<AuthTokenEntity[]> {
     const tokens = tx.getRepository(AuthTokenEntity);
     const byId = await tokens.findBy({ userId: userName });
     return byId.length > 0 ? byId : tokens.findBy({ userName });
   }
 
-  async remove(tx: EntityManager, ids: readonly string[]): Promise<void> {
+  async remove(tx: Transaction, ids: readonly string[]): Promise<void> {
     if (ids.length > 0) await tx.getRepository(AuthTokenEntity).delete([...ids]);
   }
 
   /** The token with this text, unless it has expired. Tokens that were made openly count only while callers are not checked. */
-  async find(tx: EntityManager, text: string, now: number): Promise<AuthTokenEntity | undefined> {
+  async find(tx: Queryable, text: string, now: number): Promise<AuthTokenEntity | undefined> {
     const found = await tx.getRepository(AuthTokenEntity).findOneBy({
       lookupDigest: await this.digest(tx, text),
       expiresAt: MoreThan(new Date(now)),
@@ -105,18 +110,18 @@ export class AuthTokenRepository {
     return found.tokenHash === null || (await matchesHash(text, found.tokenHash)) ? found : undefined;
   }
 
-  async noteUse(tx: EntityManager, id: string, now: number): Promise<void> {
+  async noteUse(tx: Queryable, id: string, now: number): Promise<void> {
     await tx.getRepository(AuthTokenEntity).update({ id }, { lastUsedAt: new Date(now) });
   }
 
-  private async digest(tx: EntityManager, token: string): Promise<string> {
+  private async digest(tx: Queryable, token: string): Promise<string> {
     this.key ??= await keptKey(tx);
     return lookupDigest(token, this.key);
   }
 }
 
 /** The same for all instances: the first one makes it. */
-async function keptKey(tx: EntityManager): Promise<string> {
+async function keptKey(tx: Queryable): Promise<string> {
   const keys = tx.getRepository(AuthLookupKeyEntity);
   const kept = await keys.findOneBy({ onlyRow: true });
   if (kept) return kept.key;

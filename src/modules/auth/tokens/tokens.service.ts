@@ -100,7 +100,7 @@ export class Tokens implements OnModuleInit, OnModuleDestroy {
 
   /** Of others only for those who may: to a caller who may not, a token of another user is unknown. */
   async revoke(id: string, caller: User, mayRevokeAll: boolean): Promise<void> {
-    const found = await this.store.findById(this.db.manager, id);
+    const found = await this.store.findById(this.db.pool, id);
     const { issuer, userId } = ownerOf(caller);
     const isOwn = found?.issuer === issuer && found.userId === userId;
     if (!found || !(isOwn || mayRevokeAll)) throw new SchedulerError('TOKEN_NOT_FOUND', `No token with id '${id}'`);
@@ -109,7 +109,7 @@ export class Tokens implements OnModuleInit, OnModuleDestroy {
 
   /** All tokens of the user with this id or, if there is none, with this name to show. */
   async clear(userName: string): Promise<void> {
-    const found = await this.store.findNamed(this.db.manager, userName);
+    const found = await this.store.findNamed(this.db.pool, userName);
     const ids = new Set(found.map(({ userId }) => userId));
     if (ids.size > 1) {
       const message = `user '${userName}' is the name of several users: name the id of one, ${[...ids].toSorted().join(', ')}`;
@@ -137,7 +137,7 @@ export class Tokens implements OnModuleInit, OnModuleDestroy {
 
   private async lookUp(text: string, key: string, now: number): Promise<User | undefined> {
     const { forgettings } = this;
-    const found = await this.store.find(this.db.manager, text, now);
+    const found = await this.store.find(this.db.pool, text, now);
     if (!found) return undefined;
     const { id, issuer, expiresAt, userData } = found;
     const answer = { id, user: { ...userData, issuer, provenUntil: expiresAt.getTime() } };
@@ -196,7 +196,7 @@ export class Tokens implements OnModuleInit, OnModuleDestroy {
     if (!last || hasPassed(last.at, minuteMillis, now)) {
       this.noted.put(id, undefined, now);
       this.store
-        .noteUse(this.db.manager, id, now)
+        .noteUse(this.db.pool, id, now)
         .catch((cause: unknown) => this.log.debug(`The use of a token is not noted: ${String(cause)}`));
     }
     return user;

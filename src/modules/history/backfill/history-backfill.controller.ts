@@ -1,5 +1,6 @@
-import { Controller, HttpCode, Post, Query } from '@nestjs/common';
+import { Controller, HttpCode, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
+import { Query } from '../../../platform/http/inputs.js';
 import { BackfillQuery } from '../dto/queries.dto.js';
 import { HistoryBackfill } from './history-backfill.service.js';
 

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import type { PayloadKind } from '../../../core/history/index.js';
+import type { Queryable } from '../../../platform/database/queryable.js';
+import type { Transaction } from '../../../platform/database/transaction.js';
 import { rows, toMillis } from '../../../platform/database/sql.js';
 
 /** A run that has not finished. */
@@ -83,7 +84,7 @@ const joined = (key: readonly string[]): string => key.join('/');
 @Injectable()
 export class HistoryBackfillRepository {
   /** false: one is under way. */
-  async begin(tx: EntityManager, batchSize: number, now: Date): Promise<boolean> {
+  async begin(tx: Transaction, batchSize: number, now: Date): Promise<boolean> {
     const begun = await rows(
       tx,
       `INSERT INTO history_backfill (batch_size, started_at) VALUES ($1, $2) ON CONFLICT ((true)) WHERE finished_at IS NULL
@@ -94,7 +95,7 @@ export class HistoryBackfillRepository {
   }
 
   /** Of the newest run; zeros before the first one. */
-  async progress(tx: EntityManager): Promise<BackfillProgress> {
+  async progress(tx: Queryable): Promise<BackfillProgress> {
     const [newest] = await rows<ProgressRow>(
       tx,
       `SELECT started_at, finished_at, tasks_converted AS "tasksConverted", requests_converted AS "requestsConverted",
@@ -111,7 +112,7 @@ export class HistoryBackfillRepository {
   }
 
   /** The run under way, locked until `tx` ends. */
-  async running(tx: EntityManager): Promise<BackfillRun | undefined> {
+  async running(tx: Transaction): Promise<BackfillRun | undefined> {
     const found = await rows<BackfillRun>(
       tx,
       `SELECT id, batch_size AS "batchSize", kind, position FROM history_backfill WHERE finished_at IS NULL FOR UPDATE`,
@@ -120,7 +121,7 @@ export class HistoryBackfillRepository {
   }
 
   /** The next rows after the position, in the order of their keys. */
-  async next(tx: EntityManager, { kind, position, batchSize }: BackfillRun): Promise<OldRow[]> {
+  async next(tx: Transaction, { kind, position, batchSize }: BackfillRun): Promise<OldRow[]> {
     const { table, key, waits } = places[kind];
     const columns = list(key.map((part) => part.column));
     const after = key.map((part, index) => `$${index + 2}::${part.type}`);
@@ -133,7 +134,7 @@ export class HistoryBackfillRepository {
   }
 
   /** How many of them still waited: a row that was purged meanwhile stays empty. */
-  async convert(tx: EntityManager, kind: PayloadKind, found: { key: string[]; document: object }[]): Promise<number> {
+  async convert(tx: Transaction, kind: PayloadKind, found: { key: string[]; document: object }[]): Promise<number> {
     if (found.length === 0) return 0;
     const { table, key, document, waits } = places[kind];
     const parts = key.map((part, index) => `n.key[${index + 1}]::${part.type} = h.${part.column}`);
@@ -149,12 +150,7 @@ export class HistoryBackfillRepository {
     return converted.length;
   }
 
-  async list(
-    tx: EntityManager,
-    kind: PayloadKind,
-    found: { key: string[]; reason: string }[],
-    now: Date,
-  ): Promise<void> {
+  async list(tx: Transaction, kind: PayloadKind, found: { key: string[]; reason: string }[], now: Date): Promise<void> {
     if (found.length === 0) return;
     await tx.query(
       `INSERT INTO unreadable_history (kind, key, reason, found_at)
@@ -166,7 +162,7 @@ export class HistoryBackfillRepository {
 
   /** Notes how far it has come. */
   async advance(
-    tx: EntityManager,
+    tx: Transaction,
     run: BackfillRun,
     { position, converted, unreadable }: { position: string[]; converted: number; unreadable: number },
   ): Promise<void> {
@@ -177,16 +173,16 @@ export class HistoryBackfillRepository {
     );
   }
 
-  async turnTo(tx: EntityManager, run: BackfillRun, kind: PayloadKind): Promise<void> {
+  async turnTo(tx: Transaction, run: BackfillRun, kind: PayloadKind): Promise<void> {
     await tx.query(`UPDATE history_backfill SET kind = $2, position = '{}' WHERE id = $1`, [run.id, kind]);
   }
 
-  async finish(tx: EntityManager, run: BackfillRun, now: Date): Promise<void> {
+  async finish(tx: Transaction, run: BackfillRun, now: Date): Promise<void> {
     await tx.query('UPDATE history_backfill SET finished_at = $2 WHERE id = $1', [run.id, now]);
   }
 
   /** What could not be read before, and now can. */
-  private async forget(tx: EntityManager, kind: PayloadKind, keys: string[][]): Promise<void> {
+  private async forget(tx: Transaction, kind: PayloadKind, keys: string[][]): Promise<void> {
     await tx.query('DELETE FROM unreadable_history WHERE kind = $1 AND key = ANY ($2)', [kind, keys.map(joined)]);
   }
 }

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { payloadKinds } from '../../../core/history/index.js';
 import { Clock } from '../../../platform/clock.js';
 import { Database } from '../../../platform/database/database.js';
+import type { Transaction } from '../../../platform/database/transaction.js';
 import { Pollers } from '../../../platform/poller/pollers.js';
 import { Wake } from '../../../platform/wake/wake.js';
 import { readPayload } from '../old-payloads.js';
@@ -30,7 +30,7 @@ export class HistoryBackfill {
   }
 
   progress(): Promise<BackfillProgress> {
-    return this.store.progress(this.db.manager);
+    return this.store.progress(this.db.pool);
   }
 
   /** One batch. false: there is nothing to do. */
@@ -43,7 +43,7 @@ export class HistoryBackfill {
     });
   }
 
-  private async convertNext(tx: EntityManager, run: BackfillRun): Promise<void> {
+  private async convertNext(tx: Transaction, run: BackfillRun): Promise<void> {
     const found = await this.store.next(tx, run);
     const last = found.at(-1);
     if (!last) return this.turnToNextKind(tx, run);
@@ -59,7 +59,7 @@ export class HistoryBackfill {
     await this.store.advance(tx, run, { position: last.key, converted, unreadable: unreadable.length });
   }
 
-  private async turnToNextKind(tx: EntityManager, run: BackfillRun): Promise<void> {
+  private async turnToNextKind(tx: Transaction, run: BackfillRun): Promise<void> {
     const next = payloadKinds[payloadKinds.indexOf(run.kind) + 1];
     if (next) await this.store.turnTo(tx, run, next);
     else await this.store.finish(tx, run, new Date(this.clock.now()));

@@ -12,7 +12,7 @@ import { HistoryBackfill } from './history-backfill.service.js';
 
 let rooms: RoomApp;
 const query = <Row = Record<string, unknown>>(sql: string, parameters?: unknown[]): Promise<Row[]> =>
-  rooms.database.manager.query(sql, parameters);
+  rooms.database.pool.query(sql, parameters);
 const backfill = () => rooms.app.get(HistoryBackfill);
 
 beforeAll(async () => {
@@ -209,7 +209,7 @@ describe('one run at a time', () => {
 
   test('the database itself refuses a second one', async () => {
     const begin = `INSERT INTO history_backfill (batch_size, started_at) VALUES (20, now())`;
-    const both = rooms.database.source.transaction(async (tx) => {
+    const both = rooms.database.pool.transaction(async (tx) => {
       await tx.query(begin);
       await tx.query(begin);
     });

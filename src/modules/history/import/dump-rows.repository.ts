@@ -1,11 +1,11 @@
-import type { DataSource } from 'typeorm';
 import type { DumpTable } from '../../../core/history/index.js';
+import type { Queryable } from '../../../platform/database/queryable.js';
 import { rows } from '../../../platform/database/sql.js';
 
 /** The rows of an older installation, as they go into the table that keeps them from now on. By hand: hundreds of rows a statement. */
 export class DumpRowsRepository {
   constructor(
-    private readonly db: DataSource,
+    private readonly db: Queryable,
     private readonly table: DumpTable,
   ) {}
 
@@ -14,7 +14,7 @@ export class DumpRowsRepository {
     const names = Object.keys(columns[0]!).join(', ');
     const { table } = this.table;
     const written = await rows(
-      this.db.manager,
+      this.db,
       `INSERT INTO ${table} (${names})
        SELECT ${names} FROM jsonb_populate_recordset(NULL::${table}, $1::jsonb) ON CONFLICT DO NOTHING RETURNING 1`,
       [JSON.stringify(columns)],

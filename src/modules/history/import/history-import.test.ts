@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 beforeEach(() =>
-  db.source.query('TRUNCATE task_history, request_history, deploy_history, task_usage, unreadable_history'),
+  db.pool.query('TRUNCATE task_history, request_history, deploy_history, task_usage, unreadable_history'),
 );
 
 /** Imports these lines as the file of a table. */
@@ -22,7 +22,7 @@ function imported(table: string, lines: string[]) {
   onTestFinished(remove);
   const file = join(path, `${table}.csv`);
   writeFileSync(file, lines.join('\n'));
-  return new HistoryImport(db.source, file, dumpTableOf(table)!).run();
+  return new HistoryImport(db.pool, file, dumpTableOf(table)!).run();
 }
 const taskHeader = 'taskId,requestId,lastTaskStatus,updatedAt,bytes,runId,deployId,host,startedAt,purged';
 const taskLine = (instanceNo: number, runId = 'r1'): string =>
@@ -36,7 +36,7 @@ test('a row arrives with its columns and its payload, and no JSON yet', async ()
     alreadyThere: 0,
     unreadable: 0,
   });
-  expect(await db.source.query('SELECT * FROM task_history')).toEqual([
+  expect(await db.pool.query('SELECT * FROM task_history')).toEqual([
     {
       task_id: `web-d1-${start}-1-host_1-rack_1`,
       request_id: 'web',
@@ -65,17 +65,17 @@ test('all four tables are taken, and columns in any order', async () => {
     'web,d1,2026-01-05 12:00:00,FAILED,{}',
   ]);
   await imported('taskUsage', [usageHeader, `web,t1,1,2.5,0.5,3,${start},4,5`]);
-  const [change] = await db.source.query('SELECT created_at, user_name, message, bytes FROM request_history');
+  const [change] = await db.pool.query('SELECT created_at, user_name, message, bytes FROM request_history');
   expect(change).toEqual({
     created_at: new Date('2026-01-05T12:00:00.123Z'),
     user_name: 'ada',
     message: 'a, b',
     bytes: Buffer.from('{"id":"web"}'),
   });
-  expect(await db.source.query('SELECT deploy_state, bytes FROM deploy_history')).toEqual([
+  expect(await db.pool.query('SELECT deploy_state, bytes FROM deploy_history')).toEqual([
     { deploy_state: 'FAILED', bytes: Buffer.from('{}') },
   ]);
-  expect(await db.source.query('SELECT sampled_at, cpu_seconds, disk_total_bytes FROM task_usage')).toEqual([
+  expect(await db.pool.query('SELECT sampled_at, cpu_seconds, disk_total_bytes FROM task_usage')).toEqual([
     { sampled_at: new Date(start), cpu_seconds: 2.5, disk_total_bytes: 3 },
   ]);
 });
@@ -87,7 +87,7 @@ test('rows that are there already stay as they are, so an import may be repeated
     alreadyThere: 2,
     unreadable: 0,
   });
-  expect(await db.source.query('SELECT run_id FROM task_history ORDER BY instance_no')).toEqual([
+  expect(await db.pool.query('SELECT run_id FROM task_history ORDER BY instance_no')).toEqual([
     { run_id: 'r1' },
     { run_id: 'r1' },
   ]);
@@ -106,7 +106,7 @@ test('rows that cannot be stored are listed with what they hold; the others arri
   expect(await imported('taskHistory', lines)).toEqual({ imported: 3, alreadyThere: 0, unreadable: 3 });
   // The second time it lists the same ones, once each.
   await imported('taskHistory', lines);
-  const found = await db.source.query('SELECT kind, key, reason, source FROM unreadable_history ORDER BY key');
+  const found = await db.pool.query('SELECT kind, key, reason, source FROM unreadable_history ORDER BY key');
   expect(found).toEqual([
     {
       kind: 'IMPORT',
@@ -137,7 +137,7 @@ test('a value that only the database finds too great does not keep the rows besi
     alreadyThere: 0,
     unreadable: 1,
   });
-  expect(await db.source.query('SELECT key, reason FROM unreadable_history')).toEqual([
+  expect(await db.pool.query('SELECT key, reason FROM unreadable_history')).toEqual([
     { key: 'taskUsage.csv row 35', reason: expect.stringContaining('out of range') },
   ]);
 });

@@ -1,6 +1,5 @@
 import { createReadStream } from 'node:fs';
 import { basename } from 'node:path';
-import type { DataSource } from 'typeorm';
 import {
   columnName,
   CsvReader,
@@ -11,6 +10,7 @@ import {
 } from '../../../core/history/index.js';
 import { storableText } from '../../../core/storable-text.js';
 import { byHalves } from '../../../platform/database/by-halves.js';
+import type { Queryable } from '../../../platform/database/queryable.js';
 import { DumpRowsRepository } from './dump-rows.repository.js';
 
 /** Rows per statement. */
@@ -38,7 +38,7 @@ export class HistoryImport {
   private readonly dumpRows: DumpRowsRepository;
 
   constructor(
-    db: DataSource,
+    db: Queryable,
     private readonly path: string,
     private readonly table: DumpTable,
   ) {

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import type { BounceRequest, RequestParent } from '../../../core/model/request.js';
 import { refuseBounce, refuseSecondBounce } from '../../../core/requests/action-rules.js';
+import type { Transaction } from '../../../platform/database/transaction.js';
 import type { Caller } from '../../../platform/http/caller.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
 import { PriorityFreezeRepository } from '../../priority/priority-freeze.repository.js';
@@ -58,7 +58,7 @@ export class Bounces {
    * Writes everything that begins a bounce, for a request with a deploy in use; the cleaner does the rest. false: such a
    * bounce waits already and nothing was changed. Wake 'cleanup' and 'expiring' after the commit.
    */
-  async begin(tx: EntityManager, stored: StoredRequest, start: BounceStart): Promise<boolean> {
+  async begin(tx: Transaction, stored: StoredRequest, start: BounceStart): Promise<boolean> {
     const { request: bounce, now, user } = start;
     const requestId = stored.request.id;
     const deployId = deployInUse(stored)!;

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import type { RequestParent, SkipHealthchecksRequest } from '../../../core/model/request.js';
 import { refuseUpdate } from '../../../core/requests/action-rules.js';
+import type { Transaction } from '../../../platform/database/transaction.js';
 import type { Caller } from '../../../platform/http/caller.js';
 import { ExpiringActionRepository } from '../expiring/expiring-action.repository.js';
 import { RequestActions, throwIf, type LockedRequest } from '../request-actions.service.js';
@@ -46,7 +46,7 @@ export class HealthcheckSkips {
 
   /** Also the way back when a skip lapses. */
   async apply(
-    tx: EntityManager,
+    tx: Transaction,
     { stored, facts }: LockedRequest,
     skipHealthchecks: boolean | undefined,
     note: ChangeNote,

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import type { ExitCooldownRequest, PauseRequest, RequestParent, UnpauseRequest } from '../../../core/model/request.js';
 import type { PendingType, RequestEventType } from '../../../core/model/enums.js';
 import { refuseExitCooldown, refusePause, refuseUnpause } from '../../../core/requests/action-rules.js';
+import type { Transaction } from '../../../platform/database/transaction.js';
 import type { Caller } from '../../../platform/http/caller.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
 import { MailOutboxRepository } from '../../mail/mail-outbox.repository.js';
@@ -80,7 +80,7 @@ export class Pauses {
 
   /** Of a request that is paused and locked in `tx`; wake 'scheduler' and 'mails' after the commit. */
   async endPause(
-    tx: EntityManager,
+    tx: Transaction,
     stored: StoredRequest,
     by: Pick<Awakening, 'now' | 'user' | 'options' | 'plannedFor' | 'quiet'>,
   ): Promise<void> {
@@ -102,7 +102,7 @@ export class Pauses {
     });
   }
 
-  private async awaken(tx: EntityManager, stored: StoredRequest, awakening: Awakening): Promise<void> {
+  private async awaken(tx: Transaction, stored: StoredRequest, awakening: Awakening): Promise<void> {
     const { eventType, pendingType, now, user, options, plannedFor } = awakening;
     const { request } = stored;
     await this.requests.save(tx, { ...stored, state: 'ACTIVE', changedAt: now });
@@ -124,13 +124,13 @@ export class Pauses {
   }
 
   /** A pause ends the bounce under way, and one that has not begun. */
-  private async endBounce(tx: EntityManager, { request }: StoredRequest): Promise<void> {
+  private async endBounce(tx: Transaction, { request }: StoredRequest): Promise<void> {
     await this.cleanups.remove(tx, request.id, ['BOUNCE', 'INCREMENTAL_BOUNCE']);
     await this.expiring.remove(tx, 'BOUNCE', request.id);
   }
 
   private tellPaused(
-    tx: EntityManager,
+    tx: Transaction,
     { request }: StoredRequest,
     { killTasks = this.settings.defaultValueForKillTasksOfPausedRequests, message, durationMillis }: PauseRequest,
     user: string | undefined,
@@ -142,7 +142,7 @@ export class Pauses {
   }
 
   private async saveExpiry(
-    tx: EntityManager,
+    tx: Transaction,
     id: string,
     options: PauseRequest,
     user: string | undefined,
@@ -164,7 +164,7 @@ export class Pauses {
     });
   }
 
-  private async parent(tx: EntityManager, id: string): Promise<RequestParent> {
+  private async parent(tx: Transaction, id: string): Promise<RequestParent> {
     return (await this.parents.load(tx, [id], { full: true }))[0]!;
   }
 }

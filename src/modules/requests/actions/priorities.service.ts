@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import type { PriorityRequest, RequestParent } from '../../../core/model/request.js';
 import { refuseUpdate } from '../../../core/requests/action-rules.js';
+import type { Transaction } from '../../../platform/database/transaction.js';
 import type { Caller } from '../../../platform/http/caller.js';
 import { ExpiringActionRepository } from '../expiring/expiring-action.repository.js';
 import { RequestActions, throwIf, type LockedRequest } from '../request-actions.service.js';
@@ -47,7 +47,7 @@ export class Priorities {
 
   /** Also the way back when a priority lapses. */
   async apply(
-    tx: EntityManager,
+    tx: Transaction,
     { stored, facts }: LockedRequest,
     taskPriorityLevel: number | undefined,
     note: ChangeNote,

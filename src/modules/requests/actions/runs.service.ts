@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { CLUSTER_DRIVER, type ClusterDriver } from '../../../cluster/cluster-driver.js';
 import type { Past } from '../../../core/authorization/index.js';
 import { textProblems } from '../../../core/launch/index.js';
@@ -12,6 +11,7 @@ import { countsRuns, decideRun, type RunFacts, runProblems, runWishes } from '..
 import { Clock } from '../../../platform/clock.js';
 import { Database } from '../../../platform/database/database.js';
 import { SharedTransactions, type Settled } from '../../../platform/database/shared-transactions.js';
+import type { Transaction } from '../../../platform/database/transaction.js';
 import { SchedulerError } from '../../../platform/errors.js';
 import type { Caller } from '../../../platform/http/caller.js';
 import { uploadBucketsOf } from '../../../platform/settings/log-store-settings.js';
@@ -76,7 +76,7 @@ export class Runs {
   }
 
   private async queueAll(
-    tx: EntityManager,
+    tx: Transaction,
     requestId: string,
     wishes: readonly RunWish[],
   ): Promise<Settled<AcceptedRun>[]> {
@@ -120,14 +120,14 @@ export class Runs {
 
   /** The task that carries out a run, or did: the newest one if the run was tried again. */
   async findTask(id: string, runId: string, past: Past): Promise<TaskId> {
-    const found = await this.searches.newestOfRun(this.database.manager, id, runId, past);
+    const found = await this.searches.newestOfRun(this.database.pool, id, runId, past);
     if (!found) throw new SchedulerError('RUN_NOT_FOUND', `No task of request '${id}' carries out run '${runId}'`);
     return found.taskId;
   }
 
   /** Only what a decision may depend on: others wait for the row meanwhile. */
   private async facts(
-    tx: EntityManager,
+    tx: Transaction,
     stored: StoredRequest,
     wishes: readonly RunWish[],
   ): Promise<RunFacts & { deploy?: Deploy }> {

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { instancesOf, type Request, type RequestParent, type ScaleRequest } from '../../../core/model/request.js';
 import { refuseBounceAfterScale, refuseUpdate } from '../../../core/requests/action-rules.js';
 import { scaleMessage } from '../../../core/requests/changes.js';
 import { DisabledActions } from '../../../platform/actions/disabled-actions.js';
+import type { Transaction } from '../../../platform/database/transaction.js';
 import { SchedulerError } from '../../../platform/errors.js';
 import type { Caller } from '../../../platform/http/caller.js';
 import { MailOutboxRepository } from '../../mail/mail-outbox.repository.js';
@@ -80,18 +80,13 @@ export class Scaling {
   }
 
   /** Everything that may be wrong with a scale, without making it. */
-  async plan(
-    tx: EntityManager,
-    seen: LockedRequest,
-    scale: ScaleRequest,
-    acknowledged: boolean,
-  ): Promise<CheckedScale> {
+  async plan(tx: Transaction, seen: LockedRequest, scale: ScaleRequest, acknowledged: boolean): Promise<CheckedScale> {
     const checked = await this.check(tx, seen, scale, acknowledged);
     return { ...checked, next: await this.checkUpdate(tx, seen, checked.next) };
   }
 
   private async check(
-    tx: EntityManager,
+    tx: Transaction,
     { stored, facts }: LockedRequest,
     scale: ScaleRequest,
     acknowledged: boolean,
@@ -114,14 +109,14 @@ export class Scaling {
     return { next, from, to, bounce: bounce ? { incremental } : undefined };
   }
 
-  private checkUpdate(tx: EntityManager, { stored, facts }: LockedRequest, next: Request): Promise<Request> {
+  private checkUpdate(tx: Transaction, { stored, facts }: LockedRequest, next: Request): Promise<Request> {
     throwIf(refuseUpdate(facts));
     return this.checks.valid(tx, next, stored);
   }
 
   /** Also the way back when a scale lapses. The checks of any update are made here. */
   async apply(
-    tx: EntityManager,
+    tx: Transaction,
     locked: LockedRequest,
     next: Request,
     bounce: { incremental: boolean } | undefined,
@@ -144,7 +139,7 @@ export class Scaling {
 
   /** Owners hear of the numbers themselves; the history has them in its message. */
   async tell(
-    tx: EntityManager,
+    tx: Transaction,
     former: Request,
     next: Request,
     { user, at, message, durationMillis, lapsed }: ScaleNote,
@@ -156,7 +151,7 @@ export class Scaling {
 
   /** A scale without a duration makes the number stay, also one that an earlier scale would have taken back. */
   private async saveExpiry(
-    tx: EntityManager,
+    tx: Transaction,
     { request }: StoredRequest,
     scale: ScaleRequest,
     by: { user?: string; now: number; actionId: string },

@@ -1,7 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { Any, type EntityManager } from 'typeorm';
+import { Any } from 'typeorm';
 import type { CrashLoopInfo } from '../../../core/model/crash-loop.js';
 import { replaceRows } from '../../../platform/database/entity-values.js';
+import type { Queryable } from '../../../platform/database/queryable.js';
+import type { Transaction } from '../../../platform/database/transaction.js';
 import { rows } from '../../../platform/database/sql.js';
 import { CrashLoopEntity } from './crash-loop.entity.js';
 
@@ -9,7 +11,7 @@ import { CrashLoopEntity } from './crash-loop.entity.js';
 @Injectable()
 export class CrashLoopRepository {
   /** Of these requests, or of all; by request, newest first. */
-  find(tx: EntityManager, requestIds?: readonly string[]): Promise<CrashLoopInfo[]> {
+  find(tx: Queryable, requestIds?: readonly string[]): Promise<CrashLoopInfo[]> {
     return tx.getRepository(CrashLoopEntity).find({
       where: requestIds ? { requestId: Any(requestIds) } : {},
       order: { requestId: 'ASC', start: 'DESC', type: 'ASC' },
@@ -20,7 +22,7 @@ export class CrashLoopRepository {
    * Ids of the requests for which anything could have to be written: they have failures, or loops. By hand: asks three
    * tables.
    */
-  async requestsToReview(tx: EntityManager): Promise<string[]> {
+  async requestsToReview(tx: Queryable): Promise<string[]> {
     const found = await rows<{ id: string }>(
       tx,
       `SELECT r.id FROM request r
@@ -33,18 +35,18 @@ export class CrashLoopRepository {
   }
 
   /** A loop that is stored already gets this end, or none. */
-  save(tx: EntityManager, loops: readonly CrashLoopInfo[]): Promise<void> {
+  save(tx: Transaction, loops: readonly CrashLoopInfo[]): Promise<void> {
     return replaceRows(tx.getRepository(CrashLoopEntity), loops);
   }
 
-  async remove(tx: EntityManager, loops: readonly CrashLoopInfo[]): Promise<void> {
+  async remove(tx: Transaction, loops: readonly CrashLoopInfo[]): Promise<void> {
     if (loops.length === 0) return;
     const keys = loops.map(({ requestId, deployId, type, start }) => ({ requestId, deployId, type, start }));
     await tx.getRepository(CrashLoopEntity).delete(keys);
   }
 
   /** The request is gone. */
-  async removeAll(tx: EntityManager, requestId: string): Promise<void> {
+  async removeAll(tx: Transaction, requestId: string): Promise<void> {
     await tx.getRepository(CrashLoopEntity).delete({ requestId });
   }
 }

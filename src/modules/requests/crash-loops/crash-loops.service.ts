@@ -25,7 +25,7 @@ export class CrashLoops {
 
   /** By request id; requests without any are left out. */
   async all(): Promise<Record<string, CrashLoopInfo[]>> {
-    const found = await this.loops.find(this.database.manager);
+    const found = await this.loops.find(this.database.pool);
     return Object.fromEntries(groupBy(found, ({ requestId }) => requestId));
   }
 }

@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { PendingRequestRepository } from '../../tasks/pending-request.repository.js';
 import { TaskCleanupRepository } from '../../tasks/task-cleanup.repository.js';
 import type { LockedRequest } from '../request-actions.service.js';
 import { RequestCleanupRepository } from '../request-cleanup.repository.js';
 import { RequestRepository } from '../request.repository.js';
 import type { ExpiringBounceAction } from './expiring-action.entity.js';
+import type { Transaction } from '../../../platform/database/transaction.js';
 
 /** Gives up a bounce that took too long: old tasks that still wait for their replacement stay. For the leader only. */
 @Injectable()
@@ -19,7 +19,7 @@ export class BounceReverts {
 
   /** New tasks that are then too many fall to the next scale-down of the queue. */
   async undo(
-    tx: EntityManager,
+    tx: Transaction,
     action: ExpiringBounceAction,
     { stored, now }: LockedRequest,
     message: string,

@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { Any, JsonContains, MoreThan, type EntityManager } from 'typeorm';
+import { Any, JsonContains, MoreThan } from 'typeorm';
 import type { MachineKind } from '../../../core/model/machine.js';
 import type { ClockLimit } from '../../../platform/clock-limit.js';
 import { replaceRows } from '../../../platform/database/entity-values.js';
+import type { Queryable } from '../../../platform/database/queryable.js';
+import type { Transaction } from '../../../platform/database/transaction.js';
 import { rows } from '../../../platform/database/sql.js';
 import {
   ExpiringActionEntity,
@@ -30,7 +32,7 @@ type ActionRow = Omit<ExpiringActionEntity, 'user' | 'startMillis'> & { user: st
 @Injectable()
 export class ExpiringActionRepository {
   /** Those that began at a time that is still to come begin now. Answers how many. */
-  async takeTimesAhead(tx: EntityManager, { now, latest }: ClockLimit): Promise<number> {
+  async takeTimesAhead(tx: Transaction, { now, latest }: ClockLimit): Promise<number> {
     const changed = await tx
       .getRepository(ExpiringActionEntity)
       .update({ startMillis: MoreThan(latest.getTime()) }, { startMillis: now.getTime() });
@@ -38,12 +40,12 @@ export class ExpiringActionRepository {
   }
 
   /** Overwrites the one of this kind that the request has. */
-  save(tx: EntityManager, action: ExpiringRequestAction): Promise<void> {
+  save(tx: Queryable, action: ExpiringRequestAction): Promise<void> {
     return replaceRows(tx.getRepository(ExpiringActionEntity), [action]);
   }
 
   /** By hand: each GET of a request asks this, and TypeORM takes longer to put the statement together than to send it. */
-  async ofRequests(tx: EntityManager, requestIds: readonly string[]): Promise<ExpiringRequestAction[]> {
+  async ofRequests(tx: Queryable, requestIds: readonly string[]): Promise<ExpiringRequestAction[]> {
     const found = await rows<ActionRow>(
       tx,
       `SELECT kind, target_id AS "targetId", user_name AS "user", started_at AS "startedAt",
@@ -59,7 +61,7 @@ export class ExpiringActionRepository {
   }
 
   /** All of requests, in the order in which they are ended: bounce, pause, scale, priority, skip healthchecks. */
-  async all(tx: EntityManager): Promise<ExpiringRequestAction[]> {
+  async all(tx: Queryable): Promise<ExpiringRequestAction[]> {
     const found = await tx.getRepository(ExpiringActionEntity).find({
       where: { kind: Any(requestKinds) },
       order: { startMillis: 'ASC', targetId: 'ASC' },
@@ -69,7 +71,7 @@ export class ExpiringActionRepository {
   }
 
   /** false: there was none. With `deployId` only a bounce of that deploy is removed. */
-  async remove(tx: EntityManager, kind: ExpiringRequestKind, requestId: string, deployId?: string): Promise<boolean> {
+  async remove(tx: Transaction, kind: ExpiringRequestKind, requestId: string, deployId?: string): Promise<boolean> {
     const { affected } = await tx.getRepository(ExpiringActionEntity).delete({
       kind,
       targetId: requestId,
@@ -78,28 +80,25 @@ export class ExpiringActionRepository {
     return affected! > 0;
   }
 
-  async removeKinds(tx: EntityManager, kinds: readonly ExpiringRequestKind[], requestId: string): Promise<void> {
+  async removeKinds(tx: Transaction, kinds: readonly ExpiringRequestKind[], requestId: string): Promise<void> {
     if (kinds.length === 0) return;
     await tx.getRepository(ExpiringActionEntity).delete({ kind: Any(kinds), targetId: requestId });
   }
 
   /** Removes this very action, not one that took its place. */
   async removeExactly(
-    tx: EntityManager,
+    tx: Transaction,
     { kind, targetId, actionId, startMillis }: ExpiringRequestAction,
   ): Promise<void> {
     await tx.getRepository(ExpiringActionEntity).delete({ kind, targetId, actionId, startMillis });
   }
 
-  async removeAll(tx: EntityManager, requestId: string): Promise<void> {
+  async removeAll(tx: Transaction, requestId: string): Promise<void> {
     await tx.getRepository(ExpiringActionEntity).delete({ targetId: requestId, kind: Any(requestKinds) });
   }
 
   /** Of machines of one kind or of both, or of one machine; by kind and id. */
-  async ofMachines(
-    tx: EntityManager,
-    filter: { kind?: MachineKind; id?: string } = {},
-  ): Promise<ExpiringMachineAction[]> {
+  async ofMachines(tx: Queryable, filter: { kind?: MachineKind; id?: string } = {}): Promise<ExpiringMachineAction[]> {
     const found = await tx.getRepository(ExpiringActionEntity).find({
       where: {
         kind: Any(filter.kind ? [filter.kind] : machineKinds),
@@ -111,11 +110,11 @@ export class ExpiringActionRepository {
   }
 
   /** The machine has none yet. */
-  async insertOfMachine(tx: EntityManager, action: ExpiringMachineAction): Promise<void> {
+  async insertOfMachine(tx: Transaction, action: ExpiringMachineAction): Promise<void> {
     await tx.getRepository(ExpiringActionEntity).insert(action);
   }
 
-  async removeOfMachines(tx: EntityManager, kind: MachineKind, ids: readonly string[]): Promise<void> {
+  async removeOfMachines(tx: Transaction, kind: MachineKind, ids: readonly string[]): Promise<void> {
     await tx.getRepository(ExpiringActionEntity).delete({ kind, targetId: Any(ids) });
   }
 }

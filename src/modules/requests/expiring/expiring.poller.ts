@@ -1,10 +1,10 @@
 import { Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import type { Request } from '../../../core/model/request.js';
 import { refuseBounce } from '../../../core/requests/action-rules.js';
 import { hasLapsed, lapseMessage } from '../../../core/requests/changes.js';
 import { concernsAll } from '../../../platform/database/database-errors.js';
 import { Database } from '../../../platform/database/database.js';
+import type { Transaction } from '../../../platform/database/transaction.js';
 import { SchedulerError } from '../../../platform/errors.js';
 import { Pollers } from '../../../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
@@ -48,7 +48,7 @@ export class ExpiringReverts {
     this.wake.signalOf([due.targetId], 'scheduler', 'cleanup', 'mails');
   }
 
-  private async revertIn(tx: EntityManager, due: ExpiringRequestAction, now: number): Promise<void> {
+  private async revertIn(tx: Transaction, due: ExpiringRequestAction, now: number): Promise<void> {
     const locked = await this.actions.lock(tx, due.targetId);
     const [action] = (await this.expiring.ofRequests(tx, [due.targetId])).filter(({ kind }) => kind === due.kind);
     // It may have been renewed or removed since it was found due.
@@ -57,7 +57,7 @@ export class ExpiringReverts {
     if (locked) await this.undo(tx, action, { ...locked, now });
   }
 
-  private async undo(tx: EntityManager, action: ExpiringRequestAction, locked: LockedRequest): Promise<void> {
+  private async undo(tx: Transaction, action: ExpiringRequestAction, locked: LockedRequest): Promise<void> {
     const { stored, now } = locked;
     const message = lapseMessage(action.kind, action.durationMillis, action.document.message);
     switch (action.kind) {
@@ -80,7 +80,7 @@ export class ExpiringReverts {
   }
 
   private async undoScale(
-    tx: EntityManager,
+    tx: Transaction,
     action: ExpiringScaleAction,
     locked: LockedRequest,
     message: string,
@@ -127,7 +127,7 @@ export class ExpiringPoller implements OnModuleInit {
 
   /** One pass. Answers when the next action lapses. */
   async runOnce(now: number): Promise<number | undefined> {
-    const all = await this.expiring.all(this.database.manager);
+    const all = await this.expiring.all(this.database.pool);
     const isDue = (action: ExpiringRequestAction): boolean => hasLapsed(action.startMillis, action.durationMillis, now);
     for (const due of all.filter(isDue)) {
       await this.reverts.revert(due, now).catch((cause: unknown) => {

@@ -1,31 +1,32 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { replaceRows } from '../../../platform/database/entity-values.js';
+import type { Queryable } from '../../../platform/database/queryable.js';
+import type { Transaction } from '../../../platform/database/transaction.js';
 import { RequestGroupEntity } from './request-group.entity.js';
 
 /** The rows of groups. */
 @Injectable()
 export class RequestGroupRepository {
   /** In the order of ids. */
-  list(tx: EntityManager): Promise<RequestGroupEntity[]> {
+  list(tx: Queryable): Promise<RequestGroupEntity[]> {
     return tx.getRepository(RequestGroupEntity).find({ order: { id: 'ASC' } });
   }
 
-  find(tx: EntityManager, id: string): Promise<RequestGroupEntity | null> {
+  find(tx: Queryable, id: string): Promise<RequestGroupEntity | null> {
     return tx.getRepository(RequestGroupEntity).findOneBy({ id });
   }
 
   /** Until `tx` ends no other call replaces the group, nor makes it. Before the locks of its requests. */
-  async lockId(tx: EntityManager, id: string): Promise<void> {
+  async lockId(tx: Transaction, id: string): Promise<void> {
     await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 7100))', [id]);
   }
 
   /** Inserts, or replaces as a whole. */
-  save(tx: EntityManager, group: RequestGroupEntity): Promise<void> {
+  save(tx: Transaction, group: RequestGroupEntity): Promise<void> {
     return replaceRows(tx.getRepository(RequestGroupEntity), [group]);
   }
 
-  async remove(tx: EntityManager, id: string): Promise<void> {
+  async remove(tx: Transaction, id: string): Promise<void> {
     await tx.getRepository(RequestGroupEntity).delete({ id });
   }
 }

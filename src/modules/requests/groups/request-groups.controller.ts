@@ -1,5 +1,6 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { Controller, Delete, Get, HttpCode, Param, Post } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Body, Query } from '../../../platform/http/inputs.js';
 import { CacheQuery } from '../dto/queries.dto.js';
 import { RequestGroupDto } from './request-group.dto.js';
 import { RequestGroupsService } from './request-groups.service.js';

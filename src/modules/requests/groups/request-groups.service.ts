@@ -16,11 +16,11 @@ export class RequestGroupsService {
   ) {}
 
   list(): Promise<RequestGroupEntity[]> {
-    return this.groups.list(this.db.manager);
+    return this.groups.list(this.db.pool);
   }
 
   async one(id: string): Promise<RequestGroupEntity> {
-    const group = await this.groups.find(this.db.manager, id);
+    const group = await this.groups.find(this.db.pool, id);
     if (!group) throw SchedulerError.groupNotFound(id);
     return group;
   }

@@ -7,7 +7,7 @@ beforeAll(async () => {
   rooms = await startRooms({ modules: [RequestsModule] });
 });
 afterAll(() => rooms.close());
-beforeEach(() => rooms.database.manager.query('TRUNCATE request_group'));
+beforeEach(() => rooms.database.pool.query('TRUNCATE request_group'));
 
 const save = (group: unknown) => rooms.call('POST', '/api/groups', group);
 const one = (id: string) => rooms.get(`/api/groups/group/${id}`);

@@ -1,7 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { Any, LessThanOrEqual, MoreThan, type EntityManager, type Repository } from 'typeorm';
+import { Any, LessThanOrEqual, MoreThan, type Repository } from 'typeorm';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
 import { InactiveHostEntity } from './inactive-host.entity.js';
+import type { Queryable } from '../../../platform/database/queryable.js';
+import type { Transaction } from '../../../platform/database/transaction.js';
 
 const hourMillis = 3_600_000;
 
@@ -11,37 +13,37 @@ export class InactiveHostRepository {
   constructor(@Inject(SETTINGS) private readonly settings: Settings) {}
 
   /** In alphabetical order. */
-  async list(tx: EntityManager, now: number): Promise<string[]> {
+  async list(tx: Queryable, now: number): Promise<string[]> {
     const found = await hosts(tx).find({ where: { markedAt: MoreThan(this.oldest(now)) }, order: { host: 'ASC' } });
     return found.map(({ host }) => host);
   }
 
   /** Is a slave that goes by these names on an inactive host? */
-  includesAny(tx: EntityManager, names: readonly string[], now: number): Promise<boolean> {
+  includesAny(tx: Transaction, names: readonly string[], now: number): Promise<boolean> {
     return hosts(tx).existsBy({ host: Any(names), markedAt: MoreThan(this.oldest(now)) });
   }
 
   /** One that is marked already is marked anew. */
-  async mark(tx: EntityManager, host: string, now: number): Promise<void> {
+  async mark(tx: Queryable, host: string, now: number): Promise<void> {
     await hosts(tx).upsert({ host, markedAt: new Date(now) }, ['host']);
   }
 
-  async unmark(tx: EntityManager, names: readonly string[]): Promise<void> {
+  async unmark(tx: Transaction, names: readonly string[]): Promise<void> {
     await hosts(tx).delete({ host: Any(names) });
   }
 
-  async unmarkAll(tx: EntityManager): Promise<void> {
+  async unmarkAll(tx: Transaction): Promise<void> {
     await hosts(tx).deleteAll();
   }
 
   /** Answers whether there were any. */
-  async removeExpired(tx: EntityManager, now: number): Promise<boolean> {
+  async removeExpired(tx: Transaction, now: number): Promise<boolean> {
     const { affected } = await hosts(tx).delete({ markedAt: LessThanOrEqual(this.oldest(now)) });
     return affected !== 0;
   }
 
   /** When the first mark says nothing any more. */
-  async nextExpiry(tx: EntityManager): Promise<number | undefined> {
+  async nextExpiry(tx: Queryable): Promise<number | undefined> {
     const [first] = await hosts(tx).find({ order: { markedAt: 'ASC' }, take: 1 });
     return first && first.markedAt.getTime() + this.lifeMillis;
   }
@@ -55,4 +57,4 @@ export class InactiveHostRepository {
   }
 }
 
-const hosts = (tx: EntityManager): Repository<InactiveHostEntity> => tx.getRepository(InactiveHostEntity);
+const hosts = (tx: Queryable): Repository<InactiveHostEntity> => tx.getRepository(InactiveHostEntity);

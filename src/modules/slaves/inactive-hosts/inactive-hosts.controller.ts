@@ -1,5 +1,6 @@
-import { Controller, Delete, Get, HttpCode, Post, Query } from '@nestjs/common';
+import { Controller, Delete, Get, HttpCode, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
+import { Query } from '../../../platform/http/inputs.js';
 import { IgnoredUserBody } from '../../auth/auth.dto.js';
 import { HostQuery } from '../dto/machine.dto.js';
 import { InactiveMachines } from './inactive-machines.service.js';

@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => rooms.close());
 beforeEach(async () => {
   now = start;
-  await rooms.database.manager.query('TRUNCATE inactive_host, slave, rack, machine_history');
+  await rooms.database.pool.query('TRUNCATE inactive_host, slave, rack, machine_history');
 });
 
 const listed = async () => (await rooms.get<string[]>('/api/inactive')).body;

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { Clock } from '../../../platform/clock.js';
 import { Database } from '../../../platform/database/database.js';
+import type { Transaction } from '../../../platform/database/transaction.js';
 import { Wake } from '../../../platform/wake/wake.js';
 import { SlaveRepository } from '../slave.repository.js';
 import { InactiveHostRepository } from './inactive-host.repository.js';
@@ -18,7 +18,7 @@ export class InactiveMachines {
   ) {}
 
   list(): Promise<string[]> {
-    return this.hosts.list(this.db.manager, this.clock.now());
+    return this.hosts.list(this.db.pool, this.clock.now());
   }
 
   mark(host: string): Promise<void> {
@@ -33,7 +33,7 @@ export class InactiveMachines {
     return this.change((tx) => this.hosts.unmarkAll(tx));
   }
 
-  private async change(work: (tx: EntityManager) => Promise<void>): Promise<void> {
+  private async change(work: (tx: Transaction) => Promise<void>): Promise<void> {
     await this.db.transaction(async (tx) => {
       await this.slaves.lockFleet(tx);
       await work(tx);

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { EntityManager } from 'typeorm';
 import type { RequestCleanup } from '../../../core/model/request.js';
 import type { TaskCleanupType } from '../../../core/model/enums.js';
 import type { TaskId } from '../../../core/model/task.js';
@@ -13,6 +12,7 @@ import {
 } from '../../../../test/support/builders.js';
 import { startRooms, type RoomApp } from '../../../../test/support/room-app.js';
 import { Clock } from '../../../platform/clock.js';
+import type { Queryable } from '../../../platform/database/queryable.js';
 import { DeployRepository } from '../../deploys/deploy.repository.js';
 import { ExpiringActionRepository } from '../../requests/expiring/expiring-action.repository.js';
 import { RequestCleanupRepository } from '../../requests/request-cleanup.repository.js';
@@ -27,12 +27,12 @@ class StoppedClock extends Clock {
 }
 
 let rooms: RoomApp;
-let tx: EntityManager;
+let tx: Queryable;
 const clean = (after = 0) => rooms.app.get(CleanupPoller).runOnce(start + after);
 
 beforeAll(async () => {
   rooms = await startRooms({ modules: [CleanupModule], clock: new StoppedClock() });
-  tx = rooms.database.manager;
+  tx = rooms.database.pool;
 });
 afterAll(() => rooms.close());
 beforeEach(() =>
@@ -52,7 +52,9 @@ const order = (changes: Partial<RequestCleanup> & Pick<RequestCleanup, 'cleanupT
     .get(RequestCleanupRepository, { strict: false })
     .create(tx, { requestId: 'web', timestamp: start, user: 'ann', ...changes });
 const orderTask = (taskId: TaskId, cleanupType: TaskCleanupType, timestamp = start) =>
-  rooms.app.get(TaskCleanupRepository, { strict: false }).save(tx, { taskId, cleanupType, timestamp });
+  rooms.database.transaction((tx) =>
+    rooms.app.get(TaskCleanupRepository, { strict: false }).save(tx, { taskId, cleanupType, timestamp }),
+  );
 const kills = () =>
   tx.query(
     'SELECT task_id, task_cleanup_type AS type, grace_millis::int AS grace, retries, sent_at FROM killed_task ORDER BY task_id',
@@ -325,7 +327,7 @@ describe('a bounce', () => {
     const taskId = await running(1);
     const cleanups = rooms.app.get(TaskCleanupRepository, { strict: false });
     for (const [index, cleanupType] of types.entries()) {
-      await cleanups.save(tx, { taskId, cleanupType, timestamp: start + index });
+      await rooms.database.transaction((tx) => cleanups.save(tx, { taskId, cleanupType, timestamp: start + index }));
     }
     if ('text' in told)
       await tx.query(`UPDATE task_update SET message = $1 WHERE state = 'TASK_CLEANING'`, [told.text]);

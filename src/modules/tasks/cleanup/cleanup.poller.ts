@@ -39,14 +39,14 @@ export class CleanupPoller implements OnModuleInit {
   /** One pass over all requests with something to clean, or over these of them. Public so that a test runs it with its own `now`. */
   async runOnce(now: number, requestIds?: ReadonlySet<string>): Promise<void> {
     const wanted = requestIds && [...requestIds];
-    for (const requestId of await this.cleanups.requestIdsToClean(this.db.manager, wanted)) {
+    for (const requestId of await this.cleanups.requestIdsToClean(this.db.pool, wanted)) {
       // The others are cleaned even when one is stuck.
       await this.clean(requestId, now).catch((cause: unknown) => {
         if (concernsAll(cause)) throw cause;
         tellFailure(this.log, `Cleanup of request ${requestId} is stuck`, cause);
       });
     }
-    if (!(await this.kills.needsRepeat(this.db.manager, now))) return;
+    if (!(await this.kills.needsRepeat(this.db.pool, now))) return;
     const repeated = await this.db.leaderTransaction((tx) => this.kills.repeat(tx, now));
     if (repeated > 0) this.wake.signal('dispatch');
   }

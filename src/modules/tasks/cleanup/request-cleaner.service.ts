@@ -1,5 +1,4 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import {
   decideKills,
   decideRequestCleanup,
@@ -11,6 +10,7 @@ import {
 import type { Deploy } from '../../../core/model/deploy.js';
 import type { RequestCleanup } from '../../../core/model/request.js';
 import type { TaskCleanup } from '../../../core/model/task.js';
+import type { Transaction } from '../../../platform/database/transaction.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
 import { DeployRepository } from '../../deploys/deploy.repository.js';
 import { LoadBalancerRecordRepository } from '../../load-balancer/load-balancer-record.repository.js';
@@ -53,7 +53,7 @@ export class RequestCleaner {
   ) {}
 
   /** true: something is to be killed, queued or told, or waits for a deploy to end. */
-  async clean(tx: EntityManager, requestId: string, now: number): Promise<boolean> {
+  async clean(tx: Transaction, requestId: string, now: number): Promise<boolean> {
     const stored = await this.requests.lock(tx, requestId);
     let changed = false;
     for (const order of await this.requestCleanups.find(tx, requestId)) {
@@ -69,7 +69,7 @@ export class RequestCleaner {
 
   /** Orders for the whole request. */
   private async carryOut(
-    tx: EntityManager,
+    tx: Transaction,
     order: RequestCleanup,
     stored: StoredRequest | undefined,
     now: number,
@@ -99,7 +99,7 @@ export class RequestCleaner {
   }
 
   private async apply(
-    tx: EntityManager,
+    tx: Transaction,
     order: RequestCleanup,
     stored: StoredRequest | undefined,
     step: RequestCleanupStep,
@@ -126,7 +126,7 @@ export class RequestCleaner {
 
   /** Orders for single tasks: kills those that may go now, or has the load balancer let go of them first. */
   private async cleanTasks(
-    tx: EntityManager,
+    tx: Transaction,
     requestId: string,
     stored: StoredRequest | undefined,
     now: number,
@@ -148,7 +148,7 @@ export class RequestCleaner {
   }
 
   /** When no task waits for a bounce any more, the request may be bounced again. true: one was under way and is over. */
-  private async endBounce(tx: EntityManager, requestId: string): Promise<boolean> {
+  private async endBounce(tx: Transaction, requestId: string): Promise<boolean> {
     const stored = await this.requests.find(tx, requestId);
     if (!stored?.bouncing || (await this.cleanups.isBounceUnderWay(tx, requestId))) return false;
     await this.requests.save(tx, { ...stored, bouncing: false });
@@ -157,7 +157,7 @@ export class RequestCleaner {
   }
 
   private async view(
-    tx: EntityManager,
+    tx: Transaction,
     requestId: string,
     stored: StoredRequest | undefined,
     orders: ReadonlyMap<string, TaskCleanup>,

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { isServiceDeleted } from '../../../core/load-balancer/index.js';
 import type { RequestCleanup } from '../../../core/model/request.js';
+import type { Transaction } from '../../../platform/database/transaction.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
 import { DeployRepository } from '../../deploys/deploy.repository.js';
 import { LoadBalancerDeletionRepository } from '../../load-balancer/load-balancer-deletion.repository.js';
@@ -32,7 +32,7 @@ export class RequestRemoval {
   ) {}
 
   async remove(
-    tx: EntityManager,
+    tx: Transaction,
     requestId: string,
     stored: StoredRequest | undefined,
     cleanup: RequestCleanup,
@@ -59,7 +59,7 @@ export class RequestRemoval {
 
   /** Without an active deploy it never came that far. */
   private async leaveLoadBalancer(
-    tx: EntityManager,
+    tx: Transaction,
     { request, activeDeployId }: StoredRequest,
     { removeFromLoadBalancer }: RequestCleanup,
     now: number,

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { healthContext, type HealthContext } from '../../../core/health/index.js';
 import { deployKeyText } from '../../../core/model/deploy.js';
+import type { Queryable } from '../../../platform/database/queryable.js';
 import { DeployRepository } from '../../deploys/deploy.repository.js';
 import { RequestRepository } from '../../requests/request.repository.js';
 import { TaskRepository, type LiveTask } from '../task.repository.js';
@@ -32,7 +32,7 @@ export class CheckedTasks {
   ) {}
 
   /** Tasks that have ended, or whose request or deploy is gone, are left out. */
-  async load(tx: EntityManager, taskIds: readonly string[]): Promise<CheckedTask[]> {
+  async load(tx: Queryable, taskIds: readonly string[]): Promise<CheckedTask[]> {
     const found: CheckedTask[] = [];
     for (let first = 0; first < taskIds.length; first += mostAtOnce) {
       found.push(...(await this.loadSome(tx, taskIds.slice(first, first + mostAtOnce))));
@@ -40,7 +40,7 @@ export class CheckedTasks {
     return found;
   }
 
-  private async loadSome(tx: EntityManager, taskIds: readonly string[]): Promise<CheckedTask[]> {
+  private async loadSome(tx: Queryable, taskIds: readonly string[]): Promise<CheckedTask[]> {
     const live = await this.tasks.find(tx, { taskIds });
     const watched = await this.watched.observe(tx, live);
     const keys = new Map(live.map(({ taskId }) => [deployKeyText(taskId), taskId]));

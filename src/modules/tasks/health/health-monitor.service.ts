@@ -92,7 +92,7 @@ export class HealthMonitor implements OnModuleInit, BeforeApplicationShutdown {
 
   /** Plans the next check of every task whose health is not settled. Public so that a test runs it with its own `now`. */
   async runOnce(now: number): Promise<void> {
-    const tx = this.db.manager;
+    const tx = this.db.pool;
     const { healthchecksDisabled } = await this.health.inForce(tx);
     const unsettled = healthchecksDisabled ? new Map<string, number>() : await this.watched.unsettled(tx);
     for (const id of this.watches.keys()) if (!unsettled.has(id)) this.forget(id);

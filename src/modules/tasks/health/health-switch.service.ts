@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { DisabledActions } from '../../../platform/actions/disabled-actions.js';
+import type { Queryable } from '../../../platform/database/queryable.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
 
 /** The settings that health is judged by, with whether operators switched health checks off. */
@@ -23,7 +23,7 @@ export class HealthSwitch {
     return this.on;
   }
 
-  async inForce(tx: EntityManager): Promise<HealthSettings> {
+  async inForce(tx: Queryable): Promise<HealthSettings> {
     return (await this.actions.isDisabled('RUN_HEALTH_CHECKS', tx)) ? this.off : this.on;
   }
 }

@@ -48,7 +48,7 @@ export class NewTaskCheckPoller implements OnModuleInit {
 
   /** One pass. Public so that a test runs it with its own `now`. */
   async runOnce(now: number): Promise<void> {
-    const tx = this.db.manager;
+    const tx = this.db.pool;
     const launchedBefore = now - this.settings.killAfterTasksDoNotRunDefaultSeconds * 1000;
     const ids = [
       ...(await this.watched.notRunningSince(tx, launchedBefore)),

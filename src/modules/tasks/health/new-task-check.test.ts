@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
-import type { EntityManager } from 'typeorm';
 import type { TaskState } from '../../../core/model/enums.js';
 import { insertDeploy, insertRequest, insertTask, start } from '../../../../test/support/builders.js';
 import { startRooms, type RoomApp } from '../../../../test/support/room-app.js';
 import { Clock } from '../../../platform/clock.js';
+import type { Queryable } from '../../../platform/database/queryable.js';
 import { Pollers } from '../../../platform/poller/pollers.js';
 import { NewTaskCheckPoller } from './new-task-check.poller.js';
 import { TaskHealthModule } from './task-health.module.js';
@@ -15,11 +15,11 @@ class StoppedClock extends Clock {
 }
 
 let rooms: RoomApp;
-let tx: EntityManager;
+let tx: Queryable;
 
 beforeAll(async () => {
   rooms = await startRooms({ modules: [TaskHealthModule], clock: new StoppedClock() });
-  tx = rooms.database.manager;
+  tx = rooms.database.pool;
 });
 afterAll(() => rooms.close());
 beforeEach(() =>

@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { passed } from '../../../core/health/index.js';
 import type { TaskHealthcheckResult } from '../../../core/model/task.js';
 import { rows } from '../../../platform/database/sql.js';
+import type { Transaction } from '../../../platform/database/transaction.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
 
 /**
@@ -21,7 +21,7 @@ export class TaskHealthcheckRepository {
    * Stores results of active tasks whose checks are still of interest; others are dropped. A passed check is the last
    * one of its task; of many, only the newest are kept. Answers the ids of the tasks whose results were stored.
    */
-  async store(tx: EntityManager, results: readonly TaskHealthcheckResult[]): Promise<string[]> {
+  async store(tx: Transaction, results: readonly TaskHealthcheckResult[]): Promise<string[]> {
     if (results.length === 0) return [];
     const column = <T>(pick: (result: TaskHealthcheckResult) => T): T[] => results.map(pick);
     const stored = await rows<{ task_id: string }>(
@@ -54,7 +54,7 @@ export class TaskHealthcheckRepository {
   }
 
   /** Drops the oldest results beyond the bound. Those that count toward the retries stay counted. */
-  private async trim(tx: EntityManager, taskIds: readonly string[]): Promise<void> {
+  private async trim(tx: Transaction, taskIds: readonly string[]): Promise<void> {
     await tx.query(
       `WITH full_up AS MATERIALIZED (
          SELECT task_id, checked_at FROM unnest($1::text[]) AS t (task_id) CROSS JOIN LATERAL
@@ -74,7 +74,7 @@ export class TaskHealthcheckRepository {
   }
 
   /** Nothing more is stored for these tasks, and of refused connections only the last result is kept. */
-  async finish(tx: EntityManager, taskIds: readonly string[]): Promise<void> {
+  async finish(tx: Transaction, taskIds: readonly string[]): Promise<void> {
     if (taskIds.length === 0) return;
     await tx.query(
       `UPDATE task SET healthchecks_finished = true WHERE task_id IN
@@ -84,7 +84,7 @@ export class TaskHealthcheckRepository {
     await this.pruneStartup(tx, taskIds);
   }
 
-  async pruneStartup(tx: EntityManager, taskIds: readonly string[]): Promise<void> {
+  async pruneStartup(tx: Transaction, taskIds: readonly string[]): Promise<void> {
     await tx.query(
       `DELETE FROM task_healthcheck h WHERE h.task_id = ANY ($1) AND h.startup
          AND h.checked_at < (SELECT max(last.checked_at) FROM task_healthcheck last WHERE last.task_id = h.task_id)`,
@@ -96,7 +96,7 @@ export class TaskHealthcheckRepository {
    * The request skips health checks from now on: its active tasks count as healthy, on the word of `user`. Results are
    * rows of the tasks' story and not of their scheduling, so any instance may write these.
    */
-  async recordSkip(tx: EntityManager, requestId: string, user: string | undefined, now: number): Promise<void> {
+  async recordSkip(tx: Transaction, requestId: string, user: string | undefined, now: number): Promise<void> {
     await tx.query(
       `INSERT INTO task_healthcheck (task_id, checked_at, startup, status_code, duration_millis, response_body)
        SELECT task_id, $2, false, 200, 0, $3 FROM task

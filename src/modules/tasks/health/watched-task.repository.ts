@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import type { ObservedTask } from '../../../core/health/index.js';
 import type { TaskCleanupType } from '../../../core/model/enums.js';
 import type { TaskHealthcheckResult, TaskId } from '../../../core/model/task.js';
 import type { ClockLimit } from '../../../platform/clock-limit.js';
+import type { Queryable } from '../../../platform/database/queryable.js';
+import type { Transaction } from '../../../platform/database/transaction.js';
 import { rows, toMillis } from '../../../platform/database/sql.js';
 import type { LiveTask } from '../task.repository.js';
 import { hasPassed } from './task-healthcheck.repository.js';
@@ -45,7 +46,7 @@ interface ChecksRow {
 @Injectable()
 export class WatchedTaskRepository {
   /** Tasks that were started, or run, since a time that is still to come count since now. Answers how many. */
-  async takeTimesAhead(tx: EntityManager, { now, latest }: ClockLimit): Promise<number> {
+  async takeTimesAhead(tx: Transaction, { now, latest }: ClockLimit): Promise<number> {
     const taken = await rows(
       tx,
       `UPDATE task SET running_at = least(running_at, $1),
@@ -57,7 +58,7 @@ export class WatchedTaskRepository {
   }
 
   /** In the order given. */
-  async observe(tx: EntityManager, tasks: readonly LiveTask[]): Promise<WatchedTask[]> {
+  async observe(tx: Queryable, tasks: readonly LiveTask[]): Promise<WatchedTask[]> {
     if (tasks.length === 0) return [];
     const found = await rows<ChecksRow>(
       tx,
@@ -88,7 +89,7 @@ export class WatchedTaskRepository {
    * Running tasks of SERVICE and WORKER requests whose deploy has a health check over HTTP that has not passed yet, with
    * the version of their request: as long as it is the same, nothing that decides about their checks was changed by others.
    */
-  async unsettled(tx: EntityManager): Promise<Map<string, number>> {
+  async unsettled(tx: Queryable): Promise<Map<string, number>> {
     // Which deploys have such a check is told by an index over just those: the documents of deploys are large.
     const found = await rows<{ task_id: string; version: number }>(
       tx,
@@ -103,7 +104,7 @@ export class WatchedTaskRepository {
   }
 
   /** Active tasks that should run by now and do not. */
-  async notRunningSince(tx: EntityManager, launchedBefore: number): Promise<string[]> {
+  async notRunningSince(tx: Queryable, launchedBefore: number): Promise<string[]> {
     const found = await rows<{ task_id: string }>(
       tx,
       'SELECT task_id FROM task WHERE ended_at IS NULL AND running_at IS NULL AND coalesce(counts_since, started_at) < $1',

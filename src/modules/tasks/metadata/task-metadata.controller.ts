@@ -1,7 +1,8 @@
-import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
+import { Controller, HttpCode, Param, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { NeedsAction } from '../../../platform/actions/needs-action.js';
 import { CallerUser, type Caller } from '../../../platform/http/caller.js';
+import { Body } from '../../../platform/http/inputs.js';
 import { TaskIdPipe } from '../../../platform/http/task-id.pipe.js';
 import { TaskMetadataRequestDto } from './task-metadata.dto.js';
 import { TaskMetadataService } from './task-metadata.service.js';

@@ -1,9 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import type { TaskMetadata } from '../../../core/model/task.js';
 import { refuseMetadata } from '../../../core/tasks/metadata.js';
 import { Clock } from '../../../platform/clock.js';
 import { Database } from '../../../platform/database/database.js';
+import type { Transaction } from '../../../platform/database/transaction.js';
 import { SchedulerError } from '../../../platform/errors.js';
 import type { Caller } from '../../../platform/http/caller.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
@@ -46,7 +46,7 @@ export class TaskMetadataService {
     });
   }
 
-  private async refuseTooMany(tx: EntityManager, taskId: string): Promise<void> {
+  private async refuseTooMany(tx: Transaction, taskId: string): Promise<void> {
     const { maxMetadataPerTask } = this.settings;
     if ((await this.notes.count(tx, taskId)) < maxMetadataPerTask) return;
     const message = `Task '${taskId}' has ${maxMetadataPerTask} notes, and may have no more`;

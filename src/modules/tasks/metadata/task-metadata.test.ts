@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { EntityManager } from 'typeorm';
 import { insertDeploy, insertRequest, insertTask, start, type TaskRow } from '../../../../test/support/builders.js';
 import { startRooms, type RoomApp } from '../../../../test/support/room-app.js';
 import type { TaskHistory, TaskId } from '../../../core/model/task.js';
 import { Clock } from '../../../platform/clock.js';
+import type { Queryable } from '../../../platform/database/queryable.js';
 import { HistoryModule } from '../../history/history.module.js';
 import { TaskHistoryMoveRepository } from '../../history/task-history-move.repository.js';
 import { TasksModule } from '../tasks.module.js';
@@ -18,10 +18,10 @@ class HandClock extends Clock {
 const clock = new HandClock();
 const settings = { allowedMetadataTypes: ['deploy', 'mail'], maxMetadataTitleLength: 10, maxMetadataPerTask: 3 };
 let rooms: RoomApp;
-let tx: EntityManager;
+let tx: Queryable;
 beforeAll(async () => {
   rooms = await startRooms({ modules: [TasksModule, HistoryModule], settings, clock });
-  tx = rooms.database.manager;
+  tx = rooms.database.pool;
 });
 afterAll(() => rooms.close());
 beforeEach(async () => {

@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import type { ShellCommand } from '../../../core/model/request.js';
 import type { TaskCleanup } from '../../../core/model/task.js';
 import { holdsKill, refuseCommand } from '../../../core/tasks/shell-commands.js';
+import type { Transaction } from '../../../platform/database/transaction.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
 import { TaskRepository } from '../task.repository.js';
 import { TaskCleanupRepository } from '../task-cleanup.repository.js';
@@ -20,12 +20,12 @@ export class BeforeKills {
   ) {}
 
   /** Queues the command, if there is one, for a task that is locked in `tx`; the cleanup then names it. */
-  async queue(tx: EntityManager, cleanup: TaskCleanup, command: ShellCommand | undefined): Promise<TaskCleanup> {
+  async queue(tx: Transaction, cleanup: TaskCleanup, command: ShellCommand | undefined): Promise<TaskCleanup> {
     return command ? (await this.queueAll(tx, [cleanup], command))[0]! : cleanup;
   }
 
   /** Orders the end of those tasks that have no order yet and have not ended, the command first. */
-  async createAll(tx: EntityManager, cleanups: readonly TaskCleanup[], command: ShellCommand | undefined) {
+  async createAll(tx: Transaction, cleanups: readonly TaskCleanup[], command: ShellCommand | undefined) {
     if (!command) return this.cleanups.createAll(tx, cleanups);
     // Locked, so that no order comes in between: its command would have run for nothing.
     const locked = await this.tasks.find(tx, { taskIds: cleanups.map(({ taskId }) => taskId.id), lock: true });
@@ -35,7 +35,7 @@ export class BeforeKills {
   }
 
   private async queueAll(
-    tx: EntityManager,
+    tx: Transaction,
     cleanups: readonly TaskCleanup[],
     shellCommand: ShellCommand,
   ): Promise<TaskCleanup[]> {
@@ -50,7 +50,7 @@ export class BeforeKills {
   }
 
   /** Tasks whose kill waits for its command, by id. */
-  async holding(tx: EntityManager, cleanups: Iterable<TaskCleanup>, now: number): Promise<Set<string>> {
+  async holding(tx: Transaction, cleanups: Iterable<TaskCleanup>, now: number): Promise<Set<string>> {
     const ids = [...cleanups].flatMap(({ runBeforeKillId }) => runBeforeKillId ?? []);
     const commands = await this.commands.find(tx, ids);
     const limit = this.settings.runBeforeKillTimeoutMillis;

@@ -138,7 +138,7 @@ describe('a queued command', () => {
     await pass();
     world.cluster.finish(taskId!, 'TASK_FINISHED');
     await world.run();
-    const history = (await world.get(TaskHistoryRepository).find(world.db.manager, taskId!))!.history as TaskHistory;
+    const history = (await world.get(TaskHistoryRepository).find(world.db.pool, taskId!))!.history as TaskHistory;
     expect(history.taskUpdates.at(-1)!.taskState).toBe('TASK_FINISHED');
     expect(history.shellCommandHistory).toMatchObject([
       {

@@ -48,7 +48,7 @@ export class ShellCommandPoller implements OnModuleInit {
 
   /** Begins to send what is not under way; an agent that does not answer does not hold up the others. */
   async runOnce(): Promise<void> {
-    for (const command of await this.commands.toDispatch(this.db.manager, commandsPerPass)) {
+    for (const command of await this.commands.toDispatch(this.db.pool, commandsPerPass)) {
       const key = keyOf(command.order);
       if (this.inFlight.has(key)) continue;
       this.inFlight.set(

@@ -1,11 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import type { ShellCommandOrder, ShellCommandReport } from '../../../cluster/cluster-driver.js';
 import type { ShellCommandUpdateType } from '../../../core/model/enums.js';
 import type { ShellCommand } from '../../../core/model/request.js';
 import type { TaskId, TaskShellCommandRequest } from '../../../core/model/task.js';
 import { type BeforeKillCommand, isFinal } from '../../../core/tasks/shell-commands.js';
 import { parseTaskId } from '../../../core/task-id.js';
+import type { Queryable } from '../../../platform/database/queryable.js';
+import type { Transaction } from '../../../platform/database/transaction.js';
 import { rows } from '../../../platform/database/sql.js';
 
 /** A command with the machine that is to run it. */
@@ -33,7 +34,7 @@ interface CommandRow {
 @Injectable()
 export class ShellCommandRepository {
   /** Of an active task whose row is locked in `tx`. */
-  async queue(tx: EntityManager, request: TaskShellCommandRequest): Promise<TaskShellCommandRequest> {
+  async queue(tx: Transaction, request: TaskShellCommandRequest): Promise<TaskShellCommandRequest> {
     return (await this.queueAll(tx, [request]))[0]!;
   }
 
@@ -41,7 +42,7 @@ export class ShellCommandRepository {
    * At most one for each of these active tasks, whose rows are locked in `tx`; answered in the order given. Among the
    * commands of a task the time is unique: of two in the same millisecond the second one moves on.
    */
-  async queueAll(tx: EntityManager, requests: readonly TaskShellCommandRequest[]): Promise<TaskShellCommandRequest[]> {
+  async queueAll(tx: Transaction, requests: readonly TaskShellCommandRequest[]): Promise<TaskShellCommandRequest[]> {
     if (requests.length === 0) return [];
     const column = <T>(pick: (request: TaskShellCommandRequest) => T): T[] => requests.map(pick);
     const queued = await rows<{ task_id: string; queued_at: Date }>(
@@ -65,7 +66,7 @@ export class ShellCommandRepository {
   }
 
   /** How many commands of a task wait or run. */
-  async countUnfinished(tx: EntityManager, taskId: string): Promise<number> {
+  async countUnfinished(tx: Transaction, taskId: string): Promise<number> {
     const [found] = await rows<{ count: number }>(
       tx,
       'SELECT count(*)::integer AS count FROM task_shell_command WHERE task_id = $1 AND NOT ended',
@@ -75,7 +76,7 @@ export class ShellCommandRepository {
   }
 
   /** Forgets the oldest ones that have ended, but for so many of a task. */
-  async prune(tx: EntityManager, taskId: string, kept: number): Promise<void> {
+  async prune(tx: Transaction, taskId: string, kept: number): Promise<void> {
     await tx.query(
       `WITH old AS (
          DELETE FROM task_shell_command WHERE task_id = $1 AND ended AND (name, queued_at) IN
@@ -88,7 +89,7 @@ export class ShellCommandRepository {
   }
 
   /** Not sent yet, oldest first. */
-  async queued(tx: EntityManager): Promise<TaskShellCommandRequest[]> {
+  async queued(tx: Queryable): Promise<TaskShellCommandRequest[]> {
     const found = await rows<CommandRow>(
       tx,
       `SELECT c.* FROM task_shell_command c JOIN task t USING (task_id)
@@ -98,7 +99,7 @@ export class ShellCommandRepository {
   }
 
   /** The same for machines that know the task, at most `limit`. */
-  async toDispatch(tx: EntityManager, limit: number): Promise<QueuedCommand[]> {
+  async toDispatch(tx: Queryable, limit: number): Promise<QueuedCommand[]> {
     const found = await rows<CommandRow & { slave_id: string }>(
       tx,
       `SELECT c.*, t.slave_id FROM task_shell_command c JOIN task t USING (task_id)
@@ -117,7 +118,7 @@ export class ShellCommandRepository {
     }));
   }
 
-  async markDispatched(tx: EntityManager, { taskId, name, timestamp }: ShellCommandOrder, now: number): Promise<void> {
+  async markDispatched(tx: Transaction, { taskId, name, timestamp }: ShellCommandOrder, now: number): Promise<void> {
     await tx.query(
       `UPDATE task_shell_command SET dispatched_at = coalesce(dispatched_at, $4)
        WHERE task_id = $1 AND name = $2 AND queued_at = $3`,
@@ -129,7 +130,7 @@ export class ShellCommandRepository {
    * In the order given. One of a command that is not known (any more) is dropped, and so is one that says again what was
    * said, or that comes after the end. Answers whether commands ended.
    */
-  async record(tx: EntityManager, updates: readonly CommandUpdate[]): Promise<boolean> {
+  async record(tx: Queryable, updates: readonly CommandUpdate[]): Promise<boolean> {
     let ended = false;
     for (const { taskId, at, name, timestamp, updateType, message, outputFilename } of updates) {
       const key = [taskId, name, new Date(timestamp)];
@@ -151,7 +152,7 @@ export class ShellCommandRepository {
   }
 
   /** Tasks that have ended: their commands have, too, whether or not their machines said so. */
-  async endThoseOf(tx: EntityManager, taskIds: readonly string[], now: number): Promise<void> {
+  async endThoseOf(tx: Queryable, taskIds: readonly string[], now: number): Promise<void> {
     if (taskIds.length === 0) return;
     await tx.query(
       `WITH ended AS (
@@ -170,7 +171,7 @@ export class ShellCommandRepository {
 
   /** Commands by task id, as far as they are known: for each task the one of this name and time. */
   async find(
-    tx: EntityManager,
+    tx: Transaction,
     ids: readonly { taskId: TaskId; name: string; timestamp: number }[],
   ): Promise<Map<string, BeforeKillCommand>> {
     if (ids.length === 0) return new Map();

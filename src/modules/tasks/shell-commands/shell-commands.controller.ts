@@ -1,7 +1,8 @@
-import { Body, Controller, Get, HttpCode, Param, Post } from '@nestjs/common';
+import { Controller, Get, HttpCode, Param, Post } from '@nestjs/common';
 import { ApiParam, ApiTags } from '@nestjs/swagger';
 import { NeedsAction } from '../../../platform/actions/needs-action.js';
 import { CallerUser, type Caller } from '../../../platform/http/caller.js';
+import { Body } from '../../../platform/http/inputs.js';
 import { ShellCommandDto } from '../../requests/dto/actions.dto.js';
 import { TaskIdPipe } from '../../../platform/http/task-id.pipe.js';
 import {

@@ -50,12 +50,12 @@ export class ShellCommands {
 
   /** Not sent yet. */
   queued(): Promise<TaskShellCommandRequest[]> {
-    return this.store.queued(this.db.manager);
+    return this.store.queued(this.db.pool);
   }
 
   /** Of a live or an ended task; none of one that is not known. Oldest first. */
   async ofTask(id: string): Promise<TaskShellCommandHistory[]> {
-    return (await this.records.find(this.db.manager, id))?.history.shellCommandHistory ?? [];
+    return (await this.records.find(this.db.pool, id))?.history.shellCommandHistory ?? [];
   }
 
   async updates(id: string, name: string, timestamp: number): Promise<TaskShellCommandUpdate[]> {

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { EntityManager } from 'typeorm';
 import { insertDeploy, insertRequest, insertTask, start, type TaskRow } from '../../../../test/support/builders.js';
 import { startRooms, type RoomApp } from '../../../../test/support/room-app.js';
 import { testSettings } from '../../../../test/support/test-settings.js';
@@ -11,6 +10,7 @@ import type {
   TaskShellCommandRequest,
 } from '../../../core/model/task.js';
 import { Clock } from '../../../platform/clock.js';
+import type { Queryable } from '../../../platform/database/queryable.js';
 import type { ErrorDto } from '../../../platform/http/error.dto.js';
 import { Wake, type WakeTopic } from '../../../platform/wake/wake.js';
 import { HistoryModule } from '../../history/history.module.js';
@@ -38,7 +38,7 @@ const settings = {
   maxShellCommandsKeptPerTask: 4,
 };
 let rooms: RoomApp;
-let tx: EntityManager;
+let tx: Queryable;
 let woken: WakeTopic[] = [];
 beforeAll(async () => {
   rooms = await startRooms({
@@ -46,7 +46,7 @@ beforeAll(async () => {
     settings,
     clock: new StoppedClock(),
   });
-  tx = rooms.database.manager;
+  tx = rooms.database.pool;
   for (const topic of ['shell-commands', 'cleanup'] as const) rooms.app.get(Wake).on(topic, () => woken.push(topic));
 });
 afterAll(() => rooms.close());
