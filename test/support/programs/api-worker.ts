@@ -1,0 +1,37 @@
+import { createServer, type ServerResponse } from 'node:http';
+import { StartError } from '../../../src/platform/errors.js';
+import { Metrics } from '../../../src/platform/metrics/metrics.js';
+import type { ProcessMessage } from '../../../src/platform/process/process-messages.js';
+import { runWorker } from '../../../src/cli/server/workers/run-worker.js';
+
+/**
+ * An API worker without the API, which answers with its process id. `/hold`: once it is to stop. `/publish`: when the message that it
+ * publishes is delivered. `/received`: what others have published. The data directory says how it fails to start.
+ */
+runWorker(async ({ number, settings: { dataDir } }, messages) => {
+  if (dataDir === '/broken') throw new StartError(`No data in ${dataDir}`);
+  if (dataDir === '/port') throw Object.assign(new Error('in use'), { syscall: 'listen', code: 'EADDRINUSE', port: 7 });
+  const metrics = new Metrics();
+  const calls = metrics.counter('calls_total', 'Calls that were answered');
+  const held = new Set<ServerResponse>();
+  const received: ProcessMessage['content'][] = [];
+  messages.subscribe('token-created', (content) => void received.push(content));
+  const server = createServer(async ({ url }, response) => {
+    calls.inc();
+    response.setHeader('Connection', 'close');
+    if (url === '/hold') return void held.add(response);
+    if (url === '/publish') {
+      messages.publish('token-created', { owner: `of worker ${number}` });
+      await messages.delivered();
+    }
+    response.end(url === '/received' ? JSON.stringify(received) : String(process.pid));
+  });
+  return {
+    instanceId: `worker-${number}`,
+    server,
+    metrics: () => metrics.registry.getMetricsAsJSON(),
+    close: async () => {
+      await Promise.all([...held].map((response) => new Promise<void>((resolve) => response.end('held', resolve))));
+    },
+  };
+});
