@@ -144,7 +144,6 @@ export class WorkerPool implements ApiWorkers {
   async stop(): Promise<void> {
     this.stopping.abort();
     clearInterval(this.heartbeats);
-    for (const socket of this.waiting.splice(0)) socket.destroy();
     for (const slot of this.slots) slot.stop();
     const late = setTimeout(() => {
       for (const slot of this.slots) slot.kill();
@@ -152,6 +151,7 @@ export class WorkerPool implements ApiWorkers {
     await this.running;
     clearTimeout(late);
     this.listener.close();
+    for (const socket of this.waiting.splice(0)) socket.destroy();
   }
 
   private accept(socket: Socket): void {

@@ -22,7 +22,7 @@ interface SlotListener {
   publish(message: ProcessMessage): Promise<void>;
 }
 
-export interface WorkerEnd {
+interface WorkerEnd {
   pid: number | undefined;
   cause: Error;
   /** Of its instance; undefined: it never served. */
@@ -85,7 +85,8 @@ export class WorkerSlot {
         // Closes it in this process alone.
         this.assigned?.destroy();
         this.assigned = undefined;
-        listener.free();
+        // After the reply, which would wait until the worker has the next one.
+        setImmediate(() => listener.free());
       },
       publish: (message) => listener.publish(message),
     });
