@@ -2,15 +2,14 @@ import { createServer, type ServerResponse } from 'node:http';
 import { StartError } from '../../../src/platform/errors.js';
 import { Metrics } from '../../../src/platform/metrics/metrics.js';
 import type { ProcessMessage } from '../../../src/platform/process/process-messages.js';
-import { runWorker } from '../../../src/cli/server/workers/run-worker.js';
+import type { StartServer } from '../../../src/cli/server/workers/protocol.js';
 
 /**
- * An API worker without the API, which answers with its process id. `/hold`: once it is to stop. `/publish`: when the message that it
- * publishes is delivered. `/received`: what others have published. The data directory says how it fails to start.
+ * Served by an API worker in place of the API: answers with its process id. `/hold`: once it is to stop. `/publish`: when the message
+ * that it publishes is delivered. `/received`: what others have published. `/limit`: how many calls it answers at a time.
  */
-runWorker(async ({ number, settings: { dataDir } }, messages) => {
+export const startServer: StartServer = async ({ number, settings: { dataDir, http } }, messages) => {
   if (dataDir === '/broken') throw new StartError(`No data in ${dataDir}`);
-  if (dataDir === '/port') throw Object.assign(new Error('in use'), { syscall: 'listen', code: 'EADDRINUSE', port: 7 });
   const metrics = new Metrics();
   const calls = metrics.counter('calls_total', 'Calls that were answered');
   const held = new Set<ServerResponse>();
@@ -20,6 +19,7 @@ runWorker(async ({ number, settings: { dataDir } }, messages) => {
     calls.inc();
     response.setHeader('Connection', 'close');
     if (url === '/hold') return void held.add(response);
+    if (url === '/limit') return void response.end(String(http.maxConcurrentCalls));
     if (url === '/publish') {
       messages.publish('token-created', { owner: `of worker ${number}` });
       await messages.delivered();
@@ -34,4 +34,4 @@ runWorker(async ({ number, settings: { dataDir } }, messages) => {
       await Promise.all([...held].map((response) => new Promise<void>((resolve) => response.end('held', resolve))));
     },
   };
-});
+};

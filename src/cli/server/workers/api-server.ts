@@ -7,13 +7,11 @@ import { ThisInstance } from '../../../platform/leadership/this-instance.js';
 import { logConsoleLines, PinoLogger } from '../../../platform/logging/log.js';
 import { Metrics } from '../../../platform/metrics/metrics.js';
 import { collectGarbageSooner } from '../../../platform/process/garbage.js';
-import type { ProcessMessages } from '../../../platform/process/process-messages.js';
 import { openDriver } from '../open-driver.js';
-import type { WorkerOptions } from './protocol.js';
-import type { ApiServer } from './run-worker.js';
+import type { StartServer } from './protocol.js';
 
 /** The API, on connections that the leader accepts. */
-export async function startApiServer(options: WorkerOptions, messages: ProcessMessages): Promise<ApiServer> {
+export const startServer: StartServer = async (options, messages) => {
   const { number, settings, agentFolder, leaderInstanceId, leaderEndpoint, port, databaseConnections } = options;
   const logger = new PinoLogger({ ...settings.log, worker: number });
   Logger.overrideLogger(logger);
@@ -35,4 +33,4 @@ export async function startApiServer(options: WorkerOptions, messages: ProcessMe
     metrics: () => app.get(Metrics).registry.getMetricsAsJSON(),
     close: () => app.close().catch((cause: unknown) => Logger.error(cause)),
   };
-}
+};

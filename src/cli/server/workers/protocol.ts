@@ -1,5 +1,6 @@
+import type { Server } from 'node:http';
+import type { ProcessMessage, ProcessMessages } from '../../../platform/process/process-messages.js';
 import type { LeaderEndpoint, ProcessMetrics } from '../../../platform/process/process-role.js';
-import type { ProcessMessage } from '../../../platform/process/process-messages.js';
 import type { Settings } from '../../../platform/settings/settings.js';
 
 /** What an API worker needs to start. It comes by the channel between the processes: an environment can be read by others. */
@@ -14,20 +15,9 @@ export interface WorkerOptions {
   databaseConnections: number;
 }
 
-/** The members of an error by which its reader tells what is wrong; errors lose them on their way between processes. */
-export interface WorkerFailure {
-  message: string;
-  stack?: string;
-  isStartError: boolean;
-  code?: string;
-  syscall?: string;
-  address?: string;
-  port?: number;
-}
-
 /** What the leader asks of a worker. */
 export interface WorkerRequests {
-  /** Comes with a socket: the next connection for the worker, which asks to take it. */
+  /** Comes with a socket: the next connection for the worker, which is to take it. */
   connection(): void;
   heartbeat(): void;
   metrics(): ProcessMetrics | undefined;
@@ -40,9 +30,22 @@ export interface LeaderRequests {
   /** undefined: there is nothing to start, since the instance stops. */
   options(): WorkerOptions | undefined;
   serving(instanceId: string): void;
-  failed(failure: WorkerFailure): void;
+  /** Why the worker cannot start, in words for the operator. */
+  failed(reason: string): void;
   /** From the reply on the connection that it was sent ends with the worker; until then another worker can be given it. */
   takeConnection(): void;
   /** The reply comes when the other processes have it, or do not reply in time. */
   publish(message: ProcessMessage): void;
 }
+
+/** What an API worker serves once it has started. */
+export interface ApiServer {
+  instanceId: string;
+  server: Server;
+  metrics(): Promise<ProcessMetrics>;
+  /** Resolves when the calls that are being answered have their answers. */
+  close(): Promise<void>;
+}
+
+/** Exported as `startServer` by the module that a worker is to serve. */
+export type StartServer = (options: WorkerOptions, messages: ProcessMessages) => Promise<ApiServer>;

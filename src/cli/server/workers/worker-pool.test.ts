@@ -12,7 +12,8 @@ import { type PoolLimits, WorkerPool } from './worker-pool.js';
 
 const here = (path: string): URL => new URL(`../../../../test/support/${path}`, import.meta.url);
 const program = {
-  exec: fileURLToPath(here('programs/api-worker.ts')),
+  exec: fileURLToPath(new URL('worker.ts', import.meta.url)),
+  args: [here('programs/api-worker.ts').href],
   execArgv: ['--import', here('ts-register.mjs').href],
 };
 
@@ -64,12 +65,13 @@ function logged(): string[] {
   return lines;
 }
 
-test('connections go to the workers in turn', async () => {
+test('connections go to the workers in turn, which share the limits of the instance', async () => {
   const pool = await start(3);
   const answered = [];
   for (let no = 0; no < 6; no++) answered.push(Number(await call(pool)));
   expect(new Set(answered.slice(0, 3))).toEqual(new Set(pool.pids));
   expect(answered.slice(3)).toEqual(answered.slice(0, 3));
+  expect(await call(pool, '/limit')).toBe('34');
 });
 
 test('a frozen worker gets one connection, which another worker answers once the frozen one has ended', async () => {
@@ -88,7 +90,7 @@ test('a frozen worker gets one connection, which another worker answers once the
 
 test('a frozen worker is replaced, and its counters stay', async () => {
   const lines = logged();
-  const pool = await start(2, { heartbeatMillis: 50, missedHeartbeats: 4, replyMillis: 200 });
+  const pool = await start(2, { heartbeatMillis: 250, missedHeartbeats: 12, replyMillis: 200 });
   for (let no = 0; no < 4; no++) await call(pool);
   expect(await counter(pool)).toBe(4);
   const [frozen] = pool.pids;
@@ -104,10 +106,12 @@ test('a frozen worker is replaced, and its counters stay', async () => {
 });
 
 test('while no worker serves connections wait for one, up to a limit', async () => {
-  const pool = await start(1, { maxWaiting: 3 });
-  const [first] = pool.pids;
-  process.kill(first!, 'SIGKILL');
-  await waitFor('its end', () => pool.counts().serving === 0);
+  // The second worker that ends is replaced after a pause.
+  const pool = await start(1, { maxWaiting: 3, firstPauseMillis: 2_000, longestPauseMillis: 2_000 });
+  for (const ended of [1, 2]) {
+    process.kill(await waitFor('a worker', () => pool.pids[0]), 'SIGKILL');
+    await waitFor('its end', () => pool.counts().ended === ended);
+  }
   const outcomes = await Promise.allSettled(Array.from({ length: 5 }, () => call(pool)));
   expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(2);
   const pids = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? Number(outcome.value) : []));
@@ -141,7 +145,7 @@ test('workers that are killed among calls leave no caller without an answer or a
 
 test('a worker that ends again and again is told of once, and started ever later', async () => {
   const lines = logged();
-  const pool = await start(2);
+  const pool = await start(2, { steadyMillis: 600_000 });
   const steady = pool.pids[1];
   for (let kills = 1; kills <= 4; kills++) {
     const victim = await waitFor(
@@ -150,7 +154,7 @@ test('a worker that ends again and again is told of once, and started ever later
     );
     process.kill(victim, 'SIGKILL');
     await waitFor('its end', () => pool.counts().ended === kills);
-    expect(await call(pool)).toBe(`${steady}`);
+    expect(await call(pool)).not.toBe(`${victim}`);
   }
   await waitFor('it to serve', () => pool.counts().serving === 2);
   expect(lines.filter((line) => line.includes('takes its place'))).toHaveLength(1);
@@ -164,8 +168,6 @@ test('a worker that cannot start fails the start, with its own words', async () 
   const failure: unknown = await serving.catch((cause: unknown) => cause);
   expect(failure).toBeInstanceOf(StartError);
   expect(String(failure)).toContain('No data in /broken');
-  const { serving: other } = await poolOf(1, {}, '/port').start('leader', { port: 1, key: 'key' });
-  await expect(other).rejects.toMatchObject({ syscall: 'listen', code: 'EADDRINUSE', port: 7 });
 });
 
 test('what a worker publishes all others have before it goes on; one that does not reply is not waited for', async () => {

@@ -18,9 +18,9 @@ import type {
 import { tellFailure } from '../../../platform/tell-failure.js';
 import type { WorkerOptions } from './protocol.js';
 import { type Room, poolOf, workerCount } from './worker-count.js';
-import { WorkerSlot, type WorkerTimes } from './worker-slot.js';
+import { type WorkerLimits, WorkerSlot } from './worker-slot.js';
 
-export interface PoolLimits extends WorkerTimes {
+export interface PoolLimits extends WorkerLimits {
   /** A worker that served for so long did not fail because of how it starts. */
   steadyMillis: number;
   firstPauseMillis: number;
@@ -46,7 +46,7 @@ const defaultLimits: PoolLimits = {
 /** For tests: other limits, and another program than that of the product. */
 interface PoolOptions {
   limits?: Partial<PoolLimits>;
-  program?: { exec: string; execArgv: string[] };
+  program?: { exec: string; execArgv: string[]; args: string[] };
 }
 
 type SharedOptions = Pick<WorkerOptions, 'settings' | 'agentFolder'>;
@@ -89,12 +89,16 @@ export class WorkerPool implements ApiWorkers {
     { limits, program }: PoolOptions = {},
   ) {
     this.limits = { ...defaultLimits, ...limits };
-    this.slots = Array.from({ length: count }, (_, index) => new WorkerSlot(index + 1, this.limits));
+    this.slots = Array.from({ length: count }, (_, index) => {
+      const slot = new WorkerSlot(index + 1, this.limits, (message) => this.broadcast(message, slot));
+      return slot.on('free', () => this.assign());
+    });
     const exec = fileURLToPath(new URL('worker.js', import.meta.url));
+    const args = [new URL('api-server.js', import.meta.url).href];
     const endpointKey = randomBytes(24).toString('base64url');
     this.role = { kind: 'leader', endpointKey, workers: this, messages: this.messages };
     // Limits without end are numbers in metrics and settings, for which JSON has none.
-    cluster.setupPrimary({ exec, args: [], serialization: 'advanced', ...program });
+    cluster.setupPrimary({ exec, args, serialization: 'advanced', ...program });
   }
 
   /** Process ids of the workers. */
@@ -122,10 +126,10 @@ export class WorkerPool implements ApiWorkers {
       port: this.port,
       databaseConnections: poolOf(length),
     };
-    const started = this.slots.map((slot) => this.keepRunning(slot, { ...options, number: slot.number }));
-    this.running = Promise.all(started.map(({ over }) => over));
+    const serving = Promise.all(this.slots.map((slot) => once(slot, 'serving')));
+    this.running = Promise.all(this.slots.map((slot) => this.keepRunning(slot, { ...options, number: slot.number })));
     this.heartbeats = setInterval(() => this.sendHeartbeats(), this.limits.heartbeatMillis);
-    return { serving: Promise.all(started.map(({ serving }) => serving)) };
+    return { serving };
   }
 
   counts(): WorkerCounts {
@@ -182,36 +186,22 @@ export class WorkerPool implements ApiWorkers {
     }
   }
 
-  /** `serving`: the first worker of the slot serves, or could not start. `over`: it has none any more. */
-  private keepRunning(slot: WorkerSlot, options: WorkerOptions): { serving: Promise<void>; over: Promise<void> } {
-    let over: Promise<void>;
-    const serving = new Promise<void>((resolve, reject) => (over = this.runAgain(slot, options, resolve, reject)));
-    return { serving, over: over! };
-  }
-
-  private async runAgain(
-    slot: WorkerSlot,
-    options: WorkerOptions,
-    firstServes: () => void,
-    firstFails: (cause: Error) => void,
-  ): Promise<void> {
+  /** Resolves when the instance stops, or the first worker of the slot cannot start: that fails the start of the instance. */
+  private async keepRunning(slot: WorkerSlot, options: WorkerOptions): Promise<void> {
     const { signal } = this.stopping;
+    let isFirst = true;
     let failuresInRow = 0;
-    for (let isFirst = true; !signal.aborted; isFirst = false) {
+    slot.on('serving', () => {
+      const again = failuresInRow > 1 ? ' again' : '';
+      if (!isFirst) this.log.log(`API worker ${slot.number} serves${again} (process ${slot.pid})`);
+    });
+    for (; !signal.aborted; isFirst = false) {
       const began = performance.now();
-      const { pid, instanceId, cause } = await slot.run(options, {
-        serving: () => {
-          if (!isFirst)
-            this.log.log(`API worker ${slot.number} serves${failuresInRow > 1 ? ' again' : ''} (process ${slot.pid})`);
-          firstServes();
-          this.assign();
-        },
-        free: () => this.assign(),
-        publish: (message) => this.broadcast(message, slot),
-      });
+      const { pid, instanceId, cause } = await slot.run(options);
       this.cleanUpAfter(slot, instanceId);
-      if (signal.aborted) return firstFails(new Error('Stopped'));
-      if (isFirst && instanceId === undefined) return firstFails(cause);
+      if (isFirst && instanceId === undefined)
+        return void slot.emit('error', signal.aborted ? new Error('Stopped') : cause);
+      if (signal.aborted) return;
       this.ended++;
       failuresInRow = performance.now() - began >= this.limits.steadyMillis ? 1 : failuresInRow + 1;
       await this.pauseAfter(`API worker ${slot.number} (process ${pid})`, cause, failuresInRow);

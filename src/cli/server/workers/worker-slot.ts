@@ -1,12 +1,13 @@
 import cluster, { type Worker } from 'node:cluster';
+import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import { StartError } from '../../../platform/errors.js';
 import type { ProcessMessage } from '../../../platform/process/process-messages.js';
 import type { ProcessMetrics } from '../../../platform/process/process-role.js';
-import type { LeaderRequests, WorkerFailure, WorkerOptions, WorkerRequests } from './protocol.js';
+import type { LeaderRequests, WorkerOptions, WorkerRequests } from './protocol.js';
 import { type Envelope, RequestChannel } from './request-channel.js';
 
-export interface WorkerTimes {
+export interface WorkerLimits {
   startMillis: number;
   replyMillis: number;
   heartbeatMillis: number;
@@ -14,62 +15,54 @@ export interface WorkerTimes {
   missedHeartbeats: number;
 }
 
-interface SlotListener {
-  serving(): void;
-  /** The worker has taken its connection, and can be assigned the next. */
-  free(): void;
-  /** Resolves when all other processes have the message, or do not reply. */
-  publish(message: ProcessMessage): Promise<void>;
-}
-
-interface WorkerEnd {
-  pid: number | undefined;
-  cause: Error;
-  /** Of its instance; undefined: it never served. */
-  instanceId: string | undefined;
-}
-
-interface PresentWorker {
+interface RunningWorker {
   worker: Worker;
   channel: RequestChannel<WorkerRequests, LeaderRequests>;
   /** undefined: it has yet to serve. */
   instanceId?: string;
 }
 
-/** One of the API workers of an instance: a process of node:cluster, and after its end the one that replaces it. */
-export class WorkerSlot {
+/**
+ * One of the API workers of an instance: a process of node:cluster, and after its end the one that replaces it. `serving`: it does
+ * from now on. `free`: it can be assigned a connection.
+ */
+export class WorkerSlot extends EventEmitter<{ serving: []; free: []; error: [Error] }> {
   /** Those of the present worker, as of the last time they were read. */
   metrics: ProcessMetrics = [];
-  private present: PresentWorker | undefined;
+  private running: RunningWorker | undefined;
   /** Sent to the worker, which has yet to take it. One at a time: a worker that is busy, or frozen, gets no more. */
   private assigned: Socket | undefined;
   private missed = 0;
   private isStopping = false;
   private reading: Promise<void> | undefined;
 
+  /** `publish` resolves when all other processes have the message, or do not reply. */
   constructor(
     readonly number: number,
-    private readonly times: WorkerTimes,
-  ) {}
+    private readonly limits: WorkerLimits,
+    private readonly publish: (message: ProcessMessage) => Promise<void>,
+  ) {
+    super();
+  }
 
   get pid(): number | undefined {
-    return this.present?.worker.process.pid;
+    return this.running?.worker.process.pid;
   }
 
   get isServing(): boolean {
-    return this.present?.instanceId !== undefined && this.present.worker.isConnected();
+    return this.running?.instanceId !== undefined && this.running.worker.isConnected();
   }
 
   get isFree(): boolean {
     return this.isServing && this.assigned === undefined;
   }
 
-  /** Starts a worker, and resolves when it has ended. */
-  async run(options: WorkerOptions, listener: SlotListener): Promise<WorkerEnd> {
+  /** Starts a worker, and resolves when it has ended. `instanceId`: it did serve. */
+  async run(options: WorkerOptions): Promise<{ pid?: number; instanceId?: string; cause: Error }> {
     const worker = cluster.fork();
     const { pid } = worker.process;
     let failure: Error | undefined;
-    const late = setTimeout(() => this.kill(), this.times.startMillis);
+    const late = setTimeout(() => this.kill(), this.limits.startMillis);
     const send = (message: Envelope, socket?: Socket): void => {
       if (worker.isConnected()) worker.send(message, socket, { keepOpen: true }, () => undefined);
     };
@@ -77,21 +70,22 @@ export class WorkerSlot {
       options: () => (this.isStopping ? undefined : options),
       serving: (instanceId) => {
         clearTimeout(late);
-        present.instanceId = instanceId;
-        listener.serving();
+        running.instanceId = instanceId;
+        this.emit('serving');
+        this.emit('free');
       },
-      failed: (told) => void (failure = errorOf(told)),
+      failed: (reason) => void (failure = new StartError(reason)),
       takeConnection: () => {
         // Closes it in this process alone.
         this.assigned?.destroy();
         this.assigned = undefined;
         // After the reply, which would wait until the worker has the next one.
-        setImmediate(() => listener.free());
+        setImmediate(() => this.emit('free'));
       },
-      publish: (message) => listener.publish(message),
+      publish: this.publish,
     });
-    const present: PresentWorker = { worker, channel };
-    this.present = present;
+    const running: RunningWorker = { worker, channel };
+    this.running = running;
     this.missed = 0;
     worker.on('message', (message: Envelope, socket?: Socket) => void channel.receive(message, socket));
     const ended = await new Promise<Error>((resolve) => {
@@ -101,14 +95,14 @@ export class WorkerSlot {
     });
     clearTimeout(late);
     channel.close();
-    this.present = undefined;
-    return { pid, instanceId: present.instanceId, cause: failure ?? ended };
+    this.running = undefined;
+    return { pid, instanceId: running.instanceId, cause: failure ?? ended };
   }
 
   /** The socket stays open in this process until the worker takes it: should the worker end before, another one gets it. */
   assign(socket: Socket): void {
     this.assigned = socket;
-    this.present?.channel.notify('connection', undefined, socket);
+    this.running?.channel.notify('connection', undefined, socket);
   }
 
   /** The connection that a worker which has ended did not take, and so has read nothing of. */
@@ -121,22 +115,22 @@ export class WorkerSlot {
   /** Reaches a worker that has yet to start, too. */
   stop(): void {
     this.isStopping = true;
-    this.present?.channel.notify('stop', undefined);
+    this.running?.channel.notify('stop', undefined);
   }
 
   kill(): void {
-    this.present?.worker.process.kill('SIGKILL');
+    this.running?.worker.process.kill('SIGKILL');
   }
 
   /** To be called at regular intervals. Answers whether the worker has been silent for too long, and is ended. */
   sendHeartbeat(): boolean {
-    if (!this.isServing) return false;
-    if (this.missed >= this.times.missedHeartbeats) {
+    if (!this.running || !this.isServing) return false;
+    if (this.missed >= this.limits.missedHeartbeats) {
       this.kill();
       return true;
     }
     this.missed++;
-    void this.present!.channel.request('heartbeat', undefined).then(() => (this.missed = 0));
+    void this.running.channel.request('heartbeat', undefined).then(() => (this.missed = 0));
     return false;
   }
 
@@ -147,7 +141,7 @@ export class WorkerSlot {
   }
 
   async deliver(message: ProcessMessage): Promise<void> {
-    if (this.isServing) await this.present!.channel.request('deliver', message, this.times.replyMillis);
+    if (this.isServing) await this.running?.channel.request('deliver', message, this.limits.replyMillis);
   }
 
   /** The counters of a worker that has ended. */
@@ -158,13 +152,10 @@ export class WorkerSlot {
   }
 
   private async askForMetrics(): Promise<void> {
-    if (!this.isServing) return;
-    const { present } = this;
-    const metrics = await present!.channel.request('metrics', undefined, this.times.replyMillis);
+    const { running } = this;
+    if (!running || !this.isServing) return;
+    const metrics = await running.channel.request('metrics', undefined, this.limits.replyMillis);
     // Those of one that has ended meanwhile are among the counters already.
-    if (metrics && present === this.present) this.metrics = metrics;
+    if (metrics && running === this.running) this.metrics = metrics;
   }
 }
-
-const errorOf = ({ isStartError, message, ...rest }: WorkerFailure): Error =>
-  Object.assign(isStartError ? new StartError(message) : new Error(message), rest);
