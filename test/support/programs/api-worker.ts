@@ -1,6 +1,6 @@
 import { createServer, type ServerResponse } from 'node:http';
+import { Counter, Registry } from 'prom-client';
 import { StartError } from '../../../src/platform/errors.js';
-import { Metrics } from '../../../src/platform/metrics/metrics.js';
 import type { ProcessMessage } from '../../../src/platform/process/process-messages.js';
 import type { StartServer } from '../../../src/cli/server/workers/protocol.js';
 
@@ -10,8 +10,8 @@ import type { StartServer } from '../../../src/cli/server/workers/protocol.js';
  */
 export const startServer: StartServer = async ({ number, settings: { dataDir, http } }, messages) => {
   if (dataDir === '/broken') throw new StartError(`No data in ${dataDir}`);
-  const metrics = new Metrics();
-  const calls = metrics.counter('calls_total', 'Calls that were answered');
+  const registry = new Registry();
+  const calls = new Counter({ name: 'calls_total', help: 'Calls that were answered', registers: [registry] });
   const held = new Set<ServerResponse>();
   const received: ProcessMessage['content'][] = [];
   messages.subscribe('token-created', (content) => void received.push(content));
@@ -29,7 +29,7 @@ export const startServer: StartServer = async ({ number, settings: { dataDir, ht
   return {
     instanceId: `worker-${number}`,
     server,
-    metrics: () => metrics.registry.getMetricsAsJSON(),
+    metrics: () => registry.getMetricsAsJSON(),
     close: async () => {
       await Promise.all([...held].map((response) => new Promise<void>((resolve) => response.end('held', resolve))));
     },

@@ -1,21 +1,36 @@
 import { get } from 'node:http';
 import { connect } from 'node:net';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Logger } from '@nestjs/common';
+import { build } from 'esbuild';
 import { AggregatorRegistry } from 'prom-client';
-import { afterEach, expect, onTestFinished, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { tempFolder } from '../../../../test/support/temp-folder.js';
 import { waitFor } from '../../../../test/support/wait-for.js';
 import { StartError } from '../../../platform/errors.js';
 import type { ProcessRole } from '../../../platform/process/process-role.js';
 import { SettingsFile } from '../../../platform/settings/settings.js';
 import { type PoolLimits, WorkerPool } from './worker-pool.js';
 
-const here = (path: string): URL => new URL(`../../../../test/support/${path}`, import.meta.url);
-const program = {
-  exec: fileURLToPath(new URL('worker.ts', import.meta.url)),
-  args: [here('programs/api-worker.ts').href],
-  execArgv: ['--import', here('ts-register.mjs').href],
-};
+const folder = tempFolder();
+/** Bundled once: to compile it in each of some thirty processes would take longer than all tests. */
+const program = { exec: join(folder.path, 'worker.cjs'), args: [join(folder.path, 'server.cjs')] };
+beforeAll(async () => {
+  const [worker, server] = ['worker.ts', '../../../../test/support/programs/api-worker.ts'].map((path) =>
+    fileURLToPath(new URL(path, import.meta.url)),
+  );
+  await build({
+    entryPoints: { worker: worker!, server: server! },
+    outdir: folder.path,
+    outExtension: { '.js': '.cjs' },
+    bundle: true,
+    platform: 'node',
+    format: 'cjs',
+    logLevel: 'error',
+  });
+});
+afterAll(folder.remove);
 
 const pools: WorkerPool[] = [];
 afterEach(async () => {

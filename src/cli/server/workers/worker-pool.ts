@@ -46,7 +46,7 @@ const defaultLimits: PoolLimits = {
 /** For tests: other limits, and another program than that of the product. */
 interface PoolOptions {
   limits?: Partial<PoolLimits>;
-  program?: { exec: string; execArgv: string[]; args: string[] };
+  program?: { exec: string; args: string[] };
 }
 
 type SharedOptions = Pick<WorkerOptions, 'settings' | 'agentFolder'>;

@@ -1,7 +1,7 @@
 import cluster from 'node:cluster';
 import type { Socket } from 'node:net';
 import { ProcessMessages } from '../../../platform/process/process-messages.js';
-import { surviveClosedTerminal } from '../announce.js';
+import { surviveClosedTerminal } from '../../output/streams.js';
 import type { ApiServer, LeaderRequests, StartServer, WorkerRequests } from './protocol.js';
 import { type Envelope, RequestChannel } from './request-channel.js';
 
@@ -40,7 +40,7 @@ const leader = new RequestChannel<LeaderRequests, WorkerRequests>(send, {
 });
 const messages = new ProcessMessages((message) => leader.request('publish', message, deliveredWithinMillis));
 self.on('message', (message: Envelope, socket?: Socket) => void leader.receive(message, socket));
-await run();
+void run();
 
 async function run(): Promise<void> {
   const options = await leader.request('options', undefined);
