@@ -120,17 +120,23 @@ test('a frozen worker is replaced, and its counters stay', async () => {
   expect(lines[0]).toBe(`API worker 1 (process ${frozen}) does not answer, and is ended`);
 });
 
-test('while no worker serves connections wait for one, up to a limit', async () => {
+test('while no worker serves, or all are busy, connections wait up to a limit', async () => {
   // The second worker that ends is replaced after a pause.
-  const pool = await start(1, { maxWaiting: 3, firstPauseMillis: 2_000, longestPauseMillis: 2_000 });
+  const maxWaiting = { unserved: 3, served: 4 };
+  const pool = await start(1, { maxWaiting, firstPauseMillis: 2_000, longestPauseMillis: 2_000 });
   for (const ended of [1, 2]) {
     process.kill(await waitFor('a worker', () => pool.pids[0]), 'SIGKILL');
     await waitFor('its end', () => pool.counts().ended === ended);
   }
-  const outcomes = await Promise.allSettled(Array.from({ length: 5 }, () => call(pool)));
-  expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(2);
-  const pids = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? Number(outcome.value) : []));
-  expect(new Set(pids)).toEqual(new Set(pool.pids));
+  const unserved = await Promise.all(Array.from({ length: 5 }, () => call(pool).catch(() => 'refused')));
+  const [pid] = pool.pids;
+  expect(unserved.toSorted()).toEqual([`${pid}`, `${pid}`, `${pid}`, 'refused', 'refused']);
+  process.kill(pid!, 'SIGSTOP');
+  let refused = 0;
+  const busy = Array.from({ length: 7 }, () => call(pool).catch(() => void refused++));
+  await waitFor('two to be refused', () => refused === 2);
+  process.kill(pid!, 'SIGCONT');
+  expect((await Promise.all(busy)).filter((answer) => answer === `${pid}`)).toHaveLength(5);
 });
 
 test('workers that are killed among calls leave no caller without an answer or an end', async () => {

@@ -27,8 +27,8 @@ export interface PoolLimits extends WorkerLimits {
   longestPauseMillis: number;
   /** Longer than calls in flight are given to end. */
   stopMillis: number;
-  /** Connections that wait while no worker serves. */
-  maxWaiting: number;
+  /** Connections that wait for a worker: while none serves, and while those that serve are busy. */
+  maxWaiting: { unserved: number; served: number };
 }
 
 const defaultLimits: PoolLimits = {
@@ -40,7 +40,7 @@ const defaultLimits: PoolLimits = {
   firstPauseMillis: 500,
   longestPauseMillis: 30_000,
   stopMillis: 20_000,
-  maxWaiting: 1_000,
+  maxWaiting: { unserved: 1_000, served: 10_000 },
 };
 
 /** For tests: other limits, and another program than that of the product. */
@@ -161,8 +161,10 @@ export class WorkerPool implements ApiWorkers {
   private accept(socket: Socket): void {
     // It may break off before a worker has it.
     socket.on('error', () => undefined);
-    const isFull = this.waiting.length >= this.limits.maxWaiting || this.stopping.signal.aborted;
-    if (isFull && !this.slots.some(({ isServing }) => isServing)) return void socket.destroy();
+    const { unserved, served } = this.limits.maxWaiting;
+    const unservedNow = this.stopping.signal.aborted ? 0 : unserved;
+    const room = this.slots.some(({ isServing }) => isServing) ? served : unservedNow;
+    if (this.waiting.length >= room) return void socket.destroy();
     this.waiting.push(socket);
     this.assign();
   }
