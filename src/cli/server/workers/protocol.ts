@@ -32,7 +32,7 @@ export interface LeaderRequests {
   serving(instanceId: string): void;
   /** Why the worker cannot start, in words for the operator. */
   failed(reason: string): void;
-  /** From the reply on the connection that it was sent ends with the worker; until then another worker can be given it. */
+  /** From now on the connection that it was sent ends with the worker; until then another worker can be given it. */
   takeConnection(): void;
   /** The reply comes when the other processes have it, or do not reply in time. */
   publish(message: ProcessMessage): void;

@@ -20,7 +20,8 @@ export class RequestChannel<Outgoing, Incoming> {
   private lastId = 0;
 
   constructor(
-    private readonly send: (message: Envelope, socket?: Socket) => void,
+    /** Resolves when the message is on its way, also where it cannot arrive any more. */
+    private readonly send: (message: Envelope, socket?: Socket) => Promise<void>,
     private readonly handlers: Handlers<Incoming>,
   ) {}
 
@@ -39,19 +40,19 @@ export class RequestChannel<Outgoing, Incoming> {
       };
       const late = withinMillis === undefined ? undefined : setTimeout(settle, withinMillis, undefined);
       this.pending.set(id, settle);
-      this.send({ kind, argument, id });
+      void this.send({ kind, argument, id });
     });
   }
 
-  notify<Kind extends keyof Outgoing>(kind: Kind, argument: Argument<Outgoing[Kind]>, socket?: Socket): void {
-    this.send({ kind, argument }, socket);
+  notify<Kind extends keyof Outgoing>(kind: Kind, argument: Argument<Outgoing[Kind]>, socket?: Socket): Promise<void> {
+    return this.send({ kind, argument }, socket);
   }
 
   async receive(message: Envelope, socket?: Socket): Promise<void> {
     if ('replyTo' in message) return this.pending.get(message.replyTo)?.(message.reply);
     const { kind, argument, id } = message as Request<keyof Incoming>;
     const reply = await this.handlers[kind](argument as Argument<Incoming[typeof kind]>, socket);
-    if (id !== undefined) this.send({ replyTo: id, reply });
+    if (id !== undefined) void this.send({ replyTo: id, reply });
   }
 
   /** The other process has ended. */

@@ -1,6 +1,7 @@
 import cluster, { type Worker } from 'node:cluster';
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { StartError } from '../../../platform/errors.js';
 import type { ProcessMessage } from '../../../platform/process/process-messages.js';
 import type { ProcessMetrics } from '../../../platform/process/process-role.js';
@@ -63,9 +64,11 @@ export class WorkerSlot extends EventEmitter<{ serving: []; free: []; error: [Er
     const { pid } = worker.process;
     let failure: Error | undefined;
     const late = setTimeout(() => this.kill(), this.limits.startMillis);
-    const send = (message: Envelope, socket?: Socket): void => {
-      if (worker.isConnected()) worker.send(message, socket, { keepOpen: true }, () => undefined);
-    };
+    const send = (message: Envelope, socket?: Socket): Promise<void> =>
+      new Promise((resolve) => {
+        if (!worker.isConnected()) resolve();
+        else worker.send(message, socket, { keepOpen: true }, () => resolve());
+      });
     const channel = new RequestChannel<WorkerRequests, LeaderRequests>(send, {
       options: () => (this.isStopping ? undefined : options),
       serving: (instanceId) => {
@@ -79,8 +82,7 @@ export class WorkerSlot extends EventEmitter<{ serving: []; free: []; error: [Er
         // Closes it in this process alone.
         this.assigned?.destroy();
         this.assigned = undefined;
-        // After the reply, which would wait until the worker has the next one.
-        setImmediate(() => this.emit('free'));
+        this.emit('free');
       },
       publish: this.publish,
     });
@@ -93,6 +95,9 @@ export class WorkerSlot extends EventEmitter<{ serving: []; free: []; error: [Er
       // Without a process there is no exit; with one, a message that did not reach it is no end.
       worker.on('error', (cause) => pid === undefined && resolve(cause));
     });
+    // What the worker had sent by its end is read within a turn of the event loop: it may have taken its connection.
+    await nextTurn();
+    await nextTurn();
     clearTimeout(late);
     channel.close();
     this.running = undefined;
@@ -102,7 +107,7 @@ export class WorkerSlot extends EventEmitter<{ serving: []; free: []; error: [Er
   /** The socket stays open in this process until the worker takes it: should the worker end before, another one gets it. */
   assign(socket: Socket): void {
     this.assigned = socket;
-    this.running?.channel.notify('connection', undefined, socket);
+    void this.running?.channel.notify('connection', undefined, socket);
   }
 
   /** The connection that a worker which has ended did not take, and so has read nothing of. */
@@ -115,7 +120,7 @@ export class WorkerSlot extends EventEmitter<{ serving: []; free: []; error: [Er
   /** Reaches a worker that has yet to start, too. */
   stop(): void {
     this.isStopping = true;
-    this.running?.channel.notify('stop', undefined);
+    void this.running?.channel.notify('stop', undefined);
   }
 
   kill(): void {

@@ -20,13 +20,15 @@ const self = cluster.worker!;
 let api: ApiServer | undefined;
 let isStopping = false;
 
-const send = (message: Envelope): void => {
-  if (self.isConnected()) self.send(message, () => undefined);
-};
+const send = (message: Envelope): Promise<void> =>
+  new Promise((resolve) => {
+    if (!self.isConnected()) resolve();
+    else self.send(message, () => resolve());
+  });
 const leader = new RequestChannel<LeaderRequests, WorkerRequests>(send, {
   connection: async (_none, socket) => {
-    // Nothing is read of it before the leader has given it up.
-    await leader.request('takeConnection', undefined);
+    // Nothing is read of it before the leader will hear of it, even if this process ends now.
+    await leader.notify('takeConnection', undefined);
     // It may have ended on its way.
     if (socket) api?.server.emit('connection', socket);
   },
@@ -54,7 +56,7 @@ async function run(): Promise<void> {
     process.exit(1);
   }
   if (isStopping) await stop();
-  else leader.notify('serving', api.instanceId);
+  else void leader.notify('serving', api.instanceId);
 }
 
 /** While the worker starts there is nothing to end yet: then it stops as soon as it has started. */
