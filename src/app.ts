@@ -7,14 +7,14 @@ import { AccessGuard } from './modules/auth/access/access.guard.js';
 import { AuditTrail } from './modules/auth/audit/audit-trail.service.js';
 import { ReadableAnswers } from './modules/auth/access/readable-answers.interceptor.js';
 import { CallsInFlight } from './platform/http/calls-in-flight.js';
-import { passOn, takePassedOn } from './platform/http/calls-of-the-leader.js';
 import { configureHttp, httpOptions } from './platform/http/configure-http.js';
-import { HeardByOthers } from './platform/http/heard-by-others.js';
+import { CrossProcessInvalidation } from './platform/http/cross-process-invalidation.js';
 import { HttpAdapter } from './platform/http/http-adapter.js';
+import { acceptForwardedCalls, forwardToLeader } from './platform/http/leader-only-routes.js';
 import { IdempotentCalls } from './platform/idempotency/idempotent-calls.interceptor.js';
 import { Leadership } from './platform/leadership/leadership.js';
 import { ThisInstance } from './platform/leadership/this-instance.js';
-import { alone, type Part } from './platform/process/part.js';
+import { type ProcessRole, singleProcess } from './platform/process/process-role.js';
 import type { PlatformOptions } from './platform/platform.module.js';
 import type { Settings } from './platform/settings/settings.js';
 import { Notifier } from './platform/wake/notifier.js';
@@ -30,9 +30,9 @@ export interface RunningApp {
 }
 
 /** Builds the application, listens, and competes for the leadership. The database is migrated by now. */
-export async function startApp({ logger, part = alone, ...options }: AppOptions): Promise<RunningApp> {
+export async function startApp({ logger, role = singleProcess, ...options }: AppOptions): Promise<RunningApp> {
   const app = await NestFactory.create<NestExpressApplication>(
-    AppModule.forRoot({ ...options, part }),
+    AppModule.forRoot({ ...options, role }),
     new HttpAdapter(options.settings.http),
     {
       ...httpOptions,
@@ -41,23 +41,21 @@ export async function startApp({ logger, part = alone, ...options }: AppOptions)
     },
   );
   try {
-    if (part.key !== undefined) app.use(takePassedOn(part.key));
+    if (role.kind === 'leader') app.use(acceptForwardedCalls(role.endpointKey));
     app.use(app.get(CallsInFlight).watch);
-    const onward = part.doorway === undefined ? [] : [passOn(part.doorway)];
-    const watch = [...onward, app.get(AuditTrail).watch];
+    const forward = role.kind === 'worker' ? [forwardToLeader(role.leaderEndpoint)] : [];
+    const watch = [...forward, app.get(AuditTrail).watch];
     const { beforeBody, beforeParsing } = app.get(AccessGuard);
     configureHttp(app, options.settings, { watch, beforeBody: [beforeBody], beforeParsing: [beforeParsing] });
     // After what gives answers their form: it has to see them as the rooms give them.
     app.useGlobalInterceptors(app.get(IdempotentCalls), app.get(ReadableAnswers));
-    if (part.words) app.useGlobalInterceptors(new HeardByOthers(part.words));
+    if (role.kind !== 'single') app.useGlobalInterceptors(new CrossProcessInvalidation(role.messages));
     const instance = app.get(ThisInstance);
-    await listen(app, part, options.settings);
+    await listen(app, role, options.settings);
     let serving: Promise<unknown> | undefined;
-    if (part.openWorkers && part.key !== undefined) {
-      const door = app.getHttpServer().address() as AddressInfo;
-      const opened = await part.openWorkers(instance.id, { port: door.port, key: part.key });
-      instance.answersAt(opened.port);
-      ({ serving } = opened);
+    if (role.kind === 'leader') {
+      const { port } = app.getHttpServer().address() as AddressInfo;
+      ({ serving } = await role.workers.start(instance.id, { port, key: role.endpointKey }));
     }
     app.get(Notifier).start();
     // Only now: a caller who asks for the leader's address must be able to use it. Where it is workers who answer, connections wait
@@ -71,10 +69,12 @@ export async function startApp({ logger, part = alone, ...options }: AppOptions)
   }
 }
 
-async function listen(app: NestExpressApplication, part: Part, { host, port }: Settings): Promise<void> {
-  if (part.port === undefined)
-    return void (await (part.key === undefined ? app.listen(port, host) : app.listen(0, '127.0.0.1')));
-  await app.init();
-  // It is given connections in place of listening; its time limits begin with this event.
-  app.getHttpServer().emit('listening');
+/** A leader listens for its workers alone. A worker is given connections: the time limits of its server begin with the event. */
+async function listen(app: NestExpressApplication, { kind }: ProcessRole, { host, port }: Settings): Promise<void> {
+  if (kind === 'single') await app.listen(port, host);
+  else if (kind === 'leader') await app.listen(0, '127.0.0.1');
+  else {
+    await app.init();
+    app.getHttpServer().emit('listening');
+  }
 }

@@ -1,5 +1,4 @@
 import {
-  Inject,
   Module,
   type BeforeApplicationShutdown,
   type DynamicModule,
@@ -29,7 +28,8 @@ import { ThisInstance } from './leadership/this-instance.js';
 import { Metrics } from './metrics/metrics.js';
 import { PlacementFigures } from './metrics/placement-figures.js';
 import { StatusDelays } from './metrics/status-delays.js';
-import { alone, PART, type Part } from './process/part.js';
+import { noOtherProcess, ProcessMessages } from './process/process-messages.js';
+import { PROCESS_ROLE, type ProcessRole, singleProcess } from './process/process-role.js';
 import { Pollers } from './poller/pollers.js';
 import { SETTINGS, type Settings } from './settings/settings.js';
 import { Notifier } from './wake/notifier.js';
@@ -45,7 +45,7 @@ export interface PlatformOptions {
   /** Tests put their own in its place. */
   leadership?: Leadership;
   /** Default: this process is the whole instance. */
-  part?: Part;
+  role?: ProcessRole;
   /** Default: that of the database. */
   clock?: Clock;
 }
@@ -58,7 +58,7 @@ export class PlatformModule implements NestModule, BeforeApplicationShutdown, On
     driver,
     entities,
     leadership,
-    part = alone,
+    role = singleProcess,
     clock = new DatabaseClock(),
   }: PlatformOptions): DynamicModule {
     const url = settings.databaseUrl;
@@ -71,9 +71,13 @@ export class PlatformModule implements NestModule, BeforeApplicationShutdown, On
       controllers: [HealthController],
       providers: [
         { provide: SETTINGS, useValue: settings },
-        { provide: PART, useValue: part },
+        { provide: PROCESS_ROLE, useValue: role },
+        { provide: ProcessMessages, useValue: role.kind === 'single' ? noOtherProcess() : role.messages },
         { provide: CLUSTER_DRIVER, useValue: driver },
-        { provide: DatabasePool, useFactory: () => pool('api', part.connections) },
+        {
+          provide: DatabasePool,
+          useFactory: () => pool('api', role.kind === 'worker' ? role.databaseConnections : undefined),
+        },
         { provide: Clock, inject: [DatabasePool], useFactory: (api: DatabasePool) => begun(clock, api) },
         { provide: LEADER_POOL, useFactory: () => pool('leader') },
         ThisInstance,
@@ -90,7 +94,7 @@ export class PlatformModule implements NestModule, BeforeApplicationShutdown, On
                 holder,
                 readAddress: () => leaderAddress(api),
                 clock: measured instanceof DatabaseClock ? measured : undefined,
-                competes: part.mayLead && settings.leadership.competes,
+                competes: role.kind !== 'worker' && settings.leadership.competes,
               },
               wake,
             ),
@@ -116,7 +120,8 @@ export class PlatformModule implements NestModule, BeforeApplicationShutdown, On
         CallsInFlight,
         IdempotentCalls,
         SETTINGS,
-        PART,
+        PROCESS_ROLE,
+        ProcessMessages,
         CLUSTER_DRIVER,
         Clock,
         DatabasePool,
@@ -146,9 +151,9 @@ export class PlatformModule implements NestModule, BeforeApplicationShutdown, On
     private readonly http: HttpAdapterHost,
     clock: Clock,
     wake: Wake,
-    @Inject(PART) { words }: Part,
+    messages: ProcessMessages,
   ) {
-    words?.carry(wake);
+    messages.relayInvalidations(wake);
     if (!(clock instanceof DatabaseClock)) return;
     const warn = () => Promise.resolve(clock.tellSkew());
     leadership.register({ name: 'clock', gained: warn, lost: () => Promise.resolve() });

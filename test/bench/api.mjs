@@ -18,7 +18,7 @@ import { insertServices } from './support/insert-requests.mjs';
 import { profiled } from './support/profile.mjs';
 
 const { startApp } = await product('app.js');
-const { Workers } = await product('cli/server/workers/workers.js');
+const { WorkerPool } = await product('cli/server/workers/worker-pool.js');
 const { Database } = await product('platform/database/database.js');
 const { SettingsFile } = await product('platform/settings/settings.js');
 
@@ -87,8 +87,8 @@ async function startProduct(databaseUrl) {
   for (let number = 1; number <= machines; number++) cluster.addMachine({ slaveId: `slave-${number}` });
   const file = SettingsFile.parse({ log: { level: 'error' }, http: { workers: Number(given.workers ?? 0) } });
   const settings = { ...file, port: 0, host: '127.0.0.1', databaseUrl, dataDir: tmpdir(), clusterDriver: 'local' };
-  const workers = Workers.of(settings, tmpdir(), { connections: Infinity });
-  const { app, url } = await startApp({ settings, driver: cluster.driver(), logger: false, part: workers?.part });
+  const workers = WorkerPool.of(settings, tmpdir(), { connections: Infinity });
+  const { app, url } = await startApp({ settings, driver: cluster.driver(), logger: false, role: workers?.role });
   const query = (sql, parameters) => app.get(Database).pool.query(sql, parameters);
   const time = setInterval(() => void cluster.advance(Math.max(Date.now() - cluster.now(), 0)), tickMillis);
   const stop = async () => {

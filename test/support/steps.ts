@@ -82,10 +82,11 @@ export const deep = [
   'src/scheduler/pollers/crash-loop.poller.test.ts',
   'src/scheduler/reconciliation/reconciliation.test.ts',
   'src/scheduler/status/returned-tasks.test.ts',
-  // Thousands of rows or targets, servers that are started and stopped, whole programs that are compiled.
+  // Thousands of rows or targets, servers and workers that are started and stopped, whole programs that are compiled.
   'packages/rest-contract/test/compiler-messages.test.ts',
   'packages/rest-contract/test/package.test.ts',
   'test/contract/generated-client.test.ts',
+  'src/cli/server/workers/worker-pool.test.ts',
   'src/modules/history/history-plans.test.ts',
   'src/modules/logs/logs.test.ts',
   'src/modules/logs/many-objects.test.ts',

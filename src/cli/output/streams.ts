@@ -10,3 +10,8 @@ const write = (name: Name, text: string): void => writeBytes(name, isTerminal(na
 
 /** Whatever they do to a terminal: for pipes, and readers who ask for all bytes. */
 export const writeBytes = (name: Name, bytes: string | Uint8Array): void => void process[name].write(bytes);
+
+/** A terminal that was closed must not end the program in the middle of its ordered stop. */
+export function surviveClosedTerminal(): void {
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
+}

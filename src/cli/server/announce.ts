@@ -76,8 +76,3 @@ export async function during<T>(what: string, work: () => Promise<T>): Promise<T
     throw cause;
   }
 }
-
-/** A terminal that was closed must not end the program in the middle of its ordered stop. */
-export function surviveClosedTerminal(): void {
-  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
-}

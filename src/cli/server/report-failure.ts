@@ -4,10 +4,11 @@ import { writeError } from '../output/streams.js';
 
 /** One clear line for what the person at the terminal can put right; everything we know for the rest. */
 export function reportFailure(cause: unknown): void {
-  writeError(`${describe(cause)}\n`);
+  writeError(`${describeFailure(cause)}\n`);
 }
 
-function describe(cause: unknown): string {
+/** The line, or the lines. */
+export function describeFailure(cause: unknown): string {
   if (cause instanceof StartError) return cause.message;
   const { code, address, port, syscall, path } = cause as NodeJS.ErrnoException & { address?: string; port?: number };
   if (syscall === 'listen' && code === 'EADDRINUSE') {

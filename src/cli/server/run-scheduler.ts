@@ -20,16 +20,17 @@ import { Pollers } from '../../platform/poller/pollers.js';
 import { releasePidFile, takePidFile } from '../../platform/process/pid-file.js';
 import { logStoreOf } from '../../platform/settings/log-store-settings.js';
 import type { Settings } from '../../platform/settings/settings.js';
+import { surviveClosedTerminal } from '../output/streams.js';
 import { AgentProcess } from './agent-process.js';
-import { animate, announce, during, say, surviveClosedTerminal, warnIfOpen } from './announce.js';
+import { animate, announce, during, say, warnIfOpen } from './announce.js';
 import { clearPort } from './clear-port.js';
 import { openDatabase } from './open-database.js';
 import { openDriver } from './open-driver.js';
 import { reportFailure } from './report-failure.js';
 import { StopSequence } from './stop-sequence.js';
 import { stopTasks } from './stop-tasks.js';
-import { roomHere } from './workers/how-many.js';
-import { Workers } from './workers/workers.js';
+import { roomHere } from './workers/worker-count.js';
+import { WorkerPool } from './workers/worker-pool.js';
 
 export const pidFileOf = (dataDir: string): string => join(dataDir, 'muster.pid');
 /** Commands of the same data directory find the API by it, on whatever port it listens. No secret. */
@@ -79,10 +80,10 @@ export async function runScheduler(settings: Settings, asked: RunOptions): Promi
       const { taskUsers } = readLocalClusterSettings(localSettings);
       await clearPort({ host: settings.host, port: settings.port, taskUsers, agentFolder: agent.folder });
     }
-    const workers = Workers.of(whole, agent.folder, roomHere(connections));
+    const workers = WorkerPool.of(whole, agent.folder, roomHere(connections));
     // What has begun before one of them could not begin has to end as well.
     stop.add({ name: 'scheduler', inOrder: () => workers?.stop() ?? Promise.resolve() });
-    const { app, url } = await startApp({ settings: whole, driver, clock, logger, part: workers?.part });
+    const { app, url } = await startApp({ settings: whole, driver, clock, logger, role: workers?.role });
     workers?.onEnd((id) => app.get(Database).transaction((tx) => app.get(InstanceRepository).remove(tx, id)));
     // First the callers are served to the end, who may wait for what is scheduled.
     stop.add({

@@ -4,6 +4,7 @@ import type { User } from '../../core/authorization/index.js';
 import { Clock } from '../../platform/clock.js';
 import { inParallel } from '../../platform/async.js';
 import { SchedulerError } from '../../platform/errors.js';
+import { callerAddress } from '../../platform/http/addresses-of-call.js';
 import { goesOnWithoutEnd } from '../../platform/http/admission.js';
 import { CallsInFlight } from '../../platform/http/calls-in-flight.js';
 import { Metrics } from '../../platform/metrics/metrics.js';
@@ -81,7 +82,7 @@ export class EventStreams implements OnModuleDestroy {
   /** Resolves once the stream has begun; it goes on until one side ends it. `after`: the last event that the client has. */
   async serve(request: Request, response: Response, user: User, wish: EventWish, after?: number): Promise<void> {
     if (response.destroyed) return;
-    const caller = this.access.enabled ? `user ${user.id}` : `address ${request.socket.remoteAddress ?? ''}`;
+    const caller = this.access.enabled ? `user ${user.id}` : `address ${callerAddress(request)}`;
     this.takePlace(caller);
     let hasLeft = false;
     const leave = (): void => {

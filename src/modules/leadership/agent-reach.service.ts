@@ -6,7 +6,7 @@ import { Degradations } from '../../platform/health/degradations.js';
 import { Leadership } from '../../platform/leadership/leadership.js';
 import { ThisInstance } from '../../platform/leadership/this-instance.js';
 import { Pollers } from '../../platform/poller/pollers.js';
-import { PART, type Part } from '../../platform/process/part.js';
+import { PROCESS_ROLE, type ProcessRole } from '../../platform/process/process-role.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { InstanceRepository } from './instance.repository.js';
 
@@ -34,12 +34,12 @@ export class AgentReach {
     private readonly leadership: Leadership,
     private readonly clock: Clock,
     @Inject(CLUSTER_DRIVER) private readonly driver: ClusterDriver,
-    @Inject(PART) part: Part,
+    @Inject(PROCESS_ROLE) role: ProcessRole,
     @Inject(SETTINGS) settings: Settings,
     pollers: Pollers,
     degradations: Degradations,
   ) {
-    if (!part.mayLead || !settings.leadership.competes) return;
+    if (role.kind === 'worker' || !settings.leadership.competes) return;
     const pass = () => this.runOnce();
     pollers.register({ name: 'agent-reach', everyMs: lookEveryMillis, onEveryInstance: true, pass });
     leadership.yieldWhile(() => this.other !== undefined);

@@ -15,7 +15,7 @@ import type { Transaction } from '../../platform/database/transaction.js';
 import { Leadership } from '../../platform/leadership/leadership.js';
 import { ThisInstance } from '../../platform/leadership/this-instance.js';
 import { StatusDelays } from '../../platform/metrics/status-delays.js';
-import { PART, type Part } from '../../platform/process/part.js';
+import { PROCESS_ROLE, type ProcessRole } from '../../platform/process/process-role.js';
 import type { Poller } from '../../platform/poller/poller.js';
 import { Pollers } from '../../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
@@ -100,7 +100,7 @@ export class Instances {
     private readonly host: ThisHost,
     private readonly delays: StatusDelays,
     private readonly leadership: Leadership,
-    @Inject(PART) private readonly part: Part,
+    @Inject(PROCESS_ROLE) private readonly role: ProcessRole,
     @Inject(SETTINGS) { saveStateEverySeconds }: Settings,
   ) {
     this.lifeSeconds = Math.max(shortestLifeSeconds, periodsUntilStale * saveStateEverySeconds);
@@ -115,7 +115,7 @@ export class Instances {
       epoch: state.master ? (this.leadership.current() ?? null) : null,
       statusDelayMillis: state.master ? this.delays.average() : null,
       document: state,
-      workerOf: this.part.workerOf ?? null,
+      workerOf: this.role.kind === 'worker' ? this.role.leaderInstanceId : null,
     });
     await this.store.removeOlderThan(tx, this.lifeSeconds);
   }
@@ -129,7 +129,7 @@ export class Instances {
   async list(tx: Queryable): Promise<KnownInstances> {
     const found = await this.store.others(tx, this.instance.id, this.lifeSeconds);
     // What this process is like says nothing of the one that it serves for, whose row is among the others.
-    const here = this.part.workerOf === undefined ? await this.host.describe(tx) : undefined;
+    const here = this.role.kind === 'worker' ? undefined : await this.host.describe(tx);
     const others = found.map(aged).map((state) => (here?.master ? { ...state, master: false } : state));
     const known = [...(here ? [here] : []), ...others];
     // The one that leads now, whatever each of them wrote last.

@@ -7,8 +7,8 @@ import { Database } from '../../platform/database/database.js';
 import { uncaughtErrors } from '../../platform/health/uncaught-errors.js';
 import { Leadership } from '../../platform/leadership/leadership.js';
 import { Metrics } from '../../platform/metrics/metrics.js';
-import { wasPassedOn } from '../../platform/http/calls-of-the-leader.js';
-import { PART, type Part } from '../../platform/process/part.js';
+import { isForwarded } from '../../platform/http/leader-only-routes.js';
+import { PROCESS_ROLE, type ProcessRole } from '../../platform/process/process-role.js';
 import { Pollers } from '../../platform/poller/pollers.js';
 
 /** Counts and times every call, also those that are refused before they come to a room. */
@@ -30,7 +30,7 @@ export class HttpFigures {
       const begin = performance.now();
       response.once('close', () => {
         // The process that answered it has counted it.
-        if (wasPassedOn(request)) return;
+        if (isForwarded(request)) return;
         const labels = { method: request.method, route: routeOf(request) };
         calls.inc({ ...labels, status: String(response.statusCode) });
         seconds.observe(labels, (performance.now() - begin) / 1000);
@@ -78,10 +78,10 @@ const quantiles = [0.5, 0.9, 0.99, 1] as const;
 export class ProcessFigures implements OnModuleDestroy {
   private readonly delays: IntervalHistogram = monitorEventLoopDelay({ resolution: 10 });
 
-  constructor(metrics: Metrics, clock: Clock, @Inject(PART) { workerOf }: Part) {
+  constructor(metrics: Metrics, clock: Clock, @Inject(PROCESS_ROLE) { kind }: ProcessRole) {
     this.delays.enable();
     const help = 'By how much timers were late since the last reading; process="api": in the worst of the API workers';
-    const ofWorker = workerOf === undefined ? {} : { process: 'api' };
+    const ofWorker = kind === 'worker' ? { process: 'api' } : {};
     metrics.gauge(
       'muster_event_loop_delay_seconds',
       help,

@@ -5,11 +5,11 @@ import { ClusterFigures } from './cluster-figures.service.js';
 import { HttpFigures, InstanceFigures, ProcessFigures } from './instance-figures.service.js';
 import { MetricsController } from './metrics.controller.js';
 import { MetricsService } from './metrics.service.js';
-import { WorkerFigures } from './worker-figures.service.js';
+import { WorkerMetrics } from './worker-metrics.service.js';
 
 @Module({
   imports: [HistoryBackfillModule, StateModule],
   controllers: [MetricsController],
-  providers: [MetricsService, ClusterFigures, HttpFigures, InstanceFigures, ProcessFigures, WorkerFigures],
+  providers: [MetricsService, ClusterFigures, HttpFigures, InstanceFigures, ProcessFigures, WorkerMetrics],
 })
 export class MetricsModule {}

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { AggregatorRegistry, type MetricObjectWithValues, type MetricValue, type Registry } from 'prom-client';
 import { Database } from '../../platform/database/database.js';
 import { Metrics } from '../../platform/metrics/metrics.js';
-import { PART, type Part } from '../../platform/process/part.js';
+import { PROCESS_ROLE, type ProcessRole } from '../../platform/process/process-role.js';
 import { TaskHistoryRepository } from '../history/task-history.repository.js';
 import { RequestRepository } from '../requests/request.repository.js';
 import { TaskRepository } from '../tasks/task.repository.js';
@@ -13,7 +13,7 @@ import { ClusterFigures } from './cluster-figures.service.js';
 export class MetricsService {
   constructor(
     private readonly metrics: Metrics,
-    @Inject(PART) private readonly part: Part,
+    @Inject(PROCESS_ROLE) private readonly role: ProcessRole,
     private readonly cluster: ClusterFigures,
     private readonly db: Database,
     private readonly requests: RequestRepository,
@@ -34,10 +34,13 @@ export class MetricsService {
 
   /** Of all processes of this instance together. */
   private async read(): Promise<Registry> {
-    const [others] = await Promise.all([this.part.figuresOfOthers(), this.cluster.refresh()]);
     const { registry } = this.metrics;
-    if (others.length === 0) return registry;
-    return AggregatorRegistry.aggregate([await registry.getMetricsAsJSON(), ...others]);
+    if (this.role.kind !== 'leader') {
+      await this.cluster.refresh();
+      return registry;
+    }
+    const [ofWorkers] = await Promise.all([this.role.workers.metrics(), this.cluster.refresh()]);
+    return AggregatorRegistry.aggregate([await registry.getMetricsAsJSON(), ...ofWorkers]);
   }
 
   /** Bytes of the ids of all requests, of all live tasks, and of all tasks of the history. */

@@ -1,6 +1,7 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import { SchedulerError } from '../errors.js';
 import type { Settings } from '../settings/settings.js';
+import { callerAddress } from './addresses-of-call.js';
 import { CallerTurns, type Turn } from './caller-turns.js';
 import { errorBody } from './error.filter.js';
 import { sendJson } from './json.js';
@@ -42,7 +43,7 @@ export function awaitBodies(limits: Limits, maxBytes: number, numericCode: boole
     };
     const atMost = length === 'CHUNKS' ? 0 : Math.min(maxBytes, inflatedAtMost(length, request));
     if (atMost >= largeFromBytes && !takeRoom(atMost)) return;
-    const { remoteAddress: address = '' } = request.socket;
+    const address = callerAddress(request);
     const present = (unfinished.get(address) ?? 0) + 1;
     unfinished.set(address, present);
     const isOneTooMany = present > limits.maxUnfinishedBodiesPerAddress;

@@ -3,6 +3,7 @@ import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import { isLocalName, isLoopbackAddress, plainHost } from '../addresses.js';
 import { SchedulerError } from '../errors.js';
 import type { Settings } from '../settings/settings.js';
+import { calledAddress } from './addresses-of-call.js';
 
 type BoundarySettings = Pick<Settings, 'cors' | 'enableCorsFilter' | 'http'> &
   Partial<Pick<Settings, 'host' | 'advertisedUrl'>>;
@@ -71,7 +72,7 @@ function ownHosts({ host = '', advertisedUrl, http }: BoundarySettings) {
   const suffixes = http.allowedHosts.filter((name) => name.startsWith('*.')).map((name) => nameOf(name.slice(1)));
   names.add(nameOf(everywhere.has(host) ? hostname() : bracketed(host)));
   if (advertisedUrl !== undefined) names.add(new URL(advertisedUrl).hostname);
-  return (given: string, { socket }: Request): boolean => {
+  return (given: string, request: Request): boolean => {
     if (!hostHeader.test(given)) return false;
     const name = nameOf(given);
     return (
@@ -79,7 +80,7 @@ function ownHosts({ host = '', advertisedUrl, http }: BoundarySettings) {
       isLoopbackAddress(plainHost(name)) ||
       names.has(name) ||
       suffixes.some((suffix) => name.endsWith(suffix)) ||
-      name === bracketed((socket.localAddress ?? '').replace(/^::ffff:(?=\d+\.)/, ''))
+      name === bracketed(calledAddress(request).replace(/^::ffff:(?=\d+\.)/, ''))
     );
   };
 }

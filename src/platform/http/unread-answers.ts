@@ -1,5 +1,6 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { SchedulerError } from '../errors.js';
+import { callerAddress } from './addresses-of-call.js';
 import { userOf } from './caller.js';
 
 /** Ends the connection of a caller who has read nothing of its answer for so long: all of it stands in memory until then. */
@@ -40,5 +41,5 @@ export class LargeAnswers {
 /** While authentication is off all callers are one, so they are told apart by their addresses. */
 function keyOf(request: Request): string {
   const { issuer, id } = userOf(request);
-  return JSON.stringify([issuer, id, request.socket.remoteAddress]);
+  return JSON.stringify([issuer, id, callerAddress(request)]);
 }

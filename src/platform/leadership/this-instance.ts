@@ -3,7 +3,7 @@ import { HttpAdapterHost } from '@nestjs/core';
 import { randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { hostname } from 'node:os';
-import { PART, type Part } from '../process/part.js';
+import { PROCESS_ROLE, type ProcessRole } from '../process/process-role.js';
 import { SETTINGS, type Settings } from '../settings/settings.js';
 
 const everywhere = new Set(['0.0.0.0', '::']);
@@ -17,15 +17,8 @@ export class ThisInstance {
   constructor(
     private readonly http: HttpAdapterHost,
     @Inject(SETTINGS) private readonly settings: Settings,
-    @Inject(PART) private readonly part: Part,
+    @Inject(PROCESS_ROLE) private readonly role: ProcessRole,
   ) {}
-
-  private portOfOthers: number | undefined;
-
-  /** Said where other processes of this instance listen for it. */
-  answersAt(port: number): void {
-    this.portOfOthers = port;
-  }
 
   /** The one address by which others are told to reach this instance; undefined before it listens. */
   address(): string | undefined {
@@ -40,10 +33,15 @@ export class ThisInstance {
   }
 
   private url(host: string): string | undefined {
-    const listening = this.http.httpAdapter?.getHttpServer()?.address() as AddressInfo | null | undefined;
-    // What the process that leads listens on, while others answer callers, is no address of the instance.
-    const port = this.part.port ?? this.portOfOthers ?? (this.part.key === undefined ? listening?.port : undefined);
+    const port = this.port();
     if (port === undefined) return undefined;
     return `http://${host.includes(':') ? `[${host}]` : host}:${port}${this.settings.http.contextPath}`;
+  }
+
+  /** A leader listens for its workers, too: that port is no address of the instance. */
+  private port(): number | undefined {
+    if (this.role.kind === 'leader') return this.role.workers.port;
+    if (this.role.kind === 'worker') return this.role.port;
+    return (this.http.httpAdapter?.getHttpServer()?.address() as AddressInfo | null | undefined)?.port;
   }
 }

@@ -1,63 +1,67 @@
+import cluster from 'node:cluster';
 import type { Socket } from 'node:net';
-import { surviveClosedTerminal } from '../announce.js';
-import type { Beginning, Failure, FromWorker, ToWorker } from './messages.js';
-import type { Serving } from './serving.js';
+import { ProcessMessages } from '../../../platform/process/process-messages.js';
+import { surviveClosedTerminal } from '../../output/streams.js';
+import type { ApiServer, LeaderRequests, StartServer, WorkerRequests } from './protocol.js';
+import { type Envelope, RequestChannel } from './request-channel.js';
 
 /**
- * An API worker: a process of `muster start` that serves the API and never leads (workers.ts starts and ends it). That process
- * accepts connections for it. Here is the channel between the two; the service itself is loaded when it is to begin.
+ * The program of an API worker: a process of node:cluster, which ends it with the leader. The module that it serves is its argument,
+ * and is loaded once the leader has said with what: an order to stop is heard at once.
  */
-const tell = (message: FromWorker): Promise<void> =>
-  new Promise((resolve) => process.send!(message, undefined, {}, () => resolve()));
 
-// A terminal, or a supervisor, sends them to all processes of the group. The one that started this one says when it is to stop.
+/** The other processes are asked at the same time, each for a second. */
+const deliveredWithinMillis = 2_000;
+
+// A terminal, or a supervisor, sends these to all processes of the group. The leader says when this one is to stop.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
 surviveClosedTerminal();
-let serving: Serving | undefined;
-let isOver = false;
-process.once('disconnect', () => process.exit(0));
-if (!process.connected) process.exit(0);
-process.on('message', (message: ToWorker, socket?: Socket) => {
-  if (message.kind === 'connection') void take(message.no, socket);
-  else if (message.kind === 'begin') void begin(message);
-  else if (message.kind === 'ask') void serving?.answer(message).then(tell);
-  else if (message.kind === 'heard') serving?.heard(message.no);
-  else {
-    isOver = true;
-    void end();
-  }
-});
-void tell({ kind: 'ready' });
+const self = cluster.worker!;
+let api: ApiServer | undefined;
+let isStopping = false;
 
-async function begin(beginning: Beginning): Promise<void> {
+const send = (message: Envelope): Promise<void> =>
+  new Promise((resolve) => {
+    if (!self.isConnected()) resolve();
+    else self.send(message, () => resolve());
+  });
+const leader = new RequestChannel<LeaderRequests, WorkerRequests>(send, {
+  connection: async (_none, socket) => {
+    // Nothing is read of it before the leader will hear of it, even if this process ends now.
+    await leader.notify('takeConnection', undefined);
+    // It may have ended on its way.
+    if (socket) api?.server.emit('connection', socket);
+  },
+  heartbeat: () => undefined,
+  metrics: () => api?.metrics(),
+  deliver: (message) => messages.receive(message),
+  stop: () => {
+    isStopping = true;
+    void stop();
+  },
+});
+const messages = new ProcessMessages((message) => leader.request('publish', message, deliveredWithinMillis));
+self.on('message', (message: Envelope, socket?: Socket) => void leader.receive(message, socket));
+void run();
+
+async function run(): Promise<void> {
+  const options = await leader.request('options', undefined);
+  if (!options) process.exit(0);
   try {
-    const { serve } = await import('./serving.js');
-    serving = await serve(beginning, tell);
-    if (isOver) return await end();
-    await tell({ kind: 'serves', id: serving.id });
+    const { startServer } = (await import(process.argv[2]!)) as { startServer: StartServer };
+    api = await startServer(options, messages);
   } catch (cause) {
-    await tell({ kind: 'failed', failure: await failureOf(cause) });
+    const { describeFailure } = await import('../report-failure.js');
+    await leader.request('failed', describeFailure(cause));
     process.exit(1);
   }
+  if (isStopping) await stop();
+  else void leader.notify('serving', api.instanceId);
 }
 
-/** Nothing is read of it before the other process knows. It may have ended on its way. */
-async function take(no: number, socket: Socket | undefined): Promise<void> {
-  await tell({ kind: 'took', no });
-  if (socket) serving?.take(socket);
-}
-
-/** While it begins there is nothing to end yet: then it does so when it has begun. */
-async function end(): Promise<void> {
-  if (!serving) return;
-  await serving.end();
+/** While the worker starts there is nothing to end yet: then it stops as soon as it has started. */
+async function stop(): Promise<void> {
+  if (!api) return;
+  await api.close();
   process.exit(0);
-}
-
-async function failureOf(cause: unknown): Promise<Failure> {
-  const { StartError } = await import('../../../platform/errors.js');
-  const { message, stack, code, syscall, address, port } = (
-    cause instanceof Error ? cause : new Error(String(cause))
-  ) as Error & Omit<Failure, 'isStartError'>;
-  return { message, stack, code, syscall, address, port, isStartError: cause instanceof StartError };
 }

@@ -1,5 +1,6 @@
 import type { Request, Response } from 'express';
 import { storableText } from '../../../core/storable-text.js';
+import { callerAddress } from '../../../platform/http/addresses-of-call.js';
 import { refusalOf } from '../../../platform/http/error.filter.js';
 import { requestIdOf } from '../../../platform/http/middleware.js';
 import type { CheckedRequest } from '../access/access.guard.js';
@@ -44,7 +45,7 @@ export function entryOf(request: Request, response: Response): Noted | undefined
   if (!isRefused && !isChange && !isNotedRead) return undefined;
   const isKnown = caller !== undefined && !(provenBy === undefined && unproven.has(refusal?.code ?? ''));
   const operation = `${method} ${route ?? request.path.slice(0, longestText)}`;
-  const address = request.socket.remoteAddress ?? '';
+  const address = callerAddress(request);
   const path = isNotedRead ? request.url : request.path;
   const entry: AuditEntry = {
     callId: requestIdOf(request),

@@ -5,7 +5,8 @@ import { authenticatorsOf, type AuthenticatorName } from '../../../platform/sett
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
 import { andThen } from '../../../platform/async.js';
 import { Clock } from '../../../platform/clock.js';
-import { PART, type Part } from '../../../platform/process/part.js';
+import { callerAddress } from '../../../platform/http/addresses-of-call.js';
+import { ProcessMessages } from '../../../platform/process/process-messages.js';
 import type { Authenticator } from './authenticator.js';
 import { CookieAuthenticator } from './cookie.authenticator.js';
 import { digestOf, FailedAttempts } from './failed-attempts.js';
@@ -39,7 +40,7 @@ export class Authentication implements OnModuleInit {
   constructor(
     private readonly clock: Clock,
     @Inject(SETTINGS) private readonly settings: Settings,
-    @Inject(PART) private readonly part: Part,
+    private readonly messages: ProcessMessages,
     query: QueryParameterPassthrough,
     header: HeaderPassthrough,
     webhook: WebhookAuthenticator,
@@ -58,7 +59,7 @@ export class Authentication implements OnModuleInit {
     };
     this.ways = authenticatorsOf(settings.auth).map((name) => known[name]);
     this.failed = new FailedAttempts(settings.auth.failuresBeforeDelay);
-    part.words?.on('wrong-proof', ([address = '', digest = '']) => this.failed.note(address, digest, clock.now()));
+    messages.subscribe('wrong-proof', ({ address, digest }) => this.failed.note(address, digest, clock.now()));
   }
 
   /** The rule in force belongs in the log: whether all callers may see a request without groups depends on it. */
@@ -95,8 +96,7 @@ export class Authentication implements OnModuleInit {
   identify(request: Request): Identification | Promise<Identification> {
     const known = this.identified.get(request);
     if (known) return known;
-    const { remoteAddress: address = '' } = request.socket;
-    const waitSeconds = this.failed.waitSeconds(address, this.clock.now());
+    const waitSeconds = this.failed.waitSeconds(callerAddress(request), this.clock.now());
     const found = this.try(this.ways, [], request, waitSeconds);
     this.identified.set(request, found);
     return found;
@@ -122,10 +122,10 @@ export class Authentication implements OnModuleInit {
     // A call that proves nothing tries nothing.
     if (proof === undefined || !this.settings.auth.enabled) return { failures };
     if (waitSeconds > 0) return { failures, retryAfterSeconds: waitSeconds };
-    const { remoteAddress: address = '' } = request.socket;
+    const address = callerAddress(request);
     const digest = digestOf(proof);
     this.failed.note(address, digest, this.clock.now());
-    this.part.words?.tell('wrong-proof', address, digest);
+    this.messages.publish('wrong-proof', { address, digest });
     return { failures };
   }
 

@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Request } from 'express';
 import type { User } from '../../../core/authorization/index.js';
 import { AddressRanges } from '../../../platform/addresses.js';
+import { callerAddress } from '../../../platform/http/addresses-of-call.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
 import { UserDirectory } from '../directory/user-directory.js';
 import type { Authenticator } from './authenticator.js';
@@ -22,9 +23,8 @@ abstract class Passthrough {
   protected lookUp(request: Request, name: unknown, place: string): string | Promise<User | string> {
     if (typeof name !== 'string' || name === '') return `${place} is missing`;
     // The address of the connection; a header could claim any other.
-    const { remoteAddress } = request.socket;
-    if (this.trusted && !this.trusted.has(remoteAddress ?? ''))
-      return `${remoteAddress} is none of auth.trustedProxies`;
+    const address = callerAddress(request);
+    if (this.trusted && !this.trusted.has(address)) return `${address} is none of auth.trustedProxies`;
     return this.directory
       .find(name)
       .then((found) =>

@@ -5,7 +5,7 @@ import { nameOf, type AccessRules, type User } from '../../../core/authorization
 import { Clock } from '../../../platform/clock.js';
 import { Database } from '../../../platform/database/database.js';
 import { SchedulerError } from '../../../platform/errors.js';
-import { PART, type Part } from '../../../platform/process/part.js';
+import { ProcessMessages } from '../../../platform/process/process-messages.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
 import { Wake } from '../../../platform/wake/wake.js';
 import { RecentAnswers } from '../recent-answers.js';
@@ -57,10 +57,10 @@ export class Tokens implements OnModuleInit, OnModuleDestroy {
     private readonly clock: Clock,
     private readonly wake: Wake,
     @Inject(SETTINGS) private readonly settings: Settings,
-    @Inject(PART) private readonly part: Part,
+    private readonly messages: ProcessMessages,
   ) {
     this.creations = new RateLimit(settings.auth.tokenCreationsPerMinute, minuteMillis);
-    part.words?.on('token-made', ([name = '']) => void this.creations.take(name, clock.now()));
+    messages.subscribe('token-created', ({ owner }) => void this.creations.take(owner, clock.now()));
   }
 
   onModuleInit(): void {
@@ -159,8 +159,8 @@ export class Tokens implements OnModuleInit, OnModuleDestroy {
 
   private countCreation(caller: User, now: number): void {
     const { issuer, userId } = ownerOf(caller);
-    const name = `${issuer} ${userId}`;
-    if (this.creations.take(name, now)) return this.part.words?.tell('token-made', name);
+    const owner = `${issuer} ${userId}`;
+    if (this.creations.take(owner, now)) return this.messages.publish('token-created', { owner });
     const { tokenCreationsPerMinute: most } = this.settings.auth;
     throw new SchedulerError('TOO_MANY_TOKENS', `'${userId}' has made ${most} tokens in the last minute; wait a while`);
   }

@@ -31,7 +31,7 @@ export const connectionsFor = (workers: number): number =>
   workers === 0 ? connectionsOfLeader : connectionsOfLeader + workers * (poolOf(workers) + besidePool);
 
 /** What was asked for, or what there is room for. */
-export function howManyWorkers(wanted: number | undefined, { cores, memoryBytes, connections }: Room): number {
+export function workerCount(wanted: number | undefined, { cores, memoryBytes, connections }: Room): number {
   if (wanted !== undefined) {
     if (wanted === 0 || connectionsFor(wanted) <= connections) return wanted;
     throw new StartError(

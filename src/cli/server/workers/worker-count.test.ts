@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { connectionsFor, howManyWorkers, poolOf } from './how-many.js';
+import { connectionsFor, workerCount, poolOf } from './worker-count.js';
 
 const large = { cores: 16, memoryBytes: 64 * 1024 ** 3, connections: 197 };
 
@@ -12,17 +12,17 @@ test.each([
   { name: 'as many as leave connections for a second instance', room: { connections: 97 }, workers: 2 },
   { name: 'none where the database has few connections', room: { connections: 22 }, workers: 0 },
 ])('unless it is said how many: $name', ({ room, workers }) =>
-  expect(howManyWorkers(undefined, { ...large, ...room })).toBe(workers),
+  expect(workerCount(undefined, { ...large, ...room })).toBe(workers),
 );
 
 test('what is asked for holds, whatever the machine', () => {
   const small = { cores: 1, memoryBytes: 1024 ** 2, connections: 97 };
-  expect(howManyWorkers(0, { ...small, connections: 1 })).toBe(0);
-  expect(howManyWorkers(2, small)).toBe(2);
+  expect(workerCount(0, { ...small, connections: 1 })).toBe(0);
+  expect(workerCount(2, small)).toBe(2);
 });
 
 test('more than the database has connections for is refused by name', () => {
-  expect(() => howManyWorkers(64, large)).toThrow(
+  expect(() => workerCount(64, large)).toThrow(
     'http.workers is 64: that takes up to 536 connections, and the database has 197 for its users',
   );
 });

@@ -3,28 +3,28 @@ import { request as call, type IncomingMessage } from 'node:http';
 import { pipeline } from 'node:stream';
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import { SchedulerError } from '../errors.js';
-import type { Doorway } from '../process/part.js';
+import type { LeaderEndpoint } from '../process/process-role.js';
+import { calledAddress, callerAddress, noteForwarded } from './addresses-of-call.js';
 import { requestIdOf } from './middleware.js';
 
-/** They concern the process that leads, or all processes of the instance. The rest is answered by any of them. */
-const callsOfTheLeader = /^\/(metrics|readyz|api\/metrics|api\/disasters\/failover|api\/test\/.*)\/?$/;
-const isOfLeader = (path: string): boolean => callsOfTheLeader.test(path);
+/** Routes about the process that leads, or about all processes of the instance. Every other route any of them can answer. */
+const leaderOnlyRoutes = /^\/(metrics|readyz|api\/metrics|api\/disasters\/failover|api\/test\/.*)\/?$/;
 /** `<key> <address of the caller> <address that was called>`; what a caller sends under this name goes no further. */
-const passedOnHeader = 'x-muster-passed-on';
-/** They are about one of the two connections. */
-const headersOfConnection = new Set([passedOnHeader, 'connection', 'keep-alive', 'proxy-connection', 'expect']);
+const forwardedHeader = 'x-muster-forwarded';
+/** Headers about one of the two connections. */
+const headersOfConnection = new Set([forwardedHeader, 'connection', 'keep-alive', 'proxy-connection', 'expect']);
 
-const passedOn = new WeakSet<Request>();
-export const wasPassedOn = (request: Request): boolean => passedOn.has(request);
+const forwardedCalls = new WeakSet<Request>();
+/** The process that answers a forwarded call counts it; this one does not. */
+export const isForwarded = (request: Request): boolean => forwardedCalls.has(request);
 
-/** In an API worker: hands such calls to the process that leads, as they came, and its answers back. */
-export function passOn({ port, key }: Doorway): RequestHandler {
+/** In an API worker: forwards such calls to the leader, as they came, and its answers back. */
+export function forwardToLeader({ port, key }: LeaderEndpoint): RequestHandler {
   return (request: Request, response: Response, next: NextFunction) => {
-    if (!isOfLeader(request.path)) return next();
-    passedOn.add(request);
-    const { remoteAddress = '', localAddress = '' } = request.socket;
+    if (!leaderOnlyRoutes.test(request.path)) return next();
+    forwardedCalls.add(request);
     const headers = withoutThoseOfConnection(request.rawHeaders);
-    headers.push(passedOnHeader, `${key} ${remoteAddress} ${localAddress}`, 'Connection', 'close');
+    headers.push(forwardedHeader, `${key} ${callerAddress(request)} ${calledAddress(request)}`, 'Connection', 'close');
     if (request.headers['x-request-id'] !== requestIdOf(request)) headers.push('X-Request-Id', requestIdOf(request));
     const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
     if (length === undefined && encoding === undefined) headers.push('Content-Length', '0');
@@ -53,24 +53,20 @@ function withoutThoseOfConnection(raw: readonly string[], ...further: string[]):
 }
 
 /**
- * In the process that leads: lets in only what its workers pass on, and has the connection tell the addresses of the caller's own.
- * Another program on the machine has no business there, and must not choose the address that it is taken to call from.
+ * In the leader: lets in only what its workers forward, with the addresses of the caller's own connection. Another program on the
+ * machine has no business there, and must not choose the address that it is taken to call from.
  */
-export function takePassedOn(key: string): RequestHandler {
+export function acceptForwardedCalls(key: string): RequestHandler {
   const expected = Buffer.from(key);
   return (request: Request, response: Response, next: NextFunction) => {
-    const [given = '', remoteAddress, localAddress] = (request.get(passedOnHeader) ?? '').split(' ');
+    const [given = '', caller = '', called = ''] = (request.get(forwardedHeader) ?? '').split(' ');
     const proof = Buffer.from(given);
     if (proof.length !== expected.length || !timingSafeEqual(proof, expected)) {
       response.status(404).set('Connection', 'close').end();
       return;
     }
-    delete request.headers[passedOnHeader];
-    // Each call has a connection of its own.
-    Object.defineProperties(request.socket, {
-      remoteAddress: { value: remoteAddress },
-      localAddress: { value: localAddress },
-    });
+    delete request.headers[forwardedHeader];
+    noteForwarded(request, { caller, called });
     next();
   };
 }

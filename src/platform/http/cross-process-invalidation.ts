@@ -1,11 +1,11 @@
 import type { ExecutionContext } from '@nestjs/common';
 import type { Request } from 'express';
-import type { Words } from '../process/words.js';
+import type { ProcessMessages } from '../process/process-messages.js';
 import { Around, type Steps } from './around.js';
 
-/** Where an instance is several processes: who has changed something is answered when the others know, who may be called next. */
-export class HeardByOthers extends Around {
-  constructor(private readonly words: Words) {
+/** A change is answered when the other processes of the instance have been told what it invalidates: they may be called next. */
+export class CrossProcessInvalidation extends Around {
+  constructor(private readonly messages: ProcessMessages) {
     super();
   }
 
@@ -14,7 +14,7 @@ export class HeardByOthers extends Around {
     if (method === 'GET' || method === 'HEAD') return undefined;
     return {
       after: async (value) => {
-        await this.words.heard();
+        await this.messages.delivered();
         return value;
       },
     };

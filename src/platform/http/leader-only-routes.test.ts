@@ -3,7 +3,8 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express, { type ErrorRequestHandler } from 'express';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { passOn, takePassedOn } from './calls-of-the-leader.js';
+import { calledAddress, callerAddress } from './addresses-of-call.js';
+import { acceptForwardedCalls, forwardToLeader } from './leader-only-routes.js';
 import { assignRequestId } from './middleware.js';
 
 const key = 'only-workers-know-it';
@@ -26,15 +27,16 @@ let leader: string;
 let worker: string;
 beforeEach(async () => {
   const inLeader = express();
-  inLeader.use(takePassedOn(key), express.text());
-  inLeader.use(({ method, originalUrl, headers, socket, body }, response) => {
-    const { remoteAddress, localAddress } = socket;
+  inLeader.use(acceptForwardedCalls(key), express.text());
+  inLeader.use((request, response) => {
+    const { method, originalUrl, headers, body } = request;
+    const [remoteAddress, localAddress] = [callerAddress(request), calledAddress(request)];
     response.status(202).set({ 'X-Own': 'yes' });
     response.json({ method, originalUrl, headers, remoteAddress, localAddress, body: body as unknown });
   });
   const port = await listen(inLeader);
   const inWorker = express();
-  inWorker.use(assignRequestId, passOn({ port, key }));
+  inWorker.use(assignRequestId, forwardToLeader({ port, key }));
   inWorker.use((_request, response) => void response.json('here'));
   const refused: ErrorRequestHandler = (cause: Error, _request, response, _next) =>
     void response.status(503).json(cause.message);
@@ -72,7 +74,7 @@ test('all others are answered by the worker', async () => {
 });
 
 test('a caller cannot choose the address from which the process that leads takes it to call', async () => {
-  const headers = { 'X-Muster-Passed-On': `${key} 10.1.2.3 10.1.2.4` };
+  const headers = { 'X-Muster-Forwarded': `${key} 10.1.2.3 10.1.2.4` };
   const seen = (await (await fetch(`${worker}/metrics`, { headers })).json()) as Seen;
   expect(seen.remoteAddress).toBe('127.0.0.1');
   expect(JSON.stringify(seen.headers)).not.toContain(key);
@@ -81,7 +83,7 @@ test('a caller cannot choose the address from which the process that leads takes
 test('the process that leads answers nothing else', async () => {
   for (const given of [undefined, 'wrong', `${key}x 10.1.2.3 10.1.2.4`]) {
     const answer = await fetch(`${leader}/metrics`, {
-      headers: given === undefined ? {} : { 'X-Muster-Passed-On': given },
+      headers: given === undefined ? {} : { 'X-Muster-Forwarded': given },
     });
     expect([answer.status, await answer.text()]).toEqual([404, '']);
   }

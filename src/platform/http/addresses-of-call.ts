@@ -1,0 +1,21 @@
+import type { Request } from 'express';
+
+interface Addresses {
+  caller: string;
+  called: string;
+}
+
+/** Calls that a worker forwarded: their connections are those of the worker, and their addresses came with the call. */
+const forwarded = new WeakMap<Request, Addresses>();
+
+export function noteForwarded(request: Request, addresses: Addresses): void {
+  forwarded.set(request, addresses);
+}
+
+/** The address that the call comes from; empty once its connection has ended. */
+export const callerAddress = (request: Request): string =>
+  forwarded.get(request)?.caller ?? request.socket.remoteAddress ?? '';
+
+/** The address of this machine that was called. */
+export const calledAddress = (request: Request): string =>
+  forwarded.get(request)?.called ?? request.socket.localAddress ?? '';
