@@ -3,8 +3,9 @@ import { resolve } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { StartError } from '../errors.js';
+import { mostWorkers } from './http-settings.js';
 import { olderSettings } from './older-settings.js';
-import { logFormats, logLevels, mostWorkers, type Settings, SettingsFile } from './settings.js';
+import { logFormats, logLevels, type Settings, SettingsFile } from './settings.js';
 
 /** What may be given on the command line; it wins over the environment. */
 export interface Flags {

@@ -1,0 +1,84 @@
+import { z } from 'zod';
+import { amount, count, millis, minutes, seconds } from './bounds.js';
+
+/** Pollers, and who leads. */
+export const schedulerSettings = {
+  checkSchedulerEverySeconds: seconds().default(1).describe('Timer of the poller `scheduler`; it is also woken'),
+  checkDeploysEverySeconds: seconds().default(5).describe('Timer of the poller `deploys`; it is also woken'),
+  cleanupEverySeconds: seconds().default(5).describe('Timer of the poller `cleanup`; it is also woken'),
+  checkExpiringUserActionEveryMillis: millis()
+    .default(45_000)
+    .describe(
+      'Timer of the pollers `expiring-requests`, `expiring-machines`, `expiring-priority-freeze`, which take back what has lapsed',
+    ),
+  startNewReconcileEverySeconds: seconds()
+    .default(600)
+    .describe('Time between two comparisons of our tasks with those of the machines (poller `reconciliation`)'),
+  checkReconcileWhenRunningEveryMillis: millis()
+    .default(30_000)
+    .describe('Time after which machines that did not answer such a comparison are asked again'),
+  reconcileLaunchAfterMillis: millis()
+    .default(180_000)
+    .describe('Age at which a launch without any status is asked after'),
+  leadership: z
+    .strictObject({
+      competes: z
+        .boolean()
+        .default(true)
+        .describe('Whether this instance may lead; false: it serves the API alone, and another one has to schedule'),
+    })
+    .prefault({}),
+  checkWebhooksEveryMillis: millis().default(10_000).describe('Timer of the poller `webhooks`; it is also woken'),
+  checkQueuedMailsEveryMillis: millis().default(15_000).describe('Timer of the poller `mails`; it is also woken'),
+};
+
+/** What tasks use, and when they are moved off a machine because of it. */
+export const usageSettings = {
+  checkUsageEveryMillis: millis()
+    .default(60_000)
+    .describe('Time between two samples of resource usage (poller `usage`)'),
+  cleanUsageEveryMillis: millis()
+    .default(300_000)
+    .describe('Time between two removals of old samples (poller `usage-cleaner`)'),
+  numUsageToKeep: count().default(15).describe('Newest samples kept per task'),
+  maxConcurrentUsageCollections: count(1).default(15).describe('Slaves sampled at once'),
+  shuffleTasksForOverloadedSlaves: z
+    .boolean()
+    .default(false)
+    .describe('Whether tasks are moved off slaves that are overloaded'),
+  shuffleTasksWhenSlaveMemoryUtilizationPercentageExceeds: z
+    .number()
+    .min(0)
+    .max(1)
+    .default(0.82)
+    .describe('Share of its memory in use, 0 to 1, above which a slave is overloaded'),
+  minutesBeforeNewTaskEligibleForShuffle: minutes()
+    .int()
+    .default(15)
+    .describe('Whole minutes that a task must have run before it is moved'),
+  maxTasksToShuffleTotal: count().default(6).describe('Tasks on the move at once in the cluster'),
+  maxTasksToShufflePerHost: count().default(2).describe('Tasks on the move at once off one slave'),
+  doNotShuffleRequests: z
+    .array(z.string())
+    .default([])
+    .describe('Requests whose tasks are never moved, besides those of the shuffle blacklist'),
+};
+
+/** Who comes first, and when something is late. */
+export const prioritySettings = {
+  defaultTaskPriorityLevel: amount().default(0.3).describe('Priority of requests that name none'),
+  defaultTaskPriorityLevelForRequestType: z
+    .record(z.string(), amount())
+    .default({ WORKER: 0.5, SERVICE: 0.7 })
+    .describe('The same by request type'),
+  checkPriorityKillsEveryMillis: millis()
+    .default(30_000)
+    .describe('Timer of the poller `priority-kills`, which kills what a priority freeze tells it to'),
+  schedulerPriorityWeightFactor: amount()
+    .max(1_000)
+    .default(1)
+    .describe('Exponent of the priority against the waiting time'),
+  deltaAfterWhichTasksAreLateMillis: millis()
+    .default(30_000)
+    .describe('Delay after which a pending task counts as late'),
+};

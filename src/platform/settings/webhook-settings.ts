@@ -1,0 +1,49 @@
+import { z } from 'zod';
+import { isSigningKey } from '../../core/base64.js';
+import { isTargetPattern } from '../targets.js';
+import { count, hours, millis, timeout } from './bounds.js';
+
+export const WebhookSettings = z.strictObject({
+  maxQueuedUpdatesPerWebhook: count()
+    .default(50)
+    .describe(
+      'Updates waiting for one webhook beyond which one that fails becomes a dead letter; as a webhook that fails is sent one at a time, more may wait (maxWaitingUpdatesPerWebhook); 0: any number',
+    ),
+  deleteUndeliverableWebhooksAfterHours: hours()
+    .int()
+    .default(168)
+    .describe('Age at which an update that cannot be delivered becomes a dead letter; 0: never'),
+  maxConcurrent: count().default(100).describe('Deliveries in flight at once'),
+  connectTimeoutMillis: timeout().default(5_000).describe('Time to connect to a receiver'),
+  requestTimeoutMillis: timeout().default(60_000).describe('Time for a whole delivery'),
+  firstRetryMillis: millis().default(1_000).describe('Wait after the first failed delivery; doubled each time'),
+  lastRetryMillis: millis().default(600_000).describe('Longest wait between two deliveries of an update'),
+  signingSecret: z
+    .string()
+    .refine(isSigningKey, 'must be base64 behind whsec_')
+    .optional()
+    .describe('When set, deliveries are signed (Standard Webhooks)'),
+  maxWaitingUpdatesPerWebhook: z
+    .number()
+    .int()
+    .min(1)
+    .max(1_000_000)
+    .default(3_000)
+    .describe('Updates that may wait for one webhook at all; a further one is dropped, counted and warned of'),
+  deleteDeadLettersAfterHours: hours()
+    .default(168)
+    .describe('Age at which an update that was given up is forgotten; 0: never'),
+  maxDeadLettersPerWebhook: count()
+    .default(3_000)
+    .describe('Updates given up that are kept of one webhook, the newest; 0: any number'),
+  allowedTargets: z
+    .array(
+      z
+        .string()
+        .refine(isTargetPattern, 'must be an address, a range of addresses (10.0.0.0/8) or a name (*.example.com)'),
+    )
+    .optional()
+    .describe(
+      'Where updates may be sent to: names (`*.example.com`: all below), addresses, ranges. Private addresses only by address or range. Unless set: anywhere',
+    ),
+});
