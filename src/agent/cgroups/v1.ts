@@ -11,10 +11,9 @@ import {
   readTable,
 } from './group-files.js';
 import { bytesOfMb } from '../../platform/files.js';
+import { ticksPerSecond } from '../processes/process-identity.js';
 import type { CgroupMount } from './mounts.js';
 
-/** Ticks per second of the figures that the kernel gives in "user hertz"; 100 on every Linux of today. */
-export const ticksPerSecond = 100;
 const nanosPerSecond = 1e9;
 
 /** One mounted version 1 hierarchy, with the controllers of it that we may use. Throws with the reason when there is none. */

@@ -48,7 +48,8 @@ const patienceMillis = 30_000;
 /** The container of one task: known by its name, whichever agent has created it. */
 export class TaskContainer {
   readonly group = new ContainerGroup();
-  private main: ProcessIdentity | undefined;
+  /** Its first process, once that has been seen. */
+  main: ProcessIdentity | undefined;
   private stopSignal: NodeJS.Signals = 'SIGTERM';
   /** Where it may write beside its sandbox, as far as that counts for its disk and is known. */
   readonly folders = new Set<string>();

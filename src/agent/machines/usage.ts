@@ -5,9 +5,8 @@ import { inParallel } from '../../platform/async.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import { type GroupUsage } from '../cgroups/group-files.js';
 import { bytesOfMb } from '../../platform/files.js';
-import { ticksPerSecond } from '../cgroups/v1.js';
 import { diskUse, TooDeep } from '../sandbox/disk-use.js';
-import type { ProcessStat } from '../processes/process-identity.js';
+import { type ProcessStat, ticksPerSecond } from '../processes/process-identity.js';
 
 const bytesPerPage = 4096;
 

@@ -1,5 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { errorCode } from '../../platform/files.js';
+import { monotonicOf } from '../../platform/monotonic.js';
+
+/** Ticks per second of the figures that the kernel gives in "user hertz"; 100 on every Linux of today. */
+export const ticksPerSecond = 100;
 
 /** A process as /proc/<pid>/stat tells it. */
 export interface ProcessStat {
@@ -13,7 +17,7 @@ export interface ProcessStat {
   /** Clock ticks, of the process and of the children it waited for. */
   userTicks: number;
   systemTicks: number;
-  /** Clock ticks since boot, as text: it is only ever compared. */
+  /** Clock ticks since boot, as the text that tells it from any other process of its number. */
   startTime: string;
   residentPages: number;
 }
@@ -63,6 +67,9 @@ export function isAlive(identity: ProcessIdentity): boolean {
   const stat = readStat(identity.pid);
   return isLive(stat) && stat.startTime === identity.startTime;
 }
+
+/** When it began, by the monotonic clock in milliseconds. */
+export const beganAt = ({ startTime }: ProcessIdentity): number => monotonicOf(Number(startTime) / ticksPerSecond);
 
 /** Changes with every start of the machine: no process of another boot can be alive. */
 export const bootId = (): string => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();

@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import type { AgentDirectory } from '../state/agent-directory.js';
 import { isMissing } from '../../platform/files.js';
+import { monotonicMillis } from '../../platform/monotonic.js';
 import type { RunAs } from '../processes/run-as.js';
 import { fileNameOf } from '../state/task-directory.js';
 import { existsBelow, ownerOf } from './below.js';
@@ -118,7 +119,7 @@ export async function closeSandbox({ root }: Pick<Sandbox, 'root'>): Promise<voi
 
 const longestPauseMillis = 1_000;
 
-/** Waits for the result file of a task's health check, counted from `startedAt` (epoch millis). */
+/** Waits for the result file of a task's health check, counted from `startedAt` by the monotonic clock. */
 export async function whenHealthFileComes(
   file: NonNullable<LaunchSpec['healthcheckResultFile']>,
   sandbox: Sandbox,
@@ -127,11 +128,11 @@ export async function whenHealthFileComes(
 ): Promise<'FOUND' | 'TOO_LATE' | 'TASK_OVER'> {
   const path = relative(sandbox.root, join(sandbox.executor?.app ?? sandbox.root, file.path));
   const pauseMillis = Math.min(longestPauseMillis, file.intervalSeconds * 1000);
-  const deadline = performance.now() + file.timeoutSeconds * 1000 - (Date.now() - startedAt);
+  const deadline = startedAt + file.timeoutSeconds * 1000;
   for (;;) {
     if (await existsBelow(sandbox.root, path)) return 'FOUND';
     if (signal.aborted) return 'TASK_OVER';
-    if (performance.now() >= deadline) return 'TOO_LATE';
+    if (monotonicMillis() >= deadline) return 'TOO_LATE';
     await delay(pauseMillis, undefined, { signal }).catch(() => undefined);
   }
 }

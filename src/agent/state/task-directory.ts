@@ -1,11 +1,10 @@
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { link, open, readdir, rename, rm, stat } from 'node:fs/promises';
-import { uptime } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { TaskState } from '../../core/model/enums.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
-import { monotonicMillis } from '../../platform/monotonic.js';
+import { monotonicOf } from '../../platform/monotonic.js';
 import type { AgentDirectory } from './agent-directory.js';
 import { ensureFolder, errorCode, readIfThere, syncFolder, writeDurably } from '../../platform/files.js';
 import { parseStat, type ProcessIdentity } from '../processes/process-identity.js';
@@ -57,8 +56,6 @@ type SavedEnd = z.infer<typeof SavedEnd>;
 export interface StartedTask {
   main: ProcessIdentity;
   shim: ProcessIdentity;
-  /** Epoch millis. */
-  startedAt: number;
 }
 
 /** How a task has ended, as its shim wrote it down. */
@@ -68,10 +65,6 @@ export interface TaskExit {
   /** By the monotonic clock, in milliseconds. Absent: its shim is of an older agent. */
   at?: number;
 }
-
-/** The monotonic clock stands still while the machine sleeps, its uptime does not. */
-const monotonicOf = (uptimeSeconds: number): number =>
-  monotonicMillis() - Math.max(0, uptime() - uptimeSeconds) * 1_000;
 
 /** A file name for a task id. Usual ids stay as they are. */
 export const fileNameOf = (taskId: string): string => encodeURIComponent(taskId).replace(/^\.+$/, '%2E');
@@ -189,7 +182,7 @@ export class TaskDirectory {
     const text = claim === '' ? await readIfThere(this.starting) : claim;
     const [main, shim] = (text ?? '').split('\n').map(parseStat);
     if (!main || !shim) return undefined;
-    return { main, shim, startedAt: (await stat(this.claim)).mtimeMs };
+    return { main, shim };
   }
 
   /**

@@ -43,6 +43,7 @@ export function createTaskRun(context: TaskContext, spec: LaunchSpec, runAs: Run
     kill,
     over: processes.over.signal,
     endNow: (because: SavedKill['because']) => kill.request(0, because),
+    readExit: () => directory.readExit(),
     beside,
   });
   const limits = new TaskLimits(context, {

@@ -5,7 +5,8 @@ import { type Sandbox, whenHealthFileComes } from '../sandbox/sandbox-layout.js'
 import { programName } from '../shim/command.js';
 import { isSuccess } from './outcome.js';
 import type { StatusReports } from './status-reports.js';
-import type { SavedKill, StartedTask } from '../state/task-directory.js';
+import { beganAt } from '../processes/process-identity.js';
+import type { SavedKill, StartedTask, TaskExit } from '../state/task-directory.js';
 import type { TaskKill } from './task-kill.js';
 
 interface Started {
@@ -18,11 +19,15 @@ interface Started {
   /** Aborted when its shim has gone, and when the agent stops. */
   over: AbortSignal;
   endNow(because: SavedKill['because']): Promise<void>;
+  readExit(): Promise<TaskExit | undefined>;
   /** For work that is not waited for. */
   beside(work: Promise<void>): void;
 }
 
-/** Reports that a task runs, once: its program has begun, its container is up, and its health file is there. */
+/**
+ * Reports that a task runs, once: its program has begun, its container is up, and its health file is there. It did when its first process
+ * began, however late the agent comes to see it.
+ */
 export class RunningReport {
   constructor(
     private readonly context: TaskContext,
@@ -38,17 +43,18 @@ export class RunningReport {
     if (container && !(await this.containerRuns(container))) return;
     if (this.isReported) return;
     const file = spec.healthcheckResultFile;
-    if (!file) return this.send(started);
-    const answer = await whenHealthFileComes(file, sandbox, started.startedAt, over);
-    if (answer === 'FOUND') await this.send(started, ', health file found');
+    if (!file) return this.send(started, beganAt(container?.main ?? started.main));
+    const answer = await whenHealthFileComes(file, sandbox, beganAt(started.main), over);
+    if (answer === 'FOUND') await this.send(started, (await this.task.readExit())?.at, ', health file found');
     if (answer === 'TOO_LATE') await this.task.endNow({ healthFileMissingAfterSeconds: file.timeoutSeconds });
   }
 
   /** A program that had ended before the first look, or ended well before its result file came, has run all the same. */
-  async reportUnseen(started: StartedTask, exitCode: number | undefined, endedAt?: number): Promise<void> {
+  async reportUnseen(started: StartedTask, exitCode: number | undefined): Promise<void> {
     if (this.isReported || this.task.kill.isAsked) return;
     if (this.isAwaitingHealthFile && !isSuccess(exitCode ?? 1, this.task.spec.successfulExitCodes)) return;
-    await this.send(started, '', endedAt);
+    const isPlain = !this.task.container && !this.isAwaitingHealthFile;
+    await this.send(started, isPlain ? beganAt(started.main) : (await this.task.readExit())?.at);
   }
 
   private get isReported(): boolean {
@@ -68,7 +74,7 @@ export class RunningReport {
     return true;
   }
 
-  private async send(started: StartedTask, addition = '', at?: number): Promise<void> {
+  private async send(started: StartedTask, at: number | undefined, addition = ''): Promise<void> {
     const { reports, spec, container } = this.task;
     const pid = container?.mainPid ?? started.main.pid;
     await reports.send('TASK_RUNNING', `Running ${programName(spec)} (pid ${pid})${addition}`, { at });
