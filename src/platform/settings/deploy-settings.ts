@@ -3,6 +3,16 @@ import { count, millis, seconds, timeout } from './bounds.js';
 
 /** Deploys, and when a task is healthy. */
 export const deploySettings = {
+  maxConcurrentHealthchecks: count(1)
+    .default(128)
+    .describe('Health checks at once; the others wait in line. Those that have no answer after 250 ms do not count'),
+  healthcheckPortNumbers: z
+    .array(z.number().int().min(1).max(65_535))
+    .default([])
+    .describe('Fixed ports that health checks may ask for by portNumber, besides the ports of the task itself'),
+  maxHealthcheckResultsPerTask: count(1)
+    .default(100)
+    .describe('Results of health checks that are kept of a task, the newest'),
   cooldownMinScheduleSeconds: seconds().default(120).describe('Earliest start of a task while its request cools down'),
   deployHealthyBySeconds: seconds().default(120).describe('Time in which a deploy step must become healthy'),
   considerTaskHealthyAfterRunningForSeconds: seconds()
@@ -32,16 +42,6 @@ export const deploySettings = {
   checkNewTasksEverySeconds: seconds()
     .default(5)
     .describe('Time between two checks of a new task (poller `new-tasks`)'),
-  maxConcurrentHealthchecks: count(1)
-    .default(128)
-    .describe('Health checks at once; the others wait in line. Those that have no answer after 250 ms do not count'),
-  healthcheckPortNumbers: z
-    .array(z.number().int().min(1).max(65_535))
-    .default([])
-    .describe('Fixed ports that health checks may ask for by portNumber, besides the ports of the task itself'),
-  maxHealthcheckResultsPerTask: count(1)
-    .default(100)
-    .describe('Results of health checks that are kept of a task, the newest'),
 };
 
 /** The load balancer in front of tasks. */
