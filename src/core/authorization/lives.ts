@@ -55,6 +55,6 @@ export function newestSeen(
   return { past, lives: lives.slice(first, last + 1) };
 }
 
-/** Whether something of this moment lies in it. */
+/** True when the time lies within the range. */
 export const isWithin = ({ after = -Infinity, before = Infinity }: Past, at: number): boolean =>
   at > after && at < before;

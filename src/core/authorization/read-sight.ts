@@ -2,8 +2,9 @@ import type { AccessRules, RequestGroups, User } from './access-rules.js';
 import { decide, isAdmin } from './decide.js';
 
 /**
- * Which requests a caller may read, without looking at one of them: so that a list reads no others. 'some': those that name one of
- * `groups`, and, as said, those without writers and those whose readers are the default ones.
+ * Filter of the requests that a caller may read, made without reading one of them, so that a list reads no others.
+ * 'some': those that name one of `groups`, and, as said, those without writers and those whose readers are the default
+ * ones.
  */
 export type ReadSight =
   { kind: 'all' | 'none' } | { kind: 'some'; groups: readonly string[]; withoutWriters: boolean; byDefault: boolean };

@@ -8,18 +8,18 @@ type Acceptance =
   | { kind: 'wait'; lookAgainAt: number }
   | { kind: 'check'; names: string[] };
 
-/** What a check says about a step of a deploy. */
+/** Result of a check of a step of a deploy. */
 export interface AcceptanceResult {
   name: string;
   state: DeployAcceptanceState;
-  /** What to tell people; kept in the progress of the deploy. */
+  /** Message for people; kept in the progress of the deploy. */
   message?: string;
 }
 
 /** Shortest time between two runs of checks that could not decide yet. */
 const millisBetweenChecks = 1_000;
 
-/** Whether a step whose tasks are healthy is acceptable. `bound`: names of the checks there are. */
+/** Combines the results of all checks for a step whose tasks are healthy. `bound`: names of the checks there are. */
 export function acceptance(
   progress: CanaryDeployProgress,
   { acceptanceMode, waitMillisBetweenGroups }: CanaryDeploySettings,

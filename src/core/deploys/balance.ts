@@ -13,7 +13,7 @@ export interface DeployBalance {
   removed: TaskId[];
   /** Taken out by earlier changes of this deploy, and not put back by them. */
   removedBefore: TaskId[];
-  /** Of the step it belongs to. */
+  /** Number of instances at which its step aims. */
   targetActiveInstances: number;
   /** Puts the old tasks back and takes the new ones out: the deploy ends without success. */
   isRevert: boolean;
@@ -58,7 +58,7 @@ export const mayHaveHappened = (balance: DeployBalance): boolean =>
 export const takenOut = (balance: DeployBalance): TaskId[] =>
   mayHaveHappened(balance) ? [...balance.removedBefore, ...balance.removed] : balance.removedBefore;
 
-/** When to call again about it; a change that was stored and never sent, because of a crash, is sent at once. */
+/** Time of the next call about it; a change that was stored and never sent, because of a crash, is due immediately. */
 export const callAgainAt = ({ update }: DeployBalance): number =>
   update.method === 'PRE_ENQUEUE' ? 0 : update.timestamp + millisBetweenCalls;
 

@@ -23,7 +23,7 @@ import type { CanaryDeploySettings } from '../model/deploy.js';
 import { isLongRunning } from '../model/enums.js';
 import { instancesOf } from '../model/request.js';
 
-/** What one look at a deploy in progress leads to. The order of the rules is the policy. */
+/** Decides the next step of a deploy in progress. The order of the rules is the policy. */
 export function nextDeployStep(seen: DeployView, now: number): DeployStep {
   // What is listed of tasks, such as their failures, stands in the same order whatever order the rows came in.
   const view = { ...seen, tasks: seen.tasks.toSorted((a, b) => (a.taskId.id < b.taskId.id ? -1 : 1)) };

@@ -16,7 +16,7 @@ import { isIncremental } from './progress.js';
 import { type DeployStep, finish, stepTimeLimitMillis } from './step.js';
 import { instancesOf } from '../model/request.js';
 
-/** What is to be undone in the load balancer before a deploy may end. */
+/** Changes of the load balancer to undo before a deploy may end. */
 interface Undoing {
   view: DeployView;
   balance: DeployBalance;
@@ -110,7 +110,7 @@ const wait = (balance: DeployBalance): DeployStep => ({
   state: 'CANCELING',
 });
 
-/** What the load balancer sends where is not known. Its old tasks are added one by one when it answers again. */
+/** The state of the load balancer is unknown. The old tasks are added one by one when it answers again. */
 function notPutBack({ deployState, message, deployFailures }: DeployOutcome): DeployOutcome {
   const because = message ?? `Deploy is ${deployState}`;
   return {

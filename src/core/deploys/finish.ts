@@ -31,7 +31,7 @@ export interface FinishSurroundings {
 /** Everything the end of a deploy changes, to be written in one transaction. */
 interface FinishPlan {
   result: DeployResult;
-  /** What the request becomes; absent when it was removed meanwhile. */
+  /** The request from now on; absent when it was removed in the meantime. */
   request?: { document: Request; state: RequestState; activeDeployId?: string; endBounce: boolean };
   /** Each overwrites a cleanup the task may have. */
   cleanups: TaskCleanup[];
@@ -43,7 +43,7 @@ interface FinishPlan {
   dropOtherPendingTasks: boolean;
 }
 
-/** What follows from the end of a deploy. */
+/** Decides the consequences of the end of a deploy. */
 export function finishDeploy(
   view: DeployView,
   outcome: DeployOutcome,
@@ -135,7 +135,10 @@ function historyAtEnd(
   return events;
 }
 
-/** What the scheduler is asked to do when a deploy has ended. `document`: the request as it stands from now on. */
+/**
+ * Runs and checks that the scheduler is asked for when a deploy has ended. `document`: the request as it is from now
+ * on.
+ */
 function pendingRequestsAtEnd(
   view: DeployView,
   outcome: DeployOutcome,

@@ -23,7 +23,7 @@ import type { DeployState } from '../model/enums.js';
 import { instancesOf } from '../model/request.js';
 import type { TaskId } from '../model/task.js';
 
-/** How an engine names its changes of the load balancer, and which old tasks a step takes out of it. */
+/** An engine's names for its changes of the load balancer, and the old tasks that a step takes out of it. */
 interface Balancing {
   id: string;
   removed: TaskId[];
@@ -70,7 +70,7 @@ export function launchStep(rollout: Rollout, balancing: () => Balancing): Deploy
   };
 }
 
-/** What the load balancer was asked for in the step that aims at `target`. */
+/** The change of the load balancer in the step that aims at `target`. */
 function balanceOfStep({ balance }: DeployView, target: number): DeployBalance | undefined {
   return balance && !balance.isRevert && balance.targetActiveInstances === target ? balance : undefined;
 }
@@ -166,7 +166,7 @@ function overdue(
 
 const mostNamed = 5;
 
-/** Which instances have no task, where others have one. */
+/** Names the instances without a task, when others have one. */
 function missingInstances(tasks: readonly DeployTask[], target: number): string {
   if (tasks.length === 0) return '';
   const used = new Set(tasks.map(({ taskId }) => taskId.instanceNo));

@@ -12,7 +12,7 @@ import type { Deploy, DeployProgress } from '../model/deploy.js';
 import type { DeployState } from '../model/enums.js';
 import type { TaskId } from '../model/task.js';
 
-/** What one look at a deploy in progress leads to. */
+/** Next step of a deploy in progress. */
 export type DeployStep =
   /** Nothing changes before something happens, or before lookAgainAt (epoch milliseconds). */
   | { kind: 'wait'; lookAgainAt?: number; scheduleMissing: boolean; state?: DeployState; keepsUpdate?: boolean }

@@ -4,7 +4,7 @@ import type { ClusterOfferObject, ClusterResourceObject, ClusterTaskObject, Pend
 import { containerOfTask } from './container.js';
 import type { LaunchInput } from './launch-plan.js';
 
-/** What was decided about a task, beside what its machine is told. */
+/** Decisions about a task that its machine does not need. */
 export type LaunchedFor = Pick<LaunchInput, 'taskId' | 'place' | 'request' | 'deploy' | 'pending'>;
 type Launched = Pick<LaunchedFor, 'taskId' | 'place' | 'deploy'>;
 export type LaunchRecord = Omit<Task, 'taskRequest'>;

@@ -15,7 +15,7 @@ export interface EnteringTask {
   pendingDeployId?: string;
 }
 
-/** What is to be done so that a healthy task gets traffic. */
+/** Next step to give a healthy task traffic. */
 export type Entry =
   /** It gets its traffic, or must not have any. */
   | { kind: 'settled' }
@@ -65,7 +65,7 @@ function isReady({ task, context }: EnteringTask, baseDelaySeconds: number, now:
   return now >= countsSince(task) + baseDelaySeconds * 1000;
 }
 
-/** What is still to be done so that a task gets no traffic any more. */
+/** Next step to take a task out of traffic. */
 type Removal =
   /** It never came in, or it has left: it may be killed, or forgotten. */
   | { kind: 'done' }
@@ -116,7 +116,10 @@ export interface DeletionView {
 type Deletion =
   { kind: 'wait' } | { kind: 'send'; id: LoadBalancerRequestId } | { kind: 'poll'; id: LoadBalancerRequestId };
 
-/** Whether the service of a request goes with it. The call that deletes the request decides; `byDefault`: when it says nothing. */
+/**
+ * True when the service of a request is deleted with it. The call that deletes the request decides; `byDefault`: when
+ * it says nothing.
+ */
 export const isServiceDeleted = (
   { loadBalanced }: Request,
   removeFromLoadBalancer: boolean | undefined,
@@ -138,7 +141,7 @@ export function decideDeletion({ requestId, update, isRunnable, hasTasks }: Dele
 /** The load balancer will never do what it calls invalid. */
 const hopeless = 'Invalid request due to';
 
-/** Whether an answer is the last one: the service is gone, or will not go however often it is asked. */
+/** True when an answer is the last one: the service is gone, or will not go however often it is asked. */
 export function endsDeletion({ loadBalancerState, message }: LoadBalancerUpdate): boolean {
   if (loadBalancerState === 'SUCCESS' || loadBalancerState === 'INVALID_REQUEST_NOOP') return true;
   return (loadBalancerState === 'FAILED' || loadBalancerState === 'CANCELED') && message?.includes(hopeless) === true;

@@ -1,7 +1,7 @@
 import { sanitize } from '../task-id.js';
 import { groupInKey, type KeyVariable, type PatternPart, patternParts } from './key-pattern.js';
 
-/** Whose logs are looked for: those of a request, of one of its deploys or of one task. */
+/** Owner of the logs to find: a request, one of its deploys or one task. */
 export interface LogOwner {
   requestId: string;
   deployId?: string;
@@ -15,10 +15,10 @@ export interface LogSubject {
   tag?: string;
 }
 
-/** How keys begin. */
+/** Beginning of keys. */
 export interface KeyPrefix {
   prefix: string;
-  /** Where the id of a task stands in such keys, if nothing before it says whose they are. */
+  /** Position of the task id in such keys, if nothing before it names their owner. */
   taskIdAt?: number;
 }
 
@@ -26,8 +26,8 @@ export interface KeyPrefix {
 type Filled = { text: string; owner?: 'requestId' | 'taskId' } | { date: DateVariable };
 
 /**
- * How the keys begin of all that the subject has written within the span, the newest first. undefined: the span is too
- * long for this pattern, which has the date before the owner.
+ * Prefixes of all keys that the subject has written within the span, the newest first. undefined: the span is too long
+ * for this pattern, which has the date before the owner.
  */
 export function keyPrefixes(pattern: string, subject: LogSubject, span: Span): KeyPrefix[] | undefined {
   const parts = fill(patternParts(pattern), subject);
@@ -93,12 +93,15 @@ const ownIdBegins = ({ requestId, deployId }: LogOwner): string =>
   deployId === undefined ? `${requestId}-` : `${requestId}-${deployId}-`;
 
 /**
- * How a task id begins: request, deploy, start time, instance. A file may be called '2026-1-log': the first that can be read so
- * is the id.
+ * Beginning of a task id: request, deploy, start time, instance. A file may be called '2026-1-log': the first that can
+ * be read so is the id.
  */
 const taskIdBegins = /^([\w-]+?)-([\w.]+)-\d{13}-\d{1,9}-/;
 
-/** Whether a key below the prefix is the owner's. Ids contain '-', so 'web-' also begins those of the request 'web-api'. */
+/**
+ * True when a key below the prefix is the owner's. Ids contain '-', so 'web-' also begins those of the request
+ * 'web-api'.
+ */
 export function isOwn(key: string, { taskIdAt }: KeyPrefix, { requestId, deployId }: LogOwner): boolean {
   if (taskIdAt === undefined) return true;
   const [, request, deploy] = taskIdBegins.exec(key.slice(taskIdAt)) ?? [];

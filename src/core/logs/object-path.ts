@@ -4,7 +4,7 @@
  * folders have a sign at the end of their names: a key may be the beginning of another one.
  */
 
-/** Of a name, in bytes; signs come on top. */
+/** Limit of a name in bytes; signs come on top. */
 const longestName = 200;
 /** At the end of a folder whose name is a part, or ends one. No part of a key is encoded so. */
 const folder = '+';
@@ -23,7 +23,7 @@ export function namesOfKey(key: string): string[] {
   );
 }
 
-/** The same of the bucket, which is one folder: it has no folders of its own. */
+/** Names for the bucket, which is one directory without further ones. */
 export const namesOfBucket = (bucket: string): string[] => namesOfKey(bucket.replaceAll('/', '_'));
 
 function namesOf(part: string, ending: string): string[] {
@@ -36,7 +36,7 @@ function namesOf(part: string, ending: string): string[] {
   }
 }
 
-/** What sorts keys as a folder is gone through: of two texts, the one of a key and the one of what it begins with, too. */
+/** Sort text of a key, in the order in which a directory is read: it holds for whole keys and for their beginnings. */
 export function orderOfKey(key: string, isWhole = true): string {
   const parts = key.split('/');
   return parts
@@ -44,7 +44,7 @@ export function orderOfKey(key: string, isWhole = true): string {
     .join('/');
 }
 
-/** How all keys below it sort: each of them begins with this. `above`: the same of the folder that it is in. */
+/** Sort text with which those of all keys below a directory begin. `above`: the one of its parent. */
 export const orderOfFolder = (above: string, name: string): string =>
   orderOfFile(above, name.slice(0, -1)) + (name.endsWith(goesOn) ? '' : '/');
 

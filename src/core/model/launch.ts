@@ -41,14 +41,17 @@ export interface LaunchSpec {
   killGraceMillis: number;
   /** The task counts as running only when this file (relative to its working folder) is there; in time, or it failed. */
   healthcheckResultFile?: { path: string; intervalSeconds: number; timeoutSeconds: number };
-  /** Where its logs go; absent: there is nothing to upload, or the task has no executorData. */
+  /** Uploads of its logs; absent: there is nothing to upload, or the task has no executorData. */
   uploads?: LogUploads;
 }
 
-/** What of a task's files is put into an object store. Patterns of keys know all of the task, but nothing of its files. */
+/**
+ * Files of a task that are uploaded to an object store. Patterns of keys know all of the task, but nothing of its
+ * files.
+ */
 export interface LogUploads {
   files: ObjstoreUploaderFile[];
-  /** Of files that name none. */
+  /** Bucket of files that name none. */
   bucket?: string;
   keyPattern?: string;
   storageClass?: string;

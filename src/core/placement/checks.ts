@@ -3,7 +3,7 @@ import type { Demand, Shape } from './demand.js';
 import type { FleetMachine } from './fleet.js';
 import type { PlacementRules } from './snapshot.js';
 
-/** Why a task cannot go to a machine. */
+/** Reasons why a task cannot go to a machine. */
 export const rejectionReasons = [
   'SLAVE_UNKNOWN',
   'SLAVE_INACTIVE',

@@ -16,7 +16,7 @@ import {
   probableUsage,
 } from '../usage/index.js';
 
-/** What a task asks of a machine whatever else runs there. Tasks of many requests may share one. */
+/** Requirements of a task for a machine, independent of other tasks there. Tasks of many requests may share one. */
 export interface Shape {
   units: ResourceUnits;
   numPorts: number;
@@ -29,7 +29,7 @@ export interface Shape {
   preemptible: boolean;
 }
 
-/** What a pending task asks of a machine. Pending tasks that ask for the same share one. */
+/** Requirements of a pending task for a machine. Pending tasks with equal requirements share one. */
 export interface Demand {
   request: Request;
   deploy: Deploy;
@@ -42,7 +42,7 @@ export interface Demand {
   bounce?: { actionId?: string; toSameHost: boolean };
   /** Machines that hold an allowed pair, or suit what its tasks use, are worth more, unless any machine will do. */
   prefers: boolean;
-  /** What its tasks use much of; absent: not known. */
+  /** Resource that its tasks use much of; absent: not known. */
   leaning?: Leaning;
   /** Cores that it will probably use, and the most that it may come to use. */
   estimatedCpus: number;
@@ -130,7 +130,7 @@ export const priorityLevel = (request: Request, { priority }: Pick<PlacementRule
   request.taskPriorityLevel ?? priority.levelOfType[request.requestType] ?? priority.defaultLevel;
 
 interface Group<T> {
-  /** Of its heaviest task. */
+  /** Weight of its heaviest task. */
   weight: number;
   requestId: string;
   items: { item: T; weight: number }[];

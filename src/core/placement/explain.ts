@@ -16,9 +16,9 @@ import { PlacementRound } from './round.js';
 import type { PlacementRules, PlacementSnapshot } from './snapshot.js';
 
 /**
- * Why a pending task is not running. NOT_DUE: its time has not come; COOLDOWN: nor has it, since its request cools down
- * after failures; NO_MATCHING_SLAVE: each machine has a reason against it; PLACEABLE: the next round places it. The
- * obsolete ones are removed in the next round.
+ * Reasons why a pending task is not running. NOT_DUE: its time has not come; COOLDOWN: nor has it, since its request
+ * cools down after failures; NO_MATCHING_SLAVE: each machine has a reason against it; PLACEABLE: the next round places
+ * it. The obsolete ones are removed in the next round.
  */
 export const waitingReasons = [
   'NOT_DUE',
@@ -43,11 +43,11 @@ export interface Explanation {
   fitting: number;
   /** Most frequent first. */
   rejections: Rejection[];
-  /** Why its launch cannot be stored, in words. */
+  /** Reason why its launch cannot be stored, in words. */
   cause?: string;
 }
 
-/** Why a pending task waits, by the code that places tasks. */
+/** Explains why a pending task waits, by the code that places tasks. */
 export function explainPending(
   pending: PendingTask,
   snapshot: PlacementSnapshot,
@@ -69,7 +69,7 @@ export function explainPending(
   return { reason, slaves: snapshot.machines.length, fitting, rejections };
 }
 
-/** The same of a task that a round over `slaves` machines left pending. */
+/** Explains the wait of a task that a round over `slaves` machines left pending. */
 export function explainWaiting(outcome: WaitingOutcome, slaves: number): Explanation {
   if (outcome.why !== 'NO_MATCHING_SLAVE') return { ...unseen(outcome.why), cause: outcome.cause };
   return { reason: outcome.why, slaves, fitting: 0, rejections: byCount(outcome) };

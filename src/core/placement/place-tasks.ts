@@ -12,19 +12,18 @@ import type { Shortages } from './shortages.js';
 import type { MachineView, PlacementRules, PlacementSnapshot, RequestView } from './snapshot.js';
 
 /**
- * Why a task waits although its time has come and before machines are looked at: placing is switched off, a priority
- * freeze is on and its request ranks below, as many runs of the ON_DEMAND request are active as may be, its launch could not be
- * written a moment ago.
+ * Reasons why a due task waits before machines are checked: placing is switched off, a priority freeze is on and its
+ * request ranks below, as many runs of the ON_DEMAND request are active as may be, its last launch could not be stored.
  */
 export const holdReasons = ['PLACEMENT_DISABLED', 'PRIORITY_FREEZE', 'INSTANCE_LIMIT', 'CANNOT_BE_STORED'] as const;
 type HoldReason = (typeof holdReasons)[number];
 
-/** Why a pending task is not wanted any more. */
+/** Reasons why a pending task is obsolete. */
 export const obsoleteReasons = ['REQUEST_GONE', 'REQUEST_NOT_RUNNABLE', 'DEPLOY_GONE', 'DEPLOY_NOT_IN_USE'] as const;
 type ObsoleteReason = (typeof obsoleteReasons)[number];
 
-/** What becomes of one pending task. */
-/** Why no machine takes a task. */
+/** Outcome of one pending task. */
+/** Reasons why no machine takes a task. */
 export interface Refused {
   rejections: ReadonlyMap<RejectionReason, number>;
   shortages: Shortages;

@@ -1,6 +1,6 @@
 import type { PlacedTask, RequestView } from './snapshot.js';
 
-/** Where the tasks of one request stand, kept up to date while a round places more of them. */
+/** Locations of the tasks of one request, kept up to date while a round places more of them. */
 export class RequestSpread {
   private readonly bySlave = new Map<string, PlacedTask[]>();
   /** Active tasks that are neither cleaning nor killed: deploy id, rack, count. */

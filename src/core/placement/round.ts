@@ -8,7 +8,7 @@ import { type Shortages, shortagesOf } from './shortages.js';
 import type { PlacementRules, PlacementSnapshot, RequestView } from './snapshot.js';
 import { isPreferred, type PreferenceRules } from '../usage/index.js';
 
-/** Where the rules say nothing: a preferred machine counts as this much emptier. */
+/** Default by which a preferred machine counts as emptier. */
 const defaultPreference: PreferenceRules = { highCpuCutOff: 1.5, highMemoryCutOff: 0.5, scaleFactor: 1.5 };
 
 const noAttributes: Readonly<Record<string, string>> = {};
@@ -106,12 +106,12 @@ export class PlacementRound {
     return ports;
   }
 
-  /** What was missing on the machines that were too small. Call after they were refused. */
+  /** Resources missing on the machines that were too small. Call after they were refused. */
   shortages(task: Demand): Shortages {
     return shortagesOf(task, this.refusals.get(task.shape)!.all());
   }
 
-  /** How many machines cannot take the task, by the first reason against each. */
+  /** Numbers of machines that cannot take the task, by the first reason against each. */
   allRejections(task: Demand): Map<RejectionReason, number> {
     const refusals = this.refusals.get(task.shape)!;
     const counts = new Map<RejectionReason, number>();
@@ -143,7 +143,7 @@ class Refusals {
     this.reasons.set(machine, reason);
   }
 
-  /** How many machines for each reason. */
+  /** Numbers of machines for each reason. */
   counts(): Map<RejectionReason, number> {
     const counts = new Map<RejectionReason, number>();
     for (const reason of this.reasons.values()) counts.set(reason, (counts.get(reason) ?? 0) + 1);

@@ -2,7 +2,10 @@ import type { RejectionReason } from './checks.js';
 import type { Demand } from './demand.js';
 import type { FleetMachine, ResourceUnits } from './fleet.js';
 
-/** Of what machines have too little: what a task asks for, what the largest of them has in all, and the most that one has free. */
+/**
+ * A resource of which machines have too little: the amount that a task asks for, the total of the largest machine, and
+ * the most that one has free.
+ */
 export interface Shortage {
   asked: number;
   largest: number;

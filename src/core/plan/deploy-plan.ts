@@ -51,7 +51,10 @@ export function* planDeploy(planned: DeployToPlan, now: number): Generator<undef
 /** Far more than a step needs. */
 const looksPerInstance = 10;
 
-/** What a plan cannot know it takes for the best: no load balancer refuses, and no external check rejects a step. */
+/**
+ * A plan is optimistic about everything that it cannot know: no load balancer refuses, and no external check rejects a
+ * step.
+ */
 const everybodyAgrees = { state: 'WAITING' as const, hasLoadBalancer: false, acceptanceChecks: [] };
 
 const balancedNowhere = <R extends Request | undefined>(request: R): R =>
@@ -159,7 +162,7 @@ class Rollout {
     this.schedule(waiting, { requestId, deployId, timestamp: this.now, pendingType });
   }
 
-  /** What the queue makes of an entry. */
+  /** Adds the decision of the queue about an entry. */
   private schedule(request: WaitingRequest | undefined, entry: PendingRequest): void {
     const { create, cleanups } = drain(
       {

@@ -25,7 +25,7 @@ const shapeOf = (value: unknown): Shape | undefined => {
   return typeof value === 'object' && value !== null ? 'MAP' : undefined;
 };
 
-/** What both are; a side that is absent is whatever the other one is. */
+/** Common shape of both sides; an absent side has that of the other. */
 function commonShape(from: unknown, to: unknown): Shape | undefined {
   const [a, b] = [shapeOf(from), shapeOf(to)];
   if (from === undefined) return b;

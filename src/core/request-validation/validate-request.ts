@@ -135,7 +135,7 @@ function instancesRule(
     : [];
 }
 
-/** What tasks and load balancer rely on for the whole life of a request. */
+/** Fields that tasks and load balancer rely on for the whole life of a request. */
 function unchangedRule(request: Request, { stored }: RequestSurroundings): FieldError[] {
   if (!stored || request.requestType === undefined) return [];
   const errors: FieldError[] = [];

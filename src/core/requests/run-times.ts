@@ -5,7 +5,7 @@ import { nextRun, readSchedule } from '../schedules/index.js';
 export interface ActiveRun {
   /** Epoch milliseconds. */
   startedAt: number;
-  /** Of the ended tasks of its deploy. */
+  /** Average run time of the ended tasks of its deploy. */
   averageRuntimeMillis?: number;
 }
 
@@ -16,7 +16,7 @@ export interface RunTimeRules {
   warnIfScheduledJobIsRunningPastNextRunPct: number;
 }
 
-/** What is done about a run that takes its time. */
+/** Decision about a run that takes its time. */
 export type RunTimeDecision =
   | { kind: 'fine' }
   /** It has to end. */
@@ -48,7 +48,7 @@ export function nextLookAt(request: Request, run: ActiveRun & { told: boolean },
 const limitOf = (request: Request, rules: RunTimeRules): number | undefined =>
   request.taskExecutionTimeLimitMillis ?? rules.taskExecutionTimeLimitMillis;
 
-/** How long it has run when it becomes overdue. */
+/** Run time after which a run becomes overdue. */
 function overdueAfter(request: Request, run: ActiveRun, rules: RunTimeRules): number | undefined {
   if (request.requestType !== 'SCHEDULED') return undefined;
   const expectedMillis = expectedRuntime(request, run);
@@ -71,7 +71,10 @@ export function judgeRunTime(request: Request, run: ActiveRun, rules: RunTimeRul
   return { kind: 'overdue', runMillis, expectedMillis };
 }
 
-/** What the request says, else what its runs took, else the time until the next one was to begin. 0 says nothing. */
+/**
+ * Expected run time: that of the request, else the average of its runs, else the time until the next one was to begin.
+ * 0 means unknown.
+ */
 function expectedRuntime(request: Request, { startedAt, averageRuntimeMillis }: ActiveRun): number | undefined {
   const known = request.scheduledExpectedRuntimeMillis || averageRuntimeMillis;
   if (known) return known;

@@ -95,7 +95,7 @@ function readZone(zone: string, written: Written): void {
 
 type Part = (value: string, recurrence: Recurrence) => void;
 
-/** What each part of a rule means. Those that are not here are not supported. */
+/** Readers of the parts of a rule. Parts without one are not supported. */
 const readers: ReadonlyMap<string, Part> = new Map<string, Part>([
   ['FREQ', () => {}],
   ['INTERVAL', (value, into) => (into.interval = readCount('INTERVAL', value))],
@@ -165,7 +165,7 @@ const maxCountOfLimitedUnits = 10_000;
 
 type Check = (rule: Recurrence) => string | false | undefined;
 
-/** What RFC 5545 forbids to combine, and what cannot be honoured; undefined when the rule is fine. */
+/** Combinations that RFC 5545 forbids, and parts that cannot be honoured; undefined when the rule is fine. */
 function partProblem(rule: Recurrence): string | undefined {
   for (const check of checks) {
     const problem = check(rule);

@@ -64,7 +64,7 @@ export class RecurrenceTimes implements ClockTimes {
     return this.countUpTo(found, passed + count) > passed + count ? undefined : found;
   }
 
-  /** How often the rule has fired from its start up to `time`; more than `enough` need not be counted. */
+  /** Number of times the rule has fired from its start up to `time`; more than `enough` need not be counted. */
   private countUpTo(time: ClockTime, enough: number): number {
     const looks: Looks = { left: maxLooksWhenCounting };
     const { from, counted } = this.leapOverUniform(time);

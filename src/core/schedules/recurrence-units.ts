@@ -21,7 +21,7 @@ export interface Unit {
   at(index: number): ClockTime;
 }
 
-/** How much may still be looked at for one question. */
+/** Remaining steps of one search. */
 export interface Looks {
   left: number;
 }
@@ -31,7 +31,7 @@ export interface Units {
   from(time: ClockTime, looks: Looks): Generator<Unit>;
 }
 
-/** Which of `size` places BYSETPOS names, as indices in ascending order. */
+/** Positions out of `size` that BYSETPOS names, as indices in ascending order. */
 function places(positions: readonly number[], size: number): number[] {
   const indices = positions.map((position) => (position > 0 ? position - 1 : size + position));
   return [...new Set(indices)].filter((index) => index >= 0 && index < size).toSorted((a, b) => a - b);
@@ -179,7 +179,7 @@ export class ClockUnits implements Units {
     return next * daySeconds - second;
   }
 
-  /** How many seconds to go on from a unit that begins at an hour, minute or second which the rule does not name. */
+  /** Seconds to skip from a unit that begins at an hour, minute or second which the rule does not name. */
   private skipped(ofDay: number): number {
     const { byHour, byMinute, bySecond } = this.rule;
     const hour = Math.floor(ofDay / 3_600);
@@ -208,8 +208,8 @@ function timeOfDay(time: ClockTime): { hour: number; minute: number; second: num
 type DayTest = (day: CalendarDay) => boolean;
 
 /**
- * Which days a rule names, whatever its interval. RFC 5545 tells for each frequency which parts expand and which limit;
- * seen day by day both come to the same: a day must agree with every part.
+ * Test for the days that a rule names, whatever its interval. RFC 5545 defines for each frequency which parts expand
+ * and which limit; seen day by day both come to the same: a day must agree with every part.
  */
 function dayTest({ frequency, weekStart, byMonth, byMonthDay, byYearDay, byWeekNo, byDay }: Recurrence): DayTest {
   const tests: DayTest[] = [];

@@ -25,7 +25,7 @@ export function estimatedCpu(utilization: RequestUtilization): number {
   return average + (utilization.maxCpuUsed - average) * utilization.cpuBurstRating;
 }
 
-/** What a running task of the request probably uses; without figures, what it asked for. */
+/** Probable use of a running task of the request; without metrics, the resources it asked for. */
 export const probableUsage = (utilization: RequestUtilization | undefined, asked: Amounts): Amounts =>
   utilization ? { ...largestUsage(utilization, asked), cpus: estimatedCpu(utilization) } : asked;
 

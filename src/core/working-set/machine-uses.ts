@@ -4,14 +4,14 @@ import { amountsOf, probableUsage, type Amounts } from '../usage/index.js';
 
 interface Use {
   units: ResourceUnits;
-  /** How many tasks have each port. */
+  /** Number of tasks with each port. */
   ports: Map<number, number>;
-  /** What its tasks probably use, in whole numbers, so that sums do not depend on their order: cpus in thousandths. */
+  /** Probable use of its tasks, in whole numbers, so that sums do not depend on their order: cpus in thousandths. */
   probable: Amounts;
   tasks: number;
 }
 
-/** What tasks take from their machines, by slave id; also of machines that are not seen at present. */
+/** Resources that tasks take from their machines, by slave id; also for machines that are not seen at present. */
 export class MachineUses {
   private readonly bySlave = new Map<string, Use>();
 

@@ -7,9 +7,9 @@ interface Look {
 
 const emptyHeap = (): Heap<Look> => new Heap((a, b) => a.at < b.at);
 
-/** When the run time of each task is to be looked at next: by the task, and the earliest first. */
+/** Times at which the run time of each task is checked next: by the task, and the earliest first. */
 export class RunLooks {
-  /** What counts: others that still lie in the heap are out of date. */
+  /** The valid checks: others that are still in the heap are out of date. */
   private readonly byTask = new Map<string, Look>();
   private heap = emptyHeap();
 
