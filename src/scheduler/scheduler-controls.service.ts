@@ -11,7 +11,7 @@ import { Reconciliation } from './reconciliation/reconciliation.service.js';
 import { AgentCursorRepository } from './status/agent-cursor.repository.js';
 import { StatusUpdates } from './status/status-updates.service.js';
 
-/** What a test may do to this scheduler. */
+/** Operations of a test on this scheduler. */
 @Injectable()
 export class LocalSchedulerControls extends SchedulerControls {
   constructor(

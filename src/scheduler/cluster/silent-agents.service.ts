@@ -35,7 +35,7 @@ export class SilentAgents {
   /** As they were at the last pass. */
   private agents = new Map<string, Agent>();
   private lookedAt = 0;
-  /** Those whose machines were put aside. */
+  /** Agents whose machines were put aside. */
   private readonly aside = new Set<string>();
 
   constructor(
@@ -108,7 +108,7 @@ export class SilentAgents {
     return agents;
   }
 
-  /** Those that answer again: also where the driver has never noticed that they did not. */
+  /** Restores agents that answer again, even when the driver never noticed that they did not. */
   private async takeBack(): Promise<void> {
     const back = this.driver
       .machines()

@@ -14,7 +14,7 @@ import { KnownFleet } from './known-fleet.service.js';
 /** Agents, or a cluster that will list all its machines, may not have answered yet when the leader began. */
 const lookAgainMillis = 2_000;
 
-/** How far this leader has come with the machines that were there before its time. */
+/** Progress of this leader with the machines from before its term. */
 interface Term {
   epoch: Epoch;
   /** By the monotonic clock. */

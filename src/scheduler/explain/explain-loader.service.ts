@@ -13,7 +13,7 @@ import { PlacementSwitches } from '../placement/placement-switches.service.js';
 import { placementRules } from '../rules.js';
 import { type NotedExplanation, WaitingReasonRepository } from './waiting-reason.repository.js';
 
-/** What the leader alone knows of machines, and no row says. */
+/** Reasons against machines that the leader alone knows, and no row holds. */
 const toldToLeader: readonly RejectionReason[] = [
   'SLAVE_RETURNING',
   'SLAVE_CLOSED',
@@ -25,7 +25,7 @@ export interface ExplainData {
   loaded: LoadedRequest;
   snapshot: PlacementSnapshot;
   rules: PlacementRules;
-  /** What the leader found where rows do not tell, by pending task id. */
+  /** Explanations of the leader that rows do not give, by pending task id. */
   found: ReadonlyMap<string, NotedExplanation>;
 }
 

@@ -16,7 +16,7 @@ interface Written {
 /** Keeps in waiting_reason why due tasks wait, so that SQL can ask for it. */
 @Injectable()
 export class WaitingReasons {
-  /** What stands in the table, by pending task id; undefined: not known. */
+  /** Content of the table, by pending task id; undefined: not known. */
   private written: Map<string, Written> | undefined;
 
   constructor(

@@ -23,7 +23,7 @@ export interface MemoryPart {
   slaves: readonly string[];
 }
 
-/** Where what is held is not what the rows say. */
+/** Difference between the memory and the rows. */
 export interface Difference {
   of: keyof MemoryPart;
   id: string;
@@ -42,13 +42,13 @@ interface Changes {
 /** Requests read together. */
 const requestsPerRead = 1_000;
 
-/** What is held; another one takes its place when in doubt. */
+/** State in memory; replaced by a new one when in doubt. */
 interface Held {
   set: WorkingSet;
   slaves: Map<string, StoredSlave>;
-  /** When the figures of use were read. */
+  /** Time at which the usage was read. */
   usageAt: number;
-  /** What the driver showed, by slave id. */
+  /** Machines as the driver showed them, by slave id. */
   shown: ReadonlyMap<string, string>;
 }
 
@@ -147,8 +147,8 @@ export class LeaderMemory {
   }
 
   /**
-   * What is held of a part, where its rows say something else. What changed meanwhile is left out, as far as it is known.
-   * Call within a round, after `refresh`.
+   * Compares a part of the memory with its rows. Known changes in the meantime are left out. Call within a round, after
+   * `refresh`.
    */
   async compare(part: MemoryPart, now: number): Promise<Difference[]> {
     const held = this.current;
@@ -238,7 +238,7 @@ export class LeaderMemory {
     return changes;
   }
 
-  /** What has to be read again. */
+  /** Notes the rows to read again. */
   private async noteChanges(held: Held, now: number): Promise<void> {
     const { requests, slaves, racks } = await this.takeChanges();
     for (const id of requests) this.dirtyRequests.add(id);

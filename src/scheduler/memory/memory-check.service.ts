@@ -10,7 +10,7 @@ const hourMillis = 3_600_000;
 const partEveryMillis = 10_000;
 /** At least; more where all of them would not have their turn within an hour. */
 const perPart = 50;
-/** What is told or noted late looks like a difference for a moment; what is seen this often in a row is one. */
+/** A change that is notified or noted late looks like a difference for a moment; one seen this often in a row is real. */
 const sightings = 3;
 
 /**

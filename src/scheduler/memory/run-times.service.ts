@@ -9,16 +9,16 @@ import { Wake } from '../../platform/wake/wake.js';
 import type { LoadedRequest } from './loaded-request.js';
 
 /**
- * When the run times of jobs are to be looked at. Derived from the rows of tasks and requests with the working set, and as it: all
- * of them when it is loaded, those of a request when that is read again, one when it is placed or ends. So a change of a limit
- * holds at once, another leader knows them from its first round on, and tasks without a limit take nothing. Each moment is
- * no later than the one that counts; the rows are asked then.
+ * Times at which the run times of jobs are checked. Derived from the rows of tasks and requests with the working set,
+ * and as it: all of them when it is loaded, those of a request when that is read again, one when it is placed or ends.
+ * So a change of a limit holds at once, another leader knows them from its first round on, and tasks without a limit
+ * take nothing. Each moment is no later than the one that counts; the rows are asked then.
  */
 @Injectable()
 export class RunTimes {
   private readonly looks = new RunLooks();
   private readonly ofRequest = new Map<string, Set<string>>();
-  /** When the poller means to look next. */
+  /** Time of the poller's next check. */
   private plannedAt = Number.POSITIVE_INFINITY;
 
   constructor(
@@ -53,12 +53,12 @@ export class RunTimes {
     return this.looks.takeDue(now, most);
   }
 
-  /** Where it was looked at before, and when it is to be next. */
+  /** Sets the next check of a task after one. */
   lookAgain(requestId: string, taskId: string, at: number | undefined): void {
     this.look(requestId, taskId, at);
   }
 
-  /** When the poller looks next: what comes sooner wakes it. */
+  /** Returns the time of the poller's next check: an earlier one wakes it. */
   plan(): number | undefined {
     const next = this.looks.nextAt();
     this.plannedAt = next ?? Number.POSITIVE_INFINITY;

@@ -11,7 +11,7 @@ export interface UsageFigures {
   utilizations: ReadonlyMap<string, RequestUtilization>;
 }
 
-/** What slaves and requests use, as far as placement may trust it. */
+/** Use of slaves and requests, as far as placement may trust it. */
 @Injectable()
 export class UsageFiguresLoader {
   constructor(

@@ -17,7 +17,7 @@ export interface ObsoleteTask {
   requestVersion: number | undefined;
 }
 
-/** What became of planned tasks. */
+/** Outcome of planned tasks. */
 export interface Written {
   launched: readonly PlannedTask[];
   /** Requests that another transaction held, or that are not as they were when it was decided. */

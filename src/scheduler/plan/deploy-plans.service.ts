@@ -23,7 +23,7 @@ interface Seen {
   planned: DeployToPlan;
 }
 
-/** What a deploy would do. Works on every instance, in a transaction that cannot write. */
+/** Plans of deploys. Works on every instance, in a transaction that cannot write. */
 @Injectable()
 export class DeployPlans {
   constructor(

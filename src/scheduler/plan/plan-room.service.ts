@@ -5,7 +5,7 @@ import { fitSteps, type FittingScene, type PlannedStep, type StepFit } from '../
 import { SchedulerError } from '../../platform/errors.js';
 import { ExplainLoader } from '../explain/explain-loader.service.js';
 
-/** How the request would stand when the plan is carried out. */
+/** State of the request when the plan is carried out. */
 export type Standing = Omit<FittingScene['request'], 'utilization'>;
 
 /** Looks for room for planned tasks on the machines as they are now, on any instance. */

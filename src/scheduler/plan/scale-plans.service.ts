@@ -22,7 +22,7 @@ interface Seen {
   step: PlannedStep;
 }
 
-/** What a scale would do. Works on every instance, in a transaction that cannot write. */
+/** Plans of scales. Works on every instance, in a transaction that cannot write. */
 @Injectable()
 export class ScalePlans {
   constructor(

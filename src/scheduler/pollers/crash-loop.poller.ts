@@ -72,7 +72,7 @@ export class CrashLoopPoller {
     await this.outbox.crashLoops(tx, review.changed);
   }
 
-  /** What would have to be written, by request id; requests with nothing to write are left out. */
+  /** Changes to write, by request id; requests with nothing to write are left out. */
   private async review(
     tx: Queryable,
     requests: readonly StoredRequest[],

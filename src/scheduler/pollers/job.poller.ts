@@ -16,7 +16,7 @@ import { tellFailure } from '../../platform/tell-failure.js';
 
 /** Runs that are read together. */
 const mostAtOnce = 500;
-/** What could not be read is read again after so long. */
+/** Delay before a failed read is repeated. */
 const againAfterMillis = 1_000;
 
 /** Ends runs that take longer than they may, and logs once each of those that take longer than they should. */

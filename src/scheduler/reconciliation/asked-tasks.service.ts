@@ -10,7 +10,7 @@ import { Wake } from '../../platform/wake/wake.js';
 import { UnaskedMachines } from '../memory/unasked-machines.js';
 import { ListComparison } from './list-comparison.service.js';
 
-/** How often one stalled launch is asked after. */
+/** Interval between questions about one stalled launch. */
 const askAgainMillis = 15_000;
 /** Looking for stalled launches reads all live tasks. */
 const lookForStalledEveryMillis = 5_000;
@@ -23,7 +23,7 @@ const lookForStalledEveryMillis = 5_000;
 export class AskedTasks {
   /** Tasks whose updates were still on their way, or whose launches could not be withdrawn. */
   private askAgain = new Set<string>();
-  /** When each stalled launch was asked after last, in epoch milliseconds. */
+  /** Time of the last question about each stalled launch, in epoch milliseconds. */
   private stalledAskedAt = new Map<string, number>();
   private lookedAt = 0;
 

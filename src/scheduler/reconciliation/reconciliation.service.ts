@@ -37,7 +37,7 @@ export class Reconciliation {
   /** The term in which comparisons are made regularly. */
   private regularIn: Epoch | undefined;
   private cycle: ReconciliationCycle | undefined;
-  /** Of the cycle, and of the term it belongs to: it ends with it. */
+  /** Epoch of the cycle and of its term, with which it ends. */
   private epoch: Epoch | undefined;
   private nextRoundAt = 0;
 
@@ -76,7 +76,7 @@ export class Reconciliation {
     this.poller.wake();
   }
 
-  /** The same, for a caller that wants to know whether it begins. */
+  /** Starts a cycle for a caller that wants to know if it begins. */
   async start(): Promise<ReconciliationStart> {
     const epoch = this.leadership.current();
     if (epoch === undefined) return 'NO_DRIVER';

@@ -24,15 +24,15 @@ import type { Report } from './report.js';
 /** Calls of the load balancer at a time, before tasks come back to it. */
 const questionsAtOnce = 10;
 
-/** What becomes of tasks that return. */
+/** Outcome of tasks that return. */
 export interface SettledReturns {
-  /** Those whose rows say that they live again, with the state from which their reports are taken up. */
+  /** Tasks that are alive again by their rows, with the state from which their reports continue. */
   alive: { taskId: TaskId; state: TaskState; stateAt: number }[];
   /** Alive, but they cannot go on. */
   refused: Report[];
 }
 
-/** What is written about returns, together at the end. */
+/** Changes for returns, written together at the end. */
 interface Writes {
   alive: (SettledReturns['alive'][number] & { told?: Report })[];
   refused: Report[];
@@ -58,7 +58,10 @@ export class ReturnedTasks {
     private readonly outbox: OutboxRepository,
   ) {}
 
-  /** How far their removal is: once that is over, a task may come in again. Before the transaction that settles them. */
+  /**
+   * Asks for the state of their removal: once that is over, a task may come in again. Before the transaction that
+   * settles them.
+   */
   async askLoadBalancer(taskIds: Iterable<string>): Promise<void> {
     const records = await this.balancing.find(this.db.pool, [...taskIds]);
     await inParallel([...records], questionsAtOnce, async ([taskId, { remove }]) => {

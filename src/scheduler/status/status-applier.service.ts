@@ -18,7 +18,7 @@ import type { Report } from './report.js';
 import { ReturnedTasks } from './returned-tasks.service.js';
 import { StatusBatch } from './status-batch.js';
 
-/** What a batch of reports changed, for after the commit. */
+/** Effects of a batch of reports, for after the commit. */
 export interface Applied {
   /** Tasks that run although they are not wanted. */
   strangers: Report[];
@@ -34,7 +34,7 @@ export interface Applied {
   ended: TaskId[];
   /** Times of schedules that passed without a run while these ran. */
   skippedRuns: number;
-  /** Of these the reports of those that did not end as they were meant to. */
+  /** Reports of the tasks among them that did not end as intended. */
   failed: Report[];
   /** Requests of whose tasks a command may have ended that a kill waits for. */
   commandsEnded: string[];

@@ -63,7 +63,7 @@ export class StatusUpdates {
     this.skippedRuns = metrics.counter('muster_skipped_runs_total', help);
   }
 
-  /** How many reported updates wait for their transaction. */
+  /** Number of reported updates that wait for their transaction. */
   get backlog(): number {
     return this.lanes.backlog;
   }
@@ -81,7 +81,10 @@ export class StatusUpdates {
     }
   }
 
-  /** What one transaction cannot take is halved until it is known which update it is; that one alone is held back. */
+  /**
+   * Updates that one transaction cannot store are bisected until the one at fault is known; that one alone is held
+   * back.
+   */
   private store(updates: readonly StatusUpdate[]): Promise<void> {
     return byHalves(updates, {
       work: (some) => this.write((tx, apply) => this.storeIn(tx, some, apply)),
@@ -124,7 +127,7 @@ export class StatusUpdates {
     }
   }
 
-  /** What was applied before is left out; how far each agent is now is stored with what it reported. */
+  /** Updates that were applied before are left out; the cursor of each agent is stored with its reports. */
   private async storeIn(
     tx: Transaction,
     updates: readonly StatusUpdate[],
@@ -160,7 +163,7 @@ export class StatusUpdates {
     });
   }
 
-  /** Of updates in the order of their numbers the last one per agent counts; those with 0 are not numbered. */
+  /** The last update per agent counts, as they come in the order of their numbers; those with 0 are not numbered. */
   private async saveCursors(tx: Transaction, updates: readonly StatusUpdate[]): Promise<void> {
     const last = new Map(updates.filter(({ number }) => number > 0).map((update) => [update.agentId, update]));
     await this.cursors.save(tx, [...last.values()]);
@@ -191,7 +194,7 @@ export class StatusUpdates {
     if (failed.length > mostTold) this.log.warn(`${failed.length - mostTold} more tasks ended so at the same moment`);
   }
 
-  /** What fails here is found again by the next comparison with the machines. */
+  /** A failure here is found again by the next comparison with the machines. */
   private async settleDataless(report: Report): Promise<void> {
     try {
       if ((await this.dataless.settle(report)) === 'KILL') this.killStrangers([report]);
@@ -222,7 +225,7 @@ function* slices<T>(items: readonly T[]): Generator<readonly T[]> {
   }
 }
 
-/** What a task wrote may hold anything. */
+/** The text of a task may hold anything. */
 function storable(update: StatusUpdate): StatusUpdate {
   const { message, shellCommand } = update;
   if (isStorable(message ?? '') && isStorable(shellCommand?.message ?? '')) return update;
