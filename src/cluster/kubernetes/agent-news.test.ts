@@ -22,7 +22,7 @@ function scene() {
   const agent = {
     log: [] as StatusUpdate[],
     overDisk: [] as { taskId: string; podName: string; diskMb: number }[],
-    /** What is asked of it fails. */
+    /** Error with which its operations fail. */
     failure: undefined as Error | undefined,
     acknowledged: [] as number[],
     ended: [] as string[],

@@ -27,7 +27,10 @@ export interface AgentNewsParts {
   log: Log;
 }
 
-/** What the agents of all nodes tell while this instance leads: what became of commands, and who takes too much of the disk. */
+/**
+ * Reports of the agents of all nodes while this instance leads: results of commands, and tasks that take too much of
+ * the disk.
+ */
 export class AgentNews {
   private readonly followed = new Map<string, FollowedAgent>();
   /** By node: tasks that have ended, of which its agent was not told yet. */
@@ -74,7 +77,7 @@ class FollowedAgent {
   isDiskFull = false;
   /** It answers. */
   private isHeard = false;
-  /** Of its updates all up to this one are stored. */
+  /** Number of its update up to which all are stored. */
   private stored = 0;
   private storedMore: () => void = () => undefined;
 

@@ -58,7 +58,7 @@ const send = (response: ServerResponse, body: unknown, status = 200) =>
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 const pod = (name: string, resourceVersion = '1'): Pod => ({ metadata: { name, resourceVersion } });
 
-/** What a follower was told, in its order. */
+/** Notifications of a follower, in their order. */
 function follow(api: KubernetesApi) {
   const told: string[] = [];
   const stop = new AbortController();

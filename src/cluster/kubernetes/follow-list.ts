@@ -14,7 +14,7 @@ const stallMillis = 90_000;
 const firstRetryMillis = 100;
 const lastRetryMillis = 10_000;
 
-/** What becomes of a list. Nothing is told twice at a time. */
+/** Receiver of the changes of a list. Its calls never overlap. */
 export interface ListFollower<T> {
   /** The whole list: what is not in it is gone. */
   replaced(items: T[]): void;

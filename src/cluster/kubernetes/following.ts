@@ -16,11 +16,14 @@ import type { PodCalls } from './pod-calls.js';
 import { Pods } from './pods.js';
 import { whyGivenUp } from './statuses-of-pod.js';
 
-/** Whether the API server answers, and whether another leads: lists may have nothing to tell for long. */
+/**
+ * Interval between checks that the API server answers and no other instance leads: lists may have nothing to report for
+ * long.
+ */
 const listenEveryMillis = 4_000;
 const sweepEveryMillis = 5_000;
 
-/** What comes so soon after what was told is told together: each time takes a look at the lease. */
+/** Changes that follow within this time are reported together: each report takes a check of the lease. */
 const gatherMillis = 50;
 const firstRetryMillis = 50;
 const lastRetryMillis = 5_000;

@@ -30,7 +30,7 @@ export interface Call {
   method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   query?: Record<string, string | number | boolean | undefined>;
   body?: unknown;
-  /** Of an object that is made or changed, the answer is its metadata alone: the rest is what was sent. */
+  /** Asks for the metadata alone of an object that is made or changed: the rest is as it was sent. */
   metadataOnly?: boolean;
   signal?: AbortSignal;
 }
@@ -102,7 +102,7 @@ export class KubernetesApi {
     return (await this.send(path, call)).body;
   }
 
-  /** The same as lines of JSON. */
+  /** Answer as lines of JSON. */
   async *lines(path: string, call: Call): AsyncGenerator<unknown> {
     let rest: Buffer[] = [];
     let length = 0;

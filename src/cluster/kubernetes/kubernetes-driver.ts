@@ -39,13 +39,13 @@ import { refusalOfUser, unsupportedInRun, unsupportedOnKubernetes } from './supp
 /** An API server that takes longer to say its version is of no use now. */
 const reachMillis = 2_000;
 
-/** How long `start` waits for the first machines; after that they are waited for in the background. */
+/** Time for which `start` waits for the first machines; after that they are waited for in the background. */
 const firstContactMillis = 3_000;
 
 /** A launch that has waited longer for its turn looks at the lease again, with all others that do. */
 const lookLastsMillis = 1_000;
 
-/** Of launches of which nothing runs, nor ever will. */
+/** Outcomes of launches of which nothing runs, nor ever will. */
 const hasNoPod: ReadonlySet<string> = new Set(['REFUSED', 'PORT_IN_USE', 'DISK_FULL']);
 
 interface KubernetesDriverOptions {
@@ -70,7 +70,7 @@ export class KubernetesDriver implements ClusterDriver {
   /** Beside them: what is to end does not wait until all has begun that waits for its launch. */
   private readonly killsInTurn: ReturnType<typeof atATime>;
   private following: Following | undefined;
-  /** Of all that was stopped so far. */
+  /** End of everything that was stopped so far. */
   private ended: Promise<unknown> = Promise.resolve();
 
   /** undefined: nodes have none. */
@@ -252,7 +252,7 @@ export class KubernetesDriver implements ClusterDriver {
     return (await this.agents.of(slaveId)?.runCommand(order, settings, epoch)) ?? 'UNKNOWN';
   }
 
-  /** Of nodes whose kubelets are heard: what the others run is not known. */
+  /** Lists nodes whose kubelets are heard: the tasks of the others are not known. */
   async reconcile(epoch: Epoch, agentIds?: ReadonlySet<string>): Promise<AgentTaskList[]> {
     try {
       await this.lease.check(epoch);
@@ -275,7 +275,7 @@ export class KubernetesDriver implements ClusterDriver {
     }
   }
 
-  /** Where its node has no agent, or had none when it was started, what it prints is all. */
+  /** A task whose node has no agent, or had none at its start, has only its output. */
   async sandbox(taskId: string, slaveId: string, view: SandboxView = 'ALL'): Promise<TaskSandbox | undefined> {
     const agent = await this.agentOf(slaveId);
     const files = await agent?.sandbox(taskId, view);

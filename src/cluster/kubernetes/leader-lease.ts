@@ -20,7 +20,7 @@ export class LeaderLease {
   /** The look that is next to begin, for all that ask meanwhile, and the one that is under way. */
   private next: Promise<number> | undefined;
   private current: Promise<unknown> = Promise.resolve();
-  /** What the last look saw that answered, and when it began. */
+  /** Result of the last check that was answered, and its start. */
   private last: { begunAt: number; highest: number } | undefined;
 
   constructor(

@@ -32,7 +32,7 @@ const lookLastsMillis = 5_000;
 /** Name of the port of its container. */
 const portName = 'agent';
 
-/** Where the agent of a node listens, as its pod says. */
+/** Address of the agent of a node, from its pod. */
 export interface AgentPlace {
   node: string;
   host: string;
@@ -89,7 +89,7 @@ export class NodeAgents {
     return place && this.connectionTo(place);
   }
 
-  /** Of the pods that are followed. */
+  /** Finds the agent of a node among the followed pods. */
   of(node: string): NodeAgent | undefined {
     const place = best([...(this.pods.get(node)?.values() ?? [])]);
     return place && this.connectionTo(place);

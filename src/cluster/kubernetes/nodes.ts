@@ -14,7 +14,7 @@ import type { Node, Pod } from './objects.js';
 
 type Rules = NodeRules & Pick<KubernetesSettings, 'nodeSelector'>;
 
-/** What the agent of a node says for tasks to come. */
+/** Facts from the agent of a node for future tasks. */
 interface AgentOfNode {
   isReady: boolean;
   isDiskFull: boolean;
@@ -34,7 +34,7 @@ export class Nodes {
   private readonly nodeOfPod = new Map<string, string>();
   private readonly listed = { nodes: false, foreign: false };
   private readonly shown = new Map<string, Shown>();
-  /** What the scheduler was told of each machine. */
+  /** Last report to the scheduler of each machine. */
   private readonly told = new Map<string, string>();
   private dirty = new Set<string>();
 
@@ -42,7 +42,7 @@ export class Nodes {
     private readonly rules: Rules,
     /** Since the API server answered last. */
     private readonly silentForMillis: () => number,
-    /** Whether a pod of ours that has not ended is bound to it. */
+    /** True when a pod of ours that has not ended is bound to it. */
     private readonly hasTasks: (name: string) => boolean = () => false,
     /** undefined: nodes have no agents. */
     private readonly agentOn: (name: string) => AgentOfNode | undefined = () => undefined,
@@ -60,7 +60,7 @@ export class Nodes {
   /** The uid of the node; undefined: there is no such node, as far as is known. */
   incarnationOf = (name: string): string | undefined => this.nodes.get(name)?.metadata?.uid;
 
-  /** Whether its kubelet is heard, so that what its pods say is how it is. */
+  /** True when its kubelet is heard, so that its pods show its real state. */
   isHeard = (name: string): boolean => isHeard(this.nodes.get(name) ?? {});
 
   /** All nodes are known, or those of the moment when there were. */
@@ -75,8 +75,8 @@ export class Nodes {
   portsInUse = (name: string): readonly number[] => this.shown.get(name)?.machine.portsInUse ?? [];
 
   /**
-   * What is to be done so that these machines, and no others, are cordoned by us. One that another has cordoned stays as it is, and
-   * so does one that is not a machine.
+   * Changes after which these machines, and no others, are cordoned by us. One that another has cordoned stays as it
+   * is, and so does one that is not a machine.
    */
   toHold(slaveIds: ReadonlySet<string>): { name: string; isHeld: boolean }[] {
     return [...this.nodes].flatMap(([name, node]) => {
@@ -118,7 +118,7 @@ export class Nodes {
     };
   }
 
-  /** Of pods that are not of this installation. */
+  /** Follower of pods that are not of this installation. */
   foreignFollower(parts: Pick<ListFollower<unknown>, 'heard' | 'failed'>, news: () => void): ListFollower<Pod> {
     const drop = (uid: string) => {
       const node = this.nodeOfPod.get(uid);
@@ -158,7 +158,7 @@ export class Nodes {
     };
   }
 
-  /** What is to be told of it has changed. */
+  /** Marks a node whose report has changed. */
   touch(name: string): void {
     this.dirty.add(name);
   }
@@ -214,7 +214,7 @@ export class Nodes {
     this.told.delete(name);
   }
 
-  /** What has not been told of it, with that as a text. One that is silent has not come up. */
+  /** Unreported state of a node, with its text for comparison. One that is silent has not come up. */
   private newsOf(name: string): { agent: AgentMachines; text: string } | undefined {
     const shown = this.shown.get(name);
     if (!shown) return undefined;

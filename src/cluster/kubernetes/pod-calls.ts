@@ -10,7 +10,7 @@ import { graceSeconds, type Obstacle, podOfTask, tombstoneOf, userOf } from './p
 import { hasEnded, stateOfPod } from './statuses-of-pod.js';
 import { refusalOfLaunch } from './supported.js';
 
-/** What a launch has to know of its node. */
+/** Facts of its node that a launch needs. */
 interface NodeNow {
   incarnation: string | undefined;
   portsInUse: readonly number[];
@@ -18,7 +18,7 @@ interface NodeNow {
   prepare?: (pod: PodToPrepare) => Promise<PrepareAnswer>;
 }
 
-/** What is done to pods. All of it can be repeated: a task is its pod's name, which is there once. */
+/** Operations on pods. All of them can be repeated: a task is its pod's name, which is there once. */
 export class PodCalls {
   readonly folder: string;
   readonly selector: string;
@@ -93,14 +93,17 @@ export class PodCalls {
     return told === undefined ? this.kill(taskId, graceMillis) : 'KILLING';
   }
 
-  /** Whether nothing of the task is there; then nothing ever will. */
+  /** Returns true when nothing of the task is there; then nothing ever will be. */
   async withdraw(taskId: string): Promise<boolean> {
     const pod = await this.find(this.nameOf(taskId));
     if (pod) return pod.metadata?.labels?.[tombstoneLabel] !== undefined;
     return this.bury(taskId);
   }
 
-  /** When it is gone the object does not tell any more when it was told to go. Only as it was seen: it may have ended meanwhile. */
+  /**
+   * Notes the time of the kill, which the object does not show any more when it is gone. Only on the pod as it was
+   * seen: it may have ended in the meantime.
+   */
   private async noteKill(pod: Pod): Promise<void> {
     const { uid, resourceVersion, annotations: given } = pod.metadata ?? {};
     if (given?.[annotations.killed] !== undefined) return;

@@ -174,7 +174,7 @@ function resourcesOf({ cpus, memoryMb, diskMb, cpuHardLimit }: LaunchSpec): Reco
   };
 }
 
-/** What the deploy maps; other ports of the task are the same inside and outside. */
+/** Ports that the deploy maps; other ports of the task are the same inside and outside. */
 function portsOf({ ports, container }: LaunchSpec, hostNetwork: boolean): ContainerPort[] {
   const mapped = [
     ...(container?.docker?.portMappings ?? []),

@@ -44,18 +44,18 @@ export class Pods {
   /** Its end is stored: no update of it will come. */
   isOver = (name: string): boolean => this.pods.get(name)?.endStoredAt !== undefined;
 
-  /** Whether one that has not ended is bound to the node. */
+  /** True when a pod that has not ended is bound to the node. */
   isOn = (node: string): boolean =>
     [...this.pods.values()].some(({ pod, isRemoved }) => !isRemoved && pod.spec?.nodeName === node && !hasEnded(pod));
 
-  /** Those that have not ended, on nodes that answer. */
+  /** Pods that have not ended, on nodes that answer. */
   live(): Pod[] {
     return [...this.pods.values()].flatMap(({ pod, isRemoved }) =>
       !isRemoved && !hasEnded(pod) && this.nodes.isHeard(pod.spec?.nodeName ?? '') ? [pod] : [],
     );
   }
 
-  /** Those that outlived their node: what is there now is another one, and its tasks were given up for good with the former. */
+  /** Pods that outlived their node: the present one is another, and its tasks were given up for good with the former. */
   strays(): Pod[] {
     return this.live().filter(
       ({ metadata, spec }) =>

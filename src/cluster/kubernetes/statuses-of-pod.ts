@@ -87,7 +87,7 @@ function endOfContainer(pod: Pod, { exitCode, reason, message }: Terminated): En
 export const exitCodesText = (codes: readonly number[]): string => codes.join(',');
 const exitCodesOf = (text: string | undefined): number[] => (text ? text.split(',').map(Number) : []);
 
-/** Whether it was told to go before it ended by itself. The time of a deletion is when its grace is over. */
+/** True when it was deleted before it ended by itself. The time of a deletion is when its grace is over. */
 function isDeletedBefore({ metadata = {}, spec }: Pod, terminated: Terminated | undefined): boolean {
   if (metadata.annotations?.[annotations.killed] !== undefined) return true;
   const graceOver = millisOf(metadata.deletionTimestamp);
@@ -127,7 +127,7 @@ const lost = (message: string, reason: string): Ending => ({ state: 'TASK_LOST',
 /** Nothing but another deploy makes a pod start that waits for one of these. */
 const hopeless = new Set(['InvalidImageName', 'ErrImageNeverPull', 'CreateContainerConfigError']);
 
-/** Why a pod that has not started is given up; undefined: it may still start, or it has. */
+/** Reason why a pod that has not started is given up; undefined: it may still start, or it has. */
 export function whyGivenUp(pod: Pod, now: number, startMillis: number): string | undefined {
   const { metadata, status } = pod;
   if (hasEnded(pod) || metadata?.deletionTimestamp !== undefined) return undefined;

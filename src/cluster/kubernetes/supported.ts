@@ -6,7 +6,7 @@ import { staysInside } from '../../core/files/paths.js';
 import type { KubernetesSettings } from '../../platform/settings/kubernetes-settings.js';
 import type { Unsupported } from '../cluster-driver.js';
 
-/** What of executorData says how to run the command; the rest is for agents that start tasks themselves. */
+/** Fields of executorData that say how to run the command; the rest is for agents that start tasks themselves. */
 const honouredOfExecutor = new Set([
   'cmd',
   'extraCmdLineArgs',
@@ -18,7 +18,10 @@ const honouredOfExecutor = new Set([
   'loggingExtraFields',
 ]);
 
-/** What the Kubernetes driver cannot honour in a deploy: the API refuses it by name, so that nothing is ignored in silence. */
+/**
+ * Fields of a deploy that the Kubernetes driver cannot honour: the API refuses it by name, so that nothing is ignored
+ * in silence.
+ */
 export function unsupportedOnKubernetes(deploy: Deploy, settings: KubernetesSettings): Unsupported[] {
   const problems: Unsupported[] = [];
   const { containerInfo, executorData, healthcheck, runImmediately } = deploy;
@@ -51,13 +54,16 @@ export function unsupportedOnKubernetes(deploy: Deploy, settings: KubernetesSett
   ];
 }
 
-/** The same for what a single run adds to its deploy. */
+/** Fields that a single run adds to its deploy and that the driver cannot honour. */
 export const unsupportedInRun = (run: Pick<RunNowRequest, 'envOverrides' | 'extraArtifacts'>): Unsupported[] => [
   ...unsupportedVariables('envOverrides', run.envOverrides),
   ...unsupportedDownloads('extraArtifacts', run.extraArtifacts),
 ];
 
-/** Of a launch, whose placeholders are filled now, and whose deploy may be older than the settings. undefined: nothing. */
+/**
+ * Reason to refuse a launch, whose placeholders are filled now, and whose deploy may be older than the settings.
+ * undefined: none.
+ */
 export function refusalOfLaunch(spec: LaunchSpec, settings: KubernetesSettings): string | undefined {
   const { container, executorData, user, artifacts } = spec;
   const problems = container ? unsupportedContainer(container, executorData !== undefined, settings) : [];

@@ -27,8 +27,8 @@ export class AgentConnection {
   }
 
   /**
-   * Whether the agent answers something for which it has to look at its disk: one whose threads all wait for a file would go on
-   * answering from memory, and could do nothing.
+   * True when the agent answers a call for which it has to read its disk: one whose threads all wait for a file would
+   * go on answering from memory, and could do nothing.
    */
   async answers(timeoutMs: number, signal?: AbortSignal): Promise<boolean> {
     const files = (api: TrustedAgent) => api.task({ taskId: '-' }).sandbox().root({}, { timeoutMs, signal });

@@ -39,7 +39,7 @@ const userMillis = 3_000;
 /** An agent that takes longer to answer the smallest question is of no use now. */
 const reachMillis = 2_000;
 
-/** How long `start` waits for a first answer; after that the agent is waited for in the background. */
+/** Time for which `start` waits for a first answer; after that the agent is waited for in the background. */
 const firstContactMillis = 3_000;
 
 interface LocalDriverOptions {
@@ -50,7 +50,7 @@ interface LocalDriverOptions {
   now: () => number;
   /** `cluster.local.allowedArtifactPaths`. */
   allowedArtifactPaths?: readonly string[];
-  /** Whether `cluster.local.artifactStore` is set. */
+  /** True when `cluster.local.artifactStore` is set. */
   hasArtifactStore?: boolean;
   /** `cluster.local.containers`. */
   containers?: ContainerSettings;
@@ -62,7 +62,7 @@ export class LocalDriver implements ClusterDriver {
   private readonly agent: AgentConnection;
   private seen: Seen = { machines: [] };
   private watching: AbortController | undefined;
-  /** Of all that was begun so far. */
+  /** End of everything that was begun so far. */
   private ended: Promise<unknown> = Promise.resolve();
 
   constructor(private readonly options: LocalDriverOptions) {

@@ -11,7 +11,10 @@ import {
 } from '../../agent/wire/unsupported.js';
 import { staysInside } from '../../core/files/paths.js';
 
-/** What the local driver cannot honour in a deploy: the API refuses it by name, so that nothing is ignored in silence. */
+/**
+ * Fields of a deploy that the local driver cannot honour: the API refuses it by name, so that nothing is ignored in
+ * silence.
+ */
 export function unsupportedByLocalDriver(
   deploy: Deploy,
   allowedArtifactPaths: readonly string[] = [],
@@ -83,7 +86,7 @@ function lostInNetwork(container: ContainerInfo, isManaged: boolean): Unsupporte
   return given.map((field) => ({ field: `containerInfo.${field}`, message }));
 }
 
-/** The same for what a single run adds to its deploy. */
+/** Fields that a single run adds to its deploy and that the driver cannot honour. */
 export function unsupportedInRun(
   run: {
     envOverrides?: RunNowRequest['envOverrides'];

@@ -21,11 +21,11 @@ interface Following {
   now: () => number;
 }
 
-/** Where the loop keeps what it learns about the agent. */
+/** State of the agent as the loop learns it. */
 export interface Seen {
   /** All that the agent presents, as it said last. Another list takes its place in one step: a part of a list would tell of losses. */
   machines: readonly Omit<MachineSnapshot, 'silentForMillis'>[];
-  /** Of the agent's last answer, by the monotonic clock. */
+  /** Time of the agent's last answer, by the monotonic clock. */
   answeredAt?: number;
   /** Set when the agent has seen a higher epoch: this process leads no more. */
   staleEpoch?: StaleEpochError;
@@ -52,7 +52,7 @@ export async function followAgent(
   over.abort();
   await listening;
 
-  /** Whether it is still there: the updates may have nothing to tell for long. */
+  /** Checks that the agent is still there: the updates may have nothing to report for long. */
   async function listen(ending: AbortSignal): Promise<void> {
     while (!ending.aborted) {
       await delay(listenEveryMillis, undefined, { signal: ending }).catch(() => undefined);
