@@ -19,8 +19,8 @@ const longestHead = 128;
 const newLine = 10;
 
 /**
- * What containers wrote, from the files that the runtime keeps of it: lines of "<time> <stream> <P or F> <text>". A line of any
- * length is taken piece by piece, as it comes. `within`: what the last call answered.
+ * Output of containers, from the files of their runtime: lines of "<time> <stream> <P or F> <text>". A line of any
+ * length is taken piece by piece, as it comes. `within`: result of the last call.
  */
 export function takeLines(bytes: Buffer, within: OpenLine | undefined): Taken {
   const taken: Taken = { stdout: [], stderr: [], used: 0, within };

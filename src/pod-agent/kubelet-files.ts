@@ -17,7 +17,10 @@ const headBytes = 512;
 export const Head = z.object({ bytes: z.number(), digest: z.string() });
 export type Head = z.infer<typeof Head>;
 
-/** Of what the kubelet keeps of a container: `0.log`, older ones `0.log.<time>`, and still older ones `0.log.<time>.gz`. */
+/**
+ * A file in which the kubelet keeps output of a container: `0.log`, older ones `0.log.<time>`, and still older ones
+ * `0.log.<time>.gz`.
+ */
 export interface SourceFile {
   path: string;
   /** Files are ordered as their texts are. */
@@ -25,7 +28,10 @@ export interface SourceFile {
   isCompressed: boolean;
 }
 
-/** Those of a container that come after `done`, in the order in which they were begun; of one that is being compressed, the whole one. */
+/**
+ * Files of a container that come after `done`, in the order in which they were begun; of one that is being compressed,
+ * the whole one.
+ */
 export async function filesAfter(done: string, folder: string): Promise<SourceFile[]> {
   const found = new Map<string, SourceFile>();
   for (const name of (await namesIn(folder)).toSorted()) {
@@ -38,7 +44,7 @@ export async function filesAfter(done: string, folder: string): Promise<SourceFi
   return [...found.values()].toSorted((a, b) => (a.order < b.order ? -1 : 1));
 }
 
-/** Of the first bytes of a file, at most as many as are taken for it. */
+/** Head made of the first bytes of a file, up to its limit. */
 export function headOf(bytes: Buffer): Head {
   const first = bytes.subarray(0, headBytes);
   return { bytes: first.length, digest: createHash('sha256').update(first).digest('hex') };

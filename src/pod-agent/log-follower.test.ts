@@ -21,7 +21,7 @@ import { LogFollower } from './log-follower.js';
 
 const longAgo = new Date(Date.now() - 60_000);
 
-/** What a kubelet and its runtime do with the output of a container, and what an agent makes of it. */
+/** Simulates a kubelet and its runtime writing the output of a container, with an agent that follows it. */
 class Scene {
   readonly folder: string;
   readonly logs: string;

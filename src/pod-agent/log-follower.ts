@@ -24,13 +24,16 @@ const mostBytesAtOnce = 32 * 2 ** 20;
 /** A file that has a successor is written to for a moment longer. */
 const settleMillis = 1_000;
 
-/** How far the files of a container were taken, and how long the output was then. What is beyond that is written once more, the same. */
+/**
+ * Position in the files of a container, and the length of the output then. Output beyond that is written again, with
+ * the same bytes.
+ */
 const Cursor = z.object({
   /** Order of the newest file that was taken to its end. */
   done: z.string(),
   /** A file that was taken to its end, whose order is not known. */
   last: Head.optional(),
-  /** Of the file after those. Absent: nothing of it was taken. */
+  /** Head of the file after those. Absent: nothing of it was taken. */
   head: Head.optional(),
   offset: z.number(),
   within: z.object({ stream: z.enum(streams), isPartial: z.boolean() }).optional(),

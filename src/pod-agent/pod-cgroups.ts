@@ -7,7 +7,7 @@ import { V2Hierarchy } from '../agent/cgroups/v2.js';
 import { isLive, type ProcessStat, readStat } from '../agent/processes/process-identity.js';
 import { podSandboxPath } from './pod-agent-api.js';
 
-/** Those of the hierarchies of version 1, by the names that their folders have everywhere, that have figures of pods. */
+/** Hierarchies of version 1 with metrics of pods, by the names that their directories have everywhere. */
 const v1Controllers = ['memory', 'cpu', 'cpuacct', 'pids'];
 /** Groups that no pod is below, of which a node may have many. */
 const notOfPods = /^(system|user)\.slice$|\.(service|scope|mount|socket|swap)$/;

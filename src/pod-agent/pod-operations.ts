@@ -35,7 +35,7 @@ export class GuardedPodAgent implements Service<typeof PodAgentApi> {
   }
 }
 
-/** What the agent of a node can be asked, operation by operation. */
+/** Implementation of the operations of a node's agent. */
 class PodOperations implements Service<typeof PodTrustedApi> {
   constructor(private readonly parts: PodAgentParts) {}
 
@@ -69,7 +69,7 @@ class PodOperations implements Service<typeof PodTrustedApi> {
 
 const maxUpdatesPerAnswer = 500;
 
-/** What the agent does in the name of one epoch, which has been admitted. EpochOver is the answer when it ends meanwhile. */
+/** Operations for one epoch, which has been admitted. EpochOver is the answer when it ends in the meantime. */
 class PodLeaderOperations implements Service<typeof PodLeaderApi> {
   constructor(
     private readonly parts: PodAgentParts,

@@ -17,7 +17,7 @@ import { PodFiles } from './pod-files.js';
 import type { PodCgroups, PodContainer } from './pod-cgroups.js';
 import { planInPod } from './pod-command.js';
 
-/** What all tasks of an agent share. */
+/** Context shared by all tasks of an agent. */
 export interface PodContext {
   node: string;
   settings: PodAgentSettings;
@@ -39,7 +39,7 @@ const SavedPod = z.object({
 });
 type SavedPod = z.infer<typeof SavedPod>;
 
-/** What is running when the end is told has so long to be ended. */
+/** Time for commands to end that run when the end is reported. */
 const endCommandsMillis = 2_000;
 
 /**
@@ -143,7 +143,7 @@ export class PodTask {
     return this.container?.processes() ?? [];
   }
 
-  /** What the agent itself finds is for the leader to end. */
+  /** Leaves the kill to the leader: the agent itself ends no task. */
   async requestKill(): Promise<void> {
     if (this.isOverDisk) return;
     this.isOverDisk = true;
@@ -170,7 +170,7 @@ export class PodTask {
     return uid && join(this.context.settings.podLogs, `${pod.namespace}_${pod.podName}_${uid}`);
   }
 
-  /** What it has printed by now, or much of it. */
+  /** Takes its output up to now, or much of it. */
   async takeOutput(): Promise<void> {
     const folder = this.logFolder;
     if (folder !== undefined) await (await this.follow()).take(join(folder, podContainerName));

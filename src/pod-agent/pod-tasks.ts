@@ -8,7 +8,7 @@ import { type PodContext, PodTask } from './pod-task.js';
 
 const lookedAtOnce = 20;
 
-/** What ended so long ago, and has nothing more to say, is not followed any more. */
+/** Time after its end at which a task without further output is not followed any more. */
 const restAfterMillis = 60_000;
 
 /** The tasks of one node: those whose pods are about to come, run or have ended, as long as their files are kept. */
@@ -20,7 +20,7 @@ export class PodTasks {
 
   private constructor(private readonly context: PodContext) {}
 
-  /** Those that an earlier agent left. */
+  /** Loads the tasks that an earlier agent left. */
   static async load(context: PodContext): Promise<PodTasks> {
     const tasks = new PodTasks(context);
     for (const path of await foldersOf(context.settings.root)) {
@@ -93,7 +93,7 @@ export class PodTasks {
     });
   }
 
-  /** Which pods are here, and what runs in them. */
+  /** Finds the pods on this node, and the containers that run in them. */
   async look(): Promise<void> {
     const { settings, cgroups } = this.context;
     const uids = await podsWithLogs(settings.podLogs);
@@ -109,7 +109,7 @@ export class PodTasks {
     });
   }
 
-  /** What they have printed since the last look. */
+  /** Takes their output since the last call. */
   async takeOutput(): Promise<void> {
     const now = Date.now();
     await inParallel(this.all(), lookedAtOnce, async (task) => {
@@ -127,7 +127,7 @@ export class PodTasks {
   }
 }
 
-/** Of pods. What begins with a dot is the agent's own. */
+/** Directories of pods. Those that begin with a dot are the agent's own. */
 const foldersOf = async (root: string): Promise<string[]> =>
   (await readdir(root)).filter((name) => !name.startsWith('.')).map((name) => join(root, name));
 
