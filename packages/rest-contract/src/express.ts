@@ -15,7 +15,7 @@ export interface ExpressOptions {
   readonly fallThrough?: boolean;
 }
 
-/** What Express, Nest and their body parsers add to Node's request. */
+/** Node's request with the additions of Express, Nest and their body parsers. */
 export interface ParsedMessage extends IncomingMessage {
   originalUrl?: string;
   body?: unknown;

@@ -61,7 +61,7 @@ type Both<U> = (U extends { readonly is: infer T } ? (take: T) => void : never) 
   ? I
   : never;
 
-/** What `context` may hold: for each name the type all its parameters share. An unknown name is refused. */
+/** Values of `context`: for each name the type all its parameters share. An unknown name is refused. */
 export type ContextFor<C, Context> = {
   [K in keyof Context]: [AllNamed<C, K, 5>] extends [never]
     ? never

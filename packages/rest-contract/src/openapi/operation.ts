@@ -69,7 +69,7 @@ function parameterObject(slot: Slot, name: string, place: Place): ParameterObjec
 
 const TEXT_NUMBER = /^-?\d+(?:\.\d+)?$/;
 
-/** What the default looks like in JSON: a number stays one, everything else is its text. */
+/** JSON of the default: a number stays one, everything else is its text. */
 function textDefault(slot: Slot, kind: ParameterObject['in'], value: unknown, { rules }: Place): unknown {
   if (typeof value === 'number' || typeof value === 'boolean') return value;
   const texts = textCoding(slot.definition, kind, rules).encode(value);

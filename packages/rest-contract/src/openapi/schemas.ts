@@ -15,7 +15,7 @@ export class DocumentError extends Error {
 /** Collects the named schemas of a document; everything with a name is written once and referred to. */
 export class Schemas {
   readonly named: Record<string, JsonSchema> = {};
-  /** Where records stand that have no name, and are written out there. */
+  /** Places of records without a name, which are written out there. */
   readonly unnamed = new Set<string>();
   private readonly owners = new Map<string, object>();
   private readonly given = new Map<unknown, string>();
@@ -171,7 +171,7 @@ function idOf(type: object): string | undefined {
   return typeof meta === 'function' ? (meta.call(type) as { id?: string } | undefined)?.id : undefined;
 }
 
-/** Of a type that is a class, as some libraries have them. */
+/** Name of a type that is a class, as some libraries have them. */
 const classNameOf = (type: object): string | undefined =>
   typeof type === 'function' && /^class\b/.test(Function.prototype.toString.call(type)) && type.name !== ''
     ? type.name

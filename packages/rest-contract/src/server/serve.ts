@@ -98,7 +98,7 @@ function withoutRoute(router: Router<RouteCall>, request: RestRequest, isHead: b
   return respond(405, `This path can be asked with ${allow[1]}`, [allow]);
 }
 
-/** The same headers as for GET, and no body. */
+/** Answer to HEAD: the headers of GET, and no body. */
 function headOf(response: RestResponse): RestResponse {
   const { body, headers } = response;
   const mediaType = mediaTypeOf(body);
