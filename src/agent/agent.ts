@@ -54,9 +54,9 @@ export interface AgentOptions {
   log: Log;
   /** Words after `node` that start the program which fetches files; default: the one beside this. */
   fetchProgram?: readonly string[];
-  /** The same of the one that rotates logs. */
+  /** Words after `node` that start the program which rotates logs. */
   rotateProgram?: readonly string[];
-  /** The same of the one that uploads files to buckets. */
+  /** Words after `node` that start the program which uploads files to buckets. */
   uploadProgram?: readonly string[];
   /** Epoch millis, for rotation and removal of files; default: the machine's. */
   now?: () => number;

@@ -143,7 +143,7 @@ export class PodTask {
     return this.container?.processes() ?? [];
   }
 
-  /** Leaves the kill to the leader: the agent itself ends no task. */
+  /** Reports that it exceeds its disk: the leader ends the task, not this agent. */
   async requestKill(): Promise<void> {
     if (this.isOverDisk) return;
     this.isOverDisk = true;

@@ -34,7 +34,7 @@ interface Entry {
   bytes: number;
   usedAt: number;
   users: number;
-  /** What the file looked like when its content was last known to be whole. */
+  /** State of the file when its content was last known to be whole. */
   seen?: string;
   isReady: boolean;
   ready: Promise<void>;
@@ -233,7 +233,7 @@ export class ArtifactCache {
 
   private kept = (): Entry[] => [...this.entries.values()].filter(({ isReady, isPrivate }) => isReady && !isPrivate);
 
-  /** Those not used for longest, and never one that a task is getting. */
+  /** Removes the least recently used files, never one that a task is getting. */
   private removeOldest(kept: readonly Entry[], bytes: number): void {
     let excess = bytes;
     for (const entry of kept.toSorted((a, b) => a.usedAt - b.usedAt)) {
@@ -244,7 +244,7 @@ export class ArtifactCache {
     }
   }
 
-  /** What cannot be removed is tried again by the next agent. */
+  /** Removes a file; a failed removal is repeated by the next agent. */
   private async remove(path: string): Promise<void> {
     const removing = (await stat(path).catch(() => undefined))?.isDirectory()
       ? removeTree(path)

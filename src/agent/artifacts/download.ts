@@ -52,7 +52,7 @@ export class Meter {
 
   isTooMany = (files: number): boolean => files > this.limits.files;
 
-  /** What stays free is for the tasks that run, and for the agent. */
+  /** Checks that enough of the disk stays free for the running tasks and the agent. */
   async lookAtDisk(comingBytes = 0): Promise<void> {
     const { bavail, bsize } = await statfs(this.root);
     if (bavail * bsize < this.limits.reservedBytes + comingBytes)
@@ -69,7 +69,7 @@ export interface Bounds {
   meter: Meter;
 }
 
-/** What this machine lacks: no deploy is to blame for it. */
+/** Errors of this machine, for which no deploy is to blame. */
 const lacking = new Set(['ENOSPC', 'EDQUOT', 'EIO', 'EROFS', 'EMFILE', 'ENFILE', 'ENOMEM']);
 export const isTrouble = (cause: unknown): boolean => lacking.has(errorCode(cause) ?? '');
 
@@ -119,7 +119,7 @@ async function bodyOf(url: string, { limits }: Bounds): Promise<Readable> {
   throw new DeployFault(`${nameOfSource(url)}: HTTP ${statusCode}`);
 }
 
-/** What is open is compared, not what the path was: a link may be changed between a check and its use. */
+/** The open file is compared, not its path: a link may be changed between a check and its use. */
 async function localFile(source: string, { allowedPaths }: FetchLimits): Promise<Readable> {
   const path = /^file:/i.test(source) ? fileURLToPath(source) : source;
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);

@@ -15,7 +15,7 @@ import { carryOut, firstFile } from './program.js';
 import { type ArtifactSet, isGiven, listedArtifacts, type Remote, remotesOf } from './remotes.js';
 import { checkSignatures } from './signatures.js';
 
-/** What tasks are given their files with. */
+/** Context in which tasks get their files. */
 export interface FetchContext extends AgentContext {
   users: TaskUsers;
   artifacts: ArtifactCache;
@@ -30,7 +30,7 @@ interface Fetch {
   signal: AbortSignal;
 }
 
-/** Of one task. */
+/** Limit of the parallel fetches of one task. */
 const fetchedAtOnce = 3;
 
 /** Puts the files that come with the deploy into the sandbox. Throws DeployFault when they cannot be had. */

@@ -99,7 +99,7 @@ function partsOf(size: number, partSize: number): Part[] {
   return parts;
 }
 
-/** What the store refuses it will refuse again; what broke off may work. */
+/** Repeats work whose connection broke off; a refusal of the store would come again. */
 async function again(tries: number, overall: AbortSignal, work: () => Promise<void>): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -142,7 +142,7 @@ class IdleTimer {
     this.timer = this.start();
   }
 
-  /** Why it has aborted, which the client for the store does not tell. */
+  /** Cause of its abort, which the client for the store does not report. */
   get cause(): unknown {
     return this.silence.signal.reason as unknown;
   }

@@ -21,20 +21,20 @@ interface Order {
   limits: FetchLimits;
 }
 
-/** What the agent asks of the program that fills the sandbox of one task: one line of JSON. */
+/** Order to the program that fills the sandbox of one task: one line of JSON. */
 export interface TaskOrder extends Order {
   kind: 'FILL';
   /** The sandbox. */
   root: string;
   downloads: readonly Kept<ClusterArtifact>[];
-  /** Of executorData, for the task's folder (below the sandbox). */
+  /** Files of executorData, for the task's directory (below the sandbox). */
   executor?: {
     folder: string;
     log: string;
     /** Lines for files of the task's folder, such as executor.log. */
     notes: readonly Note[];
     embedded: readonly EmbeddedArtifact[];
-    /** Of the object store, then those of other servers; each list of artifacts adds its own behind them. */
+    /** Files of the object store, then those of other servers; each list of artifacts adds its own behind them. */
     remote: readonly Kept<RemoteFile>[];
   };
 }
@@ -52,7 +52,7 @@ export type RemoteFile = Pick<ExternalArtifact, 'filename' | 'filesize' | 'md5su
   url?: string;
 };
 
-/** What the agent asks of the same program for its cache: one file, as `content` in a folder of the program's user. */
+/** Order to the same program for the agent's cache: one file, as `content` in a directory of the program's user. */
 export interface KeepOrder extends Order {
   kind: 'KEEP';
   root: string;
@@ -75,14 +75,14 @@ export interface StoredObject {
 export type FetchOrder = TaskOrder | KeepOrder;
 
 export interface FetchLimits {
-  /** Of one file that is fetched. */
+  /** Limit of one fetched file. */
   artifactBytes: number;
-  /** Of everything in the sandbox, unpacked. */
+  /** Limit of everything in the sandbox, unpacked. */
   totalBytes: number;
-  /** What all of it may take is the disk of the task, and not a limit for all tasks. */
+  /** True when the total limit is the disk of the task, and not a limit for all tasks. */
   isTaskDisk?: boolean;
   files: number;
-  /** Of everything that the task fetches and unpacks. */
+  /** Time for everything that the task fetches and unpacks. */
   seconds: number;
   /** Folders whose files may be copied. */
   allowedPaths: readonly string[];
@@ -98,6 +98,6 @@ export interface FetchAnswer {
   reason?: string;
   /** This machine is. */
   trouble?: string;
-  /** Of a file for the cache. */
+  /** Checksum of a file for the cache. */
   md5?: string;
 }

@@ -51,7 +51,7 @@ export async function placeRemote(artifact: Kept<RemoteFile>, staging: StagingAr
   await remove(fetched, staging);
 }
 
-/** What had the name before is gone. Half a file does not stay. */
+/** A former file of that name is replaced. Half a file does not stay. */
 async function fetchTo(
   { url = '', kept }: Kept<{ url?: string }>,
   target: string,

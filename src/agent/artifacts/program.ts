@@ -16,7 +16,7 @@ export interface Program {
   program: readonly string[];
   searchPath: string;
   runAs: RunAs | undefined;
-  /** What the program has open from its beginning, under the numbers from `firstFile` on. */
+  /** Files that the program has open from its beginning, under the numbers from `firstFile` on. */
   files?: readonly FileHandle[];
   /** Its abort ends the program with all that it has started. */
   signal: AbortSignal;

@@ -8,7 +8,7 @@ import { unsupportedExecutorFields } from '../wire/unsupported.js';
 import type { KeptFile, Wish } from './cache.js';
 import { DeployFault, type RemoteFile, type StoredObject } from './order.js';
 
-/** What a deploy brings along; a list of artifacts holds the same. */
+/** Artifacts of a deploy, or of a list of artifacts. */
 export type ArtifactSet = Pick<
   ExecutorData,
   'embeddedArtifacts' | 'externalArtifacts' | 'objstoreArtifacts' | 'objstoreArtifactSignatures'
@@ -24,11 +24,11 @@ export interface Remote extends RemoteFile {
   isArtifactList?: boolean;
   /** A signature of another one. */
   signs?: string;
-  /** How the agent gets it. Absent: the program of the task fetches it, straight to where it belongs. */
+  /** Entry of the agent's cache to take it from. Absent: the program of the task fetches it, straight to its target. */
   wish?: Wish;
 }
 
-/** Of the object store, signatures with them, then those of other servers. */
+/** Files of the object store with their signatures, then those of other servers. */
 export function remotesOf(set: ArtifactSet, settings: LocalClusterSettings): Remote[] {
   const { objstoreArtifacts = [], objstoreArtifactSignatures: signatures = [], externalArtifacts = [] } = set;
   const stored = (artifact: ObjstoreArtifact, signs?: string): Remote => ({
@@ -76,7 +76,7 @@ function objectOf(
 
 const longestList = 8 * 1024 * 1024;
 
-/** What these lists hold, all together. They are as foreign as a deploy, and are held to its rules. */
+/** Artifacts of all these lists. They are as untrusted as a deploy, and follow its rules. */
 export async function listedArtifacts(
   lists: readonly { filename: string; file: KeptFile }[],
   allowedPaths: readonly string[],

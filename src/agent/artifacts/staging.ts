@@ -1,7 +1,7 @@
 import type { Meter } from './download.js';
 import type { FetchLimits } from './order.js';
 
-/** What is needed to put files into a sandbox. All paths are relative to it. */
+/** Context for putting files into a sandbox. All paths are relative to it. */
 export interface StagingArea {
   root: string;
   limits: FetchLimits;

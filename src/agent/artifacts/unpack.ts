@@ -76,7 +76,7 @@ async function unpackAside(name: string, file: FileHandle, target: FileHandle, s
   await rmdir(path);
 }
 
-/** What has the name of a file is replaced by it; folders become one. No link is followed. */
+/** A moved file replaces the one of its name; directories are merged. No link is followed. */
 async function moveAll(from: FileHandle, to: FileHandle): Promise<void> {
   for (const name of await allNamesIn(from)) {
     const [source, place] = [placeIn(from, name), placeIn(to, name)];
@@ -166,12 +166,12 @@ const mostKilobytesOfMemory = 2 * 1024 * 1024;
 const bytesPerBlock = 512;
 const newline = 10;
 
-/** What a tool may say besides, such as the comment of an archive. */
+/** Limit of further lines of a tool, such as the comment of an archive. */
 const otherLines = 1_000;
 
 /** Programs of the system, in the folder that is unpacked into. */
 class Tools {
-  /** What each of them has said to its error output. */
+  /** Error output of each of them. */
   private readonly complaints = new WeakMap<ChildProcess, string>();
 
   constructor(
@@ -198,7 +198,7 @@ class Tools {
     return child;
   }
 
-  /** What comes out of a tool that is fed. */
+  /** Output of a tool that is fed with `source`. */
   filter(words: readonly string[], source: Readable): Readable {
     const tool = this.start(words, 'pipe');
     this.untilEnd(tool).catch((cause: Error) => tool.stdout!.destroy(cause));

@@ -29,7 +29,7 @@ export class TaskGroup {
 
   constructor(private readonly places: readonly Place[]) {}
 
-  /** What a process writes its id to, to be inside. */
+  /** Files to which a process writes its id to be inside. */
   get procsFiles(): string[] {
     return this.places.map(({ folder }) => join(folder, 'cgroup.procs'));
   }

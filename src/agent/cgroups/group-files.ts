@@ -102,12 +102,15 @@ export async function removeGroup(folder: string): Promise<void> {
 /** One mounted hierarchy of cgroups. Each task has a folder below `parent`; what differs between the versions is here. */
 export interface Hierarchy {
   readonly parent: string;
-  /** Of cpu, cpuacct, memory and pids, those that really work here. Empty: good for keeping track of processes only. */
+  /**
+   * Controllers among cpu, cpuacct, memory and pids that really work here. Empty: good for keeping track of processes
+   * only.
+   */
   readonly controllers: ReadonlySet<string>;
   limit(folder: string, limits: Limits): void;
   /** SIGKILL to everything inside in one step; false: not available here. */
   killAll(folder: string): boolean;
-  /** How many processes the kernel has killed because the group was out of memory. */
+  /** Number of processes that the kernel has killed because the group was out of memory. */
   outOfMemoryKills(folder: string): number;
   usage(folder: string): GroupUsage;
 }

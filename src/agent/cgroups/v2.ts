@@ -61,7 +61,7 @@ function openBelow(base: string, name: string): Hierarchy {
   }
 }
 
-/** Where the agent has a delegated cgroup to itself it moves to a leaf of it, which frees the cgroup to be divided. */
+/** An agent with a delegated cgroup of its own moves to a leaf of it, which frees the cgroup to be divided. */
 function stepAside(base: string, name: string, offered: readonly string[]): void {
   const members = words(readText(join(base, 'cgroup.procs')));
   if (offered.length === 0 || members.length !== 1 || members[0] !== String(process.pid)) return;

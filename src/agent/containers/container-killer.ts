@@ -11,7 +11,7 @@ const firstPauseMillis = 2;
 /** The engine's own processes get so long to write down how a container ended, and to tidy up. */
 const patienceMillis = 3_000;
 
-/** What SIGKILL does not end hangs in the kernel. */
+/** A process that SIGKILL does not end within this time hangs in the kernel. */
 const giveUpAfterMillis = 30_000;
 
 /**

@@ -14,7 +14,7 @@ import type { Engine } from './engine.js';
 import { imageOfSpec } from './images.js';
 import { networkKind } from './rules.js';
 
-/** What a container is created from, beside what its deploy says. */
+/** Facts that a container is created from, beside its deploy. */
 export interface ContainerPlan {
   engine: Engine;
   settings: ContainerSettings;
@@ -121,7 +121,7 @@ function rights({ spec, settings, runAs, engine }: ContainerPlan, parameters: Pa
   return [noMore, ['cap-drop', 'all'], ['user', user]];
 }
 
-/** Whether a container has other users than its task, as its image or its deploy says. */
+/** True when a container may have other users than its task, by its image or its deploy. */
 export const hasOtherUsers = (container: ContainerInfo, { runAs }: ContainerSettings): boolean =>
   runAs === 'IMAGE_USER' || container.docker?.privileged === true || has(parametersOf(container), 'user');
 
@@ -142,7 +142,7 @@ function workingFolder({ sandbox, settings }: ContainerPlan, parameters: Paramet
   return sandbox.executor && !has(parameters, 'workdir') ? [['workdir', `${settings.sandboxPath}/app`]] : [];
 }
 
-/** Where a deploy wants to begin inside of its sandbox, as a path below the folder that is mounted; undefined: elsewhere. */
+/** Working directory of a deploy inside of its sandbox, as a path below the mounted directory; undefined: elsewhere. */
 export function workdirInSandbox(container: ContainerInfo, sandboxPath: string): string | undefined {
   const [, path] = parametersOf(container).findLast(([name]) => name === 'workdir') ?? [];
   const place = path === undefined ? '' : posix.normalize(path);
@@ -207,7 +207,7 @@ function mount({ type, source, destination, isReadOnly = false, more = [] }: Mou
   return ['mount', parts.join(',')];
 }
 
-/** What is run in the image. */
+/** Command to run in the image. */
 function command({ spec }: ContainerPlan, parameters: Parameters): { entrypoint: Option[]; words: string[] } {
   const { shell, value, arguments: words } = spec.command;
   // As in tasks without a container it is a line for a shell. Shells become the command of a line that is one command.

@@ -28,8 +28,8 @@ export class EngineTrouble extends EngineFailure {}
 export class EngineHangs extends Error {}
 
 /**
- * Of the agent, without anything of a task: the engine may be root. Proxies are for what speaks with a registry alone: engines
- * hand them to containers, passwords included.
+ * Environment from the agent's, without anything of a task: the engine may be root. Proxies are only for programs that
+ * talk to a registry: engines hand them to containers, passwords included.
  */
 export const engineEnvironment = (names: readonly string[] = engineVariables): Record<string, string> => ({
   ...cleanEnvironment,
@@ -43,10 +43,10 @@ export interface EngineCall {
   timeoutMillis: number;
   /** Its abort ends the call. */
   signal?: AbortSignal;
-  /** Of the task that it is for: with the task whatever is left of the call is found and ended. */
+  /** Sandbox of the task that it is for, by which all processes left of the call are found and ended with the task. */
   sandbox?: string;
   input?: string;
-  /** Where its program may put what it needs for a while. */
+  /** Directory for temporary files of its program. */
   temporary?: string;
 }
 
@@ -147,7 +147,7 @@ export class EngineWatch {
     this.listeners.push(listener);
   }
 
-  /** Why no containers run here; '': they do; undefined: the first look is not over. */
+  /** Reason why no containers run here; '': they do; undefined: the first check is not over. */
   get refusal(): string | undefined {
     return this.hasLooked ? this.why : undefined;
   }
@@ -158,7 +158,7 @@ export class EngineWatch {
     return this.found ?? this.why;
   }
 
-  /** Where the engine of this machine keeps its images; undefined: it is not known. */
+  /** Directory in which the engine of this machine stores its images; undefined: unknown. */
   get storage(): string | undefined {
     return this.found?.storage;
   }

@@ -11,7 +11,7 @@ type HostPathContext = {
   directory: Pick<AgentContext['directory'], 'root' | 'allSandboxes'>;
 };
 
-/** What volumes of the machine really show, in their order; undefined: of one that has another source. */
+/** Real paths of volumes of the machine, in their order; undefined: a volume with another source. */
 export const hostPathsOf = (info: ContainerInfo, context: HostPathContext): Promise<(string | undefined)[]> =>
   Promise.all(
     (info.volumes ?? []).map((volume) =>
@@ -55,11 +55,14 @@ function foldersAbove(path: string): string[] {
   return path === '/' || path === '' ? [] : [dirname(path), ...foldersAbove(dirname(path))];
 }
 
-/** Whether a container may be a user whose folders are trusted otherwise: root, or the agent's own. */
+/** True when a container may be a user whose directories are trusted otherwise: root, or the agent's own. */
 const ownersAreInContainers = (containers: ContainerSettings): boolean =>
   process.getuid?.() !== 0 || mayBeRoot(containers);
 
-/** What lies in a folder with the sticky bit is replaced by its owner alone; in one that is shown that is no protection. */
+/**
+ * True when others can replace the entries of a directory. The sticky bit leaves that to their owners, which is no
+ * protection in a directory that containers see.
+ */
 async function othersCanReplace(folder: string, isShown: boolean): Promise<boolean> {
   const stats = await lstat(folder);
   // A link is replaced by who can change the folder that it lies in.

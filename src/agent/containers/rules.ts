@@ -18,7 +18,7 @@ import {
 import { type Unsupported } from '../wire/unsupported.js';
 import { isBelow } from '../../core/files/paths.js';
 
-/** What the operator lets deploys ask of containers. */
+/** Settings of the operator for the containers of deploys. */
 export type ContainerPolicy = Pick<
   ContainerSettings,
   | 'runAs'
@@ -35,7 +35,7 @@ export type ContainerPolicy = Pick<
   wholeFolders?: boolean;
 };
 
-/** Whether a container may be root, or have rights that only root has. */
+/** True when a container may be root, or have rights that only root has. */
 export const mayBeRoot = ({
   runAs,
   allowPrivileged,
@@ -125,7 +125,7 @@ function kindProblems(info: ContainerInfo, isManaged: boolean, policy: Container
   return [{ field: 'docker.network', message: `${unsaid} ${setting('allowedNetworks', policy)} does not name` }];
 }
 
-/** Which kind of network a container gets; undefined: those that it names. An executor in Docker has the machine's own. */
+/** Kind of network that a container gets; undefined: those that it names. An executor in Docker has the machine's own. */
 export function networkKind(
   { docker, networkInfos = [] }: Pick<ContainerInfo, 'docker' | 'networkInfos'>,
   isManaged: boolean,
@@ -220,7 +220,7 @@ const sockets = [
   '/var/run/crio/crio.sock',
 ];
 
-/** Why no volume may show this path of the machine; undefined: one may. `closed`: further places that none may. */
+/** Reason why no volume may show this path of the machine; undefined: one may. `closed`: further paths that none may. */
 export function refusedHostPath(
   path: string,
   policy: Pick<ContainerPolicy, 'allowedHostPaths' | 'section' | 'wholeFolders'>,

@@ -25,7 +25,7 @@ import { type Ask, imageReference, type Images, inspectImage } from './images.js
 import { containerProblems } from './rules.js';
 import { endFile, endFormat, removal, TaskContainer } from './task-container.js';
 
-/** What tasks in containers are started with. */
+/** Context in which tasks in containers are started. */
 export interface ContainerContext extends FetchContext {
   engines: EngineWatch;
   images: Images;
@@ -152,8 +152,8 @@ async function haveImage(
 }
 
 /**
- * Who is to blame that an engine has failed: the machine, where the engine is in trouble or does not work any more, which is
- * looked for at once; else the deploy, of which the engine did not take what it was told.
+ * Decides who is to blame for the failure of an engine: the machine, when the engine is in trouble or does not work any
+ * more, which is checked immediately; else the deploy, whose values the engine did not accept.
  */
 async function causeOf({ engines, settings }: ContainerContext, cause: unknown, what: string): Promise<unknown> {
   if (!(cause instanceof EngineFailure)) return cause;
@@ -165,7 +165,7 @@ async function causeOf({ engines, settings }: ContainerContext, cause: unknown, 
   return cause instanceof EngineTrouble ? new Error(text, { cause }) : new DeployFault(text, { cause });
 }
 
-/** Where people look who wonder why nothing has started: status messages are short. */
+/** Notes a failure in the output of the task, where people look for it: status messages are short. */
 async function note({ root, executor }: Sandbox, text: string): Promise<void> {
   const file = await openLogBelow(root, executor ? relative(root, executor.executorLog) : 'stderr').catch(
     () => undefined,

@@ -14,7 +14,7 @@ import { commandLine, type Option } from '../processes/command-line.js';
 import type { TaskDirectory } from '../state/task-directory.js';
 import { askEngine, EngineFailure, type EngineWatch } from './engine.js';
 
-/** What an engine tells of a container, in the words of `{{json .State}}` and around it. */
+/** State of a container as an engine reports it, in the words of `{{json .State}}` and around it. */
 const State = z.object({
   Running: z.boolean().optional(),
   Status: z.string().optional(),
@@ -36,7 +36,7 @@ export const removal: readonly Option[] = [
   ['volumes', true],
 ];
 
-/** How long an engine may take for what it usually answers at once. */
+/** Time limit for calls that an engine usually answers immediately. */
 const shortMillis = 10_000;
 const firstPauseMillis = 100;
 const lastPauseMillis = 1_000;
@@ -50,7 +50,7 @@ export class TaskContainer {
   readonly group = new ContainerGroup();
   private main: ProcessIdentity | undefined;
   private stopSignal: NodeJS.Signals = 'SIGTERM';
-  /** Where it may write beside its sandbox, as far as that counts for its disk and is known. */
+  /** Known directories beside its sandbox that it may write to and that count for its disk. */
   readonly folders = new Set<string>();
 
   constructor(
@@ -112,7 +112,10 @@ export class TaskContainer {
     return [...new Set([...this.group.pids(), ...(mainPid === undefined ? [] : [mainPid])])];
   }
 
-  /** How it ended, as its engine told the script, or tells now where the script could not write it down; {}: it did not. */
+  /**
+   * End of the container, as its engine reported it to the script, or reports it now if the script could not write it
+   * down; {}: it did not end.
+   */
   async end(): Promise<{ exitCode?: number; outOfMemory?: boolean }> {
     const inspect = () => this.ask(['container', 'inspect', ...commandLine([['format', endFormat]], [this.name])]);
     const told = await readIfThere(join(this.folder.path, endFile));
@@ -221,7 +224,7 @@ export class ContainerGroup extends TaskGroup {
     this.found?.killAll();
   }
 
-  /** What was seen is kept: with the container the figures go. */
+  /** Stores the last count: the metrics go with the container. */
   override outOfMemoryKills(): number {
     return (this.kills = Math.max(this.kills, this.found?.outOfMemoryKills() ?? 0));
   }

@@ -222,7 +222,7 @@ const operations: ReadonlyMap<string, Operation> = new Map([
   ['/files/download', download],
 ]);
 
-/** What a header may hold of a name. */
+/** Name in a form that a header may hold. */
 const encoded = (name: string): string =>
   encodeURIComponent(name).replace(/['()*]/g, (character) => `%${character.charCodeAt(0).toString(16)}`);
 

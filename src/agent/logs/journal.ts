@@ -7,8 +7,8 @@ import { isMissing } from '../../platform/files.js';
 import { allNamesIn, openFileBelow, openFolderBelow, ownerOf, pathOf, placeIn } from '../sandbox/below.js';
 
 /**
- * How far the rotation of one log has come, in a file beside the log: what the program that rotates has done is known
- * however it ended, and it is either finished or as if it had not begun.
+ * Progress of the rotation of one log, in a file beside the log: however the rotating program ended, its rotation is
+ * either finished or as if it had not begun.
  */
 export const Journal = z.object({
   /** The program that rotates. */
@@ -17,7 +17,7 @@ export const Journal = z.object({
   /** Paths below the sandbox. */
   log: z.string(),
   into: z.string(),
-  /** Of the result, without the ending of the compression. */
+  /** Name of the result, without the extension of the compression. */
   name: z.string(),
   extension: z.string(),
   /**
@@ -132,7 +132,7 @@ export async function settle(root: string, path: string): Promise<boolean> {
   return true;
 }
 
-/** What has taken the place of the log has nothing of it. */
+/** True when the file at the place of the log has nothing of it. */
 async function isEmptied(root: string, { log, ino, size }: Journal): Promise<boolean> {
   const opened = await openFileBelow(root, log, 'NONE');
   await opened?.handle.close();

@@ -56,7 +56,7 @@ export function mainLogs(spec: LaunchSpec, { root, executor }: Sandbox, settings
   return [each(relative(root, executor.serviceLog), join(relative(root, executor.folder), 'logs'))];
 }
 
-/** What the agent's settings name besides, as far as it is there; WITH_RESULTS: or has been. */
+/** Existing further logs that the agent's settings name; WITH_RESULTS: former ones, too. */
 export async function additionalLogs(
   { root, executor }: Sandbox,
   settings: Settings,
@@ -118,7 +118,7 @@ async function namesLike(
   return visible.filter((name) => isNamed(name) && !isResult(name)).map((name) => join(place, name));
 }
 
-/** What a result may be one of: there may be numbers in the name of a log, and dashes in a date. */
+/** Names of logs that a result may belong to: there may be numbers in the name of a log, and dashes in a date. */
 const possibleBases = (name: string): string[] =>
   [...name.matchAll(/-(?=[0-9])/g)].map(({ index }) => name.slice(0, index));
 

@@ -12,7 +12,7 @@ import { UploadRecord } from './upload-record.js';
 
 /* What the agent writes for programs beside it: for one that follows logs, and for one that uploads them. */
 
-/** What the logs of a task are looked after with. */
+/** Context in which the logs of a task are maintained. */
 export interface LogContext extends AgentContext {
   /** Names of records of tasks that have ended, to be uploaded at once; undefined: the agent uploads nothing. */
   finishedUploads: Set<string> | undefined;
@@ -133,7 +133,7 @@ function uploadRecords(
 const longestHint = 60;
 const serviceLog = 'service.log';
 
-/** Of a plain command. */
+/** Output files of a plain command. */
 const outputs = ['stdout', 'stderr'];
 
 /** Upload records of a task that are left, by its file name: something of its files is still to be uploaded. */
@@ -167,7 +167,7 @@ export const hasUploadsLeft = async (
   name: string,
 ): Promise<boolean> => (await recordsOf(writing, name)).length > 0;
 
-/** Of a task that has ended while no agent ran, or whose agent ended right after it. */
+/** Finishes the records of a task that has ended while no agent ran, or whose agent ended right after it. */
 export async function finishRecords(
   writing: RecordContext,
   task: { spec: LaunchSpec; sandbox: Sandbox },

@@ -103,7 +103,7 @@ export async function resultsOf(root: string, base: string, into: string): Promi
 interface CompressOptions extends Pick<AgentContext, 'settings' | 'rotateProgram'> {
   /** Its abort leaves what is not done yet to the next time. */
   signal: AbortSignal;
-  /** Those that take no program of their own. */
+  /** Compresses only files that take no program of their own. */
   onlySmall?: boolean;
 }
 

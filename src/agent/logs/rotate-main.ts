@@ -23,7 +23,7 @@ async function rotateAll(order: RotateOrder): Promise<void> {
   }
 }
 
-/** What is done by now, and the log that is worked on. */
+/** Progress so far, and the current log. */
 const answer: RotateAnswer & { rotated: string[]; busy: string[] } = { rotated: [], busy: [] };
 
 /** Tasks without executorData have none from the beginning. */

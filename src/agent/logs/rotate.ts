@@ -10,7 +10,10 @@ import { StandingWriters } from './writers.js';
 const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDWR } = constants;
 
 const megabyte = 1024 * 1024;
-/** What is longer is compressed while its writers go on, and only what came meanwhile is copied as it is. */
+/**
+ * A longer log is compressed while its writers go on, and only the lines that came in the meantime are copied as they
+ * are.
+ */
 const longestPlainBytes = 4 * megabyte;
 /** Copied while the writers stand still: a few milliseconds. */
 const lastBytes = megabyte;
@@ -77,7 +80,7 @@ class Rotation {
     }
   }
 
-  /** What stays of it on a full disk does no harm: the next rotation, or the agent, writes over the journal. */
+  /** Remainders on a full disk do no harm: the next rotation, or the agent, writes over the journal. */
   private async tidyUp(name: string): Promise<void> {
     const { folder, journal } = this.places;
     for (const left of [partName(name), restName(name)]) await unlink(placeIn(folder, left)).catch(() => undefined);

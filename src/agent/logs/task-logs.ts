@@ -37,7 +37,10 @@ const journalName = 'logrotate.status';
 /** A rotation that came to nothing, because writers did not stand still or a program failed, is tried again after this. */
 const tryAgainMillis = 10_000;
 
-/** The same of a log that fails again and again, such as on a full disk: twice as long each time, and never longer. */
+/**
+ * Longest pause for a log that fails again and again, such as on a full disk: twice as long each time, and never
+ * longer.
+ */
 const longestPauseMillis = 10 * 60_000;
 
 /** An earlier agent's program ends with it, but for a moment in which it must not. */
@@ -55,7 +58,7 @@ export class TaskLogs {
   private notBefore = -Infinity;
   /** By path of a log: how often in a row it could not be rotated. */
   private readonly failures = new Map<string, { inRow: number; notBefore: number }>();
-  /** What was last said of them: it is said once. */
+  /** Last logged problem of them: it is logged once. */
   private complaint: string | undefined;
   private worker: Worker | undefined;
   private working: Promise<void> | undefined;
@@ -86,7 +89,7 @@ export class TaskLogs {
     return this.beginning;
   }
 
-  /** Of a task that an earlier agent left: what it was rotating is finished, or is as it was. */
+  /** Takes over the logs of a task that an earlier agent left: its rotation is finished, or undone. */
   async adopt(): Promise<void> {
     const { root } = this.target.sandbox;
     this.beganAt = lastChange(join(root, this.journal)) ?? lastChange(root) ?? this.beganAt;
@@ -142,7 +145,7 @@ export class TaskLogs {
     if (serviceLog) await this.tryTo('remove the empty log', () => removeIfEmpty(sandbox.root, serviceLog.path));
   }
 
-  /** What is left of the rotation of logs that have ended. The sandbox may be closed by now. */
+  /** Compresses the remaining results of logs that have ended. The sandbox may be closed by now. */
   async compressAll(signal = this.context.stopping): Promise<void> {
     const { sandbox, spec } = this.target;
     const { settings } = this.context;
@@ -212,7 +215,9 @@ export class TaskLogs {
     await this.compressAll(this.over.signal);
   }
 
-  /** What could not be rotated is tried again by itself, however long its period: the disk may be full until then. */
+  /**
+   * A log that could not be rotated is tried again by itself, however long its period: the disk may be full until then.
+   */
   private note(
     { rotated = [], failed, trouble }: RotateAnswer,
     logs: readonly TaskLog[],

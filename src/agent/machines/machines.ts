@@ -35,7 +35,7 @@ export class Machines {
     this.noteChange();
   }
 
-  /** Why no containers run here; '': they do; undefined: that is not known yet. */
+  /** Notes the reason why no containers run here; '': they do; undefined: not known yet. */
   noteContainers(refusal: string | undefined): void {
     this.containersRefusal = refusal;
     this.noteChange();

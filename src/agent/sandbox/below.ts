@@ -136,7 +136,7 @@ export async function openLogBelow(root: string, path: string): Promise<FileHand
 /** A path that leads to what is open, whatever becomes of its names. Also in a child, until it becomes another program. */
 export const pathOf = (handle: FileHandle): string => `/proc/self/fd/${handle.fd}`;
 
-/** The same of what has a name in an open folder, whatever bytes the name is made of. */
+/** Path of a name in an open directory, whatever bytes the name is made of. */
 export const placeIn = (folder: FileHandle, name: string): string | Buffer => bytesOfPath(`${pathOf(folder)}/${name}`);
 
 /** Names in an open folder, in no order (see `names.ts`). */
@@ -147,7 +147,7 @@ export async function* namesIn(folder: FileHandle): AsyncGenerator<string, void>
 
 const batch = 50;
 
-/** The same, so many at a time: what is done to each of them at once waits less. None is empty. */
+/** Names in batches: work on several of them at a time waits less. None is empty. */
 export async function* batchesOf(folder: FileHandle): AsyncGenerator<string[], void> {
   let names: string[] = [];
   for await (const name of namesIn(folder)) {
@@ -158,7 +158,7 @@ export async function* batchesOf(folder: FileHandle): AsyncGenerator<string[], v
   if (names.length > 0) yield names;
 }
 
-/** The same all at once, for a folder that is changed while they are gone through. */
+/** All names in one list, for a directory that changes while they are processed. */
 export async function allNamesIn(folder: FileHandle): Promise<string[]> {
   const names: string[] = [];
   for await (const name of namesIn(folder)) names.push(name);

@@ -19,8 +19,8 @@ export interface DiskUse {
 export class TooDeep extends Error {}
 
 /**
- * What a folder takes on the disk, without following a link. Answers what was found so far, each few hundred files: the
- * caller can stop there, or go on later. The last answer is the whole.
+ * Disk use of a directory, without following links. Yields the sum so far, each few hundred files: the caller can stop
+ * there, or continue later. The last value is the whole.
  */
 export async function* diskUse(root: string): AsyncGenerator<DiskUse, void> {
   const use = { bytes: 0, files: 0, told: 0 };

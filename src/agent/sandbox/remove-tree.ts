@@ -6,7 +6,10 @@ import { batchesOf, O_PATH, pathOf, placeIn } from './below.js';
 import { bytesOnDisk } from './disk-use.js';
 import { shownName } from './names.js';
 
-/** What a folder still has after so long is left to the next try: others wait, and it may be filled while it is emptied. */
+/**
+ * Time after which the rest of a directory is left to the next attempt: others wait, and it may be filled while it is
+ * emptied.
+ */
 const longestMillis = 30_000;
 const mostMoved = 1_000;
 
@@ -42,7 +45,7 @@ export async function removeTree(path: string, withinMillis = longestMillis): Pr
 
 class Removal {
   bytes = 0;
-  /** What has been removed or moved up. */
+  /** Number of entries removed or moved up. */
   private steps = 0;
   private readonly stem = `.${randomUUID()}-`;
   /** Folders that have moved up and come next; the root is read for others. */
@@ -136,7 +139,10 @@ class Removal {
     return folders;
   }
 
-  /** What has gone meanwhile is no failure, and no step. The first one is told: a folder that is not empty for it comes later. */
+  /**
+   * An entry that has gone in the meantime is no failure, and no step. The first failure is reported: a folder that is
+   * not empty for it comes later.
+   */
   private async tryTo(name: string, work: () => Promise<void>): Promise<void> {
     await work().catch((cause: unknown) => {
       if (!isMissing(cause)) this.failure ??= { name, cause };

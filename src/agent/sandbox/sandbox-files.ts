@@ -21,7 +21,7 @@ export class SandboxFiles {
     /** Paths of files that count as not there, by whatever other name they have. */
     private readonly hidden: readonly string[] = [],
     private readonly longestList = mostEntries,
-    /** Whether files of other owners than the task are its own as well (see `TaskDirectory.ownersAreItsOwn`). */
+    /** True when files of other owners than the task are its own as well (see `TaskDirectory.ownersAreItsOwn`). */
     private readonly isAnyOwners: () => boolean = () => false,
   ) {}
 

@@ -29,7 +29,7 @@ interface PlannedTask {
 /** As it is seen from inside. */
 const firstInContainer = 1;
 
-/** How commands are run in a task of this machine, which is processes or a container of an engine. */
+/** Plans of commands in a task of this machine, which is processes or a container of an engine. */
 export class CommandPlans {
   constructor(
     private readonly context: AgentContext,

@@ -9,7 +9,7 @@ import { ensureFolder, namesIn, syncFolder, writeDurably } from '../../platform/
 /** `ended`: its last update is on disk. */
 const SavedCommand = z.object({ order: shellCommandOrder, ended: z.boolean() });
 
-/** Where the control files of a task are. */
+/** Directory of the control files of a task. */
 type Place = { path: string };
 
 const folderOf = (task: Place): string => join(task.path, 'commands');

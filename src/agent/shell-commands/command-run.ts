@@ -18,11 +18,11 @@ import { outputFileName } from './command-words.js';
 /** A command line of any length is told, but not all of it. */
 const longestMessage = 1_000;
 
-/** What a command that can be run needs. */
+/** Plan of a command that can be run. */
 export interface CommandPlan {
   words: string[];
   environment: Record<string, string>;
-  /** Where it runs, and where its output goes. */
+  /** Directory in which it runs and writes its output. */
   folder: string;
   /** That folder as it is called where the words of `runAs` lead, with other files than here. Absent: they lead nowhere else. */
   inside?: string;
@@ -36,7 +36,7 @@ export interface CommandPlan {
   isTaskOver?(): Promise<boolean>;
 }
 
-/** Why a command that went with its task has failed. */
+/** Reason of the failure of a command that ended with its task. */
 export const taskEnded = 'The task ended';
 
 /** Tells one update. Resolves when it is on disk. */
@@ -51,7 +51,7 @@ export class CommandRun {
   private child: ChildProcess | undefined;
   private isOver = false;
   private killing: Promise<void> | undefined;
-  /** Why it was ended before its time. */
+  /** Reason why it was ended before its time. */
   private endedBecause: string | undefined;
 
   constructor(
@@ -137,7 +137,9 @@ interface Ended {
   isKilled?: boolean;
 }
 
-/** What a command is started with: where it runs, and its launcher if it gets another user than the agent's. */
+/**
+ * Open files that a command is started with: its directory, and its launcher if it gets another user than the agent's.
+ */
 interface OpenFiles {
   folder: FileHandle;
   launcher: FileHandle | undefined;
@@ -169,7 +171,7 @@ function spawnCommand(plan: CommandPlan, { folder, launcher }: OpenFiles, output
 
 const noProgram = (program: string): string => `There is no program '${program}'`;
 
-/** What changes the user would only say that something ended with 127. */
+/** Finds a missing program beforehand: the program that changes the user would only report an exit with 127. */
 const missingProgram = ({ words: [program = ''], inside }: CommandPlan): string | undefined =>
   inside === undefined && program.includes('/') && !existsSync(program) ? program : undefined;
 

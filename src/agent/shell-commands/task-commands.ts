@@ -5,10 +5,10 @@ import { CommandRecord } from './command-record.js';
 import { type CommandPlan, CommandRun, killCommand, taskEnded, type Tell } from './command-run.js';
 import { type InvalidCommand, isInvalid } from './command-words.js';
 
-/** What commands need to know of the task they run in. */
+/** The task that commands run in. */
 interface CommandedTask {
   taskId: string;
-  /** Where its control files are. */
+  /** Directory of its control files. */
   folder: { path: string };
   plan(order: ShellCommandOrder, record: CommandRecord): Promise<CommandPlan | InvalidCommand>;
   /** Resolves when it is on disk. */
@@ -44,7 +44,7 @@ export class TaskCommands {
     return true;
   }
 
-  /** Whether there may be processes of the task's user that were none of the task's. */
+  /** True when there may be processes of the task's user that were none of the task's. */
   get hasRunAny(): boolean {
     return this.hasBegun;
   }
@@ -72,7 +72,7 @@ export class TaskCommands {
     await Promise.all([...this.running.values()].map(({ finished }) => finished));
   }
 
-  /** Those of an earlier agent: it is not known what became of them, and they are not begun again. */
+  /** Fails the commands of an earlier agent: their results are unknown, and they are not begun again. */
   async failInterrupted(): Promise<void> {
     for (const record of await CommandRecord.list(this.task.folder)) {
       this.hasBegun = true;

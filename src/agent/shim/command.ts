@@ -6,7 +6,7 @@ import type { AgentContext } from '../agent-context.js';
 import type { RunAs } from '../processes/run-as.js';
 import type { Sandbox } from '../sandbox/sandbox-layout.js';
 
-/** What the task's program is, where its output goes, and where it begins. */
+/** Program of the task, its output files, and its working directory. */
 export interface TaskCommand {
   words: string[];
   stdout: string;
@@ -63,7 +63,7 @@ export function taskEnvironment(
   };
 }
 
-/** What the start script of a task with executorData needs before it reads the rest from deploy.env. */
+/** Environment that the start script of a task with executorData needs before it reads the rest from deploy.env. */
 export function bootstrapEnvironment(environment: Record<string, string>, searchPath: string): Record<string, string> {
   const names = ['HOME', 'CLUSTER_TASK_ID', sandboxVariable];
   return { PATH: searchPath, ...Object.fromEntries(names.map((name) => [name, environment[name] ?? ''])) };

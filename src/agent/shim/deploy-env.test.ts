@@ -9,7 +9,7 @@ import { deployEnv } from './start-task.js';
 const folder = tempFolder();
 afterAll(() => folder.remove());
 
-/** What a shell makes of the file. */
+/** Environment that a shell reads from the file. */
 function sourced(shell: string, environment: Record<string, string>): Record<string, string> {
   const file = join(folder.path, 'deploy.env');
   writeFileSync(file, deployEnv(environment));

@@ -16,13 +16,13 @@ export interface Shim {
   gone: Promise<number | undefined>;
 }
 
-/** What the task's program is put into before it begins. */
+/** Context that the task's program is put into before it begins. */
 export interface ShimSurroundings {
   sandboxRoot: string;
   /** Words that become the task's user; none: it is the agent's. */
   switchUser: readonly string[];
   cgroupFiles: readonly string[];
-  /** Of the user. */
+  /** Limit of the processes of the user. */
   maxProcesses?: number;
   maxFileBytes?: number;
   /** Open files that the launcher finds under the numbers 10 and 11. */
@@ -32,7 +32,7 @@ export interface ShimSurroundings {
 /** Up to number 9: the shim closes what a shell can name. */
 const none: 'ignore'[] = Array.from({ length: 10 }, () => 'ignore');
 
-/** What `ulimit -f` counts in. */
+/** Unit of `ulimit -f`. */
 const blockBytes = 512;
 
 /** Pause between two looks at a task's folder and shim, should the watch on the folder miss something. */
@@ -102,7 +102,10 @@ export async function whenStarted(
   }
 }
 
-/** The same as `Shim.gone`, for a shim that an earlier agent started: its folder is watched, and the process itself. */
+/**
+ * Resolves like `Shim.gone`, for a shim that an earlier agent started: its directory is watched, and the process
+ * itself.
+ */
 export async function whenAdoptedGone(
   folder: TaskDirectory,
   shim: ProcessIdentity,

@@ -14,7 +14,7 @@ import { isOfShells, launcherScript, writeForUser } from './launcher.js';
 import { type Shim, startShim } from './shim.js';
 import { runner } from './shim-scripts.js';
 
-/** What is needed to start one task. */
+/** Facts needed to start one task. */
 export interface TaskStart {
   spec: LaunchSpec;
   folder: TaskDirectory;

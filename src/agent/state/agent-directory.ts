@@ -14,7 +14,7 @@ import {
 } from '../../platform/files.js';
 import { isAlive } from '../processes/process-identity.js';
 
-/** What `endpoint.json` in the agent's folder says about a running agent. */
+/** Content of `endpoint.json` in the agent's directory, about a running agent. */
 export const Endpoint = z.object({
   pid: z.number().int(),
   /** Start time of the process in clock ticks since boot: tells it from a later one with the same pid. */
@@ -26,14 +26,14 @@ export const Endpoint = z.object({
 });
 export type Endpoint = z.infer<typeof Endpoint>;
 
-/** Where root keeps what other users have to reach while the data directory is closed to them. */
+/** Directory in which root keeps files that other users have to reach while the data directory is closed to them. */
 export const elsewhere = '/var/lib/muster';
 
 /** A user and group that nothing belongs to. */
 const stranger = 4_294_967_294;
 
 /**
- * What lies where below `<data dir>/agent`:
+ * Layout of `<data dir>/agent`:
  *
  *     secret           shared with the scheduler, 0600
  *     agent.pid        the process that may work here
@@ -63,7 +63,7 @@ export class AgentDirectory {
   readonly tasks: string;
   readonly ended: string;
   readonly tombstones: string;
-  /** Where new tasks get theirs: usually in the folder. */
+  /** Directory for new sandboxes, usually inside of the agent's. */
   readonly sandboxes: string;
   private readonly sandboxesHere: string;
   /** Beside the sandboxes: who fetches them has to get there, too. */

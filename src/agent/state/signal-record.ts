@@ -1,8 +1,8 @@
 import type { TaskDirectory } from './task-directory.js';
 
 /**
- * What has been asked to end is asked once, also by the next agent: many programs take a second SIGTERM as an order to give up
- * their orderly end.
+ * A program is asked to end only once, also by the next agent: many programs take a second SIGTERM as an order to give
+ * up their orderly end.
  */
 export class SignalRecord {
   private readonly names: Set<string>;

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { readIfThere, writeDurably } from '../../platform/files.js';
 
-/** Why an id must never start. */
+/** Reason why an id must never start. */
 const Tombstone = z.object({
   reason: z.enum(['KILLED_BEFORE_LAUNCH', 'PORT_IN_USE', 'DISK_FULL', 'REFUSED']),
   port: z.number().int().optional(),
   message: z.string().optional(),
-  /** Of the launch that was refused; absent: none had come. */
+  /** Id of the launch that was refused; absent: none had come. */
   launchId: z.string().optional(),
   /** Epoch millis. */
   at: z.number(),

@@ -70,7 +70,7 @@ export async function currentIncarnation(folder: AgentDirectory, cgroups: Cgroup
 
 const pauseMillis = 20;
 
-/** What SIGKILL does not end by then hangs in the kernel and will never be a task again. */
+/** A process that SIGKILL does not end by then hangs in the kernel and will never be a task again. */
 const giveUpAfterMillis = 30_000;
 
 /**

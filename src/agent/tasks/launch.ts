@@ -133,7 +133,7 @@ function answerOf(taskId: string, { reason, port, message }: Tombstone): LaunchA
   return refused(taskId, message ?? 'killed before it was launched');
 }
 
-/** What is not known cannot differ. */
+/** True when the launch is another one; an unknown one cannot differ. */
 const isOther = ({ launchId }: LaunchSpec, known: string | undefined): boolean =>
   launchId !== undefined && known !== undefined && launchId !== known;
 

@@ -2,7 +2,7 @@ import type { TaskState } from '../../core/model/enums.js';
 import { messageOf } from '../../platform/files.js';
 import { DeployFault } from '../artifacts/order.js';
 
-/** What is known when a task has ended. */
+/** Facts when a task has ended. */
 export interface EndFacts {
   /** As a shell reports it: 128 + n after signal n. undefined: the shim was gone before it could write it. */
   exitCode?: number;
@@ -20,7 +20,7 @@ export interface EndFacts {
   waitingForHealthFile: boolean;
   memoryExceededMb?: number;
   successfulExitCodes: readonly number[];
-  /** What was started as a program looks like a line for a shell. */
+  /** True when the program looks like a line for a shell. */
   programIsShellLine: boolean;
 }
 
@@ -68,7 +68,7 @@ export function outcomeOf(facts: EndFacts): Outcome {
 const shellSignal = 128;
 const lastSignal = 64;
 
-/** How a shell ends that finds no such program. */
+/** Exit status of a shell that finds no such program. */
 const notFound = 127;
 
 /** A list that is given is complete: 0 is a success only if it is in it. */

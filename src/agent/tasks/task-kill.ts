@@ -87,7 +87,7 @@ export class TaskKill {
   }
 }
 
-/** What ends the processes of a task. */
+/** Port that ends the processes of a task. */
 export interface Sweeper {
   /** SIGKILL was needed. */
   readonly forced: boolean;
@@ -103,7 +103,7 @@ const firstPauseMillis = 2;
 /** A process that SIGKILL does not end hangs in the kernel; its task is reported as ended all the same after this. */
 const giveUpAfterMillis = 30_000;
 
-/** What a killer needs to know about its task at each moment. */
+/** The task of a killer, as it is at each moment. */
 interface Target {
   mark(): TaskMark;
   /** The task's own program; undefined while it has not begun. */

@@ -97,7 +97,7 @@ export class TaskRun {
     return this.processTable.isRunning;
   }
 
-  /** What counts for its disk: its sandbox, and what a container has changed elsewhere. */
+  /** Directories that count for its disk: its sandbox, and those that a container has changed elsewhere. */
   get diskFolders(): string[] {
     return [this.sandbox.root, ...(this.container?.folders ?? [])];
   }

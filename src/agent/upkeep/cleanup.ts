@@ -13,10 +13,10 @@ import { TaskDirectory } from '../state/task-directory.js';
 import type { Tombstones } from '../state/tombstones.js';
 import { isTooFull, leastKeptMillis } from '../sandbox/disk-space.js';
 
-/** How long an id is remembered after its end was acknowledged, or after its tombstone was put. */
+/** Time for which an id is remembered after its end was acknowledged, or after its tombstone was put. */
 export const rememberMillis = 24 * 3600 * 1000;
 
-/** What one clean-up did. */
+/** Result of one clean-up. */
 export interface CleanupResult {
   /** Epoch millis. */
   at: number;
@@ -25,9 +25,9 @@ export interface CleanupResult {
   runningTasksIgnored: number;
   /** Nothing of them is left to remove but their sandbox. */
   successfullyCleanedTasks: number;
-  /** Those that keep something for now. */
+  /** Tasks that keep something for now. */
   waitingTasks: number;
-  /** Those of which something could not be removed. */
+  /** Tasks of which something could not be removed. */
   errorTasks: number;
   removedAppFolders: number;
   removedSandboxes: number;
@@ -35,7 +35,7 @@ export interface CleanupResult {
   errorMessage?: string;
 }
 
-/** What a clean-up works with. */
+/** Context of a clean-up. */
 export interface CleanupContext extends Pick<
   AgentContext,
   'directory' | 'settings' | 'rotateProgram' | 'stopping' | 'now' | 'log'

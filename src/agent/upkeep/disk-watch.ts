@@ -11,7 +11,7 @@ const pauseForMeasuring = 4;
 const leastPauseMillis = 2_000;
 const mostPauseMillis = 8_000;
 
-/** The same while the disk is almost full. */
+/** Interval while the disk is almost full. */
 const hurriedMillis = 1_000;
 
 /** One look at all tasks takes about so long; what is left of a measurement goes on with the next look. */
@@ -23,7 +23,7 @@ const enough = 1.1;
 
 interface Measurement {
   walk?: AsyncGenerator<DiskUse, void>;
-  /** Of the present one and of the last, on the clock of performance.now. */
+  /** Start times of the present and of the last measurement, on the clock of performance.now. */
   begunAt: number;
   dueAt: number;
   /** Without the time between two looks. */
@@ -36,14 +36,14 @@ interface BoundedTask {
   sandbox: { root: string };
   /** Its processes have other names for its files. Absent: they have the same. */
   isElsewhere?: boolean;
-  /** Where it may write, as far as that counts. */
+  /** Directories it may write to, as far as they count. */
   diskFolders: string[];
   isRunning: boolean;
   processes(): ProcessStat[];
   requestKill(graceMillis: 0, because: SavedKill['because']): Promise<void>;
 }
 
-/** Whether tasks are started, which those are told who ask for machines. */
+/** State of the disk, which decides if tasks are started, and is reported with the machines. */
 interface DiskState {
   readonly isDiskFull: boolean;
   noteDisk(isFull: boolean): void;
@@ -53,7 +53,7 @@ interface DiskWatchContext {
   directory: { root: string; sandboxes: string };
   settings: { reservedDiskMb?: number };
   log: Log;
-  /** What is kept for tasks to come. */
+  /** Artifacts stored for future tasks. */
   artifacts: { makeRoom(bytes: number): void };
   /** Absent: containers are not its own. */
   engines?: { readonly storage: string | undefined };
@@ -158,7 +158,7 @@ export class DiskWatch {
   }
 }
 
-/** Of the sandbox, and of what has no name there any more but is open. */
+/** Disk use of the sandbox, and of open files that have no name there any more. */
 async function* useOf(run: BoundedTask): AsyncGenerator<DiskUse, void> {
   let before: DiskUse = { bytes: await bytesWithoutName(run), files: 0 };
   for (const root of run.diskFolders) {

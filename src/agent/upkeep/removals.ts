@@ -11,7 +11,7 @@ const longestPauseMillis = 6 * 3600_000;
 /** It could not be removed before, and is not tried yet again. */
 export class PutOff extends Error {}
 
-/** What this agent has removed since it began, by reason. */
+/** Removals by this agent since it began, by reason. */
 export class Removals {
   failures = 0;
   /** Epoch millis. */

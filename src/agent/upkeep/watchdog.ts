@@ -10,7 +10,7 @@ import type { Tombstones } from '../state/tombstones.js';
 import type { Uploader } from '../uploads/uploader.js';
 import { every } from './every.js';
 
-/** What the agent does by itself is done with. */
+/** Context of the agent's own upkeep. */
 export interface UpkeepContext extends TaskContext {
   removals: Removals;
 }

@@ -22,11 +22,11 @@ import type { Throttle } from './throttle.js';
 const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 const chunkBytes = 256 * 1024;
 
-/** What an object takes at least: files and their names take room, too. */
+/** Least room of an object: files and their names take room, too. */
 const leastBytes = 4_096;
 const dayMillis = 86_400_000;
 
-/** Of the oldest, so many are known at a time when room is made. */
+/** Number of the oldest objects known at a time when room is made. */
 const oldestKnown = 10_000;
 
 /** So much is freed that it does not begin again with the next object. */
@@ -76,7 +76,10 @@ export class Archive {
     );
   }
 
-  /** The same content is there already, from an attempt that came to its end. Throws EEXIST when the key is another one's. */
+  /**
+   * Stores a file, unless the content is there already from an attempt that came to its end. Throws EEXIST when the key
+   * is another one's.
+   */
   async put(source: FileHandle, size: number, place: { bucket: string; key: string }): Promise<void> {
     const path = this.pathOf(place.bucket, place.key);
     if (await this.has(place.bucket, place.key)) {

@@ -17,7 +17,7 @@ const firstFile = 3;
 const mostNumbers = 1_000;
 const megabyte = 1024 * 1024;
 
-/** Who the agent is to the store where no keys are set, and whom it trusts. */
+/** Variables that identify the agent to the store if no keys are set, and the authorities that it trusts. */
 const passedOn = /^(AWS_\w+|NODE_EXTRA_CA_CERTS|SSL_CERT_\w+)$/;
 
 type Target = Extract<UploadTarget, { kind: 'BUCKET' }>;

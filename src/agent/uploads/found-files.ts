@@ -14,14 +14,14 @@ export interface FoundFile {
   mtimeMs: number;
 }
 
-/** Of one record at a time: what is left is found by the next look. */
+/** Limit for one record at a time: the rest is found by the next pass. */
 export const mostFiles = 1_000;
 const mostNames = 100_000;
 const deepest = 32;
 
 /**
- * What a record names, without links, empty files and whatever is no plain file of the task's user. `skip`: paths that are
- * done. Sorted, so that the same files have the same positions.
+ * Files that a record names, without links, empty files and whatever is no plain file of the task's user. `skip`: paths
+ * that are done. Sorted, so that the same files have the same positions.
  */
 export async function filesOf(record: UploadRecord, skip: (file: FoundFile) => boolean): Promise<FoundFile[]> {
   const { sandbox, fileGlob, onFinishGlob, finished } = record;
@@ -54,7 +54,7 @@ export async function filesOf(record: UploadRecord, skip: (file: FoundFile) => b
   return found.toSorted((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-/** Those that a process of the owner of the sandbox has open. */
+/** Files that a process of the owner of the sandbox has open. */
 export async function openFiles(sandbox: string, files: readonly FoundFile[]): Promise<Set<FoundFile>> {
   const byIno = new Map(files.map((file) => [file.ino, file]));
   const open = new Set<FoundFile>();

@@ -27,7 +27,7 @@ export interface Upload {
   key: string;
   /** It may be there under this key already, whole. */
   again: boolean;
-  /** Whether another file has the key, as far as the agent knows. */
+  /** True when another file has the key, as far as the agent knows. */
   isTaken(key: string): boolean;
   /** Awaited before the first byte goes out under this key. */
   begin(key: string): Promise<void>;
@@ -47,7 +47,7 @@ export interface UploadStore {
   sweep?(now: number, signal: AbortSignal): Promise<void>;
 }
 
-/** What an uploader works with. */
+/** Context of an uploader. */
 export interface UploadContext extends Pick<AgentContext, 'directory' | 'settings' | 'log' | 'stopping' | 'now'> {
   /** Names of records of tasks that have ended, to be uploaded at once. */
   finishedUploads: Set<string> | undefined;

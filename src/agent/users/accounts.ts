@@ -40,7 +40,7 @@ export class Accounts {
     return account;
   }
 
-  /** Of those that exist. */
+  /** Numbers of the users among them that exist. */
   async uidsOf(names: readonly string[]): Promise<Set<number>> {
     const found = await Promise.all(names.map((name) => this.find(name)));
     return new Set(found.flatMap((account) => (account ? [account.uid] : [])));

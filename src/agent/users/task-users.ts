@@ -15,7 +15,7 @@ import { UserNumbers } from './user-numbers.js';
 
 const run = promisify(execFile);
 
-/** Whether tasks can have other users than the agent's, and whether those that name none get one of their own. */
+/** Ways to give tasks other users than the agent's, and to give a user of its own to each that names none. */
 type Way = { switch: UserSwitch; numbers: UserNumbers | undefined };
 
 type UserSettings = Pick<
@@ -53,7 +53,10 @@ export class TaskUsers {
     return this.reachable({ ...account, own: false, prefix: this.way?.switch.words({ uid, gid, own: false }) ?? [] });
   }
 
-  /** Why no task may be this user here; undefined: it may. Decided by the number: one user may have several names. */
+  /**
+   * Reason why no task may be this user here; undefined: it may. Decided by the number: one user may have several
+   * names.
+   */
   async refusal(name: string): Promise<string | undefined> {
     const account = await this.accounts.find(name);
     if (!account) return `no user '${name}' on this machine`;

@@ -82,7 +82,10 @@ export class UserNumbers {
     if (this.contains(number)) this.hold(this.blockOf(number));
   }
 
-  /** Whether no other agent of this machine gives it. While an agent is down its numbers without a process are free to others. */
+  /**
+   * True when no other agent of this machine assigns it. While an agent is down its numbers without a process are free
+   * to others.
+   */
   isOursAlone(number: number): boolean {
     return this.contains(number) && this.claimed.has(this.blockOf(number));
   }

@@ -99,7 +99,7 @@ function pathOfSource(source: string): string | undefined {
   }
 }
 
-/** What is known of the agent's settings; undefined: it is not known here, and not asked for. */
+/** Known settings of the agent; undefined: a setting is not known here, and not asked for. */
 interface KnownSettings {
   allowedPaths?: readonly string[];
   hasArtifactStore?: boolean;
