@@ -25,7 +25,7 @@ import { installShim } from './shim/shim-scripts.js';
 import { AgentDirectory, type Endpoint, sharedSecret } from './state/agent-directory.js';
 import { Tombstones } from './state/tombstones.js';
 import { UpdatesLog } from './state/updates-log.js';
-import { adoptTasks, currentIncarnation } from './tasks/adopt.js';
+import { adoptTasks, currentIncarnation } from './tasks/restore.js';
 import { Launcher } from './tasks/launch.js';
 import { Tasks } from './tasks/tasks.js';
 import { Removals } from './upkeep/removals.js';

@@ -3,7 +3,7 @@ import type { ShellCommandUpdateType, TaskState } from '../core/model/enums.js';
 import type { Deploy } from '../core/model/deploy.js';
 import type { LaunchSpec } from '../core/model/launch.js';
 import type { RunNowRequest } from '../core/model/request.js';
-import type { MachineFigures } from '../core/model/usage.js';
+import type { MachineMetrics } from '../core/model/usage.js';
 
 /** Raised by one with every takeover. A call that carries a lower one than its receiver has seen is refused. */
 export type Epoch = number;
@@ -166,7 +166,7 @@ export interface TaskStatistics {
 }
 
 /** Resources that a machine has and uses, and the use of the tasks of one slave. */
-export interface MachineUsage extends MachineFigures {
+export interface MachineUsage extends MachineMetrics {
   slaveId: string;
   /** Running tasks only, in any order. */
   tasks: TaskStatistics[];
@@ -174,7 +174,7 @@ export interface MachineUsage extends MachineFigures {
    * Metrics of the agent that presents it, with all slaves of that agent. Absent: an older agent, which does not report
    * them.
    */
-  agent?: AgentFigures;
+  agent?: AgentMetrics;
 }
 
 /**
@@ -192,7 +192,7 @@ export const removalReasons = [
 export type RemovalReason = (typeof removalReasons)[number];
 
 /** Uploads of logs, since the agent began, and what waits or is kept now. */
-export interface UploadFigures {
+export interface UploadMetrics {
   /** Files that a record of an ended task names, or groups of them. */
   waiting: number;
   oldestSeconds: number;
@@ -207,7 +207,7 @@ export interface UploadFigures {
 }
 
 /** The disk of the sandboxes of an agent, and what the agent has removed from it since it began. */
-export interface AgentFigures {
+export interface AgentMetrics {
   agentId: string;
   sandboxDiskUsedBytes: number;
   sandboxDiskTotalBytes: number;
@@ -218,7 +218,7 @@ export interface AgentFigures {
   /** `count`: sandboxes, folders or files. Reasons for which nothing was removed are there, too. */
   removed: { reason: RemovalReason; count: number; bytes: number }[];
   /** Absent: an older agent, which does not tell. */
-  uploads?: UploadFigures;
+  uploads?: UploadMetrics;
 }
 
 export interface SandboxEntry {
@@ -255,7 +255,7 @@ export interface TaskSandbox {
 }
 
 /** Something asked for that a driver could not honour. `field` is a dotted path below what was asked about. */
-export interface Unsupported {
+export interface UnsupportedOption {
   field: string;
   message: string;
 }
@@ -315,9 +315,9 @@ export interface ClusterDriver {
   /** Figures of the machine and of all its tasks. undefined: no such machine. Throws MachineUnreachableError. */
   machineUsage(slaveId: string): Promise<MachineUsage | undefined>;
   /** Fields of a deploy that it could not honour: the API refuses that by name, so that nothing is ignored in silence. */
-  unsupportedInDeploy?(deploy: Deploy): Unsupported[];
+  unsupportedInDeploy?(deploy: Deploy): UnsupportedOption[];
   /** Fields that a single run adds to its deploy and that it could not honour; `deploy` absent: it is not known yet. */
-  unsupportedInRun?(run: RunNowRequest, deploy?: Deploy): Unsupported[];
+  unsupportedInRun?(run: RunNowRequest, deploy?: Deploy): UnsupportedOption[];
   /**
    * Reason why no machine could run the container of a deploy, as far as is known now; undefined: one could, or tasks
    * are to wait for one.

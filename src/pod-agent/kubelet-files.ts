@@ -14,8 +14,8 @@ export const chunkBytes = 256 * 1024;
 const headBytes = 512;
 
 /** The beginning of a file, by which it is known again under whatever name, compressed or not. */
-export const Head = z.object({ bytes: z.number(), digest: z.string() });
-export type Head = z.infer<typeof Head>;
+export const FileHead = z.object({ bytes: z.number(), digest: z.string() });
+export type FileHead = z.infer<typeof FileHead>;
 
 /**
  * A file in which the kubelet keeps output of a container: `0.log`, older ones `0.log.<time>`, and still older ones
@@ -45,12 +45,12 @@ export async function filesAfter(done: string, folder: string): Promise<SourceFi
 }
 
 /** Head made of the first bytes of a file, up to its limit. */
-export function headOf(bytes: Buffer): Head {
+export function headOf(bytes: Buffer): FileHead {
   const first = bytes.subarray(0, headBytes);
   return { bytes: first.length, digest: createHash('sha256').update(first).digest('hex') };
 }
 
-export async function isSame({ path, isCompressed }: SourceFile, head: Head): Promise<boolean> {
+export async function isSame({ path, isCompressed }: SourceFile, head: FileHead): Promise<boolean> {
   const parts: Buffer[] = [];
   let length = 0;
   try {

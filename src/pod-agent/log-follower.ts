@@ -8,7 +8,7 @@ import {
   chunkBytes,
   decompressed,
   filesAfter,
-  Head,
+  FileHead,
   headOf,
   isSame,
   openPlain,
@@ -32,16 +32,16 @@ const Cursor = z.object({
   /** Order of the newest file that was taken to its end. */
   done: z.string(),
   /** A file that was taken to its end, whose order is not known. */
-  last: Head.optional(),
+  last: FileHead.optional(),
   /** Head of the file after those. Absent: nothing of it was taken. */
-  head: Head.optional(),
+  head: FileHead.optional(),
   offset: z.number(),
   within: z.object({ stream: z.enum(streams), isPartial: z.boolean() }).optional(),
   sizes: z.record(z.enum(streams), z.number()),
 });
 type Cursor = z.infer<typeof Cursor>;
 
-interface Place {
+interface LogPaths {
   /** Folder of the output: `stdout`, `stderr`, and before each was begun anew `stdout.1`, `stderr.1`. */
   logs: string;
   /** Path of the cursor. */
@@ -59,13 +59,13 @@ export class LogFollower {
   private isUnreadable = false;
 
   private constructor(
-    private readonly place: Place,
+    private readonly place: LogPaths,
     private cursor: Cursor,
     private readonly options: { name: string; mostBytes: number; log: Log },
   ) {}
 
   /** `mostBytes`: of each stream, of which its newer half at least is kept. */
-  static async open(place: Place, options: { name: string; mostBytes: number; log: Log }): Promise<LogFollower> {
+  static async open(place: LogPaths, options: { name: string; mostBytes: number; log: Log }): Promise<LogFollower> {
     const text = await readIfThere(place.cursor);
     const saved = text === undefined ? undefined : cursorIn(text);
     const cursor: Cursor = saved ?? { done: '', offset: 0, sizes: { stdout: 0, stderr: 0 } };

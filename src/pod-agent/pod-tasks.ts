@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inParallel, KeyedQueue } from '../platform/async.js';
 import { errorCode, namesIn } from '../platform/files.js';
-import { type Removed, removeTree } from '../agent/sandbox/remove-tree.js';
+import { type RemovalResult, removeTree } from '../agent/sandbox/remove-tree.js';
 import type { PodToPrepare, PrepareAnswer } from './pod-agent-api.js';
 import { type PodContext, PodTask } from './pod-task.js';
 
@@ -84,7 +84,7 @@ export class PodTasks {
   end = (task: PodTask): Promise<void> => this.with(task, () => task.end());
 
   /** One that cannot be removed stays known, to be tried again. */
-  remove(task: PodTask): Promise<Removed | undefined> {
+  remove(task: PodTask): Promise<RemovalResult | undefined> {
     return this.with(task, async () => {
       await task.rest();
       const removed = await removeTree(task.path);

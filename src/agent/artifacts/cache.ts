@@ -8,24 +8,24 @@ import { bytesOfMb, isMissing, messageOf, syncFolder } from '../../platform/file
 import { processesUnder, signal as sendSignal } from '../processes/processes.js';
 import { removeTree } from '../sandbox/remove-tree.js';
 import { unlessAborted } from '../../platform/async.js';
-import type { FetchLimits, KeepOrder } from './order.js';
+import type { FetchLimits, CacheOrder } from './order.js';
 import { md5Of } from './place.js';
 import { carryOut } from './program.js';
 
 /** A file that a task wants, before it may be put into its sandbox. */
-export interface Wish extends Pick<KeepOrder, 'name' | 'source' | 'filesize' | 'md5sum'> {
+export interface CacheRequest extends Pick<CacheOrder, 'name' | 'source' | 'filesize' | 'md5sum'> {
   /** Without an md5 nothing says that two sources hold the same, so only tasks of one owner share. Absent: no task does. */
   owner?: string;
 }
 
 /** Open for reading, until `release`. Nothing writes to it any more: it is the agent's. */
-export interface KeptFile {
+export interface CachedFile {
   handle: FileHandle;
   path: string;
   release(): Promise<void>;
 }
 
-interface Entry {
+interface CacheEntry {
   id: string;
   /** No other task may have it. */
   isPrivate: boolean;
@@ -57,7 +57,7 @@ interface Parts extends Pick<AgentContext, 'directory' | 'settings' | 'log' | 'f
  * source holds, nor what a source gave to another task, without saying what it has to be.
  */
 export class ArtifactCache {
-  private readonly entries = new Map<string, Entry>();
+  private readonly entries = new Map<string, CacheEntry>();
 
   private constructor(private readonly parts: Parts) {}
 
@@ -73,7 +73,7 @@ export class ArtifactCache {
   }
 
   /** From the cache, or fetched: once, however many ask at the same time. Throws DeployFault when it cannot be had. */
-  async take(wish: Wish, limits: FetchLimits, signal: AbortSignal): Promise<KeptFile> {
+  async take(wish: CacheRequest, limits: FetchLimits, signal: AbortSignal): Promise<CachedFile> {
     const isPrivate = !wish.md5sum && wish.owner === undefined;
     const id = isPrivate ? randomUUID() : idOf(wish);
     for (;;) {
@@ -93,8 +93,8 @@ export class ArtifactCache {
     }
   }
 
-  private begin(which: Pick<Entry, 'id' | 'isPrivate'>, wish: Wish, limits: FetchLimits): Entry {
-    const entry: Entry = {
+  private begin(which: Pick<CacheEntry, 'id' | 'isPrivate'>, wish: CacheRequest, limits: FetchLimits): CacheEntry {
+    const entry: CacheEntry = {
       ...which,
       path: '',
       md5: '',
@@ -112,7 +112,7 @@ export class ArtifactCache {
     return entry;
   }
 
-  private async fetch(entry: Entry, wish: Wish, limits: FetchLimits): Promise<void> {
+  private async fetch(entry: CacheEntry, wish: CacheRequest, limits: FetchLimits): Promise<void> {
     const { directory, users, fetchProgram: program, searchPath } = this.parts;
     const work = join(directory.newArtifacts, randomUUID());
     const runAs = await users.resolve(undefined, work);
@@ -122,7 +122,7 @@ export class ArtifactCache {
       if (runAs) await chown(work, runAs.uid, runAs.gid);
       const user = runAs && { uid: runAs.uid, gid: runAs.gid };
       const { signal } = entry.stop;
-      const order: KeepOrder = { ...wish, kind: 'KEEP', root: work, user, limits };
+      const order: CacheOrder = { ...wish, kind: 'KEEP', root: work, user, limits };
       const { md5 = '' } = await carryOut(order, { program, searchPath, runAs, signal });
       if (runAs?.own) await users.killAll(runAs);
       await this.keep(entry, join(work, 'content'), md5);
@@ -133,7 +133,7 @@ export class ArtifactCache {
   }
 
   /** The program that wrote it has ended. On the disk before it has its name: half a file never has one. */
-  private async keep(entry: Entry, content: string, md5: string): Promise<void> {
+  private async keep(entry: CacheEntry, content: string, md5: string): Promise<void> {
     const { keptArtifacts, newArtifacts } = this.parts.directory;
     const handle = await open(content, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     try {
@@ -156,7 +156,7 @@ export class ArtifactCache {
   }
 
   /** Compared with its md5 once in the life of an agent, and again whenever it looks different. */
-  private async openWhole(entry: Entry): Promise<FileHandle | undefined> {
+  private async openWhole(entry: CacheEntry): Promise<FileHandle | undefined> {
     const handle = await open(entry.path, constants.O_RDONLY | constants.O_NOFOLLOW).catch((cause: unknown) => {
       if (isMissing(cause)) return undefined;
       throw cause;
@@ -177,7 +177,7 @@ export class ArtifactCache {
     return undefined;
   }
 
-  private async release(entry: Entry, handle?: FileHandle): Promise<void> {
+  private async release(entry: CacheEntry, handle?: FileHandle): Promise<void> {
     await handle?.close();
     entry.users--;
     if (entry.users > 0) return;
@@ -189,13 +189,13 @@ export class ArtifactCache {
   }
 
   /** At once: its name may be that of the next one. */
-  private discard(entry: Entry): void {
+  private discard(entry: CacheEntry): void {
     if (this.entries.get(entry.id) !== entry) return;
     this.entries.delete(entry.id);
     rmSync(entry.path, { force: true });
   }
 
-  private forget(entry: Entry): void {
+  private forget(entry: CacheEntry): void {
     if (this.entries.get(entry.id) === entry) this.entries.delete(entry.id);
   }
 
@@ -231,10 +231,11 @@ export class ArtifactCache {
     this.removeOldest(kept, bytes - bytesOfMb(this.parts.settings.artifactCacheMegabytes));
   }
 
-  private kept = (): Entry[] => [...this.entries.values()].filter(({ isReady, isPrivate }) => isReady && !isPrivate);
+  private kept = (): CacheEntry[] =>
+    [...this.entries.values()].filter(({ isReady, isPrivate }) => isReady && !isPrivate);
 
   /** Removes the least recently used files, never one that a task is getting. */
-  private removeOldest(kept: readonly Entry[], bytes: number): void {
+  private removeOldest(kept: readonly CacheEntry[], bytes: number): void {
     let excess = bytes;
     for (const entry of kept.toSorted((a, b) => a.usedAt - b.usedAt)) {
       if (excess <= 0) return;
@@ -253,7 +254,7 @@ export class ArtifactCache {
   }
 }
 
-function idOf({ source, md5sum = '', filesize, owner }: Wish): string {
+function idOf({ source, md5sum = '', filesize, owner }: CacheRequest): string {
   const place =
     'url' in source ? [source.url] : [source.store.endpoint, source.store.region, source.bucket, source.key];
   const content = md5sum ? { md5: md5sum.toLowerCase() } : { owner };

@@ -9,8 +9,8 @@ import { bytesOfMb, messageOf } from '../../platform/files.js';
 import { reservedBytes } from '../sandbox/disk-space.js';
 import type { RunAs } from '../processes/run-as.js';
 import type { Sandbox } from '../sandbox/sandbox-layout.js';
-import type { ArtifactCache, KeptFile, Wish } from './cache.js';
-import { DeployFault, type FetchLimits, type Kept, type Note, type TaskOrder } from './order.js';
+import type { ArtifactCache, CachedFile, CacheRequest } from './cache.js';
+import { DeployFault, type FetchLimits, type WithFileNumber, type Note, type TaskOrder } from './order.js';
 import { carryOut, firstFile } from './program.js';
 import { type ArtifactSet, isGiven, listedArtifacts, type Remote, remotesOf } from './remotes.js';
 import { checkSignatures } from './signatures.js';
@@ -65,9 +65,9 @@ export async function fetchArtifacts(fetch: Fetch): Promise<void> {
  * the task's user fills the sandbox.
  */
 class Staging {
-  private readonly files: KeptFile[] = [];
+  private readonly files: CachedFile[] = [];
   private readonly notes: Note[] = [];
-  private readonly remote: Kept<Remote>[] = [];
+  private readonly remote: WithFileNumber<Remote>[] = [];
   private isOver = false;
 
   constructor(
@@ -101,7 +101,7 @@ class Staging {
   }
 
   /** Answers the lists of artifacts among them. */
-  private async getRound(set: ArtifactSet): Promise<{ filename: string; file: KeptFile }[]> {
+  private async getRound(set: ArtifactSet): Promise<{ filename: string; file: CachedFile }[]> {
     const remotes = remotesOf(set, this.fetch.context.settings);
     const kept = await inParallel(
       remotes,
@@ -118,7 +118,7 @@ class Staging {
     );
   }
 
-  private async keepDownload({ cache, ...artifact }: ClusterArtifact): Promise<Kept<ClusterArtifact>> {
+  private async keepDownload({ cache, ...artifact }: ClusterArtifact): Promise<WithFileNumber<ClusterArtifact>> {
     // What is on this machine already is read as the task's user.
     if (!cache || !/^https?:/i.test(artifact.uri)) return artifact;
     const { requestId, user = '' } = this.fetch.spec;
@@ -127,7 +127,7 @@ class Staging {
     return { ...artifact, kept: this.numberOf(file) };
   }
 
-  private async take(wish: Wish): Promise<KeptFile> {
+  private async take(wish: CacheRequest): Promise<CachedFile> {
     const file = await this.fetch.context.artifacts.take(wish, this.limitsOfFile(), this.signal);
     this.files.push(file);
     if (this.isOver) await this.releaseAll();
@@ -139,7 +139,7 @@ class Staging {
     return { ...this.limits, totalBytes: this.limits.artifactBytes, isTaskDisk: false };
   }
 
-  private numberOf = (file: KeptFile): number => firstFile + this.files.indexOf(file);
+  private numberOf = (file: CachedFile): number => firstFile + this.files.indexOf(file);
 
   private emptyOrder(): TaskOrder {
     const { sandbox, runAs } = this.fetch;

@@ -5,7 +5,7 @@ import { GetObjectCommand, HeadObjectCommand, S3Client, type S3ClientConfig } fr
 import { backOffMillis, inParallel } from '../../platform/async.js';
 import { messageOf } from '../../platform/files.js';
 import { type Bounds, isTrouble } from './download.js';
-import { DeployFault, type StoredObject } from './order.js';
+import { DeployFault, type BucketObject } from './order.js';
 
 const partsAtOnce = 4;
 const mostAttemptsForFacts = 3;
@@ -21,7 +21,7 @@ interface Part {
 
 /** Fetches an object in parts, several at a time, all of them of the version that was there at the beginning. */
 export async function downloadObject(
-  { bucket, key, store }: StoredObject,
+  { bucket, key, store }: BucketObject,
   target: FileHandle,
   { name, limits, meter }: Bounds & { name: string },
 ): Promise<void> {
@@ -72,7 +72,7 @@ export async function downloadObject(
   }
 }
 
-function clientOf(store: StoredObject['store'], verifyTls: boolean): S3Client {
+function clientOf(store: BucketObject['store'], verifyTls: boolean): S3Client {
   const { endpoint, region, usePathStyle = endpoint !== undefined, objstoreAccessKey, objstoreSecretKey } = store;
   const named: S3ClientConfig =
     objstoreAccessKey !== undefined && objstoreSecretKey !== undefined

@@ -26,7 +26,7 @@ export interface TaskOrder extends Order {
   kind: 'FILL';
   /** The sandbox. */
   root: string;
-  downloads: readonly Kept<ClusterArtifact>[];
+  downloads: readonly WithFileNumber<ClusterArtifact>[];
   /** Files of executorData, for the task's directory (below the sandbox). */
   executor?: {
     folder: string;
@@ -35,7 +35,7 @@ export interface TaskOrder extends Order {
     notes: readonly Note[];
     embedded: readonly EmbeddedArtifact[];
     /** Files of the object store, then those of other servers; each list of artifacts adds its own behind them. */
-    remote: readonly Kept<RemoteFile>[];
+    remote: readonly WithFileNumber<RemoteFile>[];
   };
 }
 
@@ -45,7 +45,7 @@ export interface Note {
 }
 
 /** `kept`: the number under which the program has the file open. Absent: it fetches the file itself. */
-export type Kept<Artifact> = Artifact & { kept?: number };
+export type WithFileNumber<Artifact> = Artifact & { kept?: number };
 
 /** An artifact of executorData, wherever it comes from. */
 export type RemoteFile = Pick<ExternalArtifact, 'filename' | 'filesize' | 'md5sum' | 'targetFolderRelativeToTask'> & {
@@ -53,26 +53,26 @@ export type RemoteFile = Pick<ExternalArtifact, 'filename' | 'filesize' | 'md5su
 };
 
 /** Order to the same program for the agent's cache: one file, as `content` in a directory of the program's user. */
-export interface KeepOrder extends Order {
+export interface CacheOrder extends Order {
   kind: 'KEEP';
   root: string;
   /** As messages call it. */
   name: string;
-  source: Source;
+  source: ArtifactSource;
   filesize?: number;
   md5sum?: string;
 }
 
-export type Source = { url: string } | StoredObject;
+export type ArtifactSource = { url: string } | BucketObject;
 
-export interface StoredObject {
+export interface BucketObject {
   bucket: string;
   key: string;
   /** Without the keys of other buckets. */
   store: Omit<ArtifactStoreSettings, 'objstoreBucketCredentials'>;
 }
 
-export type FetchOrder = TaskOrder | KeepOrder;
+export type FetchOrder = TaskOrder | CacheOrder;
 
 export interface FetchLimits {
   /** Limit of one fetched file. */
@@ -92,7 +92,7 @@ export interface FetchLimits {
 }
 
 /** The answer, one line of JSON. No fault and no trouble: everything is in its place. */
-export interface FetchAnswer {
+export interface FetchResult {
   /** The deploy is to blame. */
   fault?: string;
   reason?: string;

@@ -8,12 +8,12 @@ import { errorCode } from '../../platform/files.js';
 import { fileNameOf } from '../wire/unsupported.js';
 import { createFileBelow, openFileBelow, openFolderBelow, pathOf } from '../sandbox/below.js';
 import { append, counted, download, nameOfSource } from './download.js';
-import { DeployFault, type Kept, type RemoteFile } from './order.js';
+import { DeployFault, type WithFileNumber, type RemoteFile } from './order.js';
 import { isArchive, unpack } from './unpack.js';
 import type { StagingArea } from './staging.js';
 
 /** Downloads of plain commands and of single runs: unpacked unless they are made executable or asked to stay as they are. */
-export async function placeDownload(artifact: Kept<ClusterArtifact>, staging: StagingArea): Promise<void> {
+export async function placeDownload(artifact: WithFileNumber<ClusterArtifact>, staging: StagingArea): Promise<void> {
   const target = join(staging.folder, artifact.outputFile ?? nameFromUri(artifact.uri));
   staging.meter.present = basename(target);
   await fetchTo({ ...artifact, url: artifact.uri }, target, staging);
@@ -36,7 +36,7 @@ export async function placeEmbedded(artifact: EmbeddedArtifact, staging: Staging
 }
 
 /** Fetched aside and checked first, so that the task's folder never holds half of one. What the agent has kept it has checked. */
-export async function placeRemote(artifact: Kept<RemoteFile>, staging: StagingArea): Promise<void> {
+export async function placeRemote(artifact: WithFileNumber<RemoteFile>, staging: StagingArea): Promise<void> {
   const { filename = '', kept } = artifact;
   staging.meter.present = filename;
   const folder = await targetFolder(artifact, staging);
@@ -53,7 +53,7 @@ export async function placeRemote(artifact: Kept<RemoteFile>, staging: StagingAr
 
 /** A former file of that name is replaced. Half a file does not stay. */
 async function fetchTo(
-  { url = '', kept }: Kept<{ url?: string }>,
+  { url = '', kept }: WithFileNumber<{ url?: string }>,
   target: string,
   staging: StagingArea,
 ): Promise<void> {

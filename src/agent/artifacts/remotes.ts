@@ -5,8 +5,8 @@ import { legacyNames } from '../../platform/http/legacy-names.js';
 import type { LocalClusterSettings } from '../settings.js';
 import { ArtifactList } from '../wire/launch-spec.js';
 import { unsupportedExecutorFields } from '../wire/unsupported.js';
-import type { KeptFile, Wish } from './cache.js';
-import { DeployFault, type RemoteFile, type StoredObject } from './order.js';
+import type { CachedFile, CacheRequest } from './cache.js';
+import { DeployFault, type RemoteFile, type BucketObject } from './order.js';
 
 /** Artifacts of a deploy, or of a list of artifacts. */
 export type ArtifactSet = Pick<
@@ -25,7 +25,7 @@ export interface Remote extends RemoteFile {
   /** A signature of another one. */
   signs?: string;
   /** Entry of the agent's cache to take it from. Absent: the program of the task fetches it, straight to its target. */
-  wish?: Wish;
+  wish?: CacheRequest;
 }
 
 /** Files of the object store with their signatures, then those of other servers. */
@@ -67,7 +67,7 @@ const factsOf = ({ filename = '', filesize, md5sum }: RemoteFile) => ({ name: fi
 function objectOf(
   { objstoreBucket: bucket = '', objstoreObjectKey: key = '' }: ObjstoreArtifact,
   { artifactStore }: LocalClusterSettings,
-): StoredObject {
+): BucketObject {
   if (!artifactStore) throw new Error('This agent has no object store for artifacts (cluster.local.artifactStore)');
   const { objstoreBucketCredentials, ...store } = artifactStore;
   const own = Object.hasOwn(objstoreBucketCredentials, bucket) ? objstoreBucketCredentials[bucket] : undefined;
@@ -78,7 +78,7 @@ const longestList = 8 * 1024 * 1024;
 
 /** Artifacts of all these lists. They are as untrusted as a deploy, and follow its rules. */
 export async function listedArtifacts(
-  lists: readonly { filename: string; file: KeptFile }[],
+  lists: readonly { filename: string; file: CachedFile }[],
   allowedPaths: readonly string[],
 ): Promise<ArtifactSet> {
   const all: Required<ArtifactSet> = {
@@ -99,7 +99,7 @@ export async function listedArtifacts(
   return all;
 }
 
-async function readList(filename: string, { handle }: KeptFile): Promise<ArtifactSet> {
+async function readList(filename: string, { handle }: CachedFile): Promise<ArtifactSet> {
   const { size } = await handle.stat();
   if (size > longestList) throw new DeployFault(`${filename}: is larger than a list of artifacts may be (8 MB)`);
   const { buffer } = await handle.read(Buffer.alloc(size), 0, size, 0);

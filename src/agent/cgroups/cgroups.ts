@@ -8,7 +8,7 @@ import {
   foldersIn,
   type GroupUsage,
   type Hierarchy,
-  type Limits,
+  type GroupLimits,
   makeGroup,
   pidsBelow,
   readText,
@@ -18,7 +18,7 @@ import { type CgroupMount, keepPlaces, ownPaths, readMounts } from './mounts.js'
 import { openV1, V1Hierarchy } from './v1.js';
 import { openV2, V2Hierarchy } from './v2.js';
 
-interface Place {
+interface CgroupDirectory {
   hierarchy: Hierarchy;
   folder: string;
 }
@@ -27,7 +27,7 @@ interface Place {
 export class TaskGroup {
   private isMade = false;
 
-  constructor(private readonly places: readonly Place[]) {}
+  constructor(private readonly places: readonly CgroupDirectory[]) {}
 
   /** Files to which a process writes its id to be inside. */
   get procsFiles(): string[] {
@@ -35,7 +35,7 @@ export class TaskGroup {
   }
 
   /** Once. */
-  create(limits: Limits): void {
+  create(limits: GroupLimits): void {
     if (this.isMade) return;
     for (const { hierarchy, folder } of this.places) {
       makeGroup(folder);
@@ -114,7 +114,7 @@ export class Cgroups {
    * until all cores have come by (a grace period of RCU, some 10 ms), and those that follow do not: so this process is moved to where
    * it is. Nothing depends on it, and what fails here the start will tell.
    */
-  async expectMoveInto(group: TaskGroup, limits: Limits): Promise<void> {
+  async expectMoveInto(group: TaskGroup, limits: GroupLimits): Promise<void> {
     try {
       group.create(limits);
       if (!this.mount || this.isMoving) return;
@@ -149,7 +149,7 @@ export class Cgroups {
  */
 export function groupOfProcess(pid: number, mark: string): TaskGroup | undefined {
   const paths = ownPaths(readText(`/proc/${pid}/cgroup`) ?? '');
-  const places = readMounts().flatMap((mount): Place[] => {
+  const places = readMounts().flatMap((mount): CgroupDirectory[] => {
     const path = paths.get(mount.controllers[0] ?? '');
     const folder = join(mount.root, path ?? '/');
     if (!path?.includes(mark) || !existsSync(folder)) return [];

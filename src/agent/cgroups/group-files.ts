@@ -18,7 +18,7 @@ export interface GroupUsage {
   memMappedFileBytes?: number;
 }
 
-export interface Limits {
+export interface GroupLimits {
   cpus: number;
   memoryMb: number;
   /** Whole cores that must never be exceeded. */
@@ -107,7 +107,7 @@ export interface Hierarchy {
    * only.
    */
   readonly controllers: ReadonlySet<string>;
-  limit(folder: string, limits: Limits): void;
+  limit(folder: string, limits: GroupLimits): void;
   /** SIGKILL to everything inside in one step; false: not available here. */
   killAll(folder: string): boolean;
   /** Number of processes that the kernel has killed because the group was out of memory. */

@@ -4,7 +4,7 @@ import {
   acceptsProcesses,
   type GroupUsage,
   type Hierarchy,
-  type Limits,
+  type GroupLimits,
   makeGroup,
   quotaPeriodMicros,
   readNumber,
@@ -42,7 +42,7 @@ function tryLimit(folder: string, controller: string): boolean {
   }
 }
 
-function applyLimits(folder: string, controllers: ReadonlySet<string>, limits: Limits): void {
+function applyLimits(folder: string, controllers: ReadonlySet<string>, limits: GroupLimits): void {
   const write = (file: string, value: number) => writeFileSync(join(folder, file), String(value));
   if (controllers.has('cpu')) {
     if (limits.cpus > 0) write('cpu.shares', Math.max(2, Math.round(limits.cpus * 1024)));
@@ -66,7 +66,7 @@ export class V1Hierarchy implements Hierarchy {
     readonly controllers: ReadonlySet<string>,
   ) {}
 
-  limit(folder: string, limits: Limits): void {
+  limit(folder: string, limits: GroupLimits): void {
     applyLimits(folder, this.controllers, limits);
   }
 

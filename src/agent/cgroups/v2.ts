@@ -5,7 +5,7 @@ import {
   acceptsProcesses,
   type GroupUsage,
   type Hierarchy,
-  type Limits,
+  type GroupLimits,
   makeGroup,
   quotaPeriodMicros,
   readNumber,
@@ -88,7 +88,7 @@ function tryLimit(folder: string, controller: string): boolean {
   }
 }
 
-function applyLimits(folder: string, controllers: ReadonlySet<string>, limits: Limits): void {
+function applyLimits(folder: string, controllers: ReadonlySet<string>, limits: GroupLimits): void {
   const write = (file: string, value: string | number) => writeFileSync(join(folder, file), String(value));
   if (controllers.has('cpu')) {
     // 100 is the weight of one core's worth, 1 to 10000 is what the kernel takes.
@@ -109,7 +109,7 @@ export class V2Hierarchy implements Hierarchy {
     readonly controllers: ReadonlySet<string>,
   ) {}
 
-  limit(folder: string, limits: Limits): void {
+  limit(folder: string, limits: GroupLimits): void {
     applyLimits(folder, this.controllers, limits);
   }
 

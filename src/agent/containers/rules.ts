@@ -15,7 +15,7 @@ import {
   isSwitch,
   optionName,
 } from '../../platform/settings/engine-options.js';
-import { type Unsupported } from '../wire/unsupported.js';
+import { type UnsupportedField } from '../wire/unsupported.js';
 import { isBelow } from '../../core/files/paths.js';
 
 /** Settings of the operator for the containers of deploys. */
@@ -53,7 +53,7 @@ const setting = (name: keyof ContainerSettings, { section = 'cluster.local.conta
 export function containerProblems(
   info: ContainerInfo,
   { isManaged, policy }: { isManaged: boolean; policy: ContainerPolicy },
-): Unsupported[] {
+): UnsupportedField[] {
   const { docker, volumes = [], networkInfos = [] } = info;
   return [
     ...imageProblems(info),
@@ -76,7 +76,7 @@ const transports = new Set(
   ),
 );
 
-function imageProblems(info: ContainerInfo): Unsupported[] {
+function imageProblems(info: ContainerInfo): UnsupportedField[] {
   const field = info.docker || info.type === 'DOCKER' ? 'docker.image' : 'cluster.image';
   if (info.cluster?.image?.type === 'APPC')
     return [{ field: 'cluster.image.type', message: 'must be DOCKER: no engine of today runs APPC images' }];
@@ -92,8 +92,8 @@ function imageProblems(info: ContainerInfo): Unsupported[] {
     : [{ field: info.docker ? field : `${field}.docker.name`, message: 'must be the name of an image in a registry' }];
 }
 
-function dockerProblems(docker: DockerInfo, policy: ContainerPolicy): Unsupported[] {
-  const problems: Unsupported[] = [];
+function dockerProblems(docker: DockerInfo, policy: ContainerPolicy): UnsupportedField[] {
+  const problems: UnsupportedField[] = [];
   if (docker.privileged && !policy.allowPrivileged)
     problems.push({
       field: 'docker.privileged',
@@ -118,7 +118,7 @@ function dockerProblems(docker: DockerInfo, policy: ContainerPolicy): Unsupporte
   ];
 }
 
-function kindProblems(info: ContainerInfo, isManaged: boolean, policy: ContainerPolicy): Unsupported[] {
+function kindProblems(info: ContainerInfo, isManaged: boolean, policy: ContainerPolicy): UnsupportedField[] {
   const kind = networkKind(info, isManaged);
   if (!kind || policy.allowedNetworks.includes(kind)) return [];
   const unsaid = info.docker?.network === undefined ? `is ${kind} where it is absent, which` : `is ${kind}, which`;
@@ -143,8 +143,8 @@ function portProblems(
   mapping: PortMapping,
   field: string,
   isIndex: (member: 'hostPort' | 'containerPort') => boolean,
-): Unsupported[] {
-  const problems: Unsupported[] = [];
+): UnsupportedField[] {
+  const problems: UnsupportedField[] = [];
   for (const member of ['containerPort', 'hostPort'] as const) {
     const port = mapping[member];
     const least = isIndex(member) ? 0 : 1;
@@ -163,7 +163,7 @@ function parameterProblems(
   { key = '', value = '' }: DockerParameter,
   field: string,
   policy: ContainerPolicy,
-): Unsupported[] {
+): UnsupportedField[] {
   if (!parameterKey.test(key))
     return [{ field: `${field}.key`, message: 'must be an option without the dashes before it' }];
   if (isReservedParameter(key))
@@ -184,9 +184,9 @@ function parameterProblems(
 const plainPath = /^\/[^\p{Cc},"]*$/u;
 const longestPath = 4_096;
 
-function volumeProblems(volume: Volume, field: string, policy: ContainerPolicy): Unsupported[] {
+function volumeProblems(volume: Volume, field: string, policy: ContainerPolicy): UnsupportedField[] {
   const { containerPath = '', hostPath, source } = volume;
-  const problems: Unsupported[] = [];
+  const problems: UnsupportedField[] = [];
   if (!isPlainPath(containerPath) || containerPath === '/')
     problems.push({
       field: `${field}.containerPath`,
@@ -249,12 +249,16 @@ const volumeName = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,199}$/;
 const driverName = /^[A-Za-z0-9][A-Za-z0-9_.:/-]{0,99}$/;
 const optionText = /^[^\p{Cc},"]{0,1000}$/u;
 
-function sourceProblems(source: NonNullable<Volume['source']>, field: string, policy: ContainerPolicy): Unsupported[] {
+function sourceProblems(
+  source: NonNullable<Volume['source']>,
+  field: string,
+  policy: ContainerPolicy,
+): UnsupportedField[] {
   // The driver and name of a volume are handed to the engine as parts of one option.
   const { driver, name = '', driverOptions = {} } = source.dockerVolume ?? {};
   const given = name.replaceAll('%i', '1');
   if (!volumeName.test(given)) return [{ field: `${field}.name`, message: 'must be the name of a volume' }];
-  const problems: Unsupported[] = [];
+  const problems: UnsupportedField[] = [];
   if (!policy.allowedVolumes.some((allowed) => matches(given, allowed) || matches(name, allowed)))
     problems.push({ field: `${field}.name`, message: `is none that ${setting('allowedVolumes', policy)} names` });
   const hasOptions = Object.keys(driverOptions).length > 0;
@@ -282,9 +286,9 @@ const matches = (name: string, allowed: string): boolean =>
 const kinds = new Set('host none bridge private default nat slirp4netns pasta container ns pod'.split(' '));
 const networkName = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$/;
 
-function networkProblems(network: NetworkInfo, field: string, policy: ContainerPolicy): Unsupported[] {
+function networkProblems(network: NetworkInfo, field: string, policy: ContainerPolicy): UnsupportedField[] {
   const { name, groups = [], portMappings = [] } = network;
-  const problems: Unsupported[] = [];
+  const problems: UnsupportedField[] = [];
   if (name !== undefined) {
     if (!networkName.test(name) || kinds.has(name))
       problems.push({ field: `${field}.name`, message: 'must be the name of a network; docker.network has its kinds' });

@@ -79,7 +79,7 @@ const Query = z.object({ path: z.string().min(1, 'must be given').max(8_192), of
 type Query = z.infer<typeof Query>;
 
 /** One that is found: the sandbox of a task, and the path in it. */
-interface Place {
+interface SandboxPath {
   path: string;
   files: SandboxFiles;
   inside: string;
@@ -139,7 +139,7 @@ class FileAddress {
   }
 
   /** The folder of a sandbox is named after its task; nothing but one of these folders leads to files. */
-  private find(path: string): Place | undefined {
+  private find(path: string): SandboxPath | undefined {
     const names = path.split('/').filter((name) => name !== '' && name !== '.');
     if (!path.startsWith('/') || names.includes('..')) return undefined;
     const plain = `/${names.join('/')}`;
@@ -174,10 +174,10 @@ interface Exchange {
 }
 
 /** Each answers whether there is such a file or folder; if not, nothing has been sent. */
-type Operation = (place: Place, query: Query, exchange: Exchange) => Promise<boolean>;
+type FileOperation = (place: SandboxPath, query: Query, exchange: Exchange) => Promise<boolean>;
 
 /** Paths are told as they are asked for, absolute. */
-const browse: Operation = async ({ path, files, inside }, _query, { response }) => {
+const browse: FileOperation = async ({ path, files, inside }, _query, { response }) => {
   const entries = await files.list(inside);
   if (entries)
     sendJson(
@@ -189,14 +189,14 @@ const browse: Operation = async ({ path, files, inside }, _query, { response }) 
 };
 
 /** Clients of this address ask for the length of a file by leaving the offset out. */
-const read: Operation = async ({ files, inside }, { offset = -1, ...choice }, { response }) => {
+const read: FileOperation = async ({ files, inside }, { offset = -1, ...choice }, { response }) => {
   const chunk = await readChunk({ offset, ...choice }, (offset, length) => files.read(inside, offset, length));
   if (chunk) sendJson(response, 200, chunk);
   return chunk !== undefined;
 };
 
 /** As many bytes as the file has now, never held as a whole. */
-const download: Operation = async ({ files, inside }, _query, { request, response }) => {
+const download: FileOperation = async ({ files, inside }, _query, { request, response }) => {
   const opened = await files.open(inside);
   if (!opened) return false;
   const { handle, size, mtime } = opened;
@@ -216,7 +216,7 @@ const download: Operation = async ({ files, inside }, _query, { request, respons
   return true;
 };
 
-const operations: ReadonlyMap<string, Operation> = new Map([
+const operations: ReadonlyMap<string, FileOperation> = new Map([
   ['/files/browse', browse],
   ['/files/read', read],
   ['/files/download', download],

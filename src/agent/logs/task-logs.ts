@@ -25,7 +25,7 @@ import { type LogContext, writeRecords } from './records.js';
 import { isDue } from './schedule.js';
 import { saveTail } from './tail.js';
 
-interface Target {
+interface LoggedTask {
   spec: LaunchSpec;
   sandbox: Sandbox;
   runAs: RunAs | undefined;
@@ -68,7 +68,7 @@ export class TaskLogs {
 
   constructor(
     private readonly context: LogContext,
-    private readonly target: Target,
+    private readonly target: LoggedTask,
   ) {
     const { root, executor } = target.sandbox;
     this.journal = executor ? join(relative(root, executor.folder), journalName) : journalName;

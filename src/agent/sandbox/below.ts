@@ -25,7 +25,7 @@ const unseen = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES', 'EAGAIN', 'ENXIO
 /** INSIDE: links are followed as long as they stay below the folder. NONE: a link on the way is as good as nothing. */
 type Links = 'INSIDE' | 'NONE';
 
-interface Opened {
+interface OpenedFile {
   handle: FileHandle;
   stats: Stats;
 }
@@ -39,7 +39,7 @@ export async function openFileBelow(
   path: string,
   links: Links = 'INSIDE',
   owners: 'OF_FOLDER' | 'ANY' = 'OF_FOLDER',
-): Promise<Opened | undefined> {
+): Promise<OpenedFile | undefined> {
   return unlessUnseen(() =>
     walk(root, path, links, async (place, rootStats) => {
       const stats = await place.stat();
@@ -60,7 +60,7 @@ export async function openFolderBelow(
   root: string,
   path: string,
   links: Links = 'INSIDE',
-): Promise<Opened | undefined> {
+): Promise<OpenedFile | undefined> {
   return unlessUnseen(() =>
     walk(root, path, links, async (place) => {
       const stats = await place.stat();

@@ -16,7 +16,7 @@ const mostMoved = 1_000;
 /** More of it would go if there was more time. */
 export class OutOfTime extends Error {}
 
-export interface Removed {
+export interface RemovalResult {
   bytes: number;
 }
 
@@ -26,7 +26,7 @@ export interface Removed {
  * one of any depth is two handles deep. What cannot be removed keeps nothing else, and is what the error tells of: a try ends
  * when it gets no further. undefined: there was none.
  */
-export async function removeTree(path: string, withinMillis = longestMillis): Promise<Removed | undefined> {
+export async function removeTree(path: string, withinMillis = longestMillis): Promise<RemovalResult | undefined> {
   const root = await openFolder(path);
   if (!root) return undefined;
   const removal = new Removal(root, performance.now() + withinMillis);

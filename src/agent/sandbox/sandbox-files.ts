@@ -85,7 +85,7 @@ export class SandboxFiles {
   }
 
   /** undefined: removed since it was listed, or a link to nothing or to somewhere else. */
-  private entry(folder: FileHandle, path: string, name: string): Promise<Listed | undefined> {
+  private entry(folder: FileHandle, path: string, name: string): Promise<ListedEntry | undefined> {
     return unlessUnseen(async () => {
       const stats = await lstat(placeIn(folder, name));
       if (stats.isSymbolicLink() && !(await leadsInside(this.root, join(path, name)))) return undefined;
@@ -96,7 +96,7 @@ export class SandboxFiles {
   }
 }
 
-interface Listed {
+interface ListedEntry {
   entry: SandboxEntry;
   identity: string;
 }

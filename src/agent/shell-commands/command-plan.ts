@@ -15,7 +15,7 @@ import { type CommandPlan, commandVariable } from './command-run.js';
 import { commandWords, findCommand, type InvalidCommand, isInvalid } from './command-words.js';
 import { taskPid } from './task-pid.js';
 
-interface PlannedTask {
+interface CommandTask {
   spec: LaunchSpec;
   sandbox: Sandbox;
   /** undefined: the agent's own user. */
@@ -33,7 +33,7 @@ const firstInContainer = 1;
 export class CommandPlans {
   constructor(
     private readonly context: AgentContext,
-    private readonly task: PlannedTask,
+    private readonly task: CommandTask,
   ) {}
 
   async plan(order: ShellCommandOrder, record: CommandRecord): Promise<CommandPlan | InvalidCommand> {

@@ -10,22 +10,22 @@ import { ensureFolder, namesIn, syncFolder, writeDurably } from '../../platform/
 const SavedCommand = z.object({ order: shellCommandOrder, ended: z.boolean() });
 
 /** Directory of the control files of a task. */
-type Place = { path: string };
+type ControlDirectory = { path: string };
 
-const folderOf = (task: Place): string => join(task.path, 'commands');
+const folderOf = (task: ControlDirectory): string => join(task.path, 'commands');
 
 /** A command that was accepted: a file among the control files of its task, for as long as the task is remembered. */
 export class CommandRecord {
   private constructor(readonly path: string) {}
 
   /** A name may be of any length and of any characters. */
-  static of(task: Place, { name, timestamp }: ShellCommandOrder): CommandRecord {
+  static of(task: ControlDirectory, { name, timestamp }: ShellCommandOrder): CommandRecord {
     const key = createHash('sha256').update(name).digest('hex').slice(0, 16);
     return new CommandRecord(join(folderOf(task), `${timestamp}-${key}.json`));
   }
 
   /** All of a task. */
-  static async list(task: Place): Promise<CommandRecord[]> {
+  static async list(task: ControlDirectory): Promise<CommandRecord[]> {
     return (await namesIn(folderOf(task)))
       .filter((name) => name.endsWith('.json'))
       .map((name) => new CommandRecord(join(folderOf(task), name)));

@@ -40,7 +40,7 @@ export interface CommandPlan {
 export const taskEnded = 'The task ended';
 
 /** Tells one update. Resolves when it is on disk. */
-export type Tell = (
+export type ReportUpdate = (
   updateType: ShellCommandReport['updateType'],
   message: string,
   outputFilename?: string,
@@ -57,7 +57,7 @@ export class CommandRun {
   constructor(
     private readonly order: ShellCommandOrder,
     private readonly record: CommandRecord,
-    private readonly tell: Tell,
+    private readonly tell: ReportUpdate,
   ) {}
 
   /** Kills it, or lets it never begin. The first reason counts. */
@@ -98,7 +98,7 @@ export class CommandRun {
     }
   }
 
-  private async start(plan: CommandPlan, open: OpenFiles, output: FileHandle, file: string): Promise<Ended> {
+  private async start(plan: CommandPlan, open: OpenFiles, output: FileHandle, file: string): Promise<CommandEnd> {
     // Nothing is awaited from this look until the process is there: no end can come in between unseen.
     if (this.endedBecause !== undefined) return { updateType: 'FAILED', message: this.endedBecause };
     const missing = missingProgram(plan);
@@ -131,7 +131,7 @@ export class CommandRun {
 }
 
 /** `isKilled`: by SIGKILL. */
-interface Ended {
+interface CommandEnd {
   updateType: 'FINISHED' | 'FAILED';
   message: string;
   isKilled?: boolean;
@@ -185,7 +185,7 @@ async function openLauncher(path: string, { environment }: CommandPlan, runAs: R
   }
 }
 
-function whenGone(child: ChildProcess): Promise<Ended> {
+function whenGone(child: ChildProcess): Promise<CommandEnd> {
   return new Promise((resolve) => {
     child.once('error', (cause) => {
       const message = errorCode(cause) === 'ENOENT' ? noProgram(child.spawnfile) : messageOf(cause);

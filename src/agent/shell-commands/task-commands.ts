@@ -2,7 +2,7 @@ import type { ShellCommandOrder, ShellCommandReport } from '../../cluster/cluste
 import type { AgentContext } from '../agent-context.js';
 import { messageOf } from '../../platform/files.js';
 import { CommandRecord } from './command-record.js';
-import { type CommandPlan, CommandRun, killCommand, taskEnded, type Tell } from './command-run.js';
+import { type CommandPlan, CommandRun, killCommand, taskEnded, type ReportUpdate } from './command-run.js';
 import { type InvalidCommand, isInvalid } from './command-words.js';
 
 /** The task that commands run in. */
@@ -107,7 +107,7 @@ export class TaskCommands {
     }
   }
 
-  private tellOf({ name, timestamp }: ShellCommandOrder): Tell {
+  private tellOf({ name, timestamp }: ShellCommandOrder): ReportUpdate {
     return (updateType, message, outputFilename) =>
       this.task.report({ name, timestamp, updateType, message, outputFilename });
   }

@@ -17,7 +17,7 @@ export interface Shim {
 }
 
 /** Context that the task's program is put into before it begins. */
-export interface ShimSurroundings {
+export interface ShimContext {
   sandboxRoot: string;
   /** Words that become the task's user; none: it is the agent's. */
   switchUser: readonly string[];
@@ -46,7 +46,7 @@ export function startShim(
   script: string,
   folder: TaskDirectory,
   command: TaskCommand,
-  { sandboxRoot, switchUser, cgroupFiles, maxProcesses, maxFileBytes, outputs }: ShimSurroundings,
+  { sandboxRoot, switchUser, cgroupFiles, maxProcesses, maxFileBytes, outputs }: ShimContext,
 ): Promise<Shim> {
   const limits = [maxProcesses, maxFileBytes && Math.ceil(maxFileBytes / blockBytes)].map((limit) =>
     String(limit ?? ''),

@@ -4,7 +4,7 @@ import type { AgentContext } from '../agent-context.js';
 import { fetchArtifacts, type FetchContext } from '../artifacts/fetch.js';
 import { DeployFault } from '../artifacts/order.js';
 import type { TaskGroup } from '../cgroups/cgroups.js';
-import { type Limits } from '../cgroups/group-files.js';
+import { type GroupLimits } from '../cgroups/group-files.js';
 import { bytesOfMb } from '../../platform/files.js';
 import type { RunAs } from '../processes/run-as.js';
 import { createSandbox, type ExecutorLayout, type NewFile, type Sandbox } from '../sandbox/sandbox-layout.js';
@@ -49,7 +49,7 @@ export async function prepareAndStart(context: FetchContext, start: TaskStart): 
   });
 }
 
-export const limitsOf = ({ settings }: Pick<AgentContext, 'settings'>, spec: LaunchSpec): Limits => ({
+export const limitsOf = ({ settings }: Pick<AgentContext, 'settings'>, spec: LaunchSpec): GroupLimits => ({
   ...spec,
   maxProcesses: settings.maxProcessesPerTask,
 });

@@ -13,7 +13,7 @@ import { RunningReport } from './running-report.js';
 import { StatusReports } from './status-reports.js';
 import type { TaskContext } from './task-context.js';
 import { Killer, type Sweeper, TaskKill } from './task-kill.js';
-import { TaskLimits } from './task-limits.js';
+import { TaskLimitWatch } from './task-limits.js';
 import { TaskProcesses } from './task-processes.js';
 import { TaskRun, unlessStopping } from './task-run.js';
 
@@ -45,7 +45,7 @@ export function createTaskRun(context: TaskContext, spec: LaunchSpec, runAs: Run
     endNow: (because: SavedKill['because']) => kill.request(0, because),
     beside,
   });
-  const limits = new TaskLimits(context, {
+  const limits = new TaskLimitWatch(context, {
     spec,
     group,
     commands,

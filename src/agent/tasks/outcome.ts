@@ -24,14 +24,14 @@ export interface EndFacts {
   programIsShellLine: boolean;
 }
 
-export interface Outcome {
+export interface TaskOutcome {
   state: TaskState;
   message: string;
   reason?: string;
 }
 
 /** The first line that fits decides; so a kill that was asked for wins over the way in which the task then ended. */
-export function outcomeOf(facts: EndFacts): Outcome {
+export function outcomeOf(facts: EndFacts): TaskOutcome {
   if (facts.healthFileMissingAfterSeconds !== undefined)
     return failed(`Timed out after ${facts.healthFileMissingAfterSeconds} s waiting for the health file`);
   if (facts.threads)
@@ -81,18 +81,18 @@ function killedMessage(kill: NonNullable<EndFacts['kill']>, exitCode: number | u
   return `Killed gracefully, exit code ${exitCode ?? 'unknown'}, ${kill.tookMillis} ms after the kill`;
 }
 
-export const killedBeforeStart: Outcome = { state: 'TASK_KILLED', message: 'Killed before start' };
+export const killedBeforeStart: TaskOutcome = { state: 'TASK_KILLED', message: 'Killed before start' };
 
-const couldNotStart = (shimStatus: number): Outcome => ({
+const couldNotStart = (shimStatus: number): TaskOutcome => ({
   state: 'TASK_LOST',
   message: `Could not start, see shim.log (shim ended with ${shimStatus})`,
   reason: 'REASON_CONTAINER_LAUNCH_FAILED',
 });
 
-const failed = (message: string, reason?: string): Outcome => ({ state: 'TASK_FAILED', message, reason });
+const failed = (message: string, reason?: string): TaskOutcome => ({ state: 'TASK_FAILED', message, reason });
 
 /** A task that could not be started has failed if its deploy is to blame, and is lost if this machine is. */
-export const outcomeOfFailedStart = (cause: unknown): Outcome =>
+export const outcomeOfFailedStart = (cause: unknown): TaskOutcome =>
   cause instanceof DeployFault
     ? { state: 'TASK_FAILED', message: messageOf(cause), reason: cause.reason }
     : { state: 'TASK_LOST', message: messageOf(cause), reason: 'REASON_CONTAINER_LAUNCH_FAILED' };

@@ -8,7 +8,7 @@ import type { StatusReports } from './status-reports.js';
 import type { SavedKill, StartedTask } from '../state/task-directory.js';
 import type { TaskKill } from './task-kill.js';
 
-interface Started {
+interface StartedRun {
   spec: LaunchSpec;
   sandbox: Sandbox;
   reports: StatusReports;
@@ -26,7 +26,7 @@ interface Started {
 export class RunningReport {
   constructor(
     private readonly context: TaskContext,
-    private readonly task: Started,
+    private readonly task: StartedRun,
   ) {}
 
   get isAwaitingHealthFile(): boolean {

@@ -104,7 +104,7 @@ const firstPauseMillis = 2;
 const giveUpAfterMillis = 30_000;
 
 /** The task of a killer, as it is at each moment. */
-interface Target {
+interface KillTarget {
   mark(): TaskMark;
   /** The task's own program; undefined while it has not begun. */
   main(): ProcessIdentity | undefined;
@@ -121,7 +121,7 @@ export class Killer implements Sweeper {
   private isStartDecided = false;
 
   constructor(
-    private readonly target: Target,
+    private readonly target: KillTarget,
     private readonly folder: Pick<TaskDirectory, 'noteAsked' | 'readAsked' | 'forbidStart'>,
   ) {
     this.asked = new SignalRecord(folder);

@@ -7,7 +7,7 @@ import type { TaskCommands } from '../shell-commands/task-commands.js';
 import type { SavedKill } from '../state/task-directory.js';
 import type { TaskKill } from './task-kill.js';
 
-interface Limited {
+interface LimitedTask {
   spec: LaunchSpec;
   group: TaskGroup;
   commands: TaskCommands;
@@ -22,13 +22,13 @@ interface Limited {
 }
 
 /** Limits of a running task that the agent has to check from time to time. */
-export class TaskLimits {
+export class TaskLimitWatch {
   private memoryExceeded = false;
   private tooManyThreads = false;
 
   constructor(
     private readonly context: TaskContext,
-    private readonly task: Limited,
+    private readonly task: LimitedTask,
   ) {}
 
   get isMemoryExceeded(): boolean {

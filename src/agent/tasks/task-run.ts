@@ -16,16 +16,16 @@ import { type Shim, whenAdoptedGone, whenStarted } from '../shim/shim.js';
 import { limitsOf, prepareAndStart } from '../shim/start-task.js';
 import type { SavedKill, StartedTask, TaskDirectory } from '../state/task-directory.js';
 import { AgentStops } from '../state/updates-log.js';
-import { type EndFacts, killedBeforeStart, type Outcome, outcomeOf, outcomeOfFailedStart } from './outcome.js';
+import { type EndFacts, killedBeforeStart, type TaskOutcome, outcomeOf, outcomeOfFailedStart } from './outcome.js';
 import type { RunningReport } from './running-report.js';
 import type { StatusReports } from './status-reports.js';
 import type { TaskContext } from './task-context.js';
 import { endTask } from './task-end.js';
 import type { TaskKill } from './task-kill.js';
-import type { TaskLimits } from './task-limits.js';
+import type { TaskLimitWatch } from './task-limits.js';
 import type { TaskProcesses } from './task-processes.js';
 
-const neverStarted: Outcome = {
+const neverStarted: TaskOutcome = {
   state: 'TASK_LOST',
   message: 'The agent ended before the task was started',
   reason: 'REASON_AGENT_RESTARTED',
@@ -48,7 +48,7 @@ interface TaskParts {
   commands: TaskCommands;
   logs: TaskLogs;
   running: RunningReport;
-  limits: TaskLimits;
+  limits: TaskLimitWatch;
 }
 
 /** One task from its acceptance to its end: prepares, starts, watches, kills, reports. Made by `createTaskRun`. */
@@ -58,7 +58,7 @@ export class TaskRun {
   readonly group: TaskGroup;
   readonly commands: TaskCommands;
   readonly logs: TaskLogs;
-  readonly limits: TaskLimits;
+  readonly limits: TaskLimitWatch;
   /** Resolves when the end is on disk, or when the agent stops before it. */
   finished: Promise<void> = Promise.resolve();
   private readonly runAs: RunAs | undefined;
@@ -127,7 +127,7 @@ export class TaskRun {
   }
 
   /** Ends a task of which no process can be left, as after a restart of the machine. */
-  giveUp(outcome: Outcome): void {
+  giveUp(outcome: TaskOutcome): void {
     this.finished = this.untilAgentStops(async () => {
       await this.kill.endByForce();
       await this.commands.failInterrupted();
@@ -244,7 +244,7 @@ export class TaskRun {
     };
   }
 
-  private end(outcome: Outcome & { at?: number }): Promise<void> {
+  private end(outcome: TaskOutcome & { at?: number }): Promise<void> {
     const { spec, sandbox, group, commands, logs, reports, runAs, container } = this;
     return endTask(this.context, { spec, sandbox, group, commands, logs, reports, runAs, container }, outcome);
   }

@@ -45,7 +45,7 @@ export interface CleanupContext extends Pick<
 }
 
 /** An ended task whose end is stored. Known from one clean-up to the next, so that its files are read once. */
-export interface EndedTask {
+export interface CleanableTask {
   name: string;
   record: TaskDirectory;
   state: string;
@@ -63,7 +63,7 @@ export class Cleanup {
   /** `known`: by name, what earlier clean-ups found. */
   constructor(
     private readonly cleaning: CleanupContext,
-    private readonly known = new Map<string, EndedTask>(),
+    private readonly known = new Map<string, CleanableTask>(),
   ) {
     this.result = {
       at: cleaning.now(),
@@ -93,7 +93,7 @@ export class Cleanup {
   }
 
   /** While the disk is fuller than it may be, the sandboxes of the tasks that ended first go. */
-  async makeRoom(ended?: readonly EndedTask[]): Promise<number> {
+  async makeRoom(ended?: readonly CleanableTask[]): Promise<number> {
     if (!(await this.isTooFull())) return 0;
     const oldestFirst = (ended ?? (await this.ended())).toSorted((a, b) => a.endedAt - b.endedAt);
     for (const { name, endedAt, isForgotten } of oldestFirst) {
@@ -109,7 +109,7 @@ export class Cleanup {
     return this.result.at;
   }
 
-  private async ended(): Promise<EndedTask[]> {
+  private async ended(): Promise<CleanableTask[]> {
     const { directory } = this.cleaning;
     const names = new Set(await readdir(directory.ended));
     for (const name of this.known.keys()) if (!names.has(name)) this.known.delete(name);
@@ -123,7 +123,7 @@ export class Cleanup {
     return [...this.known.values()];
   }
 
-  private async cleanUp(task: EndedTask): Promise<void> {
+  private async cleanUp(task: CleanableTask): Promise<void> {
     const age = this.now - task.endedAt;
     const isOld = age >= this.cleaning.settings.sandboxRetentionMillis;
     if (task.isForgotten || (isOld && !(await this.isWaitedFor(task.name)))) {
@@ -140,7 +140,7 @@ export class Cleanup {
   }
 
   /** Answers whether all of it is done that is done before the sandbox goes as a whole. */
-  private async cleanSandbox({ record, state }: EndedTask, age: number): Promise<boolean> {
+  private async cleanSandbox({ record, state }: CleanableTask, age: number): Promise<boolean> {
     const { directory, settings } = this.cleaning;
     const spec = (await record.readLaunch())?.spec;
     if (!spec) return true;

@@ -1,9 +1,9 @@
 import { statfs } from 'node:fs/promises';
-import { type AgentFigures, type RemovalReason, removalReasons } from '../../cluster/cluster-driver.js';
+import { type AgentMetrics, type RemovalReason, removalReasons } from '../../cluster/cluster-driver.js';
 import { backOffMillis } from '../../platform/async.js';
 import type { Log } from '../../platform/log.js';
 import { messageOf } from '../../platform/files.js';
-import { OutOfTime, type Removed, removeTree } from '../sandbox/remove-tree.js';
+import { OutOfTime, type RemovalResult, removeTree } from '../sandbox/remove-tree.js';
 
 const firstPauseMillis = 10 * 60_000;
 const longestPauseMillis = 6 * 3600_000;
@@ -26,8 +26,8 @@ export class Removals {
     reason: RemovalReason,
     path: string,
     { now, log }: { now: number; log: Log },
-    removing: () => Promise<Removed | undefined> = () => removeTree(path),
-  ): Promise<Removed | undefined> {
+    removing: () => Promise<RemovalResult | undefined> = () => removeTree(path),
+  ): Promise<RemovalResult | undefined> {
     const before = this.left.get(path);
     if (before && now < before.notBefore) throw new PutOff(`${path} is tried again later`);
     try {
@@ -50,12 +50,12 @@ export class Removals {
     counted.bytes += bytes;
   }
 
-  list(): AgentFigures['removed'] {
+  list(): AgentMetrics['removed'] {
     return [...this.byReason].map(([reason, counted]) => ({ reason, ...counted }));
   }
 
   /** `sandboxes`: the folder of them. */
-  async figures(agentId: string, sandboxes: string): Promise<AgentFigures> {
+  async figures(agentId: string, sandboxes: string): Promise<AgentMetrics> {
     const { blocks, bfree, bsize } = await statfs(sandboxes);
     return {
       agentId,

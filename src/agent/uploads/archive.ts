@@ -38,7 +38,7 @@ interface Bounds {
   reservedDiskMb?: number;
 }
 
-interface Stored {
+interface ArchivedFile {
   path: string;
   mtimeMs: number;
   bytes: number;
@@ -182,7 +182,7 @@ export class Archive {
     const wanted = bytes + this.bounds.maxBytes * freedShare;
     let freed = 0;
     while (freed < wanted) {
-      let oldest: Stored[] = [];
+      let oldest: ArchivedFile[] = [];
       for await (const stored of this.all(signal)) {
         oldest.push(stored);
         if (oldest.length >= 2 * oldestKnown) oldest = theOldest(oldest);
@@ -198,7 +198,7 @@ export class Archive {
     return freed;
   }
 
-  private async remove({ path }: Stored): Promise<void> {
+  private async remove({ path }: ArchivedFile): Promise<void> {
     await unlink(path).catch(unlessMissing);
     this.removed += 1;
     // Folders that are empty now go, too.
@@ -206,7 +206,7 @@ export class Archive {
       if (!(await removeIfEmpty(folder))) return;
   }
 
-  private async *all(signal?: AbortSignal): AsyncGenerator<Stored> {
+  private async *all(signal?: AbortSignal): AsyncGenerator<ArchivedFile> {
     const folders = [this.root];
     for (let folder = folders.pop(); folder !== undefined && !signal?.aborted; folder = folders.pop()) {
       const entries = await opendir(folder, { bufferSize: 256 }).catch(unlessMissing);
@@ -229,7 +229,7 @@ export const boundsOf = (
   { reservedDiskMb }: { reservedDiskMb?: number },
 ): Bounds => ({ maxBytes: maxMegabytes * 1024 * 1024, keepMillis: keepDays * dayMillis, reservedDiskMb });
 
-const theOldest = (stored: readonly Stored[]): Stored[] =>
+const theOldest = (stored: readonly ArchivedFile[]): ArchivedFile[] =>
   stored.toSorted((a, b) => a.mtimeMs - b.mtimeMs).slice(0, oldestKnown);
 
 async function removeIfEmpty(folder: string): Promise<boolean> {

@@ -1,4 +1,4 @@
-import type { UploadFigures } from '../../cluster/cluster-driver.js';
+import type { UploadMetrics } from '../../cluster/cluster-driver.js';
 
 /** Counts of an agent's uploads since it began, and of those that wait. */
 export class UploadCounts {
@@ -27,7 +27,7 @@ export class UploadCounts {
     this.failures += count;
   }
 
-  read(): UploadFigures {
+  read(): UploadMetrics {
     const oldest = Math.min(...[...this.waiting.values()].slice(0, 1));
     return {
       files: this.files,

@@ -108,7 +108,7 @@ export class Uploader {
   /** So many files as are opened at a time, of one record or of several. */
   private async pass(): Promise<void> {
     const { stopping } = this.uploading;
-    const looked: RecordLook[] = [];
+    const looked: RecordPass[] = [];
     let count = 0;
     // Tasks with many files take turns with the others.
     const share = Math.max(1, Math.floor(mostAtOnce / this.due.size));
@@ -132,7 +132,7 @@ export class Uploader {
   }
 
   /** undefined: there is nothing to do, or not now. */
-  private async lookAt(name: string, atMost: number, taken: Set<string>): Promise<RecordLook | undefined> {
+  private async lookAt(name: string, atMost: number, taken: Set<string>): Promise<RecordPass | undefined> {
     const record = await this.read(name);
     if (!record) return this.figures.forget(name);
     this.figures.note(name, record.finished);
@@ -142,7 +142,7 @@ export class Uploader {
     }
     const progress = await Progress.open(join(this.place, name.slice(0, -recordEnding.length) + progressEnding));
     const found = await this.wanted(record, progress);
-    const look: RecordLook = {
+    const look: RecordPass = {
       name,
       record,
       progress,
@@ -180,7 +180,7 @@ export class Uploader {
     return found.filter((file) => !open.has(file));
   }
 
-  private upload(look: RecordLook, file: FoundFile, handle: FileHandle, index: number): Upload {
+  private upload(look: RecordPass, file: FoundFile, handle: FileHandle, index: number): Upload {
     const { record, progress } = look;
     const begun = progress.keyOf(file);
     const name = shownName(file.name);
@@ -208,7 +208,7 @@ export class Uploader {
     };
   }
 
-  private async conclude({ name, record, progress, uploads, isWhole, hopeless, failures }: RecordLook): Promise<void> {
+  private async conclude({ name, record, progress, uploads, isWhole, hopeless, failures }: RecordPass): Promise<void> {
     const { stopping } = this.uploading;
     if (uploads.length > 0) await progress.save();
     if (stopping.aborted) return;
@@ -227,7 +227,7 @@ export class Uploader {
   }
 
   /** Nothing of the record, or of all that go to the bucket, is tried for a while: longer and longer, up to a round. */
-  private putOff(name: string, record: UploadRecord, failures: RecordLook['failures']): void {
+  private putOff(name: string, record: UploadRecord, failures: RecordPass['failures']): void {
     const { log, settings } = this.uploading;
     this.figures.failed(failures.length);
     const ofStore = failures.find((failure) => failure.ofStore);
@@ -262,7 +262,7 @@ export class Uploader {
   }
 }
 
-interface RecordLook {
+interface RecordPass {
   name: string;
   record: UploadRecord;
   progress: Progress;

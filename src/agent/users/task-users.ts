@@ -16,7 +16,7 @@ import { UserNumbers } from './user-numbers.js';
 const run = promisify(execFile);
 
 /** Ways to give tasks other users than the agent's, and to give a user of its own to each that names none. */
-type Way = { switch: UserSwitch; numbers: UserNumbers | undefined };
+type UserAssignment = { switch: UserSwitch; numbers: UserNumbers | undefined };
 
 type UserSettings = Pick<
   LocalClusterSettings,
@@ -31,7 +31,7 @@ export class TaskUsers {
   private constructor(
     private readonly settings: UserSettings,
     private readonly folder: AgentDirectory,
-    private readonly way: Way | undefined,
+    private readonly way: UserAssignment | undefined,
   ) {}
 
   /** Throws when tasks would get more rights than the settings allow. */
@@ -154,7 +154,7 @@ export class TaskUsers {
   }
 }
 
-async function findWay(settings: UserSettings, folder: AgentDirectory, log: Log): Promise<Way | undefined> {
+async function findWay(settings: UserSettings, folder: AgentDirectory, log: Log): Promise<UserAssignment | undefined> {
   const sharing = sharingOf(settings);
   if (sharing?.problem !== undefined) throw new Error(sharing.problem);
   if (sharing) log.warn(sharing.warning);

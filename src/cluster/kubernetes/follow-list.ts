@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../../platform/files.js';
 import { backOffMillis } from '../../platform/async.js';
-import { type Call, ApiRefused, type KubernetesApi } from './kubernetes-api.js';
+import { type ApiCall, ApiRefused, type KubernetesApi } from './kubernetes-api.js';
 import type { KubernetesList, Metadata } from './objects.js';
 
 const pageSize = 500;
@@ -34,7 +34,7 @@ interface WatchEvent<T> {
 export async function listAll<T>(
   api: KubernetesApi,
   path: string,
-  query: Call['query'],
+  query: ApiCall['query'],
   signal?: AbortSignal,
 ): Promise<{ items: T[]; resourceVersion: string }> {
   const items: T[] = [];
@@ -57,7 +57,7 @@ export async function listAll<T>(
  */
 export async function followList<T extends { metadata?: Metadata }>(
   api: KubernetesApi,
-  { path, query }: { path: string; query: Call['query'] },
+  { path, query }: { path: string; query: ApiCall['query'] },
   follower: ListFollower<T>,
   signal: AbortSignal,
 ): Promise<void> {

@@ -23,10 +23,10 @@ import {
   StaleEpochError,
   type TaskSandbox,
   type TaskStatistics,
-  type Unsupported,
+  type UnsupportedOption,
 } from '../cluster-driver.js';
 import { AgentUnreachable } from '../agent-answers.js';
-import { Following } from './following.js';
+import { KubernetesWatch } from './kubernetes-watch.js';
 import { ApiRefused, KubernetesApi, killsAtOnce } from './kubernetes-api.js';
 import { LeaderLease } from './leader-lease.js';
 import { annotations, taskIdOf, tombstoneLabel } from './names.js';
@@ -69,7 +69,7 @@ export class KubernetesDriver implements ClusterDriver {
   private readonly launchesInTurn: ReturnType<typeof atATime>;
   /** Beside them: what is to end does not wait until all has begun that waits for its launch. */
   private readonly killsInTurn: ReturnType<typeof atATime>;
-  private following: Following | undefined;
+  private following: KubernetesWatch | undefined;
   /** End of everything that was stopped so far. */
   private ended: Promise<unknown> = Promise.resolve();
 
@@ -99,9 +99,9 @@ export class KubernetesDriver implements ClusterDriver {
     return new KubernetesDriver(await KubernetesApi.open(options.settings), options, secret);
   }
 
-  unsupportedInDeploy = (deploy: Deploy): Unsupported[] => unsupportedOnKubernetes(deploy, this.options.settings);
+  unsupportedInDeploy = (deploy: Deploy): UnsupportedOption[] => unsupportedOnKubernetes(deploy, this.options.settings);
 
-  unsupportedInRun = (run: RunNowRequest): Unsupported[] => unsupportedInRun(run);
+  unsupportedInRun = (run: RunNowRequest): UnsupportedOption[] => unsupportedInRun(run);
 
   refusedUser = async (user: string): Promise<string | undefined> => refusalOfUser(user, this.options.settings);
 
@@ -112,7 +112,7 @@ export class KubernetesDriver implements ClusterDriver {
     let began = (): void => undefined;
     const first = new Promise<void>((resolve) => (began = resolve));
     const parts = { api, lease, calls, agents, epoch, events, settings, defaultRackId, log, now };
-    const following = new Following(parts, began, former);
+    const following = new KubernetesWatch(parts, began, former);
     this.following = following;
     const patience = AbortSignal.timeout(firstContactMillis);
     const waited = new Promise((resolve) => patience.addEventListener('abort', resolve));

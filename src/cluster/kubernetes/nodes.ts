@@ -20,7 +20,7 @@ interface AgentOfNode {
   isDiskFull: boolean;
 }
 
-interface Shown {
+interface ReportedMachine {
   machine: Omit<MachineSnapshot, 'silentForMillis'>;
   /** Since when its kubelet is not heard, by the monotonic clock: that of Kubernetes may be wrong. undefined: it is heard. */
   silentSince: number | undefined;
@@ -33,7 +33,7 @@ export class Nodes {
   private readonly foreign = new Map<string, Map<string, ForeignUse>>();
   private readonly nodeOfPod = new Map<string, string>();
   private readonly listed = { nodes: false, foreign: false };
-  private readonly shown = new Map<string, Shown>();
+  private readonly shown = new Map<string, ReportedMachine>();
   /** Last report to the scheduler of each machine. */
   private readonly told = new Map<string, string>();
   private dirty = new Set<string>();

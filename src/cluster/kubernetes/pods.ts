@@ -7,7 +7,7 @@ import type { Nodes } from './nodes.js';
 import { millisOf, type Pod } from './objects.js';
 import { hasEnded, type PodStatus, statusesOfPod } from './statuses-of-pod.js';
 
-interface Known {
+interface KnownPod {
   pod: Pod;
   taskId: string;
   /** States that are stored. */
@@ -24,7 +24,7 @@ const leastKeptMillis = 60_000;
 
 /** The pods of our tasks: what of their lives the scheduler has not stored is told until it has. */
 export class Pods {
-  private readonly pods = new Map<string, Known>();
+  private readonly pods = new Map<string, KnownPod>();
   /** By name: since when. */
   private readonly tombstones = new Map<string, number>();
   /** They were listed once. */
@@ -91,7 +91,7 @@ export class Pods {
   async tell(events: ClusterEvents): Promise<void> {
     const names = [...this.dirty];
     this.dirty = new Set();
-    const byNode = new Map<string, { known: Known; statuses: PodStatus[] }[]>();
+    const byNode = new Map<string, { known: KnownPod; statuses: PodStatus[] }[]>();
     for (const name of names) {
       const known = this.pods.get(name);
       const statuses = known ? this.untold(known) : [];
@@ -118,7 +118,7 @@ export class Pods {
       .filter(({ endStoredAt, isRemoved }) => endStoredAt !== undefined && !isRemoved)
       .toSorted((a, b) => a.endStoredAt! - b.endStoredAt!);
     const surplus = Math.max(0, ended.length - atMost);
-    const isDue = ({ endStoredAt }: Known, index: number) =>
+    const isDue = ({ endStoredAt }: KnownPod, index: number) =>
       now - endStoredAt! >= (index < surplus ? Math.min(leastKeptMillis, keepMillis) : keepMillis);
     const old = [...this.tombstones].filter(([, since]) => now - since >= tombstoneMillis);
     return { ended: ended.filter(isDue).map(({ pod }) => pod), tombstones: old.map(([name]) => name) };
@@ -150,7 +150,7 @@ export class Pods {
     if (this.pods.get(name)?.isRemoved) this.pods.delete(name);
   }
 
-  private untold({ pod, told, isRemoved, endStoredAt }: Known): PodStatus[] {
+  private untold({ pod, told, isRemoved, endStoredAt }: KnownPod): PodStatus[] {
     if (endStoredAt !== undefined) return [];
     const statuses = statusesOfPod(pod).filter(({ state }) => !told.has(state));
     // Its end was never seen, and will not be. On a node that is silent it may run on: the scheduler has rules for that.
@@ -166,7 +166,7 @@ export class Pods {
 
   private async tellNode(
     node: string,
-    news: readonly { known: Known; statuses: PodStatus[] }[],
+    news: readonly { known: KnownPod; statuses: PodStatus[] }[],
     events: ClusterEvents,
   ): Promise<void> {
     const updates = news.flatMap(({ known, statuses }) => statuses.map((status) => this.update(node, known, status)));
@@ -185,7 +185,7 @@ export class Pods {
     }
   }
 
-  private update(node: string, { pod, taskId }: Known, status: PodStatus): StatusUpdate {
+  private update(node: string, { pod, taskId }: KnownPod, status: PodStatus): StatusUpdate {
     return {
       agentId: node,
       incarnation: pod.metadata?.annotations?.[annotations.incarnation] ?? '',

@@ -4,7 +4,7 @@ import type { RunNowRequest } from '../../core/model/request.js';
 import { type ContainerPolicy, containerProblems } from '../../agent/containers/rules.js';
 import { staysInside } from '../../core/files/paths.js';
 import type { KubernetesSettings } from '../../platform/settings/kubernetes-settings.js';
-import type { Unsupported } from '../cluster-driver.js';
+import type { UnsupportedOption } from '../cluster-driver.js';
 
 /** Fields of executorData that say how to run the command; the rest is for agents that start tasks themselves. */
 const honouredOfExecutor = new Set([
@@ -22,8 +22,8 @@ const honouredOfExecutor = new Set([
  * Fields of a deploy that the Kubernetes driver cannot honour: the API refuses it by name, so that nothing is ignored
  * in silence.
  */
-export function unsupportedOnKubernetes(deploy: Deploy, settings: KubernetesSettings): Unsupported[] {
-  const problems: Unsupported[] = [];
+export function unsupportedOnKubernetes(deploy: Deploy, settings: KubernetesSettings): UnsupportedOption[] {
+  const problems: UnsupportedOption[] = [];
   const { containerInfo, executorData, healthcheck, runImmediately } = deploy;
   if (deploy.customExecutorCmd !== undefined && !executorData)
     problems.push({ field: 'customExecutorCmd', message: 'needs executorData: no other executor runs on Kubernetes' });
@@ -55,7 +55,7 @@ export function unsupportedOnKubernetes(deploy: Deploy, settings: KubernetesSett
 }
 
 /** Fields that a single run adds to its deploy and that the driver cannot honour. */
-export const unsupportedInRun = (run: Pick<RunNowRequest, 'envOverrides' | 'extraArtifacts'>): Unsupported[] => [
+export const unsupportedInRun = (run: Pick<RunNowRequest, 'envOverrides' | 'extraArtifacts'>): UnsupportedOption[] => [
   ...unsupportedVariables('envOverrides', run.envOverrides),
   ...unsupportedDownloads('extraArtifacts', run.extraArtifacts),
 ];
@@ -77,7 +77,11 @@ export const refusalOfUser = (user: string | undefined, { users }: KubernetesSet
     ? undefined
     : `must be one that the setting cluster.kubernetes.users names`;
 
-function unsupportedContainer(info: ContainerInfo, isManaged: boolean, settings: KubernetesSettings): Unsupported[] {
+function unsupportedContainer(
+  info: ContainerInfo,
+  isManaged: boolean,
+  settings: KubernetesSettings,
+): UnsupportedOption[] {
   const policy: ContainerPolicy = {
     ...settings,
     allowedVolumes: [],
@@ -87,7 +91,7 @@ function unsupportedContainer(info: ContainerInfo, isManaged: boolean, settings:
     // The kubelet follows links, and nothing here sees who could put them there.
     wholeFolders: true,
   };
-  const none = (field: string, what: string): Unsupported => ({
+  const none = (field: string, what: string): UnsupportedOption => ({
     field: `containerInfo.${field}`,
     message: `must not be given: ${what} on Kubernetes`,
   });
@@ -120,14 +124,14 @@ const withoutForeign = (info: ContainerInfo): ContainerInfo => ({
 /** As the API server takes them. */
 const variableName = /^[ -<>-~]{1,1000}$/;
 
-const unsupportedVariables = (field: string, env: Record<string, string> | undefined): Unsupported[] =>
+const unsupportedVariables = (field: string, env: Record<string, string> | undefined): UnsupportedOption[] =>
   Object.entries(env ?? {}).flatMap(([name, value]) => {
     if (!variableName.test(name))
       return [{ field: `${field}.${name}`, message: 'must have a name of printable characters without "="' }];
     return value?.includes('\0') ? [{ field: `${field}.${name}`, message: 'must not contain a NUL character' }] : [];
   });
 
-const unsupportedDownloads = (field: string, artifacts: readonly unknown[] | undefined): Unsupported[] =>
+const unsupportedDownloads = (field: string, artifacts: readonly unknown[] | undefined): UnsupportedOption[] =>
   artifacts?.length ? [{ field, message: 'must be empty: nothing is fetched for pods; put it into the image' }] : [];
 
 const isNothing = (value: unknown): boolean =>

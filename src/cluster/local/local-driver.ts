@@ -20,13 +20,13 @@ import {
   StaleEpochError,
   type TaskSandbox,
   type TaskStatistics,
-  type Unsupported,
+  type UnsupportedOption,
 } from '../cluster-driver.js';
 import { AgentRefused, AgentUnreachable, orUnreachable } from '../agent-answers.js';
 import { type AgentTask, openAgentSandbox } from '../agent-sandbox.js';
 import { AgentConnection } from './agent-connection.js';
 import { unsupportedByLocalDriver, unsupportedInRun } from './supported.js';
-import { followAgent, type Seen } from './update-loop.js';
+import { followAgent, type AgentState } from './update-loop.js';
 
 const launchMillis = 30_000;
 
@@ -60,7 +60,7 @@ interface LocalDriverOptions {
 export class LocalDriver implements ClusterDriver {
   readonly name = 'local';
   private readonly agent: AgentConnection;
-  private seen: Seen = { machines: [] };
+  private seen: AgentState = { machines: [] };
   private watching: AbortController | undefined;
   /** End of everything that was begun so far. */
   private ended: Promise<unknown> = Promise.resolve();
@@ -69,7 +69,7 @@ export class LocalDriver implements ClusterDriver {
     this.agent = new AgentConnection(options.agentFolder);
   }
 
-  unsupportedInDeploy = (deploy: Deploy): Unsupported[] =>
+  unsupportedInDeploy = (deploy: Deploy): UnsupportedOption[] =>
     unsupportedByLocalDriver(
       deploy,
       this.options.allowedArtifactPaths,
@@ -77,7 +77,7 @@ export class LocalDriver implements ClusterDriver {
       this.options.containers,
     );
 
-  unsupportedInRun = (run: RunNowRequest, deploy?: Deploy): Unsupported[] =>
+  unsupportedInRun = (run: RunNowRequest, deploy?: Deploy): UnsupportedOption[] =>
     unsupportedInRun(run, this.options.allowedArtifactPaths, deploy && hasContainer(deploy));
 
   async start(
@@ -86,7 +86,7 @@ export class LocalDriver implements ClusterDriver {
     appliedUpdate: Parameters<ClusterDriver['start']>[2],
   ): Promise<void> {
     const formerEnded = this.stop();
-    const seen: Seen = { machines: [] };
+    const seen: AgentState = { machines: [] };
     const stop = new AbortController();
     this.seen = seen;
     this.watching = stop;

@@ -13,7 +13,7 @@ const lastRetryMillis = 1_000;
 
 type AppliedUpdate = Parameters<ClusterDriver['start']>[2];
 
-interface Following {
+interface UpdateLoopOptions {
   epoch: number;
   events: ClusterEvents;
   appliedUpdate: AppliedUpdate;
@@ -22,7 +22,7 @@ interface Following {
 }
 
 /** State of the agent as the loop learns it. */
-export interface Seen {
+export interface AgentState {
   /** All that the agent presents, as it said last. Another list takes its place in one step: a part of a list would tell of losses. */
   machines: readonly Omit<MachineSnapshot, 'silentForMillis'>[];
   /** Time of the agent's last answer, by the monotonic clock. */
@@ -37,8 +37,8 @@ export interface Seen {
  */
 export async function followAgent(
   agent: AgentConnection,
-  { epoch, events, appliedUpdate, now }: Following,
-  seen: Seen,
+  { epoch, events, appliedUpdate, now }: UpdateLoopOptions,
+  seen: AgentState,
   log: Log,
   signal: AbortSignal,
 ): Promise<void> {

@@ -48,14 +48,14 @@ export type Question =
   /** Reads that go over all requests at once. */
   | { kind: 'readAll' };
 
-export interface Verdict {
+export interface AccessVerdict {
   allowed: boolean;
   /** The reason in words for the caller. A permission has one only when it is worth reporting. */
   reason?: string;
 }
 
-export const allow: Verdict = { allowed: true };
-export const refuse = (reason: string): Verdict => ({ allowed: false, reason });
+export const allow: AccessVerdict = { allowed: true };
+export const refuse = (reason: string): AccessVerdict => ({ allowed: false, reason });
 
 export const writersOf = ({ group, readWriteGroups = [] }: RequestGroups): string[] => [
   ...(group === undefined ? [] : [group]),

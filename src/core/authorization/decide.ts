@@ -8,12 +8,12 @@ import {
   readersOf,
   refuse,
   type User,
-  type Verdict,
+  type AccessVerdict,
   writersOf,
   type RequestGroups,
 } from './access-rules.js';
 
-export interface Decision extends Verdict {
+export interface Decision extends AccessVerdict {
   /** Mode GROUPS_LOG_SCOPES: scopes would have decided otherwise, in words for the log. */
   difference?: string;
 }
@@ -79,13 +79,13 @@ export function isAdmin(rules: AccessRules, user: User): boolean {
 
 const withScopesAsGroups = (user: User): User => ({ ...user, groups: [...user.groups, ...user.scopes] });
 
-const describe = (user: User, verdict: Verdict, other: Verdict): string =>
+const describe = (user: User, verdict: AccessVerdict, other: AccessVerdict): string =>
   verdict.allowed
     ? `Groups allow what scopes would not: ${other.reason}`
     : `Scopes would allow '${user.id}' what groups do not: ${verdict.reason}`;
 
 /** Mode GROUPS: what a caller may do follows from the groups they are in. */
-function decideByGroups(rules: AccessRules, user: User, question: Question): Verdict {
+function decideByGroups(rules: AccessRules, user: User, question: Question): AccessVerdict {
   if (!user.authenticated) return refuse(`'${user.id}' is not authenticated`);
   if (overlaps(user.groups, rules.adminGroups)) return allow;
   if (question.kind !== 'request' && rules.adminGroups.length === 0) return allow;
@@ -103,7 +103,7 @@ function decideByGroups(rules: AccessRules, user: User, question: Question): Ver
   return decideRequest(rules, user, question);
 }
 
-function decideRequest(rules: AccessRules, user: User, question: Question & { kind: 'request' }): Verdict {
+function decideRequest(rules: AccessRules, user: User, question: Question & { kind: 'request' }): AccessVerdict {
   const { scope, requestId, groups } = question;
   if (scope === 'ADMIN') {
     return refuse(
@@ -122,7 +122,7 @@ function decideRequest(rules: AccessRules, user: User, question: Question & { ki
 }
 
 /** Mode GROUPS_SCOPES: a caller needs a group that the request names and a scope that their credential carries. */
-function decideByScopes(rules: AccessRules, user: User, question: Question): Verdict {
+function decideByScopes(rules: AccessRules, user: User, question: Question): AccessVerdict {
   if (!user.authenticated) return refuse(`'${user.id}' is not authenticated`);
   if (overlaps(user.scopes, rules.scopes.admin)) return allow;
   const scopes = scopesFor(rules, question);

@@ -23,7 +23,7 @@ export type StatusChange =
   | { kind: 'ignore' }
   /** The scheduler does not want it to run (any more). */
   | { kind: 'kill' }
-  /** It was given up although its end was not seen, and its machine tells what became of it: see decideRecovery and isEndTold. */
+  /** It was given up although its end was not seen, and its machine tells what became of it: see decideRecovery and isReportedEndValid. */
   | { kind: 'recover' }
   /** advances: the task is in that state now; a late TASK_STARTING is only recorded, if it is not yet. */
   | { kind: 'record'; advances: boolean; ends: boolean };
@@ -163,7 +163,7 @@ interface Recovery {
  * where nothing was ever heard of the task. One that came back and could not go on was killed for that alone, which
  * says nothing about its deploy; and what runs again goes its own way.
  */
-export function isEndTold(
+export function isReportedEndValid(
   end: TaskState,
   given: Pick<RecoveredTask, 'end' | 'hadToGo'> & { hasBegun: boolean },
   request: RequestOfTask | undefined,

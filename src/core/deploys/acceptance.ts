@@ -5,7 +5,7 @@ import type { CanaryDeployProgress } from './progress.js';
 type Acceptance =
   | { kind: 'accepted' }
   | { kind: 'rejected'; message: string }
-  | { kind: 'wait'; lookAgainAt: number }
+  | { kind: 'wait'; checkAgainAt: number }
   | { kind: 'check'; names: string[] };
 
 /** Result of a check of a step of a deploy. */
@@ -31,7 +31,7 @@ export function acceptance(
       return { kind: 'accepted' };
     case 'TIMED': {
       const waitUntil = progress.timestamp + waitMillisBetweenGroups;
-      return now > waitUntil ? { kind: 'accepted' } : { kind: 'wait', lookAgainAt: waitUntil + 1 };
+      return now > waitUntil ? { kind: 'accepted' } : { kind: 'wait', checkAgainAt: waitUntil + 1 };
     }
     case 'CHECKS':
       return byChecks(progress, bound, now);
@@ -47,7 +47,7 @@ function byChecks(progress: CanaryDeployProgress, bound: readonly string[], now:
   if (names.length === 0) return { kind: 'accepted' };
   const ranBefore = results.every((result) => result !== undefined);
   const again = progress.timestamp + millisBetweenChecks;
-  return ranBefore && now < again ? { kind: 'wait', lookAgainAt: again } : { kind: 'check', names };
+  return ranBefore && now < again ? { kind: 'wait', checkAgainAt: again } : { kind: 'check', names };
 }
 
 /** Keeps what checks said; those that could not decide are asked again. */

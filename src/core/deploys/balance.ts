@@ -65,7 +65,7 @@ export const callAgainAt = ({ update }: DeployBalance): number =>
 /** Text of the id of a load balancer request, as the load balancer knows it. */
 export const balanceIdText = ({ update }: DeployBalance): string => requestIdText(update.loadBalancerRequestId);
 
-interface BalanceWish {
+interface BalanceRequest {
   id: string;
   added: TaskId[];
   removed: TaskId[];
@@ -74,8 +74,8 @@ interface BalanceWish {
 }
 
 /** A change not asked for yet, under an id that this deploy has not used. */
-export function newBalance(wish: BalanceWish, former: DeployBalance | undefined, now: number): DeployBalance {
-  const { id, ...rest } = wish;
+export function newBalance(request: BalanceRequest, former: DeployBalance | undefined, now: number): DeployBalance {
+  const { id, ...rest } = request;
   const usedIds = former ? [...former.usedIds, balanceIdText(former)] : [];
   const attempt = (attemptNumber: number) => ({ id, requestType: 'DEPLOY' as const, attemptNumber });
   let attemptNumber = 1;

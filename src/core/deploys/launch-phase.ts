@@ -1,6 +1,6 @@
 import { balancerState, callAgainAt, type DeployBalance, newBalance, takenOut } from './balance.js';
 import { endDeploy } from './ending.js';
-import { aimAt, type DeployStep, type Rollout, stepTimeLimitMillis } from './step.js';
+import { aimAt, type DeployStep, type Rollout, stepTimeLimitMillis } from './step-types.js';
 import {
   type DeployTask,
   type DeployView,
@@ -24,20 +24,20 @@ import { instancesOf } from '../model/request.js';
 import type { TaskId } from '../model/task.js';
 
 /** An engine's names for its changes of the load balancer, and the old tasks that a step takes out of it. */
-interface Balancing {
+interface BalanceOptions {
   id: string;
   removed: TaskId[];
 }
 
 /** The tasks of the step are healthy, and the load balancer sends them work. removed: old tasks that it took out. */
-interface Launched {
+interface LaunchedStep {
   kind: 'launched';
   tasks: DeployTask[];
   removed?: TaskId[];
 }
 
 /** The part of a step that both engines share: enough new tasks, all healthy, and in the load balancer. */
-export function launchStep(rollout: Rollout, balancing: () => Balancing): DeployStep | Launched {
+export function launchStep(rollout: Rollout, balancing: () => BalanceOptions): DeployStep | LaunchedStep {
   const { view, progress, context, now } = rollout;
   const balance = balanceOfStep(view, progress.targetActiveInstances);
   if (balance && balancerState(balance) !== 'SUCCESS') return awaitLoadBalancer(rollout, balance);
@@ -65,7 +65,7 @@ export function launchStep(rollout: Rollout, balancing: () => Balancing): Deploy
   }
   return {
     kind: 'wait',
-    lookAgainAt: nextMoment(progress, tasks, context, limit, now),
+    checkAgainAt: nextMoment(progress, tasks, context, limit, now),
     scheduleMissing: tasks.length + view.queuedTasks < progress.targetActiveInstances,
   };
 }
@@ -92,7 +92,7 @@ function askedTarget(view: DeployView, target: number): number | undefined {
 function enqueue(
   { view, progress, now }: Rollout,
   tasks: readonly DeployTask[],
-  { id, removed }: Balancing,
+  { id, removed }: BalanceOptions,
 ): DeployStep {
   if (!view.hasLoadBalancer) {
     const message = 'Request is load balanced, but no load balancer is configured';
@@ -131,7 +131,7 @@ function awaitLoadBalancer({ view, progress, context, now }: Rollout, balance: D
   const again = callAgainAt(balance);
   const deployState: DeployState = state === 'CANCELING' ? 'CANCELING' : view.state;
   if (now < again) {
-    return { kind: 'wait', lookAgainAt: again, scheduleMissing: false, state: deployState, keepsUpdate: true };
+    return { kind: 'wait', checkAgainAt: again, scheduleMissing: false, state: deployState, keepsUpdate: true };
   }
   const about = { kind: 'balance' as const, balance, putBack: [] };
   if (late > limit && state !== 'CANCELING') return { ...about, call: 'CANCEL', state: 'CANCELING' };

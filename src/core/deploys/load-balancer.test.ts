@@ -90,7 +90,7 @@ describe('the answer of the load balancer', () => {
     const waiting = balance('WAITING');
     expect(step({ tasks: all, balance: waiting }, 5_500)).toMatchObject({
       kind: 'wait',
-      lookAgainAt: begunAt + 6_000,
+      checkAgainAt: begunAt + 6_000,
       keepsUpdate: true,
     });
     expect(asked(step({ tasks: all, balance: waiting }, 6_000))).toMatchObject({

@@ -16,7 +16,7 @@ export interface EnteringTask {
 }
 
 /** Next step to give a healthy task traffic. */
-export type Entry =
+export type TrafficStep =
   /** It gets its traffic, or must not have any. */
   | { kind: 'settled' }
   /** Not healthy yet, or another decision is under way: look again later. */
@@ -28,7 +28,7 @@ export type Entry =
   | { kind: 'refused'; message: string };
 
 /** One look at a task that no deploy in progress brings in: a replacement, or one that was to leave and stays. */
-export function decideEntry(entering: EnteringTask, newTaskCheckerBaseDelaySeconds: number, now: number): Entry {
+export function decideEntry(entering: EnteringTask, newTaskCheckerBaseDelaySeconds: number, now: number): TrafficStep {
   const { task, records, hasToGo, activeDeployId, pendingDeployId } = entering;
   const { deployId } = task.taskId;
   if (hasToGo || deployId === pendingDeployId) return { kind: 'settled' };
@@ -46,7 +46,7 @@ export function decideEntry(entering: EnteringTask, newTaskCheckerBaseDelaySecon
 }
 
 /** It was to leave, and that order was withdrawn: it comes in again once the load balancer is done. */
-function stays({ task, records }: EnteringTask, remove: LoadBalancerUpdate, isOfActiveDeploy: boolean): Entry {
+function stays({ task, records }: EnteringTask, remove: LoadBalancerUpdate, isOfActiveDeploy: boolean): TrafficStep {
   if (!isOfActiveDeploy) return { kind: 'settled' };
   if (isInProgress(remove)) return { kind: 'poll', record: 'REMOVE', update: remove };
   const { add, addAttemptsBefore } = records;
@@ -54,7 +54,7 @@ function stays({ task, records }: EnteringTask, remove: LoadBalancerUpdate, isOf
   return { kind: 'enqueue', id: ownRequestId(task.taskId, 'ADD', undefined, attemptsBefore), anew: true };
 }
 
-const refused = ({ loadBalancerState, message }: LoadBalancerUpdate): Entry => ({
+const refused = ({ loadBalancerState, message }: LoadBalancerUpdate): TrafficStep => ({
   kind: 'refused',
   message: `The load balancer did not take the task: ${loadBalancerState}${message ? `, ${message}` : ''}`,
 });

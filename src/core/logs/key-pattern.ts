@@ -52,7 +52,7 @@ export const headOf = (pattern: string): string | undefined => /^.*?(%requestId\
  * caller who may read one request reads all. Text, parts of the date, and the group may precede the owner; the group
  * has no fixed length and so ends with its directory.
  */
-export function tellsRequestsApart(pattern: string): boolean {
+export function separatesRequests(pattern: string): boolean {
   const before = patternParts(headOf(pattern)?.replace(/%(requestId\/|taskId)$/, '') ?? '%filename');
   const afterGroup = before.slice(before.findLastIndex((part) => 'variable' in part && part.variable === 'group') + 1);
   return (

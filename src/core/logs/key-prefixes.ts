@@ -23,7 +23,7 @@ export interface KeyPrefix {
 }
 
 /** owner: it tells whose logs they are. */
-type Filled = { text: string; owner?: 'requestId' | 'taskId' } | { date: DateVariable };
+type FilledPart = { text: string; owner?: 'requestId' | 'taskId' } | { date: DateVariable };
 
 /**
  * Prefixes of all keys that the subject has written within the span, the newest first. undefined: the span is too long
@@ -36,7 +36,7 @@ export function keyPrefixes(pattern: string, subject: LogSubject, span: Span): K
     span,
   );
   // A part of the date that no step tells ends what is known.
-  const end = parts.findIndex((part) => 'date' in part && !steps.told.includes(part.date));
+  const end = parts.findIndex((part) => 'date' in part && !steps.named.includes(part.date));
   const known = end === -1 ? parts : parts.slice(0, end);
   const owner = known.find((part) => 'text' in part && part.owner !== undefined);
   // Cut before the owner it would find the logs of all requests.
@@ -52,8 +52,8 @@ export function keyPrefixes(pattern: string, subject: LogSubject, span: Span): K
 }
 
 /** Puts in what is known of the subject and stops at the first thing that is not, or is known in part. */
-function fill(parts: readonly PatternPart[], subject: LogSubject): Filled[] {
-  const filled: Filled[] = [];
+function fill(parts: readonly PatternPart[], subject: LogSubject): FilledPart[] {
+  const filled: FilledPart[] = [];
   for (const part of parts) {
     const value = 'text' in part ? part : fillIn(part.variable, subject);
     if (value) filled.push(value);
@@ -62,8 +62,9 @@ function fill(parts: readonly PatternPart[], subject: LogSubject): Filled[] {
   return filled;
 }
 
-function fillIn(variable: KeyVariable, { owner, group, tag }: LogSubject): Filled | undefined {
-  const text = (value: string | undefined): Filled | undefined => (value === undefined ? undefined : { text: value });
+function fillIn(variable: KeyVariable, { owner, group, tag }: LogSubject): FilledPart | undefined {
+  const text = (value: string | undefined): FilledPart | undefined =>
+    value === undefined ? undefined : { text: value };
   switch (variable) {
     case 'requestId':
       return { text: owner.requestId, owner: 'requestId' };
@@ -128,15 +129,15 @@ const two = (value: number): string => String(value).padStart(2, '0');
  * All dates that keys of the span can have, the newest first, as fine as the given parts tell them apart. `told`: the parts
  * that the dates tell; a long span has so many hours that only its days, months or years are gone through.
  */
-function stepsOf(given: readonly DateVariable[], span: Span): { dates: DateStep[]; told: DateVariable[] } {
+function stepsOf(given: readonly DateVariable[], span: Span): { dates: DateStep[]; named: DateVariable[] } {
   const wanted = dateVariables.filter((variable) => given.includes(variable));
-  if (span.end < span.start) return { dates: [], told: wanted };
+  if (span.end < span.start) return { dates: [], named: wanted };
   for (let count = wanted.length; count > 0; count--) {
-    const told = wanted.slice(0, count);
-    const dates = datesOf(told.at(-1)!, span);
-    if (dates) return { dates, told };
+    const named = wanted.slice(0, count);
+    const dates = datesOf(named.at(-1)!, span);
+    if (dates) return { dates, named };
   }
-  return { dates: [stepAt(new Date(span.start))], told: [] };
+  return { dates: [stepAt(new Date(span.start))], named: [] };
 }
 
 /** undefined: too many. */

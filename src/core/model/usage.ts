@@ -114,7 +114,7 @@ export interface ClusterUtilization {
 }
 
 /** Resources that a machine has and uses, by whatever program, as its agent reports them. */
-export interface MachineFigures {
+export interface MachineMetrics {
   /** Epoch milliseconds. */
   timestamp: number;
   memTotalBytes: number;

@@ -7,7 +7,7 @@ import {
   heldBy,
   holdReasons,
   obsoleteReasons,
-  type Refused,
+  type PlacementRefusal,
   type WaitingOutcome,
   candidateOf,
 } from './place-tasks.js';
@@ -76,7 +76,7 @@ export function explainWaiting(outcome: WaitingOutcome, slaves: number): Explana
 }
 
 /** Most frequent first, then by name. */
-const byCount = ({ rejections, shortages }: Refused): Rejection[] =>
+const byCount = ({ rejections, shortages }: PlacementRefusal): Rejection[] =>
   [...rejections]
     .map(([reason, slaves]) => ({ reason, slaves, ...shortages.get(reason) }))
     .sort((a, b) => b.slaves - a.slaves || (a.reason < b.reason ? -1 : 1));
@@ -134,7 +134,7 @@ const shortageUnits: Partial<Record<RejectionReason, string>> = {
   NOT_ENOUGH_PORTS: 'ports',
 };
 
-function figuresText({ reason, slaves, asked, largest, free }: Rejection): string {
+function amountsText({ reason, slaves, asked, largest, free }: Rejection): string {
   const unit = shortageUnits[reason];
   if (unit === undefined || asked === undefined) return '';
   const which = slaves === 1 ? 'it has' : `the largest of these ${slaves} slaves has`;
@@ -147,7 +147,7 @@ export function explanationText({ reason, slaves, fitting, rejections, cause }: 
   if (reason !== 'NO_MATCHING_SLAVE') return reasonTexts[reason] + (cause ? `: ${cause}` : '');
   if (slaves === 0) return 'There is no slave';
   const parts = rejections.map(
-    (rejection) => `${rejection.slaves} ${rejectionTexts[rejection.reason]}${figuresText(rejection)}`,
+    (rejection) => `${rejection.slaves} ${rejectionTexts[rejection.reason]}${amountsText(rejection)}`,
   );
   return `No slave of ${slaves} can take it: ${parts.join(', ')}`;
 }

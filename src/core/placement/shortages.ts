@@ -27,17 +27,17 @@ const inFull = (units: number): number => units / 1_000;
 export function shortagesOf({ shape }: Demand, refused: Iterable<readonly [FleetMachine, RejectionReason]>): Shortages {
   const found = new Map<RejectionReason, Shortage>();
   for (const [machine, reason] of refused) {
-    const figures = figuresOf(shape, machine, reason);
-    if (!figures) continue;
-    const known = found.get(reason) ?? figures;
-    const { asked } = figures;
-    const largest = Math.max(known.largest, figures.largest);
-    found.set(reason, { asked, largest, free: Math.max(known.free, figures.free) });
+    const amounts = amountsOf(shape, machine, reason);
+    if (!amounts) continue;
+    const known = found.get(reason) ?? amounts;
+    const { asked } = amounts;
+    const largest = Math.max(known.largest, amounts.largest);
+    found.set(reason, { asked, largest, free: Math.max(known.free, amounts.free) });
   }
   return found;
 }
 
-function figuresOf(
+function amountsOf(
   { units, numPorts, literalPorts }: Demand['shape'],
   machine: FleetMachine,
   reason: RejectionReason,

@@ -24,7 +24,7 @@ export interface RequestView {
   activeDeployId?: string;
   pendingDeploy?: { deployId: string; updatedRequest?: Request };
   /** Active tasks of every deploy. */
-  tasks: Iterable<PlacedTask>;
+  tasks: Iterable<TaskSnapshot>;
   /** All its pending tasks, also those whose time has not come. */
   pendingTasks: number;
   /** Use of its tasks so far; absent: not known. */
@@ -36,7 +36,7 @@ export interface DeployToPlace {
   averageRuntimeMillis?: number;
 }
 
-export interface PlacedTask {
+export interface TaskSnapshot {
   taskId: Pick<TaskId, 'id' | 'deployId'>;
   slaveId: string;
   rackId: string;

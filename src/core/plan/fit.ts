@@ -9,7 +9,7 @@ import {
   type Explanation,
   Fleet,
   type MachineView,
-  type PlacedTask,
+  type TaskSnapshot,
   type PlacementOutcome,
   type PlacementRules,
   placeTasks,
@@ -19,7 +19,7 @@ import {
 } from '../placement/index.js';
 
 /** An active task with the resources that it takes from its machine. */
-export interface TaskOnMachine extends PlacedTask {
+export interface TaskOnMachine extends TaskSnapshot {
   cpus: number;
   memoryMb: number;
   diskMb: number;

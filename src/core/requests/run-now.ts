@@ -13,7 +13,7 @@ import type { RequestFacts } from './action-rules.js';
 const reservedName = 'STARTED_BY_USER';
 const dayMillis = 24 * 3600 * 1000;
 
-export interface RunLimits extends ResourceLimits, RecordLimits {
+export interface RunNowLimits extends ResourceLimits, RecordLimits {
   maxRunIdSize: number;
   maxRunNowTaskLaunchDelayDays: number;
   enforceSignedArtifacts?: boolean;
@@ -25,7 +25,7 @@ export interface RunLimits extends ResourceLimits, RecordLimits {
 const inSeconds = { first: 1_000_000_000, last: 9_999_999_999 };
 
 /** Problems of the options of a run that show without its request. */
-export function runProblems(run: RunNowRequest, now: number, limits: RunLimits): FieldError[] {
+export function runProblems(run: RunNowRequest, now: number, limits: RunNowLimits): FieldError[] {
   const errors: FieldError[] = [];
   const size = sizeProblem('run', run, limits);
   if (size) errors.push(size);
@@ -152,7 +152,7 @@ const reserved = (field: string): FieldError =>
   problem(field, 'reserved', `${field} may not contain ${reservedName}: the scheduler sets it`);
 
 /** Options of a run beyond its deploy, as its entry in the pending queue carries it. */
-export const runWishes = (run: RunNowRequest): Partial<PendingRequest> => ({
+export const runOptions = (run: RunNowRequest): Partial<PendingRequest> => ({
   cmdLineArgsList: run.commandLineArgs,
   skipHealthchecks: run.skipHealthchecks,
   resources: run.resources,

@@ -26,9 +26,9 @@ export type RunTimeDecision =
 
 /**
  * The first moment at which there may be something to say of a run of which only the start is known; undefined: never. What is
- * expected of it is looked up then (`nextLookAt`).
+ * expected of it is looked up then (`nextCheckAt`).
  */
-export function firstLookAt(request: Request, startedAt: number, rules: RunTimeRules): number | undefined {
+export function firstCheckAt(request: Request, startedAt: number, rules: RunTimeRules): number | undefined {
   if (isLongRunning(request.requestType)) return undefined;
   const limitMillis = limitOf(request, rules) ?? Number.POSITIVE_INFINITY;
   const warnMillis =
@@ -38,10 +38,10 @@ export function firstLookAt(request: Request, startedAt: number, rules: RunTimeR
 }
 
 /** The first moment from which `judgeRunTime` says something else than `fine`; undefined: never. told: it was called overdue. */
-export function nextLookAt(request: Request, run: ActiveRun & { told: boolean }, rules: RunTimeRules) {
+export function nextCheckAt(request: Request, run: ActiveRun & { told: boolean }, rules: RunTimeRules) {
   if (isLongRunning(request.requestType)) return undefined;
-  const looks = [limitOf(request, rules), run.told ? undefined : overdueAfter(request, run, rules)];
-  const found = looks.filter((millis) => millis !== undefined);
+  const checks = [limitOf(request, rules), run.told ? undefined : overdueAfter(request, run, rules)];
+  const found = checks.filter((millis) => millis !== undefined);
   return found.length > 0 ? run.startedAt + Math.min(...found) : undefined;
 }
 

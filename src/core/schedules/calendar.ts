@@ -66,7 +66,7 @@ export const modulo = (value: number, divisor: number): number => ((value % divi
  * Limit of the days or periods that one search may check. It covers every February of 700 years and every day of 54, in
  * a few milliseconds: expressions come from users, and one that never fires must not hold up the others.
  */
-export const maxLooks = 20_000;
+export const maxSteps = 20_000;
 export const lastYear = 9_999;
 
 /** The times of a day: every combination of these hours, minutes and seconds, each list in ascending order. */

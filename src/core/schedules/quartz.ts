@@ -7,7 +7,7 @@ import {
   dayNumber,
   daySeconds,
   lastYear,
-  maxLooks,
+  maxSteps,
   nextMonth,
   secondMillis,
   TimeGrid,
@@ -184,7 +184,7 @@ export class QuartzTimes implements ClockTimes {
   /** The first day at or after `day` on which the schedule fires. */
   private dayFrom(day: number): number | undefined {
     const { years } = this.schedule;
-    for (let look = 0, next = day; look < maxLooks; look++) {
+    for (let look = 0, next = day; look < maxSteps; look++) {
       const date = calendarDay(next);
       const year = years ? years.find((each) => each >= date.year) : date.year;
       if (year === undefined || year > lastYear) return undefined;

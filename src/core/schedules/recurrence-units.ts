@@ -22,13 +22,13 @@ export interface Unit {
 }
 
 /** Remaining steps of one search. */
-export interface Looks {
+export interface SearchBudget {
   left: number;
 }
 
 /** Goes through a recurrence from some reading on, skipping what cannot fire, until it is told to stop. */
 export interface Units {
-  from(time: ClockTime, looks: Looks): Generator<Unit>;
+  from(time: ClockTime, budget: SearchBudget): Generator<Unit>;
 }
 
 /** Positions out of `size` that BYSETPOS names, as indices in ascending order. */
@@ -91,14 +91,14 @@ export class CalendarUnits implements Units {
     this.times = new TimeGrid(rule.byHour ?? [hour], rule.byMinute ?? [minute], rule.bySecond ?? [second]);
   }
 
-  *from(time: ClockTime, looks: Looks): Generator<Unit> {
+  *from(time: ClockTime, budget: SearchBudget): Generator<Unit> {
     for (let day = calendarDay(Math.floor(time / dayMillis)); day.year <= lastYear;) {
-      if (looks.left-- <= 0) return;
+      if (budget.left-- <= 0) return;
       const period = this.periods.indexOf(day);
       const ahead = modulo(this.firstPeriod - period, this.rule.interval);
       if (ahead > 0) day = this.startOf(period + ahead);
       else if (this.rule.bySetPos) {
-        yield atPlaces(onDays(this.daysOf(period, looks), this.times), this.rule.bySetPos);
+        yield atPlaces(onDays(this.daysOf(period, budget), this.times), this.rule.bySetPos);
         day = this.startOf(period + this.rule.interval);
       } else if (this.months && !this.months.has(day.month)) day = calendarDay(nextMonth(day));
       else {
@@ -112,11 +112,11 @@ export class CalendarUnits implements Units {
     return calendarDay(this.periods.firstDay(period));
   }
 
-  private daysOf(period: number, looks: Looks): number[] {
+  private daysOf(period: number, budget: SearchBudget): number[] {
     const days: number[] = [];
     const end = this.periods.firstDay(period + 1);
     for (let day = this.periods.firstDay(period); day < end; day++) {
-      looks.left--;
+      budget.left--;
       if (this.matches(calendarDay(day))) days.push(day);
     }
     return days;
@@ -151,11 +151,11 @@ export class ClockUnits implements Units {
     this.isUniform = [byMonth, byMonthDay, byYearDay, byDay, byHour, ...ofSmallerUnits].every((part) => !part);
   }
 
-  *from(time: ClockTime, looks: Looks): Generator<Unit> {
+  *from(time: ClockTime, budget: SearchBudget): Generator<Unit> {
     const { interval } = this.rule;
     let today: CalendarDay | undefined;
     let todayMatches = false;
-    for (let index = Math.floor(time / secondMillis / this.length); looks.left-- > 0;) {
+    for (let index = Math.floor(time / secondMillis / this.length); budget.left-- > 0;) {
       index += modulo(this.first - index, interval);
       const second = index * this.length;
       const day = Math.floor(second / daySeconds);

@@ -105,7 +105,7 @@ function unused(used: number, total: number | undefined): number {
 }
 
 /** The resource of which there is much, in relation to the other. */
-export type Leaning = 'HIGH_CPU' | 'HIGH_MEMORY' | 'AVERAGE';
+export type ResourceBias = 'HIGH_CPU' | 'HIGH_MEMORY' | 'AVERAGE';
 
 export interface PreferenceRules {
   /** Cores per GB of memory above which something leans to cpu. */
@@ -119,32 +119,30 @@ export interface PreferenceRules {
 const mbPerGb = 1_024;
 const bytesPerGb = 1_073_741_824;
 
-export function leaning(cpus: number, memoryGb: number, rules: PreferenceRules): Leaning {
+export function bias(cpus: number, memoryGb: number, rules: PreferenceRules): ResourceBias {
   const ratio = cpus / memoryGb;
   if (ratio > rules.highCpuCutOff) return 'HIGH_CPU';
   return ratio < rules.highMemoryCutOff ? 'HIGH_MEMORY' : 'AVERAGE';
 }
 
 /** Once per request and round, not once per machine. undefined: there are no figures. */
-export function leaningOfRequest(
+export function biasOfRequest(
   utilization: RequestUtilization | undefined,
   rules: PreferenceRules,
-): Leaning | undefined {
+): ResourceBias | undefined {
   if (!utilization) return undefined;
   const memoryBytes = averageOf(utilization, utilization.memBytesUsed);
-  return leaning(estimatedCpu(utilization), memoryBytes / bytesPerGb, rules);
+  return bias(estimatedCpu(utilization), memoryBytes / bytesPerGb, rules);
 }
 
 /**
  * True when a machine suits a task better than others: it has what the task allows, or plenty of what its request uses.
  */
 export function isPreferred(
-  task: { readonly allowed: Readonly<Record<string, string>>; readonly leaning: Leaning | undefined },
+  task: { readonly allowed: Readonly<Record<string, string>>; readonly bias: ResourceBias | undefined },
   machine: { readonly attributes: Readonly<Record<string, string>>; freeCpus: number; freeMemoryMb: number },
   rules: PreferenceRules,
 ): boolean {
   for (const name in task.allowed) if (machine.attributes[name] === task.allowed[name]) return true;
-  return (
-    task.leaning !== undefined && task.leaning === leaning(machine.freeCpus, machine.freeMemoryMb / mbPerGb, rules)
-  );
+  return task.bias !== undefined && task.bias === bias(machine.freeCpus, machine.freeMemoryMb / mbPerGb, rules);
 }

@@ -1,5 +1,5 @@
 import type { RequestUtilization } from '../model/usage.js';
-import { type MachineView, type ResourceUnits, unitsOf, type PlacedTask } from '../placement/index.js';
+import { type MachineView, type ResourceUnits, unitsOf, type TaskSnapshot } from '../placement/index.js';
 import { amountsOf, probableUsage, type Amounts } from '../usage/index.js';
 
 interface Use {
@@ -64,7 +64,7 @@ export class MachineUses {
 }
 
 /** An active task with what it takes from its machine. */
-export interface HeldTask extends PlacedTask {
+export interface HeldTask extends TaskSnapshot {
   requestId: string;
   cpus: number;
   memoryMb: number;

@@ -105,7 +105,7 @@ export class WorkingSet {
   }
 
   /** Copies the use of slaves and requests from another working set. */
-  setFiguresOf(other: WorkingSet): void {
+  copyUsageOf(other: WorkingSet): void {
     this.setUsages(other.usages);
     for (const [id, utilization] of other.utilizations) this.setUtilization(id, utilization);
   }

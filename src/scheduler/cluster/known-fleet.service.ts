@@ -9,7 +9,7 @@ import { Readiness } from '../../platform/health/readiness.js';
 import { Leadership } from '../../platform/leadership/leadership.js';
 
 /** Findings about the machines in one term. */
-interface Term {
+interface FleetTerm {
   epoch: Epoch;
   /** By the monotonic clock. */
   since: number;
@@ -31,7 +31,7 @@ interface Term {
 @Injectable()
 export class KnownFleet {
   private readonly begunAt: number;
-  private term: Term | undefined;
+  private term: FleetTerm | undefined;
   /** This instance serves although there is none. */
   private isWithout = false;
 
@@ -67,7 +67,7 @@ export class KnownFleet {
     if (term) term.isCompared = true;
   }
 
-  private termNow(): Term | undefined {
+  private termNow(): FleetTerm | undefined {
     const epoch = this.leadership.current();
     if (epoch === undefined) this.term = undefined;
     else if (this.term?.epoch !== epoch)

@@ -15,7 +15,7 @@ import { KnownFleet } from './known-fleet.service.js';
 const lookAgainMillis = 2_000;
 
 /** Progress of this leader with the machines from before its term. */
-interface Term {
+interface ReconciliationTerm {
   epoch: Epoch;
   /** By the monotonic clock. */
   since: number;
@@ -35,7 +35,7 @@ export class SlaveReconciliation {
   private readonly log = new Logger(SlaveReconciliation.name);
   private readonly everyMillis: number;
   private readonly silenceMillis: number;
-  private term: Term | undefined;
+  private term: ReconciliationTerm | undefined;
   private lastRegularAt = 0;
 
   constructor(

@@ -33,7 +33,7 @@ import { tellFailure } from '../../platform/tell-failure.js';
 const requestsPerTransaction = 50;
 
 /** Effects of a transaction, for after its commit. */
-interface Drained {
+interface DrainResult {
   cleanups: number;
   /** Some entries wait for what was just decided to take effect. */
   again: boolean;
@@ -151,7 +151,12 @@ export class DrainService {
     }
   }
 
-  private async drainIn(tx: Transaction, requestIds: readonly string[], lock: RowLock, now: number): Promise<Drained> {
+  private async drainIn(
+    tx: Transaction,
+    requestIds: readonly string[],
+    lock: RowLock,
+    now: number,
+  ): Promise<DrainResult> {
     const [, locked] = await Promise.all([
       commitLazily(tx),
       lock === 'free' ? this.requests.lockFree(tx, requestIds) : this.requests.lockInTurn(tx, requestIds),

@@ -1,9 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { firstLookAt } from '../../core/requests/run-times.js';
+import { firstCheckAt } from '../../core/requests/run-times.js';
 import type { Request } from '../../core/model/request.js';
 import type { TaskId } from '../../core/model/task.js';
 import { parseTaskId } from '../../core/task-id.js';
-import { type HeldTask, RunLooks } from '../../core/working-set/index.js';
+import { type HeldTask, RunChecks } from '../../core/working-set/index.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
 import type { LoadedRequest } from './loaded-request.js';
@@ -16,7 +16,7 @@ import type { LoadedRequest } from './loaded-request.js';
  */
 @Injectable()
 export class RunTimes {
-  private readonly looks = new RunLooks();
+  private readonly looks = new RunChecks();
   private readonly ofRequest = new Map<string, Set<string>>();
   /** Time of the poller's next check. */
   private plannedAt = Number.POSITIVE_INFINITY;
@@ -28,7 +28,7 @@ export class RunTimes {
 
   /** After the commit. */
   placed({ id, requestId, startedAt }: TaskId, request: Request): void {
-    this.look(requestId, id, firstLookAt(request, startedAt, this.settings));
+    this.look(requestId, id, firstCheckAt(request, startedAt, this.settings));
   }
 
   /** After the commit. */
@@ -45,7 +45,7 @@ export class RunTimes {
     }
     for (const { id, request, tasks } of requests) {
       for (const taskId of this.ofRequest.get(id) ?? []) this.look(id, taskId, undefined);
-      if (request) for (const task of tasks) this.look(id, task.taskId.id, this.firstLook(request.request, task));
+      if (request) for (const task of tasks) this.look(id, task.taskId.id, this.firstCheck(request.request, task));
     }
   }
 
@@ -54,7 +54,7 @@ export class RunTimes {
   }
 
   /** Sets the next check of a task after one. */
-  lookAgain(requestId: string, taskId: string, at: number | undefined): void {
+  checkAgain(requestId: string, taskId: string, at: number | undefined): void {
     this.look(requestId, taskId, at);
   }
 
@@ -65,9 +65,9 @@ export class RunTimes {
     return next;
   }
 
-  private firstLook(request: Request, { taskId, cleaning, killed, countsSince }: HeldTask): number | undefined {
+  private firstCheck(request: Request, { taskId, cleaning, killed, countsSince }: HeldTask): number | undefined {
     const startedAt = cleaning || killed ? undefined : (countsSince ?? parseTaskId(taskId.id)?.startedAt);
-    return startedAt === undefined ? undefined : firstLookAt(request, startedAt, this.settings);
+    return startedAt === undefined ? undefined : firstCheckAt(request, startedAt, this.settings);
   }
 
   private look(requestId: string, taskId: string, at: number | undefined): void {

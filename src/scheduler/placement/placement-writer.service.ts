@@ -18,7 +18,7 @@ export interface ObsoleteTask {
 }
 
 /** Outcome of planned tasks. */
-export interface Written {
+export interface WriteResult {
   launched: readonly PlannedTask[];
   /** Requests that another transaction held, or that are not as they were when it was decided. */
   contended: readonly string[];
@@ -44,7 +44,12 @@ export class PlacementWriter {
    * Answers the tasks that exist now, and requests that were held or have changed; what is not written is decided again. Ids of
    * starts after `mayBeUsedUpTo` are known to be new.
    */
-  async write(tx: Transaction, planned: readonly PlannedTask[], now: number, mayBeUsedUpTo: number): Promise<Written> {
+  async write(
+    tx: Transaction,
+    planned: readonly PlannedTask[],
+    now: number,
+    mayBeUsedUpTo: number,
+  ): Promise<WriteResult> {
     // In one go and in this order. Requests that the API holds right now are left out.
     const [, versions, , slaves] = await Promise.all([
       this.changes.leaveNone(tx),

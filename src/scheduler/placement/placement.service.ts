@@ -27,7 +27,7 @@ import { type ObsoleteTask, PlacementWriter } from './placement-writer.service.j
 import { PlacementSwitches } from './placement-switches.service.js';
 import { RecentTasks } from './recent-tasks.service.js';
 import { SetAsideTasks } from './set-aside.service.js';
-import { heldTask, type Placed, planTask, type PlannedTask } from './task-planner.js';
+import { heldTask, type TaskPlacement, planTask, type PlannedTask } from './task-planner.js';
 
 /** Pause before what could not be written, because its request was not to be had or its machine has changed, is decided again. */
 const againAfterMillis = 50;
@@ -195,7 +195,7 @@ export class PlacementService {
 
   /** undefined: no launch could be made of it. */
   private planOrSetAside(
-    placed: Placed,
+    placed: TaskPlacement,
     { deploys }: FleetSnapshot,
     rules: PlanRules,
     round: Round,

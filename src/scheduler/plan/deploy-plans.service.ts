@@ -13,10 +13,10 @@ import type { Transaction } from '../../platform/database/transaction.js';
 import { SchedulerError } from '../../platform/errors.js';
 import type { DeployPlanDto } from './dto/plan.dto.js';
 import { PlanFactsLoader } from './plan-facts.service.js';
-import { PlanRoom, type Standing } from './plan-room.service.js';
+import { PlanRoom, type PlannedRequest } from './plan-room.service.js';
 import { requestChanges, toPlan } from './to-plan.js';
 
-interface Seen {
+interface DeployFacts {
   stored: StoredRequest;
   checked: CheckedDeploy;
   active?: Deploy;
@@ -49,7 +49,7 @@ export class DeployPlans {
     return { ...plan, deployId: deploy.id, activeDeployId: stored.activeDeployId };
   }
 
-  private async look(tx: Transaction, start: StartDeploy, now: number): Promise<Seen> {
+  private async look(tx: Transaction, start: StartDeploy, now: number): Promise<DeployFacts> {
     const { requestId } = start.deploy;
     const stored = await this.requests.find(tx, requestId);
     if (!stored) throw SchedulerError.requestNotFound(requestId);
@@ -86,7 +86,7 @@ function standing(
   { request, state, activeDeployId }: StoredRequest,
   { unpauseOnSuccessfulDeploy, updatedRequest }: StartDeploy,
   checked: CheckedDeploy,
-): Standing {
+): PlannedRequest {
   const deployId = checked.deploy.id;
   const begun = state === 'PAUSED' && unpauseOnSuccessfulDeploy ? 'DEPLOYING_TO_UNPAUSE' : state;
   if (!isLongRunning(request.requestType)) return { request: checked.request, state: begun, activeDeployId: deployId };

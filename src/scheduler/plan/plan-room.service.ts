@@ -6,7 +6,7 @@ import { SchedulerError } from '../../platform/errors.js';
 import { ExplainLoader } from '../explain/explain-loader.service.js';
 
 /** State of the request when the plan is carried out. */
-export type Standing = Omit<FittingScene['request'], 'utilization'>;
+export type PlannedRequest = Omit<FittingScene['request'], 'utilization'>;
 
 /** Looks for room for planned tasks on the machines as they are now, on any instance. */
 @Injectable()
@@ -16,7 +16,7 @@ export class PlanRoom {
   /** `deploy`: one that is not stored yet. */
   async fit(
     steps: readonly PlannedStep[],
-    standing: Standing,
+    standing: PlannedRequest,
     deploy: Deploy | undefined,
     now: number,
   ): Promise<StepFit[]> {

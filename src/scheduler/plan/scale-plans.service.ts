@@ -12,13 +12,13 @@ import type { Transaction } from '../../platform/database/transaction.js';
 import { SchedulerError } from '../../platform/errors.js';
 import type { ScalePlanDto } from './dto/plan.dto.js';
 import { PlanFactsLoader } from './plan-facts.service.js';
-import { PlanRoom, type Standing } from './plan-room.service.js';
+import { PlanRoom, type PlannedRequest } from './plan-room.service.js';
 import { requestChanges, toPlan } from './to-plan.js';
 
-interface Seen {
+interface ScaleFacts {
   stored: StoredRequest;
   checked: CheckedScale;
-  standing: Standing;
+  standing: PlannedRequest;
   step: PlannedStep;
 }
 
@@ -51,7 +51,7 @@ export class ScalePlans {
     scale: ScaleRequest,
     acknowledged: boolean,
     now: number,
-  ): Promise<Seen> {
+  ): Promise<ScaleFacts> {
     const seen = await this.actions.find(tx, id);
     if (!seen) throw SchedulerError.requestNotFound(id);
     const { stored } = seen;

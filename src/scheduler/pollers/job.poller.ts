@@ -1,6 +1,6 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
-import { judgeRunTime, nextLookAt, type RunTimeDecision } from '../../core/requests/run-times.js';
+import { judgeRunTime, nextCheckAt, type RunTimeDecision } from '../../core/requests/run-times.js';
 import { parseTaskId } from '../../core/task-id.js';
 import { MailOutboxRepository } from '../../modules/mail/mail-outbox.repository.js';
 import { LongRunRepository, type LongRun } from '../../modules/tasks/long-run.repository.js';
@@ -55,7 +55,7 @@ export class JobPoller {
       try {
         await this.judgeAll(await this.runs.of(this.db.pool, due), now);
       } catch (cause) {
-        for (const taskId of due) this.times.lookAgain(parseTaskId(taskId)!.requestId, taskId, now + againAfterMillis);
+        for (const taskId of due) this.times.checkAgain(parseTaskId(taskId)!.requestId, taskId, now + againAfterMillis);
         this.times.plan();
         tellFailure(this.log, 'Run times cannot be looked at; they are again soon', cause);
         return now + againAfterMillis;
@@ -81,8 +81,8 @@ export class JobPoller {
     const decision = judgeRunTime(run.request, run, this.settings, now);
     await this.act(run, decision, now);
     const told = run.told || decision.kind === 'overdue';
-    const next = decision.kind === 'end' ? undefined : nextLookAt(run.request, { ...run, told }, this.settings);
-    this.times.lookAgain(run.request.id, run.taskId, next);
+    const next = decision.kind === 'end' ? undefined : nextCheckAt(run.request, { ...run, told }, this.settings);
+    this.times.checkAgain(run.request.id, run.taskId, next);
   }
 
   private async act(run: LongRun, decision: RunTimeDecision, now: number): Promise<void> {

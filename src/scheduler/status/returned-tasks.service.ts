@@ -1,5 +1,5 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { decideRecovery, isEndTold, stateBeforeEnd, type TaskReturn } from '../../core/completion/index.js';
+import { decideRecovery, isReportedEndValid, stateBeforeEnd, type TaskReturn } from '../../core/completion/index.js';
 import { isInProgress, noRecords } from '../../core/load-balancer/index.js';
 import type { TaskState } from '../../core/model/enums.js';
 import type { PendingRequest, TaskCleanup, TaskId } from '../../core/model/task.js';
@@ -109,7 +109,7 @@ export class ReturnedTasks {
     const end = { state, reason: reasons.get(state) ?? undefined };
     const hasBegun = isAnswered || before !== 'TASK_LAUNCHED';
     const hadToGo = reasons.has('TASK_CLEANING');
-    if (!isEndTold(report.state, { end, hadToGo, hasBegun }, request)) return;
+    if (!isReportedEndValid(report.state, { end, hadToGo, hasBegun }, request)) return;
     this.log.warn(`Task '${taskId.id}' was ${state}, and its machine says that it is ${report.state}`);
     alive.push({ taskId, state: before, stateAt });
   }

@@ -19,9 +19,9 @@ import { ReturnedTasks } from './returned-tasks.service.js';
 import { StatusBatch } from './status-batch.js';
 
 /** Effects of a batch of reports, for after the commit. */
-export interface Applied {
+export interface AppliedReports {
   /** Tasks that run although they are not wanted. */
-  strangers: Report[];
+  unexpected: Report[];
   /** Requests of tasks that were given up and go on. */
   recovered: string[];
   /** Slaves of tasks that were given up now, and may come back with them. */
@@ -70,7 +70,7 @@ export class StatusApplier {
     given: readonly Report[],
     now: number,
     returning: ReadonlySet<string>,
-  ): Promise<Applied> {
+  ): Promise<AppliedReports> {
     const reports = given.filter(({ shellCommand }) => !shellCommand);
     const taskIds = [...new Set(reports.map(({ taskId }) => taskId))];
     const [locked, tasks] = await Promise.all([
@@ -100,10 +100,10 @@ export class StatusApplier {
       await this.commands.endThoseOf(tx, endedIds, now);
       await this.tasks.dropOrders(tx, endedIds);
     }
-    const { strangers, dataless } = batch;
+    const { unexpected, dataless } = batch;
     const endReports = batch.ends.map(({ report }) => report);
     return {
-      strangers,
+      unexpected,
       dataless,
       recovered: [...new Set(alive.map(({ taskId }) => taskId.requestId))],
       givenUpOn: endReports.filter(mayComeBack).map(({ slaveId }) => slaveId),

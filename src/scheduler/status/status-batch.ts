@@ -32,7 +32,7 @@ export class StatusBatch {
   }
 
   /** Tasks that run although they are not wanted. */
-  get strangers(): Report[] {
+  get unexpected(): Report[] {
     return [...this.unwanted.values()];
   }
 

@@ -96,7 +96,7 @@ function isStreaming(value: unknown): boolean {
 const timedOut = (request: RestRequest, timeoutMs: number) =>
   new DOMException(`${request.method} /${request.path.join('/')} took longer than ${timeoutMs} ms`, 'TimeoutError');
 
-export interface Shared extends CallBounds {
+export interface SharedOptions extends CallBounds {
   readonly wrapper: AsyncWrapper<WrapperName> | undefined;
   readonly context: Record<string, unknown>;
 }

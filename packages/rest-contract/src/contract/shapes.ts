@@ -11,10 +11,10 @@ type KindOfCodec<T extends CodecLike> = T['raw'];
 type SentOfCodec<T> = T extends { encode(value: infer Sent): unknown } ? Sent : never;
 type ReadOfCodec<T> = T extends { decode(raw: never, context: never): infer R } ? Awaited<R> : never;
 
-export type TextKind = 'path' | 'query' | 'header' | 'cookie';
+export type TextParamKind = 'path' | 'query' | 'header' | 'cookie';
 
 /** The codecs that can serve a place, in the order of fallback: a response falls back to a body, a body to JSON. */
-export type Serves<Place> = Place extends TextKind
+export type Serves<Place> = Place extends TextParamKind
   ? Place | 'text'
   : Place extends 'result'
     ? 'response' | 'body' | 'json'

@@ -127,7 +127,7 @@ export class Schemas {
     if (!tell) {
       throw new DocumentError(`${where} has a schema that tells no JSON Schema: say what it is with withSchema`);
     }
-    const libraryOptions = { unrepresentable: 'any', override: (at: Visited) => this.visit(type, at, where) };
+    const libraryOptions = { unrepresentable: 'any', override: (at: VisitedSchema) => this.visit(type, at, where) };
     for (const target of ['openapi-3.0', 'draft-07']) {
       try {
         return tell({ target, libraryOptions });
@@ -140,7 +140,7 @@ export class Schemas {
   }
 
   /** zod calls this for every schema inside: there `named` and `adjustSchema` count as well as at the top. */
-  private visit(root: object, { zodSchema, jsonSchema }: Visited, where: string): void {
+  private visit(root: object, { zodSchema, jsonSchema }: VisitedSchema, where: string): void {
     const kind = zodSchema._zod?.def?.type;
     if (kind === 'date') Object.assign(jsonSchema, { type: 'string', format: 'date-time' });
     if (kind === 'bigint') Object.assign(jsonSchema, { type: 'integer', format: 'int64' });
@@ -158,7 +158,7 @@ export class Schemas {
   }
 }
 
-interface Visited {
+interface VisitedSchema {
   readonly zodSchema: {
     readonly _zod?: { readonly def?: { readonly type?: string; readonly discriminator?: string } };
   };

@@ -21,7 +21,7 @@ import { begun } from './streams.js';
 import type { ServeOptions, Service } from './types.js';
 
 /** Answers requests, and knows which paths are its own: adapters pass on the others. */
-export interface Served extends HandleRequest {
+export interface ServedContract extends HandleRequest {
   readonly knows: (path: readonly string[]) => boolean;
 }
 
@@ -32,7 +32,7 @@ export function serve<C extends AnyContract, W extends WrapperName = 'promise'>(
   contract: C & UsableBy<C, 'server'>,
   service: NoInfer<Service<C, W>>,
   options: ServeOptions<W> = {},
-): Served {
+): ServedContract {
   const settings: CallSettings = {
     wrapper: options.wrapper as CallSettings['wrapper'],
     maxBodyBytes: options.maxBodyBytes ?? MAX_BODY_BYTES,

@@ -1,4 +1,4 @@
-import type { AsyncWrapper, Wrapped, WrapperName } from '../async/wrappers.js';
+import type { AsyncWrapper, WrapperOf, WrapperName } from '../async/wrappers.js';
 import type { AnyContract, Contract, Operation, Prefix } from '../contract/types.js';
 import type { ServerArgs } from '../contract/params.js';
 import type { SentOfShape } from '../contract/shapes.js';
@@ -12,7 +12,7 @@ export interface CallContext {
 }
 
 /** A stream may be returned as it is, an async generator for one; everything else comes in its container. */
-type Answer<T, W extends WrapperName> = Wrapped<T, W> | ([T] extends [AsyncIterable<unknown>] ? T : never);
+type Answer<T, W extends WrapperName> = WrapperOf<T, W> | ([T] extends [AsyncIterable<unknown>] ? T : never);
 
 type ServiceMember<D, Rules, W extends WrapperName> =
   D extends Operation<'query' | 'json' | 'form', infer P, infer R>

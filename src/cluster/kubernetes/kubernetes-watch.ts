@@ -4,7 +4,7 @@ import { messageOf } from '../../platform/files.js';
 import { backOffMillis, inParallel } from '../../platform/async.js';
 import type { KubernetesSettings } from '../../platform/settings/kubernetes-settings.js';
 import { type ClusterEvents, type Epoch, StaleEpochError } from '../cluster-driver.js';
-import { AgentNews } from './agent-news.js';
+import { AgentReports } from './agent-reports.js';
 import { followList, type ListFollower } from './follow-list.js';
 import type { KubernetesApi } from './kubernetes-api.js';
 import type { LeaderLease } from './leader-lease.js';
@@ -28,7 +28,7 @@ const gatherMillis = 50;
 const firstRetryMillis = 50;
 const lastRetryMillis = 5_000;
 
-interface Parts {
+interface WatchParts {
   api: KubernetesApi;
   lease: LeaderLease;
   calls: PodCalls;
@@ -43,12 +43,12 @@ interface Parts {
 }
 
 /** One term of a leader: follows nodes and pods, and tells the scheduler, until it is stopped or another leads. */
-export class Following {
+export class KubernetesWatch {
   readonly nodes: Nodes;
   readonly pods: Pods;
   /** Set when another leads. */
   staleEpoch: StaleEpochError | undefined;
-  private readonly agentNews: AgentNews | undefined;
+  private readonly agentNews: AgentReports | undefined;
   /** By the monotonic clock. */
   private answeredAt = performance.now();
   private readonly stopping = new AbortController();
@@ -58,7 +58,7 @@ export class Following {
   private isPoked = false;
 
   constructor(
-    private readonly parts: Parts,
+    private readonly parts: WatchParts,
     /** The first machines are told. */
     private readonly began: () => void,
     /** Resolves when a former one tells nothing any more. */
@@ -144,7 +144,7 @@ export class Following {
     };
   }
 
-  private newsOf(agents: NodeAgents): AgentNews {
+  private newsOf(agents: NodeAgents): AgentReports {
     const { epoch, events, calls, log } = this.parts;
     const overDisk = async (podName: string, diskMb: number) => {
       await this.check();
@@ -156,7 +156,7 @@ export class Following {
       this.poke();
     };
     const failed = (cause: StaleEpochError) => this.failed(cause);
-    return new AgentNews({ agents, epoch, events, overDisk, changed, failed, log }, this.stopping.signal);
+    return new AgentReports({ agents, epoch, events, overDisk, changed, failed, log }, this.stopping.signal);
   }
 
   /** One at a time, and what came meanwhile after it. */

@@ -3,7 +3,7 @@ import { waitFor } from '../../../test/support/wait-for.js';
 import type { LeaderPodAgent } from '../../pod-agent/pod-agent-api.js';
 import { AgentUnreachable } from '../agent-answers.js';
 import { type ClusterEvents, StaleEpochError, type StatusUpdate } from '../cluster-driver.js';
-import { AgentNews } from './agent-news.js';
+import { AgentReports } from './agent-reports.js';
 import type { NodeAgents } from './node-agents.js';
 
 const report = (number: number): StatusUpdate => ({
@@ -58,7 +58,7 @@ function scene() {
     },
   } as unknown as ClusterEvents;
   const stopping = new AbortController();
-  const news = new AgentNews(
+  const news = new AgentReports(
     {
       agents: { nodes: () => ['n1'], of: () => one } as unknown as NodeAgents,
       epoch: 1,

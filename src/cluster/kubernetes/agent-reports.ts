@@ -15,7 +15,7 @@ const mostOwed = 5_000;
 /** So long the end of a task waits for what its agent has to say before it. */
 const settleMillis = 4_000;
 
-export interface AgentNewsParts {
+export interface AgentReportsParts {
   agents: NodeAgents;
   epoch: Epoch;
   events: ClusterEvents;
@@ -31,13 +31,13 @@ export interface AgentNewsParts {
  * Reports of the agents of all nodes while this instance leads: results of commands, and tasks that take too much of
  * the disk.
  */
-export class AgentNews {
+export class AgentReports {
   private readonly followed = new Map<string, FollowedAgent>();
   /** By node: tasks that have ended, of which its agent was not told yet. */
   private readonly owed = new Map<string, Set<string>>();
 
   constructor(
-    private readonly parts: AgentNewsParts,
+    private readonly parts: AgentReportsParts,
     private readonly signal: AbortSignal,
   ) {}
 
@@ -85,7 +85,7 @@ class FollowedAgent {
     private readonly node: string,
     /** Tasks that have ended, of which it was not told yet. */
     private readonly owed: Set<string>,
-    private readonly parts: AgentNewsParts,
+    private readonly parts: AgentReportsParts,
     private readonly signal: AbortSignal,
   ) {
     this.ended = this.follow();

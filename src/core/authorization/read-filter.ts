@@ -6,11 +6,11 @@ import { decide, isAdmin } from './decide.js';
  * 'some': those that name one of `groups`, and, as said, those without writers and those whose readers are the default
  * ones.
  */
-export type ReadSight =
+export type ReadFilter =
   { kind: 'all' | 'none' } | { kind: 'some'; groups: readonly string[]; withoutWriters: boolean; byDefault: boolean };
 
 /** Agrees with `decide` on READ for each request. */
-export function readSight(rules: AccessRules, user: User): ReadSight {
+export function readFilter(rules: AccessRules, user: User): ReadFilter {
   if (isAdmin(rules, user)) return { kind: 'all' };
   const reads = (groups: RequestGroups, by: AccessRules = rules): boolean =>
     decide(by, user, { kind: 'request', scope: 'READ', requestId: '', groups }).allowed;
