@@ -25,7 +25,7 @@ import { installShim } from './shim/shim-scripts.js';
 import { AgentDirectory, type Endpoint, sharedSecret } from './state/agent-directory.js';
 import { Tombstones } from './state/tombstones.js';
 import { UpdatesLog } from './state/updates-log.js';
-import { adoptTasks, currentIncarnation } from './tasks/restore.js';
+import { restoreTasks, currentIncarnation } from './tasks/restore.js';
 import { Launcher } from './tasks/launch.js';
 import { Tasks } from './tasks/tasks.js';
 import { Removals } from './upkeep/removals.js';
@@ -102,7 +102,7 @@ async function startOn(
   const users = await usersOf(directory, settings, log);
   const services = await openServices(directory, { ...options, agentId, users, stopping: stopping.signal });
   const { context, tasks, machines, tombstones } = services;
-  await adoptTasks(context, tasks);
+  await restoreTasks(context, tasks);
   void removeForgottenContainers(context, tasks);
 
   let stop = async (): Promise<void> => undefined;

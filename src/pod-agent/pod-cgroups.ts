@@ -39,15 +39,15 @@ export class PodCgroups {
   pods(): Map<string, string> {
     const found = new Map<string, string>();
     const [first] = this.hierarchies;
-    const look = (path: string, depth: number) => {
+    const find = (path: string, depth: number) => {
       for (const name of foldersIn(join(first!.root, path))) {
         const uid = uidIn(name);
         const inner = path === '' ? name : `${path}/${name}`;
         if (uid !== undefined) found.set(uid, inner);
-        else if (depth < deepest && !notOfPods.test(name)) look(inner, depth + 1);
+        else if (depth < deepest && !notOfPods.test(name)) find(inner, depth + 1);
       }
     };
-    if (first) look('', 1);
+    if (first) find('', 1);
     return found;
   }
 

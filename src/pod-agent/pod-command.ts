@@ -52,11 +52,11 @@ export async function planInPod(
 
 /** From the end of what was killed with its container to that of the container. */
 const containerGoesMillis = 500;
-const goneLookMillis = 20;
+const goneCheckMillis = 20;
 
 /** Nothing outlives its container: what was killed with it did not end by itself, even if nothing said so before. */
 async function goesSoon(container: PodContainer): Promise<boolean> {
-  for (const until = performance.now() + containerGoesMillis; performance.now() < until; await delay(goneLookMillis))
+  for (const until = performance.now() + containerGoesMillis; performance.now() < until; await delay(goneCheckMillis))
     if (!container.hasProcesses) return true;
   return false;
 }

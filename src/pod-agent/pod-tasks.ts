@@ -94,7 +94,7 @@ export class PodTasks {
   }
 
   /** Finds the pods on this node, and the containers that run in them. */
-  async look(): Promise<void> {
+  async findPods(): Promise<void> {
     const { settings, cgroups } = this.context;
     const uids = await podsWithLogs(settings.podLogs);
     const groups = this.live().length > 0 ? cgroups.pods() : new Map<string, string>();

@@ -44,7 +44,7 @@ interface CacheEntry {
 
 /** Small ones take a place in the file system, too. */
 const leastBytes = 4_096;
-const keptName = /^([0-9a-f]{64})-([0-9a-f]{32})$/;
+const cachedName = /^([0-9a-f]{64})-([0-9a-f]{32})$/;
 
 interface Parts extends Pick<AgentContext, 'directory' | 'settings' | 'log' | 'fetchProgram' | 'searchPath'> {
   users: TaskUsers;
@@ -64,20 +64,20 @@ export class ArtifactCache {
   /** Only whole files have names in it, whenever an earlier agent has ended; what was under way is removed. */
   static async open(parts: Parts): Promise<ArtifactCache> {
     const cache = new ArtifactCache(parts);
-    const { artifacts, keptArtifacts, newArtifacts } = parts.directory;
+    const { artifacts, cachedArtifacts: keptArtifacts, newArtifacts } = parts.directory;
     for (const left of processesUnder(artifacts)) sendSignal(left, 'SIGKILL');
     for (const name of await readdir(newArtifacts)) await cache.remove(join(newArtifacts, name));
-    for (const name of await readdir(keptArtifacts)) await cache.takeUp(name);
+    for (const name of await readdir(keptArtifacts)) await cache.restore(name);
     cache.trim();
     return cache;
   }
 
   /** From the cache, or fetched: once, however many ask at the same time. Throws DeployFault when it cannot be had. */
-  async take(wish: CacheRequest, limits: FetchLimits, signal: AbortSignal): Promise<CachedFile> {
-    const isPrivate = !wish.md5sum && wish.owner === undefined;
-    const id = isPrivate ? randomUUID() : idOf(wish);
+  async take(request: CacheRequest, limits: FetchLimits, signal: AbortSignal): Promise<CachedFile> {
+    const isPrivate = !request.md5sum && request.owner === undefined;
+    const id = isPrivate ? randomUUID() : idOf(request);
     for (;;) {
-      const entry = this.entries.get(id) ?? this.begin({ id, isPrivate }, wish, limits);
+      const entry = this.entries.get(id) ?? this.begin({ id, isPrivate }, request, limits);
       entry.users++;
       try {
         await unlessAborted(entry.ready, signal);
@@ -93,7 +93,7 @@ export class ArtifactCache {
     }
   }
 
-  private begin(which: Pick<CacheEntry, 'id' | 'isPrivate'>, wish: CacheRequest, limits: FetchLimits): CacheEntry {
+  private begin(which: Pick<CacheEntry, 'id' | 'isPrivate'>, request: CacheRequest, limits: FetchLimits): CacheEntry {
     const entry: CacheEntry = {
       ...which,
       path: '',
@@ -105,14 +105,14 @@ export class ArtifactCache {
       ready: Promise.resolve(),
       stop: new AbortController(),
     };
-    entry.ready = this.fetch(entry, wish, limits);
+    entry.ready = this.fetch(entry, request, limits);
     // Each task that waits is told, and the next one that asks has it fetched again.
     entry.ready.catch(() => this.forget(entry));
     this.entries.set(entry.id, entry);
     return entry;
   }
 
-  private async fetch(entry: CacheEntry, wish: CacheRequest, limits: FetchLimits): Promise<void> {
+  private async fetch(entry: CacheEntry, request: CacheRequest, limits: FetchLimits): Promise<void> {
     const { directory, users, fetchProgram: program, searchPath } = this.parts;
     const work = join(directory.newArtifacts, randomUUID());
     const runAs = await users.resolve(undefined, work);
@@ -122,7 +122,7 @@ export class ArtifactCache {
       if (runAs) await chown(work, runAs.uid, runAs.gid);
       const user = runAs && { uid: runAs.uid, gid: runAs.gid };
       const { signal } = entry.stop;
-      const order: CacheOrder = { ...wish, kind: 'KEEP', root: work, user, limits };
+      const order: CacheOrder = { ...request, kind: 'KEEP', root: work, user, limits };
       const { md5 = '' } = await carryOut(order, { program, searchPath, runAs, signal });
       if (runAs?.own) await users.killAll(runAs);
       await this.keep(entry, join(work, 'content'), md5);
@@ -134,7 +134,7 @@ export class ArtifactCache {
 
   /** The program that wrote it has ended. On the disk before it has its name: half a file never has one. */
   private async keep(entry: CacheEntry, content: string, md5: string): Promise<void> {
-    const { keptArtifacts, newArtifacts } = this.parts.directory;
+    const { cachedArtifacts: keptArtifacts, newArtifacts } = this.parts.directory;
     const handle = await open(content, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     try {
       const stats = await handle.stat();
@@ -143,7 +143,7 @@ export class ArtifactCache {
       await handle.chmod(0o444);
       await handle.sync();
       entry.bytes = Math.max(leastBytes, stats.size);
-      entry.seen = await looksOf(handle);
+      entry.seen = await stampOf(handle);
     } finally {
       await handle.close();
     }
@@ -163,9 +163,9 @@ export class ArtifactCache {
     });
     if (!handle) return undefined;
     try {
-      const looks = await looksOf(handle);
-      if (entry.seen === looks || entry.md5 === (await md5Of(handle))) {
-        entry.seen = looks;
+      const stamp = await stampOf(handle);
+      if (entry.seen === stamp || entry.md5 === (await md5Of(handle))) {
+        entry.seen = stamp;
         entry.usedAt = Date.now();
         return handle;
       }
@@ -199,9 +199,9 @@ export class ArtifactCache {
     if (this.entries.get(entry.id) === entry) this.entries.delete(entry.id);
   }
 
-  private async takeUp(name: string): Promise<void> {
-    const path = join(this.parts.directory.keptArtifacts, name);
-    const [, id = '', md5 = ''] = keptName.exec(name) ?? [];
+  private async restore(name: string): Promise<void> {
+    const path = join(this.parts.directory.cachedArtifacts, name);
+    const [, id = '', md5 = ''] = cachedName.exec(name) ?? [];
     const { size, mtimeMs } = await stat(path);
     // Two of one id: a source that has changed, and an agent that ended before the former was removed.
     if (!id || this.entries.has(id)) return this.remove(path);
@@ -222,22 +222,22 @@ export class ArtifactCache {
 
   /** For a disk that is almost full. */
   makeRoom(bytes: number): void {
-    this.removeOldest(this.kept(), bytes);
+    this.removeOldest(this.cached(), bytes);
   }
 
   private trim(): void {
-    const kept = this.kept();
-    const bytes = kept.reduce((sum, entry) => sum + entry.bytes, 0);
-    this.removeOldest(kept, bytes - bytesOfMb(this.parts.settings.artifactCacheMegabytes));
+    const cached = this.cached();
+    const bytes = cached.reduce((sum, entry) => sum + entry.bytes, 0);
+    this.removeOldest(cached, bytes - bytesOfMb(this.parts.settings.artifactCacheMegabytes));
   }
 
-  private kept = (): CacheEntry[] =>
+  private cached = (): CacheEntry[] =>
     [...this.entries.values()].filter(({ isReady, isPrivate }) => isReady && !isPrivate);
 
   /** Removes the least recently used files, never one that a task is getting. */
-  private removeOldest(kept: readonly CacheEntry[], bytes: number): void {
+  private removeOldest(cached: readonly CacheEntry[], bytes: number): void {
     let excess = bytes;
-    for (const entry of kept.toSorted((a, b) => a.usedAt - b.usedAt)) {
+    for (const entry of cached.toSorted((a, b) => a.usedAt - b.usedAt)) {
       if (excess <= 0) return;
       if (entry.users > 0) continue;
       excess -= entry.bytes;
@@ -262,7 +262,7 @@ function idOf({ source, md5sum = '', filesize, owner }: CacheRequest): string {
 }
 
 /** The number of its links changes, and so does the time of its attributes; its content cannot change alone. */
-async function looksOf(handle: FileHandle): Promise<string> {
+async function stampOf(handle: FileHandle): Promise<string> {
   const { ino, size, mtimeNs } = await handle.stat({ bigint: true });
   return `${ino} ${size} ${mtimeNs}`;
 }

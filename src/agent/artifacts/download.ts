@@ -12,7 +12,7 @@ import { DeployFault, type FetchLimits, tooMuchDisk } from './order.js';
 const megabyte = 1024 * 1024;
 
 /** So much may come between two looks at what is free. */
-const bytesPerLook = megabyte;
+const bytesPerCheck = megabyte;
 
 export const diskIsFull = 'The disk of this machine is full';
 
@@ -23,7 +23,7 @@ export class Meter {
   /** The artifact that is put in its place, for messages. */
   present = '';
   private total = 0;
-  private lookedAt = 0;
+  private checkedAt = 0;
 
   constructor(
     private readonly limits: FetchLimits,
@@ -33,9 +33,9 @@ export class Meter {
   async count(bytes: number): Promise<void> {
     this.total += bytes;
     this.check(this.total);
-    if (this.total - this.lookedAt < bytesPerLook) return;
-    this.lookedAt = this.total;
-    await this.lookAtDisk();
+    if (this.total - this.checkedAt < bytesPerCheck) return;
+    this.checkedAt = this.total;
+    await this.checkDisk();
   }
 
   /** `bytes`: of everything that lies in the sandbox. */
@@ -53,7 +53,7 @@ export class Meter {
   isTooMany = (files: number): boolean => files > this.limits.files;
 
   /** Checks that enough of the disk stays free for the running tasks and the agent. */
-  async lookAtDisk(comingBytes = 0): Promise<void> {
+  async checkDisk(comingBytes = 0): Promise<void> {
     const { bavail, bsize } = await statfs(this.root);
     if (bavail * bsize < this.limits.reservedBytes + comingBytes)
       throw (this.fault ??= new Error(`${diskIsFull} (cluster.local.reservedDiskMb)`));

@@ -17,7 +17,7 @@ const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_WRONLY } = constants;
 async function carryOut(order: FetchOrder, store: ObjectStore | undefined): Promise<FetchResult> {
   const meter = new Meter(order.limits, order.root);
   const answer = order.kind === 'KEEP' ? { md5: await keep(order, meter, store) } : await fill(order, meter);
-  await meter.lookAtDisk();
+  await meter.checkDisk();
   return answer ?? {};
 }
 

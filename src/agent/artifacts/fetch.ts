@@ -103,17 +103,17 @@ class Staging {
   /** Answers the lists of artifacts among them. */
   private async getRound(set: ArtifactSet): Promise<{ filename: string; file: CachedFile }[]> {
     const remotes = remotesOf(set, this.fetch.context.settings);
-    const kept = await inParallel(
+    const cached = await inParallel(
       remotes,
       fetchedAtOnce,
-      async (remote) => ({ remote, file: remote.wish && (await this.take(remote.wish)) }),
+      async (remote) => ({ remote, file: remote.cacheRequest && (await this.take(remote.cacheRequest)) }),
       { stopAtFailure: true },
     );
     const { context } = this.fetch;
-    await checkSignatures(context, kept, set.objstoreArtifactSignatures ?? [], this.notes, this.signal);
-    for (const { remote, file } of kept)
-      this.remote.push({ ...remote, wish: undefined, kept: file && this.numberOf(file) });
-    return kept.flatMap(({ remote, file }) =>
+    await checkSignatures(context, cached, set.objstoreArtifactSignatures ?? [], this.notes, this.signal);
+    for (const { remote, file } of cached)
+      this.remote.push({ ...remote, cacheRequest: undefined, cached: file && this.numberOf(file) });
+    return cached.flatMap(({ remote, file }) =>
       remote.isArtifactList && file ? [{ filename: remote.filename ?? '', file }] : [],
     );
   }
@@ -124,11 +124,11 @@ class Staging {
     const { requestId, user = '' } = this.fetch.spec;
     const name = artifact.outputFile ?? artifact.uri;
     const file = await this.take({ name, source: { url: artifact.uri }, owner: `${requestId} ${user}` });
-    return { ...artifact, kept: this.numberOf(file) };
+    return { ...artifact, cached: this.numberOf(file) };
   }
 
-  private async take(wish: CacheRequest): Promise<CachedFile> {
-    const file = await this.fetch.context.artifacts.take(wish, this.limitsOfFile(), this.signal);
+  private async take(request: CacheRequest): Promise<CachedFile> {
+    const file = await this.fetch.context.artifacts.take(request, this.limitsOfFile(), this.signal);
     this.files.push(file);
     if (this.isOver) await this.releaseAll();
     return file;

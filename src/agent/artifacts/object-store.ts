@@ -31,7 +31,7 @@ export async function downloadObject(
   try {
     const { ContentLength: size = 0, ETag } = await s3.send(new HeadObjectCommand(object), { abortSignal: overall });
     if (size > limits.artifactBytes) meter.refuse(`${name}: is larger than ${limits.artifactBytes / (1024 * 1024)} MB`);
-    await meter.lookAtDisk(size);
+    await meter.checkDisk(size);
     const fetchPart = async ({ start, end }: Part) => {
       const idle = new IdleTimer(store.objstoreChunkDownloadTimeoutMillis, overall);
       try {

@@ -45,7 +45,7 @@ export interface Note {
 }
 
 /** `kept`: the number under which the program has the file open. Absent: it fetches the file itself. */
-export type WithFileNumber<Artifact> = Artifact & { kept?: number };
+export type WithFileNumber<Artifact> = Artifact & { cached?: number };
 
 /** An artifact of executorData, wherever it comes from. */
 export type RemoteFile = Pick<ExternalArtifact, 'filename' | 'filesize' | 'md5sum' | 'targetFolderRelativeToTask'> & {

@@ -37,15 +37,15 @@ export async function placeEmbedded(artifact: EmbeddedArtifact, staging: Staging
 
 /** Fetched aside and checked first, so that the task's folder never holds half of one. What the agent has kept it has checked. */
 export async function placeRemote(artifact: WithFileNumber<RemoteFile>, staging: StagingArea): Promise<void> {
-  const { filename = '', kept } = artifact;
+  const { filename = '', cached } = artifact;
   staging.meter.present = filename;
   const folder = await targetFolder(artifact, staging);
   const isPacked = filename.endsWith('.tar.gz');
-  if (isPacked && kept !== undefined)
-    return withKept(kept, (file) => unpack(basename(filename), file, folder, staging));
+  if (isPacked && cached !== undefined)
+    return withCached(cached, (file) => unpack(basename(filename), file, folder, staging));
   const fetched = join(staging.folder, `.fetching-${basename(filename)}`);
   await fetchTo(artifact, fetched, staging);
-  if (kept === undefined) await withFile(fetched, staging, (file) => checkFile(file, artifact));
+  if (cached === undefined) await withFile(fetched, staging, (file) => checkFile(file, artifact));
   if (!isPacked) return moveInto(fetched, join(folder, filename), staging, filename);
   await withFile(fetched, staging, (file) => unpack(basename(filename), file, folder, staging));
   await remove(fetched, staging);
@@ -53,7 +53,7 @@ export async function placeRemote(artifact: WithFileNumber<RemoteFile>, staging:
 
 /** A former file of that name is replaced. Half a file does not stay. */
 async function fetchTo(
-  { url = '', kept }: WithFileNumber<{ url?: string }>,
+  { url = '', cached }: WithFileNumber<{ url?: string }>,
   target: string,
   staging: StagingArea,
 ): Promise<void> {
@@ -61,7 +61,7 @@ async function fetchTo(
   await remove(target, staging);
   const file = await newFile(target, staging);
   try {
-    await (kept === undefined ? download(url, file, staging) : copyKept(kept, nameOfSource(url), file, staging));
+    await (cached === undefined ? download(url, file, staging) : copyCached(cached, nameOfSource(url), file, staging));
   } catch (cause) {
     await remove(target, staging);
     throw cause;
@@ -70,9 +70,9 @@ async function fetchTo(
   }
 }
 
-async function copyKept(kept: number, name: string, target: FileHandle, staging: StagingArea): Promise<void> {
+async function copyCached(cached: number, name: string, target: FileHandle, staging: StagingArea): Promise<void> {
   try {
-    await withKept(kept, (file) =>
+    await withCached(cached, (file) =>
       pipeline(file.createReadStream({ autoClose: false }), counted(name, staging), (chunks) =>
         append(chunks as AsyncIterable<Buffer>, target),
       ),
@@ -83,8 +83,8 @@ async function copyKept(kept: number, name: string, target: FileHandle, staging:
 }
 
 /** Opened anew for each use, at its beginning. It belongs to the agent, and can only be read. */
-async function withKept<T>(kept: number, work: (file: FileHandle) => Promise<T>): Promise<T> {
-  const file = await open(`/proc/self/fd/${kept}`, 'r');
+async function withCached<T>(cached: number, work: (file: FileHandle) => Promise<T>): Promise<T> {
+  const file = await open(`/proc/self/fd/${cached}`, 'r');
   return work(file).finally(() => letGo(file));
 }
 

@@ -25,7 +25,7 @@ export interface Remote extends RemoteFile {
   /** A signature of another one. */
   signs?: string;
   /** Entry of the agent's cache to take it from. Absent: the program of the task fetches it, straight to its target. */
-  wish?: CacheRequest;
+  cacheRequest?: CacheRequest;
 }
 
 /** Files of the object store with their signatures, then those of other servers. */
@@ -36,9 +36,9 @@ export function remotesOf(set: ArtifactSet, settings: LocalClusterSettings): Rem
     // A signature is signed by nothing: what it says is not acted on.
     isArtifactList: signs === undefined && artifact.isArtifactList,
     signs,
-    wish: { ...factsOf(artifact), source: objectOf(artifact, settings) },
+    cacheRequest: { ...factsOf(artifact), source: objectOf(artifact, settings) },
   });
-  const isLookedAt = ({ filename, isArtifactList }: RemoteFile & { isArtifactList?: boolean }) =>
+  const isInspected = ({ filename, isArtifactList }: RemoteFile & { isArtifactList?: boolean }) =>
     isArtifactList === true || signatures.some(({ artifactFilename }) => artifactFilename === filename);
   return [
     ...objstoreArtifacts.map((artifact) => stored(artifact)),
@@ -47,8 +47,8 @@ export function remotesOf(set: ArtifactSet, settings: LocalClusterSettings): Rem
       const { url = '', md5sum } = artifact;
       // A file of this machine is read as the task's user, if nothing has to be known about it before.
       const isShared = Boolean(md5sum) && /^https?:/i.test(url);
-      const wish = isShared || isLookedAt(artifact) ? { ...factsOf(artifact), source: { url } } : undefined;
-      return { ...placeOf(artifact), url, wish };
+      const cacheRequest = isShared || isInspected(artifact) ? { ...factsOf(artifact), source: { url } } : undefined;
+      return { ...placeOf(artifact), url, cacheRequest };
     }),
   ];
 }

@@ -253,18 +253,18 @@ class Tools {
 }
 
 /** At least; looks take a fifth of the time, however many files there are. */
-const lookEveryMillis = 200;
-const pauseForLooking = 4;
+const checkEveryMillis = 200;
+const pauseForChecks = 4;
 
 /** Rejects when too much has come out. */
 async function watchDisk(staging: StagingArea, over: AbortSignal): Promise<never> {
   for (let took = 0; ;) {
-    const pause = Math.max(lookEveryMillis, took * pauseForLooking);
+    const pause = Math.max(checkEveryMillis, took * pauseForChecks);
     await new Promise((resolve) => setTimeout(resolve, pause));
     if (over.aborted) return new Promise<never>(() => undefined);
     const began = performance.now();
     await measure(staging);
-    await staging.meter.lookAtDisk();
+    await staging.meter.checkDisk();
     took = performance.now() - began;
   }
 }

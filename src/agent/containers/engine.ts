@@ -123,7 +123,7 @@ const ended = (stream: NodeJS.ReadableStream): Promise<void> => new Promise((res
 
 const lastLine = (text: string): string => text.trim().split('\n').at(-1)?.trim() ?? '';
 
-const lookMillis = 10_000;
+const checkMillis = 10_000;
 const againWhenMissingMillis = 15_000;
 const againMillis = 300_000;
 
@@ -132,9 +132,9 @@ export class EngineWatch {
   private found: Engine | undefined;
   private why = 'not looked for yet';
   private readonly listeners: (() => void)[] = [];
-  private firstLook: Promise<void> | undefined;
-  private hasLooked = false;
-  private looking: Promise<void> | undefined;
+  private firstCheck: Promise<void> | undefined;
+  private hasChecked = false;
+  private checking: Promise<void> | undefined;
   private leftBehind = false;
 
   constructor(
@@ -149,12 +149,12 @@ export class EngineWatch {
 
   /** Reason why no containers run here; '': they do; undefined: the first check is not over. */
   get refusal(): string | undefined {
-    return this.hasLooked ? this.why : undefined;
+    return this.hasChecked ? this.why : undefined;
   }
 
   /** The engine, or why there is none. Waits for the first look, which is bounded in time. */
   async engine(): Promise<Engine | string> {
-    await this.firstLook;
+    await this.firstCheck;
     return this.found ?? this.why;
   }
 
@@ -176,13 +176,13 @@ export class EngineWatch {
 
   /** After a failure of the engine: why no containers run here any more; undefined: it works. */
   async refusalNow(): Promise<string | undefined> {
-    await (this.looking ??= this.look().finally(() => (this.looking = undefined)));
+    await (this.checking ??= this.check().finally(() => (this.checking = undefined)));
     return this.why || undefined;
   }
 
   begin(): void {
-    this.firstLook ??= this.look();
-    void this.firstLook.then(() => this.goOn());
+    this.firstCheck ??= this.check();
+    void this.firstCheck.then(() => this.goOn());
   }
 
   private async goOn(): Promise<void> {
@@ -194,7 +194,7 @@ export class EngineWatch {
     }
   }
 
-  private async look(): Promise<void> {
+  private async check(): Promise<void> {
     const { found: before, why: whyBefore } = this;
     const result = await findEngine(this.settings, this.stopping);
     if (this.stopping.aborted) return;
@@ -202,9 +202,9 @@ export class EngineWatch {
     this.why = typeof result === 'string' ? result : '';
     if (this.found && !before) this.log.info(`Containers run with ${this.found.kind} ${this.found.version}`);
     if (!this.found && before) this.log.warn(`No containers run here any more: ${this.why}`);
-    const isNews = !this.hasLooked || this.why !== whyBefore;
-    this.hasLooked = true;
-    if (isNews) for (const listener of this.listeners) listener();
+    const isNew = !this.hasChecked || this.why !== whyBefore;
+    this.hasChecked = true;
+    if (isNew) for (const listener of this.listeners) listener();
   }
 }
 
@@ -227,7 +227,7 @@ async function findEngine(settings: ContainerSettings, signal: AbortSignal): Pro
 }
 
 async function tryEngine(words: readonly string[], signal: AbortSignal): Promise<Engine> {
-  const ask = (...command: string[]) => askEngine({ words }, command, { timeoutMillis: lookMillis, signal });
+  const ask = (...command: string[]) => askEngine({ words }, command, { timeoutMillis: checkMillis, signal });
   // A program of the one name may be the other.
   const kind = /podman/i.test(await ask('--version')) ? 'podman' : 'docker';
   const [version = '', storage = ''] = (

@@ -19,7 +19,7 @@ const Records = z.record(z.string(), Record);
 type Records = z.infer<typeof Records>;
 
 const shortMillis = 10_000;
-const lookEveryMillis = 250;
+const checkEveryMillis = 250;
 const pauseBetweenPullsMillis = 1_000;
 const dayMillis = 24 * 60 * 60 * 1000;
 
@@ -175,7 +175,7 @@ export class Images {
     const done = new AbortController();
     const watch = async () => {
       while (!done.signal.aborted) {
-        await delay(lookEveryMillis, undefined, { signal: done.signal }).catch(() => undefined);
+        await delay(checkEveryMillis, undefined, { signal: done.signal }).catch(() => undefined);
         if (!done.signal.aborted && (await isFull())) return over.abort(noRoom);
       }
     };

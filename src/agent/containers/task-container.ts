@@ -40,7 +40,7 @@ export const removal: readonly Option[] = [
 const shortMillis = 10_000;
 const firstPauseMillis = 100;
 const lastPauseMillis = 1_000;
-const lookMillis = 1_000;
+const checkMillis = 1_000;
 
 /** After the end of its first process an engine has so long to say so. */
 const patienceMillis = 30_000;
@@ -67,12 +67,12 @@ export class TaskContainer {
   /** Waits until it runs. ENDED: it has, or `over` aborts. LATE: it did not begin in the time of one command of the engine. */
   async whenRunning(over: AbortSignal): Promise<'RUNNING' | 'ENDED' | 'LATE'> {
     const late = performance.now() + this.context.settings.containers.dockerClientTimeLimitSeconds * 1_000;
-    for (let looks = 1; !over.aborted; looks++) {
-      const state = await this.look(over).catch(() => undefined);
+    for (let checks = 1; !over.aborted; checks++) {
+      const state = await this.check(over).catch(() => undefined);
       if (state?.Running && this.main) return 'RUNNING';
       if (state?.Status === 'exited') return 'ENDED';
       if (performance.now() >= late) return 'LATE';
-      await delay(backOffMillis(looks, firstPauseMillis, lastPauseMillis), undefined, { signal: over }).catch(
+      await delay(backOffMillis(checks, firstPauseMillis, lastPauseMillis), undefined, { signal: over }).catch(
         () => undefined,
       );
     }
@@ -84,7 +84,7 @@ export class TaskContainer {
     for (let goneAt: number | undefined; !over.aborted;) {
       if (this.mainPid === undefined) goneAt ??= performance.now();
       if (goneAt !== undefined && performance.now() - goneAt > patienceMillis) return true;
-      await delay(lookMillis, undefined, { signal: over, ref: false }).catch(() => undefined);
+      await delay(checkMillis, undefined, { signal: over, ref: false }).catch(() => undefined);
     }
     return false;
   }
@@ -118,8 +118,8 @@ export class TaskContainer {
    */
   async end(): Promise<{ exitCode?: number; outOfMemory?: boolean }> {
     const inspect = () => this.ask(['container', 'inspect', ...commandLine([['format', endFormat]], [this.name])]);
-    const told = await readIfThere(join(this.folder.path, endFile));
-    const text = told ?? (await inspect().catch(() => ''));
+    const reported = await readIfThere(join(this.folder.path, endFile));
+    const text = reported ?? (await inspect().catch(() => ''));
     const [line = '', id = ''] = text.split('\n');
     const state = State.safeParse(parsed(line)).data;
     if (state?.Status !== 'exited' && state?.Status !== 'stopped') return {};
@@ -148,7 +148,7 @@ export class TaskContainer {
     return [...engine.words, 'exec', ...commandLine(options, [this.name])];
   }
 
-  private async look(over: AbortSignal): Promise<State | undefined> {
+  private async check(over: AbortSignal): Promise<State | undefined> {
     const inspect = ['container', 'inspect', ...commandLine([['format', wholeFormat]], [this.name])];
     const answer = await this.ask(inspect, over);
     const [line = '', id = '', stop = '', mounts = '', ...data] = answer.split('\n');

@@ -11,7 +11,7 @@ import type { Compression } from './order.js';
 import { namesIn, type TaskLog } from './plan.js';
 import { Worker } from './programs.js';
 import { isResultOf, rotatedName, surplus } from './schedule.js';
-import { stranger } from '../processes/run-as.js';
+import { nobody } from '../processes/run-as.js';
 
 /** Compressing it takes no longer than to start a program for it. */
 const smallBytes = 1024 * 1024;
@@ -160,7 +160,7 @@ async function compressByProgram(
   compress: Compression,
   files: readonly number[],
 ): Promise<boolean> {
-  const user = process.getuid?.() === 0 ? stranger : undefined;
+  const user = process.getuid?.() === 0 ? nobody : undefined;
   const worker = new Worker(rotateProgram, { user, compress, seconds: settings.logRotationTimeoutSeconds }, { files });
   const kill = () => worker.kill();
   signal.addEventListener('abort', kill);

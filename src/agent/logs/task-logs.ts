@@ -54,7 +54,7 @@ export class TaskLogs {
   private readonly rotatedAt = new Map<string, number>();
   private beganAt: number;
   private sizesDueAt = -Infinity;
-  private lookedAt = -Infinity;
+  private checkedAt = -Infinity;
   private notBefore = -Infinity;
   /** By path of a log: how often in a row it could not be rotated. */
   private readonly failures = new Map<string, { inRow: number; notBefore: number }>();
@@ -90,7 +90,7 @@ export class TaskLogs {
   }
 
   /** Takes over the logs of a task that an earlier agent left: its rotation is finished, or undone. */
-  async adopt(): Promise<void> {
+  async restore(): Promise<void> {
     const { root } = this.target.sandbox;
     this.beganAt = lastChange(join(root, this.journal)) ?? lastChange(root) ?? this.beganAt;
     const left = await readJournal(root, this.journal);
@@ -162,13 +162,13 @@ export class TaskLogs {
   private async due(now: number): Promise<TaskLog[]> {
     const { spec, sandbox } = this.target;
     const { settings } = this.context;
-    const lookAtSizes = now >= this.sizesDueAt;
-    if (lookAtSizes) this.sizesDueAt = now + settings.checkLogSizesEveryMillis;
+    const checkSizes = now >= this.sizesDueAt;
+    if (checkSizes) this.sizesDueAt = now + settings.checkLogSizesEveryMillis;
     const logs = mainLogs(spec, sandbox, settings);
     // Their names are looked for when a look at sizes is due, or a period of the shortest frequency is over.
-    if (settings.logrotateAdditionalFiles.length > 0 && (lookAtSizes || isDue('EVERY_MINUTE', this.lookedAt, now))) {
+    if (settings.logrotateAdditionalFiles.length > 0 && (checkSizes || isDue('EVERY_MINUTE', this.checkedAt, now))) {
       logs.push(...(await additionalLogs(sandbox, settings)));
-      this.lookedAt = now;
+      this.checkedAt = now;
     }
     const due: TaskLog[] = [];
     for (const log of logs) {
@@ -176,8 +176,8 @@ export class TaskLogs {
       if (now < notBefore) continue;
       const last = this.rotatedAt.get(log.path) ?? this.beganAt;
       const isTime = log.frequency !== undefined && isDue(log.frequency, last, now);
-      const looksAtSize = (lookAtSizes || inRow > 0) && log.maxBytes !== undefined;
-      if (!isTime && !looksAtSize) continue;
+      const checksSize = (checkSizes || inRow > 0) && log.maxBytes !== undefined;
+      if (!isTime && !checksSize) continue;
       const size = await sizeOf(sandbox.root, log.path);
       if (isTime && size === 0) this.rotatedAt.set(log.path, now);
       if (size > (isTime ? 0 : (log.maxBytes ?? Infinity))) due.push(log);

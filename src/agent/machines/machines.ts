@@ -121,7 +121,7 @@ class PortsInUse {
     this.changed();
   }
 
-  async lookAgain(): Promise<void> {
+  async checkAgain(): Promise<void> {
     for (const port of this.list()) {
       if (!(await isPortFree(port))) continue;
       this.taken.delete(port);

@@ -87,7 +87,7 @@ export async function machineUsage(
   now: () => number,
 ): Promise<MachineUsage> {
   const mine = runs.filter((run) => run.spec.slaveId === slaveId && run.isRunning);
-  const figures = await inParallel(mine, sandboxesMeasuredAtOnce, (run) => statisticsWhileRunning(run, now()));
+  const metrics = await inParallel(mine, sandboxesMeasuredAtOnce, (run) => statisticsWhileRunning(run, now()));
   const disk = await statfs(folder.root);
   const [load1Min = 0, load5Min = 0, load15Min = 0] = loadavg();
   return {
@@ -102,12 +102,12 @@ export async function machineUsage(
     load15Min,
     diskUsedBytes: (disk.blocks - disk.bfree) * disk.bsize,
     diskTotalBytes: disk.blocks * disk.bsize,
-    tasks: figures.filter((each) => each !== undefined),
+    tasks: metrics.filter((each) => each !== undefined),
   };
 }
 
 /** undefined: it ended while it was looked at, so that its figures may be of what was left of it. */
 async function statisticsWhileRunning(run: MeasuredTask, now: number): Promise<TaskStatistics | undefined> {
-  const figures = await taskStatistics(run, now);
-  return run.isRunning ? figures : undefined;
+  const metrics = await taskStatistics(run, now);
+  return run.isRunning ? metrics : undefined;
 }

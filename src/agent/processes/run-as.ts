@@ -76,4 +76,4 @@ const isProgram = (path: string): Promise<boolean> =>
   );
 /** What rotation has left of the logs of a task: named, compressed, and removed in the end. By the agent, through handles. */
 /** A user that nothing belongs to. */
-export const stranger = { uid: 4294967294, gid: 4294967294 };
+export const nobody = { uid: 4294967294, gid: 4294967294 };

@@ -49,7 +49,7 @@ export class AgentOperations implements Service<typeof TrustedApi> {
   async usage({ slaveId }: Args<typeof TrustedApi, 'usage'>) {
     const { context, machines, tasks } = this.services;
     if (!machines.has(slaveId)) throw new HttpErrorException(404, 'Not found');
-    const agent = await context.removals.figures(machines.agentId, context.directory.sandboxes);
+    const agent = await context.removals.metrics(machines.agentId, context.directory.sandboxes);
     return {
       ...(await machineUsage(slaveId, tasks.live(), context.directory, Date.now)),
       agent: { ...agent, uploads: context.uploads.read() },

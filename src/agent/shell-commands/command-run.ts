@@ -57,7 +57,7 @@ export class CommandRun {
   constructor(
     private readonly order: ShellCommandOrder,
     private readonly record: CommandRecord,
-    private readonly tell: ReportUpdate,
+    private readonly report: ReportUpdate,
   ) {}
 
   /** Kills it, or lets it never begin. The first reason counts. */
@@ -87,7 +87,7 @@ export class CommandRun {
     const output = await createFileBelow(plan.sandboxRoot, file, 0o644);
     try {
       const line = plan.words.join(' ');
-      await this.tell('ACKED', cut(line, longestMessage), file);
+      await this.report('ACKED', cut(line, longestMessage), file);
       await output.appendFile(`${new Date().toISOString()} ${line}\n`);
       const { isKilled, ...ended } = await this.start(plan, open, output, file);
       if (this.endedBecause === undefined && isKilled && (await plan.isTaskOver?.())) this.endedBecause = taskEnded;
@@ -110,7 +110,7 @@ export class CommandRun {
     const tooLong = () => this.end(`Killed: it took longer than ${timeoutMillis} ms`);
     const timer = timeoutMillis > 0 ? setTimeout(tooLong, timeoutMillis) : undefined;
     try {
-      if (child.pid !== undefined) await this.tell('STARTED', `Process ${child.pid}`, file);
+      if (child.pid !== undefined) await this.report('STARTED', `Process ${child.pid}`, file);
       return await gone;
     } finally {
       clearTimeout(timer);
@@ -222,10 +222,10 @@ const processesOf = (mark: string, session: number | undefined): ProcessStat[] =
 /** SIGKILL until nothing is left. */
 export async function killCommand(mark: string, session: () => number | undefined): Promise<void> {
   const begun = performance.now();
-  for (let looks = 1; ; looks++) {
+  for (let checks = 1; ; checks++) {
     const left = processesOf(mark, session());
     if (left.length === 0 || performance.now() > begun + giveUpAfterMillis) return;
     for (const found of left) signal(found, 'SIGKILL');
-    await delay(backOffMillis(looks, firstPauseMillis, lastPauseMillis));
+    await delay(backOffMillis(checks, firstPauseMillis, lastPauseMillis));
   }
 }

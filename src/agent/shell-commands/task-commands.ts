@@ -33,7 +33,7 @@ export class TaskCommands {
     if (this.isClosed) return false;
     this.hasBegun = true;
     const record = CommandRecord.of(this.task.folder, order);
-    const run = new CommandRun(order, record, this.tellOf(order));
+    const run = new CommandRun(order, record, this.reporterOf(order));
     const saved = record.save(order);
     const finished = saved
       .then(() => this.carryOut(order, record, run))
@@ -80,16 +80,16 @@ export class TaskCommands {
       const { order, ended } = await record.read();
       if (ended) continue;
       await killCommand(record.path, () => undefined);
-      await this.tellOf(order)('FAILED', interrupted);
+      await this.reporterOf(order)('FAILED', interrupted);
       await record.markEnded(order);
     }
   }
 
   private async carryOut(order: ShellCommandOrder, record: CommandRecord, run: CommandRun): Promise<void> {
-    const tell = this.tellOf(order);
+    const report = this.reporterOf(order);
     const { updateType, message, file } = await this.outcome(order, record, run);
     if (this.context.stopping.aborted) return;
-    await tell(updateType, message, file);
+    await report(updateType, message, file);
     await record.markEnded(order);
   }
 
@@ -107,7 +107,7 @@ export class TaskCommands {
     }
   }
 
-  private tellOf({ name, timestamp }: ShellCommandOrder): ReportUpdate {
+  private reporterOf({ name, timestamp }: ShellCommandOrder): ReportUpdate {
     return (updateType, message, outputFilename) =>
       this.task.report({ name, timestamp, updateType, message, outputFilename });
   }

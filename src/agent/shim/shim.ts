@@ -36,7 +36,7 @@ const none: 'ignore'[] = Array.from({ length: 10 }, () => 'ignore');
 const blockBytes = 512;
 
 /** Pause between two looks at a task's folder and shim, should the watch on the folder miss something. */
-const lookAgainMillis = 500;
+const checkAgainMillis = 500;
 
 /**
  * Starts a shim in a session of its own: a Ctrl-C in the agent's terminal and the end of the agent do not reach it.
@@ -90,11 +90,11 @@ export async function whenStarted(
   const changes = watchFolder(folder.path);
   try {
     for (;;) {
-      // Asked for before the look, so that nothing that happens during it is missed.
-      const news = Promise.race([changes.next(), delay(lookAgainMillis), shim.gone.then(() => 'GONE' as const)]);
+      // Asked for before the check, so that nothing that happens during it is missed.
+      const next = Promise.race([changes.next(), delay(checkAgainMillis), shim.gone.then(() => 'GONE' as const)]);
       const started = await folder.readStarted();
       if (started) return started;
-      if ((await news) === 'GONE') return await folder.readStarted();
+      if ((await next) === 'GONE') return await folder.readStarted();
       signal.throwIfAborted();
     }
   } finally {
@@ -106,7 +106,7 @@ export async function whenStarted(
  * Resolves like `Shim.gone`, for a shim that an earlier agent started: its directory is watched, and the process
  * itself.
  */
-export async function whenAdoptedGone(
+export async function whenRestoredGone(
   folder: TaskDirectory,
   shim: ProcessIdentity,
   signal: AbortSignal,
@@ -114,7 +114,7 @@ export async function whenAdoptedGone(
   const changes = watchFolder(folder.path);
   try {
     while (isAlive(shim)) {
-      await Promise.race([changes.next(), delay(lookAgainMillis, undefined, { signal })]);
+      await Promise.race([changes.next(), delay(checkAgainMillis, undefined, { signal })]);
       signal.throwIfAborted();
       // The shim ends right after it has written the exit status.
       if ((await folder.readExit()) !== undefined) await delay(1);

@@ -68,7 +68,7 @@ export class AgentDirectory {
   private readonly sandboxesHere: string;
   /** Beside the sandboxes: who fetches them has to get there, too. */
   readonly artifacts: string;
-  readonly keptArtifacts: string;
+  readonly cachedArtifacts: string;
   readonly newArtifacts: string;
   readonly bin: string;
   readonly cgroups: string;
@@ -92,7 +92,7 @@ export class AgentDirectory {
     this.sandboxesHere = join(root, 'sandboxes');
     this.sandboxes = isClosed ? join(elsewhere, `agent-${this.key}`, 'sandboxes') : this.sandboxesHere;
     this.artifacts = join(dirname(this.sandboxes), 'artifacts');
-    this.keptArtifacts = join(this.artifacts, 'kept');
+    this.cachedArtifacts = join(this.artifacts, 'kept');
     this.newArtifacts = join(this.artifacts, 'new');
     this.bin = join(root, 'bin');
     this.cgroups = join(root, 'cgroups.json');
@@ -130,7 +130,7 @@ export class AgentDirectory {
     if (this.sandboxes !== this.sandboxesHere) await makeFolder(dirname(dirname(this.sandboxes)), 0o711);
     for (const open of [dirname(this.sandboxes), ...this.allSandboxes, this.artifacts, this.newArtifacts])
       await makeFolder(open, 0o711);
-    for (const closed of [this.bin, this.tasks, this.ended, this.tombstones, this.keptArtifacts])
+    for (const closed of [this.bin, this.tasks, this.ended, this.tombstones, this.cachedArtifacts])
       await makeFolder(closed, 0o700);
   }
 

@@ -16,15 +16,15 @@ import type { TaskRun } from './task-run.js';
 import type { Tasks } from './tasks.js';
 
 /** Takes up the tasks that an earlier agent left: nothing is started again, everything that ended is reported. */
-export async function adoptTasks(context: TaskContext, tasks: Tasks): Promise<void> {
+export async function restoreTasks(context: TaskContext, tasks: Tasks): Promise<void> {
   for (const folder of await tasks.foldersOnDisk()) {
-    const run = await adoptTask(context, folder);
+    const run = await restoreTask(context, folder);
     if (run) tasks.add(run);
   }
   await removeForgottenGroups(context, tasks);
 }
 
-async function adoptTask(context: TaskContext, folder: TaskDirectory): Promise<TaskRun | undefined> {
+async function restoreTask(context: TaskContext, folder: TaskDirectory): Promise<TaskRun | undefined> {
   const launch = await folder.readLaunch();
   if (!launch) {
     // The agent ended before the launch was on disk: it was never accepted, and may still come.
@@ -39,7 +39,7 @@ async function adoptTask(context: TaskContext, folder: TaskDirectory): Promise<T
     run.giveUp({ state: 'TASK_LOST', message: 'The machine was restarted', reason: 'REASON_AGENT_RESTARTED' });
     return run;
   }
-  await run.adopt();
+  await run.restore();
   return run;
 }
 

@@ -49,12 +49,12 @@ export class TaskKill {
     // A kill that was asked for stays one, whatever shortens it.
     const reason = this.record ? this.record.because : because;
     const record = { because: reason, askedAt, graceMillis, deadline: now + graceMillis };
-    this.takeUp(record, now);
+    this.restore(record, now);
     await this.task.directory.saveKill(record);
   }
 
   /** Goes on with a kill that is on disk. */
-  takeUp(record: SavedKill, now: number): void {
+  restore(record: SavedKill, now: number): void {
     this.record = record;
     // A clock that was set back must not make the wait longer than it was meant to be.
     const left = Math.min(record.graceMillis, record.deadline - now);
@@ -139,10 +139,10 @@ export class Killer implements Sweeper {
 
   async sweepUntilEmpty(deadline: () => number): Promise<boolean> {
     const begun = performance.now();
-    for (let looks = 1; ; looks++) {
+    for (let checks = 1; ; checks++) {
       if (this.trySweep(performance.now() >= deadline()) === 0) return true;
       if (performance.now() >= Math.max(begun, deadline()) + giveUpAfterMillis) return false;
-      await delay(backOffMillis(looks, firstPauseMillis, sweepEveryMillis));
+      await delay(backOffMillis(checks, firstPauseMillis, sweepEveryMillis));
     }
   }
 

@@ -12,7 +12,7 @@ import type { RunAs } from '../processes/run-as.js';
 import type { Sandbox } from '../sandbox/sandbox-layout.js';
 import type { TaskCommands } from '../shell-commands/task-commands.js';
 import { isShellLine } from '../shim/command.js';
-import { type Shim, whenAdoptedGone, whenStarted } from '../shim/shim.js';
+import { type Shim, whenRestoredGone, whenStarted } from '../shim/shim.js';
 import { limitsOf, prepareAndStart } from '../shim/start-task.js';
 import type { SavedKill, StartedTask, TaskDirectory } from '../state/task-directory.js';
 import { AgentStops } from '../state/updates-log.js';
@@ -117,10 +117,10 @@ export class TaskRun {
   }
 
   /** Takes up a task that an earlier agent left. Resolves when a kill that was under way is known of. */
-  async adopt(): Promise<void> {
+  async restore(): Promise<void> {
     await this.restoreKill();
     this.finished = this.untilAgentStops(async () => {
-      await this.logs.adopt();
+      await this.logs.restore();
       await this.commands.failInterrupted();
       await this.goOnFromDisk();
     });
@@ -184,7 +184,7 @@ export class TaskRun {
     const started = await this.directory.readStarted();
     if (started && isAlive(started.shim)) {
       this.processTable.shim = started.shim;
-      return this.watch(started, whenAdoptedGone(this.directory, started.shim, this.processTable.over.signal));
+      return this.watch(started, whenRestoredGone(this.directory, started.shim, this.processTable.over.signal));
     }
     // Without its shim: by now the number of its session may belong to other processes.
     this.processTable.shim = undefined;
@@ -201,7 +201,7 @@ export class TaskRun {
   private async restoreKill(): Promise<void> {
     if (this.kill.isAsked) return;
     const saved = await this.directory.readKill();
-    if (saved) this.kill.takeUp(saved, Date.now());
+    if (saved) this.kill.restore(saved, Date.now());
   }
 
   /** From the program's first moment until its shim has gone. */

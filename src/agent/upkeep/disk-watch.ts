@@ -15,7 +15,7 @@ const mostPauseMillis = 8_000;
 const hurriedMillis = 1_000;
 
 /** One look at all tasks takes about so long; what is left of a measurement goes on with the next look. */
-const lookMillis = 250;
+const checkMillis = 250;
 const leastSliceMillis = 10;
 
 /** So much more than the reserve must be free before tasks are started again. */
@@ -70,21 +70,21 @@ export class DiskWatch {
   ) {}
 
   /** One look: at what is free, and for a moment at each task that may take so much and no more. */
-  async look(): Promise<void> {
-    await this.lookAtSpace();
+  async check(): Promise<void> {
+    await this.checkSpace();
     const limited = this.tasks.live().filter((run) => run.isRunning && run.spec.diskMb > 0);
     for (const run of this.measurements.keys()) if (!limited.includes(run)) this.forget(run);
     const largestFirst = limited.toSorted((a, b) => this.of(b).bytes - this.of(a).bytes);
     const due = largestFirst.filter((run) => this.isDue(this.of(run)));
     const failures: unknown[] = [];
     for (const run of due)
-      await this.measure(run, Math.max(leastSliceMillis, lookMillis / due.length)).catch((cause: unknown) =>
+      await this.measure(run, Math.max(leastSliceMillis, checkMillis / due.length)).catch((cause: unknown) =>
         failures.push(cause),
       );
     if (failures.length > 0) throw failures[0];
   }
 
-  private async lookAtSpace(): Promise<void> {
+  private async checkSpace(): Promise<void> {
     const { directory, settings, log, engines } = this.context;
     const was = this.machines.isDiskFull;
     // Sandboxes and images may lie on other disks than what the agent writes.
@@ -174,10 +174,10 @@ const mostOpenFiles = 5_000;
 async function bytesWithoutName(run: BoundedTask): Promise<number> {
   const found = new Map<number, number>();
   const { dev } = await stat(run.sandbox.root);
-  let looked = 0;
+  let checked = 0;
   for (const { pid } of run.processes())
     for (const fd of await readdir(`/proc/${pid}/fd`).catch(() => [])) {
-      if (++looked > mostOpenFiles) return sum(found);
+      if (++checked > mostOpenFiles) return sum(found);
       const path = `/proc/${pid}/fd/${fd}`;
       const name = await readlink(path).catch((cause: unknown) =>
         errorCode(cause) === 'ENAMETOOLONG' ? undefined : '',

@@ -55,7 +55,7 @@ export class Removals {
   }
 
   /** `sandboxes`: the folder of them. */
-  async figures(agentId: string, sandboxes: string): Promise<AgentMetrics> {
+  async metrics(agentId: string, sandboxes: string): Promise<AgentMetrics> {
     const { blocks, bfree, bsize } = await statfs(sandboxes);
     return {
       agentId,

@@ -38,15 +38,15 @@ export async function watchOver(
   const known = new Map<string, CleanableTask>();
   const logs = new LogRotation(context, tasks);
   await Promise.all([
-    every(diskEveryMillis, 'look at the disk', context, () => disk.look()),
+    every(diskEveryMillis, 'look at the disk', context, () => disk.check()),
     every(memoryEveryMillis, 'check memory', context, () => forEachLive(tasks, (run) => run.limits.checkMemory())),
     every(checkThreadsEveryMillis, 'count threads', context, () =>
       forEachLive(tasks, async (run) => run.limits.checkThreads()),
     ),
-    every(logsEveryMillis, 'rotate logs', context, () => logs.look()),
+    every(logsEveryMillis, 'rotate logs', context, () => logs.check()),
     every(logsEveryMillis, 'compress logs', context, () => logs.compressEnded()),
-    uploader && every(logsEveryMillis, 'upload logs', context, () => uploader.look()),
-    every(portsEveryMillis, 'look at ports', context, () => machines.portsInUse.lookAgain()),
+    uploader && every(logsEveryMillis, 'upload logs', context, () => uploader.runOnce()),
+    every(portsEveryMillis, 'look at ports', context, () => machines.portsInUse.checkAgain()),
     every(sweepEveryMillis, 'remove old files', context, () =>
       new Cleanup(context, known).run(tombstones).then(() => undefined),
     ),

@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { numberedKey } from '../../core/logs/index.js';
-import { stranger, cleanEnvironment } from '../processes/run-as.js';
+import { nobody, cleanEnvironment } from '../processes/run-as.js';
 import { killGroup, startProgram } from '../processes/order-program.js';
 import type { LocalClusterSettings, UploadTarget } from '../settings.js';
 import type { FileToUpload, UploadAnswer, UploadOrder, UploadOutcome } from './order.js';
@@ -55,7 +55,7 @@ export class BucketStore implements UploadStore {
   private async ask(files: readonly { upload: Upload; key: string }[], signal: AbortSignal): Promise<UploadOutcome[]> {
     const { settings, target } = this;
     const order: UploadOrder = {
-      user: process.getuid?.() === 0 ? stranger : undefined,
+      user: process.getuid?.() === 0 ? nobody : undefined,
       store: { endpoint: target.endpoint, region: target.region, usePathStyle: target.usePathStyle },
       files: files.map(({ upload, key }, index) => this.fileOf(upload, key, index)),
       atOnce: settings.executorMaxUploadThreads,

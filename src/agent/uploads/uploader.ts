@@ -68,7 +68,7 @@ export class Uploader {
   ) {}
 
   /** Does what there is to do by now. */
-  async look(): Promise<void> {
+  async runOnce(): Promise<void> {
     const { finishedUploads, settings, stopping } = this.uploading;
     if (performance.now() >= this.nextRoundAt) {
       await this.beginRound();
@@ -82,10 +82,10 @@ export class Uploader {
       names.clear();
     }
     while (this.due.size > 0 && !stopping.aborted) await this.pass();
-    this.figures.kept = this.store.kept ?? this.figures.kept;
+    this.metrics.kept = this.store.kept ?? this.metrics.kept;
   }
 
-  private get figures() {
+  private get metrics() {
     return this.uploading.uploads;
   }
 
@@ -108,7 +108,7 @@ export class Uploader {
   /** So many files as are opened at a time, of one record or of several. */
   private async pass(): Promise<void> {
     const { stopping } = this.uploading;
-    const looked: RecordPass[] = [];
+    const checked: RecordPass[] = [];
     let count = 0;
     // Tasks with many files take turns with the others.
     const share = Math.max(1, Math.floor(mostAtOnce / this.due.size));
@@ -117,32 +117,32 @@ export class Uploader {
     for (const name of this.due) {
       if (count >= mostAtOnce || stopping.aborted) break;
       this.due.delete(name);
-      const look = await this.lookAt(name, share, taken).catch((cause: unknown) => this.warn(name, cause));
-      if (!look) continue;
-      looked.push(look);
-      count += look.uploads.length;
+      const pass = await this.startPass(name, share, taken).catch((cause: unknown) => this.warn(name, cause));
+      if (!pass) continue;
+      checked.push(pass);
+      count += pass.uploads.length;
     }
     try {
-      const uploads = looked.flatMap((look) => look.uploads);
+      const uploads = checked.flatMap((pass) => pass.uploads);
       if (uploads.length > 0) await this.store.uploadAll(uploads, stopping);
     } finally {
-      for (const { uploads } of looked) for (const { handle } of uploads) await handle.close();
+      for (const { uploads } of checked) for (const { handle } of uploads) await handle.close();
     }
-    for (const look of looked) await this.conclude(look).catch((cause: unknown) => this.warn(look.name, cause));
+    for (const pass of checked) await this.conclude(pass).catch((cause: unknown) => this.warn(pass.name, cause));
   }
 
   /** undefined: there is nothing to do, or not now. */
-  private async lookAt(name: string, atMost: number, taken: Set<string>): Promise<RecordPass | undefined> {
+  private async startPass(name: string, atMost: number, taken: Set<string>): Promise<RecordPass | undefined> {
     const record = await this.read(name);
-    if (!record) return this.figures.forget(name);
-    this.figures.note(name, record.finished);
+    if (!record) return this.metrics.forget(name);
+    this.metrics.note(name, record.finished);
     for (const place of [bucketOf(record), name]) {
       const failing = this.failing.get(place);
       if (failing && performance.now() < failing.until) return void failing.names.add(name);
     }
     const progress = await Progress.open(join(this.place, name.slice(0, -recordEnding.length) + progressEnding));
     const found = await this.wanted(record, progress);
-    const look: RecordPass = {
+    const pass: RecordPass = {
       name,
       record,
       progress,
@@ -153,19 +153,19 @@ export class Uploader {
     };
     for (const file of found) {
       const place = join(record.sandbox, file.path);
-      if (look.uploads.length === atMost || taken.has(place)) {
-        look.isWhole = false;
+      if (pass.uploads.length === atMost || taken.has(place)) {
+        pass.isWhole = false;
         continue;
       }
       const handle = this.isTooLarge(file) ? undefined : await openFound(record.sandbox, file);
       if (!handle) {
-        look.hopeless.add(file.path);
+        pass.hopeless.add(file.path);
         continue;
       }
-      look.uploads.push(this.upload(look, file, handle, look.uploads.length));
+      pass.uploads.push(this.upload(pass, file, handle, pass.uploads.length));
       taken.add(place);
     }
-    return look;
+    return pass;
   }
 
   private isTooLarge({ size }: FoundFile): boolean {
@@ -180,8 +180,8 @@ export class Uploader {
     return found.filter((file) => !open.has(file));
   }
 
-  private upload(look: RecordPass, file: FoundFile, handle: FileHandle, index: number): Upload {
-    const { record, progress } = look;
+  private upload(pass: RecordPass, file: FoundFile, handle: FileHandle, index: number): Upload {
+    const { record, progress } = pass;
     const begun = progress.keyOf(file);
     const name = shownName(file.name);
     const facts = { name, changedAt: file.mtimeMs, index, guid: randomUUID(), host: hostname() };
@@ -202,9 +202,9 @@ export class Uploader {
         if (!isAsItWas) return;
         const stays = record.keepsFiles || !(await removeFound(record.sandbox, file).then(always, () => false));
         progress.end(file, stays);
-        this.figures.uploaded(file.size);
+        this.metrics.uploaded(file.size);
       },
-      fail: (reason, ofStore) => void look.failures.push({ reason: `${name}: ${reason}`, ofStore }),
+      fail: (reason, ofStore) => void pass.failures.push({ reason: `${name}: ${reason}`, ofStore }),
     };
   }
 
@@ -223,13 +223,13 @@ export class Uploader {
     if (hopeless.size > 0) this.uploading.log.warn(`${name}: ${hopeless.size} files are too large, or not the task's`);
     await rm(join(this.place, name), { force: true });
     await progress.remove();
-    this.figures.forget(name);
+    this.metrics.forget(name);
   }
 
   /** Nothing of the record, or of all that go to the bucket, is tried for a while: longer and longer, up to a round. */
   private putOff(name: string, record: UploadRecord, failures: RecordPass['failures']): void {
     const { log, settings } = this.uploading;
-    this.figures.failed(failures.length);
+    this.metrics.failed(failures.length);
     const ofStore = failures.find((failure) => failure.ofStore);
     const place = ofStore ? bucketOf(record) : name;
     const before = this.failing.get(place);

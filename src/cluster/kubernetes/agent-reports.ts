@@ -42,7 +42,7 @@ export class AgentReports {
   ) {}
 
   /** Begins with agents that are new. Those that are gone end by themselves. */
-  look(): void {
+  follow(): void {
     for (const node of this.parts.agents.nodes())
       if (!this.followed.has(node) && !this.signal.aborted) {
         const one = new FollowedAgent(node, this.owedTo(node), this.parts, this.signal);
@@ -93,7 +93,7 @@ class FollowedAgent {
 
   async settle(): Promise<void> {
     if (!this.isHeard) return;
-    const upTo = await this.tellEnded().catch((cause: unknown) => {
+    const upTo = await this.reportEnded().catch((cause: unknown) => {
       if (cause instanceof StaleEpochError) throw cause;
       this.isHeard = false;
       return 0;
@@ -106,7 +106,7 @@ class FollowedAgent {
   }
 
   /** Answers the number of the last update about them. */
-  private async tellEnded(): Promise<number> {
+  private async reportEnded(): Promise<number> {
     const agent = this.parts.agents.of(this.node);
     const taskIds = [...this.owed];
     if (!agent || taskIds.length === 0) return 0;
@@ -140,7 +140,7 @@ class FollowedAgent {
     const { incarnation } = await agent.askAsLeader(epoch, (api) => api.hello({}, { signal: this.signal }));
     this.stored = 0;
     this.isHeard = true;
-    await this.tellEnded();
+    await this.reportEnded();
     heard();
     // How it is now is asked for first.
     for (let waitMillis = 0; !this.signal.aborted && agents.of(this.node) === agent; waitMillis = pollMillis) {
@@ -149,7 +149,7 @@ class FollowedAgent {
       const answer = await agent.askAsLeader(epoch, (api) => api.updates(question, patience));
       if (answer.incarnation !== incarnation) return;
       this.isHeard = true;
-      await this.tell(answer.updates);
+      await this.report(answer.updates);
       if (answer.isDiskFull !== this.isDiskFull) {
         this.isDiskFull = answer.isDiskFull;
         this.parts.changed(this.node);
@@ -159,7 +159,7 @@ class FollowedAgent {
   }
 
   /** The next question is the acknowledgement, and only when they are stored may it be asked. */
-  private async tell(updates: readonly StatusUpdate[]): Promise<void> {
+  private async report(updates: readonly StatusUpdate[]): Promise<void> {
     if (updates.length === 0) return;
     // Not numbered among those of the node: what a command has said before is known by itself.
     const { events } = this.parts;

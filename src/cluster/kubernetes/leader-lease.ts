@@ -49,27 +49,27 @@ export class LeaderLease {
   }
 
   /**
-   * Throws StaleEpochError when a higher one was taken. Many that ask at a time share a look, which begins after they asked, or no
+   * Throws StaleEpochError when a higher one was taken. Many that ask at a time share a read, which begins after they asked, or no
    * more than `sinceMillis` before.
    */
   async check(epoch: Epoch, sinceMillis = 0): Promise<void> {
     const { last } = this;
     const isRecent = last !== undefined && performance.now() - last.begunAt < sinceMillis;
-    const highest = isRecent ? last.highest : await this.look();
+    const highest = isRecent ? last.highest : await this.readHighest();
     if (highest > epoch) throw new StaleEpochError(epoch, highest);
   }
 
-  private look(): Promise<number> {
+  private readHighest(): Promise<number> {
     this.next ??= this.current.then(() => {
       this.next = undefined;
       const begunAt = performance.now();
-      const look = this.read().then((lease) => {
+      const check = this.read().then((lease) => {
         const highest = epochOf(lease);
         this.last = { begunAt, highest };
         return highest;
       });
-      this.current = look.catch(() => undefined);
-      return look;
+      this.current = check.catch(() => undefined);
+      return check;
     });
     return this.next;
   }

@@ -28,7 +28,7 @@ export const agentCallMillis = 5_000;
 /** The folders of all tasks are measured for it. */
 const usageMillis = 30_000;
 /** So long one that was looked up is taken for where it was. */
-const lookLastsMillis = 5_000;
+const lookupLastsMillis = 5_000;
 /** Name of the port of its container. */
 const portName = 'agent';
 
@@ -81,7 +81,7 @@ export class NodeAgents {
     const now = performance.now();
     let known = this.lookedUp.get(node);
     if (!known || known.until < now) {
-      known = { until: now + lookLastsMillis, place: this.lookUp(node) };
+      known = { until: now + lookupLastsMillis, place: this.lookUp(node) };
       known.place.catch(() => this.lookedUp.delete(node));
       this.lookedUp.set(node, known);
     }

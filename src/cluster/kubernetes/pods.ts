@@ -11,7 +11,7 @@ interface KnownPod {
   pod: Pod;
   taskId: string;
   /** States that are stored. */
-  told: Set<TaskState>;
+  reported: Set<TaskState>;
   /** It is not there any more. */
   isRemoved: boolean;
   /** Since when its end is stored, epoch millis. */
@@ -64,7 +64,7 @@ export class Pods {
     );
   }
 
-  follower(parts: Pick<ListFollower<unknown>, 'heard' | 'failed'>, news: () => void): ListFollower<Pod> {
+  follower(parts: Pick<ListFollower<unknown>, 'heard' | 'failed'>, changed: () => void): ListFollower<Pod> {
     return {
       ...parts,
       replaced: (items) => {
@@ -73,28 +73,28 @@ export class Pods {
         for (const name of this.tombstones.keys()) if (!present.has(name)) this.tombstones.delete(name);
         for (const pod of items) this.set(pod);
         this.isListed = true;
-        news();
+        changed();
       },
       changed: (pod) => {
         this.set(pod);
-        news();
+        changed();
       },
       removed: (pod) => {
         this.tombstones.delete(pod.metadata?.name ?? '');
         this.drop(pod.metadata?.name ?? '', pod);
-        news();
+        changed();
       },
     };
   }
 
   /** Tells what is not stored yet, node by node. What could not be stored is told again with the next call. */
-  async tell(events: ClusterEvents): Promise<void> {
+  async report(events: ClusterEvents): Promise<void> {
     const names = [...this.dirty];
     this.dirty = new Set();
     const byNode = new Map<string, { known: KnownPod; statuses: PodStatus[] }[]>();
     for (const name of names) {
       const known = this.pods.get(name);
-      const statuses = known ? this.untold(known) : [];
+      const statuses = known ? this.unreported(known) : [];
       if (!known || statuses.length === 0) {
         this.forgetRemoved(name);
         continue;
@@ -102,12 +102,14 @@ export class Pods {
       const node = known.pod.spec?.nodeName ?? '';
       byNode.set(node, [...(byNode.get(node) ?? []), { known, statuses }]);
     }
-    const answers = await Promise.allSettled([...byNode].map(([node, news]) => this.tellNode(node, news, events)));
+    const answers = await Promise.allSettled(
+      [...byNode].map(([node, changed]) => this.reportNode(node, changed, events)),
+    );
     const failure = answers.find((answer) => answer.status === 'rejected');
     if (failure) throw failure.reason;
   }
 
-  get hasNews(): boolean {
+  get hasChanges(): boolean {
     return this.dirty.size > 0;
   }
 
@@ -134,7 +136,7 @@ export class Pods {
     }
     const known = this.pods.get(name);
     if (known?.pod.metadata?.uid === uid && known) known.pod = pod;
-    else this.pods.set(name, { pod, taskId, told: new Set(), isRemoved: false });
+    else this.pods.set(name, { pod, taskId, reported: new Set(), isRemoved: false });
     this.dirty.add(name);
   }
 
@@ -150,9 +152,9 @@ export class Pods {
     if (this.pods.get(name)?.isRemoved) this.pods.delete(name);
   }
 
-  private untold({ pod, told, isRemoved, endStoredAt }: KnownPod): PodStatus[] {
+  private unreported({ pod, reported, isRemoved, endStoredAt }: KnownPod): PodStatus[] {
     if (endStoredAt !== undefined) return [];
-    const statuses = statusesOfPod(pod).filter(({ state }) => !told.has(state));
+    const statuses = statusesOfPod(pod).filter(({ state }) => !reported.has(state));
     // Its end was never seen, and will not be. On a node that is silent it may run on: the scheduler has rules for that.
     if (isRemoved && !hasEnded(pod) && this.nodes.isHeard(pod.spec?.nodeName ?? ''))
       statuses.push({
@@ -164,22 +166,24 @@ export class Pods {
     return statuses;
   }
 
-  private async tellNode(
+  private async reportNode(
     node: string,
-    news: readonly { known: KnownPod; statuses: PodStatus[] }[],
+    changed: readonly { known: KnownPod; statuses: PodStatus[] }[],
     events: ClusterEvents,
   ): Promise<void> {
-    const updates = news.flatMap(({ known, statuses }) => statuses.map((status) => this.update(node, known, status)));
-    const ended = news.filter(({ known }) => hasEnded(known.pod)).map(({ known }) => known.taskId);
+    const updates = changed.flatMap(({ known, statuses }) =>
+      statuses.map((status) => this.update(node, known, status)),
+    );
+    const ended = changed.filter(({ known }) => hasEnded(known.pod)).map(({ known }) => known.taskId);
     try {
       if (ended.length > 0) await this.beforeEnds(node, ended);
       await events.statusUpdates(updates);
     } catch (cause) {
-      for (const { known } of news) this.dirty.add(known.pod.metadata!.name!);
+      for (const { known } of changed) this.dirty.add(known.pod.metadata!.name!);
       throw cause;
     }
-    for (const { known, statuses } of news) {
-      for (const { state } of statuses) known.told.add(state);
+    for (const { known, statuses } of changed) {
+      for (const { state } of statuses) known.reported.add(state);
       if (hasEnded(known.pod)) known.endStoredAt = this.now();
       this.forgetRemoved(known.pod.metadata!.name!);
     }

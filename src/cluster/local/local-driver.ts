@@ -60,7 +60,7 @@ interface LocalDriverOptions {
 export class LocalDriver implements ClusterDriver {
   readonly name = 'local';
   private readonly agent: AgentConnection;
-  private seen: AgentState = { machines: [] };
+  private agentState: AgentState = { machines: [] };
   private watching: AbortController | undefined;
   /** End of everything that was begun so far. */
   private ended: Promise<unknown> = Promise.resolve();
@@ -86,9 +86,9 @@ export class LocalDriver implements ClusterDriver {
     appliedUpdate: Parameters<ClusterDriver['start']>[2],
   ): Promise<void> {
     const formerEnded = this.stop();
-    const seen: AgentState = { machines: [] };
+    const agentState: AgentState = { machines: [] };
     const stop = new AbortController();
-    this.seen = seen;
+    this.agentState = agentState;
     this.watching = stop;
     let firstContact = (): void => undefined;
     const contacted = new Promise<void>((resolve) => (firstContact = resolve));
@@ -100,11 +100,11 @@ export class LocalDriver implements ClusterDriver {
     };
     const { now, log } = this.options;
     const following = { epoch, events: noticing, appliedUpdate, now };
-    const ended = formerEnded.then(() => followAgent(this.agent, following, seen, log, stop.signal));
+    const ended = formerEnded.then(() => followAgent(this.agent, following, agentState, log, stop.signal));
     this.ended = ended;
     const patience = AbortSignal.timeout(firstContactMillis);
     await Promise.race([contacted, ended, new Promise((resolve) => patience.addEventListener('abort', resolve))]);
-    if (seen.staleEpoch) throw seen.staleEpoch;
+    if (agentState.staleEpoch) throw agentState.staleEpoch;
   }
 
   async stop(): Promise<void> {
@@ -149,7 +149,7 @@ export class LocalDriver implements ClusterDriver {
   }
 
   machines(): MachineSnapshot[] {
-    const { machines, answeredAt } = this.seen;
+    const { machines, answeredAt } = this.agentState;
     if (answeredAt === undefined) return [];
     const silentForMillis = performance.now() - answeredAt;
     return machines.map((machine) => ({ ...machine, silentForMillis }));

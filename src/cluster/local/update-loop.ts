@@ -86,7 +86,7 @@ export async function followAgent(
   async function followOnce(): Promise<void> {
     const hello = await agent.askAsLeader(epoch, (api) => api.hello({}, { signal }));
     seen.answeredAt = performance.now();
-    let machinesVersion = await tellMachines(hello.agentId);
+    let machinesVersion = await reportMachines(hello.agentId);
     if (isDown) log.info(`Following agent '${hello.agentId}' again`);
     isDown = false;
     const applied = await appliedUpdate(hello.agentId);
@@ -107,12 +107,12 @@ export async function followAgent(
         // The next question is the acknowledgement, and only now may it be asked.
         after = answer.updates.at(-1)?.number ?? after;
       }
-      if (answer.machinesVersion !== machinesVersion) machinesVersion = await tellMachines(hello.agentId);
+      if (answer.machinesVersion !== machinesVersion) machinesVersion = await reportMachines(hello.agentId);
       failuresInRow = 0;
     }
   }
 
-  async function tellMachines(agentId: string): Promise<number> {
+  async function reportMachines(agentId: string): Promise<number> {
     const sentAt = now();
     const { machines, machinesVersion } = await agent.ask((api) => api.machines({}, { signal }));
     const shown = machines[0]?.seenAt;

@@ -12,7 +12,7 @@ import { ClusterWatch } from './cluster-watch.service.js';
 import { KnownFleet } from './known-fleet.service.js';
 
 /** Agents, or a cluster that will list all its machines, may not have answered yet when the leader began. */
-const lookAgainMillis = 2_000;
+const checkAgainMillis = 2_000;
 
 /** Progress of this leader with the machines from before its term. */
 interface ReconciliationTerm {
@@ -77,7 +77,7 @@ export class SlaveReconciliation {
     const { term } = this;
     if (!(await this.fleet.isHeard())) {
       await this.comparison.record(now);
-      return now + lookAgainMillis;
+      return now + checkAgainMillis;
     }
     const silentForMillis = term.since + this.silenceMillis - this.clock.monotonic();
     const { isWhole } = this.comparison;
@@ -96,7 +96,7 @@ export class SlaveReconciliation {
     } else {
       await this.comparison.record(now);
     }
-    if (isWhole === false) return now + lookAgainMillis;
+    if (isWhole === false) return now + checkAgainMillis;
     return term.silentJudged ? undefined : now + silentForMillis;
   }
 

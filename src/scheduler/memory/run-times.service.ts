@@ -16,7 +16,7 @@ import type { LoadedRequest } from './loaded-request.js';
  */
 @Injectable()
 export class RunTimes {
-  private readonly looks = new RunChecks();
+  private readonly checks = new RunChecks();
   private readonly ofRequest = new Map<string, Set<string>>();
   /** Time of the poller's next check. */
   private plannedAt = Number.POSITIVE_INFINITY;
@@ -28,39 +28,39 @@ export class RunTimes {
 
   /** After the commit. */
   placed({ id, requestId, startedAt }: TaskId, request: Request): void {
-    this.look(requestId, id, firstCheckAt(request, startedAt, this.settings));
+    this.check(requestId, id, firstCheckAt(request, startedAt, this.settings));
   }
 
   /** After the commit. */
   ended(tasks: Iterable<Pick<TaskId, 'id' | 'requestId'>>): void {
-    for (const { id, requestId } of tasks) this.look(requestId, id, undefined);
+    for (const { id, requestId } of tasks) this.check(requestId, id, undefined);
   }
 
   /** As the rows are; `whole`: these are all requests there are. */
   read(requests: Iterable<LoadedRequest>, whole: boolean): void {
     if (whole) {
-      this.looks.clear();
+      this.checks.clear();
       this.ofRequest.clear();
       this.plannedAt = Number.POSITIVE_INFINITY;
     }
     for (const { id, request, tasks } of requests) {
-      for (const taskId of this.ofRequest.get(id) ?? []) this.look(id, taskId, undefined);
-      if (request) for (const task of tasks) this.look(id, task.taskId.id, this.firstCheck(request.request, task));
+      for (const taskId of this.ofRequest.get(id) ?? []) this.check(id, taskId, undefined);
+      if (request) for (const task of tasks) this.check(id, task.taskId.id, this.firstCheck(request.request, task));
     }
   }
 
   takeDue(now: number, most: number): string[] {
-    return this.looks.takeDue(now, most);
+    return this.checks.takeDue(now, most);
   }
 
   /** Sets the next check of a task after one. */
   checkAgain(requestId: string, taskId: string, at: number | undefined): void {
-    this.look(requestId, taskId, at);
+    this.check(requestId, taskId, at);
   }
 
   /** Returns the time of the poller's next check: an earlier one wakes it. */
   plan(): number | undefined {
-    const next = this.looks.nextAt();
+    const next = this.checks.nextAt();
     this.plannedAt = next ?? Number.POSITIVE_INFINITY;
     return next;
   }
@@ -70,13 +70,13 @@ export class RunTimes {
     return startedAt === undefined ? undefined : firstCheckAt(request, startedAt, this.settings);
   }
 
-  private look(requestId: string, taskId: string, at: number | undefined): void {
+  private check(requestId: string, taskId: string, at: number | undefined): void {
     const own = this.ofRequest.get(requestId);
     if (at === undefined) {
       if (own?.delete(taskId) && own.size === 0) this.ofRequest.delete(requestId);
     } else if (own) own.add(taskId);
     else this.ofRequest.set(requestId, new Set([taskId]));
-    this.looks.put(taskId, at);
+    this.checks.put(taskId, at);
     if (at === undefined || at >= this.plannedAt) return;
     this.plannedAt = at;
     this.wake.signalHere('jobs', []);

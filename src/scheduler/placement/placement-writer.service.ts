@@ -70,11 +70,11 @@ export class PlacementWriter {
     const taken = await this.pendingTasks.take(tx, placeable.map(pendingIdOf));
     const launched = placeable.filter((plan) => taken.has(pendingIdOf(plan)));
     if (launched.length === 0) return { launched, contended };
-    await Promise.all([this.launches.insert(tx, launched, now), this.tellOthers(tx, launched, now)]);
+    await Promise.all([this.launches.insert(tx, launched, now), this.publish(tx, launched, now)]);
     return { launched, contended };
   }
 
-  private tellOthers(tx: Transaction, launched: readonly PlannedTask[], now: number): Promise<void> {
+  private publish(tx: Transaction, launched: readonly PlannedTask[], now: number): Promise<void> {
     const updates = launched.map(({ taskId, pending }) => ({
       taskId,
       timestamp: now,

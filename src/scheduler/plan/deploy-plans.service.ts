@@ -40,7 +40,7 @@ export class DeployPlans {
   async plan(start: StartDeploy): Promise<DeployPlanDto> {
     const now = this.clock.now();
     await this.starts.refuseUsers(start);
-    const { stored, checked, active, planned } = await this.db.snapshot((tx) => this.look(tx, start, now));
+    const { stored, checked, active, planned } = await this.db.snapshot((tx) => this.read(tx, start, now));
     const { deploy, request } = checked;
     const steps = await allSteps(planned, now);
     const fits = await this.room.fit(steps, standing(stored, start, checked), deploy, now);
@@ -49,7 +49,7 @@ export class DeployPlans {
     return { ...plan, deployId: deploy.id, activeDeployId: stored.activeDeployId };
   }
 
-  private async look(tx: Transaction, start: StartDeploy, now: number): Promise<DeployFacts> {
+  private async read(tx: Transaction, start: StartDeploy, now: number): Promise<DeployFacts> {
     const { requestId } = start.deploy;
     const stored = await this.requests.find(tx, requestId);
     if (!stored) throw SchedulerError.requestNotFound(requestId);

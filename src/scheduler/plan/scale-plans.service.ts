@@ -38,14 +38,14 @@ export class ScalePlans {
   async plan(id: string, scale: ScaleRequest, acknowledged: boolean): Promise<ScalePlanDto> {
     const now = this.clock.now();
     const { stored, checked, standing, step } = await this.db.snapshot((tx) =>
-      this.look(tx, id, scale, acknowledged, now),
+      this.read(tx, id, scale, acknowledged, now),
     );
     const { next, from, to } = checked;
     const fits = await this.room.fit([step], standing, undefined, now);
     return { ...toPlan(stored, requestChanges(stored, next), [step], fits), from, to };
   }
 
-  private async look(
+  private async read(
     tx: Transaction,
     id: string,
     scale: ScaleRequest,

@@ -91,7 +91,7 @@ export class JobPoller {
       this.wake.signal('cleanup');
     }
     if (decision.kind === 'overdue' && !run.told) {
-      const isFirst = await this.db.leaderTransaction((tx) => this.tell(tx, run, decision, now));
+      const isFirst = await this.db.leaderTransaction((tx) => this.report(tx, run, decision, now));
       if (!isFirst) return;
       this.warn(run.taskId, decision);
       this.wake.signal('mails');
@@ -99,7 +99,7 @@ export class JobPoller {
   }
 
   /** false: it ended meanwhile, or was told before. */
-  private async tell(
+  private async report(
     tx: Transaction,
     { taskId, request, user }: LongRun,
     { runMillis, expectedMillis }: Extract<RunTimeDecision, { kind: 'overdue' }>,

@@ -16,7 +16,7 @@ import { StatusUpdates } from '../status/status-updates.service.js';
 import { AskedTasks } from './asked-tasks.service.js';
 import { ListComparison } from './list-comparison.service.js';
 
-const lookEveryMillis = 1_000;
+const checkEveryMillis = 1_000;
 /** With so many updates waiting a comparison would mostly find what they are about to say. */
 const fullBacklog = 4_000;
 
@@ -57,7 +57,7 @@ export class Reconciliation {
   ) {
     this.poller = pollers.register({
       name: 'reconciliation',
-      everyMs: lookEveryMillis,
+      everyMs: checkEveryMillis,
       pass: (now) => this.runWhenDue(now),
     });
     wake.on('reconcile', () => this.poller.wake());
@@ -130,7 +130,7 @@ export class Reconciliation {
     cycle.answered(answered, this.clock.now());
     const active = await this.tasks.answered(this.db.pool);
     cycle.keepOnly((taskId) => active.has(taskId));
-    const pause = tooEarly.length > 0 ? lookEveryMillis : this.settings.checkReconcileWhenRunningEveryMillis;
+    const pause = tooEarly.length > 0 ? checkEveryMillis : this.settings.checkReconcileWhenRunningEveryMillis;
     this.nextRoundAt = this.clock.now() + pause;
     if (cycle.isDone && tooEarly.length === 0) await this.end(cycle);
   }

@@ -34,7 +34,7 @@ export interface SettledReturns {
 
 /** Changes for returns, written together at the end. */
 interface Writes {
-  alive: (SettledReturns['alive'][number] & { told?: Report })[];
+  alive: (SettledReturns['alive'][number] & { reported?: Report })[];
   refused: Report[];
   enqueued: PendingRequest[];
   cleanups: TaskCleanup[];
@@ -91,7 +91,7 @@ export class ReturnedTasks {
       const task = tasks.get(id)!;
       const request = requests.get(task.taskId.requestId);
       if (one.end) this.takeEnd(one.end, task, known.get(id)!, request, writes);
-      else this.takeUp(one.first, task, known.get(id)!, (balanced.get(id) ?? noRecords).remove, request, writes, now);
+      else this.restore(one.first, task, known.get(id)!, (balanced.get(id) ?? noRecords).remove, request, writes, now);
     }
     await this.write(tx, writes);
     return writes;
@@ -114,7 +114,7 @@ export class ReturnedTasks {
     alive.push({ taskId, state: before, stateAt });
   }
 
-  private takeUp(
+  private restore(
     report: Report,
     { taskId, state }: ReportedTask,
     { reasons, isReplaced }: GivenUpTask,
@@ -134,7 +134,7 @@ export class ReturnedTasks {
       return;
     }
     this.log.warn(`Task '${taskId.id}' was ${state} and is alive: it goes on as ${report.state}`);
-    writes.alive.push({ taskId, state: report.state, stateAt: report.timestamp, told: report });
+    writes.alive.push({ taskId, state: report.state, stateAt: report.timestamp, reported: report });
     if (!hasToGo) writes.entering.push(taskId.id);
     else {
       const message = 'The task came back while the load balancer was letting go of it';
@@ -146,19 +146,19 @@ export class ReturnedTasks {
     await this.queue.enqueueAll(tx, enqueued);
     await this.statuses.reactivate(
       tx,
-      alive.map(({ taskId, state, stateAt, told }) => ({
-        ...told,
+      alive.map(({ taskId, state, stateAt, reported }) => ({
+        ...reported,
         taskId: taskId.id,
         state,
         timestamp: stateAt,
-        told: told !== undefined,
+        told: reported !== undefined,
       })),
     );
     await this.cleanups.createAll(tx, cleanups);
     // As if they were new there; but for those that it is just letting go of, which goes on to its end.
     await this.leaving.removeAll(tx, entering);
     await this.balancing.forget(tx, entering);
-    const updates = alive.flatMap(({ taskId, told }) => (told ? [{ taskId, report: told }] : []));
+    const updates = alive.flatMap(({ taskId, reported }) => (reported ? [{ taskId, report: reported }] : []));
     if (updates.length === 0) return;
     await this.outbox.tasks(
       tx,

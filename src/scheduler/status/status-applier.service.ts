@@ -91,7 +91,7 @@ export class StatusApplier {
       this.statuses.insertUpdates(tx, batch.recorded),
       this.statuses.advance(tx, [...batch.advances.values()]),
     ]);
-    await this.tellOthers(tx, batch, fresh);
+    await this.publish(tx, batch, fresh);
     const ended = batch.ends.map(({ taskId }) => taskId);
     const endedIds = ended.map(({ id }) => id);
     let skippedRuns = 0;
@@ -134,7 +134,7 @@ export class StatusApplier {
     return new Map(locked.map((stored) => [stored.request.id, stored]));
   }
 
-  private tellOthers(tx: Transaction, batch: StatusBatch, fresh: readonly Report[]): Promise<void> {
+  private publish(tx: Transaction, batch: StatusBatch, fresh: readonly Report[]): Promise<void> {
     const updates = fresh.map((report): TaskHistoryUpdate => ({
       taskId: batch.taskId(report.taskId),
       timestamp: report.timestamp,

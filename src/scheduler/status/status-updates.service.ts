@@ -176,7 +176,7 @@ export class StatusUpdates {
     this.runTimes.ended(ended);
     this.skippedRuns.inc(skippedRuns);
     this.unasked.add(givenUpOn);
-    this.tellFailed(failed);
+    this.logFailed(failed);
     this.killUnexpected(unexpected);
     for (const requestId of recovered) this.memory.touched(requestId);
     this.wake.signalOf(recovered, 'scheduler', 'deploys', 'webhooks', 'load-balancer');
@@ -188,7 +188,7 @@ export class StatusUpdates {
   }
 
   /** One line each; of many that end together the first ones. */
-  private tellFailed(failed: readonly Report[]): void {
+  private logFailed(failed: readonly Report[]): void {
     for (const { taskId, slaveId, state, message } of failed.slice(0, mostLogged))
       this.log.warn(`Task '${taskId}' on slave '${slaveId}' ended as ${state}: ${message ?? 'no message'}`);
     if (failed.length > mostLogged)

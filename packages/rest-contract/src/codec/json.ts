@@ -30,14 +30,14 @@ function settle(
   rounds = ROUNDS,
 ): unknown {
   if (!result.issues) return result.value;
-  const told = first.length > 0 ? first : result.issues;
+  const reported = first.length > 0 ? first : result.issues;
   const revived = rounds > 0 ? revive(raw, result.issues) : undefined;
   if (!revived)
-    throw unreadable(result.issues.map((issue) => told.find((before) => isSameComplaint(before, issue)) ?? issue));
+    throw unreadable(result.issues.map((issue) => reported.find((before) => isSameComplaint(before, issue)) ?? issue));
   const next = validate(schema, revived.value);
   return isPromise(next)
-    ? next.then((settled) => settle(schema, revived.value, settled, told, rounds - 1))
-    : settle(schema, revived.value, next, told, rounds - 1);
+    ? next.then((settled) => settle(schema, revived.value, settled, reported, rounds - 1))
+    : settle(schema, revived.value, next, reported, rounds - 1);
 }
 
 /**

@@ -123,14 +123,14 @@ export class Schemas {
   }
 
   private ask(type: StandardSchema, where: string): Record<string, unknown> {
-    const tell = type['~standard'].jsonSchema?.input;
-    if (!tell) {
+    const report = type['~standard'].jsonSchema?.input;
+    if (!report) {
       throw new DocumentError(`${where} has a schema that tells no JSON Schema: say what it is with withSchema`);
     }
     const libraryOptions = { unrepresentable: 'any', override: (at: VisitedSchema) => this.visit(type, at, where) };
     for (const target of ['openapi-3.0', 'draft-07']) {
       try {
-        return tell({ target, libraryOptions });
+        return report({ target, libraryOptions });
       } catch (cause) {
         if (cause instanceof DocumentError) throw cause;
         if (target === 'draft-07') throw new DocumentError(`${where}: ${(cause as Error).message}`, { cause });
