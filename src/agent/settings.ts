@@ -68,9 +68,9 @@ export function readLocalClusterSettings(value: unknown): LocalClusterSettings {
   throw new Error(`Cannot start, fix these settings:\n  ${problems.join('\n  ')}`);
 }
 
-/** The default slave: this machine. `folder` says which disk its sandboxes lie on. */
-export function thisMachine(folder: string): SlaveSetting {
-  const disk = statfsSync(folder);
+/** The default slave: this machine. `directory` says which disk its sandboxes lie on. */
+export function thisMachine(directory: string): SlaveSetting {
+  const disk = statfsSync(directory);
   const megabyte = 1024 * 1024;
   return {
     id: `${hostname().replace(/[^A-Za-z0-9_.-]/g, '-')}-local`,

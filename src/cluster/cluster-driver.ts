@@ -13,7 +13,7 @@ export interface MachineSnapshot {
   slaveId: string;
   /** The agent process that serves this machine; one agent may present several machines. */
   agentId: string;
-  /** Random id of the agent's folder. Another one means: whatever ran there before is gone. */
+  /** Random id of the agent's directory. Another one means: whatever ran there before is gone. */
   incarnation: string;
   hostname: string;
   rackId: string;
@@ -199,7 +199,7 @@ export interface UploadMetrics {
   files: number;
   bytes: number;
   failures: number;
-  /** In the folder of the agent, where there is no object store. */
+  /** In the directory of the agent, where there is no object store. */
   keptFiles: number;
   keptBytes: number;
   /** Removed from there, for their age or for want of room. */
@@ -215,7 +215,7 @@ export interface AgentMetrics {
   lastCleanupAt?: number;
   /** Failed removals, counted at each attempt. */
   failures: number;
-  /** `count`: sandboxes, folders or files. Reasons for which nothing was removed are there, too. */
+  /** `count`: sandboxes, directories or files. Reasons for which nothing was removed are there, too. */
   removed: { reason: RemovalReason; count: number; bytes: number }[];
   /** Absent: an older agent, which does not tell. */
   uploads?: UploadMetrics;
@@ -242,7 +242,7 @@ export type SandboxView = (typeof sandboxViews)[number];
 export interface TaskSandbox {
   /** Absolute path of the sandbox on the machine. */
   root: string;
-  /** Entries of one folder, by name; undefined when there is no such folder. */
+  /** Entries of one directory, by name; undefined when there is no such directory. */
   list(path: string): Promise<SandboxEntry[] | undefined>;
   /** At most `length` bytes from `offset` (bytes), and the file's size now; undefined when there is no such file. */
   read(path: string, offset: number, length: number): Promise<{ data: Buffer; size: number } | undefined>;
@@ -297,7 +297,10 @@ export interface ClusterDriver {
   hold?(slaveIds: ReadonlySet<string>, epoch: Epoch): Promise<void>;
   /** Sending the same launch twice is safe: after a crash the scheduler repeats what it is not sure of. */
   launch(batch: readonly LaunchSpec[], epoch: Epoch): Promise<LaunchAnswer[]>;
-  /** SIGTERM, then SIGKILL after graceMillis (0: at once). Asking again for a task under way may only shorten the grace, where the cluster can. */
+  /**
+   * SIGTERM, then SIGKILL after graceMillis (0: at once). Asking again for a task under way may only shorten the grace,
+   * where the cluster can.
+   */
   kill(taskId: string, slaveId: string, graceMillis: number, epoch: Epoch): Promise<KillAnswer>;
   /**
    * Launches that were given up: answers those of which nothing is or was there, and whose ids can never start there from now
@@ -336,7 +339,10 @@ export class MachineUnreachableError extends Error {
   }
 }
 
-/** Thrown by start, launch, kill, withdraw, runCommand and reconcile when a machine has seen a higher epoch: this process no longer leads. */
+/**
+ * Thrown by start, launch, kill, withdraw, runCommand and reconcile when a machine has seen a higher epoch: this
+ * process no longer leads.
+ */
 export class StaleEpochError extends Error {
   constructor(
     readonly epoch: Epoch,

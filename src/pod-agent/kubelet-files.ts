@@ -32,14 +32,14 @@ export interface SourceFile {
  * Files of a container that come after `done`, in the order in which they were begun; of one that is being compressed,
  * the whole one.
  */
-export async function filesAfter(done: string, folder: string): Promise<SourceFile[]> {
+export async function filesAfter(done: string, directory: string): Promise<SourceFile[]> {
   const found = new Map<string, SourceFile>();
-  for (const name of (await namesIn(folder)).toSorted()) {
+  for (const name of (await namesIn(directory)).toSorted()) {
     const [, start, time = '~', ending] = /^(\d{1,9})\.log(?:\.(\d{8}-\d{6})(\.gz)?)?$/.exec(name) ?? [];
     if (start === undefined) continue;
     const order = `${start.padStart(9, '0')} ${time}`;
     if (order > done && !found.has(order))
-      found.set(order, { path: join(folder, name), order, isCompressed: ending !== undefined });
+      found.set(order, { path: join(directory, name), order, isCompressed: ending !== undefined });
   }
   return [...found.values()].toSorted((a, b) => (a.order < b.order ? -1 : 1));
 }

@@ -42,7 +42,7 @@ const Cursor = z.object({
 type Cursor = z.infer<typeof Cursor>;
 
 interface LogPaths {
-  /** Folder of the output: `stdout`, `stderr`, and before each was begun anew `stdout.1`, `stderr.1`. */
+  /** Directory of the output: `stdout`, `stderr`, and before each was begun anew `stdout.1`, `stderr.1`. */
   logs: string;
   /** Path of the cursor. */
   cursor: string;
@@ -81,9 +81,9 @@ export class LogFollower {
     return new LogFollower(place, cursor, options);
   }
 
-  /** All that is there by now, or much of it. `folder`: of the container, as the kubelet names it. */
-  take(folder: string): Promise<void> {
-    this.turn = this.turn.catch(() => undefined).then(() => this.takeIn(folder));
+  /** All that is there by now, or much of it. `directory`: of the container, as the kubelet names it. */
+  take(directory: string): Promise<void> {
+    this.turn = this.turn.catch(() => undefined).then(() => this.takeIn(directory));
     return this.turn;
   }
 
@@ -93,21 +93,21 @@ export class LogFollower {
     return this.turn;
   }
 
-  private async takeIn(folder: string): Promise<void> {
+  private async takeIn(directory: string): Promise<void> {
     for (let left = mostBytesAtOnce; left > 0;) {
-      if (!this.source && !(await this.openNext(folder))) return;
+      if (!this.source && !(await this.openNext(directory))) return;
       // The next one was compressed, and has been taken as a whole.
       if (!this.source) continue;
       const taken = await this.takeChunk(this.source);
       left -= taken;
-      if (taken === 0 && !(await this.moveOn(this.source, folder))) return;
+      if (taken === 0 && !(await this.moveOn(this.source, directory))) return;
     }
   }
 
   /** False: there is none. */
-  private async openNext(folder: string): Promise<boolean> {
+  private async openNext(directory: string): Promise<boolean> {
     const { cursor } = this;
-    const files = await filesAfter(this.cursor.done, folder);
+    const files = await filesAfter(this.cursor.done, directory);
     if (cursor.last && files[0] && (await isSame(files[0], cursor.last))) cursor.done = files.shift()!.order;
     const [next] = files;
     if (!next) return false;
@@ -148,9 +148,9 @@ export class LogFollower {
   }
 
   /** The source has nothing more now. False: nothing comes after it yet. */
-  private async moveOn(source: FileHandle, folder: string): Promise<boolean> {
+  private async moveOn(source: FileHandle, directory: string): Promise<boolean> {
     const { ino, mtimeMs } = await source.stat();
-    const files = await filesAfter(this.cursor.done, folder);
+    const files = await filesAfter(this.cursor.done, directory);
     const [first] = files;
     if (!first) return false;
     let isSource: boolean;

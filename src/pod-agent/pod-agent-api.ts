@@ -11,7 +11,7 @@ export const podContainerName = 'task';
 
 const Count = z.int().min(0);
 const TaskId = z.string().min(1).max(1_000);
-/** Becomes the name of a folder. */
+/** Becomes the name of a directory. */
 const DnsName = z
   .string()
   .max(253)
@@ -36,7 +36,7 @@ export const podToPrepare = z.object({
 export type PodToPrepare = z.infer<typeof podToPrepare>;
 
 const prepareAnswer = z.discriminatedUnion('outcome', [
-  /** `path`: of its sandbox on the node, an existing folder. Asked again, the answer is the same. */
+  /** `path`: of its sandbox on the node, an existing directory. Asked again, the answer is the same. */
   z.object({ outcome: z.literal('PREPARED'), path: z.string() }),
   /** Too little of the disk is free. Nothing was made. */
   z.object({ outcome: z.literal('DISK_FULL') }),
@@ -60,7 +60,7 @@ export type CommandSettings = z.infer<typeof CommandSettings>;
  * Operations of the agent of a node for the leader of an epoch. 409 with the header `highest-epoch`: the epoch is over.
  */
 export const PodLeaderApi = contract('PodLeaderApi', {
-  /** After this nothing of an older epoch can get in. `agentId` is the name of the node; `incarnation` that of the agent's folder. */
+  /** After this nothing of an older epoch can get in. `agentId` is the name of the node; `incarnation` that of the agent's directory. */
   hello: post({}, z.object({ agentId: z.string(), incarnation: z.string() })),
   /** Before the pod is made: its sandbox, to be mounted from the node. */
   prepare: post({ pod: podToPrepare }, prepareAnswer),

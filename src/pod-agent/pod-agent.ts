@@ -37,7 +37,7 @@ const mostUnknown = { ofOne: 64, inAll: 512 };
 
 interface RunningPodAgent {
   port: number;
-  /** Pods run on, and the next agent on the folder takes up what goes on. */
+  /** Pods run on, and the next agent on the directory takes up what goes on. */
   stop(): Promise<void>;
 }
 

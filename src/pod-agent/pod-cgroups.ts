@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { TaskGroup } from '../agent/cgroups/cgroups.js';
-import { foldersIn, type Hierarchy, pidsBelow, readText } from '../agent/cgroups/group-files.js';
+import { directoriesIn, type Hierarchy, pidsBelow, readText } from '../agent/cgroups/group-files.js';
 import { V1Hierarchy } from '../agent/cgroups/v1.js';
 import { V2Hierarchy } from '../agent/cgroups/v2.js';
 import { isLive, type ProcessStat, readStat } from '../agent/processes/process-identity.js';
@@ -40,7 +40,7 @@ export class PodCgroups {
     const found = new Map<string, string>();
     const [first] = this.hierarchies;
     const find = (path: string, depth: number) => {
-      for (const name of foldersIn(join(first!.root, path))) {
+      for (const name of directoriesIn(join(first!.root, path))) {
         const uid = uidIn(name);
         const inner = path === '' ? name : `${path}/${name}`;
         if (uid !== undefined) found.set(uid, inner);
@@ -54,7 +54,7 @@ export class PodCgroups {
   /** The container of the pod that has the sandbox: the runtime has one of its own beside it. undefined: it does not run. */
   containerIn(podPath: string): PodContainer | undefined {
     const [first] = this.hierarchies;
-    for (const name of first ? foldersIn(join(first.root, podPath)) : []) {
+    for (const name of first ? directoriesIn(join(first.root, podPath)) : []) {
       const processes = pidsBelow(join(first!.root, podPath, name))
         .map(readStat)
         .filter(isLive);
@@ -77,8 +77,8 @@ export class PodCgroups {
   }
 
   private groupAt(path: string): TaskGroup {
-    const places = this.hierarchies.map(({ hierarchy, root }) => ({ hierarchy, folder: join(root, path) }));
-    return new TaskGroup(places.filter(({ folder }) => existsSync(folder)));
+    const places = this.hierarchies.map(({ hierarchy, root }) => ({ hierarchy, directory: join(root, path) }));
+    return new TaskGroup(places.filter(({ directory }) => existsSync(directory)));
   }
 }
 

@@ -41,7 +41,7 @@ export async function planInPod(
   return {
     words: commandWords(command, order.options, { pid, user: String(user.uid) }, settings, []),
     environment: { ...environment, TASK_SANDBOX_DIR: podSandboxPath, [commandVariable]: record.path },
-    folder: sandboxRoot,
+    directory: sandboxRoot,
     inside: podSandboxPath,
     sandboxRoot,
     runAs: runAs(user, main.pid, container.group.procsFiles),

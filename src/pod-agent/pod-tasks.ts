@@ -23,7 +23,7 @@ export class PodTasks {
   /** Loads the tasks that an earlier agent left. */
   static async load(context: PodContext): Promise<PodTasks> {
     const tasks = new PodTasks(context);
-    for (const path of await foldersOf(context.settings.root)) {
+    for (const path of await directoriesOf(context.settings.root)) {
       try {
         const task = await PodTask.load(context, path);
         if (task) tasks.byId.set(task.id, task);
@@ -128,13 +128,13 @@ export class PodTasks {
 }
 
 /** Directories of pods. Those that begin with a dot are the agent's own. */
-const foldersOf = async (root: string): Promise<string[]> =>
+const directoriesOf = async (root: string): Promise<string[]> =>
   (await readdir(root)).filter((name) => !name.startsWith('.')).map((name) => join(root, name));
 
 /** The number of each pod that the kubelet keeps output of, by namespace and name. Of several of one name it is the first. */
-async function podsWithLogs(folder: string): Promise<Map<string, string>> {
+async function podsWithLogs(directory: string): Promise<Map<string, string>> {
   const found = new Map<string, string>();
-  for (const name of await namesIn(folder)) {
+  for (const name of await namesIn(directory)) {
     const [, pod, uid] = /^([^_]+_[^_]+)_([0-9a-f-]{36})$/.exec(name) ?? [];
     if (pod !== undefined && uid !== undefined && !found.has(pod)) found.set(pod, uid);
   }

@@ -51,7 +51,7 @@ interface Parts extends Pick<AgentContext, 'directory' | 'settings' | 'log' | 'f
 }
 
 /**
- * Files that were fetched once for several tasks. A program fetches one, as a user that no task has, into a folder of its own;
+ * Files that were fetched once for several tasks. A program fetches one, as a user that no task has, into a directory of its own;
  * what is whole and checked becomes the agent's, can be read and not written, and gets its name at once. Tasks get it as an
  * open file. A name is made of where the file comes from and what it has to be, so that no task gets, by an md5 alone, what another
  * source holds, nor what a source gave to another task, without saying what it has to be.
@@ -64,10 +64,10 @@ export class ArtifactCache {
   /** Only whole files have names in it, whenever an earlier agent has ended; what was under way is removed. */
   static async open(parts: Parts): Promise<ArtifactCache> {
     const cache = new ArtifactCache(parts);
-    const { artifacts, cachedArtifacts: keptArtifacts, newArtifacts } = parts.directory;
+    const { artifacts, cachedArtifacts, newArtifacts } = parts.directory;
     for (const left of processesUnder(artifacts)) sendSignal(left, 'SIGKILL');
     for (const name of await readdir(newArtifacts)) await cache.remove(join(newArtifacts, name));
-    for (const name of await readdir(keptArtifacts)) await cache.restore(name);
+    for (const name of await readdir(cachedArtifacts)) await cache.restore(name);
     cache.trim();
     return cache;
   }
@@ -134,7 +134,7 @@ export class ArtifactCache {
 
   /** The program that wrote it has ended. On the disk before it has its name: half a file never has one. */
   private async keep(entry: CacheEntry, content: string, md5: string): Promise<void> {
-    const { cachedArtifacts: keptArtifacts, newArtifacts } = this.parts.directory;
+    const { cachedArtifacts, newArtifacts } = this.parts.directory;
     const handle = await open(content, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     try {
       const stats = await handle.stat();
@@ -148,9 +148,9 @@ export class ArtifactCache {
       await handle.close();
     }
     entry.md5 = md5;
-    entry.path = entry.isPrivate ? join(newArtifacts, `${entry.id}.once`) : join(keptArtifacts, `${entry.id}-${md5}`);
+    entry.path = entry.isPrivate ? join(newArtifacts, `${entry.id}.once`) : join(cachedArtifacts, `${entry.id}-${md5}`);
     await rename(content, entry.path);
-    if (!entry.isPrivate) await syncFolder(keptArtifacts);
+    if (!entry.isPrivate) await syncFolder(cachedArtifacts);
     entry.isReady = true;
     this.trim();
   }

@@ -124,8 +124,8 @@ async function localFile(source: string, { allowedPaths }: FetchLimits): Promise
   const path = /^file:/i.test(source) ? fileURLToPath(source) : source;
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   const real = await readlink(pathOf(file));
-  const allowed = await Promise.all(allowedPaths.map((folder) => realpath(folder).catch(() => undefined)));
-  if ((await file.stat()).isFile() && allowed.some((folder) => folder && isBelow(real, folder)))
+  const allowed = await Promise.all(allowedPaths.map((directory) => realpath(directory).catch(() => undefined)));
+  if ((await file.stat()).isFile() && allowed.some((directory) => directory && isBelow(real, directory)))
     return file.createReadStream();
   await file.close();
   throw new DeployFault(`cluster.local.allowedArtifactPaths allows no file ${source}`);

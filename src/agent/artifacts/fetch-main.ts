@@ -26,14 +26,14 @@ async function fill({ root, limits, downloads, executor }: TaskOrder, meter: Met
     const flag = O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK;
     if (file !== undefined) await appendFile(file, `${text}\n`, { flag, mode: 0o644 });
   };
-  const staging = (folder: string): StagingArea => ({ root, folder, limits, meter, note });
-  for (const { text, file } of executor?.notes ?? []) await note(text, join(executor!.folder, file));
+  const staging = (directory: string): StagingArea => ({ root, directory, limits, meter, note });
+  for (const { text, file } of executor?.notes ?? []) await note(text, join(executor!.directory, file));
   try {
     for (const artifact of downloads) await placeDownload(artifact, staging('.'));
     if (!executor) return;
-    const inFolder = staging(relative(root, executor.folder));
-    for (const artifact of executor.embedded) await placeEmbedded(artifact, inFolder);
-    for (const artifact of executor.remote) await placeRemote(artifact, inFolder);
+    const inDirectory = staging(relative(root, executor.directory));
+    for (const artifact of executor.embedded) await placeEmbedded(artifact, inDirectory);
+    for (const artifact of executor.remote) await placeRemote(artifact, inDirectory);
   } catch (cause) {
     // In full: the message of a status is cut.
     await note(messageOf(cause)).catch(() => undefined);

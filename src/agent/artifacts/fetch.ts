@@ -144,14 +144,19 @@ class Staging {
   private emptyOrder(): TaskOrder {
     const { sandbox, runAs } = this.fetch;
     const { executor, root } = sandbox;
-    const inFolder = executor && { folder: executor.folder, log: executor.executorLog, embedded: [], remote: [] };
+    const inDirectory = executor && {
+      directory: executor.directory,
+      log: executor.executorLog,
+      embedded: [],
+      remote: [],
+    };
     return {
       kind: 'FILL',
       root,
       user: runAs && { uid: runAs.uid, gid: runAs.gid },
       limits: this.limits,
       downloads: [],
-      executor: inFolder && { ...inFolder, notes: this.notes },
+      executor: inDirectory && { ...inDirectory, notes: this.notes },
     };
   }
 

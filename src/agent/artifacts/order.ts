@@ -29,9 +29,9 @@ export interface TaskOrder extends Order {
   downloads: readonly WithFileNumber<ClusterArtifact>[];
   /** Files of executorData, for the task's directory (below the sandbox). */
   executor?: {
-    folder: string;
+    directory: string;
     log: string;
-    /** Lines for files of the task's folder, such as executor.log. */
+    /** Lines for files of the task's directory, such as executor.log. */
     notes: readonly Note[];
     embedded: readonly EmbeddedArtifact[];
     /** Files of the object store, then those of other servers; each list of artifacts adds its own behind them. */
@@ -84,7 +84,7 @@ export interface FetchLimits {
   files: number;
   /** Time for everything that the task fetches and unpacks. */
   seconds: number;
-  /** Folders whose files may be copied. */
+  /** Directories whose files may be copied. */
   allowedPaths: readonly string[];
   /** Stays free on the disk. */
   reservedBytes: number;

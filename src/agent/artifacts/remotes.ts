@@ -19,7 +19,7 @@ export const isGiven = (set: ArtifactSet): boolean =>
     (list) => list !== undefined && list.length > 0,
   );
 
-/** A file to fetch for the task's folder. */
+/** A file to fetch for the task's directory. */
 export interface Remote extends RemoteFile {
   isArtifactList?: boolean;
   /** A signature of another one. */

@@ -6,8 +6,8 @@ export interface StagingArea {
   root: string;
   limits: FetchLimits;
   meter: Meter;
-  /** Files are put below this folder. */
-  folder: string;
+  /** Files are put below this directory. */
+  directory: string;
   /** A line for executor.log. */
   note(line: string): Promise<void>;
 }

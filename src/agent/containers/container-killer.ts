@@ -27,9 +27,9 @@ export class ContainerKiller {
     private readonly container: TaskContainer,
     /** Programs of the engine that work for the task. */
     private readonly helpers: () => ProcessStat[],
-    folder: ConstructorParameters<typeof SignalRecord>[0],
+    directory: ConstructorParameters<typeof SignalRecord>[0],
   ) {
-    this.asked = new SignalRecord(folder);
+    this.asked = new SignalRecord(directory);
   }
 
   async sweepUntil(stop: AbortSignal, deadline: () => number): Promise<void> {

@@ -21,7 +21,7 @@ export interface ContainerPlan {
   spec: LaunchSpec & { container: ContainerInfo };
   sandbox: Sandbox;
   name: string;
-  /** By which an agent knows the containers of its folder. */
+  /** By which an agent knows the containers of its directory. */
   agentKey: string;
   envFile: string;
   runAs: RunAs | undefined;
@@ -51,8 +51,8 @@ export function createWords(plan: ContainerPlan): string[] {
   const options: Option[] = [
     ...limits(plan),
     ...rights(plan, parameters),
-    mount({ type: 'bind', source: sandbox.executor?.folder ?? sandbox.root, destination: settings.sandboxPath }),
-    ...workingFolder(plan, parameters),
+    mount({ type: 'bind', source: sandbox.executor?.directory ?? sandbox.root, destination: settings.sandboxPath }),
+    ...workingDirectory(plan, parameters),
     ...networkOptions(plan),
     ...(container.volumes ?? []).map((volume, index) => volumeOption(volume, plan.hostPaths[index])),
     ...parameters,
@@ -138,7 +138,7 @@ function containerUser(
   return kind === 'docker' && own !== 0 ? `${own}:${process.getgid?.() ?? own}` : undefined;
 }
 
-function workingFolder({ sandbox, settings }: ContainerPlan, parameters: Parameters): Option[] {
+function workingDirectory({ sandbox, settings }: ContainerPlan, parameters: Parameters): Option[] {
   return sandbox.executor && !has(parameters, 'workdir') ? [['workdir', `${settings.sandboxPath}/app`]] : [];
 }
 
@@ -232,7 +232,7 @@ export function containerEnvironment(
     CLUSTER_TASK_ID: spec.taskId,
     CLUSTER_SANDBOX: sandboxPath,
     LOG_HOME: sandbox.executor ? `${sandboxPath}/logs` : sandboxPath,
-    HOST_SANDBOX_DIR: sandbox.executor?.folder ?? sandbox.root,
+    HOST_SANDBOX_DIR: sandbox.executor?.directory ?? sandbox.root,
     ...(Object.fromEntries(inherited) as Record<string, string>),
   };
 }

@@ -16,7 +16,7 @@ export interface Engine {
   /** The program, and the words that the operator wants after it. */
   words: readonly string[];
   version: string;
-  /** Folder of this machine in which it keeps its images; undefined: it is elsewhere, or not told. */
+  /** Directory of this machine in which it keeps its images; undefined: it is elsewhere, or not told. */
   storage?: string;
 }
 
@@ -241,7 +241,9 @@ async function tryEngine(words: readonly string[], signal: AbortSignal): Promise
 }
 
 async function whereIs(name: string): Promise<string | undefined> {
-  const places = name.includes('/') ? [name] : cleanEnvironment.PATH.split(':').map((folder) => join(folder, name));
+  const places = name.includes('/')
+    ? [name]
+    : cleanEnvironment.PATH.split(':').map((directory) => join(directory, name));
   for (const place of places)
     if (
       await access(place, constants.X_OK).then(

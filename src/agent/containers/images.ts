@@ -96,15 +96,15 @@ export class Images {
     const listed = await ask(['images', ...commandLine(numbersAlone)]);
     const before = new Set(listed.split(/\s+/));
     const old = await describe(ask, name);
-    // What is downloaded goes with the folder, also where the engine's program is killed.
-    const folder = join(this.temporary, randomUUID());
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    // What is downloaded goes with the directory, also where the engine's program is killed.
+    const directory = join(this.temporary, randomUUID());
+    await mkdir(directory, { recursive: true, mode: 0o700 });
     try {
-      await this.whileThereIsRoom([engine.storage ?? folder, folder], signal, (over) =>
-        ask(['pull', ...commandLine([['quiet', true]], [name])], { signal: over, temporary: folder }),
+      await this.whileThereIsRoom([engine.storage ?? directory, directory], signal, (over) =>
+        ask(['pull', ...commandLine([['quiet', true]], [name])], { signal: over, temporary: directory }),
       );
     } finally {
-      await rm(folder, { recursive: true, force: true });
+      await rm(directory, { recursive: true, force: true });
     }
     const pulled = await describe(ask, name);
     if (!pulled) return;

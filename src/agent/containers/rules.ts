@@ -31,8 +31,8 @@ export type ContainerPolicy = Pick<
 > & {
   /** The key of the settings in which all this stands. Default: that of the local driver. */
   section?: string;
-  /** Volumes may show no part of an allowed folder, whoever containers are. */
-  wholeFolders?: boolean;
+  /** Volumes may show no part of an allowed directory, whoever containers are. */
+  wholeDirectories?: boolean;
 };
 
 /** True when a container may be root, or have rights that only root has. */
@@ -201,7 +201,7 @@ function volumeProblems(volume: Volume, field: string, policy: ContainerPolicy):
   const name = hostPath === undefined ? `${field}.containerPath` : `${field}.hostPath`;
   if (hostPath !== undefined && !isPlainPath(hostPath))
     problems.push({ field: name, message: "must be an absolute path without '..', commas and quotes" });
-  const refusal = refusedHostPath(path, { ...policy, wholeFolders: policy.wholeFolders ?? mayBeRoot(policy) });
+  const refusal = refusedHostPath(path, { ...policy, wholeDirectories: policy.wholeDirectories ?? mayBeRoot(policy) });
   return refusal === undefined ? problems : [...problems, { field: name, message: refusal }];
 }
 
@@ -223,17 +223,17 @@ const sockets = [
 /** Reason why no volume may show this path of the machine; undefined: one may. `closed`: further paths that none may. */
 export function refusedHostPath(
   path: string,
-  policy: Pick<ContainerPolicy, 'allowedHostPaths' | 'section' | 'wholeFolders'>,
+  policy: Pick<ContainerPolicy, 'allowedHostPaths' | 'section' | 'wholeDirectories'>,
   closed: readonly string[] = [],
 ): string | undefined {
   const place = withoutEnd(posix.normalize(path));
   const isWithin = (inner: string, outer: string) => inner === outer || isBelow(inner, outer);
   const around = policy.allowedHostPaths
-    .map((folder) => withoutEnd(posix.normalize(folder)))
-    .filter((folder) => isWithin(place, folder));
+    .map((directory) => withoutEnd(posix.normalize(directory)))
+    .filter((directory) => isWithin(place, directory));
   if (around.length === 0) return `must lie in a folder that ${setting('allowedHostPaths', policy)} names`;
-  // What is in a folder that a container can write to as its owner may be a link in the next moment.
-  if (policy.wholeFolders && around.some((folder) => folder !== place))
+  // What is in a directory that a container can write to as its owner may be a link in the next moment.
+  if (policy.wholeDirectories && around.some((directory) => directory !== place))
     return `must be a whole folder of ${setting('allowedHostPaths', policy)}, which lies in no other of them`;
   if (
     sockets.some((socket) => isWithin(socket, place)) ||

@@ -51,13 +51,13 @@ export class TaskContainer {
   private main: ProcessIdentity | undefined;
   private stopSignal: NodeJS.Signals = 'SIGTERM';
   /** Known directories beside its sandbox that it may write to and that count for its disk. */
-  readonly folders = new Set<string>();
+  readonly directories = new Set<string>();
 
   constructor(
     private readonly context: Pick<AgentContext, 'settings' | 'stopping'> & { engines: EngineWatch },
     readonly name: string,
     private readonly sandbox: string,
-    private readonly folder: TaskDirectory,
+    private readonly directory: TaskDirectory,
   ) {}
 
   get mainPid(): number | undefined {
@@ -118,7 +118,7 @@ export class TaskContainer {
    */
   async end(): Promise<{ exitCode?: number; outOfMemory?: boolean }> {
     const inspect = () => this.ask(['container', 'inspect', ...commandLine([['format', endFormat]], [this.name])]);
-    const reported = await readIfThere(join(this.folder.path, endFile));
+    const reported = await readIfThere(join(this.directory.path, endFile));
     const text = reported ?? (await inspect().catch(() => ''));
     const [line = '', id = ''] = text.split('\n');
     const state = State.safeParse(parsed(line)).data;
@@ -155,9 +155,9 @@ export class TaskContainer {
     const state = State.safeParse(parsed(line)).data;
     this.stopSignal = signalNamed(stop) ?? this.stopSignal;
     const { UpperDir } = (parsed(data.join('')) ?? {}) as { UpperDir?: unknown };
-    if (typeof UpperDir === 'string' && UpperDir.startsWith('/')) this.folders.add(UpperDir);
+    if (typeof UpperDir === 'string' && UpperDir.startsWith('/')) this.directories.add(UpperDir);
     for (const { Type, Name = '', Source = '' } of Mounts.safeParse(parsed(mounts)).data ?? [])
-      if (Type === 'volume' && isOfContainer(Name) && Source.startsWith('/')) this.folders.add(Source);
+      if (Type === 'volume' && isOfContainer(Name) && Source.startsWith('/')) this.directories.add(Source);
     if (state?.Running && state.Pid) this.attach(state.Pid, id);
     return state;
   }
@@ -183,7 +183,7 @@ const isOfContainer = (volume: string): boolean => /^[0-9a-f]{64}$/.test(volume)
 
 const isContainerId = (text: string): boolean => /^[0-9a-f]{12,64}$/.test(text);
 
-/** In the task's control folder. */
+/** In the task's control directory. */
 export const endFile = 'container.end';
 
 function parsed(text: string): unknown {

@@ -90,7 +90,7 @@ class FileAddress {
   private underWay = 0;
 
   constructor(
-    private readonly folder: AgentDirectory,
+    private readonly directory: AgentDirectory,
     readToken: string,
   ) {
     this.wanted = digest(readToken);
@@ -138,17 +138,17 @@ class FileAddress {
       say(response, 404, `No task has '${query.data.path}'`);
   }
 
-  /** The folder of a sandbox is named after its task; nothing but one of these folders leads to files. */
+  /** The directory of a sandbox is named after its task; nothing but one of these directories leads to files. */
   private find(path: string): SandboxPath | undefined {
     const names = path.split('/').filter((name) => name !== '' && name !== '.');
     if (!path.startsWith('/') || names.includes('..')) return undefined;
     const plain = `/${names.join('/')}`;
-    const place = this.folder.allSandboxes.find((folder) => plain.startsWith(`${folder}/`));
+    const place = this.directory.allSandboxes.find((directory) => plain.startsWith(`${directory}/`));
     if (place === undefined) return undefined;
     const [name = '', ...inside] = plain.slice(place.length + 1).split('/');
     const taskId = taskIdOf(name);
     if (taskId === undefined) return undefined;
-    const isAnyOwners = () => TaskDirectory.ownersAreItsOwn(this.folder, taskId);
+    const isAnyOwners = () => TaskDirectory.ownersAreItsOwn(this.directory, taskId);
     const files = new SandboxFiles(join(place, name), startFilesOf(taskId), undefined, isAnyOwners);
     return { path: plain, files, inside: inside.join('/') };
   }
@@ -159,10 +159,10 @@ const urlOf = ({ url = '' }: IncomingMessage): URL | undefined =>
 
 const digest = (token: string): Buffer => createHash('sha256').update(token).digest();
 
-function taskIdOf(folderName: string): string | undefined {
+function taskIdOf(directoryName: string): string | undefined {
   try {
-    const taskId = decodeURIComponent(folderName);
-    return fileNameOf(taskId) === folderName ? taskId : undefined;
+    const taskId = decodeURIComponent(directoryName);
+    return fileNameOf(taskId) === directoryName ? taskId : undefined;
   } catch {
     return undefined;
   }
@@ -173,7 +173,7 @@ interface Exchange {
   response: ServerResponse;
 }
 
-/** Each answers whether there is such a file or folder; if not, nothing has been sent. */
+/** Each answers whether there is such a file or directory; if not, nothing has been sent. */
 type FileOperation = (place: SandboxPath, query: Query, exchange: Exchange) => Promise<boolean>;
 
 /** Paths are told as they are asked for, absolute. */

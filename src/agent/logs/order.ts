@@ -17,7 +17,7 @@ export interface RotateOrder {
 export interface LogToRotate {
   /** Below the sandbox. */
   path: string;
-  /** Folder of the results, below the sandbox. */
+  /** Directory of the results, below the sandbox. */
   into: string;
   /** Name of the result, without the extension of the compression. */
   name: string;

@@ -37,12 +37,12 @@ export async function writeRecords(
   const { uploads } = task.spec;
   if (!uploads) return;
   const records = uploadRecords(writing, task, { uploads, finished });
-  const folder = uploadRecordsOf(writing);
-  if (records.size > 0) await ensureFolder(folder, 0o700);
+  const directory = uploadRecordsOf(writing);
+  if (records.size > 0) await ensureFolder(directory, 0o700);
   for (const [hint, record] of records) {
     const name = `${fileNameOf(task.spec.taskId)}-${hint}${recordEnding}`;
     // An unfinished one is of a task that a power cut would end, too.
-    await (finished ? writeDurably : writeWhole)(join(folder, name), `${JSON.stringify(record)}\n`);
+    await (finished ? writeDurably : writeWhole)(join(directory, name), `${JSON.stringify(record)}\n`);
     if (finished) writing.finishedUploads?.add(name);
   }
 }
@@ -69,7 +69,7 @@ function uploadRecords(
   { uploads, finished }: { uploads: LogUploads; finished: boolean },
 ): Map<string, UploadRecord> {
   const records = new Map<string, UploadRecord>();
-  const area = sandbox.executor?.folder ?? sandbox.root;
+  const area = sandbox.executor?.directory ?? sandbox.root;
   const { compressExt = 'gz' } = settings.logrotateCompressionSettings ?? {};
   const ending = /^[gb]z/.test(compressExt) ? '.[gb]z*' : `.${compressExt}`;
   const rotated = (name: string) => `${name}*${ending}`;

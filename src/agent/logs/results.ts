@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { AgentContext } from '../agent-context.js';
 import { isMissing } from '../../platform/files.js';
-import { createFileBelow, openFileBelow, openFolderBelow, placeIn, unlessUnseen } from '../sandbox/below.js';
+import { createFileBelow, openFileBelow, openDirectoryBelow, placeIn, unlessUnseen } from '../sandbox/below.js';
 import { fitsFileSystem } from '../sandbox/names.js';
 import { freeName, partName } from './journal.js';
 import type { Compression } from './order.js';
@@ -33,8 +33,8 @@ export async function moveToResults(root: string, log: TaskLog, extension: strin
   await source?.handle.close();
   if (!source || source.stats.size === 0) return false;
   const [from, into] = [
-    await openFolderBelow(root, dirname(log.path), 'NONE'),
-    await openFolderBelow(root, log.into, 'NONE'),
+    await openDirectoryBelow(root, dirname(log.path), 'NONE'),
+    await openDirectoryBelow(root, log.into, 'NONE'),
   ];
   try {
     if (!from || !into) return false;
@@ -47,16 +47,16 @@ export async function moveToResults(root: string, log: TaskLog, extension: strin
   }
 }
 
-/** Removes a file of a sandbox, whatever it is but a folder. */
+/** Removes a file of a sandbox, whatever it is but a directory. */
 export async function removeBelow(root: string, path: string): Promise<void> {
-  const folder = await openFolderBelow(root, dirname(path), 'NONE');
-  if (!folder) return;
+  const directory = await openDirectoryBelow(root, dirname(path), 'NONE');
+  if (!directory) return;
   try {
-    await unlink(placeIn(folder.handle, basename(path)));
+    await unlink(placeIn(directory.handle, basename(path)));
   } catch (cause) {
     if (!isMissing(cause)) throw cause;
   } finally {
-    await folder.handle.close();
+    await directory.handle.close();
   }
 }
 
@@ -86,17 +86,17 @@ interface Result {
 
 export async function resultsOf(root: string, base: string, into: string): Promise<Result[]> {
   const names = (await namesIn(root, into)).filter((name) => isResultOf(base, name));
-  const folder = await openFolderBelow(root, into, 'NONE');
-  if (!folder) return [];
+  const directory = await openDirectoryBelow(root, into, 'NONE');
+  if (!directory) return [];
   try {
     const results: Result[] = [];
     for (const name of names) {
-      const stats = await unlessUnseen(() => lstat(placeIn(folder.handle, name)));
+      const stats = await unlessUnseen(() => lstat(placeIn(directory.handle, name)));
       if (stats?.isFile()) results.push({ name, mtimeMs: stats.mtimeMs, size: stats.size });
     }
     return results;
   } finally {
-    await folder.handle.close();
+    await directory.handle.close();
   }
 }
 
@@ -171,11 +171,11 @@ async function compressByProgram(
 }
 
 async function replace(root: string, from: string, to: string): Promise<void> {
-  const folder = await openFolderBelow(root, dirname(from), 'NONE');
-  if (!folder) return;
+  const directory = await openDirectoryBelow(root, dirname(from), 'NONE');
+  if (!directory) return;
   try {
-    await rename(placeIn(folder.handle, basename(from)), placeIn(folder.handle, basename(to)));
+    await rename(placeIn(directory.handle, basename(from)), placeIn(directory.handle, basename(to)));
   } finally {
-    await folder.handle.close();
+    await directory.handle.close();
   }
 }

@@ -52,7 +52,7 @@ export function rotatedName(base: string, dateFormat: string, extension: string,
   return `${base}-${text}${extension && `.${extension.replace(/^\./, '')}`}`;
 }
 
-/** Results of rotating `base`, among the names of a folder: what begins like one and goes on with a date. */
+/** Results of rotating `base`, among the names of a directory: what begins like one and goes on with a date. */
 export const isResultOf = (base: string, name: string): boolean =>
   name.startsWith(`${base}-`) && /^[0-9]/.test(name.slice(base.length + 1));
 

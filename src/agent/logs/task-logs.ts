@@ -71,7 +71,7 @@ export class TaskLogs {
     private readonly target: LoggedTask,
   ) {
     const { root, executor } = target.sandbox;
-    this.journal = executor ? join(relative(root, executor.folder), journalName) : journalName;
+    this.journal = executor ? join(relative(root, executor.directory), journalName) : journalName;
     this.beganAt = context.now();
   }
 

@@ -64,10 +64,10 @@ const withoutGaps = (usage: GroupUsage): GroupUsage =>
 /** The measuring of very many files is left to the watch over the disk. */
 const mostFilesMeasured = 50_000;
 
-async function diskUsage(folder: string): Promise<number> {
+async function diskUsage(directory: string): Promise<number> {
   let found = 0;
   try {
-    for await (const { bytes, files } of diskUse(folder)) {
+    for await (const { bytes, files } of diskUse(directory)) {
       found = bytes;
       if (files > mostFilesMeasured) break;
     }
@@ -83,12 +83,12 @@ const sandboxesMeasuredAtOnce = 10;
 export async function machineUsage(
   slaveId: string,
   runs: readonly MeasuredTask[],
-  folder: { root: string },
+  directory: { root: string },
   now: () => number,
 ): Promise<MachineUsage> {
   const mine = runs.filter((run) => run.spec.slaveId === slaveId && run.isRunning);
   const metrics = await inParallel(mine, sandboxesMeasuredAtOnce, (run) => statisticsWhileRunning(run, now()));
-  const disk = await statfs(folder.root);
+  const disk = await statfs(directory.root);
   const [load1Min = 0, load5Min = 0, load15Min = 0] = loadavg();
   return {
     slaveId,

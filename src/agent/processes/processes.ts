@@ -87,9 +87,9 @@ function addDescendants(found: Map<number, ProcessStat>, others: readonly Proces
   }
 }
 
-/** Live processes that carry a sandbox below `folder` in their environment. */
-export function processesUnder(folder: string): ProcessStat[] {
-  return allProcesses().filter(({ pid }) => sandboxOf(pid)?.startsWith(`${folder}/`));
+/** Live processes that carry a sandbox below `directory` in their environment. */
+export function processesUnder(directory: string): ProcessStat[] {
+  return allProcesses().filter(({ pid }) => sandboxOf(pid)?.startsWith(`${directory}/`));
 }
 
 /** False: it has gone meanwhile, or is not ours to signal. A pid is given away anew, so its start time is looked at again. */

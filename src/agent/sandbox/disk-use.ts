@@ -24,8 +24,8 @@ export class TooDeep extends Error {}
  */
 export async function* diskUse(root: string): AsyncGenerator<DiskUse, void> {
   const use = { bytes: 0, files: 0, reported: 0 };
-  const folder = await openFolder(root);
-  if (folder) yield* measure(folder, use, new Set(), 1);
+  const directory = await openDirectory(root);
+  if (directory) yield* measure(directory, use, new Set(), 1);
   yield report(use);
 }
 
@@ -36,25 +36,25 @@ interface Count extends DiskUse {
 
 /** `linked`: files of several names, which count once. */
 async function* measure(
-  folder: FileHandle,
+  directory: FileHandle,
   use: Count,
   linked: Set<number>,
   depth: number,
 ): AsyncGenerator<DiskUse, void> {
   try {
-    for await (const names of batchesOf(folder)) {
-      const counted = await Promise.all(names.map((name) => unlessUnseen(() => lstat(placeIn(folder, name)))));
+    for await (const names of batchesOf(directory)) {
+      const counted = await Promise.all(names.map((name) => unlessUnseen(() => lstat(placeIn(directory, name)))));
       for (const stats of counted) if (stats) count(stats, use, linked);
       if (use.files - use.reported >= filesPerStep) yield report(use);
       for (const [index, name] of names.entries()) {
         if (!counted[index]?.isDirectory()) continue;
         if (depth === deepest) throw new TooDeep(`Folders are nested deeper than ${deepest}`);
-        const inner = await openFolder(placeIn(folder, name));
+        const inner = await openDirectory(placeIn(directory, name));
         if (inner) yield* measure(inner, use, linked, depth + 1);
       }
     }
   } finally {
-    await folder.close();
+    await directory.close();
   }
 }
 
@@ -71,5 +71,5 @@ function report(use: Count): DiskUse {
 }
 
 /** undefined: gone, or closed to us. */
-const openFolder = (path: string | Buffer): Promise<FileHandle | undefined> =>
+const openDirectory = (path: string | Buffer): Promise<FileHandle | undefined> =>
   unlessUnseen(() => open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK));

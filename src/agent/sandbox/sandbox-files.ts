@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import type { SandboxEntry } from '../../cluster/cluster-driver.js';
 import { inParallel } from '../../platform/async.js';
 import { staysInside } from '../../core/files/paths.js';
-import { leadsInside, namesIn, openFileBelow, openFolderBelow, placeIn, unlessUnseen } from './below.js';
+import { leadsInside, namesIn, openFileBelow, openDirectoryBelow, placeIn, unlessUnseen } from './below.js';
 import { nameOfShown, shownName } from './names.js';
 
-/** A folder may hold any number of files; so many are listed. */
+/** A directory may hold any number of files; so many are listed. */
 const mostEntries = 10_000;
 const lookedAtOnce = 50;
 
@@ -26,19 +26,19 @@ export class SandboxFiles {
   ) {}
 
   async exists(): Promise<boolean> {
-    const opened = await openFolderBelow(this.root, '');
+    const opened = await openDirectoryBelow(this.root, '');
     await opened?.handle.close();
     return opened !== undefined;
   }
 
-  /** By name. undefined: no such folder. */
+  /** By name. undefined: no such directory. */
   async list(shownPath: string): Promise<SandboxEntry[] | undefined> {
     const path = nameOfShown(shownPath);
     if (!staysInside(path)) return undefined;
-    const opened = await openFolderBelow(this.root, path);
+    const opened = await openDirectoryBelow(this.root, path);
     if (!opened) return undefined;
     try {
-      // Through the handle: whatever becomes of the path meanwhile, this is the folder that was checked.
+      // Through the handle: whatever becomes of the path meanwhile, this is the directory that was checked.
       const names: string[] = [];
       for await (const name of namesIn(opened.handle)) if (names.push(name) === this.longestList) break;
       const entries = await inParallel(names, lookedAtOnce, (name) => this.entry(opened.handle, path, name));
@@ -85,9 +85,9 @@ export class SandboxFiles {
   }
 
   /** undefined: removed since it was listed, or a link to nothing or to somewhere else. */
-  private entry(folder: FileHandle, path: string, name: string): Promise<ListedEntry | undefined> {
+  private entry(directory: FileHandle, path: string, name: string): Promise<ListedEntry | undefined> {
     return unlessUnseen(async () => {
-      const stats = await lstat(placeIn(folder, name));
+      const stats = await lstat(placeIn(directory, name));
       if (stats.isSymbolicLink() && !(await leadsInside(this.root, join(path, name)))) return undefined;
       const { size, mode } = stats;
       const entry = { name: shownName(name), mtime: Math.floor(stats.mtimeMs / 1000), size, mode: modeText(mode) };

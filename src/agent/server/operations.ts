@@ -57,7 +57,7 @@ export class AgentOperations implements Service<typeof TrustedApi> {
   }
 
   task({ taskId }: Args<typeof TrustedApi, 'task'>): Service<typeof TaskApi> {
-    // The folder of no task would be the one of all tasks.
+    // The directory of no task would be the one of all tasks.
     if (taskId === '') throw new HttpErrorException(404, 'Not found');
     const { context, tasks } = this.services;
     const root = sandboxRoot(context.directory, taskId);

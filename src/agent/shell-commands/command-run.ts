@@ -10,7 +10,7 @@ import { errorCode, messageOf, cut } from '../../platform/files.js';
 import type { ProcessStat } from '../processes/process-identity.js';
 import { allProcesses, signal, variableOf } from '../processes/processes.js';
 import { cleanEnvironment, type RunAs } from '../processes/run-as.js';
-import { createFileBelow, openFolderBelow, pathOf } from '../sandbox/below.js';
+import { createFileBelow, openDirectoryBelow, pathOf } from '../sandbox/below.js';
 import { launcherScript, launcherWords, writeForUser } from '../shim/launcher.js';
 import type { CommandRecord } from './command-record.js';
 import { outputFileName } from './command-words.js';
@@ -23,8 +23,8 @@ export interface CommandPlan {
   words: string[];
   environment: Record<string, string>;
   /** Directory in which it runs and writes its output. */
-  folder: string;
-  /** That folder as it is called where the words of `runAs` lead, with other files than here. Absent: they lead nowhere else. */
+  directory: string;
+  /** That directory as it is called where the words of `runAs` lead, with other files than here. Absent: they lead nowhere else. */
   inside?: string;
   /** The task's. */
   sandboxRoot: string;
@@ -32,7 +32,10 @@ export interface CommandPlan {
   runAs: RunAs | undefined;
   /** Longest run; 0: no limit. */
   timeoutMillis: number;
-  /** Asked when SIGKILL has ended it: whether that was the end of the task, with which it went. Absent: it outlives the task's processes. */
+  /**
+   * Asked when SIGKILL has ended it: whether that was the end of the task, with which it went. Absent: it outlives the
+   * task's processes.
+   */
   isTaskOver?(): Promise<boolean>;
 }
 
@@ -68,18 +71,18 @@ export class CommandRun {
 
   /** From ACKED to its last update but that. Answers how it ended. */
   async execute(plan: CommandPlan): Promise<{ updateType: 'FINISHED' | 'FAILED'; message: string; file?: string }> {
-    const file = relative(plan.sandboxRoot, join(plan.folder, outputFileName(this.order)));
-    const folder = await openFolderBelow(plan.sandboxRoot, relative(plan.sandboxRoot, plan.folder), 'NONE');
-    if (!folder) return { updateType: 'FAILED', message: 'The folder of the task is gone' };
+    const file = relative(plan.sandboxRoot, join(plan.directory, outputFileName(this.order)));
+    const directory = await openDirectoryBelow(plan.sandboxRoot, relative(plan.sandboxRoot, plan.directory), 'NONE');
+    if (!directory) return { updateType: 'FAILED', message: 'The folder of the task is gone' };
     try {
       const launcher = plan.runAs && (await openLauncher(`${this.record.path}.launcher`, plan, plan.runAs));
       try {
-        return await this.executeIn({ folder: folder.handle, launcher }, plan, file);
+        return await this.executeIn({ directory: directory.handle, launcher }, plan, file);
       } finally {
         await launcher?.close();
       }
     } finally {
-      await folder.handle.close();
+      await directory.handle.close();
     }
   }
 
@@ -141,15 +144,15 @@ interface CommandEnd {
  * Open files that a command is started with: its directory, and its launcher if it gets another user than the agent's.
  */
 interface OpenFiles {
-  folder: FileHandle;
+  directory: FileHandle;
   launcher: FileHandle | undefined;
 }
 
 /** In a session of its own: its processes can be told from all others. */
-function spawnCommand(plan: CommandPlan, { folder, launcher }: OpenFiles, output: FileHandle): ChildProcess {
+function spawnCommand(plan: CommandPlan, { directory, launcher }: OpenFiles, output: FileHandle): ChildProcess {
   const stdio: StdioOptions = ['ignore', output.fd, output.fd];
   const [program = '', ...words] = plan.words;
-  const cwd = pathOf(folder);
+  const cwd = pathOf(directory);
   if (!launcher) return spawn(program, words, { cwd, env: plan.environment, detached: true, stdio });
   // Until the user has changed there is nothing of the task in the environment.
   const { [commandVariable]: mark } = plan.environment;

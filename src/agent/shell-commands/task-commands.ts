@@ -9,7 +9,7 @@ import { type InvalidCommand, isInvalid } from './command-words.js';
 interface CommandedTask {
   taskId: string;
   /** Directory of its control files. */
-  folder: { path: string };
+  directory: { path: string };
   plan(order: ShellCommandOrder, record: CommandRecord): Promise<CommandPlan | InvalidCommand>;
   /** Resolves when it is on disk. */
   report(report: ShellCommandReport): Promise<void>;
@@ -32,7 +32,7 @@ export class TaskCommands {
   async accept(order: ShellCommandOrder): Promise<boolean> {
     if (this.isClosed) return false;
     this.hasBegun = true;
-    const record = CommandRecord.of(this.task.folder, order);
+    const record = CommandRecord.of(this.task.directory, order);
     const run = new CommandRun(order, record, this.reporterOf(order));
     const saved = record.save(order);
     const finished = saved
@@ -52,7 +52,7 @@ export class TaskCommands {
   /** One that the agent itself asks for. Resolves when it has ended, however it did. */
   async runToEnd(command: Pick<ShellCommandOrder, 'name' | 'options'>): Promise<void> {
     const order = { ...command, taskId: this.task.taskId, timestamp: Date.now() };
-    if (await this.accept(order)) await this.running.get(CommandRecord.of(this.task.folder, order).path)?.finished;
+    if (await this.accept(order)) await this.running.get(CommandRecord.of(this.task.directory, order).path)?.finished;
   }
 
   /** No further one is accepted; those that run are killed. Resolves when what became of them is on disk. */
@@ -74,7 +74,7 @@ export class TaskCommands {
 
   /** Fails the commands of an earlier agent: their results are unknown, and they are not begun again. */
   async failInterrupted(): Promise<void> {
-    for (const record of await CommandRecord.list(this.task.folder)) {
+    for (const record of await CommandRecord.list(this.task.directory)) {
       this.hasBegun = true;
       if (this.running.has(record.path)) continue;
       const { order, ended } = await record.read();

@@ -11,19 +11,19 @@ export interface TaskCommand {
   words: string[];
   stdout: string;
   stderr: string;
-  workingFolder: string;
+  workingDirectory: string;
 }
 
 /** The user's words are arguments everywhere: none becomes part of a script. */
 export function commandOf(spec: LaunchSpec, sandbox: Sandbox, shell: string): TaskCommand {
   if (sandbox.executor) {
-    const { folder, runner, serviceLog, bashLog } = sandbox.executor;
+    const { directory, runner, serviceLog, bashLog } = sandbox.executor;
     const openFiles = String(spec.executorData?.maxOpenFiles ?? '');
     return {
-      words: [shell, runner, folder, serviceLog, openFiles, shell, commandText(spec)],
+      words: [shell, runner, directory, serviceLog, openFiles, shell, commandText(spec)],
       stdout: bashLog,
       stderr: bashLog,
-      workingFolder: folder,
+      workingDirectory: directory,
     };
   }
   const { shell: asText, value, arguments: words } = spec.command;
@@ -31,7 +31,7 @@ export function commandOf(spec: LaunchSpec, sandbox: Sandbox, shell: string): Ta
     words: [...(asText ? ['/bin/sh', '-c', value, 'sh'] : [value]), ...words],
     stdout: join(sandbox.root, 'stdout'),
     stderr: join(sandbox.root, 'stderr'),
-    workingFolder: sandbox.root,
+    workingDirectory: sandbox.root,
   };
 }
 

@@ -17,7 +17,7 @@ import { runner } from './shim-scripts.js';
 /** Facts needed to start one task. */
 export interface TaskStart {
   spec: LaunchSpec;
-  folder: TaskDirectory;
+  directory: TaskDirectory;
   sandbox: Sandbox;
   group: TaskGroup;
   runAs: RunAs | undefined;
@@ -27,7 +27,7 @@ export interface TaskStart {
 
 /** Prepares the sandbox and the limits, then starts the task under its shim. */
 export async function prepareAndStart(context: FetchContext, start: TaskStart): Promise<Shim> {
-  const { spec, folder, sandbox, group, runAs, signal } = start;
+  const { spec, directory, sandbox, group, runAs, signal } = start;
   const { searchPath, shim, shell } = context;
   const environment = taskEnvironment(spec, sandbox, runAs, context);
   await prepareSandbox({ context, spec, sandbox, environment, runAs, signal });
@@ -36,10 +36,10 @@ export async function prepareAndStart(context: FetchContext, start: TaskStart): 
   const command = commandOf(spec, sandbox, shell);
   const given = sandbox.executor ? bootstrapEnvironment(environment, searchPath) : environment;
   if (!fitsKernel(given, command.words)) throw new DeployFault('Command line and environment are too long');
-  writeForUser(folder.launcher, launcherScript(given, 'FILES'), runAs);
+  writeForUser(directory.launcher, launcherScript(given, 'FILES'), runAs);
   // Nothing is awaited from this look until the process is there: no kill can come in between unseen.
   signal.throwIfAborted();
-  return startShim(shim, folder, command, {
+  return startShim(shim, directory, command, {
     sandboxRoot: sandbox.root,
     switchUser: runAs?.prefix ?? [],
     cgroupFiles: group.procsFiles,

@@ -133,7 +133,7 @@ export class TaskDirectory {
 
   /**
    * Resolves when a power cut would not take it. What stands there of an attempt that failed was never accepted. The disk is waited
-   * for once, and not for the file, its name and the folder's in turn: what is there by halves is no JSON.
+   * for once, and not for the file, its name and the directory's in turn: what is there by halves is no JSON.
    */
   async saveLaunch(launch: SavedLaunch): Promise<void> {
     await ensureFolder(this.path, 0o700);

@@ -29,7 +29,7 @@ export function createTaskRun(context: TaskContext, spec: LaunchSpec, runAs: Run
   const plans = new CommandPlans(context, { spec, sandbox, runAs, container, mainPid: () => processes.runningPid });
   const commands = new TaskCommands(context, {
     taskId: spec.taskId,
-    folder: directory,
+    directory: directory,
     plan: (order, record) => plans.plan(order, record),
     report: (report) => reports.sendCommand(report),
   });

@@ -122,9 +122,9 @@ export class Killer implements Sweeper {
 
   constructor(
     private readonly target: KillTarget,
-    private readonly folder: Pick<TaskDirectory, 'noteAsked' | 'readAsked' | 'forbidStart'>,
+    private readonly directory: Pick<TaskDirectory, 'noteAsked' | 'readAsked' | 'forbidStart'>,
   ) {
-    this.asked = new SignalRecord(folder);
+    this.asked = new SignalRecord(directory);
   }
 
   async sweepUntil(stop: AbortSignal, deadline: () => number): Promise<void> {
@@ -152,7 +152,7 @@ export class Killer implements Sweeper {
    */
   private async decideStart(): Promise<boolean> {
     try {
-      if (!this.isStartDecided) await this.folder.forbidStart();
+      if (!this.isStartDecided) await this.directory.forbidStart();
       this.isStartDecided = true;
     } catch {
       // A full disk, say.

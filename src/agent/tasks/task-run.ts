@@ -98,8 +98,8 @@ export class TaskRun {
   }
 
   /** Directories that count for its disk: its sandbox, and those that a container has changed elsewhere. */
-  get diskFolders(): string[] {
-    return [this.sandbox.root, ...(this.container?.folders ?? [])];
+  get diskDirectories(): string[] {
+    return [this.sandbox.root, ...(this.container?.directories ?? [])];
   }
 
   /** The task's processes, except the shim. */
@@ -158,7 +158,7 @@ export class TaskRun {
   private async start(): Promise<Shim> {
     const { context, spec, directory, sandbox, group, runAs } = this;
     const { signal } = this.processTable.preparing;
-    const start = { spec, folder: directory, sandbox, group, runAs, signal };
+    const start = { spec, directory: directory, sandbox, group, runAs, signal };
     const inContainer = containerStart(start, this.container, (message) => this.say(message));
     const shim = await (inContainer ? startContainer(context, inContainer) : prepareAndStart(context, start));
     this.processTable.shim = shim.identity;

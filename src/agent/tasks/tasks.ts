@@ -84,8 +84,8 @@ export class Tasks {
     this.runs.delete(taskId);
   }
 
-  /** Folders of tasks that an earlier agent left. */
-  async foldersOnDisk(): Promise<TaskDirectory[]> {
+  /** Directories of tasks that an earlier agent left. */
+  async directoriesOnDisk(): Promise<TaskDirectory[]> {
     const { tasks } = this.context.directory;
     return (await readdir(tasks)).map((name) => TaskDirectory.at(`${tasks}/${name}`));
   }

@@ -6,7 +6,7 @@ import { writeDurably } from '../../platform/files.js';
 import { additionalLogs, mainLogs } from '../logs/plan.js';
 import { compressResults, removeBelow, resultsOf } from '../logs/results.js';
 import { finishRecords, hasUploadsLeft, removeRecords } from '../logs/records.js';
-import { openFolderBelow, pathOf } from '../sandbox/below.js';
+import { openDirectoryBelow, pathOf } from '../sandbox/below.js';
 import { sandboxOfSpec } from '../sandbox/sandbox-layout.js';
 import { PutOff, type Removals } from './removals.js';
 import { TaskDirectory } from '../state/task-directory.js';
@@ -149,11 +149,11 @@ export class Cleanup {
     if (!sandbox.executor) return true;
     if (age < leastKeptMillis || spec.executorData?.preserveTaskSandboxAfterFinish) return false;
     if (state === 'TASK_FAILED' && age < settings.cleanupAppDirectoryOfFailedTasksAfterMillis) return false;
-    const area = await openFolderBelow(sandbox.root, relative(sandbox.root, sandbox.executor.folder), 'NONE');
+    const area = await openDirectoryBelow(sandbox.root, relative(sandbox.root, sandbox.executor.directory), 'NONE');
     if (!area) return true;
     try {
       const app = `${pathOf(area.handle)}/${basename(sandbox.executor.app)}`;
-      if (await this.removeFolder('APP_FOLDER', app)) this.result.removedAppFolders++;
+      if (await this.removeDirectory('APP_FOLDER', app)) this.result.removedAppFolders++;
     } finally {
       await area.handle.close();
     }
@@ -191,19 +191,19 @@ export class Cleanup {
       const path = directory.sandboxOf(name);
       await this.tryTo(async () => {
         if (this.now - (await lstat(path)).mtimeMs >= settings.sandboxRetentionMillis)
-          await this.removeFolder('SANDBOX_WITHOUT_TASK', path);
+          await this.removeDirectory('SANDBOX_WITHOUT_TASK', path);
       });
     }
   }
 
   private async removeSandbox(name: string, reason: RemovalReason): Promise<void> {
-    if (!(await this.removeFolder(reason, this.cleaning.directory.sandboxOf(name)))) return;
+    if (!(await this.removeDirectory(reason, this.cleaning.directory.sandboxOf(name)))) return;
     await removeRecords(this.cleaning, name);
     this.result.removedSandboxes++;
   }
 
   /** Answers whether there was one. */
-  private async removeFolder(reason: RemovalReason, path: string): Promise<boolean> {
+  private async removeDirectory(reason: RemovalReason, path: string): Promise<boolean> {
     const { removals, log } = this.cleaning;
     const removed = await removals.remove(reason, path, { now: this.now, log });
     this.result.freedBytes += removed?.bytes ?? 0;

@@ -37,7 +37,7 @@ interface BoundedTask {
   /** Its processes have other names for its files. Absent: they have the same. */
   isElsewhere?: boolean;
   /** Directories it may write to, as far as they count. */
-  diskFolders: string[];
+  diskDirectories: string[];
   isRunning: boolean;
   processes(): ProcessStat[];
   requestKill(graceMillis: 0, because: SavedKill['because']): Promise<void>;
@@ -161,7 +161,7 @@ export class DiskWatch {
 /** Disk use of the sandbox, and of open files that have no name there any more. */
 async function* useOf(run: BoundedTask): AsyncGenerator<DiskUse, void> {
   let before: DiskUse = { bytes: await bytesWithoutName(run), files: 0 };
-  for (const root of run.diskFolders) {
+  for (const root of run.diskDirectories) {
     let last = before;
     for await (const { bytes, files } of diskUse(root))
       yield (last = { bytes: before.bytes + bytes, files: before.files + files });

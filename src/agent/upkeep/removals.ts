@@ -18,10 +18,10 @@ export class Removals {
   lastCleanupAt: number | undefined;
   private readonly byReason = new Map(removalReasons.map((reason) => [reason, { count: 0, bytes: 0 }]));
 
-  /** Folders that could not be removed: each is told once, and tried later and later. */
+  /** Directories that could not be removed: each is told once, and tried later and later. */
   private readonly left = new Map<string, { inRow: number; notBefore: number }>();
 
-  /** A folder of a task. undefined: there is none. Throws what keeps it there, or PutOff. */
+  /** A directory of a task. undefined: there is none. Throws what keeps it there, or PutOff. */
   async remove(
     reason: RemovalReason,
     path: string,
@@ -54,7 +54,7 @@ export class Removals {
     return [...this.byReason].map(([reason, counted]) => ({ reason, ...counted }));
   }
 
-  /** `sandboxes`: the folder of them. */
+  /** `sandboxes`: the directory of them. */
   async metrics(agentId: string, sandboxes: string): Promise<AgentMetrics> {
     const { blocks, bfree, bsize } = await statfs(sandboxes);
     return {

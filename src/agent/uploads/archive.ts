@@ -47,7 +47,7 @@ interface ArchivedFile {
 export class ArchiveFull extends Error {}
 
 /**
- * Logs of tasks in a folder of the agent, by bucket and key. Nothing but the agent writes there; schedulers of the same machine
+ * Logs of tasks in a directory of the agent, by bucket and key. Nothing but the agent writes there; schedulers of the same machine
  * read. An object is there whole or not at all, and never changes.
  */
 export class Archive {
@@ -61,8 +61,8 @@ export class Archive {
     private readonly throttle: Throttle,
   ) {}
 
-  static async open(folder: Pick<AgentDirectory, 'archive'>, bounds: Bounds, throttle: Throttle): Promise<Archive> {
-    const archive = new Archive(folder.archive, bounds, throttle);
+  static async open(directory: Pick<AgentDirectory, 'archive'>, bounds: Bounds, throttle: Throttle): Promise<Archive> {
+    const archive = new Archive(directory.archive, bounds, throttle);
     await ensureFolder(archive.root, 0o700);
     await rm(archive.unfinished, { recursive: true, force: true });
     await ensureFolder(archive.unfinished, 0o700);
@@ -92,9 +92,9 @@ export class Archive {
       await this.copy(source, size, part);
       const made = await mkdir(dirname(path), { recursive: true, mode: 0o700 });
       await link(part, path);
-      for (let folder = dirname(path); ; folder = dirname(folder)) {
-        await syncFolder(folder);
-        if (made === undefined || folder.length < made.length) break;
+      for (let directory = dirname(path); ; directory = dirname(directory)) {
+        await syncFolder(directory);
+        if (made === undefined || directory.length < made.length) break;
       }
       this.count(size, 1);
     } finally {
@@ -201,20 +201,24 @@ export class Archive {
   private async remove({ path }: ArchivedFile): Promise<void> {
     await unlink(path).catch(unlessMissing);
     this.removed += 1;
-    // Folders that are empty now go, too.
-    for (let folder = dirname(path); folder.length > this.root.length; folder = dirname(folder))
-      if (!(await removeIfEmpty(folder))) return;
+    // Directories that are empty now go, too.
+    for (let directory = dirname(path); directory.length > this.root.length; directory = dirname(directory))
+      if (!(await removeIfEmpty(directory))) return;
   }
 
   private async *all(signal?: AbortSignal): AsyncGenerator<ArchivedFile> {
-    const folders = [this.root];
-    for (let folder = folders.pop(); folder !== undefined && !signal?.aborted; folder = folders.pop()) {
-      const entries = await opendir(folder, { bufferSize: 256 }).catch(unlessMissing);
+    const directories = [this.root];
+    for (
+      let directory = directories.pop();
+      directory !== undefined && !signal?.aborted;
+      directory = directories.pop()
+    ) {
+      const entries = await opendir(directory, { bufferSize: 256 }).catch(unlessMissing);
       if (!entries) continue;
       for await (const entry of entries) {
-        const path = join(folder, entry.name);
+        const path = join(directory, entry.name);
         if (entry.isDirectory()) {
-          if (path !== this.unfinished) folders.push(path);
+          if (path !== this.unfinished) directories.push(path);
           continue;
         }
         const stats = await lstat(path).catch(unlessMissing);
@@ -232,9 +236,9 @@ export const boundsOf = (
 const theOldest = (stored: readonly ArchivedFile[]): ArchivedFile[] =>
   stored.toSorted((a, b) => a.mtimeMs - b.mtimeMs).slice(0, oldestKnown);
 
-async function removeIfEmpty(folder: string): Promise<boolean> {
+async function removeIfEmpty(directory: string): Promise<boolean> {
   try {
-    await rmdir(folder);
+    await rmdir(directory);
     return true;
   } catch (cause) {
     if (isMissing(cause)) return true;

@@ -8,7 +8,7 @@ import type { AgentContext } from '../agent-context.js';
 import { messageOf, readIfThere } from '../../platform/files.js';
 import { recordEnding, uploadRecordsOf } from '../logs/records.js';
 import { UploadRecord } from '../logs/upload-record.js';
-import { openFolderBelow, placeIn } from '../sandbox/below.js';
+import { openDirectoryBelow, placeIn } from '../sandbox/below.js';
 import { shownName } from '../sandbox/names.js';
 import { filesOf, type FoundFile, isSame, openFiles, openFound } from './found-files.js';
 import type { UploadCounts } from './upload-counts.js';
@@ -286,13 +286,13 @@ const always = () => true;
 
 /** Unless the task has put another file in its place. */
 async function removeFound(sandbox: string, file: FoundFile): Promise<void> {
-  const folder = await openFolderBelow(sandbox, dirname(file.path), 'NONE');
-  if (!folder) return;
+  const directory = await openDirectoryBelow(sandbox, dirname(file.path), 'NONE');
+  if (!directory) return;
   try {
-    const path = placeIn(folder.handle, file.name);
+    const path = placeIn(directory.handle, file.name);
     const stats = await lstat(path).catch(() => undefined);
     if (stats && isSame(stats, file)) await unlink(path);
   } finally {
-    await folder.handle.close();
+    await directory.handle.close();
   }
 }

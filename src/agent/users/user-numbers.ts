@@ -53,7 +53,7 @@ export class UserNumbers {
   /** Blocks that no other agent of this machine has. */
   private readonly claimed = new Set<number>();
 
-  /** `claims`: a folder that all agents of this machine use, closed to tasks. A file in it holds a block for one process. */
+  /** `claims`: a directory that all agents of this machine use, closed to tasks. A file in it holds a block for one process. */
   constructor(
     readonly range: NumberRange,
     private readonly claims: string,

@@ -46,7 +46,7 @@ export const unsupportedInContainer = (field: string, env: Record<string, string
       : [];
   });
 
-/** undefined: the folders from which files may be copied are not known here, and not asked for. */
+/** undefined: the directories from which files may be copied are not known here, and not asked for. */
 export function unsupportedDownloads(
   field: string,
   artifacts: readonly ClusterArtifact[] | undefined,
@@ -89,7 +89,7 @@ function unsupportedSource(
     return [{ field, message: 'must be an http, https or file URL, or an absolute path' }];
   if (/^https?:/i.test(source) || !allowedPaths) return [];
   const path = pathOfSource(source);
-  if (path !== undefined && allowedPaths.some((folder) => isBelow(path, normalize(folder)))) return [];
+  if (path !== undefined && allowedPaths.some((directory) => isBelow(path, normalize(directory)))) return [];
   return [{ field, message: 'must lie below a folder that the setting cluster.local.allowedArtifactPaths names' }];
 }
 
@@ -164,7 +164,7 @@ function unsupportedStored(field: string, artifact: ObjstoreArtifact): Unsupport
   ];
 }
 
-/** A file goes to a name inside the task's folder and nowhere else. */
+/** A file goes to a name inside the task's directory and nowhere else. */
 function unsupportedPlace(
   field: string,
   artifact: { filename?: string; targetFolderRelativeToTask?: string },
@@ -172,7 +172,7 @@ function unsupportedPlace(
   const problems: UnsupportedField[] = [];
   if (!artifact.filename || !isFileName(artifact.filename))
     problems.push({ field: `${field}.filename`, message: "must be the relative path of a file, without '..'" });
-  // An absolute target folder is allowed: the task's folder is used in its place, and executor.log says so.
+  // An absolute target directory is allowed: the task's directory is used in its place, and executor.log says so.
   const target = artifact.targetFolderRelativeToTask ?? '';
   if (!target.startsWith('/') && !staysInside(target))
     problems.push({ field: `${field}.targetFolderRelativeToTask`, message: "must be a relative path without '..'" });

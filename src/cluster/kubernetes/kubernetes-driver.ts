@@ -289,7 +289,7 @@ export class KubernetesDriver implements ClusterDriver {
   private async output(taskId: string, slaveId: string): Promise<TaskSandbox | undefined> {
     try {
       const pod = await this.calls.ofTask(taskId);
-      return pod && new PodLog(this.api, this.calls.folder, pod, slaveId);
+      return pod && new PodLog(this.api, this.calls.collection, pod, slaveId);
     } catch (cause) {
       throw new MachineUnreachableError(slaveId, { cause });
     }

@@ -110,7 +110,7 @@ export class KubernetesWatch {
       followList(api, foreign, this.foreignFollower(notify), signal),
       followList(
         api,
-        { path: calls.folder, query: { labelSelector: calls.selector } },
+        { path: calls.collection, query: { labelSelector: calls.selector } },
         this.pods.follower(this.hearing('pods'), notify),
         signal,
       ),

@@ -15,7 +15,7 @@ interface Lease {
  * the look and the act another may take over: what an old leader then still does is done once at most, as names of pods see to that.
  */
 export class LeaderLease {
-  private readonly folder: string;
+  private readonly collection: string;
   private readonly name: string;
   /** The look that is next to begin, for all that ask meanwhile, and the one that is under way. */
   private next: Promise<number> | undefined;
@@ -28,7 +28,7 @@ export class LeaderLease {
     namespace: string,
     private readonly installation: string,
   ) {
-    this.folder = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`;
+    this.collection = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`;
     this.name = leaseNameOf(installation);
   }
 
@@ -76,7 +76,7 @@ export class LeaderLease {
 
   private async read(signal?: AbortSignal): Promise<Lease | undefined> {
     try {
-      return await this.api.call<Lease>(`${this.folder}/${this.name}`, { signal });
+      return await this.api.call<Lease>(`${this.collection}/${this.name}`, { signal });
     } catch (cause) {
       if (cause instanceof ApiRefused && cause.status === 404) return undefined;
       throw cause;
@@ -87,7 +87,7 @@ export class LeaderLease {
     const written = { [annotations.epoch]: String(epoch) };
     if (former) {
       const metadata = { ...former.metadata, annotations: { ...former.metadata.annotations, ...written } };
-      await this.api.call(`${this.folder}/${this.name}`, { method: 'PUT', body: { ...former, metadata }, signal });
+      await this.api.call(`${this.collection}/${this.name}`, { method: 'PUT', body: { ...former, metadata }, signal });
       return;
     }
     const body: Lease = {
@@ -95,7 +95,7 @@ export class LeaderLease {
       kind: 'Lease',
       metadata: { name: this.name, labels: { [installationLabel]: this.installation }, annotations: written },
     };
-    await this.api.call(this.folder, { method: 'POST', body, signal });
+    await this.api.call(this.collection, { method: 'POST', body, signal });
   }
 }
 

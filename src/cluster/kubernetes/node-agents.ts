@@ -25,7 +25,7 @@ import { isReady, millisOf, type Pod } from './objects.js';
 
 /** Until the answer of a call that names no time of its own. */
 export const agentCallMillis = 5_000;
-/** The folders of all tasks are measured for it. */
+/** The directories of all tasks are measured for it. */
 const usageMillis = 30_000;
 /** So long one that was looked up is taken for where it was. */
 const lookupLastsMillis = 5_000;

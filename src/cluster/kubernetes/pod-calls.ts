@@ -20,7 +20,7 @@ interface NodeNow {
 
 /** Operations on pods. All of them can be repeated: a task is its pod's name, which is there once. */
 export class PodCalls {
-  readonly folder: string;
+  readonly collection: string;
   readonly selector: string;
 
   constructor(
@@ -28,7 +28,7 @@ export class PodCalls {
     private readonly namespace: string,
     private readonly settings: KubernetesSettings,
   ) {
-    this.folder = `/api/v1/namespaces/${namespace}/pods`;
+    this.collection = `/api/v1/namespaces/${namespace}/pods`;
     this.selector = `${installationLabel}=${settings.installation}`;
   }
 
@@ -61,7 +61,7 @@ export class PodCalls {
   private async made(spec: LaunchSpec, pod: Pod, answer: LaunchAnswer): Promise<LaunchAnswer> {
     const { taskId } = spec;
     try {
-      await this.api.call(this.folder, { method: 'POST', body: pod, metadataOnly: true });
+      await this.api.call(this.collection, { method: 'POST', body: pod, metadataOnly: true });
       return answer;
     } catch (cause) {
       if (!(cause instanceof ApiRefused)) throw cause;
@@ -112,7 +112,7 @@ export class PodCalls {
   }
 
   async list(): Promise<Pod[]> {
-    return (await listAll<Pod>(this.api, this.folder, { labelSelector: this.selector })).items;
+    return (await listAll<Pod>(this.api, this.collection, { labelSelector: this.selector })).items;
   }
 
   /** Only this pod, of which all is known that there is to know. */
@@ -127,7 +127,7 @@ export class PodCalls {
 
   async removeTombstone(name: string): Promise<void> {
     await this.ifThere(() =>
-      this.api.call(`${this.folder}/${name}`, { method: 'DELETE', body: { gracePeriodSeconds: 0 } }),
+      this.api.call(`${this.collection}/${name}`, { method: 'DELETE', body: { gracePeriodSeconds: 0 } }),
     );
   }
 
@@ -170,7 +170,7 @@ export class PodCalls {
   }
 
   find(name: string): Promise<Pod | undefined> {
-    return this.ifThere(() => this.api.call<Pod>(`${this.folder}/${name}`));
+    return this.ifThere(() => this.api.call<Pod>(`${this.collection}/${name}`));
   }
 
   /** The API server knows the name. */
@@ -192,7 +192,7 @@ export class PodCalls {
   /** False: there is a pod of that name. */
   private async bury(taskId: string): Promise<boolean> {
     try {
-      await this.api.call(this.folder, { method: 'POST', body: tombstoneOf(taskId, this.settings) });
+      await this.api.call(this.collection, { method: 'POST', body: tombstoneOf(taskId, this.settings) });
       return true;
     } catch (cause) {
       if (cause instanceof ApiRefused && cause.status === 409) return false;
@@ -200,7 +200,7 @@ export class PodCalls {
     }
   }
 
-  private path = (pod: Pod): string => `${this.folder}/${pod.metadata?.name}`;
+  private path = (pod: Pod): string => `${this.collection}/${pod.metadata?.name}`;
 
   /** undefined: it is not there (any more). */
   private async ifThere<T>(call: () => Promise<T>): Promise<T | undefined> {

@@ -16,11 +16,11 @@ export class PodLog implements TaskSandbox {
 
   constructor(
     private readonly api: KubernetesApi,
-    folder: string,
+    collection: string,
     private readonly pod: Pod,
     private readonly slaveId: string,
   ) {
-    this.path = `${folder}/${pod.metadata?.name}/log`;
+    this.path = `${collection}/${pod.metadata?.name}/log`;
   }
 
   async list(path: string): Promise<SandboxEntry[] | undefined> {

@@ -89,7 +89,7 @@ function unsupportedContainer(
     allowedParameters: [],
     section: 'cluster.kubernetes',
     // The kubelet follows links, and nothing here sees who could put them there.
-    wholeFolders: true,
+    wholeDirectories: true,
   };
   const none = (field: string, what: string): UnsupportedOption => ({
     field: `containerInfo.${field}`,

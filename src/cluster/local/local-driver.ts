@@ -43,8 +43,8 @@ const reachMillis = 2_000;
 const firstContactMillis = 3_000;
 
 interface LocalDriverOptions {
-  /** `<data dir>/agent`, the folder of the agent to follow. */
-  agentFolder: string;
+  /** `<data dir>/agent`, the directory of the agent to follow. */
+  agentDirectory: string;
   log: Log;
   /** The scheduler's clock. */
   now: () => number;
@@ -56,7 +56,7 @@ interface LocalDriverOptions {
   containers?: ContainerSettings;
 }
 
-/** Runs tasks as processes of this machine, through the agent of one folder. The agent may come, go and come back. */
+/** Runs tasks as processes of this machine, through the agent of one directory. The agent may come, go and come back. */
 export class LocalDriver implements ClusterDriver {
   readonly name = 'local';
   private readonly agent: AgentConnection;
@@ -66,7 +66,7 @@ export class LocalDriver implements ClusterDriver {
   private ended: Promise<unknown> = Promise.resolve();
 
   constructor(private readonly options: LocalDriverOptions) {
-    this.agent = new AgentConnection(options.agentFolder);
+    this.agent = new AgentConnection(options.agentDirectory);
   }
 
   unsupportedInDeploy = (deploy: Deploy): UnsupportedOption[] =>

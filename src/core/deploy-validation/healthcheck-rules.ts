@@ -70,8 +70,8 @@ function timeProblems(options: HealthcheckOptions, settings: DeployValidationSet
 /** A running sentinel that has an effect is a path like that of a result file. */
 export const runningSentinelRule: DeployRule = ({ executorData }, { settings }) => {
   const path = settings.cluster.local.honorRunningSentinel ? (executorData?.runningSentinel ?? '') : '';
-  const leavesFolder = path.startsWith('/') || path.includes('\0') || path.split('/').includes('..');
-  return problem(leavesFolder, 'executorData.runningSentinel', 'path', "must be a relative path without '..'");
+  const leavesDirectory = path.startsWith('/') || path.includes('\0') || path.split('/').includes('..');
+  return problem(leavesDirectory, 'executorData.runningSentinel', 'path', "must be a relative path without '..'");
 };
 
 export const loadBalancerPortRule: DeployRule = ({ resources, loadBalancerPortIndex: index }) => {

@@ -37,7 +37,7 @@ export function patternParts(pattern: string): PatternPart[] {
   return parts;
 }
 
-/** The name of a group is any text: no folder of a key and no variable comes from it. */
+/** The name of a group is any text: no directory of a key and no variable comes from it. */
 export const groupInKey = (group: string): string => group.replaceAll(/[/%]/g, '_');
 
 /**

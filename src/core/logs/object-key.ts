@@ -18,7 +18,7 @@ export function keyPatternOfTask(pattern: string, owner: KeyOwner): string {
 
 /** Parts of a file in the key under which it is stored. */
 export interface KeyFacts {
-  /** Without its folder. */
+  /** Without its directory. */
   name: string;
   /** Time of its last change, in epoch milliseconds. */
   changedAt: number;

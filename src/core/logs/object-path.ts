@@ -1,25 +1,25 @@
 /*
- * Where the folder that keeps logs has the object of a key: each part of the key is a folder below the one of the part before
- * it, and the last one is the file. Parts that no file can be called are encoded, long ones go over several folders, and
- * folders have a sign at the end of their names: a key may be the beginning of another one.
+ * Where the directory that keeps logs has the object of a key: each part of the key is a directory below the one of the part before
+ * it, and the last one is the file. Parts that no file can be called are encoded, long ones go over several directories, and
+ * directories have a sign at the end of their names: a key may be the beginning of another one.
  */
 
 /** Limit of a name in bytes; signs come on top. */
 const longestName = 200;
-/** At the end of a folder whose name is a part, or ends one. No part of a key is encoded so. */
-const folder = '+';
-/** At the end of a folder whose name goes on in the names below. */
+/** At the end of a directory whose name is a part, or ends one. No part of a key is encoded so. */
+const directory = '+';
+/** At the end of a directory whose name goes on in the names below. */
 const goesOn = '%';
 /** At the beginning of the names that go on. */
 const continues = '+';
 /** A part without characters. */
 const empty = '%';
 
-/** The names of the folders and of the file at the end of them. */
+/** The names of the directories and of the file at the end of them. */
 export function namesOfKey(key: string): string[] {
   const parts = key.split('/');
   return parts.flatMap((part, index) =>
-    namesOf(part === '' ? empty : encodePart(part), index < parts.length - 1 ? folder : ''),
+    namesOf(part === '' ? empty : encodePart(part), index < parts.length - 1 ? directory : ''),
   );
 }
 
@@ -45,7 +45,7 @@ export function orderOfKey(key: string, isWhole = true): string {
 }
 
 /** Sort text with which those of all keys below a directory begin. `above`: the one of its parent. */
-export const orderOfFolder = (above: string, name: string): string =>
+export const orderOfDirectory = (above: string, name: string): string =>
   orderOfFile(above, name.slice(0, -1)) + (name.endsWith(goesOn) ? '' : '/');
 
 /** As above, of a file. */

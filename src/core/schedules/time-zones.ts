@@ -100,7 +100,7 @@ export const clockAt = (timeZone: string, instant: number): ClockTime => instant
 
 /**
  * The first instant strictly after `after` at which a schedule fires in a zone. The rule for days on which clocks are
- * changed is written down in this folder's README.
+ * changed is written down in this directory's README.
  */
 export function nextInstant(times: ClockTimes, timeZone: string, after: number): number | undefined {
   return times.everyHour ? nextOfEveryHour(times, timeZone, after) : nextReading(times, timeZone, after);

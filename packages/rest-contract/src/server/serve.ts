@@ -110,9 +110,9 @@ function headOf(response: RestResponse): RestResponse {
       : body.kind === 'bytes'
         ? body.content.byteLength
         : body.length;
-  const reported: Entry[] = [...headers, ['Content-Type', mediaType]];
-  if (length !== undefined) reported.push(['Content-Length', String(length)]);
-  return { status: response.status, headers: reported, body: emptyBody };
+  const complete: Entry[] = [...headers, ['Content-Type', mediaType]];
+  if (length !== undefined) complete.push(['Content-Length', String(length)]);
+  return { status: response.status, headers: complete, body: emptyBody };
 }
 
 /** A line break in a header would start another header: refused here, whatever network follows. */
