@@ -74,6 +74,5 @@ const isProgram = (path: string): Promise<boolean> =>
     () => true,
     () => false,
   );
-/** What rotation has left of the logs of a task: named, compressed, and removed in the end. By the agent, through handles. */
 /** A user that nothing belongs to. */
 export const nobody = { uid: 4294967294, gid: 4294967294 };

@@ -22,13 +22,13 @@ type HoldReason = (typeof holdReasons)[number];
 export const obsoleteReasons = ['REQUEST_GONE', 'REQUEST_NOT_RUNNABLE', 'DEPLOY_GONE', 'DEPLOY_NOT_IN_USE'] as const;
 type ObsoleteReason = (typeof obsoleteReasons)[number];
 
-/** Outcome of one pending task. */
 /** Reasons why no machine takes a task. */
 export interface PlacementRefusal {
   rejections: ReadonlyMap<RejectionReason, number>;
   shortages: Shortages;
 }
 
+/** Outcome of one pending task. */
 export type PlacementOutcome =
   | {
       kind: 'place';
