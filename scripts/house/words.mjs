@@ -11,7 +11,7 @@ const irregular = new Set(
 );
 const nouns = new Set(['Feed', 'Need', 'Seed', 'Speed']);
 const isParticiple = (name) =>
-  /^[A-Z][a-z]+$/.test(name) && !nouns.has(name) && (/ed$/.test(name) || irregular.has(name));
+  /^[A-Z][a-z]+$/.test(name) && !nouns.has(name) && (name.endsWith('ed') || irregular.has(name));
 
 /**
  * The words of a tree: doc comments that begin without a subject, types named by a bare participle, and type names with several meanings.

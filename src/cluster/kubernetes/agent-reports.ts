@@ -77,7 +77,7 @@ class FollowedAgent {
   isDiskFull = false;
   /** It answers. */
   private isHeard = false;
-  /** Number of its update up to which all are stored. */
+  /** Number of the newest update up to which all of its updates are stored. */
   private stored = 0;
   private storedMore: () => void = () => undefined;
 

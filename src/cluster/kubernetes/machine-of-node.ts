@@ -84,7 +84,7 @@ function whyClosed(node: Node, { tolerations, installation }: NodeRules): string
 export const isCordonedBy = ({ metadata }: Node, installation: string): boolean =>
   metadata?.annotations?.[annotations.cordoned] === installation;
 
-/** The taint that Kubernetes adds for a cordon, which says the same once more. */
+/** The taint that Kubernetes adds for a cordon: it says nothing beside the cordon. */
 const cordonTaint = 'node.kubernetes.io/unschedulable';
 const keepsOut = ({ key, effect }: Taint): boolean =>
   key !== cordonTaint && (effect === 'NoSchedule' || effect === 'NoExecute');
