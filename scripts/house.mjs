@@ -71,6 +71,9 @@ function house() {
     ['Nest modules', ({ modules }) => modules],
     ['exports that no other file names', (tree) => tree.unusedExports.length],
     ['places that reach into a library', ({ reaches: places }) => places.length],
+    ['doc comments that begin with a fragment', ({ words }) => percent(words.fragments / words.comments)],
+    ['types named by a bare participle', ({ words }) => words.participles.length],
+    ['exported type names with several meanings', ({ words }) => words.sharedNames.length],
   ];
   const row = (name, ...cells) =>
     console.log(name.padEnd(58) + cells.map((cell) => String(cell).padStart(10)).join(''));
@@ -86,11 +89,21 @@ function house() {
     console.log(`two-way pairs: ${tree.twoWay.join(', ') || 'none'}`);
     console.log(`two-way pairs but for repositories, entities, DTOs: ${tree.twoWayOfServices.join(', ') || 'none'}`);
   }
+  nameWords(now.words);
   console.log(`\nPlaces that reach into a library:`);
   for (const { path, line, what } of now.reaches) console.log(`  ${path}:${line}  ${what}`);
   if (now.unusedExports.length > 0)
     console.log(`\nExports that no other file names:\n  ${now.unusedExports.join('\n  ')}`);
   return 0;
+}
+
+function nameWords({ byRoom, participles, sharedNames }) {
+  console.log('\nDoc comments, and those that begin with What, Of, How, Whether and the like:');
+  for (const [room, { comments, fragments }] of byRoom) {
+    if (fragments > 0) console.log(`  ${room}: ${fragments} of ${comments}`);
+  }
+  console.log(`\nTypes named by a bare participle:\n  ${participles.join('\n  ')}`);
+  console.log(`\nExported type names with several meanings:\n  ${sharedNames.join('\n  ')}`);
 }
 
 function nameCircles(circles) {

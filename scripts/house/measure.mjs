@@ -3,6 +3,7 @@ import { circlesOf } from './circles.mjs';
 import { libraryReaches } from './libraries.mjs';
 import { roomOf } from './tree.mjs';
 import { exceptions, foreignWriters, rowUses, tablesOf } from './rows.mjs';
+import { wordsOf } from './words.mjs';
 
 /** What `npm run house` says of one tree of files. */
 export function measure(files) {
@@ -30,6 +31,7 @@ export function measure(files) {
     modules: program.filter(({ ast }) => hasModule(ast)).length,
     unusedExports: unusedExports(files),
     reaches: libraryReaches(files),
+    words: wordsOf(files),
   };
 }
 

@@ -25,7 +25,7 @@ import { installShim } from './shim/shim-scripts.js';
 import { AgentDirectory, type Endpoint, sharedSecret } from './state/agent-directory.js';
 import { Tombstones } from './state/tombstones.js';
 import { UpdatesLog } from './state/updates-log.js';
-import { adoptTasks, currentIncarnation } from './tasks/adopt.js';
+import { restoreTasks, currentIncarnation } from './tasks/restore.js';
 import { Launcher } from './tasks/launch.js';
 import { Tasks } from './tasks/tasks.js';
 import { Removals } from './upkeep/removals.js';
@@ -38,7 +38,7 @@ import { Epochs } from './wire/epochs.js';
 
 export interface AgentOptions {
   /** `<data dir>/agent`. */
-  folder: string;
+  directory: string;
   /** Default: "local". */
   agentId?: string;
   /** Default: those of the settings, or one with what this machine has. */
@@ -54,9 +54,9 @@ export interface AgentOptions {
   log: Log;
   /** Words after `node` that start the program which fetches files; default: the one beside this. */
   fetchProgram?: readonly string[];
-  /** The same of the one that rotates logs. */
+  /** Words after `node` that start the program which rotates logs. */
   rotateProgram?: readonly string[];
-  /** The same of the one that uploads files to buckets. */
+  /** Words after `node` that start the program which uploads files to buckets. */
   uploadProgram?: readonly string[];
   /** Epoch millis, for rotation and removal of files; default: the machine's. */
   now?: () => number;
@@ -64,7 +64,7 @@ export interface AgentOptions {
 
 export interface RunningAgent {
   endpoint: Endpoint;
-  /** Ends the agent. Its tasks run on, and the next agent on the folder takes them up. */
+  /** Ends the agent. Its tasks run on, and the next agent on the directory takes them up. */
   stop(): Promise<void>;
   /** Resolves when it has stopped, for whatever reason. */
   stopped: Promise<void>;
@@ -73,12 +73,12 @@ export interface RunningAgent {
 /** Tells the caller to say one line and give up. */
 export class AgentCannotStart extends Error {}
 
-/** Starts an agent on its folder: takes up what an earlier one left there, then answers calls. */
+/** Starts an agent on its directory: takes up what an earlier one left there, then answers calls. */
 export async function runAgent(options: AgentOptions): Promise<RunningAgent> {
   if (!existsSync('/proc/self/stat')) throw new AgentCannotStart('The local driver needs Linux with a mounted /proc');
   const settings = readLocalClusterSettings(options.settings);
   const forOthers = process.getuid?.() === 0 && settings.tasksRunAs === 'OWN_USER';
-  const directory = await AgentDirectory.open(options.folder, forOthers);
+  const directory = await AgentDirectory.open(options.directory, forOthers);
   const other = await directory.claim();
   if (other !== undefined) throw new AgentCannotStart(`Another agent runs on ${directory.root} (process ${other})`);
   const stopping = new AbortController();
@@ -102,7 +102,7 @@ async function startOn(
   const users = await usersOf(directory, settings, log);
   const services = await openServices(directory, { ...options, agentId, users, stopping: stopping.signal });
   const { context, tasks, machines, tombstones } = services;
-  await adoptTasks(context, tasks);
+  await restoreTasks(context, tasks);
   void removeForgottenContainers(context, tasks);
 
   let stop = async (): Promise<void> => undefined;

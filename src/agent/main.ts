@@ -16,9 +16,9 @@ async function main(): Promise<RunningAgent> {
   const dataDir = values['data-dir'];
   if (!dataDir) throw new Error(usage);
   const settings: unknown = values.config ? JSON.parse(readFileSync(values.config, 'utf8')) : undefined;
-  const folder = join(dataDir, 'agent');
-  const agent = await runAgent({ folder, settings, log });
-  guardAgainstHangs(folder, readLocalClusterSettings(settings).agentHangSeconds);
+  const directory = join(dataDir, 'agent');
+  const agent = await runAgent({ directory, settings, log });
+  guardAgainstHangs(directory, readLocalClusterSettings(settings).agentHangSeconds);
   return agent;
 }
 

@@ -6,7 +6,7 @@ import { checkRacks, LocalSettings, type SlaveSetting } from '../platform/settin
 
 const keys = { objstoreAccessKey: z.string().optional(), objstoreSecretKey: z.string().optional() };
 
-/** Where logs are uploaded to: what the scheduler's settings say of it, as far as the agent has to know. */
+/** Target of log uploads: the part of the scheduler's settings that the agent needs. */
 const UploadTarget = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('FOLDER'), keepDays: z.number(), maxMegabytes: z.number() }),
   z.strictObject({
@@ -36,7 +36,7 @@ interface SettingsForAgent {
   logFolder: { keepDays: number; maxMegabytes: number };
 }
 
-/** What an agent has to know of the settings. `logStore`: where the logs of tasks are kept. */
+/** Settings that an agent needs. `logStore`: store for the logs of tasks. */
 export const settingsOfAgent = (
   { agent, cluster: { local, rackIdAttributeKey, defaultRackId }, logFolder }: SettingsForAgent,
   logStore: LogStore | undefined,
@@ -68,9 +68,9 @@ export function readLocalClusterSettings(value: unknown): LocalClusterSettings {
   throw new Error(`Cannot start, fix these settings:\n  ${problems.join('\n  ')}`);
 }
 
-/** The default slave: this machine. `folder` says which disk its sandboxes lie on. */
-export function thisMachine(folder: string): SlaveSetting {
-  const disk = statfsSync(folder);
+/** The default slave: this machine. `directory` says which disk its sandboxes lie on. */
+export function thisMachine(directory: string): SlaveSetting {
+  const disk = statfsSync(directory);
   const megabyte = 1024 * 1024;
   return {
     id: `${hostname().replace(/[^A-Za-z0-9_.-]/g, '-')}-local`,

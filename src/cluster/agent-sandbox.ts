@@ -3,7 +3,7 @@ import { buffer } from 'node:stream/consumers';
 import type { TrustedAgent } from '../agent/wire/agent-api.js';
 import type { SandboxEntry, SandboxView, TaskSandbox } from './cluster-driver.js';
 
-/** What an agent tells about one task. */
+/** Operations of an agent on one task. */
 export type AgentTask = ReturnType<TrustedAgent['task']>;
 /** Asks the agent; undefined: there is no such thing. */
 type Find = <T>(question: (task: AgentTask) => Promise<T>) => Promise<T | undefined>;

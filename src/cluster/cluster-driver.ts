@@ -3,7 +3,7 @@ import type { ShellCommandUpdateType, TaskState } from '../core/model/enums.js';
 import type { Deploy } from '../core/model/deploy.js';
 import type { LaunchSpec } from '../core/model/launch.js';
 import type { RunNowRequest } from '../core/model/request.js';
-import type { MachineFigures } from '../core/model/usage.js';
+import type { MachineMetrics } from '../core/model/usage.js';
 
 /** Raised by one with every takeover. A call that carries a lower one than its receiver has seen is refused. */
 export type Epoch = number;
@@ -13,7 +13,7 @@ export interface MachineSnapshot {
   slaveId: string;
   /** The agent process that serves this machine; one agent may present several machines. */
   agentId: string;
-  /** Random id of the agent's folder. Another one means: whatever ran there before is gone. */
+  /** Random id of the agent's directory. Another one means: whatever ran there before is gone. */
   incarnation: string;
   hostname: string;
   rackId: string;
@@ -27,11 +27,11 @@ export interface MachineSnapshot {
   portsInUse: number[];
   /** So little of its disk is free that it starts no task until there is more. */
   isDiskFull?: boolean;
-  /** Why it takes no new tasks, though it answers: its cluster says so. Absent: it takes them. */
+  /** Reason of its cluster why it takes no new tasks, though it answers. Absent: it takes them. */
   closedBecause?: string;
-  /** Whether it runs containers now; absent: it does not say. */
+  /** True when it runs containers now; absent: it does not say. */
   runsContainers?: boolean;
-  /** Why it runs none; absent: it does, or is still looking. */
+  /** Reason why it runs none; absent: it does, or is still checking. */
   containersRefusal?: string;
   /** Since its agent answered last, by the monotonic clock: a clock that is set, here or there, makes no agent silent. */
   silentForMillis: number;
@@ -86,10 +86,10 @@ export type ShellCommandAnswer =
   /** The agent could not be reached. Ask again. */
   | 'UNKNOWN';
 
-/** What became of a command. */
+/** Result of a command. */
 export interface ShellCommandReport {
   name: string;
-  /** Of its order. */
+  /** Time of its order. */
   timestamp: number;
   updateType: ShellCommandUpdateType;
   message?: string;
@@ -119,7 +119,7 @@ export interface StatusUpdate {
   shellCommand?: ShellCommandReport;
 }
 
-/** What an agent holds, with the number of its newest update when the list was made. */
+/** Tasks of an agent, with the number of its newest update when the list was made. */
 export interface AgentTaskList {
   agentId: string;
   incarnation: string;
@@ -165,19 +165,22 @@ export interface TaskStatistics {
   timestamp: number;
 }
 
-/** What a machine has and uses, and what the tasks of one slave use. */
-export interface MachineUsage extends MachineFigures {
+/** Resources that a machine has and uses, and the use of the tasks of one slave. */
+export interface MachineUsage extends MachineMetrics {
   slaveId: string;
   /** Running tasks only, in any order. */
   tasks: TaskStatistics[];
-  /** Of the agent that presents it, with all slaves of that agent. Absent: an older agent, which does not tell. */
-  agent?: AgentFigures;
+  /**
+   * Metrics of the agent that presents it, with all slaves of that agent. Absent: an older agent, which does not report
+   * them.
+   */
+  agent?: AgentMetrics;
 }
 
 /**
- * Why an agent removes something: SANDBOX_AGE: the files of an ended task were kept long enough. DISK_FULL: the same, early,
- * for the disk is fuller than it may be. SANDBOX_WITHOUT_TASK: nothing is known of whose they were. APP_FOLDER and
- * ROTATED_FILES: parts of the files of an ended task that go before the rest.
+ * Reasons of an agent to remove something. SANDBOX_AGE: the files of an ended task were kept long enough. DISK_FULL:
+ * the files of an ended task go early, because the disk is fuller than allowed. SANDBOX_WITHOUT_TASK: the task of the
+ * files is unknown. APP_FOLDER and ROTATED_FILES: parts of the files of an ended task that go before the rest.
  */
 export const removalReasons = [
   'SANDBOX_AGE',
@@ -189,14 +192,14 @@ export const removalReasons = [
 export type RemovalReason = (typeof removalReasons)[number];
 
 /** Uploads of logs, since the agent began, and what waits or is kept now. */
-export interface UploadFigures {
-  /** Of tasks that have ended: files that a record names, or groups of them. */
+export interface UploadMetrics {
+  /** Files that a record of an ended task names, or groups of them. */
   waiting: number;
   oldestSeconds: number;
   files: number;
   bytes: number;
   failures: number;
-  /** In the folder of the agent, where there is no object store. */
+  /** In the directory of the agent, where there is no object store. */
   keptFiles: number;
   keptBytes: number;
   /** Removed from there, for their age or for want of room. */
@@ -204,18 +207,18 @@ export interface UploadFigures {
 }
 
 /** The disk of the sandboxes of an agent, and what the agent has removed from it since it began. */
-export interface AgentFigures {
+export interface AgentMetrics {
   agentId: string;
   sandboxDiskUsedBytes: number;
   sandboxDiskTotalBytes: number;
   /** Epoch millis; absent: there has been none. */
   lastCleanupAt?: number;
-  /** What could not be removed, each time that it was tried. */
+  /** Failed removals, counted at each attempt. */
   failures: number;
-  /** `count`: sandboxes, folders or files. Reasons for which nothing was removed are there, too. */
+  /** `count`: sandboxes, directories or files. Reasons for which nothing was removed are there, too. */
   removed: { reason: RemovalReason; count: number; bytes: number }[];
   /** Absent: an older agent, which does not tell. */
-  uploads?: UploadFigures;
+  uploads?: UploadMetrics;
 }
 
 export interface SandboxEntry {
@@ -229,8 +232,8 @@ export interface SandboxEntry {
 }
 
 /**
- * Which files of a sandbox are asked for: ALL, or only those OF_TASK, without what was written into it for the task's start,
- * which holds its environment. By whatever path or link such a file is reached, it is not there.
+ * Views of a sandbox: ALL its files, or only those OF_TASK, without the files that were written for the task's start,
+ * which hold its environment. By whatever path or link such a file is reached, it is not there.
  */
 export const sandboxViews = ['ALL', 'OF_TASK'] as const;
 export type SandboxView = (typeof sandboxViews)[number];
@@ -239,7 +242,7 @@ export type SandboxView = (typeof sandboxViews)[number];
 export interface TaskSandbox {
   /** Absolute path of the sandbox on the machine. */
   root: string;
-  /** Entries of one folder, by name; undefined when there is no such folder. */
+  /** Entries of one directory, by name; undefined when there is no such directory. */
   list(path: string): Promise<SandboxEntry[] | undefined>;
   /** At most `length` bytes from `offset` (bytes), and the file's size now; undefined when there is no such file. */
   read(path: string, offset: number, length: number): Promise<{ data: Buffer; size: number } | undefined>;
@@ -252,14 +255,15 @@ export interface TaskSandbox {
 }
 
 /** Something asked for that a driver could not honour. `field` is a dotted path below what was asked about. */
-export interface Unsupported {
+export interface UnsupportedOption {
   field: string;
   message: string;
 }
 
 /**
- * Where tasks run. The scheduler decides which task goes to which machine; a driver carries it there and reports back.
- * Every method that changes something carries the epoch, and a machine refuses one that is older than it has seen.
+ * The cluster that runs tasks. The scheduler decides which task goes to which machine; a driver carries it there and
+ * reports back. Every method that changes something carries the epoch, and a machine refuses one that is older than it
+ * has seen.
  */
 export interface ClusterDriver {
   readonly name: 'local' | 'kubernetes' | 'simulated';
@@ -274,7 +278,10 @@ export interface ClusterDriver {
   ): Promise<void>;
   /** Stops watching. Tasks run on. Resolves when no event is being delivered any more. */
   stop(): Promise<void>;
-  /** Why no machine can be reached from this process now; undefined: one can. Asked of every instance, whether it leads or not. */
+  /**
+   * Reason why no machine can be reached from this process now; undefined: one can. Called on every instance, leader or
+   * not.
+   */
   whyUnreachable(): Promise<string | undefined>;
   /** Machines as last seen. */
   machines(): MachineSnapshot[];
@@ -290,7 +297,10 @@ export interface ClusterDriver {
   hold?(slaveIds: ReadonlySet<string>, epoch: Epoch): Promise<void>;
   /** Sending the same launch twice is safe: after a crash the scheduler repeats what it is not sure of. */
   launch(batch: readonly LaunchSpec[], epoch: Epoch): Promise<LaunchAnswer[]>;
-  /** SIGTERM, then SIGKILL after graceMillis (0: at once). Asking again for a task under way may only shorten the grace, where the cluster can. */
+  /**
+   * SIGTERM, then SIGKILL after graceMillis (0: at once). Asking again for a task under way may only shorten the grace,
+   * where the cluster can.
+   */
   kill(taskId: string, slaveId: string, graceMillis: number, epoch: Epoch): Promise<KillAnswer>;
   /**
    * Launches that were given up: answers those of which nothing is or was there, and whose ids can never start there from now
@@ -299,7 +309,7 @@ export interface ClusterDriver {
   withdraw(taskIds: readonly string[], slaveId: string, epoch: Epoch): Promise<string[]>;
   /** Asking twice for the same command is safe. Its updates are numbered with those of the task, which has not ended before. */
   runCommand(order: ShellCommandOrder, slaveId: string, epoch: Epoch): Promise<ShellCommandAnswer>;
-  /** What each reachable agent holds now, or each of those named. Agents that do not answer are missing from the list. */
+  /** Present tasks of each reachable agent, or of each named one. Agents that do not answer are missing from the list. */
   reconcile(epoch: Epoch, agentIds?: ReadonlySet<string>): Promise<AgentTaskList[]>;
   /** undefined: the machine does not know the task (any more). Throws MachineUnreachableError. */
   sandbox(taskId: string, slaveId: string, view?: SandboxView): Promise<TaskSandbox | undefined>;
@@ -307,13 +317,16 @@ export interface ClusterDriver {
   statistics(taskId: string, slaveId: string): Promise<TaskStatistics | undefined>;
   /** Figures of the machine and of all its tasks. undefined: no such machine. Throws MachineUnreachableError. */
   machineUsage(slaveId: string): Promise<MachineUsage | undefined>;
-  /** What it could not honour in a deploy: the API refuses that by name, so that nothing is ignored in silence. */
-  unsupportedInDeploy?(deploy: Deploy): Unsupported[];
-  /** The same for what a single run adds to its deploy; absent: which one that is, is not known yet. */
-  unsupportedInRun?(run: RunNowRequest, deploy?: Deploy): Unsupported[];
-  /** Why no machine could run the container of a deploy, as far as is known now; undefined: one could, or tasks are to wait for one. */
+  /** Fields of a deploy that it could not honour: the API refuses that by name, so that nothing is ignored in silence. */
+  unsupportedInDeploy?(deploy: Deploy): UnsupportedOption[];
+  /** Fields that a single run adds to its deploy and that it could not honour; `deploy` absent: it is not known yet. */
+  unsupportedInRun?(run: RunNowRequest, deploy?: Deploy): UnsupportedOption[];
+  /**
+   * Reason why no machine could run the container of a deploy, as far as is known now; undefined: one could, or tasks
+   * are to wait for one.
+   */
   refusedContainers?(deploy?: Deploy): Promise<string | undefined>;
-  /** Why no task may run as this account; undefined: one may, as far as is known now. What launches decides again. */
+  /** Reason why no task may run as this account; undefined: one may, as far as is known now. The launch decides again. */
   refusedUser?(user: string): Promise<string | undefined>;
 }
 
@@ -326,7 +339,10 @@ export class MachineUnreachableError extends Error {
   }
 }
 
-/** Thrown by start, launch, kill, withdraw, runCommand and reconcile when a machine has seen a higher epoch: this process no longer leads. */
+/**
+ * Thrown by start, launch, kill, withdraw, runCommand and reconcile when a machine has seen a higher epoch: this
+ * process no longer leads.
+ */
 export class StaleEpochError extends Error {
   constructor(
     readonly epoch: Epoch,

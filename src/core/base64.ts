@@ -12,7 +12,7 @@ export function isBase64(text: string): boolean {
 export const textsOf = (content: string | readonly string[] = []): readonly string[] =>
   typeof content === 'string' ? [content] : content;
 
-/** The same bytes as one text. */
+/** One base64 text of all the bytes in order. */
 export function oneBase64(texts: readonly string[]): string {
   if (texts.length <= 1) return texts[0] ?? '';
   // Each text may end with padding of its own.

@@ -12,8 +12,8 @@ export function didYouMean(word: string, known: Iterable<string>): string | unde
 const longestWord = 60;
 
 /**
- * How far a known name is from what was given; undefined: too far. A name that begins or ends with it is near, too: `cpu` of
- * `cpus`, `timeZone` of `scheduleTimeZone`, `status` of `lastTaskStatus`.
+ * Distance of a known name from the given one; undefined: too far. A name that begins or ends with it is near, too:
+ * `cpu` of `cpus`, `timeZone` of `scheduleTimeZone`, `status` of `lastTaskStatus`.
  */
 function distanceOf(given: string, name: string): number | undefined {
   if (given === name) return 0;

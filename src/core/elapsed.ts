@@ -2,8 +2,8 @@
 export const aheadMillis = 1_000;
 
 /**
- * Whether so much time has gone by since a moment that was noted. One that lies in the future was noted by a clock that has been
- * set back since: how long ago it was is not known, and nothing waits until the clock is there again.
+ * True when `millis` have passed since a recorded time. A time that lies in the future was recorded by a clock that has
+ * been set back since: its age is unknown, and nothing waits until the clock is there again.
  */
 export const hasPassed = (since: number, millis: number, now: number): boolean =>
   now - since >= millis || since - now > aheadMillis;

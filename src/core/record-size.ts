@@ -8,7 +8,7 @@ export interface RecordLimits {
 /** As JSON, which is what is stored, sent and held in memory. */
 export const recordBytes = (record: unknown): number => Buffer.byteLength(JSON.stringify(record));
 
-/** What a change by one of our own actions, such as another number of instances, may add to a record from before the limit. */
+/** Bytes that one of our own actions, such as another number of instances, may add to a record from before the limit. */
 const growth = 256;
 
 /** Each member has a limit of its own; together they may not become more than this. `former`: what the record takes the place of. */

@@ -1,4 +1,4 @@
-/** What PostgreSQL can store neither as text nor as JSON: the character NUL and halves of surrogate pairs. */
+/** Characters that PostgreSQL stores neither as text nor as JSON: the character NUL and halves of surrogate pairs. */
 const unstorable = /\0|\p{Surrogate}/u;
 const allUnstorable = new RegExp(unstorable, 'gu');
 

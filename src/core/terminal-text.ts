@@ -18,7 +18,7 @@ const driving = new RegExp(String.raw`\u001b\[([\d;]*)m|(?![\n\t])${hidden}`, 'g
 export const terminalText = (text: string): string =>
   text.replace(driving, (_one, codes: string | undefined) => (codes === undefined ? '' : readable(codes)));
 
-/** The same for lines of a log: a colour that the task did not end would stay on the terminal. */
+/** Lines of a log, made harmless for a terminal: a colour that the task did not end would stay on the terminal. */
 export function terminalLog(text: string): string {
   const shown = terminalText(text);
   return shown.includes('\u001b[') ? `${shown.replace(/\n/g, '\u001b[0m\n')}\u001b[0m` : shown;
@@ -34,7 +34,7 @@ const hex = (unit: number): string => unit.toString(16).padStart(4, '0');
 
 /** Weights, underlines and colours of letters, without black and white, which are those of many a background. */
 const shownCodes = /^(0*|[1-4]|7|9|2[1-57-9]|3[1-69]|9[0-6])$/;
-/** How many numbers follow, by the first of them: one of 256 colours, or red, green and blue. */
+/** Count of the numbers that follow, by the first of them: one of 256 colours, or red, green and blue. */
 const lengths: Record<string, number> = { 5: 2, 2: 4 };
 
 /** Such a sequence without what hides letters: the word for that, backgrounds, and colours that may be those of a background. */

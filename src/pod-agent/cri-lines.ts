@@ -8,7 +8,7 @@ export interface OpenLine {
   isPartial: boolean;
 }
 
-interface Taken extends Record<Stream, Buffer[]> {
+interface TakenLines extends Record<Stream, Buffer[]> {
   /** So many bytes need not be seen again. */
   used: number;
   within: OpenLine | undefined;
@@ -19,11 +19,11 @@ const longestHead = 128;
 const newLine = 10;
 
 /**
- * What containers wrote, from the files that the runtime keeps of it: lines of "<time> <stream> <P or F> <text>". A line of any
- * length is taken piece by piece, as it comes. `within`: what the last call answered.
+ * Output of containers, from the files of their runtime: lines of "<time> <stream> <P or F> <text>". A line of any
+ * length is taken piece by piece, as it comes. `within`: result of the last call.
  */
-export function takeLines(bytes: Buffer, within: OpenLine | undefined): Taken {
-  const taken: Taken = { stdout: [], stderr: [], used: 0, within };
+export function takeLines(bytes: Buffer, within: OpenLine | undefined): TakenLines {
+  const taken: TakenLines = { stdout: [], stderr: [], used: 0, within };
   while (taken.used < bytes.length) {
     if (!taken.within) {
       const head = headAt(bytes, taken.used);

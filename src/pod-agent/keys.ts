@@ -13,11 +13,11 @@ export function readSecret(path: string, field: string): string {
   return secret;
 }
 
-/** What the scheduler and the agent of one node share. That of one node opens no other. */
+/** Keys that the scheduler and the agent of one node share. Those of one node open no other. */
 interface NodeKeys {
-  /** Of the connection: who does not have it, on either side, gets none. */
+  /** Key of the connection: a side without it gets none. */
   psk: Buffer;
-  /** Of each call. */
+  /** Secret of each call. */
   secret: string;
 }
 

@@ -14,10 +14,13 @@ export const chunkBytes = 256 * 1024;
 const headBytes = 512;
 
 /** The beginning of a file, by which it is known again under whatever name, compressed or not. */
-export const Head = z.object({ bytes: z.number(), digest: z.string() });
-export type Head = z.infer<typeof Head>;
+export const FileHead = z.object({ bytes: z.number(), digest: z.string() });
+export type FileHead = z.infer<typeof FileHead>;
 
-/** Of what the kubelet keeps of a container: `0.log`, older ones `0.log.<time>`, and still older ones `0.log.<time>.gz`. */
+/**
+ * A file in which the kubelet keeps output of a container: `0.log`, older ones `0.log.<time>`, and still older ones
+ * `0.log.<time>.gz`.
+ */
 export interface SourceFile {
   path: string;
   /** Files are ordered as their texts are. */
@@ -25,26 +28,29 @@ export interface SourceFile {
   isCompressed: boolean;
 }
 
-/** Those of a container that come after `done`, in the order in which they were begun; of one that is being compressed, the whole one. */
-export async function filesAfter(done: string, folder: string): Promise<SourceFile[]> {
+/**
+ * Files of a container that come after `done`, in the order in which they were begun; of one that is being compressed,
+ * the whole one.
+ */
+export async function filesAfter(done: string, directory: string): Promise<SourceFile[]> {
   const found = new Map<string, SourceFile>();
-  for (const name of (await namesIn(folder)).toSorted()) {
+  for (const name of (await namesIn(directory)).toSorted()) {
     const [, start, time = '~', ending] = /^(\d{1,9})\.log(?:\.(\d{8}-\d{6})(\.gz)?)?$/.exec(name) ?? [];
     if (start === undefined) continue;
     const order = `${start.padStart(9, '0')} ${time}`;
     if (order > done && !found.has(order))
-      found.set(order, { path: join(folder, name), order, isCompressed: ending !== undefined });
+      found.set(order, { path: join(directory, name), order, isCompressed: ending !== undefined });
   }
   return [...found.values()].toSorted((a, b) => (a.order < b.order ? -1 : 1));
 }
 
-/** Of the first bytes of a file, at most as many as are taken for it. */
-export function headOf(bytes: Buffer): Head {
+/** Head made of the first bytes of a file, up to its limit. */
+export function headOf(bytes: Buffer): FileHead {
   const first = bytes.subarray(0, headBytes);
   return { bytes: first.length, digest: createHash('sha256').update(first).digest('hex') };
 }
 
-export async function isSame({ path, isCompressed }: SourceFile, head: Head): Promise<boolean> {
+export async function isSame({ path, isCompressed }: SourceFile, head: FileHead): Promise<boolean> {
   const parts: Buffer[] = [];
   let length = 0;
   try {

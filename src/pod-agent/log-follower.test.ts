@@ -21,9 +21,9 @@ import { LogFollower } from './log-follower.js';
 
 const longAgo = new Date(Date.now() - 60_000);
 
-/** What a kubelet and its runtime do with the output of a container, and what an agent makes of it. */
+/** Simulates a kubelet and its runtime writing the output of a container, with an agent that follows it. */
 class Scene {
-  readonly folder: string;
+  readonly directory: string;
   readonly logs: string;
   readonly warnings: string[] = [];
   readonly written = { stdout: '', stderr: '' };
@@ -35,15 +35,15 @@ class Scene {
     root: string,
     private readonly mostBytes: number,
   ) {
-    this.folder = join(root, 'kubelet');
+    this.directory = join(root, 'kubelet');
     this.logs = join(root, 'logs');
     this.cursor = join(root, 'cursor');
-    for (const each of [this.folder, this.logs]) mkdirSync(each);
+    for (const each of [this.directory, this.logs]) mkdirSync(each);
     writeFileSync(this.current, '');
   }
 
   get current(): string {
-    return join(this.folder, '0.log');
+    return join(this.directory, '0.log');
   }
 
   print(stream: Stream, text: string, tag = 'F'): void {
@@ -55,8 +55,8 @@ class Scene {
   }
 
   rotate(): void {
-    for (const name of readdirSync(this.folder).filter((name) => /-\d+$/.test(name))) {
-      const path = join(this.folder, name);
+    for (const name of readdirSync(this.directory).filter((name) => /-\d+$/.test(name))) {
+      const path = join(this.directory, name);
       writeFileSync(`${path}.gz`, gzipSync(readFileSync(path)));
       rmSync(path);
     }
@@ -74,7 +74,7 @@ class Scene {
     };
     const { logs, cursor, mostBytes } = this;
     this.follower ??= await LogFollower.open({ logs, cursor }, { name: 'task t', mostBytes, log });
-    await this.follower.take(this.folder);
+    await this.follower.take(this.directory);
   }
 
   /** It ends between two steps; `andForgets`: before it had written down how far it was. */
@@ -205,7 +205,7 @@ test('a line of any length is taken as it comes, and of a container that was beg
   }
   appendFileSync(made.current, '\n');
   utimesSync(made.current, longAgo, longAgo);
-  writeFileSync(join(made.folder, '1.log'), '2026-11-23T14:28:12Z stdout F again\n');
+  writeFileSync(join(made.directory, '1.log'), '2026-11-23T14:28:12Z stdout F again\n');
   await made.take();
   expect(made.read('stdout')).toBe(`${'y'.repeat(1_500_000)}\nagain\n`);
 });

@@ -8,7 +8,7 @@ import {
   chunkBytes,
   decompressed,
   filesAfter,
-  Head,
+  FileHead,
   headOf,
   isSame,
   openPlain,
@@ -24,22 +24,25 @@ const mostBytesAtOnce = 32 * 2 ** 20;
 /** A file that has a successor is written to for a moment longer. */
 const settleMillis = 1_000;
 
-/** How far the files of a container were taken, and how long the output was then. What is beyond that is written once more, the same. */
+/**
+ * Position in the files of a container, and the length of the output then. Output beyond that is written again, with
+ * the same bytes.
+ */
 const Cursor = z.object({
   /** Order of the newest file that was taken to its end. */
   done: z.string(),
   /** A file that was taken to its end, whose order is not known. */
-  last: Head.optional(),
-  /** Of the file after those. Absent: nothing of it was taken. */
-  head: Head.optional(),
+  last: FileHead.optional(),
+  /** Head of the file after those. Absent: nothing of it was taken. */
+  head: FileHead.optional(),
   offset: z.number(),
   within: z.object({ stream: z.enum(streams), isPartial: z.boolean() }).optional(),
   sizes: z.record(z.enum(streams), z.number()),
 });
 type Cursor = z.infer<typeof Cursor>;
 
-interface Place {
-  /** Folder of the output: `stdout`, `stderr`, and before each was begun anew `stdout.1`, `stderr.1`. */
+interface LogPaths {
+  /** Directory of the output: `stdout`, `stderr`, and before each was begun anew `stdout.1`, `stderr.1`. */
   logs: string;
   /** Path of the cursor. */
   cursor: string;
@@ -56,13 +59,13 @@ export class LogFollower {
   private isUnreadable = false;
 
   private constructor(
-    private readonly place: Place,
+    private readonly place: LogPaths,
     private cursor: Cursor,
     private readonly options: { name: string; mostBytes: number; log: Log },
   ) {}
 
   /** `mostBytes`: of each stream, of which its newer half at least is kept. */
-  static async open(place: Place, options: { name: string; mostBytes: number; log: Log }): Promise<LogFollower> {
+  static async open(place: LogPaths, options: { name: string; mostBytes: number; log: Log }): Promise<LogFollower> {
     const text = await readIfThere(place.cursor);
     const saved = text === undefined ? undefined : cursorIn(text);
     const cursor: Cursor = saved ?? { done: '', offset: 0, sizes: { stdout: 0, stderr: 0 } };
@@ -78,9 +81,9 @@ export class LogFollower {
     return new LogFollower(place, cursor, options);
   }
 
-  /** All that is there by now, or much of it. `folder`: of the container, as the kubelet names it. */
-  take(folder: string): Promise<void> {
-    this.turn = this.turn.catch(() => undefined).then(() => this.takeIn(folder));
+  /** All that is there by now, or much of it. `directory`: of the container, as the kubelet names it. */
+  take(directory: string): Promise<void> {
+    this.turn = this.turn.catch(() => undefined).then(() => this.takeIn(directory));
     return this.turn;
   }
 
@@ -90,21 +93,21 @@ export class LogFollower {
     return this.turn;
   }
 
-  private async takeIn(folder: string): Promise<void> {
+  private async takeIn(directory: string): Promise<void> {
     for (let left = mostBytesAtOnce; left > 0;) {
-      if (!this.source && !(await this.openNext(folder))) return;
+      if (!this.source && !(await this.openNext(directory))) return;
       // The next one was compressed, and has been taken as a whole.
       if (!this.source) continue;
       const taken = await this.takeChunk(this.source);
       left -= taken;
-      if (taken === 0 && !(await this.moveOn(this.source, folder))) return;
+      if (taken === 0 && !(await this.moveOn(this.source, directory))) return;
     }
   }
 
   /** False: there is none. */
-  private async openNext(folder: string): Promise<boolean> {
+  private async openNext(directory: string): Promise<boolean> {
     const { cursor } = this;
-    const files = await filesAfter(this.cursor.done, folder);
+    const files = await filesAfter(this.cursor.done, directory);
     if (cursor.last && files[0] && (await isSame(files[0], cursor.last))) cursor.done = files.shift()!.order;
     const [next] = files;
     if (!next) return false;
@@ -145,9 +148,9 @@ export class LogFollower {
   }
 
   /** The source has nothing more now. False: nothing comes after it yet. */
-  private async moveOn(source: FileHandle, folder: string): Promise<boolean> {
+  private async moveOn(source: FileHandle, directory: string): Promise<boolean> {
     const { ino, mtimeMs } = await source.stat();
-    const files = await filesAfter(this.cursor.done, folder);
+    const files = await filesAfter(this.cursor.done, directory);
     const [first] = files;
     if (!first) return false;
     let isSource: boolean;

@@ -4,14 +4,14 @@ import { LocalSettings } from '../platform/settings/local-settings.js';
 import { TaskApi } from '../agent/wire/agent-api.js';
 import { machineUsage, shellCommandOrder, statusUpdate } from '../agent/wire/agent-records.js';
 
-/** Where the sandbox of a task is mounted in its container. */
+/** Directory in which the sandbox of a task is mounted in its container. */
 export const podSandboxPath = '/mnt/cluster/sandbox';
-/** Of the container of a task. */
+/** Name of the container of a task. */
 export const podContainerName = 'task';
 
 const Count = z.int().min(0);
 const TaskId = z.string().min(1).max(1_000);
-/** Becomes the name of a folder. */
+/** Becomes the name of a directory. */
 const DnsName = z
   .string()
   .max(253)
@@ -21,7 +21,7 @@ const UserNumber = z.int().min(1).max(2_147_483_647);
 /** More tasks than one node can have. */
 const mostTasks = 10_000;
 
-/** What the agent of a node has to know of a task before its pod is made. */
+/** Facts of a task that the agent of a node needs before its pod is made. */
 export const podToPrepare = z.object({
   taskId: TaskId,
   namespace: DnsName,
@@ -36,7 +36,7 @@ export const podToPrepare = z.object({
 export type PodToPrepare = z.infer<typeof podToPrepare>;
 
 const prepareAnswer = z.discriminatedUnion('outcome', [
-  /** `path`: of its sandbox on the node, an existing folder. Asked again, the answer is the same. */
+  /** `path`: of its sandbox on the node, an existing directory. Asked again, the answer is the same. */
   z.object({ outcome: z.literal('PREPARED'), path: z.string() }),
   /** Too little of the disk is free. Nothing was made. */
   z.object({ outcome: z.literal('DISK_FULL') }),
@@ -45,7 +45,7 @@ const prepareAnswer = z.discriminatedUnion('outcome', [
 ]);
 export type PrepareAnswer = z.infer<typeof prepareAnswer>;
 
-/** What of `cluster.local` says how commands are run: agents of nodes have no settings of their own about it. */
+/** Settings of `cluster.local` for commands: agents of nodes have no settings of their own about it. */
 export const CommandSettings = LocalSettings.pick({
   shellCommands: true,
   shellCommandPrefix: true,
@@ -56,9 +56,11 @@ export const CommandSettings = LocalSettings.pick({
 }).strip();
 export type CommandSettings = z.infer<typeof CommandSettings>;
 
-/** What the agent of a node does for the leader of an epoch. 409 with the header `highest-epoch`: the epoch is over. */
+/**
+ * Operations of the agent of a node for the leader of an epoch. 409 with the header `highest-epoch`: the epoch is over.
+ */
 export const PodLeaderApi = contract('PodLeaderApi', {
-  /** After this nothing of an older epoch can get in. `agentId` is the name of the node; `incarnation` that of the agent's folder. */
+  /** After this nothing of an older epoch can get in. `agentId` is the name of the node; `incarnation` that of the agent's directory. */
   hello: post({}, z.object({ agentId: z.string(), incarnation: z.string() })),
   /** Before the pod is made: its sandbox, to be mounted from the node. */
   prepare: post({ pod: podToPrepare }, prepareAnswer),
@@ -70,9 +72,9 @@ export const PodLeaderApi = contract('PodLeaderApi', {
    */
   ended: post({ taskIds: z.array(TaskId).max(mostTasks) }, z.object({ upTo: z.number() })),
   /**
-   * What became of commands: updates with a `shellCommand`, numbered within the incarnation. Asking for what comes after n says that
-   * everything up to n is stored: the agent forgets it, unless it is killed then. Where the incarnation is another one, nothing is
-   * forgotten and the answer is empty but for the right one.
+   * Results of commands: updates with a `shellCommand`, numbered within the incarnation. A call for those after n
+   * confirms that everything up to n is stored: the agent forgets it, unless it is killed then. With another
+   * incarnation nothing is forgotten, and the answer is empty but for the right one.
    */
   updates: get(
     { incarnation: z.string(), after: Count, waitMillis: Count.max(60_000) },
@@ -86,10 +88,10 @@ export const PodLeaderApi = contract('PodLeaderApi', {
   ),
 });
 
-/** What the agent of a node does for a caller that knows its secret. */
+/** Operations of the agent of a node for a caller that knows its secret. */
 export const PodTrustedApi = contract('PodTrustedApi', {
   leader: prefix({ epoch: header('epoch', Count) }, PodLeaderApi, { path: '' }),
-  /** Of the node, with its running tasks. `slaveId` is the name of the node. */
+  /** Use of the node, with its running tasks. `slaveId` is the name of the node. */
   usage: get({}, machineUsage),
   /** Files of tasks that run or have ended, and figures of those that run: as those of an agent of processes. */
   task: prefix({ taskId: query(z.string()) }, TaskApi),

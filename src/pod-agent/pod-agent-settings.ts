@@ -6,7 +6,7 @@ import { KubernetesSettings } from '../platform/settings/kubernetes-settings.js'
 import { LocalSettings } from '../platform/settings/local-settings.js';
 import { leastSecretLength, readSecret } from './keys.js';
 
-const Folder = z
+const Directory = z
   .string()
   .max(4_096)
   .regex(/^\/[^\0]*[^/\0]$/, 'must be an absolute path');
@@ -15,16 +15,16 @@ const { sandboxRetentionMillis, sandboxDiskHighWaterPct, reservedDiskMb, maxProc
 /** The file of an agent of a node. */
 export const PodAgentSettings = z.strictObject({
   installation: KubernetesSettings.shape.installation,
-  root: Folder.optional().describe(
+  root: Directory.optional().describe(
     'Folder of the node for the sandboxes, by the same path in the pod; default: /var/lib/muster/ and the installation',
   ),
-  secretFile: Folder.default('/etc/muster/secret/agent').describe(
+  secretFile: Directory.default('/etc/muster/secret/agent').describe(
     `File with the secret that the schedulers have, too: at least ${leastSecretLength} characters`,
   ),
   host: z.string().min(1).max(253).default('0.0.0.0').describe('Address that it listens on'),
   port: z.number().int().min(0).max(65_535).default(7098).describe('Port that it listens on'),
-  podLogs: Folder.default('/var/log/pods').describe('Where the kubelet keeps the output of containers'),
-  cgroups: Folder.default('/sys/fs/cgroup').describe('Where the cgroups of the node are'),
+  podLogs: Directory.default('/var/log/pods').describe('Where the kubelet keeps the output of containers'),
+  cgroups: Directory.default('/sys/fs/cgroup').describe('Where the cgroups of the node are'),
   logMegabytes: count(1, 1_000_000)
     .default(100)
     .describe('Most that is kept of each output of a task; beyond it the older half goes'),

@@ -25,7 +25,7 @@ import { GuardedPodAgent } from './pod-operations.js';
 import type { PodContext } from './pod-task.js';
 import { PodTasks } from './pod-tasks.js';
 
-const lookEveryMillis = 1_000;
+const checkEveryMillis = 1_000;
 const outputEveryMillis = 1_000;
 const diskEveryMillis = 1_000;
 const roomEveryMillis = 10_000;
@@ -37,7 +37,7 @@ const mostUnknown = { ofOne: 64, inAll: 512 };
 
 interface RunningPodAgent {
   port: number;
-  /** Pods run on, and the next agent on the folder takes up what goes on. */
+  /** Pods run on, and the next agent on the directory takes up what goes on. */
   stop(): Promise<void>;
 }
 
@@ -60,7 +60,7 @@ export async function runPodAgent(node: string, settings: PodAgentSettings, log:
   const context: PodContext = { node, settings, cgroups, updates, log, stopping: stopping.signal };
   const tasks = await PodTasks.load(context);
   const removals = new Removals();
-  await tasks.look();
+  await tasks.findPods();
   const epochs = await Epochs.load(join(own, 'epoch'));
   const keys = keysOf(node, settings.secret);
   const agent = new GuardedPodAgent(keys.secret, { context, tasks, epochs, removals, incarnation });
@@ -91,9 +91,9 @@ async function watchOver(context: PodContext, tasks: PodTasks, cleanup: PodClean
   const artifacts = { makeRoom: () => undefined };
   const disk = new DiskWatch({ directory: { root, sandboxes: root }, settings, log, artifacts }, tasks, tasks);
   await Promise.all([
-    every(lookEveryMillis, 'look at the pods', context, () => tasks.look()),
+    every(checkEveryMillis, 'look at the pods', context, () => tasks.findPods()),
     every(outputEveryMillis, 'take the output of tasks', context, () => tasks.takeOutput()),
-    every(diskEveryMillis, 'look at the disk', context, () => disk.look()),
+    every(diskEveryMillis, 'look at the disk', context, () => disk.check()),
     every(roomEveryMillis, 'make room on the disk', context, () => cleanup.makeRoom()),
     every(cleanEveryMillis, 'remove old files', context, () => cleanup.run()),
   ]);

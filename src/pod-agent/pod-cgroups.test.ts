@@ -7,10 +7,10 @@ import { PodCgroups } from './pod-cgroups.js';
 const uid = '0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0';
 const slice = `kubepods-burstable-pod${uid.replaceAll('-', '_')}.slice`;
 
-function rootWith(...folders: string[]): string {
+function rootWith(...directories: string[]): string {
   const { path, remove } = tempFolder();
   onTestFinished(remove);
-  for (const folder of folders) mkdirSync(join(path, folder), { recursive: true });
+  for (const directory of directories) mkdirSync(join(path, directory), { recursive: true });
   return path;
 }
 

@@ -1,13 +1,13 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { TaskGroup } from '../agent/cgroups/cgroups.js';
-import { foldersIn, type Hierarchy, pidsBelow, readText } from '../agent/cgroups/group-files.js';
+import { directoriesIn, type Hierarchy, pidsBelow, readText } from '../agent/cgroups/group-files.js';
 import { V1Hierarchy } from '../agent/cgroups/v1.js';
 import { V2Hierarchy } from '../agent/cgroups/v2.js';
 import { isLive, type ProcessStat, readStat } from '../agent/processes/process-identity.js';
 import { podSandboxPath } from './pod-agent-api.js';
 
-/** Those of the hierarchies of version 1, by the names that their folders have everywhere, that have figures of pods. */
+/** Hierarchies of version 1 with metrics of pods, by the names that their directories have everywhere. */
 const v1Controllers = ['memory', 'cpu', 'cpuacct', 'pids'];
 /** Groups that no pod is below, of which a node may have many. */
 const notOfPods = /^(system|user)\.slice$|\.(service|scope|mount|socket|swap)$/;
@@ -39,22 +39,22 @@ export class PodCgroups {
   pods(): Map<string, string> {
     const found = new Map<string, string>();
     const [first] = this.hierarchies;
-    const look = (path: string, depth: number) => {
-      for (const name of foldersIn(join(first!.root, path))) {
+    const find = (path: string, depth: number) => {
+      for (const name of directoriesIn(join(first!.root, path))) {
         const uid = uidIn(name);
         const inner = path === '' ? name : `${path}/${name}`;
         if (uid !== undefined) found.set(uid, inner);
-        else if (depth < deepest && !notOfPods.test(name)) look(inner, depth + 1);
+        else if (depth < deepest && !notOfPods.test(name)) find(inner, depth + 1);
       }
     };
-    if (first) look('', 1);
+    if (first) find('', 1);
     return found;
   }
 
   /** The container of the pod that has the sandbox: the runtime has one of its own beside it. undefined: it does not run. */
   containerIn(podPath: string): PodContainer | undefined {
     const [first] = this.hierarchies;
-    for (const name of first ? foldersIn(join(first.root, podPath)) : []) {
+    for (const name of first ? directoriesIn(join(first.root, podPath)) : []) {
       const processes = pidsBelow(join(first!.root, podPath, name))
         .map(readStat)
         .filter(isLive);
@@ -77,8 +77,8 @@ export class PodCgroups {
   }
 
   private groupAt(path: string): TaskGroup {
-    const places = this.hierarchies.map(({ hierarchy, root }) => ({ hierarchy, folder: join(root, path) }));
-    return new TaskGroup(places.filter(({ folder }) => existsSync(folder)));
+    const places = this.hierarchies.map(({ hierarchy, root }) => ({ hierarchy, directory: join(root, path) }));
+    return new TaskGroup(places.filter(({ directory }) => existsSync(directory)));
   }
 }
 

@@ -5,7 +5,10 @@ import { PutOff, type Removals } from '../agent/upkeep/removals.js';
 import type { PodContext, PodTask } from './pod-task.js';
 import type { PodTasks } from './pod-tasks.js';
 
-/** What was prepared and never got a pod: a kubelet may be silent for long, and its pods wait for it. */
+/**
+ * Time after which a prepared task without a pod is removed: a kubelet may be silent for long, and its pods wait for
+ * it.
+ */
 const unusedMillis = 24 * 3600 * 1000;
 
 /** Removes the files of tasks that have ended, by the rules of an agent of processes. */

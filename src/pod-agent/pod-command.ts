@@ -16,8 +16,9 @@ interface CommandedPod {
 }
 
 /**
- * How a command is run in the container of a task: within its cgroups, so that it ends with the container and within its limits, in
- * its namespaces, as its user, and with no way to more rights. Before the user has changed nothing that is read comes from the task.
+ * Plans a command in the container of a task: within its cgroups, so that it ends with the container and within its
+ * limits, in its namespaces, as its user, and with no way to more rights. Before the user has changed nothing that is
+ * read comes from the task.
  */
 export async function planInPod(
   { container, sandboxRoot }: CommandedPod,
@@ -40,7 +41,7 @@ export async function planInPod(
   return {
     words: commandWords(command, order.options, { pid, user: String(user.uid) }, settings, []),
     environment: { ...environment, TASK_SANDBOX_DIR: podSandboxPath, [commandVariable]: record.path },
-    folder: sandboxRoot,
+    directory: sandboxRoot,
     inside: podSandboxPath,
     sandboxRoot,
     runAs: runAs(user, main.pid, container.group.procsFiles),
@@ -51,11 +52,11 @@ export async function planInPod(
 
 /** From the end of what was killed with its container to that of the container. */
 const containerGoesMillis = 500;
-const goneLookMillis = 20;
+const goneCheckMillis = 20;
 
 /** Nothing outlives its container: what was killed with it did not end by itself, even if nothing said so before. */
 async function goesSoon(container: PodContainer): Promise<boolean> {
-  for (const until = performance.now() + containerGoesMillis; performance.now() < until; await delay(goneLookMillis))
+  for (const until = performance.now() + containerGoesMillis; performance.now() < until; await delay(goneCheckMillis))
     if (!container.hasProcesses) return true;
   return false;
 }
@@ -85,7 +86,10 @@ async function userOf(pid: number): Promise<{ uid: number; gid: number; pid: num
 
 const sayable = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** What it was started with, its image's part included, as far as a shell can say it. The task may have changed it, and gets it back. */
+/**
+ * Environment that it was started with, that of its image included, as far as a shell can express it. The task may have
+ * changed it, and gets it back.
+ */
 async function environmentOf(pid: number): Promise<Record<string, string>> {
   const text = await readFile(`/proc/${pid}/environ`, 'utf8');
   const pairs = text.split('\0').flatMap((pair): [string, string][] => {

@@ -11,7 +11,7 @@ export class PodFiles implements ReadableFiles {
   private readonly output: SandboxFiles;
 
   constructor(
-    /** Of the sandbox. */
+    /** Directory of the sandbox. */
     readonly root: string,
     logs: string,
     /** Takes in what the task has written by now. */

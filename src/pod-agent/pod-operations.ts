@@ -35,7 +35,7 @@ export class GuardedPodAgent implements Service<typeof PodAgentApi> {
   }
 }
 
-/** What the agent of a node can be asked, operation by operation. */
+/** Implementation of the operations of a node's agent. */
 class PodOperations implements Service<typeof PodTrustedApi> {
   constructor(private readonly parts: PodAgentParts) {}
 
@@ -49,7 +49,7 @@ class PodOperations implements Service<typeof PodTrustedApi> {
     const { node, settings } = context;
     return {
       ...(await machineUsage(node, tasks.live(), settings, Date.now)),
-      agent: await removals.figures(node, settings.root),
+      agent: await removals.metrics(node, settings.root),
     };
   }
 
@@ -69,7 +69,7 @@ class PodOperations implements Service<typeof PodTrustedApi> {
 
 const maxUpdatesPerAnswer = 500;
 
-/** What the agent does in the name of one epoch, which has been admitted. EpochOver is the answer when it ends meanwhile. */
+/** Operations for one epoch, which has been admitted. EpochOver is the answer when it ends in the meantime. */
 class PodLeaderOperations implements Service<typeof PodLeaderApi> {
   constructor(
     private readonly parts: PodAgentParts,
@@ -89,7 +89,7 @@ class PodLeaderOperations implements Service<typeof PodLeaderApi> {
     const task = tasks.find(order.taskId);
     if (!task) return 'GONE';
     // That it runs may be known to the leader before the next look is due.
-    if (!task.isRunning) await tasks.look();
+    if (!task.isRunning) await tasks.findPods();
     return tasks.with(task, async () => {
       if (await CommandRecord.of(task, order).exists()) return 'ACCEPTED';
       this.require();
@@ -108,8 +108,8 @@ class PodLeaderOperations implements Service<typeof PodLeaderApi> {
     );
     // What is acknowledged is heard of no more, also by a leader that is new.
     const { updates } = context;
-    const untold = updates.after(updates.acknowledged, Infinity).filter(({ taskId }) => taskIds.includes(taskId));
-    return { upTo: untold.at(-1)?.number ?? 0 };
+    const unreported = updates.after(updates.acknowledged, Infinity).filter(({ taskId }) => taskIds.includes(taskId));
+    return { upTo: unreported.at(-1)?.number ?? 0 };
   }
 
   async updates({ incarnation, after, waitMillis }: Args<typeof PodLeaderApi, 'updates'>, { signal }: CallContext) {

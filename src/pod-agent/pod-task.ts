@@ -17,7 +17,7 @@ import { PodFiles } from './pod-files.js';
 import type { PodCgroups, PodContainer } from './pod-cgroups.js';
 import { planInPod } from './pod-command.js';
 
-/** What all tasks of an agent share. */
+/** Context shared by all tasks of an agent. */
 export interface PodContext {
   node: string;
   settings: PodAgentSettings;
@@ -39,11 +39,11 @@ const SavedPod = z.object({
 });
 type SavedPod = z.infer<typeof SavedPod>;
 
-/** What is running when the end is told has so long to be ended. */
+/** Time for commands to end that run when the end is reported. */
 const endCommandsMillis = 2_000;
 
 /**
- * One task in a pod of this node. Its folder, which is the agent's alone:
+ * One task in a pod of this node. Its directory, which is the agent's alone:
  *
  *     spec.json   what is known of it
  *     sandbox/    mounted into its container: all in it is the task's
@@ -69,7 +69,7 @@ export class PodTask {
     this.sandbox = { root: join(path, 'sandbox') };
     this.commands = new TaskCommands(context, {
       taskId: this.id,
-      folder: { path },
+      directory: { path },
       plan: async (order, record) => {
         const settings = this.commandSettings.get(record.path);
         this.commandSettings.delete(record.path);
@@ -83,7 +83,7 @@ export class PodTask {
   /** Resolves when all of it is on disk. */
   static async prepare(context: PodContext, path: string, pod: PodToPrepare): Promise<PodTask> {
     const sandbox = join(path, 'sandbox');
-    for (const folder of [path, join(path, 'logs'), sandbox]) await mkdir(folder, { mode: 0o700 });
+    for (const directory of [path, join(path, 'logs'), sandbox]) await mkdir(directory, { mode: 0o700 });
     const { uid = 0, gid = 0 } = pod.user ?? {};
     await chown(sandbox, uid, gid);
     // Nothing leads there but the mount in its container.
@@ -135,7 +135,7 @@ export class PodTask {
     return { usage: () => this.container?.group.usage() ?? {} };
   }
 
-  get diskFolders(): string[] {
+  get diskDirectories(): string[] {
     return [this.sandbox.root];
   }
 
@@ -143,7 +143,7 @@ export class PodTask {
     return this.container?.processes() ?? [];
   }
 
-  /** What the agent itself finds is for the leader to end. */
+  /** Reports that it exceeds its disk: the leader ends the task, not this agent. */
   async requestKill(): Promise<void> {
     if (this.isOverDisk) return;
     this.isOverDisk = true;
@@ -164,16 +164,16 @@ export class PodTask {
     else if (!this.container?.hasProcesses) this.container = this.context.cgroups.containerIn(podPath);
   }
 
-  /** Folder of its pod among the logs of the kubelet. */
-  get logFolder(): string | undefined {
+  /** Directory of its pod among the logs of the kubelet. */
+  get logDirectory(): string | undefined {
     const { pod, uid } = this.saved;
     return uid && join(this.context.settings.podLogs, `${pod.namespace}_${pod.podName}_${uid}`);
   }
 
-  /** What it has printed by now, or much of it. */
+  /** Takes its output up to now, or much of it. */
   async takeOutput(): Promise<void> {
-    const folder = this.logFolder;
-    if (folder !== undefined) await (await this.follow()).take(join(folder, podContainerName));
+    const directory = this.logDirectory;
+    if (directory !== undefined) await (await this.follow()).take(join(directory, podContainerName));
   }
 
   /** The files of the kubelet are not held open any more. */

@@ -2,13 +2,13 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inParallel, KeyedQueue } from '../platform/async.js';
 import { errorCode, namesIn } from '../platform/files.js';
-import { type Removed, removeTree } from '../agent/sandbox/remove-tree.js';
+import { type RemovalResult, removeTree } from '../agent/sandbox/remove-tree.js';
 import type { PodToPrepare, PrepareAnswer } from './pod-agent-api.js';
 import { type PodContext, PodTask } from './pod-task.js';
 
 const lookedAtOnce = 20;
 
-/** What ended so long ago, and has nothing more to say, is not followed any more. */
+/** Time after its end at which a task without further output is not followed any more. */
 const restAfterMillis = 60_000;
 
 /** The tasks of one node: those whose pods are about to come, run or have ended, as long as their files are kept. */
@@ -20,10 +20,10 @@ export class PodTasks {
 
   private constructor(private readonly context: PodContext) {}
 
-  /** Those that an earlier agent left. */
+  /** Loads the tasks that an earlier agent left. */
   static async load(context: PodContext): Promise<PodTasks> {
     const tasks = new PodTasks(context);
-    for (const path of await foldersOf(context.settings.root)) {
+    for (const path of await directoriesOf(context.settings.root)) {
       try {
         const task = await PodTask.load(context, path);
         if (task) tasks.byId.set(task.id, task);
@@ -84,7 +84,7 @@ export class PodTasks {
   end = (task: PodTask): Promise<void> => this.with(task, () => task.end());
 
   /** One that cannot be removed stays known, to be tried again. */
-  remove(task: PodTask): Promise<Removed | undefined> {
+  remove(task: PodTask): Promise<RemovalResult | undefined> {
     return this.with(task, async () => {
       await task.rest();
       const removed = await removeTree(task.path);
@@ -93,8 +93,8 @@ export class PodTasks {
     });
   }
 
-  /** Which pods are here, and what runs in them. */
-  async look(): Promise<void> {
+  /** Finds the pods on this node, and the containers that run in them. */
+  async findPods(): Promise<void> {
     const { settings, cgroups } = this.context;
     const uids = await podsWithLogs(settings.podLogs);
     const groups = this.live().length > 0 ? cgroups.pods() : new Map<string, string>();
@@ -109,7 +109,7 @@ export class PodTasks {
     });
   }
 
-  /** What they have printed since the last look. */
+  /** Takes their output since the last call. */
   async takeOutput(): Promise<void> {
     const now = Date.now();
     await inParallel(this.all(), lookedAtOnce, async (task) => {
@@ -127,14 +127,14 @@ export class PodTasks {
   }
 }
 
-/** Of pods. What begins with a dot is the agent's own. */
-const foldersOf = async (root: string): Promise<string[]> =>
+/** Directories of pods. Those that begin with a dot are the agent's own. */
+const directoriesOf = async (root: string): Promise<string[]> =>
   (await readdir(root)).filter((name) => !name.startsWith('.')).map((name) => join(root, name));
 
 /** The number of each pod that the kubelet keeps output of, by namespace and name. Of several of one name it is the first. */
-async function podsWithLogs(folder: string): Promise<Map<string, string>> {
+async function podsWithLogs(directory: string): Promise<Map<string, string>> {
   const found = new Map<string, string>();
-  for (const name of await namesIn(folder)) {
+  for (const name of await namesIn(directory)) {
     const [, pod, uid] = /^([^_]+_[^_]+)_([0-9a-f-]{36})$/.exec(name) ?? [];
     if (pod !== undefined && uid !== undefined && !found.has(pod)) found.set(pod, uid);
   }

@@ -1,4 +1,4 @@
-/** What one sender brought at once. */
+/** Items that one sender brought at a time. */
 interface Group<T> {
   sender: string;
   items: readonly T[];
@@ -27,7 +27,7 @@ export class BatchLanes<T> {
     this.freeLanes = lanes;
   }
 
-  /** How many items are not in a batch yet. */
+  /** Number of items that are not in a batch yet. */
   get backlog(): number {
     let count = 0;
     for (const { items } of this.waiting) count += items.length;

@@ -16,7 +16,7 @@ const tenMinutes = 600_000;
 const switchedOff = `${testSettings().disasterDetection.defaultDisabledActionExpiration} * interval '1 ms'`;
 const now = Date.UTC(2026, 0, 5, 12);
 
-/** Of the database, which all instances go by. */
+/** Clock of the database, which all instances follow. */
 class SetClock extends Clock {
   aheadMillis = 0;
   override now = () => now + this.aheadMillis;

@@ -24,7 +24,7 @@ const asked = {
   objstoreUploaderAdditionalFiles: [{ filename: 'log' }],
 } satisfies Partial<PendingRequest>;
 
-/** What tasks were launched for, in the order of their launches; those that ended included. */
+/** Pending tasks of all launches in their order; those of ended tasks included. */
 async function launchedFor(): Promise<PendingTask[]> {
   const found = await world.query<{ pending: PendingTask }>(
     `SELECT pending FROM (

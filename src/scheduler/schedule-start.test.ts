@@ -28,7 +28,7 @@ const later = async (millis: number) => {
 };
 const iso = (at: number | undefined): string | undefined => (at === undefined ? undefined : new Date(at).toISOString());
 
-/** When it runs next, by each who says so. */
+/** Time of its next run, by each source that reports it. */
 async function told() {
   const parent = await life.get(RequestReads).one(id);
   const [listed] = (await life.get(RequestLists).list({ nextRuns: true, limit: 100 }, ann as never)).filter(

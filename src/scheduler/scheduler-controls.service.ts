@@ -11,7 +11,7 @@ import { Reconciliation } from './reconciliation/reconciliation.service.js';
 import { AgentCursorRepository } from './status/agent-cursor.repository.js';
 import { StatusUpdates } from './status/status-updates.service.js';
 
-/** What a test may do to this scheduler. */
+/** Operations of a test on this scheduler. */
 @Injectable()
 export class LocalSchedulerControls extends SchedulerControls {
   constructor(
@@ -35,7 +35,7 @@ export class LocalSchedulerControls extends SchedulerControls {
     const report = { taskId, slaveId: task.slaveId, timestamp: this.clock.now(), state };
     await this.status.concluded([{ ...report, message: 'Forced by a test operation' }]);
     // Its machine knows nothing of this end, and would run it on beside the task in its place.
-    if (isTerminal(state)) this.status.killStrangers([report]);
+    if (isTerminal(state)) this.status.killUnexpected([report]);
     return true;
   }
 

@@ -21,7 +21,7 @@ import { LeaderMemory } from './memory/leader-memory.service.js';
 import { MemoryCheck } from './memory/memory-check.service.js';
 import { RunTimes } from './memory/run-times.service.js';
 import { UnaskedMachines } from './memory/unasked-machines.js';
-import { UsageFiguresLoader } from './memory/usage-figures.service.js';
+import { UsageMetricsLoader } from './memory/usage-metrics.service.js';
 import { UsageRechecks } from './memory/usage-rechecks.service.js';
 import { WorkingSetLoader } from './memory/working-set-loader.service.js';
 import { PlacementService } from './placement/placement.service.js';
@@ -62,7 +62,7 @@ import { StatusUpdates } from './status/status-updates.service.js';
     UnaskedMachines,
     RunTimes,
     MemoryCheck,
-    UsageFiguresLoader,
+    UsageMetricsLoader,
     UsageRechecks,
     WorkingSetLoader,
     PlacementWriter,

@@ -19,11 +19,11 @@ import { Reconciliation } from './reconciliation/reconciliation.service.js';
 import { HeldUpdates } from './status/held-updates.service.js';
 import { AgentCursorRepository } from './status/agent-cursor.repository.js';
 
-/** How often unanswered launches and kills are looked at; new ones are sent at once. */
+/** Interval between checks of unanswered launches and kills; new ones are sent at once. */
 const dispatchEveryMillis = 1_000;
 /**
- * How soon requests are looked at again that another transaction held. Timers of pollers tick together: one that is held by another
- * poller now would be held by it at the next tick, too.
+ * Delay before requests that another transaction held are checked again. Timers of pollers tick together: one that is
+ * held by another poller now would be held by it at the next tick, too.
  */
 const heldRequestsMillis = 50;
 

@@ -236,7 +236,7 @@ describe.skipIf(withoutPodman !== undefined)(
       const agent = spawnNode([asNobody, program, '--data-dir', own, '--config', config]);
       await agent.line("agent: Agent 'local' listens");
       const seen = new EventRecorder();
-      const driver = new LocalDriver({ now: Date.now, agentFolder: join(own, 'agent'), log: testLog() });
+      const driver = new LocalDriver({ now: Date.now, agentDirectory: join(own, 'agent'), log: testLog() });
       await driver.start(1, seen, seen.appliedUpdate);
       const [machine] = driver.machines();
       const spec = launchSpec({

@@ -87,7 +87,10 @@ describe('a disk that fills up', () => {
   test.runIf(canMount)(
     'below its reserve has no task started, and the machine says so until there is room',
     async () => {
-      const cluster = await AgentCluster.start({ folder: join(disk.path, 'agent'), settings: { reservedDiskMb: 20 } });
+      const cluster = await AgentCluster.start({
+        directory: join(disk.path, 'agent'),
+        settings: { reservedDiskMb: 20 },
+      });
       const isFull = () => cluster.driver.machines()[0]?.isDiskFull === true;
       const filler = join(disk.path, 'filler');
       try {
@@ -119,7 +122,7 @@ describe('a disk that fills up', () => {
       stdio: ['ignore', log, log],
     });
     const seen = new EventRecorder();
-    const driver = new LocalDriver({ now: Date.now, agentFolder: folder, log: testLog() });
+    const driver = new LocalDriver({ now: Date.now, agentDirectory: folder, log: testLog() });
     const filler = join(data, 'filler');
     const launch = () => {
       const { incarnation } = driver.machines()[0]!;

@@ -367,7 +367,7 @@ describe('what the agent inherited', () => {
     const agent = spawn(process.execPath, args, { stdio });
     const root = join(data.path, 'agent');
     const seen = new EventRecorder();
-    const driver = new LocalDriver({ now: Date.now, agentFolder: root, log: testLog() });
+    const driver = new LocalDriver({ now: Date.now, agentDirectory: root, log: testLog() });
     try {
       await waitFor('the agent', () => existsSync(join(root, 'endpoint.json')));
       await driver.start(1, seen, seen.appliedUpdate);
@@ -398,8 +398,8 @@ describe.runIf(isRoot)('a data directory that other users cannot pass', () => {
   test('has its sandboxes elsewhere, so that tasks reach them', async () => {
     const closed = mkdtempSync(join(tmpdir(), 'muster-test-'));
     const log = testLog();
-    const agent = await runAgent({ folder: join(closed, 'data', 'agent'), slaves: [testSlave], log });
-    const driver = new LocalDriver({ now: Date.now, agentFolder: join(closed, 'data', 'agent'), log: testLog() });
+    const agent = await runAgent({ directory: join(closed, 'data', 'agent'), slaves: [testSlave], log });
+    const driver = new LocalDriver({ now: Date.now, agentDirectory: join(closed, 'data', 'agent'), log: testLog() });
     const seen = new EventRecorder();
     let sandbox = '';
     try {

@@ -189,12 +189,12 @@ describe.each([{ cgroups: 'auto' }, { cgroups: 'off' }])(
 test('a second agent on the same folder is refused, and the first is none the worse', async () => {
   const cluster = await AgentCluster.start({ program });
   try {
-    await expect(runAgent({ folder: cluster.root, log: cluster.log })).rejects.toThrow(
+    await expect(runAgent({ directory: cluster.root, log: cluster.log })).rejects.toThrow(
       `Another agent runs on ${cluster.root}`,
     );
     await cluster.run('exit 0');
     await cluster.killAgent();
-    const successor = await runAgent({ folder: cluster.root, log: cluster.log });
+    const successor = await runAgent({ directory: cluster.root, log: cluster.log });
     await successor.stop();
     expect(existsSync(join(cluster.root, 'endpoint.json'))).toBe(false);
   } finally {

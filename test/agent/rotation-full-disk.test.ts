@@ -119,7 +119,7 @@ const said = (text: string) => cluster.log.lines.filter((line) => line.includes(
 async function launch(): Promise<LaunchSpec> {
   for (const name of ['wanted', 'written']) rmSync(join(beside.path, name), { force: true });
   cluster = await AgentCluster.start({
-    folder: join(disk.path, 'agent'),
+    directory: join(disk.path, 'agent'),
     settings: { logrotateFrequency: 'HOURLY', reservedDiskMb: 0 },
     now: () => clock,
     rotateProgram: [counting],

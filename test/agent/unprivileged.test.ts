@@ -27,7 +27,7 @@ describe.runIf(userInfo().uid === 0)('an agent without rights', () => {
   const data = tempFolder();
   const root = join(data.path, 'own', 'agent');
   const seen = new EventRecorder();
-  const driver = new LocalDriver({ now: Date.now, agentFolder: root, log: testLog() });
+  const driver = new LocalDriver({ now: Date.now, agentDirectory: root, log: testLog() });
   let agent: TestProcess;
   let program: string;
 

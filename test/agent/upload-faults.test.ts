@@ -283,7 +283,7 @@ describe('the folder', { timeout: 90_000 }, () => {
     async () => {
       const folder = join(disk.path, 'agent');
       mkdirSync(folder);
-      cluster = await AgentCluster.start({ folder, settings: { ...settings, reservedDiskMb: 6 } });
+      cluster = await AgentCluster.start({ directory: folder, settings: { ...settings, reservedDiskMb: 6 } });
       await cluster.run('echo older >dump0', uploadsTo('full/%filename'));
       await untilNothingWaits();
       const launched = await cluster.launch(

@@ -124,7 +124,7 @@ test.each([600_000, -600_000])(
     let ahead = 0;
     // To this clock, that of the agent is set the other way.
     const now = () => Date.now() + ahead;
-    const driver = new LocalDriver({ agentFolder: cluster.root, log: cluster.log, now });
+    const driver = new LocalDriver({ agentDirectory: cluster.root, log: cluster.log, now });
     const seen = cluster.seen.copy();
     await driver.start(2, seen, seen.appliedUpdate);
     onTestFinished(() => driver.stop());

@@ -19,7 +19,7 @@ function check(methods: Record<string, string>) {
 }
 
 /** The same with these files. */
-function checkFiles(files: Record<string, string>) {
+function checkFiles(files: Record<string, string>, options = ['--check']) {
   const { path: root, remove } = tempFolder();
   onTestFinished(remove);
   cpSync(join(project, 'src/modules/users'), join(root, 'src/modules/users'), { recursive: true });
@@ -27,7 +27,7 @@ function checkFiles(files: Record<string, string>) {
     mkdirSync(dirname(join(root, path)), { recursive: true });
     writeFileSync(join(root, path), text);
   }
-  const args = ['scripts/house.mjs', '--check', '--root', root];
+  const args = ['scripts/house.mjs', ...options, '--root', root];
   const { status, stdout } = spawnSync(process.execPath, args, { cwd: project, encoding: 'utf8' });
   return { status, stdout };
 }
@@ -101,7 +101,7 @@ test('a circle of files is refused by the names of its files, also where only ty
     writeFileSync(join(root, path), text);
   };
   for (const [path, text] of Object.entries(files)) write(path, text);
-  const args = ['scripts/house.mjs', '--check', '--root', root];
+  const args = ['scripts/house.mjs', ...options, '--root', root];
   const run = () => spawnSync(process.execPath, args, { cwd: project, encoding: 'utf8' });
   const refused = run();
   expect(refused.status).toBe(1);
@@ -167,4 +167,17 @@ test('a reason is one for a single place of its file', () => {
   const twice = checkFiles({ [path]: text(once, once) });
   expect(twice.status).toBe(1);
   expect(twice.stdout).toContain(`is reached into: ${path}:3`);
+});
+
+test('comments without a subject, bare participles and names with several meanings are counted', () => {
+  const files = {
+    'src/core/a.ts': '/** What a task needs. */\nexport interface Held {}\n/** A slot. */\nexport type Slot = 1;\n',
+    'src/core/b.ts': '/** Name of a task. */\nexport type Slot = 2;\nexport interface HeldTasks {}\n',
+  };
+  const { stdout } = checkFiles(files, []);
+  expect(stdout).toMatch(/^ {2}src\/core: 1 of 3$/m);
+  expect(stdout).toMatch(/^types named by a bare participle +1$/m);
+  expect(stdout).toContain('Held: src/core/a.ts');
+  expect(stdout).toMatch(/^exported type names with several meanings +1$/m);
+  expect(stdout).toContain('Slot: src/core/a.ts, src/core/b.ts');
 });

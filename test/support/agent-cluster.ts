@@ -86,14 +86,14 @@ export class AgentCluster {
 
   /** The agent's folder. */
   get root(): string {
-    return this.options.folder ?? join(this.folder.path, 'agent');
+    return this.options.directory ?? join(this.folder.path, 'agent');
   }
 
   async startAgent(): Promise<void> {
     if (this.options.program) await this.startProcess(this.options.program);
     else
       this.agent = await runAgent({
-        folder: this.root,
+        directory: this.root,
         slaves: [testSlave],
         log: this.log,
         fetchProgram,
@@ -129,7 +129,7 @@ export class AgentCluster {
   }
 
   newDriver(): LocalDriver {
-    const driver = new LocalDriver({ agentFolder: this.root, log: this.log, now: Date.now });
+    const driver = new LocalDriver({ agentDirectory: this.root, log: this.log, now: Date.now });
     this.drivers.push(driver);
     return driver;
   }
@@ -143,7 +143,7 @@ export class AgentCluster {
     mkdirSync(agentFolder);
     copyFileSync(join(this.root, 'secret'), join(agentFolder, 'secret'));
     writeFileSync(join(agentFolder, 'endpoint.json'), JSON.stringify({ ...endpoint, port: line.port }));
-    const driver = new LocalDriver({ agentFolder, log: this.log, now: Date.now });
+    const driver = new LocalDriver({ agentDirectory: agentFolder, log: this.log, now: Date.now });
     this.drivers.push(driver);
     return { line, driver };
   }

@@ -4,7 +4,7 @@ import type { PendingTask } from '../../src/core/model/task.js';
 import { makePendingTaskId, makeTaskId } from '../../src/core/task-id.js';
 import type {
   MachineView,
-  PlacedTask,
+  TaskSnapshot,
   PlacementRules,
   PlacementSnapshot,
   RequestView,
@@ -57,7 +57,11 @@ export const pendingTask = (
   };
 };
 
-export const placed = (slaveId: string, instanceNo: number, own: Partial<PlacedTask> & { deployId?: string } = {}) => {
+export const placed = (
+  slaveId: string,
+  instanceNo: number,
+  own: Partial<TaskSnapshot> & { deployId?: string } = {},
+) => {
   const { deployId = 'd1', ...rest } = own;
   const parts = { requestId: 'svc', deployId, startedAt: now - 60_000, instanceNo, host: slaveId, rackId: 'r1' };
   return {
@@ -68,7 +72,7 @@ export const placed = (slaveId: string, instanceNo: number, own: Partial<PlacedT
     cleaning: false,
     killed: false,
     ...rest,
-  } satisfies PlacedTask;
+  } satisfies TaskSnapshot;
 };
 
 interface Scene {

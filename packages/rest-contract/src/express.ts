@@ -6,7 +6,7 @@ import { essence, FORM_TYPE } from './raw/media-type.js';
 import { decodePath, encodeForm } from './raw/url.js';
 import type { Entry } from './raw/message.js';
 import { basePathOf, withoutBase } from './server/base-path.js';
-import type { Served } from './server/serve.js';
+import type { ServedContract } from './server/serve.js';
 
 export interface ExpressOptions {
   /** Path in front of all operations, where the router that mounts the handler does not take it off. */
@@ -15,7 +15,7 @@ export interface ExpressOptions {
   readonly fallThrough?: boolean;
 }
 
-/** What Express, Nest and their body parsers add to Node's request. */
+/** Node's request with the additions of Express, Nest and their body parsers. */
 export interface ParsedMessage extends IncomingMessage {
   originalUrl?: string;
   body?: unknown;
@@ -24,7 +24,7 @@ export interface ParsedMessage extends IncomingMessage {
 type Next = (error?: unknown) => void;
 
 /** Express middleware: `app.use('/api', expressHandler(serve(UserApi, new Users())))`. */
-export function expressHandler(handle: Served, options: ExpressOptions = {}) {
+export function expressHandler(handle: ServedContract, options: ExpressOptions = {}) {
   const base = options.basePath === undefined ? undefined : basePathOf(options.basePath);
   const fallThrough = options.fallThrough ?? true;
   return (message: ParsedMessage, out: ServerResponse, next: Next): void => {
@@ -35,7 +35,7 @@ export function expressHandler(handle: Served, options: ExpressOptions = {}) {
   };
 }
 
-function isKnown(handle: Served, target: string): boolean {
+function isKnown(handle: ServedContract, target: string): boolean {
   const end = target.indexOf('?');
   try {
     return handle.knows(decodePath(end < 0 ? target : target.slice(0, end)));

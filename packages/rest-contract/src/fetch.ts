@@ -10,7 +10,9 @@ export { fetchHandler, type FetchHandlerOptions } from './server/fetch-handler.j
 /** As much of an answer of fetch as is asked for. */
 export interface FetchAnswer {
   readonly status: number;
-  readonly headers: Pick<Headers, 'get' | 'has'> & { forEach(tell: (value: string, name: string) => void): void };
+  readonly headers: Pick<Headers, 'get' | 'has'> & {
+    forEach(resolveAnswer: (value: string, name: string) => void): void;
+  };
   readonly body: ByteReadable | null;
   arrayBuffer(): Promise<ArrayBuffer | Uint8Array>;
 }

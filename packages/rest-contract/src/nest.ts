@@ -42,9 +42,9 @@ export interface ContractModuleOptions<C> extends MountOptions, Pick<ModuleMetad
 const OPTIONS = Symbol('ContractModuleOptions');
 
 /**
- * The same as a module, with an implementation that Nest injects: `imports: [ContractModule.register({ contract: UserApi,
- * service: Users, providers: [Users], path: 'api' })]`. Bodies have gone through Nest's parsers: use `mountContract` to stream
- * uploads, or turn the parsers off.
+ * Module that serves a contract, with an implementation that Nest injects: `imports: [ContractModule.register({
+ * contract: UserApi, service: Users, providers: [Users], path: 'api' })]`. Bodies have gone through Nest's parsers: use
+ * `mountContract` to stream uploads, or turn the parsers off.
  */
 @Module({})
 export class ContractModule implements NestModule {

@@ -21,7 +21,7 @@ export const zodCodec = <S extends Z>(schema: S): Codec<'json', z.output<S>, z.o
     inner: { type: schema, list: false },
   });
 
-/** The same for path, query, header and cookie. */
+/** Codec of a Zod schema for path, query, header and cookie. */
 export const zodText = <S extends Z>(schema: S): Codec<'text', z.output<S>, z.output<S>, 'both'> => {
   const reader = new TextReader(schema as StandardSchema);
   return codec('text', {
@@ -62,8 +62,8 @@ export const zodFloat: z.ZodCodec<
 
 declare const codecSet: unique symbol;
 /**
- * What a record with such a field takes where nothing encodes it: the compiler then says that the record needs a codec, because
- * without one the default would have no effect on what is written.
+ * Type of a record with such a field where nothing encodes it: the compiler then reports that the record needs a codec,
+ * because without one the default would have no effect on the written value.
  */
 interface NeedsZodCodecs {
   readonly [codecSet]: 'contract(name, operations, { codecs: zodCodecs })';
@@ -90,6 +90,6 @@ const withDefault = <S extends Z>(
 export const whenAbsent = <S extends Z>(schema: S, value: z.output<S>): WithDefault<S> =>
   withDefault(schema, value, () => false);
 
-/** The same, and a value equal to its default is left out when written. */
+/** Schema with a default whose value is left out when written if it equals the default. */
 export const transientDefault = <S extends Z>(schema: S, value: z.output<S>): WithDefault<S> =>
   withDefault(schema, value, (given) => sameValue(given, value));

@@ -8,24 +8,24 @@ import { bytesOfMb, isMissing, messageOf, syncFolder } from '../../platform/file
 import { processesUnder, signal as sendSignal } from '../processes/processes.js';
 import { removeTree } from '../sandbox/remove-tree.js';
 import { unlessAborted } from '../../platform/async.js';
-import type { FetchLimits, KeepOrder } from './order.js';
+import type { FetchLimits, CacheOrder } from './order.js';
 import { md5Of } from './place.js';
 import { carryOut } from './program.js';
 
 /** A file that a task wants, before it may be put into its sandbox. */
-export interface Wish extends Pick<KeepOrder, 'name' | 'source' | 'filesize' | 'md5sum'> {
+export interface CacheRequest extends Pick<CacheOrder, 'name' | 'source' | 'filesize' | 'md5sum'> {
   /** Without an md5 nothing says that two sources hold the same, so only tasks of one owner share. Absent: no task does. */
   owner?: string;
 }
 
 /** Open for reading, until `release`. Nothing writes to it any more: it is the agent's. */
-export interface KeptFile {
+export interface CachedFile {
   handle: FileHandle;
   path: string;
   release(): Promise<void>;
 }
 
-interface Entry {
+interface CacheEntry {
   id: string;
   /** No other task may have it. */
   isPrivate: boolean;
@@ -34,7 +34,7 @@ interface Entry {
   bytes: number;
   usedAt: number;
   users: number;
-  /** What the file looked like when its content was last known to be whole. */
+  /** State of the file when its content was last known to be whole. */
   seen?: string;
   isReady: boolean;
   ready: Promise<void>;
@@ -44,40 +44,40 @@ interface Entry {
 
 /** Small ones take a place in the file system, too. */
 const leastBytes = 4_096;
-const keptName = /^([0-9a-f]{64})-([0-9a-f]{32})$/;
+const cachedName = /^([0-9a-f]{64})-([0-9a-f]{32})$/;
 
 interface Parts extends Pick<AgentContext, 'directory' | 'settings' | 'log' | 'fetchProgram' | 'searchPath'> {
   users: TaskUsers;
 }
 
 /**
- * Files that were fetched once for several tasks. A program fetches one, as a user that no task has, into a folder of its own;
+ * Files that were fetched once for several tasks. A program fetches one, as a user that no task has, into a directory of its own;
  * what is whole and checked becomes the agent's, can be read and not written, and gets its name at once. Tasks get it as an
  * open file. A name is made of where the file comes from and what it has to be, so that no task gets, by an md5 alone, what another
  * source holds, nor what a source gave to another task, without saying what it has to be.
  */
 export class ArtifactCache {
-  private readonly entries = new Map<string, Entry>();
+  private readonly entries = new Map<string, CacheEntry>();
 
   private constructor(private readonly parts: Parts) {}
 
   /** Only whole files have names in it, whenever an earlier agent has ended; what was under way is removed. */
   static async open(parts: Parts): Promise<ArtifactCache> {
     const cache = new ArtifactCache(parts);
-    const { artifacts, keptArtifacts, newArtifacts } = parts.directory;
+    const { artifacts, cachedArtifacts, newArtifacts } = parts.directory;
     for (const left of processesUnder(artifacts)) sendSignal(left, 'SIGKILL');
     for (const name of await readdir(newArtifacts)) await cache.remove(join(newArtifacts, name));
-    for (const name of await readdir(keptArtifacts)) await cache.takeUp(name);
+    for (const name of await readdir(cachedArtifacts)) await cache.restore(name);
     cache.trim();
     return cache;
   }
 
   /** From the cache, or fetched: once, however many ask at the same time. Throws DeployFault when it cannot be had. */
-  async take(wish: Wish, limits: FetchLimits, signal: AbortSignal): Promise<KeptFile> {
-    const isPrivate = !wish.md5sum && wish.owner === undefined;
-    const id = isPrivate ? randomUUID() : idOf(wish);
+  async take(request: CacheRequest, limits: FetchLimits, signal: AbortSignal): Promise<CachedFile> {
+    const isPrivate = !request.md5sum && request.owner === undefined;
+    const id = isPrivate ? randomUUID() : idOf(request);
     for (;;) {
-      const entry = this.entries.get(id) ?? this.begin({ id, isPrivate }, wish, limits);
+      const entry = this.entries.get(id) ?? this.begin({ id, isPrivate }, request, limits);
       entry.users++;
       try {
         await unlessAborted(entry.ready, signal);
@@ -93,8 +93,8 @@ export class ArtifactCache {
     }
   }
 
-  private begin(which: Pick<Entry, 'id' | 'isPrivate'>, wish: Wish, limits: FetchLimits): Entry {
-    const entry: Entry = {
+  private begin(which: Pick<CacheEntry, 'id' | 'isPrivate'>, request: CacheRequest, limits: FetchLimits): CacheEntry {
+    const entry: CacheEntry = {
       ...which,
       path: '',
       md5: '',
@@ -105,14 +105,14 @@ export class ArtifactCache {
       ready: Promise.resolve(),
       stop: new AbortController(),
     };
-    entry.ready = this.fetch(entry, wish, limits);
+    entry.ready = this.fetch(entry, request, limits);
     // Each task that waits is told, and the next one that asks has it fetched again.
     entry.ready.catch(() => this.forget(entry));
     this.entries.set(entry.id, entry);
     return entry;
   }
 
-  private async fetch(entry: Entry, wish: Wish, limits: FetchLimits): Promise<void> {
+  private async fetch(entry: CacheEntry, request: CacheRequest, limits: FetchLimits): Promise<void> {
     const { directory, users, fetchProgram: program, searchPath } = this.parts;
     const work = join(directory.newArtifacts, randomUUID());
     const runAs = await users.resolve(undefined, work);
@@ -122,7 +122,7 @@ export class ArtifactCache {
       if (runAs) await chown(work, runAs.uid, runAs.gid);
       const user = runAs && { uid: runAs.uid, gid: runAs.gid };
       const { signal } = entry.stop;
-      const order: KeepOrder = { ...wish, kind: 'KEEP', root: work, user, limits };
+      const order: CacheOrder = { ...request, kind: 'KEEP', root: work, user, limits };
       const { md5 = '' } = await carryOut(order, { program, searchPath, runAs, signal });
       if (runAs?.own) await users.killAll(runAs);
       await this.keep(entry, join(work, 'content'), md5);
@@ -133,8 +133,8 @@ export class ArtifactCache {
   }
 
   /** The program that wrote it has ended. On the disk before it has its name: half a file never has one. */
-  private async keep(entry: Entry, content: string, md5: string): Promise<void> {
-    const { keptArtifacts, newArtifacts } = this.parts.directory;
+  private async keep(entry: CacheEntry, content: string, md5: string): Promise<void> {
+    const { cachedArtifacts, newArtifacts } = this.parts.directory;
     const handle = await open(content, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     try {
       const stats = await handle.stat();
@@ -143,29 +143,29 @@ export class ArtifactCache {
       await handle.chmod(0o444);
       await handle.sync();
       entry.bytes = Math.max(leastBytes, stats.size);
-      entry.seen = await looksOf(handle);
+      entry.seen = await stampOf(handle);
     } finally {
       await handle.close();
     }
     entry.md5 = md5;
-    entry.path = entry.isPrivate ? join(newArtifacts, `${entry.id}.once`) : join(keptArtifacts, `${entry.id}-${md5}`);
+    entry.path = entry.isPrivate ? join(newArtifacts, `${entry.id}.once`) : join(cachedArtifacts, `${entry.id}-${md5}`);
     await rename(content, entry.path);
-    if (!entry.isPrivate) await syncFolder(keptArtifacts);
+    if (!entry.isPrivate) await syncFolder(cachedArtifacts);
     entry.isReady = true;
     this.trim();
   }
 
   /** Compared with its md5 once in the life of an agent, and again whenever it looks different. */
-  private async openWhole(entry: Entry): Promise<FileHandle | undefined> {
+  private async openWhole(entry: CacheEntry): Promise<FileHandle | undefined> {
     const handle = await open(entry.path, constants.O_RDONLY | constants.O_NOFOLLOW).catch((cause: unknown) => {
       if (isMissing(cause)) return undefined;
       throw cause;
     });
     if (!handle) return undefined;
     try {
-      const looks = await looksOf(handle);
-      if (entry.seen === looks || entry.md5 === (await md5Of(handle))) {
-        entry.seen = looks;
+      const stamp = await stampOf(handle);
+      if (entry.seen === stamp || entry.md5 === (await md5Of(handle))) {
+        entry.seen = stamp;
         entry.usedAt = Date.now();
         return handle;
       }
@@ -177,7 +177,7 @@ export class ArtifactCache {
     return undefined;
   }
 
-  private async release(entry: Entry, handle?: FileHandle): Promise<void> {
+  private async release(entry: CacheEntry, handle?: FileHandle): Promise<void> {
     await handle?.close();
     entry.users--;
     if (entry.users > 0) return;
@@ -189,19 +189,19 @@ export class ArtifactCache {
   }
 
   /** At once: its name may be that of the next one. */
-  private discard(entry: Entry): void {
+  private discard(entry: CacheEntry): void {
     if (this.entries.get(entry.id) !== entry) return;
     this.entries.delete(entry.id);
     rmSync(entry.path, { force: true });
   }
 
-  private forget(entry: Entry): void {
+  private forget(entry: CacheEntry): void {
     if (this.entries.get(entry.id) === entry) this.entries.delete(entry.id);
   }
 
-  private async takeUp(name: string): Promise<void> {
-    const path = join(this.parts.directory.keptArtifacts, name);
-    const [, id = '', md5 = ''] = keptName.exec(name) ?? [];
+  private async restore(name: string): Promise<void> {
+    const path = join(this.parts.directory.cachedArtifacts, name);
+    const [, id = '', md5 = ''] = cachedName.exec(name) ?? [];
     const { size, mtimeMs } = await stat(path);
     // Two of one id: a source that has changed, and an agent that ended before the former was removed.
     if (!id || this.entries.has(id)) return this.remove(path);
@@ -222,21 +222,22 @@ export class ArtifactCache {
 
   /** For a disk that is almost full. */
   makeRoom(bytes: number): void {
-    this.removeOldest(this.kept(), bytes);
+    this.removeOldest(this.cached(), bytes);
   }
 
   private trim(): void {
-    const kept = this.kept();
-    const bytes = kept.reduce((sum, entry) => sum + entry.bytes, 0);
-    this.removeOldest(kept, bytes - bytesOfMb(this.parts.settings.artifactCacheMegabytes));
+    const cached = this.cached();
+    const bytes = cached.reduce((sum, entry) => sum + entry.bytes, 0);
+    this.removeOldest(cached, bytes - bytesOfMb(this.parts.settings.artifactCacheMegabytes));
   }
 
-  private kept = (): Entry[] => [...this.entries.values()].filter(({ isReady, isPrivate }) => isReady && !isPrivate);
+  private cached = (): CacheEntry[] =>
+    [...this.entries.values()].filter(({ isReady, isPrivate }) => isReady && !isPrivate);
 
-  /** Those not used for longest, and never one that a task is getting. */
-  private removeOldest(kept: readonly Entry[], bytes: number): void {
+  /** Removes the least recently used files, never one that a task is getting. */
+  private removeOldest(cached: readonly CacheEntry[], bytes: number): void {
     let excess = bytes;
-    for (const entry of kept.toSorted((a, b) => a.usedAt - b.usedAt)) {
+    for (const entry of cached.toSorted((a, b) => a.usedAt - b.usedAt)) {
       if (excess <= 0) return;
       if (entry.users > 0) continue;
       excess -= entry.bytes;
@@ -244,7 +245,7 @@ export class ArtifactCache {
     }
   }
 
-  /** What cannot be removed is tried again by the next agent. */
+  /** Removes a file; a failed removal is repeated by the next agent. */
   private async remove(path: string): Promise<void> {
     const removing = (await stat(path).catch(() => undefined))?.isDirectory()
       ? removeTree(path)
@@ -253,7 +254,7 @@ export class ArtifactCache {
   }
 }
 
-function idOf({ source, md5sum = '', filesize, owner }: Wish): string {
+function idOf({ source, md5sum = '', filesize, owner }: CacheRequest): string {
   const place =
     'url' in source ? [source.url] : [source.store.endpoint, source.store.region, source.bucket, source.key];
   const content = md5sum ? { md5: md5sum.toLowerCase() } : { owner };
@@ -261,7 +262,7 @@ function idOf({ source, md5sum = '', filesize, owner }: Wish): string {
 }
 
 /** The number of its links changes, and so does the time of its attributes; its content cannot change alone. */
-async function looksOf(handle: FileHandle): Promise<string> {
+async function stampOf(handle: FileHandle): Promise<string> {
   const { ino, size, mtimeNs } = await handle.stat({ bigint: true });
   return `${ino} ${size} ${mtimeNs}`;
 }

@@ -12,7 +12,7 @@ import { DeployFault, type FetchLimits, tooMuchDisk } from './order.js';
 const megabyte = 1024 * 1024;
 
 /** So much may come between two looks at what is free. */
-const bytesPerLook = megabyte;
+const bytesPerCheck = megabyte;
 
 export const diskIsFull = 'The disk of this machine is full';
 
@@ -23,7 +23,7 @@ export class Meter {
   /** The artifact that is put in its place, for messages. */
   present = '';
   private total = 0;
-  private lookedAt = 0;
+  private checkedAt = 0;
 
   constructor(
     private readonly limits: FetchLimits,
@@ -33,9 +33,9 @@ export class Meter {
   async count(bytes: number): Promise<void> {
     this.total += bytes;
     this.check(this.total);
-    if (this.total - this.lookedAt < bytesPerLook) return;
-    this.lookedAt = this.total;
-    await this.lookAtDisk();
+    if (this.total - this.checkedAt < bytesPerCheck) return;
+    this.checkedAt = this.total;
+    await this.checkDisk();
   }
 
   /** `bytes`: of everything that lies in the sandbox. */
@@ -52,8 +52,8 @@ export class Meter {
 
   isTooMany = (files: number): boolean => files > this.limits.files;
 
-  /** What stays free is for the tasks that run, and for the agent. */
-  async lookAtDisk(comingBytes = 0): Promise<void> {
+  /** Checks that enough of the disk stays free for the running tasks and the agent. */
+  async checkDisk(comingBytes = 0): Promise<void> {
     const { bavail, bsize } = await statfs(this.root);
     if (bavail * bsize < this.limits.reservedBytes + comingBytes)
       throw (this.fault ??= new Error(`${diskIsFull} (cluster.local.reservedDiskMb)`));
@@ -69,7 +69,7 @@ export interface Bounds {
   meter: Meter;
 }
 
-/** What this machine lacks: no deploy is to blame for it. */
+/** Errors of this machine, for which no deploy is to blame. */
 const lacking = new Set(['ENOSPC', 'EDQUOT', 'EIO', 'EROFS', 'EMFILE', 'ENFILE', 'ENOMEM']);
 export const isTrouble = (cause: unknown): boolean => lacking.has(errorCode(cause) ?? '');
 
@@ -119,13 +119,13 @@ async function bodyOf(url: string, { limits }: Bounds): Promise<Readable> {
   throw new DeployFault(`${nameOfSource(url)}: HTTP ${statusCode}`);
 }
 
-/** What is open is compared, not what the path was: a link may be changed between a check and its use. */
+/** The open file is compared, not its path: a link may be changed between a check and its use. */
 async function localFile(source: string, { allowedPaths }: FetchLimits): Promise<Readable> {
   const path = /^file:/i.test(source) ? fileURLToPath(source) : source;
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   const real = await readlink(pathOf(file));
-  const allowed = await Promise.all(allowedPaths.map((folder) => realpath(folder).catch(() => undefined)));
-  if ((await file.stat()).isFile() && allowed.some((folder) => folder && isBelow(real, folder)))
+  const allowed = await Promise.all(allowedPaths.map((directory) => realpath(directory).catch(() => undefined)));
+  if ((await file.stat()).isFile() && allowed.some((directory) => directory && isBelow(real, directory)))
     return file.createReadStream();
   await file.close();
   throw new DeployFault(`cluster.local.allowedArtifactPaths allows no file ${source}`);

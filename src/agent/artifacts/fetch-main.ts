@@ -4,7 +4,7 @@ import { join, relative } from 'node:path';
 import { isOutOfSpace, messageOf } from '../../platform/files.js';
 import { become, endWith, takeOrder } from '../processes/order-program.js';
 import { diskIsFull, download, Meter } from './download.js';
-import { DeployFault, type FetchAnswer, type FetchOrder, type KeepOrder, type TaskOrder } from './order.js';
+import { DeployFault, type FetchResult, type FetchOrder, type CacheOrder, type TaskOrder } from './order.js';
 import { checkFile, placeDownload, placeEmbedded, placeRemote } from './place.js';
 import { type StagingArea } from './staging.js';
 
@@ -14,10 +14,10 @@ const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_WRONLY } = constants;
  * Fetches and unpacks files as a user who can do no more than a task: into the sandbox of one task as its user, or one
  * file for the cache as a user that no task has.
  */
-async function carryOut(order: FetchOrder, store: ObjectStore | undefined): Promise<FetchAnswer> {
+async function carryOut(order: FetchOrder, store: ObjectStore | undefined): Promise<FetchResult> {
   const meter = new Meter(order.limits, order.root);
   const answer = order.kind === 'KEEP' ? { md5: await keep(order, meter, store) } : await fill(order, meter);
-  await meter.lookAtDisk();
+  await meter.checkDisk();
   return answer ?? {};
 }
 
@@ -26,14 +26,14 @@ async function fill({ root, limits, downloads, executor }: TaskOrder, meter: Met
     const flag = O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK;
     if (file !== undefined) await appendFile(file, `${text}\n`, { flag, mode: 0o644 });
   };
-  const staging = (folder: string): StagingArea => ({ root, folder, limits, meter, note });
-  for (const { text, file } of executor?.notes ?? []) await note(text, join(executor!.folder, file));
+  const staging = (directory: string): StagingArea => ({ root, directory, limits, meter, note });
+  for (const { text, file } of executor?.notes ?? []) await note(text, join(executor!.directory, file));
   try {
     for (const artifact of downloads) await placeDownload(artifact, staging('.'));
     if (!executor) return;
-    const inFolder = staging(relative(root, executor.folder));
-    for (const artifact of executor.embedded) await placeEmbedded(artifact, inFolder);
-    for (const artifact of executor.remote) await placeRemote(artifact, inFolder);
+    const inDirectory = staging(relative(root, executor.directory));
+    for (const artifact of executor.embedded) await placeEmbedded(artifact, inDirectory);
+    for (const artifact of executor.remote) await placeRemote(artifact, inDirectory);
   } catch (cause) {
     // In full: the message of a status is cut.
     await note(messageOf(cause)).catch(() => undefined);
@@ -43,7 +43,7 @@ async function fill({ root, limits, downloads, executor }: TaskOrder, meter: Met
 
 /** Answers the md5 of what it has fetched and checked. */
 async function keep(
-  { name, source, limits, ...artifact }: KeepOrder,
+  { name, source, limits, ...artifact }: CacheOrder,
   meter: Meter,
   store: ObjectStore | undefined,
 ): Promise<string> {

@@ -9,13 +9,13 @@ import { bytesOfMb, messageOf } from '../../platform/files.js';
 import { reservedBytes } from '../sandbox/disk-space.js';
 import type { RunAs } from '../processes/run-as.js';
 import type { Sandbox } from '../sandbox/sandbox-layout.js';
-import type { ArtifactCache, KeptFile, Wish } from './cache.js';
-import { DeployFault, type FetchLimits, type Kept, type Note, type TaskOrder } from './order.js';
+import type { ArtifactCache, CachedFile, CacheRequest } from './cache.js';
+import { DeployFault, type FetchLimits, type WithFileNumber, type Note, type TaskOrder } from './order.js';
 import { carryOut, firstFile } from './program.js';
 import { type ArtifactSet, isGiven, listedArtifacts, type Remote, remotesOf } from './remotes.js';
 import { checkSignatures } from './signatures.js';
 
-/** What tasks are given their files with. */
+/** Context in which tasks get their files. */
 export interface FetchContext extends AgentContext {
   users: TaskUsers;
   artifacts: ArtifactCache;
@@ -30,7 +30,7 @@ interface Fetch {
   signal: AbortSignal;
 }
 
-/** Of one task. */
+/** Limit of the parallel fetches of one task. */
 const fetchedAtOnce = 3;
 
 /** Puts the files that come with the deploy into the sandbox. Throws DeployFault when they cannot be had. */
@@ -65,9 +65,9 @@ export async function fetchArtifacts(fetch: Fetch): Promise<void> {
  * the task's user fills the sandbox.
  */
 class Staging {
-  private readonly files: KeptFile[] = [];
+  private readonly files: CachedFile[] = [];
   private readonly notes: Note[] = [];
-  private readonly remote: Kept<Remote>[] = [];
+  private readonly remote: WithFileNumber<Remote>[] = [];
   private isOver = false;
 
   constructor(
@@ -101,34 +101,34 @@ class Staging {
   }
 
   /** Answers the lists of artifacts among them. */
-  private async getRound(set: ArtifactSet): Promise<{ filename: string; file: KeptFile }[]> {
+  private async getRound(set: ArtifactSet): Promise<{ filename: string; file: CachedFile }[]> {
     const remotes = remotesOf(set, this.fetch.context.settings);
-    const kept = await inParallel(
+    const cached = await inParallel(
       remotes,
       fetchedAtOnce,
-      async (remote) => ({ remote, file: remote.wish && (await this.take(remote.wish)) }),
+      async (remote) => ({ remote, file: remote.cacheRequest && (await this.take(remote.cacheRequest)) }),
       { stopAtFailure: true },
     );
     const { context } = this.fetch;
-    await checkSignatures(context, kept, set.objstoreArtifactSignatures ?? [], this.notes, this.signal);
-    for (const { remote, file } of kept)
-      this.remote.push({ ...remote, wish: undefined, kept: file && this.numberOf(file) });
-    return kept.flatMap(({ remote, file }) =>
+    await checkSignatures(context, cached, set.objstoreArtifactSignatures ?? [], this.notes, this.signal);
+    for (const { remote, file } of cached)
+      this.remote.push({ ...remote, cacheRequest: undefined, cached: file && this.numberOf(file) });
+    return cached.flatMap(({ remote, file }) =>
       remote.isArtifactList && file ? [{ filename: remote.filename ?? '', file }] : [],
     );
   }
 
-  private async keepDownload({ cache, ...artifact }: ClusterArtifact): Promise<Kept<ClusterArtifact>> {
+  private async keepDownload({ cache, ...artifact }: ClusterArtifact): Promise<WithFileNumber<ClusterArtifact>> {
     // What is on this machine already is read as the task's user.
     if (!cache || !/^https?:/i.test(artifact.uri)) return artifact;
     const { requestId, user = '' } = this.fetch.spec;
     const name = artifact.outputFile ?? artifact.uri;
     const file = await this.take({ name, source: { url: artifact.uri }, owner: `${requestId} ${user}` });
-    return { ...artifact, kept: this.numberOf(file) };
+    return { ...artifact, cached: this.numberOf(file) };
   }
 
-  private async take(wish: Wish): Promise<KeptFile> {
-    const file = await this.fetch.context.artifacts.take(wish, this.limitsOfFile(), this.signal);
+  private async take(request: CacheRequest): Promise<CachedFile> {
+    const file = await this.fetch.context.artifacts.take(request, this.limitsOfFile(), this.signal);
     this.files.push(file);
     if (this.isOver) await this.releaseAll();
     return file;
@@ -139,19 +139,24 @@ class Staging {
     return { ...this.limits, totalBytes: this.limits.artifactBytes, isTaskDisk: false };
   }
 
-  private numberOf = (file: KeptFile): number => firstFile + this.files.indexOf(file);
+  private numberOf = (file: CachedFile): number => firstFile + this.files.indexOf(file);
 
   private emptyOrder(): TaskOrder {
     const { sandbox, runAs } = this.fetch;
     const { executor, root } = sandbox;
-    const inFolder = executor && { folder: executor.folder, log: executor.executorLog, embedded: [], remote: [] };
+    const inDirectory = executor && {
+      directory: executor.directory,
+      log: executor.executorLog,
+      embedded: [],
+      remote: [],
+    };
     return {
       kind: 'FILL',
       root,
       user: runAs && { uid: runAs.uid, gid: runAs.gid },
       limits: this.limits,
       downloads: [],
-      executor: inFolder && { ...inFolder, notes: this.notes },
+      executor: inDirectory && { ...inDirectory, notes: this.notes },
     };
   }
 

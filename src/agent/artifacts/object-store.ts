@@ -5,7 +5,7 @@ import { GetObjectCommand, HeadObjectCommand, S3Client, type S3ClientConfig } fr
 import { backOffMillis, inParallel } from '../../platform/async.js';
 import { messageOf } from '../../platform/files.js';
 import { type Bounds, isTrouble } from './download.js';
-import { DeployFault, type StoredObject } from './order.js';
+import { DeployFault, type BucketObject } from './order.js';
 
 const partsAtOnce = 4;
 const mostAttemptsForFacts = 3;
@@ -21,7 +21,7 @@ interface Part {
 
 /** Fetches an object in parts, several at a time, all of them of the version that was there at the beginning. */
 export async function downloadObject(
-  { bucket, key, store }: StoredObject,
+  { bucket, key, store }: BucketObject,
   target: FileHandle,
   { name, limits, meter }: Bounds & { name: string },
 ): Promise<void> {
@@ -31,7 +31,7 @@ export async function downloadObject(
   try {
     const { ContentLength: size = 0, ETag } = await s3.send(new HeadObjectCommand(object), { abortSignal: overall });
     if (size > limits.artifactBytes) meter.refuse(`${name}: is larger than ${limits.artifactBytes / (1024 * 1024)} MB`);
-    await meter.lookAtDisk(size);
+    await meter.checkDisk(size);
     const fetchPart = async ({ start, end }: Part) => {
       const idle = new IdleTimer(store.objstoreChunkDownloadTimeoutMillis, overall);
       try {
@@ -72,7 +72,7 @@ export async function downloadObject(
   }
 }
 
-function clientOf(store: StoredObject['store'], verifyTls: boolean): S3Client {
+function clientOf(store: BucketObject['store'], verifyTls: boolean): S3Client {
   const { endpoint, region, usePathStyle = endpoint !== undefined, objstoreAccessKey, objstoreSecretKey } = store;
   const named: S3ClientConfig =
     objstoreAccessKey !== undefined && objstoreSecretKey !== undefined
@@ -99,7 +99,7 @@ function partsOf(size: number, partSize: number): Part[] {
   return parts;
 }
 
-/** What the store refuses it will refuse again; what broke off may work. */
+/** Repeats work whose connection broke off; a refusal of the store would come again. */
 async function again(tries: number, overall: AbortSignal, work: () => Promise<void>): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -142,7 +142,7 @@ class IdleTimer {
     this.timer = this.start();
   }
 
-  /** Why it has aborted, which the client for the store does not tell. */
+  /** Cause of its abort, which the client for the store does not report. */
   get cause(): unknown {
     return this.silence.signal.reason as unknown;
   }

@@ -21,21 +21,21 @@ interface Order {
   limits: FetchLimits;
 }
 
-/** What the agent asks of the program that fills the sandbox of one task: one line of JSON. */
+/** Order to the program that fills the sandbox of one task: one line of JSON. */
 export interface TaskOrder extends Order {
   kind: 'FILL';
   /** The sandbox. */
   root: string;
-  downloads: readonly Kept<ClusterArtifact>[];
-  /** Of executorData, for the task's folder (below the sandbox). */
+  downloads: readonly WithFileNumber<ClusterArtifact>[];
+  /** Files of executorData, for the task's directory (below the sandbox). */
   executor?: {
-    folder: string;
+    directory: string;
     log: string;
-    /** Lines for files of the task's folder, such as executor.log. */
+    /** Lines for files of the task's directory, such as executor.log. */
     notes: readonly Note[];
     embedded: readonly EmbeddedArtifact[];
-    /** Of the object store, then those of other servers; each list of artifacts adds its own behind them. */
-    remote: readonly Kept<RemoteFile>[];
+    /** Files of the object store, then those of other servers; each list of artifacts adds its own behind them. */
+    remote: readonly WithFileNumber<RemoteFile>[];
   };
 }
 
@@ -45,46 +45,46 @@ export interface Note {
 }
 
 /** `kept`: the number under which the program has the file open. Absent: it fetches the file itself. */
-export type Kept<Artifact> = Artifact & { kept?: number };
+export type WithFileNumber<Artifact> = Artifact & { cached?: number };
 
 /** An artifact of executorData, wherever it comes from. */
 export type RemoteFile = Pick<ExternalArtifact, 'filename' | 'filesize' | 'md5sum' | 'targetFolderRelativeToTask'> & {
   url?: string;
 };
 
-/** What the agent asks of the same program for its cache: one file, as `content` in a folder of the program's user. */
-export interface KeepOrder extends Order {
+/** Order to the same program for the agent's cache: one file, as `content` in a directory of the program's user. */
+export interface CacheOrder extends Order {
   kind: 'KEEP';
   root: string;
   /** As messages call it. */
   name: string;
-  source: Source;
+  source: ArtifactSource;
   filesize?: number;
   md5sum?: string;
 }
 
-export type Source = { url: string } | StoredObject;
+export type ArtifactSource = { url: string } | BucketObject;
 
-export interface StoredObject {
+export interface BucketObject {
   bucket: string;
   key: string;
   /** Without the keys of other buckets. */
   store: Omit<ArtifactStoreSettings, 'objstoreBucketCredentials'>;
 }
 
-export type FetchOrder = TaskOrder | KeepOrder;
+export type FetchOrder = TaskOrder | CacheOrder;
 
 export interface FetchLimits {
-  /** Of one file that is fetched. */
+  /** Limit of one fetched file. */
   artifactBytes: number;
-  /** Of everything in the sandbox, unpacked. */
+  /** Limit of everything in the sandbox, unpacked. */
   totalBytes: number;
-  /** What all of it may take is the disk of the task, and not a limit for all tasks. */
+  /** True when the total limit is the disk of the task, and not a limit for all tasks. */
   isTaskDisk?: boolean;
   files: number;
-  /** Of everything that the task fetches and unpacks. */
+  /** Time for everything that the task fetches and unpacks. */
   seconds: number;
-  /** Folders whose files may be copied. */
+  /** Directories whose files may be copied. */
   allowedPaths: readonly string[];
   /** Stays free on the disk. */
   reservedBytes: number;
@@ -92,12 +92,12 @@ export interface FetchLimits {
 }
 
 /** The answer, one line of JSON. No fault and no trouble: everything is in its place. */
-export interface FetchAnswer {
+export interface FetchResult {
   /** The deploy is to blame. */
   fault?: string;
   reason?: string;
   /** This machine is. */
   trouble?: string;
-  /** Of a file for the cache. */
+  /** Checksum of a file for the cache. */
   md5?: string;
 }

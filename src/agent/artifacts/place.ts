@@ -6,26 +6,26 @@ import { isBase64, oneBase64, textsOf } from '../../core/base64.js';
 import type { ClusterArtifact, EmbeddedArtifact } from '../../core/model/deploy.js';
 import { errorCode } from '../../platform/files.js';
 import { fileNameOf } from '../wire/unsupported.js';
-import { createFileBelow, openFileBelow, openFolderBelow, pathOf } from '../sandbox/below.js';
+import { createFileBelow, openFileBelow, openDirectoryBelow, pathOf } from '../sandbox/below.js';
 import { append, counted, download, nameOfSource } from './download.js';
-import { DeployFault, type Kept, type RemoteFile } from './order.js';
+import { DeployFault, type WithFileNumber, type RemoteFile } from './order.js';
 import { isArchive, unpack } from './unpack.js';
 import type { StagingArea } from './staging.js';
 
 /** Downloads of plain commands and of single runs: unpacked unless they are made executable or asked to stay as they are. */
-export async function placeDownload(artifact: Kept<ClusterArtifact>, staging: StagingArea): Promise<void> {
-  const target = join(staging.folder, artifact.outputFile ?? nameFromUri(artifact.uri));
+export async function placeDownload(artifact: WithFileNumber<ClusterArtifact>, staging: StagingArea): Promise<void> {
+  const target = join(staging.directory, artifact.outputFile ?? nameFromUri(artifact.uri));
   staging.meter.present = basename(target);
   await fetchTo({ ...artifact, url: artifact.uri }, target, staging);
   if (artifact.executable) await makeExecutable(target, staging);
   else if (artifact.extract !== false && isArchive(target))
-    await withFile(target, staging, (file) => unpack(basename(target), file, staging.folder, staging));
+    await withFile(target, staging, (file) => unpack(basename(target), file, staging.directory, staging));
 }
 
 /** Files that came inside the deploy, as base64. */
 export async function placeEmbedded(artifact: EmbeddedArtifact, staging: StagingArea): Promise<void> {
   staging.meter.present = artifact.filename ?? '';
-  const target = join(await targetFolder(artifact, staging), artifact.filename ?? '');
+  const target = join(await targetDirectory(artifact, staging), artifact.filename ?? '');
   const texts = textsOf(artifact.content);
   if (!texts.every(isBase64)) throw new DeployFault(`${artifact.filename}: its content is not base64`);
   const content = Buffer.from(oneBase64(texts), 'base64');
@@ -35,33 +35,33 @@ export async function placeEmbedded(artifact: EmbeddedArtifact, staging: Staging
   await withFile(target, staging, (handle) => checkFile(handle, artifact));
 }
 
-/** Fetched aside and checked first, so that the task's folder never holds half of one. What the agent has kept it has checked. */
-export async function placeRemote(artifact: Kept<RemoteFile>, staging: StagingArea): Promise<void> {
-  const { filename = '', kept } = artifact;
+/** Fetched aside and checked first, so that the task's directory never holds half of one. What the agent has kept it has checked. */
+export async function placeRemote(artifact: WithFileNumber<RemoteFile>, staging: StagingArea): Promise<void> {
+  const { filename = '', cached } = artifact;
   staging.meter.present = filename;
-  const folder = await targetFolder(artifact, staging);
+  const directory = await targetDirectory(artifact, staging);
   const isPacked = filename.endsWith('.tar.gz');
-  if (isPacked && kept !== undefined)
-    return withKept(kept, (file) => unpack(basename(filename), file, folder, staging));
-  const fetched = join(staging.folder, `.fetching-${basename(filename)}`);
+  if (isPacked && cached !== undefined)
+    return withCached(cached, (file) => unpack(basename(filename), file, directory, staging));
+  const fetched = join(staging.directory, `.fetching-${basename(filename)}`);
   await fetchTo(artifact, fetched, staging);
-  if (kept === undefined) await withFile(fetched, staging, (file) => checkFile(file, artifact));
-  if (!isPacked) return moveInto(fetched, join(folder, filename), staging, filename);
-  await withFile(fetched, staging, (file) => unpack(basename(filename), file, folder, staging));
+  if (cached === undefined) await withFile(fetched, staging, (file) => checkFile(file, artifact));
+  if (!isPacked) return moveInto(fetched, join(directory, filename), staging, filename);
+  await withFile(fetched, staging, (file) => unpack(basename(filename), file, directory, staging));
   await remove(fetched, staging);
 }
 
-/** What had the name before is gone. Half a file does not stay. */
+/** A former file of that name is replaced. Half a file does not stay. */
 async function fetchTo(
-  { url = '', kept }: Kept<{ url?: string }>,
+  { url = '', cached }: WithFileNumber<{ url?: string }>,
   target: string,
   staging: StagingArea,
 ): Promise<void> {
-  await makeFolder(dirname(target), staging);
+  await makeDirectory(dirname(target), staging);
   await remove(target, staging);
   const file = await newFile(target, staging);
   try {
-    await (kept === undefined ? download(url, file, staging) : copyKept(kept, nameOfSource(url), file, staging));
+    await (cached === undefined ? download(url, file, staging) : copyCached(cached, nameOfSource(url), file, staging));
   } catch (cause) {
     await remove(target, staging);
     throw cause;
@@ -70,9 +70,9 @@ async function fetchTo(
   }
 }
 
-async function copyKept(kept: number, name: string, target: FileHandle, staging: StagingArea): Promise<void> {
+async function copyCached(cached: number, name: string, target: FileHandle, staging: StagingArea): Promise<void> {
   try {
-    await withKept(kept, (file) =>
+    await withCached(cached, (file) =>
       pipeline(file.createReadStream({ autoClose: false }), counted(name, staging), (chunks) =>
         append(chunks as AsyncIterable<Buffer>, target),
       ),
@@ -83,8 +83,8 @@ async function copyKept(kept: number, name: string, target: FileHandle, staging:
 }
 
 /** Opened anew for each use, at its beginning. It belongs to the agent, and can only be read. */
-async function withKept<T>(kept: number, work: (file: FileHandle) => Promise<T>): Promise<T> {
-  const file = await open(`/proc/self/fd/${kept}`, 'r');
+async function withCached<T>(cached: number, work: (file: FileHandle) => Promise<T>): Promise<T> {
+  const file = await open(`/proc/self/fd/${cached}`, 'r');
   return work(file).finally(() => letGo(file));
 }
 
@@ -99,12 +99,12 @@ const letGo = (file: FileHandle): void => void file.close().catch(() => undefine
 
 /** A file that is there already may only be the same one. */
 async function moveInto(fetched: string, target: string, staging: StagingArea, name: string): Promise<void> {
-  await makeFolder(dirname(target), staging);
+  await makeDirectory(dirname(target), staging);
   const existing = await md5OfPath(target, staging);
   if (existing !== undefined && existing === (await md5OfPath(fetched, staging))) return remove(fetched, staging);
   await (await newFile(target, staging, name)).close();
-  await inFolderOf(target, staging, async (path) => {
-    await inFolderOf(fetched, staging, (from) => rename(from, path));
+  await inDirectoryOf(target, staging, async (path) => {
+    await inDirectoryOf(fetched, staging, (from) => rename(from, path));
   });
 }
 
@@ -114,7 +114,7 @@ async function makeExecutable(path: string, staging: StagingArea): Promise<void>
 }
 
 async function newFile(path: string, staging: StagingArea, name = path): Promise<FileHandle> {
-  await makeFolder(dirname(path), staging);
+  await makeDirectory(dirname(path), staging);
   try {
     return await createFileBelow(staging.root, path, 0o644);
   } catch (cause) {
@@ -124,7 +124,7 @@ async function newFile(path: string, staging: StagingArea, name = path): Promise
   }
 }
 
-async function targetFolder(
+async function targetDirectory(
   artifact: { filename?: string; targetFolderRelativeToTask?: string },
   staging: StagingArea,
 ): Promise<string> {
@@ -132,18 +132,18 @@ async function targetFolder(
   const isAbsolute = asked.startsWith('/');
   if (isAbsolute)
     await staging.note(`${artifact.filename}: target folder ${asked} is absolute, using the task's folder`);
-  const folder = join(staging.folder, isAbsolute ? '' : asked);
-  await makeFolder(folder, staging);
-  return folder;
+  const directory = join(staging.directory, isAbsolute ? '' : asked);
+  await makeDirectory(directory, staging);
+  return directory;
 }
 
-/** With all folders above it. A link on the way, which an archive may have brought, is not followed. */
-async function makeFolder(path: string, { root }: StagingArea): Promise<void> {
+/** With all directories above it. A link on the way, which an archive may have brought, is not followed. */
+async function makeDirectory(path: string, { root }: StagingArea): Promise<void> {
   if (path === '.') return;
-  const existing = await openFolderBelow(root, path, 'NONE');
+  const existing = await openDirectoryBelow(root, path, 'NONE');
   if (existing) return existing.handle.close();
-  await makeFolder(dirname(path), { root } as StagingArea);
-  const parent = await openFolderBelow(root, dirname(path), 'NONE');
+  await makeDirectory(dirname(path), { root } as StagingArea);
+  const parent = await openDirectoryBelow(root, dirname(path), 'NONE');
   try {
     await mkdir(`${pathOf(parent!.handle)}/${basename(path)}`);
   } catch (cause) {
@@ -154,14 +154,14 @@ async function makeFolder(path: string, { root }: StagingArea): Promise<void> {
   }
 }
 
-async function inFolderOf<T>(path: string, { root }: StagingArea, work: (path: string) => Promise<T>): Promise<T> {
-  const folder = await openFolderBelow(root, dirname(path), 'NONE');
-  if (!folder) throw new DeployFault(`${dirname(path)} is no folder of the sandbox`);
-  return work(`${pathOf(folder.handle)}/${basename(path)}`).finally(() => folder.handle.close());
+async function inDirectoryOf<T>(path: string, { root }: StagingArea, work: (path: string) => Promise<T>): Promise<T> {
+  const directory = await openDirectoryBelow(root, dirname(path), 'NONE');
+  if (!directory) throw new DeployFault(`${dirname(path)} is no folder of the sandbox`);
+  return work(`${pathOf(directory.handle)}/${basename(path)}`).finally(() => directory.handle.close());
 }
 
 const remove = (path: string, staging: StagingArea): Promise<void> =>
-  inFolderOf(path, staging, async (place) => {
+  inDirectoryOf(path, staging, async (place) => {
     await unlink(place).catch((cause: unknown) => {
       if (errorCode(cause) === 'EISDIR') throw new DeployFault(`${path} is a folder`, { cause });
       if (errorCode(cause) !== 'ENOENT') throw cause;

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { killGroup, startProgram } from '../processes/order-program.js';
 import { sandboxVariable } from '../processes/processes.js';
 import type { RunAs } from '../processes/run-as.js';
-import { DeployFault, type FetchAnswer, type FetchOrder } from './order.js';
+import { DeployFault, type FetchResult, type FetchOrder } from './order.js';
 
 /** Words after `node` that start the program which fetches and unpacks. */
 export const fetchProgram: readonly string[] = [fileURLToPath(new URL('./fetch-main.js', import.meta.url))];
@@ -16,7 +16,7 @@ export interface Program {
   program: readonly string[];
   searchPath: string;
   runAs: RunAs | undefined;
-  /** What the program has open from its beginning, under the numbers from `firstFile` on. */
+  /** Files that the program has open from its beginning, under the numbers from `firstFile` on. */
   files?: readonly FileHandle[];
   /** Its abort ends the program with all that it has started. */
   signal: AbortSignal;
@@ -25,7 +25,7 @@ export interface Program {
 export const firstFile = 3;
 
 /** Throws DeployFault when the files cannot be had. */
-export async function carryOut(order: FetchOrder, program: Program): Promise<FetchAnswer> {
+export async function carryOut(order: FetchOrder, program: Program): Promise<FetchResult> {
   const answer = await ask(order, program);
   program.signal.throwIfAborted();
   if (answer.fault !== undefined) throw new DeployFault(answer.fault, undefined, answer.reason);
@@ -33,7 +33,7 @@ export async function carryOut(order: FetchOrder, program: Program): Promise<Fet
   return answer;
 }
 
-async function ask(order: FetchOrder, program: Program): Promise<FetchAnswer> {
+async function ask(order: FetchOrder, program: Program): Promise<FetchResult> {
   const child = start(order, program);
   const end = () => {
     if (child.exitCode === null && child.signalCode === null) killGroup(child.pid);
@@ -43,7 +43,7 @@ async function ask(order: FetchOrder, program: Program): Promise<FetchAnswer> {
     if (program.signal.aborted) end();
     const ended = once(child, 'close') as Promise<[number | null, string | null]>;
     const [answer, complaint, [code, signal]] = await Promise.all([text(child.stdout!), text(child.stderr!), ended]);
-    if (answer.endsWith('\n')) return JSON.parse(answer) as FetchAnswer;
+    if (answer.endsWith('\n')) return JSON.parse(answer) as FetchResult;
     return { trouble: `The program that fetches files ended early (${signal ?? code}): ${complaint.slice(-1_000)}` };
   } finally {
     program.signal.removeEventListener('abort', end);

@@ -5,10 +5,10 @@ import { legacyNames } from '../../platform/http/legacy-names.js';
 import type { LocalClusterSettings } from '../settings.js';
 import { ArtifactList } from '../wire/launch-spec.js';
 import { unsupportedExecutorFields } from '../wire/unsupported.js';
-import type { KeptFile, Wish } from './cache.js';
-import { DeployFault, type RemoteFile, type StoredObject } from './order.js';
+import type { CachedFile, CacheRequest } from './cache.js';
+import { DeployFault, type RemoteFile, type BucketObject } from './order.js';
 
-/** What a deploy brings along; a list of artifacts holds the same. */
+/** Artifacts of a deploy, or of a list of artifacts. */
 export type ArtifactSet = Pick<
   ExecutorData,
   'embeddedArtifacts' | 'externalArtifacts' | 'objstoreArtifacts' | 'objstoreArtifactSignatures'
@@ -19,16 +19,16 @@ export const isGiven = (set: ArtifactSet): boolean =>
     (list) => list !== undefined && list.length > 0,
   );
 
-/** A file to fetch for the task's folder. */
+/** A file to fetch for the task's directory. */
 export interface Remote extends RemoteFile {
   isArtifactList?: boolean;
   /** A signature of another one. */
   signs?: string;
-  /** How the agent gets it. Absent: the program of the task fetches it, straight to where it belongs. */
-  wish?: Wish;
+  /** Entry of the agent's cache to take it from. Absent: the program of the task fetches it, straight to its target. */
+  cacheRequest?: CacheRequest;
 }
 
-/** Of the object store, signatures with them, then those of other servers. */
+/** Files of the object store with their signatures, then those of other servers. */
 export function remotesOf(set: ArtifactSet, settings: LocalClusterSettings): Remote[] {
   const { objstoreArtifacts = [], objstoreArtifactSignatures: signatures = [], externalArtifacts = [] } = set;
   const stored = (artifact: ObjstoreArtifact, signs?: string): Remote => ({
@@ -36,9 +36,9 @@ export function remotesOf(set: ArtifactSet, settings: LocalClusterSettings): Rem
     // A signature is signed by nothing: what it says is not acted on.
     isArtifactList: signs === undefined && artifact.isArtifactList,
     signs,
-    wish: { ...factsOf(artifact), source: objectOf(artifact, settings) },
+    cacheRequest: { ...factsOf(artifact), source: objectOf(artifact, settings) },
   });
-  const isLookedAt = ({ filename, isArtifactList }: RemoteFile & { isArtifactList?: boolean }) =>
+  const isInspected = ({ filename, isArtifactList }: RemoteFile & { isArtifactList?: boolean }) =>
     isArtifactList === true || signatures.some(({ artifactFilename }) => artifactFilename === filename);
   return [
     ...objstoreArtifacts.map((artifact) => stored(artifact)),
@@ -47,8 +47,8 @@ export function remotesOf(set: ArtifactSet, settings: LocalClusterSettings): Rem
       const { url = '', md5sum } = artifact;
       // A file of this machine is read as the task's user, if nothing has to be known about it before.
       const isShared = Boolean(md5sum) && /^https?:/i.test(url);
-      const wish = isShared || isLookedAt(artifact) ? { ...factsOf(artifact), source: { url } } : undefined;
-      return { ...placeOf(artifact), url, wish };
+      const cacheRequest = isShared || isInspected(artifact) ? { ...factsOf(artifact), source: { url } } : undefined;
+      return { ...placeOf(artifact), url, cacheRequest };
     }),
   ];
 }
@@ -67,7 +67,7 @@ const factsOf = ({ filename = '', filesize, md5sum }: RemoteFile) => ({ name: fi
 function objectOf(
   { objstoreBucket: bucket = '', objstoreObjectKey: key = '' }: ObjstoreArtifact,
   { artifactStore }: LocalClusterSettings,
-): StoredObject {
+): BucketObject {
   if (!artifactStore) throw new Error('This agent has no object store for artifacts (cluster.local.artifactStore)');
   const { objstoreBucketCredentials, ...store } = artifactStore;
   const own = Object.hasOwn(objstoreBucketCredentials, bucket) ? objstoreBucketCredentials[bucket] : undefined;
@@ -76,9 +76,9 @@ function objectOf(
 
 const longestList = 8 * 1024 * 1024;
 
-/** What these lists hold, all together. They are as foreign as a deploy, and are held to its rules. */
+/** Artifacts of all these lists. They are as untrusted as a deploy, and follow its rules. */
 export async function listedArtifacts(
-  lists: readonly { filename: string; file: KeptFile }[],
+  lists: readonly { filename: string; file: CachedFile }[],
   allowedPaths: readonly string[],
 ): Promise<ArtifactSet> {
   const all: Required<ArtifactSet> = {
@@ -99,7 +99,7 @@ export async function listedArtifacts(
   return all;
 }
 
-async function readList(filename: string, { handle }: KeptFile): Promise<ArtifactSet> {
+async function readList(filename: string, { handle }: CachedFile): Promise<ArtifactSet> {
   const { size } = await handle.stat();
   if (size > longestList) throw new DeployFault(`${filename}: is larger than a list of artifacts may be (8 MB)`);
   const { buffer } = await handle.read(Buffer.alloc(size), 0, size, 0);

@@ -10,13 +10,13 @@ import type { TaskUsers } from '../users/task-users.js';
 import { killGroup } from '../processes/order-program.js';
 import { cleanEnvironment, type RunAs } from '../processes/run-as.js';
 import { removeTree } from '../sandbox/remove-tree.js';
-import type { KeptFile } from './cache.js';
+import type { CachedFile } from './cache.js';
 import { DeployFault, type Note } from './order.js';
 import type { Remote } from './remotes.js';
 
-interface Fetched {
+interface FetchedFile {
   remote: Remote;
-  file?: KeptFile;
+  file?: CachedFile;
 }
 
 interface CheckContext extends Pick<AgentContext, 'directory' | 'settings'> {
@@ -32,7 +32,7 @@ const logFile = 'executor.log';
  */
 export async function checkSignatures(
   context: CheckContext,
-  fetched: readonly Fetched[],
+  fetched: readonly FetchedFile[],
   signatures: readonly ObjstoreArtifactSignature[],
   notes: Note[],
   signal: AbortSignal,
@@ -63,7 +63,7 @@ export async function checkSignatures(
   }
 }
 
-interface Verdict {
+interface SignatureVerdict {
   output: string;
   /** Absent: the signature is good. */
   problem?: string;
@@ -72,10 +72,10 @@ interface Verdict {
 /** The program is a user of its own, who has the public keys and can read these two files. */
 async function check(
   context: CheckContext,
-  artifact: KeptFile,
-  signature: KeptFile,
+  artifact: CachedFile,
+  signature: CachedFile,
   signal: AbortSignal,
-): Promise<Verdict> {
+): Promise<SignatureVerdict> {
   const { directory, settings, users } = context;
   const work = join(directory.newArtifacts, randomUUID());
   const runAs = await users.resolve(undefined, work);
@@ -119,14 +119,14 @@ const mostKilobytesOfMemory = 2 * 1024 * 1024;
 const blocksOfOutput = 100_000;
 const limits = `ulimit -c 0; ulimit -v ${mostKilobytesOfMemory}; ulimit -f ${blocksOfOutput}; exec "$@"`;
 
-interface Place {
+interface VerifyContext {
   work: string;
   keys: string;
   runAs: RunAs | undefined;
   signal: AbortSignal;
 }
 
-function run(words: readonly string[], { work, keys, runAs, signal }: Place): Promise<Verdict> {
+function run(words: readonly string[], { work, keys, runAs, signal }: VerifyContext): Promise<SignatureVerdict> {
   const [program = '', ...rest] = [...(runAs?.prefix ?? []), '/bin/sh', '-c', limits, 'sh', ...words];
   signal.throwIfAborted();
   const child = spawn(program, rest, {
@@ -141,7 +141,7 @@ function run(words: readonly string[], { work, keys, runAs, signal }: Place): Pr
   const hear = (text: Buffer) => (output = `${output}${text.toString()}`.slice(0, mostOutput));
   child.stdout.on('data', hear);
   child.stderr.on('data', hear);
-  return new Promise<Verdict>((resolve, reject) => {
+  return new Promise<SignatureVerdict>((resolve, reject) => {
     child.on('error', reject);
     child.on('close', (code, killed) => {
       if (signal.aborted) reject(signal.reason as Error);

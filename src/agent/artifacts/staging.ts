@@ -1,13 +1,13 @@
 import type { Meter } from './download.js';
 import type { FetchLimits } from './order.js';
 
-/** What is needed to put files into a sandbox. All paths are relative to it. */
+/** Context for putting files into a sandbox. All paths are relative to it. */
 export interface StagingArea {
   root: string;
   limits: FetchLimits;
   meter: Meter;
-  /** Files are put below this folder. */
-  folder: string;
+  /** Files are put below this directory. */
+  directory: string;
   /** A line for executor.log. */
   note(line: string): Promise<void>;
 }

@@ -11,7 +11,7 @@ import {
   allNamesIn,
   createFileBelow,
   O_PATH,
-  openFolderBelow,
+  openDirectoryBelow,
   pathOf,
   placeIn,
   unlessUnseen,
@@ -32,17 +32,17 @@ const isOfTools = (name: string): boolean => endsWithOne(name, [...tarEndings, '
 export const isArchive = (name: string): boolean => isOfTools(name) || endsWithOne(name, ['.gz']);
 
 /**
- * Unpacks into `folder` what is open, by the ending of its name. The tools run as the task's user, so that an archive can
+ * Unpacks into `directory` what is open, by the ending of its name. The tools run as the task's user, so that an archive can
  * do no more than the task. What comes out is bounded while it comes: the bytes that go into tar are counted, one file is
  * bounded by the kernel, and files are counted as the tools name them and on the disk. The tools follow links that are there
- * before they begin, such as those of another archive; so each works in an empty folder, and what came out is moved from there.
+ * before they begin, such as those of another archive; so each works in an empty directory, and what came out is moved from there.
  */
-export async function unpack(name: string, file: FileHandle, folder: string, staging: StagingArea): Promise<void> {
-  const target = await openFolderBelow(staging.root, folder, 'NONE');
+export async function unpack(name: string, file: FileHandle, directory: string, staging: StagingArea): Promise<void> {
+  const target = await openDirectoryBelow(staging.root, directory, 'NONE');
   try {
     if (!target) throw new DeployFault('its folder is gone');
     if (isOfTools(name)) await unpackAside(name, file, target.handle, staging);
-    else await bounded(staging, () => unzipOne(name, file, { ...staging, folder }));
+    else await bounded(staging, () => unzipOne(name, file, { ...staging, directory }));
   } catch (cause) {
     if (staging.meter.fault) throw staging.meter.fault;
     if (isTrouble(cause) || cause instanceof MachineLacks) throw cause;
@@ -67,7 +67,7 @@ async function unpackAside(name: string, file: FileHandle, target: FileHandle, s
   const aside = await open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   try {
     await bounded(staging, (over) => unpackInto(name.toLowerCase(), file, new Tools(aside, staging, over)));
-    // Archives may have a mode for the folder itself.
+    // Archives may have a mode for the directory itself.
     await aside.chmod(0o700);
     await moveAll(aside, target);
   } finally {
@@ -76,7 +76,7 @@ async function unpackAside(name: string, file: FileHandle, target: FileHandle, s
   await rmdir(path);
 }
 
-/** What has the name of a file is replaced by it; folders become one. No link is followed. */
+/** A moved file replaces the one of its name; directories are merged. No link is followed. */
 async function moveAll(from: FileHandle, to: FileHandle): Promise<void> {
   for (const name of await allNamesIn(from)) {
     const [source, place] = [placeIn(from, name), placeIn(to, name)];
@@ -87,16 +87,16 @@ async function moveAll(from: FileHandle, to: FileHandle): Promise<void> {
           ? new DeployFault(`${shownName(name)} is a folder already`, { cause })
           : cause;
       });
-    } else await moveFolder(source, place, stats.mode & 0o7777);
+    } else await moveDirectory(source, place, stats.mode & 0o7777);
   }
 }
 
-async function moveFolder(source: string | Buffer, place: string | Buffer, mode: number): Promise<void> {
+async function moveDirectory(source: string | Buffer, place: string | Buffer, mode: number): Promise<void> {
   const there = await unlessUnseen(() => lstat(place));
   if (there && !there.isDirectory()) await unlink(place);
   const from = await open(source, O_PATH | O_DIRECTORY | O_NOFOLLOW);
   try {
-    // Only a folder that can be written to can be moved, or emptied.
+    // Only a directory that can be written to can be moved, or emptied.
     await chmod(pathOf(from), 0o700);
     if (!there?.isDirectory()) {
       await rename(source, place);
@@ -126,7 +126,7 @@ async function unpackInto(name: string, file: FileHandle, tools: Tools): Promise
 
 /** One file, without a tool. */
 async function unzipOne(archive: string, file: FileHandle, staging: StagingArea): Promise<void> {
-  const plain = `${staging.folder}/${archive.slice(0, -'.gz'.length)}`;
+  const plain = `${staging.directory}/${archive.slice(0, -'.gz'.length)}`;
   const target = await createFileBelow(staging.root, plain, 0o644);
   const source = file.createReadStream({ autoClose: false, start: 0 });
   await pipeline(source, createGunzip(), countedBy(staging.meter), async (chunks) => {
@@ -166,16 +166,16 @@ const mostKilobytesOfMemory = 2 * 1024 * 1024;
 const bytesPerBlock = 512;
 const newline = 10;
 
-/** What a tool may say besides, such as the comment of an archive. */
+/** Limit of further lines of a tool, such as the comment of an archive. */
 const otherLines = 1_000;
 
-/** Programs of the system, in the folder that is unpacked into. */
+/** Programs of the system, in the directory that is unpacked into. */
 class Tools {
-  /** What each of them has said to its error output. */
+  /** Error output of each of them. */
   private readonly complaints = new WeakMap<ChildProcess, string>();
 
   constructor(
-    private readonly folder: FileHandle,
+    private readonly directory: FileHandle,
     private readonly staging: StagingArea,
     private readonly over: AbortSignal,
   ) {}
@@ -184,7 +184,7 @@ class Tools {
     const limits = `ulimit -c 0; ulimit -v ${mostKilobytesOfMemory}; ulimit -f "$1"; shift; exec "$@"`;
     const blocks = String(Math.ceil(this.staging.limits.totalBytes / bytesPerBlock));
     const child = spawn('/bin/sh', ['-c', limits, 'sh', blocks, ...words], {
-      cwd: pathOf(this.folder),
+      cwd: pathOf(this.directory),
       stdio: [stdin, 'pipe', 'pipe', ...(file ? [file.fd] : [])],
       signal: this.over,
       killSignal: 'SIGKILL',
@@ -198,7 +198,7 @@ class Tools {
     return child;
   }
 
-  /** What comes out of a tool that is fed. */
+  /** Output of a tool that is fed with `source`. */
   filter(words: readonly string[], source: Readable): Readable {
     const tool = this.start(words, 'pipe');
     this.untilEnd(tool).catch((cause: Error) => tool.stdout!.destroy(cause));
@@ -253,18 +253,18 @@ class Tools {
 }
 
 /** At least; looks take a fifth of the time, however many files there are. */
-const lookEveryMillis = 200;
-const pauseForLooking = 4;
+const checkEveryMillis = 200;
+const pauseForChecks = 4;
 
 /** Rejects when too much has come out. */
 async function watchDisk(staging: StagingArea, over: AbortSignal): Promise<never> {
   for (let took = 0; ;) {
-    const pause = Math.max(lookEveryMillis, took * pauseForLooking);
+    const pause = Math.max(checkEveryMillis, took * pauseForChecks);
     await new Promise((resolve) => setTimeout(resolve, pause));
     if (over.aborted) return new Promise<never>(() => undefined);
     const began = performance.now();
     await measure(staging);
-    await staging.meter.lookAtDisk();
+    await staging.meter.checkDisk();
     took = performance.now() - began;
   }
 }

@@ -8,10 +8,10 @@ import { keepPlaces, parseMounts, readMounts, type CgroupMount } from './mounts.
 import { V1Hierarchy } from './v1.js';
 import { V2Hierarchy } from './v2.js';
 
-const folder = tempFolder();
-afterAll(() => folder.remove());
+const directory = tempFolder();
+afterAll(() => directory.remove());
 const made = (...path: string[]) => {
-  const result = join(folder.path, ...path);
+  const result = join(directory.path, ...path);
   mkdirSync(result, { recursive: true });
   return result;
 };
@@ -38,8 +38,8 @@ describe('mounts', () => {
 
   test('keep their places', () => {
     const parent = made('kept', 'a', 'muster-x');
-    const mount: CgroupMount = { version: 2, controllers: [], root: join(folder.path, 'kept'), own: '/elsewhere' };
-    expect(keepPlaces([mount], [parent])).toEqual([{ ...mount, own: join(folder.path, 'kept', 'a') }]);
+    const mount: CgroupMount = { version: 2, controllers: [], root: join(directory.path, 'kept'), own: '/elsewhere' };
+    expect(keepPlaces([mount], [parent])).toEqual([{ ...mount, own: join(directory.path, 'kept', 'a') }]);
     expect(keepPlaces([mount], [`${parent}-gone`])).toEqual([mount]);
   });
 });
@@ -59,10 +59,10 @@ test('a folder that only looks like a cgroup is found out', () => {
   );
 });
 
-/** Plain folders take every write and every file: enough to see what is written where, and how figures are read. */
+/** Plain directories take every write and every file: enough to see what is written where, and how figures are read. */
 describe('files of version 2', () => {
   const task = made('plain2', 'task');
-  const hierarchy = new V2Hierarchy(join(folder.path, 'plain2'), new Set(['cpu', 'memory', 'pids']));
+  const hierarchy = new V2Hierarchy(join(directory.path, 'plain2'), new Set(['cpu', 'memory', 'pids']));
   const read = (name: string) => readFileSync(join(task, name), 'utf8');
 
   test('take the limits', () => {
@@ -106,7 +106,7 @@ describe('files of version 2', () => {
 
 test('files of version 1 take the limits and give the figures', () => {
   const task = made('plain1', 'task');
-  const hierarchy = new V1Hierarchy(join(folder.path, 'plain1'), new Set(['cpu', 'cpuacct', 'memory', 'pids']));
+  const hierarchy = new V1Hierarchy(join(directory.path, 'plain1'), new Set(['cpu', 'cpuacct', 'memory', 'pids']));
   hierarchy.limit(task, { cpus: 0.5, memoryMb: 64, cpuHardLimit: 2, maxProcesses: 99 });
   const read = (name: string) => readFileSync(join(task, name), 'utf8');
   expect([read('cpu.shares'), read('cpu.cfs_period_us'), read('cpu.cfs_quota_us')]).toEqual([

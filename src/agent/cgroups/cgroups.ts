@@ -5,10 +5,10 @@ import { z } from 'zod';
 import type { AgentDirectory } from '../state/agent-directory.js';
 import { messageOf, readIfThere, writeDurably } from '../../platform/files.js';
 import {
-  foldersIn,
+  directoriesIn,
   type GroupUsage,
   type Hierarchy,
-  type Limits,
+  type GroupLimits,
   makeGroup,
   pidsBelow,
   readText,
@@ -18,53 +18,56 @@ import { type CgroupMount, keepPlaces, ownPaths, readMounts } from './mounts.js'
 import { openV1, V1Hierarchy } from './v1.js';
 import { openV2, V2Hierarchy } from './v2.js';
 
-interface Place {
+interface CgroupDirectory {
   hierarchy: Hierarchy;
-  folder: string;
+  directory: string;
 }
 
-/** The cgroups of one task: a folder of the same name in every hierarchy in use. */
+/** The cgroups of one task: a directory of the same name in every hierarchy in use. */
 export class TaskGroup {
   private isMade = false;
 
-  constructor(private readonly places: readonly Place[]) {}
+  constructor(private readonly places: readonly CgroupDirectory[]) {}
 
-  /** What a process writes its id to, to be inside. */
+  /** Files to which a process writes its id to be inside. */
   get procsFiles(): string[] {
-    return this.places.map(({ folder }) => join(folder, 'cgroup.procs'));
+    return this.places.map(({ directory }) => join(directory, 'cgroup.procs'));
   }
 
   /** Once. */
-  create(limits: Limits): void {
+  create(limits: GroupLimits): void {
     if (this.isMade) return;
-    for (const { hierarchy, folder } of this.places) {
-      makeGroup(folder);
-      hierarchy.limit(folder, limits);
+    for (const { hierarchy, directory } of this.places) {
+      makeGroup(directory);
+      hierarchy.limit(directory, limits);
     }
     this.isMade = true;
   }
 
   /** undefined: nothing keeps track of the task's processes. */
   pids(): number[] | undefined {
-    const present = this.places.filter(({ folder }) => existsSync(folder));
-    return present.length === 0 ? undefined : [...new Set(present.flatMap(({ folder }) => pidsBelow(folder)))];
+    const present = this.places.filter(({ directory }) => existsSync(directory));
+    return present.length === 0 ? undefined : [...new Set(present.flatMap(({ directory }) => pidsBelow(directory)))];
   }
 
   /** SIGKILL to everything inside, where the kernel can do that in one step. */
   killAll(): void {
-    for (const { hierarchy, folder } of this.places) hierarchy.killAll(folder);
+    for (const { hierarchy, directory } of this.places) hierarchy.killAll(directory);
   }
 
   outOfMemoryKills(): number {
-    return Math.max(0, ...this.places.map(({ hierarchy, folder }) => hierarchy.outOfMemoryKills(folder)));
+    return Math.max(0, ...this.places.map(({ hierarchy, directory }) => hierarchy.outOfMemoryKills(directory)));
   }
 
   usage(): GroupUsage {
-    return Object.assign({}, ...this.places.map(({ hierarchy, folder }) => hierarchy.usage(folder))) as GroupUsage;
+    return Object.assign(
+      {},
+      ...this.places.map(({ hierarchy, directory }) => hierarchy.usage(directory)),
+    ) as GroupUsage;
   }
 
   async remove(): Promise<void> {
-    for (const { folder } of this.places) await removeGroup(folder);
+    for (const { directory } of this.places) await removeGroup(directory);
   }
 }
 
@@ -100,13 +103,13 @@ export class Cgroups {
     return new Cgroups(hierarchies, inUse, missing);
   }
 
-  /** Folders in which the groups of the tasks are made. */
+  /** Directories in which the groups of the tasks are made. */
   get parents(): string[] {
     return this.hierarchies.map(({ parent }) => parent);
   }
 
   group(name: string): TaskGroup {
-    return new TaskGroup(this.hierarchies.map((hierarchy) => ({ hierarchy, folder: join(hierarchy.parent, name) })));
+    return new TaskGroup(this.hierarchies.map((hierarchy) => ({ hierarchy, directory: join(hierarchy.parent, name) })));
   }
 
   /**
@@ -114,7 +117,7 @@ export class Cgroups {
    * until all cores have come by (a grace period of RCU, some 10 ms), and those that follow do not: so this process is moved to where
    * it is. Nothing depends on it, and what fails here the start will tell.
    */
-  async expectMoveInto(group: TaskGroup, limits: Limits): Promise<void> {
+  async expectMoveInto(group: TaskGroup, limits: GroupLimits): Promise<void> {
     try {
       group.create(limits);
       if (!this.mount || this.isMoving) return;
@@ -131,7 +134,7 @@ export class Cgroups {
   /** Leaves nothing behind, except what still has processes in it. */
   async removeAll(): Promise<void> {
     for (const { parent } of this.hierarchies) {
-      const removals = foldersIn(parent).map((name) => removeGroup(join(parent, name)));
+      const removals = directoriesIn(parent).map((name) => removeGroup(join(parent, name)));
       const failed = (await Promise.allSettled(removals)).some((removal) => removal.status === 'rejected');
       if (!failed) await rmdir(parent).catch(() => undefined);
     }
@@ -139,7 +142,7 @@ export class Cgroups {
 
   /** Names of the groups there are, of tasks that run or that an earlier agent left. */
   names(): string[] {
-    return [...new Set(this.hierarchies.flatMap(({ parent }) => foldersIn(parent)))];
+    return [...new Set(this.hierarchies.flatMap(({ parent }) => directoriesIn(parent)))];
   }
 }
 
@@ -149,14 +152,14 @@ export class Cgroups {
  */
 export function groupOfProcess(pid: number, mark: string): TaskGroup | undefined {
   const paths = ownPaths(readText(`/proc/${pid}/cgroup`) ?? '');
-  const places = readMounts().flatMap((mount): Place[] => {
+  const places = readMounts().flatMap((mount): CgroupDirectory[] => {
     const path = paths.get(mount.controllers[0] ?? '');
-    const folder = join(mount.root, path ?? '/');
-    if (!path?.includes(mark) || !existsSync(folder)) return [];
-    const parent = dirname(folder);
-    if (mount.version === 1) return [{ hierarchy: new V1Hierarchy(parent, new Set(mount.controllers)), folder }];
-    const controllers = (readText(join(folder, 'cgroup.controllers')) ?? '').split(/\s+/).filter(Boolean);
-    return [{ hierarchy: new V2Hierarchy(parent, new Set(controllers)), folder }];
+    const directory = join(mount.root, path ?? '/');
+    if (!path?.includes(mark) || !existsSync(directory)) return [];
+    const parent = dirname(directory);
+    if (mount.version === 1) return [{ hierarchy: new V1Hierarchy(parent, new Set(mount.controllers)), directory }];
+    const controllers = (readText(join(directory, 'cgroup.controllers')) ?? '').split(/\s+/).filter(Boolean);
+    return [{ hierarchy: new V2Hierarchy(parent, new Set(controllers)), directory }];
   });
   return places.length > 0 ? new TaskGroup(places) : undefined;
 }
@@ -168,13 +171,13 @@ const isOfUse = ({ version, controllers }: CgroupMount): boolean =>
 const Places = z.object({ bootId: z.string(), parents: z.array(z.string()) });
 
 /** The cgroups that work here, in the places where they were during this boot. */
-export async function openCgroups(folder: AgentDirectory, bootId: string, use: 'auto' | 'off'): Promise<Cgroups> {
-  const name = `muster-${folder.key}`;
+export async function openCgroups(directory: AgentDirectory, bootId: string, use: 'auto' | 'off'): Promise<Cgroups> {
+  const name = `muster-${directory.key}`;
   if (use === 'off') return Cgroups.probe(name, []);
-  const text = await readIfThere(folder.cgroups);
+  const text = await readIfThere(directory.cgroups);
   const before = text === undefined ? undefined : Places.safeParse(JSON.parse(text)).data;
   const parents = before?.bootId === bootId ? before.parents : [];
   const cgroups = Cgroups.probe(name, keepPlaces(readMounts(), parents));
-  await writeDurably(folder.cgroups, JSON.stringify({ bootId, parents: cgroups.parents }));
+  await writeDurably(directory.cgroups, JSON.stringify({ bootId, parents: cgroups.parents }));
   return cgroups;
 }

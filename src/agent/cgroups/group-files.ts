@@ -18,7 +18,7 @@ export interface GroupUsage {
   memMappedFileBytes?: number;
 }
 
-export interface Limits {
+export interface GroupLimits {
   cpus: number;
   memoryMb: number;
   /** Whole cores that must never be exceeded. */
@@ -51,14 +51,14 @@ export function readTable(path: string): Map<string, number> {
 }
 
 /** Processes in the group and in groups that the task made below it. */
-export function pidsBelow(folder: string): number[] {
-  const own = (readText(join(folder, 'cgroup.procs')) ?? '').split('\n').filter(Boolean).map(Number);
-  return [...own, ...foldersIn(folder).flatMap((name) => pidsBelow(join(folder, name)))];
+export function pidsBelow(directory: string): number[] {
+  const own = (readText(join(directory, 'cgroup.procs')) ?? '').split('\n').filter(Boolean).map(Number);
+  return [...own, ...directoriesIn(directory).flatMap((name) => pidsBelow(join(directory, name)))];
 }
 
-export function foldersIn(folder: string): string[] {
+export function directoriesIn(directory: string): string[] {
   try {
-    return readdirSync(folder, { withFileTypes: true })
+    return readdirSync(directory, { withFileTypes: true })
       .filter((entry) => entry.isDirectory())
       .map((entry) => entry.name);
   } catch (cause) {
@@ -67,30 +67,30 @@ export function foldersIn(folder: string): string[] {
   }
 }
 
-/** One folder, and the one above it if that was removed. Making more would build on nothing. */
-export function makeGroup(folder: string): void {
+/** One directory, and the one above it if that was removed. Making more would build on nothing. */
+export function makeGroup(directory: string): void {
   try {
-    mkdirSync(folder);
+    mkdirSync(directory);
   } catch (cause) {
     if (errorCode(cause) === 'EEXIST') return;
     if (errorCode(cause) !== 'ENOENT') throw cause;
-    mkdirSync(dirname(folder));
-    mkdirSync(folder);
+    mkdirSync(dirname(directory));
+    mkdirSync(directory);
   }
 }
 
 /** Can processes be put in here? Asked with a process that ends at once. */
-export function acceptsProcesses(folder: string): boolean {
-  const join_ = spawnSync('/bin/sh', ['-c', 'echo $$ >"$1"', 'sh', join(folder, 'cgroup.procs')]);
+export function acceptsProcesses(directory: string): boolean {
+  const join_ = spawnSync('/bin/sh', ['-c', 'echo $$ >"$1"', 'sh', join(directory, 'cgroup.procs')]);
   return join_.status === 0;
 }
 
 /** A group stays busy for a moment after its last process: tried a few times. */
-export async function removeGroup(folder: string): Promise<void> {
-  for (const name of foldersIn(folder)) await removeGroup(join(folder, name));
+export async function removeGroup(directory: string): Promise<void> {
+  for (const name of directoriesIn(directory)) await removeGroup(join(directory, name));
   for (let attempt = 1; ; attempt++) {
     try {
-      return await rmdir(folder);
+      return await rmdir(directory);
     } catch (cause) {
       if (isMissing(cause)) return;
       if (errorCode(cause) !== 'EBUSY' || attempt === 20) throw cause;
@@ -99,15 +99,18 @@ export async function removeGroup(folder: string): Promise<void> {
   }
 }
 
-/** One mounted hierarchy of cgroups. Each task has a folder below `parent`; what differs between the versions is here. */
+/** One mounted hierarchy of cgroups. Each task has a directory below `parent`; what differs between the versions is here. */
 export interface Hierarchy {
   readonly parent: string;
-  /** Of cpu, cpuacct, memory and pids, those that really work here. Empty: good for keeping track of processes only. */
+  /**
+   * Controllers among cpu, cpuacct, memory and pids that really work here. Empty: good for keeping track of processes
+   * only.
+   */
   readonly controllers: ReadonlySet<string>;
-  limit(folder: string, limits: Limits): void;
+  limit(directory: string, limits: GroupLimits): void;
   /** SIGKILL to everything inside in one step; false: not available here. */
-  killAll(folder: string): boolean;
-  /** How many processes the kernel has killed because the group was out of memory. */
-  outOfMemoryKills(folder: string): number;
-  usage(folder: string): GroupUsage;
+  killAll(directory: string): boolean;
+  /** Number of processes that the kernel has killed because the group was out of memory. */
+  outOfMemoryKills(directory: string): number;
+  usage(directory: string): GroupUsage;
 }

@@ -8,9 +8,10 @@ const recordBytes = 16 * 1024;
 const mostRecords = 500_000;
 
 /**
- * Whether the log of the kernel says that a limit of this cgroup has ended a process for want of memory. The counter of the
- * cgroup goes with the cgroup, and an engine removes it as soon as its container has ended. `mark`: a part of the cgroup's path
- * that no other has. False where the log cannot be read, and where the kernel had too much to say at that moment.
+ * True when the log of the kernel shows that the memory limit of this cgroup has ended a process. The counter of the
+ * cgroup goes with the cgroup, and an engine removes it as soon as its container has ended. `mark`: a part of the
+ * cgroup's path that no other has. False when the log cannot be read, and when the kernel logged too much at that
+ * moment.
  */
 export function saysOutOfMemory(mark: string, path = '/dev/kmsg'): boolean {
   try {

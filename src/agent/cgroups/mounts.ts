@@ -7,7 +7,7 @@ export interface CgroupMount {
   /** Version 1: what is attached to the hierarchy, such as cpu and cpuacct. Version 2 lists them in a file. */
   controllers: string[];
   root: string;
-  /** Folder of this process's own cgroup; the root when it cannot be seen from here, as in some containers. */
+  /** Directory of this process's own cgroup; the root when it cannot be seen from here, as in some containers. */
   own: string;
 }
 
@@ -18,8 +18,8 @@ export function parseMounts(mounts: string, cgroup: string): CgroupMount[] {
     const [, point = '', type, options = ''] = line.split(' ');
     const root = unescape(point);
     const place = (path: string | undefined) => {
-      const folder = join(root, path ?? '/');
-      return existsSync(folder) ? folder : root;
+      const directory = join(root, path ?? '/');
+      return existsSync(directory) ? directory : root;
     };
     if (type === 'cgroup2') return [{ version: 2, controllers: [], root, own: place(own.get('')) }];
     if (type !== 'cgroup') return [];

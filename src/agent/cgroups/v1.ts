@@ -4,7 +4,7 @@ import {
   acceptsProcesses,
   type GroupUsage,
   type Hierarchy,
-  type Limits,
+  type GroupLimits,
   makeGroup,
   quotaPeriodMicros,
   readNumber,
@@ -32,17 +32,17 @@ export function openV1(mount: CgroupMount, name: string): Hierarchy {
   }
 }
 
-function tryLimit(folder: string, controller: string): boolean {
+function tryLimit(directory: string, controller: string): boolean {
   try {
-    applyLimits(folder, new Set([controller]), { cpus: 1, memoryMb: 64, cpuHardLimit: 1, maxProcesses: 64 });
+    applyLimits(directory, new Set([controller]), { cpus: 1, memoryMb: 64, cpuHardLimit: 1, maxProcesses: 64 });
     return ['cpu', 'cpuacct', 'memory', 'pids'].includes(controller);
   } catch {
     return false;
   }
 }
 
-function applyLimits(folder: string, controllers: ReadonlySet<string>, limits: Limits): void {
-  const write = (file: string, value: number) => writeFileSync(join(folder, file), String(value));
+function applyLimits(directory: string, controllers: ReadonlySet<string>, limits: GroupLimits): void {
+  const write = (file: string, value: number) => writeFileSync(join(directory, file), String(value));
   if (controllers.has('cpu')) {
     if (limits.cpus > 0) write('cpu.shares', Math.max(2, Math.round(limits.cpus * 1024)));
     if (limits.cpuHardLimit !== undefined) {
@@ -54,7 +54,7 @@ function applyLimits(folder: string, controllers: ReadonlySet<string>, limits: L
   if (controllers.has('memory') && limits.memoryMb > 0) {
     write('memory.limit_in_bytes', bytesOfMb(limits.memoryMb));
     // Present only where the kernel accounts for swap. It cannot be lower than the limit without swap, so it comes second.
-    if (existsSync(join(folder, 'memory.memsw.limit_in_bytes')))
+    if (existsSync(join(directory, 'memory.memsw.limit_in_bytes')))
       write('memory.memsw.limit_in_bytes', bytesOfMb(limits.memoryMb));
   }
 }
@@ -65,28 +65,28 @@ export class V1Hierarchy implements Hierarchy {
     readonly controllers: ReadonlySet<string>,
   ) {}
 
-  limit(folder: string, limits: Limits): void {
-    applyLimits(folder, this.controllers, limits);
+  limit(directory: string, limits: GroupLimits): void {
+    applyLimits(directory, this.controllers, limits);
   }
 
   killAll(): boolean {
     return false;
   }
 
-  outOfMemoryKills(folder: string): number {
-    return this.controllers.has('memory') ? (readTable(join(folder, 'memory.oom_control')).get('oom_kill') ?? 0) : 0;
+  outOfMemoryKills(directory: string): number {
+    return this.controllers.has('memory') ? (readTable(join(directory, 'memory.oom_control')).get('oom_kill') ?? 0) : 0;
   }
 
-  usage(folder: string): GroupUsage {
+  usage(directory: string): GroupUsage {
     return {
-      ...(this.controllers.has('cpu') && this.throttling(folder)),
-      ...(this.controllers.has('cpuacct') && this.cpuTime(folder)),
-      ...(this.controllers.has('memory') && this.memory(folder)),
+      ...(this.controllers.has('cpu') && this.throttling(directory)),
+      ...(this.controllers.has('cpuacct') && this.cpuTime(directory)),
+      ...(this.controllers.has('memory') && this.memory(directory)),
     };
   }
 
-  private throttling(folder: string): GroupUsage {
-    const table = readTable(join(folder, 'cpu.stat'));
+  private throttling(directory: string): GroupUsage {
+    const table = readTable(join(directory, 'cpu.stat'));
     return {
       cpusNrPeriods: table.get('nr_periods'),
       cpusNrThrottled: table.get('nr_throttled'),
@@ -94,18 +94,18 @@ export class V1Hierarchy implements Hierarchy {
     };
   }
 
-  private cpuTime(folder: string): GroupUsage {
-    const table = readTable(join(folder, 'cpuacct.stat'));
+  private cpuTime(directory: string): GroupUsage {
+    const table = readTable(join(directory, 'cpuacct.stat'));
     return {
       cpusUserTimeSecs: (table.get('user') ?? 0) / ticksPerSecond,
       cpusSystemTimeSecs: (table.get('system') ?? 0) / ticksPerSecond,
     };
   }
 
-  private memory(folder: string): GroupUsage {
-    const table = readTable(join(folder, 'memory.stat'));
+  private memory(directory: string): GroupUsage {
+    const table = readTable(join(directory, 'memory.stat'));
     return {
-      memTotalBytes: readNumber(join(folder, 'memory.usage_in_bytes')),
+      memTotalBytes: readNumber(join(directory, 'memory.usage_in_bytes')),
       memAnonBytes: table.get('total_rss') ?? table.get('rss'),
       memFileBytes: table.get('total_cache') ?? table.get('cache'),
       memMappedFileBytes: table.get('total_mapped_file') ?? table.get('mapped_file'),

@@ -5,7 +5,7 @@ import {
   acceptsProcesses,
   type GroupUsage,
   type Hierarchy,
-  type Limits,
+  type GroupLimits,
   makeGroup,
   quotaPeriodMicros,
   readNumber,
@@ -37,9 +37,9 @@ export function openV2(mount: CgroupMount, name: string): Hierarchy {
   return best;
 }
 
-function removeIfEmpty(folder: string): void {
+function removeIfEmpty(directory: string): void {
   try {
-    rmdirSync(folder);
+    rmdirSync(directory);
   } catch {
     // Tasks of an earlier agent are still in there.
   }
@@ -61,7 +61,7 @@ function openBelow(base: string, name: string): Hierarchy {
   }
 }
 
-/** Where the agent has a delegated cgroup to itself it moves to a leaf of it, which frees the cgroup to be divided. */
+/** An agent with a delegated cgroup of its own moves to a leaf of it, which frees the cgroup to be divided. */
 function stepAside(base: string, name: string, offered: readonly string[]): void {
   const members = words(readText(join(base, 'cgroup.procs')));
   if (offered.length === 0 || members.length !== 1 || members[0] !== String(process.pid)) return;
@@ -70,26 +70,26 @@ function stepAside(base: string, name: string, offered: readonly string[]): void
   writeFileSync(join(leaf, 'cgroup.procs'), String(process.pid));
 }
 
-function handDown(folder: string, controller: string): boolean {
+function handDown(directory: string, controller: string): boolean {
   try {
-    writeFileSync(join(folder, 'cgroup.subtree_control'), `+${controller}`);
+    writeFileSync(join(directory, 'cgroup.subtree_control'), `+${controller}`);
     return true;
   } catch {
     return false;
   }
 }
 
-function tryLimit(folder: string, controller: string): boolean {
+function tryLimit(directory: string, controller: string): boolean {
   try {
-    applyLimits(folder, new Set([controller]), { cpus: 1, memoryMb: 64, cpuHardLimit: 1, maxProcesses: 64 });
+    applyLimits(directory, new Set([controller]), { cpus: 1, memoryMb: 64, cpuHardLimit: 1, maxProcesses: 64 });
     return true;
   } catch {
     return false;
   }
 }
 
-function applyLimits(folder: string, controllers: ReadonlySet<string>, limits: Limits): void {
-  const write = (file: string, value: string | number) => writeFileSync(join(folder, file), String(value));
+function applyLimits(directory: string, controllers: ReadonlySet<string>, limits: GroupLimits): void {
+  const write = (file: string, value: string | number) => writeFileSync(join(directory, file), String(value));
   if (controllers.has('cpu')) {
     // 100 is the weight of one core's worth, 1 to 10000 is what the kernel takes.
     if (limits.cpus > 0) write('cpu.weight', Math.min(10_000, Math.max(1, Math.round(limits.cpus * 100))));
@@ -99,7 +99,7 @@ function applyLimits(folder: string, controllers: ReadonlySet<string>, limits: L
   if (controllers.has('pids')) write('pids.max', limits.maxProcesses);
   if (controllers.has('memory') && limits.memoryMb > 0) {
     write('memory.max', bytesOfMb(limits.memoryMb));
-    if (existsSync(join(folder, 'memory.swap.max'))) write('memory.swap.max', 0);
+    if (existsSync(join(directory, 'memory.swap.max'))) write('memory.swap.max', 0);
   }
 }
 
@@ -109,14 +109,14 @@ export class V2Hierarchy implements Hierarchy {
     readonly controllers: ReadonlySet<string>,
   ) {}
 
-  limit(folder: string, limits: Limits): void {
-    applyLimits(folder, this.controllers, limits);
+  limit(directory: string, limits: GroupLimits): void {
+    applyLimits(directory, this.controllers, limits);
   }
 
-  killAll(folder: string): boolean {
+  killAll(directory: string): boolean {
     try {
       // Opened without creating it: kernels before 5.14 do not have the file.
-      writeFileSync(join(folder, 'cgroup.kill'), '1', { flag: 'r+' });
+      writeFileSync(join(directory, 'cgroup.kill'), '1', { flag: 'r+' });
       return true;
     } catch (cause) {
       if (isMissing(cause)) return false;
@@ -124,13 +124,13 @@ export class V2Hierarchy implements Hierarchy {
     }
   }
 
-  outOfMemoryKills(folder: string): number {
-    return readTable(join(folder, 'memory.events')).get('oom_kill') ?? 0;
+  outOfMemoryKills(directory: string): number {
+    return readTable(join(directory, 'memory.events')).get('oom_kill') ?? 0;
   }
 
-  usage(folder: string): GroupUsage {
-    const cpu = readTable(join(folder, 'cpu.stat'));
-    const memory = readTable(join(folder, 'memory.stat'));
+  usage(directory: string): GroupUsage {
+    const cpu = readTable(join(directory, 'cpu.stat'));
+    const memory = readTable(join(directory, 'memory.stat'));
     return {
       ...(this.controllers.has('cpu') && {
         cpusNrPeriods: cpu.get('nr_periods'),
@@ -140,7 +140,7 @@ export class V2Hierarchy implements Hierarchy {
         cpusSystemTimeSecs: (cpu.get('system_usec') ?? 0) / microsPerSecond,
       }),
       ...(this.controllers.has('memory') && {
-        memTotalBytes: readNumber(join(folder, 'memory.current')),
+        memTotalBytes: readNumber(join(directory, 'memory.current')),
         memAnonBytes: memory.get('anon'),
         memFileBytes: memory.get('file'),
         memMappedFileBytes: memory.get('file_mapped'),

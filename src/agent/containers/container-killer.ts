@@ -5,13 +5,13 @@ import { signal } from '../processes/processes.js';
 import { SignalRecord } from '../state/signal-record.js';
 import type { TaskContainer } from './task-container.js';
 
-const lookEveryMillis = 100;
+const checkEveryMillis = 100;
 const firstPauseMillis = 2;
 
 /** The engine's own processes get so long to write down how a container ended, and to tidy up. */
 const patienceMillis = 3_000;
 
-/** What SIGKILL does not end hangs in the kernel. */
+/** A process that SIGKILL does not end within this time hangs in the kernel. */
 const giveUpAfterMillis = 30_000;
 
 /**
@@ -27,30 +27,30 @@ export class ContainerKiller {
     private readonly container: TaskContainer,
     /** Programs of the engine that work for the task. */
     private readonly helpers: () => ProcessStat[],
-    folder: ConstructorParameters<typeof SignalRecord>[0],
+    directory: ConstructorParameters<typeof SignalRecord>[0],
   ) {
-    this.asked = new SignalRecord(folder);
+    this.asked = new SignalRecord(directory);
   }
 
   async sweepUntil(stop: AbortSignal, deadline: () => number): Promise<void> {
     while (!stop.aborted) {
       if (performance.now() >= deadline()) this.force(deadline());
       else this.ask();
-      const pause = Math.max(1, Math.min(lookEveryMillis, Math.abs(deadline() - performance.now())));
+      const pause = Math.max(1, Math.min(checkEveryMillis, Math.abs(deadline() - performance.now())));
       await delay(pause, undefined, { signal: stop }).catch(() => undefined);
     }
   }
 
   async sweepUntilEmpty(deadline: () => number): Promise<boolean> {
     const begun = performance.now();
-    for (let looks = 1; ; looks++) {
-      const left = this.look();
+    for (let checks = 1; ; checks++) {
+      const left = this.check();
       if (left === 0) return true;
       const due = Math.max(begun, deadline());
       if (performance.now() >= due) this.force(due);
       else this.ask();
       if (performance.now() >= due + giveUpAfterMillis) return false;
-      await delay(backOffMillis(looks, firstPauseMillis, lookEveryMillis));
+      await delay(backOffMillis(checks, firstPauseMillis, checkEveryMillis));
     }
   }
 
@@ -70,7 +70,7 @@ export class ContainerKiller {
     for (const helper of this.helpersNow()) signal(helper, 'SIGKILL');
   }
 
-  private look(): number {
+  private check(): number {
     return this.container.pids().length + this.helpersNow().length;
   }
 

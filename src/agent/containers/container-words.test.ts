@@ -140,14 +140,14 @@ test('an executor has the network of the machine, and its command is text for a 
   expect(found.slice(-5)).toEqual(['app:latest', '/bin/sh', '-c', '--', 'run "a b" $X']);
 });
 
-/** What a real program is given. */
+/** Arguments that a real program gets. */
 function argumentsOf(given: readonly string[]): string[] {
   const text = execFileSync('/bin/sh', ['-c', `[ $# -gt 0 ] && printf '%s\\0' "$@"`, 'sh', ...given], {
     encoding: 'utf8',
   });
   return text.split('\0').slice(0, -1);
 }
-/** What a command line can hold; engines are told texts of every kind. */
+/** Texts that a command line can hold; engines get texts of every kind. */
 const text = fc.oneof(
   fc.constantFrom('', '-', '--', '--privileged', '-v=/:/x', '=', 'a b', '--user=0', '\n', '$(id)'),
   fc.string({ unit: 'grapheme' }).map((value) => value.replaceAll('\0', '')),

@@ -14,14 +14,14 @@ import type { Engine } from './engine.js';
 import { imageOfSpec } from './images.js';
 import { networkKind } from './rules.js';
 
-/** What a container is created from, beside what its deploy says. */
+/** Facts that a container is created from, beside its deploy. */
 export interface ContainerPlan {
   engine: Engine;
   settings: ContainerSettings;
   spec: LaunchSpec & { container: ContainerInfo };
   sandbox: Sandbox;
   name: string;
-  /** By which an agent knows the containers of its folder. */
+  /** By which an agent knows the containers of its directory. */
   agentKey: string;
   envFile: string;
   runAs: RunAs | undefined;
@@ -51,8 +51,8 @@ export function createWords(plan: ContainerPlan): string[] {
   const options: Option[] = [
     ...limits(plan),
     ...rights(plan, parameters),
-    mount({ type: 'bind', source: sandbox.executor?.folder ?? sandbox.root, destination: settings.sandboxPath }),
-    ...workingFolder(plan, parameters),
+    mount({ type: 'bind', source: sandbox.executor?.directory ?? sandbox.root, destination: settings.sandboxPath }),
+    ...workingDirectory(plan, parameters),
     ...networkOptions(plan),
     ...(container.volumes ?? []).map((volume, index) => volumeOption(volume, plan.hostPaths[index])),
     ...parameters,
@@ -121,7 +121,7 @@ function rights({ spec, settings, runAs, engine }: ContainerPlan, parameters: Pa
   return [noMore, ['cap-drop', 'all'], ['user', user]];
 }
 
-/** Whether a container has other users than its task, as its image or its deploy says. */
+/** True when a container may have other users than its task, by its image or its deploy. */
 export const hasOtherUsers = (container: ContainerInfo, { runAs }: ContainerSettings): boolean =>
   runAs === 'IMAGE_USER' || container.docker?.privileged === true || has(parametersOf(container), 'user');
 
@@ -138,11 +138,11 @@ function containerUser(
   return kind === 'docker' && own !== 0 ? `${own}:${process.getgid?.() ?? own}` : undefined;
 }
 
-function workingFolder({ sandbox, settings }: ContainerPlan, parameters: Parameters): Option[] {
+function workingDirectory({ sandbox, settings }: ContainerPlan, parameters: Parameters): Option[] {
   return sandbox.executor && !has(parameters, 'workdir') ? [['workdir', `${settings.sandboxPath}/app`]] : [];
 }
 
-/** Where a deploy wants to begin inside of its sandbox, as a path below the folder that is mounted; undefined: elsewhere. */
+/** Working directory of a deploy inside of its sandbox, as a path below the mounted directory; undefined: elsewhere. */
 export function workdirInSandbox(container: ContainerInfo, sandboxPath: string): string | undefined {
   const [, path] = parametersOf(container).findLast(([name]) => name === 'workdir') ?? [];
   const place = path === undefined ? '' : posix.normalize(path);
@@ -207,7 +207,7 @@ function mount({ type, source, destination, isReadOnly = false, more = [] }: Mou
   return ['mount', parts.join(',')];
 }
 
-/** What is run in the image. */
+/** Command to run in the image. */
 function command({ spec }: ContainerPlan, parameters: Parameters): { entrypoint: Option[]; words: string[] } {
   const { shell, value, arguments: words } = spec.command;
   // As in tasks without a container it is a line for a shell. Shells become the command of a line that is one command.
@@ -232,7 +232,7 @@ export function containerEnvironment(
     CLUSTER_TASK_ID: spec.taskId,
     CLUSTER_SANDBOX: sandboxPath,
     LOG_HOME: sandbox.executor ? `${sandboxPath}/logs` : sandboxPath,
-    HOST_SANDBOX_DIR: sandbox.executor?.folder ?? sandbox.root,
+    HOST_SANDBOX_DIR: sandbox.executor?.directory ?? sandbox.root,
     ...(Object.fromEntries(inherited) as Record<string, string>),
   };
 }

@@ -6,12 +6,12 @@ import { ContainerSettings } from '../../platform/settings/container-settings.js
 import { allProcesses, variableOf } from '../processes/processes.js';
 import { askEngine, EngineFailure, EngineHangs, EngineTrouble, EngineWatch } from './engine.js';
 
-const folder = tempFolder();
-afterAll(() => folder.remove());
+const directory = tempFolder();
+afterAll(() => directory.remove());
 
 /** A program that stands for an engine. */
 function program(name: string, script: string): string {
-  const path = join(folder.path, name);
+  const path = join(directory.path, name);
   writeFileSync(path, `#!/bin/sh\n${script}`);
   chmodSync(path, 0o755);
   return path;
@@ -40,7 +40,7 @@ test('an answer is what was written, a failure the last line of the complaint', 
 
 test('one that hangs is given up in time, with what it has started', async () => {
   const path = program('hangs', 'sleep 60 & sleep 60');
-  const sandbox = join(folder.path, 'sandbox');
+  const sandbox = join(directory.path, 'sandbox');
   const begun = performance.now();
   await expect(askEngine({ words: [path] }, ['pull'], { timeoutMillis: 300, sandbox })).rejects.toThrow(EngineHangs);
   expect(performance.now() - begun).toBeLessThan(5_000);

@@ -16,7 +16,7 @@ export interface Engine {
   /** The program, and the words that the operator wants after it. */
   words: readonly string[];
   version: string;
-  /** Folder of this machine in which it keeps its images; undefined: it is elsewhere, or not told. */
+  /** Directory of this machine in which it keeps its images; undefined: it is elsewhere, or not told. */
   storage?: string;
 }
 
@@ -28,8 +28,8 @@ export class EngineTrouble extends EngineFailure {}
 export class EngineHangs extends Error {}
 
 /**
- * Of the agent, without anything of a task: the engine may be root. Proxies are for what speaks with a registry alone: engines
- * hand them to containers, passwords included.
+ * Environment from the agent's, without anything of a task: the engine may be root. Proxies are only for programs that
+ * talk to a registry: engines hand them to containers, passwords included.
  */
 export const engineEnvironment = (names: readonly string[] = engineVariables): Record<string, string> => ({
   ...cleanEnvironment,
@@ -43,10 +43,10 @@ export interface EngineCall {
   timeoutMillis: number;
   /** Its abort ends the call. */
   signal?: AbortSignal;
-  /** Of the task that it is for: with the task whatever is left of the call is found and ended. */
+  /** Sandbox of the task that it is for, by which all processes left of the call are found and ended with the task. */
   sandbox?: string;
   input?: string;
-  /** Where its program may put what it needs for a while. */
+  /** Directory for temporary files of its program. */
   temporary?: string;
 }
 
@@ -123,7 +123,7 @@ const ended = (stream: NodeJS.ReadableStream): Promise<void> => new Promise((res
 
 const lastLine = (text: string): string => text.trim().split('\n').at(-1)?.trim() ?? '';
 
-const lookMillis = 10_000;
+const checkMillis = 10_000;
 const againWhenMissingMillis = 15_000;
 const againMillis = 300_000;
 
@@ -132,9 +132,9 @@ export class EngineWatch {
   private found: Engine | undefined;
   private why = 'not looked for yet';
   private readonly listeners: (() => void)[] = [];
-  private firstLook: Promise<void> | undefined;
-  private hasLooked = false;
-  private looking: Promise<void> | undefined;
+  private firstCheck: Promise<void> | undefined;
+  private hasChecked = false;
+  private checking: Promise<void> | undefined;
   private leftBehind = false;
 
   constructor(
@@ -147,18 +147,18 @@ export class EngineWatch {
     this.listeners.push(listener);
   }
 
-  /** Why no containers run here; '': they do; undefined: the first look is not over. */
+  /** Reason why no containers run here; '': they do; undefined: the first check is not over. */
   get refusal(): string | undefined {
-    return this.hasLooked ? this.why : undefined;
+    return this.hasChecked ? this.why : undefined;
   }
 
   /** The engine, or why there is none. Waits for the first look, which is bounded in time. */
   async engine(): Promise<Engine | string> {
-    await this.firstLook;
+    await this.firstCheck;
     return this.found ?? this.why;
   }
 
-  /** Where the engine of this machine keeps its images; undefined: it is not known. */
+  /** Directory in which the engine of this machine stores its images; undefined: unknown. */
   get storage(): string | undefined {
     return this.found?.storage;
   }
@@ -176,13 +176,13 @@ export class EngineWatch {
 
   /** After a failure of the engine: why no containers run here any more; undefined: it works. */
   async refusalNow(): Promise<string | undefined> {
-    await (this.looking ??= this.look().finally(() => (this.looking = undefined)));
+    await (this.checking ??= this.check().finally(() => (this.checking = undefined)));
     return this.why || undefined;
   }
 
   begin(): void {
-    this.firstLook ??= this.look();
-    void this.firstLook.then(() => this.goOn());
+    this.firstCheck ??= this.check();
+    void this.firstCheck.then(() => this.goOn());
   }
 
   private async goOn(): Promise<void> {
@@ -194,7 +194,7 @@ export class EngineWatch {
     }
   }
 
-  private async look(): Promise<void> {
+  private async check(): Promise<void> {
     const { found: before, why: whyBefore } = this;
     const result = await findEngine(this.settings, this.stopping);
     if (this.stopping.aborted) return;
@@ -202,9 +202,9 @@ export class EngineWatch {
     this.why = typeof result === 'string' ? result : '';
     if (this.found && !before) this.log.info(`Containers run with ${this.found.kind} ${this.found.version}`);
     if (!this.found && before) this.log.warn(`No containers run here any more: ${this.why}`);
-    const isNews = !this.hasLooked || this.why !== whyBefore;
-    this.hasLooked = true;
-    if (isNews) for (const listener of this.listeners) listener();
+    const isNew = !this.hasChecked || this.why !== whyBefore;
+    this.hasChecked = true;
+    if (isNew) for (const listener of this.listeners) listener();
   }
 }
 
@@ -227,7 +227,7 @@ async function findEngine(settings: ContainerSettings, signal: AbortSignal): Pro
 }
 
 async function tryEngine(words: readonly string[], signal: AbortSignal): Promise<Engine> {
-  const ask = (...command: string[]) => askEngine({ words }, command, { timeoutMillis: lookMillis, signal });
+  const ask = (...command: string[]) => askEngine({ words }, command, { timeoutMillis: checkMillis, signal });
   // A program of the one name may be the other.
   const kind = /podman/i.test(await ask('--version')) ? 'podman' : 'docker';
   const [version = '', storage = ''] = (
@@ -241,7 +241,9 @@ async function tryEngine(words: readonly string[], signal: AbortSignal): Promise
 }
 
 async function whereIs(name: string): Promise<string | undefined> {
-  const places = name.includes('/') ? [name] : cleanEnvironment.PATH.split(':').map((folder) => join(folder, name));
+  const places = name.includes('/')
+    ? [name]
+    : cleanEnvironment.PATH.split(':').map((directory) => join(directory, name));
   for (const place of places)
     if (
       await access(place, constants.X_OK).then(

@@ -16,7 +16,7 @@ interface LiveTasks {
 const listMillis = 30_000;
 
 /**
- * Containers that an agent on this folder has created and of which no task is left: it was killed before it could remove them,
+ * Containers that an agent on this directory has created and of which no task is left: it was killed before it could remove them,
  * or the engine hung. Beside all other work: the engine may hang again.
  */
 export async function removeForgottenContainers(context: Context, tasks: LiveTasks): Promise<void> {

@@ -7,7 +7,7 @@ import { hostPathsOf } from './host-paths.js';
 
 const isRoot = process.getuid?.() === 0;
 
-/** What a volume shows where these folders are allowed; paths are below a new folder. */
+/** Machine on which volumes of these directories are allowed; paths are below a new directory. */
 function machine(allowed: readonly string[], settings: object = {}) {
   const { path: root, remove } = tempFolder();
   onTestFinished(remove);

@@ -19,7 +19,7 @@ const Records = z.record(z.string(), Record);
 type Records = z.infer<typeof Records>;
 
 const shortMillis = 10_000;
-const lookEveryMillis = 250;
+const checkEveryMillis = 250;
 const pauseBetweenPullsMillis = 1_000;
 const dayMillis = 24 * 60 * 60 * 1000;
 
@@ -96,15 +96,15 @@ export class Images {
     const listed = await ask(['images', ...commandLine(numbersAlone)]);
     const before = new Set(listed.split(/\s+/));
     const old = await describe(ask, name);
-    // What is downloaded goes with the folder, also where the engine's program is killed.
-    const folder = join(this.temporary, randomUUID());
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    // What is downloaded goes with the directory, also where the engine's program is killed.
+    const directory = join(this.temporary, randomUUID());
+    await mkdir(directory, { recursive: true, mode: 0o700 });
     try {
-      await this.whileThereIsRoom([engine.storage ?? folder, folder], signal, (over) =>
-        ask(['pull', ...commandLine([['quiet', true]], [name])], { signal: over, temporary: folder }),
+      await this.whileThereIsRoom([engine.storage ?? directory, directory], signal, (over) =>
+        ask(['pull', ...commandLine([['quiet', true]], [name])], { signal: over, temporary: directory }),
       );
     } finally {
-      await rm(folder, { recursive: true, force: true });
+      await rm(directory, { recursive: true, force: true });
     }
     const pulled = await describe(ask, name);
     if (!pulled) return;
@@ -175,7 +175,7 @@ export class Images {
     const done = new AbortController();
     const watch = async () => {
       while (!done.signal.aborted) {
-        await delay(lookEveryMillis, undefined, { signal: done.signal }).catch(() => undefined);
+        await delay(checkEveryMillis, undefined, { signal: done.signal }).catch(() => undefined);
         if (!done.signal.aborted && (await isFull())) return over.abort(noRoom);
       }
     };

@@ -15,10 +15,10 @@ import {
   isSwitch,
   optionName,
 } from '../../platform/settings/engine-options.js';
-import { type Unsupported } from '../wire/unsupported.js';
+import { type UnsupportedField } from '../wire/unsupported.js';
 import { isBelow } from '../../core/files/paths.js';
 
-/** What the operator lets deploys ask of containers. */
+/** Settings of the operator for the containers of deploys. */
 export type ContainerPolicy = Pick<
   ContainerSettings,
   | 'runAs'
@@ -31,11 +31,11 @@ export type ContainerPolicy = Pick<
 > & {
   /** The key of the settings in which all this stands. Default: that of the local driver. */
   section?: string;
-  /** Volumes may show no part of an allowed folder, whoever containers are. */
-  wholeFolders?: boolean;
+  /** Volumes may show no part of an allowed directory, whoever containers are. */
+  wholeDirectories?: boolean;
 };
 
-/** Whether a container may be root, or have rights that only root has. */
+/** True when a container may be root, or have rights that only root has. */
 export const mayBeRoot = ({
   runAs,
   allowPrivileged,
@@ -53,7 +53,7 @@ const setting = (name: keyof ContainerSettings, { section = 'cluster.local.conta
 export function containerProblems(
   info: ContainerInfo,
   { isManaged, policy }: { isManaged: boolean; policy: ContainerPolicy },
-): Unsupported[] {
+): UnsupportedField[] {
   const { docker, volumes = [], networkInfos = [] } = info;
   return [
     ...imageProblems(info),
@@ -76,7 +76,7 @@ const transports = new Set(
   ),
 );
 
-function imageProblems(info: ContainerInfo): Unsupported[] {
+function imageProblems(info: ContainerInfo): UnsupportedField[] {
   const field = info.docker || info.type === 'DOCKER' ? 'docker.image' : 'cluster.image';
   if (info.cluster?.image?.type === 'APPC')
     return [{ field: 'cluster.image.type', message: 'must be DOCKER: no engine of today runs APPC images' }];
@@ -92,8 +92,8 @@ function imageProblems(info: ContainerInfo): Unsupported[] {
     : [{ field: info.docker ? field : `${field}.docker.name`, message: 'must be the name of an image in a registry' }];
 }
 
-function dockerProblems(docker: DockerInfo, policy: ContainerPolicy): Unsupported[] {
-  const problems: Unsupported[] = [];
+function dockerProblems(docker: DockerInfo, policy: ContainerPolicy): UnsupportedField[] {
+  const problems: UnsupportedField[] = [];
   if (docker.privileged && !policy.allowPrivileged)
     problems.push({
       field: 'docker.privileged',
@@ -118,14 +118,14 @@ function dockerProblems(docker: DockerInfo, policy: ContainerPolicy): Unsupporte
   ];
 }
 
-function kindProblems(info: ContainerInfo, isManaged: boolean, policy: ContainerPolicy): Unsupported[] {
+function kindProblems(info: ContainerInfo, isManaged: boolean, policy: ContainerPolicy): UnsupportedField[] {
   const kind = networkKind(info, isManaged);
   if (!kind || policy.allowedNetworks.includes(kind)) return [];
   const unsaid = info.docker?.network === undefined ? `is ${kind} where it is absent, which` : `is ${kind}, which`;
   return [{ field: 'docker.network', message: `${unsaid} ${setting('allowedNetworks', policy)} does not name` }];
 }
 
-/** Which kind of network a container gets; undefined: those that it names. An executor in Docker has the machine's own. */
+/** Kind of network that a container gets; undefined: those that it names. An executor in Docker has the machine's own. */
 export function networkKind(
   { docker, networkInfos = [] }: Pick<ContainerInfo, 'docker' | 'networkInfos'>,
   isManaged: boolean,
@@ -143,8 +143,8 @@ function portProblems(
   mapping: PortMapping,
   field: string,
   isIndex: (member: 'hostPort' | 'containerPort') => boolean,
-): Unsupported[] {
-  const problems: Unsupported[] = [];
+): UnsupportedField[] {
+  const problems: UnsupportedField[] = [];
   for (const member of ['containerPort', 'hostPort'] as const) {
     const port = mapping[member];
     const least = isIndex(member) ? 0 : 1;
@@ -163,7 +163,7 @@ function parameterProblems(
   { key = '', value = '' }: DockerParameter,
   field: string,
   policy: ContainerPolicy,
-): Unsupported[] {
+): UnsupportedField[] {
   if (!parameterKey.test(key))
     return [{ field: `${field}.key`, message: 'must be an option without the dashes before it' }];
   if (isReservedParameter(key))
@@ -184,9 +184,9 @@ function parameterProblems(
 const plainPath = /^\/[^\p{Cc},"]*$/u;
 const longestPath = 4_096;
 
-function volumeProblems(volume: Volume, field: string, policy: ContainerPolicy): Unsupported[] {
+function volumeProblems(volume: Volume, field: string, policy: ContainerPolicy): UnsupportedField[] {
   const { containerPath = '', hostPath, source } = volume;
-  const problems: Unsupported[] = [];
+  const problems: UnsupportedField[] = [];
   if (!isPlainPath(containerPath) || containerPath === '/')
     problems.push({
       field: `${field}.containerPath`,
@@ -201,7 +201,7 @@ function volumeProblems(volume: Volume, field: string, policy: ContainerPolicy):
   const name = hostPath === undefined ? `${field}.containerPath` : `${field}.hostPath`;
   if (hostPath !== undefined && !isPlainPath(hostPath))
     problems.push({ field: name, message: "must be an absolute path without '..', commas and quotes" });
-  const refusal = refusedHostPath(path, { ...policy, wholeFolders: policy.wholeFolders ?? mayBeRoot(policy) });
+  const refusal = refusedHostPath(path, { ...policy, wholeDirectories: policy.wholeDirectories ?? mayBeRoot(policy) });
   return refusal === undefined ? problems : [...problems, { field: name, message: refusal }];
 }
 
@@ -220,20 +220,20 @@ const sockets = [
   '/var/run/crio/crio.sock',
 ];
 
-/** Why no volume may show this path of the machine; undefined: one may. `closed`: further places that none may. */
+/** Reason why no volume may show this path of the machine; undefined: one may. `closed`: further paths that none may. */
 export function refusedHostPath(
   path: string,
-  policy: Pick<ContainerPolicy, 'allowedHostPaths' | 'section' | 'wholeFolders'>,
+  policy: Pick<ContainerPolicy, 'allowedHostPaths' | 'section' | 'wholeDirectories'>,
   closed: readonly string[] = [],
 ): string | undefined {
   const place = withoutEnd(posix.normalize(path));
   const isWithin = (inner: string, outer: string) => inner === outer || isBelow(inner, outer);
   const around = policy.allowedHostPaths
-    .map((folder) => withoutEnd(posix.normalize(folder)))
-    .filter((folder) => isWithin(place, folder));
+    .map((directory) => withoutEnd(posix.normalize(directory)))
+    .filter((directory) => isWithin(place, directory));
   if (around.length === 0) return `must lie in a folder that ${setting('allowedHostPaths', policy)} names`;
-  // What is in a folder that a container can write to as its owner may be a link in the next moment.
-  if (policy.wholeFolders && around.some((folder) => folder !== place))
+  // What is in a directory that a container can write to as its owner may be a link in the next moment.
+  if (policy.wholeDirectories && around.some((directory) => directory !== place))
     return `must be a whole folder of ${setting('allowedHostPaths', policy)}, which lies in no other of them`;
   if (
     sockets.some((socket) => isWithin(socket, place)) ||
@@ -249,12 +249,16 @@ const volumeName = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,199}$/;
 const driverName = /^[A-Za-z0-9][A-Za-z0-9_.:/-]{0,99}$/;
 const optionText = /^[^\p{Cc},"]{0,1000}$/u;
 
-function sourceProblems(source: NonNullable<Volume['source']>, field: string, policy: ContainerPolicy): Unsupported[] {
+function sourceProblems(
+  source: NonNullable<Volume['source']>,
+  field: string,
+  policy: ContainerPolicy,
+): UnsupportedField[] {
   // The driver and name of a volume are handed to the engine as parts of one option.
   const { driver, name = '', driverOptions = {} } = source.dockerVolume ?? {};
   const given = name.replaceAll('%i', '1');
   if (!volumeName.test(given)) return [{ field: `${field}.name`, message: 'must be the name of a volume' }];
-  const problems: Unsupported[] = [];
+  const problems: UnsupportedField[] = [];
   if (!policy.allowedVolumes.some((allowed) => matches(given, allowed) || matches(name, allowed)))
     problems.push({ field: `${field}.name`, message: `is none that ${setting('allowedVolumes', policy)} names` });
   const hasOptions = Object.keys(driverOptions).length > 0;
@@ -282,9 +286,9 @@ const matches = (name: string, allowed: string): boolean =>
 const kinds = new Set('host none bridge private default nat slirp4netns pasta container ns pod'.split(' '));
 const networkName = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$/;
 
-function networkProblems(network: NetworkInfo, field: string, policy: ContainerPolicy): Unsupported[] {
+function networkProblems(network: NetworkInfo, field: string, policy: ContainerPolicy): UnsupportedField[] {
   const { name, groups = [], portMappings = [] } = network;
-  const problems: Unsupported[] = [];
+  const problems: UnsupportedField[] = [];
   if (name !== undefined) {
     if (!networkName.test(name) || kinds.has(name))
       problems.push({ field: `${field}.name`, message: 'must be the name of a network; docker.network has its kinds' });

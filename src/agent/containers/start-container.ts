@@ -5,7 +5,7 @@ import { fetchArtifacts, type FetchContext } from '../artifacts/fetch.js';
 import { DeployFault } from '../artifacts/order.js';
 import { messageOf, writeDurably } from '../../platform/files.js';
 import { commandLine, type Option } from '../processes/command-line.js';
-import { createFileBelow, makeFolderBelow, openLogBelow } from '../sandbox/below.js';
+import { createFileBelow, makeDirectoryBelow, openLogBelow } from '../sandbox/below.js';
 import { createSandbox, type Sandbox } from '../sandbox/sandbox-layout.js';
 import { launcherLiteral, writeForUser } from '../shim/launcher.js';
 import { type Shim, startShim } from '../shim/shim.js';
@@ -25,7 +25,7 @@ import { type Ask, imageReference, type Images, inspectImage } from './images.js
 import { containerProblems } from './rules.js';
 import { endFile, endFormat, removal, TaskContainer } from './task-container.js';
 
-/** What tasks in containers are started with. */
+/** Context in which tasks in containers are started. */
 export interface ContainerContext extends FetchContext {
   engines: EngineWatch;
   images: Images;
@@ -43,10 +43,10 @@ export const containerOf = (
   context: ContainerContext,
   spec: LaunchSpec,
   { root }: Sandbox,
-  folder: TaskDirectory,
+  directory: TaskDirectory,
 ): TaskContainer | undefined =>
   spec.container &&
-  new TaskContainer(context, containerName(context.settings.containers.dockerPrefix, spec.taskId), root, folder);
+  new TaskContainer(context, containerName(context.settings.containers.dockerPrefix, spec.taskId), root, directory);
 
 export function containerStart(
   start: TaskStart,
@@ -59,7 +59,7 @@ export function containerStart(
 
 /** Pulls the image, prepares the sandbox, creates the container, and starts it under the shim of its task. */
 export async function startContainer(context: ContainerContext, start: ContainerStart): Promise<Shim> {
-  const { spec, folder, sandbox, runAs, signal, container } = start;
+  const { spec, directory, sandbox, runAs, signal, container } = start;
   const settings = context.settings.containers;
   const [problem] = containerProblems(spec.container, { isManaged: spec.executorData !== undefined, policy: settings });
   if (problem) throw new DeployFault(`${problem.field} ${problem.message}`);
@@ -85,13 +85,13 @@ export async function startContainer(context: ContainerContext, start: Container
     start.say(`Staging files, executor pid ${process.pid}`);
     await fetchArtifacts({ context, spec, sandbox, runAs, signal });
     // Of the agent's alone: what is in the sandbox may have become anything by now.
-    const envFile = join(folder.path, 'container.env');
+    const envFile = join(directory.path, 'container.env');
     await writeDurably(envFile, variables);
-    if (hasOtherUsers(spec.container, settings)) await folder.noteOwners();
+    if (hasOtherUsers(spec.container, settings)) await directory.noteOwners();
     const hostPaths = await hostPathsOf(spec.container, context);
     const workdir = workdirInSandbox(spec.container, settings.sandboxPath);
     // The engine would make it as root.
-    if (workdir !== undefined) await makeFolderBelow(sandbox.executor?.folder ?? sandbox.root, workdir, 0o755);
+    if (workdir !== undefined) await makeDirectoryBelow(sandbox.executor?.directory ?? sandbox.root, workdir, 0o755);
     const words = createWords({
       engine,
       settings,
@@ -145,15 +145,15 @@ async function haveImage(
   if (!executor) return;
   const file = await createFileBelow(
     sandbox.root,
-    relative(sandbox.root, join(executor.folder, 'docker_image.json')),
+    relative(sandbox.root, join(executor.directory, 'docker_image.json')),
     0o644,
   );
   await file.writeFile((await inspectImage(ask, reference)) ?? '[]').finally(() => file.close());
 }
 
 /**
- * Who is to blame that an engine has failed: the machine, where the engine is in trouble or does not work any more, which is
- * looked for at once; else the deploy, of which the engine did not take what it was told.
+ * Decides who is to blame for the failure of an engine: the machine, when the engine is in trouble or does not work any
+ * more, which is checked immediately; else the deploy, whose values the engine did not accept.
  */
 async function causeOf({ engines, settings }: ContainerContext, cause: unknown, what: string): Promise<unknown> {
   if (!(cause instanceof EngineFailure)) return cause;
@@ -165,7 +165,7 @@ async function causeOf({ engines, settings }: ContainerContext, cause: unknown, 
   return cause instanceof EngineTrouble ? new Error(text, { cause }) : new DeployFault(text, { cause });
 }
 
-/** Where people look who wonder why nothing has started: status messages are short. */
+/** Notes a failure in the output of the task, where people look for it: status messages are short. */
 async function note({ root, executor }: Sandbox, text: string): Promise<void> {
   const file = await openLogBelow(root, executor ? relative(root, executor.executorLog) : 'stderr').catch(
     () => undefined,
@@ -178,10 +178,10 @@ async function note({ root, executor }: Sandbox, text: string): Promise<void> {
  * is the agent's: it may be root.
  */
 async function underShim(context: ContainerContext, start: ContainerStart, engine: Engine): Promise<Shim> {
-  const { folder, sandbox, signal, container } = start;
+  const { directory, sandbox, signal, container } = start;
   const limit = context.settings.containers.dockerClientTimeLimitSeconds;
   const q = launcherLiteral;
-  const end = q(join(folder.path, endFile));
+  const end = q(join(directory.path, endFile));
   const call = (command: string, options: readonly Option[]) =>
     [...engine.words, ...command.split(' '), ...commandLine(options, [container.name])].map(q).join(' ');
   // Docker does not know the option, and nothing sends its program a signal that is meant for the container.
@@ -197,7 +197,7 @@ timeout -k 5 ${limit} ${call('container inspect', [['format', endFormat]])} >${e
 timeout -k 5 ${limit} ${call('rm', removal)} >/dev/null
 exit "$status"
 `;
-  writeForUser(folder.launcher, script, undefined);
+  writeForUser(directory.launcher, script, undefined);
   const { executor, root } = sandbox;
   const logs = executor
     ? [relative(root, executor.serviceLog), relative(root, executor.serviceLog)]
@@ -208,8 +208,8 @@ exit "$status"
     signal.throwIfAborted();
     return await startShim(
       context.shim,
-      folder,
-      { words: [], stdout: '', stderr: '', workingFolder: '/' },
+      directory,
+      { words: [], stdout: '', stderr: '', workingDirectory: '/' },
       {
         sandboxRoot: sandbox.root,
         switchUser: [],

@@ -14,7 +14,7 @@ import { commandLine, type Option } from '../processes/command-line.js';
 import type { TaskDirectory } from '../state/task-directory.js';
 import { askEngine, EngineFailure, type EngineWatch } from './engine.js';
 
-/** What an engine tells of a container, in the words of `{{json .State}}` and around it. */
+/** State of a container as an engine reports it, in the words of `{{json .State}}` and around it. */
 const State = z.object({
   Running: z.boolean().optional(),
   Status: z.string().optional(),
@@ -36,11 +36,11 @@ export const removal: readonly Option[] = [
   ['volumes', true],
 ];
 
-/** How long an engine may take for what it usually answers at once. */
+/** Time limit for calls that an engine usually answers immediately. */
 const shortMillis = 10_000;
 const firstPauseMillis = 100;
 const lastPauseMillis = 1_000;
-const lookMillis = 1_000;
+const checkMillis = 1_000;
 
 /** After the end of its first process an engine has so long to say so. */
 const patienceMillis = 30_000;
@@ -51,14 +51,14 @@ export class TaskContainer {
   /** Its first process, once that has been seen. */
   main: ProcessIdentity | undefined;
   private stopSignal: NodeJS.Signals = 'SIGTERM';
-  /** Where it may write beside its sandbox, as far as that counts for its disk and is known. */
-  readonly folders = new Set<string>();
+  /** Known directories beside its sandbox that it may write to and that count for its disk. */
+  readonly directories = new Set<string>();
 
   constructor(
     private readonly context: Pick<AgentContext, 'settings' | 'stopping'> & { engines: EngineWatch },
     readonly name: string,
     private readonly sandbox: string,
-    private readonly folder: TaskDirectory,
+    private readonly directory: TaskDirectory,
   ) {}
 
   get mainPid(): number | undefined {
@@ -68,12 +68,12 @@ export class TaskContainer {
   /** Waits until it runs. ENDED: it has, or `over` aborts. LATE: it did not begin in the time of one command of the engine. */
   async whenRunning(over: AbortSignal): Promise<'RUNNING' | 'ENDED' | 'LATE'> {
     const late = performance.now() + this.context.settings.containers.dockerClientTimeLimitSeconds * 1_000;
-    for (let looks = 1; !over.aborted; looks++) {
-      const state = await this.look(over).catch(() => undefined);
+    for (let checks = 1; !over.aborted; checks++) {
+      const state = await this.check(over).catch(() => undefined);
       if (state?.Running && this.main) return 'RUNNING';
       if (state?.Status === 'exited') return 'ENDED';
       if (performance.now() >= late) return 'LATE';
-      await delay(backOffMillis(looks, firstPauseMillis, lastPauseMillis), undefined, { signal: over }).catch(
+      await delay(backOffMillis(checks, firstPauseMillis, lastPauseMillis), undefined, { signal: over }).catch(
         () => undefined,
       );
     }
@@ -85,7 +85,7 @@ export class TaskContainer {
     for (let goneAt: number | undefined; !over.aborted;) {
       if (this.mainPid === undefined) goneAt ??= performance.now();
       if (goneAt !== undefined && performance.now() - goneAt > patienceMillis) return true;
-      await delay(lookMillis, undefined, { signal: over, ref: false }).catch(() => undefined);
+      await delay(checkMillis, undefined, { signal: over, ref: false }).catch(() => undefined);
     }
     return false;
   }
@@ -113,11 +113,14 @@ export class TaskContainer {
     return [...new Set([...this.group.pids(), ...(mainPid === undefined ? [] : [mainPid])])];
   }
 
-  /** How it ended, as its engine told the script, or tells now where the script could not write it down; {}: it did not. */
+  /**
+   * End of the container, as its engine reported it to the script, or reports it now if the script could not write it
+   * down; {}: it did not end.
+   */
   async end(): Promise<{ exitCode?: number; outOfMemory?: boolean }> {
     const inspect = () => this.ask(['container', 'inspect', ...commandLine([['format', endFormat]], [this.name])]);
-    const told = await readIfThere(join(this.folder.path, endFile));
-    const text = told ?? (await inspect().catch(() => ''));
+    const reported = await readIfThere(join(this.directory.path, endFile));
+    const text = reported ?? (await inspect().catch(() => ''));
     const [line = '', id = ''] = text.split('\n');
     const state = State.safeParse(parsed(line)).data;
     if (state?.Status !== 'exited' && state?.Status !== 'stopped') return {};
@@ -146,16 +149,16 @@ export class TaskContainer {
     return [...engine.words, 'exec', ...commandLine(options, [this.name])];
   }
 
-  private async look(over: AbortSignal): Promise<State | undefined> {
+  private async check(over: AbortSignal): Promise<State | undefined> {
     const inspect = ['container', 'inspect', ...commandLine([['format', wholeFormat]], [this.name])];
     const answer = await this.ask(inspect, over);
     const [line = '', id = '', stop = '', mounts = '', ...data] = answer.split('\n');
     const state = State.safeParse(parsed(line)).data;
     this.stopSignal = signalNamed(stop) ?? this.stopSignal;
     const { UpperDir } = (parsed(data.join('')) ?? {}) as { UpperDir?: unknown };
-    if (typeof UpperDir === 'string' && UpperDir.startsWith('/')) this.folders.add(UpperDir);
+    if (typeof UpperDir === 'string' && UpperDir.startsWith('/')) this.directories.add(UpperDir);
     for (const { Type, Name = '', Source = '' } of Mounts.safeParse(parsed(mounts)).data ?? [])
-      if (Type === 'volume' && isOfContainer(Name) && Source.startsWith('/')) this.folders.add(Source);
+      if (Type === 'volume' && isOfContainer(Name) && Source.startsWith('/')) this.directories.add(Source);
     if (state?.Running && state.Pid) this.attach(state.Pid, id);
     return state;
   }
@@ -181,7 +184,7 @@ const isOfContainer = (volume: string): boolean => /^[0-9a-f]{64}$/.test(volume)
 
 const isContainerId = (text: string): boolean => /^[0-9a-f]{12,64}$/.test(text);
 
-/** In the task's control folder. */
+/** In the task's control directory. */
 export const endFile = 'container.end';
 
 function parsed(text: string): unknown {
@@ -222,7 +225,7 @@ export class ContainerGroup extends TaskGroup {
     this.found?.killAll();
   }
 
-  /** What was seen is kept: with the container the figures go. */
+  /** Stores the last count: the metrics go with the container. */
   override outOfMemoryKills(): number {
     return (this.kills = Math.max(this.kills, this.found?.outOfMemoryKills() ?? 0));
   }

@@ -79,7 +79,7 @@ const Query = z.object({ path: z.string().min(1, 'must be given').max(8_192), of
 type Query = z.infer<typeof Query>;
 
 /** One that is found: the sandbox of a task, and the path in it. */
-interface Place {
+interface SandboxPath {
   path: string;
   files: SandboxFiles;
   inside: string;
@@ -90,7 +90,7 @@ class FileAddress {
   private underWay = 0;
 
   constructor(
-    private readonly folder: AgentDirectory,
+    private readonly directory: AgentDirectory,
     readToken: string,
   ) {
     this.wanted = digest(readToken);
@@ -138,17 +138,17 @@ class FileAddress {
       say(response, 404, `No task has '${query.data.path}'`);
   }
 
-  /** The folder of a sandbox is named after its task; nothing but one of these folders leads to files. */
-  private find(path: string): Place | undefined {
+  /** The directory of a sandbox is named after its task; nothing but one of these directories leads to files. */
+  private find(path: string): SandboxPath | undefined {
     const names = path.split('/').filter((name) => name !== '' && name !== '.');
     if (!path.startsWith('/') || names.includes('..')) return undefined;
     const plain = `/${names.join('/')}`;
-    const place = this.folder.allSandboxes.find((folder) => plain.startsWith(`${folder}/`));
+    const place = this.directory.allSandboxes.find((directory) => plain.startsWith(`${directory}/`));
     if (place === undefined) return undefined;
     const [name = '', ...inside] = plain.slice(place.length + 1).split('/');
     const taskId = taskIdOf(name);
     if (taskId === undefined) return undefined;
-    const isAnyOwners = () => TaskDirectory.ownersAreItsOwn(this.folder, taskId);
+    const isAnyOwners = () => TaskDirectory.ownersAreItsOwn(this.directory, taskId);
     const files = new SandboxFiles(join(place, name), startFilesOf(taskId), undefined, isAnyOwners);
     return { path: plain, files, inside: inside.join('/') };
   }
@@ -159,10 +159,10 @@ const urlOf = ({ url = '' }: IncomingMessage): URL | undefined =>
 
 const digest = (token: string): Buffer => createHash('sha256').update(token).digest();
 
-function taskIdOf(folderName: string): string | undefined {
+function taskIdOf(directoryName: string): string | undefined {
   try {
-    const taskId = decodeURIComponent(folderName);
-    return fileNameOf(taskId) === folderName ? taskId : undefined;
+    const taskId = decodeURIComponent(directoryName);
+    return fileNameOf(taskId) === directoryName ? taskId : undefined;
   } catch {
     return undefined;
   }
@@ -173,11 +173,11 @@ interface Exchange {
   response: ServerResponse;
 }
 
-/** Each answers whether there is such a file or folder; if not, nothing has been sent. */
-type Operation = (place: Place, query: Query, exchange: Exchange) => Promise<boolean>;
+/** Each answers whether there is such a file or directory; if not, nothing has been sent. */
+type FileOperation = (place: SandboxPath, query: Query, exchange: Exchange) => Promise<boolean>;
 
 /** Paths are told as they are asked for, absolute. */
-const browse: Operation = async ({ path, files, inside }, _query, { response }) => {
+const browse: FileOperation = async ({ path, files, inside }, _query, { response }) => {
   const entries = await files.list(inside);
   if (entries)
     sendJson(
@@ -189,14 +189,14 @@ const browse: Operation = async ({ path, files, inside }, _query, { response }) 
 };
 
 /** Clients of this address ask for the length of a file by leaving the offset out. */
-const read: Operation = async ({ files, inside }, { offset = -1, ...choice }, { response }) => {
+const read: FileOperation = async ({ files, inside }, { offset = -1, ...choice }, { response }) => {
   const chunk = await readChunk({ offset, ...choice }, (offset, length) => files.read(inside, offset, length));
   if (chunk) sendJson(response, 200, chunk);
   return chunk !== undefined;
 };
 
 /** As many bytes as the file has now, never held as a whole. */
-const download: Operation = async ({ files, inside }, _query, { request, response }) => {
+const download: FileOperation = async ({ files, inside }, _query, { request, response }) => {
   const opened = await files.open(inside);
   if (!opened) return false;
   const { handle, size, mtime } = opened;
@@ -216,13 +216,13 @@ const download: Operation = async ({ files, inside }, _query, { request, respons
   return true;
 };
 
-const operations: ReadonlyMap<string, Operation> = new Map([
+const operations: ReadonlyMap<string, FileOperation> = new Map([
   ['/files/browse', browse],
   ['/files/read', read],
   ['/files/download', download],
 ]);
 
-/** What a header may hold of a name. */
+/** Name in a form that a header may hold. */
 const encoded = (name: string): string =>
   encodeURIComponent(name).replace(/['()*]/g, (character) => `%${character.charCodeAt(0).toString(16)}`);
 

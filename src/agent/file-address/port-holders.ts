@@ -6,7 +6,7 @@ import { type NumberRange, usableRange } from '../users/user-numbers.js';
 
 const listening = '0A';
 const endMillis = 5_000;
-const lookEveryMillis = 20;
+const checkEveryMillis = 20;
 
 /** Users of the programs of this machine that listen on a TCP port, on whichever of its addresses. */
 export function usersListeningOn(port: number): number[] {
@@ -37,7 +37,7 @@ export async function endTasksOn(port: number, taskUsers: NumberRange, sandboxes
     const task = sandboxes === undefined ? undefined : ownedBy(uid, sandboxes);
     done.push(`Port ${port} was taken by ${task === undefined ? 'a task' : `task ${task}`} (user ${uid}): it is ended`);
     const deadline = performance.now() + endMillis;
-    for (let left; (left = pidsOf(uid)).length > 0 && performance.now() < deadline; await delay(lookEveryMillis))
+    for (let left; (left = pidsOf(uid)).length > 0 && performance.now() < deadline; await delay(checkEveryMillis))
       for (const pid of left) kill(pid);
   }
   return done;

@@ -5,14 +5,14 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { tempFolder } from '../../../test/support/temp-folder.js';
 import { type Journal, JournalFile, partName, restName, settle } from './journal.js';
 
-let folder: ReturnType<typeof tempFolder>;
+let directory: ReturnType<typeof tempFolder>;
 beforeEach(() => {
-  folder = tempFolder();
-  mkdirSync(join(folder.path, 'logs'));
+  directory = tempFolder();
+  mkdirSync(join(directory.path, 'logs'));
 });
-afterEach(() => folder.remove());
+afterEach(() => directory.remove());
 
-const at = (...path: string[]) => join(folder.path, ...path);
+const at = (...path: string[]) => join(directory.path, ...path);
 const content = (name: string) => readFileSync(at('logs', name), 'utf8');
 
 /** As a program that is killed leaves it: its copy of "first second " is whole, unless `phase` says otherwise. */
@@ -22,11 +22,11 @@ async function interrupted(phase: Journal['phase'], live: string, partBytes = 0)
   writeFileSync(at('logs', restName('r')), 'second ');
   const { ino } = statSync(at('service.log'));
   const journal = { pid: 1, startTime: '1', log: 'service.log', into: 'logs', name: 'r', extension: 'gz' };
-  const file = await JournalFile.open(folder.path, 'logrotate.status');
+  const file = await JournalFile.open(directory.path, 'logrotate.status');
   file.note({ ...journal, phase, ino, size: 13, partBytes });
   await file.close();
-  expect(await settle(folder.path, 'logrotate.status')).toBe(true);
-  expect(await settle(folder.path, 'logrotate.status')).toBe(false);
+  expect(await settle(directory.path, 'logrotate.status')).toBe(true);
+  expect(await settle(directory.path, 'logrotate.status')).toBe(false);
   return readdirSync(at('logs')).toSorted();
 }
 
@@ -52,6 +52,6 @@ test('after the log was emptied nothing is dropped, however long it has become a
 
 test('what cannot be read is no journal', async () => {
   writeFileSync(at('logrotate.status'), '{"rotating":{"name":"../x"}}');
-  expect(await settle(folder.path, 'logrotate.status')).toBe(false);
-  expect(await settle(folder.path, 'none')).toBe(false);
+  expect(await settle(directory.path, 'logrotate.status')).toBe(false);
+  expect(await settle(directory.path, 'none')).toBe(false);
 });

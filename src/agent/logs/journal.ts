@@ -4,11 +4,11 @@ import { type FileHandle, open, readFile, rename, unlink } from 'node:fs/promise
 import { basename, dirname } from 'node:path';
 import { z } from 'zod';
 import { isMissing } from '../../platform/files.js';
-import { allNamesIn, openFileBelow, openFolderBelow, ownerOf, pathOf, placeIn } from '../sandbox/below.js';
+import { allNamesIn, openFileBelow, openDirectoryBelow, ownerOf, pathOf, placeIn } from '../sandbox/below.js';
 
 /**
- * How far the rotation of one log has come, in a file beside the log: what the program that rotates has done is known
- * however it ended, and it is either finished or as if it had not begun.
+ * Progress of the rotation of one log, in a file beside the log: however the rotating program ended, its rotation is
+ * either finished or as if it had not begun.
  */
 export const Journal = z.object({
   /** The program that rotates. */
@@ -17,7 +17,7 @@ export const Journal = z.object({
   /** Paths below the sandbox. */
   log: z.string(),
   into: z.string(),
-  /** Of the result, without the ending of the compression. */
+  /** Name of the result, without the extension of the compression. */
   name: z.string(),
   extension: z.string(),
   /**
@@ -32,7 +32,7 @@ export const Journal = z.object({
 });
 export type Journal = z.infer<typeof Journal>;
 
-/** Files of a rotation under way, in the folder of its results: no glob for results finds them. */
+/** Files of a rotation under way, in the directory of its results: no glob for results finds them. */
 export const partName = (name: string): string => `.${name}.part`;
 export const restName = (name: string): string => `.${name}.rest`;
 
@@ -66,15 +66,15 @@ interface PreparedNote {
 /** The file itself, to be closed by the caller. */
 export class JournalFile {
   private constructor(
-    private readonly folder: FileHandle,
+    private readonly directory: FileHandle,
     private readonly owner: Stats,
     private readonly name: string,
   ) {}
 
   static async open(root: string, path: string): Promise<JournalFile> {
-    const folder = await openFolderBelow(root, dirname(path), 'NONE');
-    if (!folder) throw new Error(`${dirname(path)} is no folder of the sandbox`);
-    return new JournalFile(folder.handle, folder.stats, basename(path));
+    const directory = await openDirectoryBelow(root, dirname(path), 'NONE');
+    if (!directory) throw new Error(`${dirname(path)} is no folder of the sandbox`);
+    return new JournalFile(directory.handle, directory.stats, basename(path));
   }
 
   /** `rotating` absent: nothing is under way. At once: writers may stand still meanwhile, and nothing may come in between. */
@@ -84,7 +84,7 @@ export class JournalFile {
 
   /** Written aside: what is left to do, a change of names, needs no room on the disk. */
   prepare(rotating: Journal | undefined): PreparedNote {
-    const at = pathOf(this.folder);
+    const at = pathOf(this.directory);
     const temporary = `${at}/.${randomUUID()}.new`;
     const uid = ownerOf(this.owner);
     const drop = () => rmSync(temporary, { force: true });
@@ -101,7 +101,7 @@ export class JournalFile {
     return { take: () => renameSync(temporary, `${at}/${this.name}`), drop };
   }
 
-  close = (): Promise<void> => this.folder.close();
+  close = (): Promise<void> => this.directory.close();
 }
 
 /**
@@ -112,15 +112,15 @@ export class JournalFile {
 export async function settle(root: string, path: string): Promise<boolean> {
   const journal = await readJournal(root, path);
   if (!journal) return false;
-  const folder = await openFolderBelow(root, journal.into, 'NONE');
-  if (folder) {
+  const directory = await openDirectoryBelow(root, journal.into, 'NONE');
+  if (directory) {
     try {
-      const at = folder.handle;
+      const at = directory.handle;
       await (journal.phase === 'EMPTIED' || (journal.phase === 'COPIED' && (await isEmptied(root, journal)))
         ? keep(root, at, journal)
         : drop(at, journal));
     } finally {
-      await folder.handle.close();
+      await directory.handle.close();
     }
   }
   const file = await JournalFile.open(root, path);
@@ -132,7 +132,7 @@ export async function settle(root: string, path: string): Promise<boolean> {
   return true;
 }
 
-/** What has taken the place of the log has nothing of it. */
+/** True when the file at the place of the log has nothing of it. */
 async function isEmptied(root: string, { log, ino, size }: Journal): Promise<boolean> {
   const opened = await openFileBelow(root, log, 'NONE');
   await opened?.handle.close();

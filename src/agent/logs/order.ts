@@ -1,4 +1,4 @@
-/** What the agent asks of the program that rotates the logs of one task: one line of JSON. */
+/** Order to the program that rotates the logs of one task: one line of JSON. */
 export interface RotateOrder {
   /** The sandbox. */
   root: string;
@@ -17,9 +17,9 @@ export interface RotateOrder {
 export interface LogToRotate {
   /** Below the sandbox. */
   path: string;
-  /** Folder of the results, below the sandbox. */
+  /** Directory of the results, below the sandbox. */
   into: string;
-  /** Of the result, without the ending of the compression. */
+  /** Name of the result, without the extension of the compression. */
   name: string;
 }
 
@@ -31,7 +31,7 @@ export interface Compression {
   extension: string;
 }
 
-/** What the agent asks of the program that compresses what file 3 has into file 4. */
+/** Order to the program that compresses file 3 into file 4. */
 export interface CompressOrder {
   user?: { uid: number; gid: number };
   compress: Compression;
@@ -41,7 +41,7 @@ export interface CompressOrder {
 export interface RotateAnswer {
   /** Paths of logs that were emptied. */
   rotated?: string[];
-  /** Those whose writers would not stand still: they are as they were. */
+  /** Logs whose writers would not stand still: they are unchanged. */
   busy?: string[];
   /** Path of the log at which it gave up: nothing is known of those after it. */
   failed?: string;

@@ -1,6 +1,6 @@
 import { basename, dirname, join, relative } from 'node:path';
 import type { LaunchSpec } from '../../core/model/launch.js';
-import { namesIn as namesInFolder, openFolderBelow } from '../sandbox/below.js';
+import { namesIn as namesInFolder, openDirectoryBelow } from '../sandbox/below.js';
 import type { Sandbox } from '../sandbox/sandbox-layout.js';
 import type { LocalClusterSettings } from '../settings.js';
 import {
@@ -13,7 +13,7 @@ import { globMatcher, isResultOf } from './schedule.js';
 /** A log of a task. Paths are below its sandbox. */
 export interface TaskLog {
   path: string;
-  /** Folder of its results. */
+  /** Directory of its results. */
   into: string;
   dateFormat: string;
   /** At the end of the names of results, before that of the compression. */
@@ -53,10 +53,10 @@ export function mainLogs(spec: LaunchSpec, { root, executor }: Sandbox, settings
     deleteAfterEnd: false,
   });
   if (!executor) return ['stdout', 'stderr'].map((name) => each(name, 'logs'));
-  return [each(relative(root, executor.serviceLog), join(relative(root, executor.folder), 'logs'))];
+  return [each(relative(root, executor.serviceLog), join(relative(root, executor.directory), 'logs'))];
 }
 
-/** What the agent's settings name besides, as far as it is there; WITH_RESULTS: or has been. */
+/** Existing further logs that the agent's settings name; WITH_RESULTS: former ones, too. */
 export async function additionalLogs(
   { root, executor }: Sandbox,
   settings: Settings,
@@ -65,7 +65,7 @@ export async function additionalLogs(
   if (!executor) return [];
   const found = new Map<string, TaskLog>();
   for (const file of settings.logrotateAdditionalFiles) {
-    for (const path of await matches(root, relative(root, executor.folder), file.filename, which)) {
+    for (const path of await matches(root, relative(root, executor.directory), file.filename, which)) {
       if (found.size === mostAdditionalLogs) return [...found.values()];
       if (!found.has(path)) found.set(path, additionalLog(path, file, settings));
     }
@@ -88,14 +88,19 @@ function additionalLog(path: string, file: AdditionalLog, settings: Settings): T
 
 const extensionOf = (path: string): string => /\.[^./]+$/.exec(basename(path).slice(1))?.[0] ?? '';
 
-/** Paths below `folder` that the glob names, without results of earlier rotations. */
-async function matches(root: string, folder: string, glob: string, which: 'THERE' | 'WITH_RESULTS'): Promise<string[]> {
-  let places = [folder];
+/** Paths below `directory` that the glob names, without results of earlier rotations. */
+async function matches(
+  root: string,
+  directory: string,
+  glob: string,
+  which: 'THERE' | 'WITH_RESULTS',
+): Promise<string[]> {
+  let places = [directory];
   for (const name of glob.split('/').filter((part) => part !== '' && part !== '.')) {
     const found = await Promise.all(places.map((place) => namesLike(root, place, name, which)));
     places = found.flat().slice(0, mostNames);
   }
-  return places.filter((place) => place !== folder);
+  return places.filter((place) => place !== directory);
 }
 
 async function namesLike(
@@ -118,19 +123,19 @@ async function namesLike(
   return visible.filter((name) => isNamed(name) && !isResult(name)).map((name) => join(place, name));
 }
 
-/** What a result may be one of: there may be numbers in the name of a log, and dashes in a date. */
+/** Names of logs that a result may belong to: there may be numbers in the name of a log, and dashes in a date. */
 const possibleBases = (name: string): string[] =>
   [...name.matchAll(/-(?=[0-9])/g)].map(({ index }) => name.slice(0, index));
 
-/** None, if it is no folder. */
+/** None, if it is no directory. */
 export async function namesIn(root: string, path: string): Promise<string[]> {
-  const folder = await openFolderBelow(root, path, 'NONE');
-  if (!folder) return [];
+  const directory = await openDirectoryBelow(root, path, 'NONE');
+  if (!directory) return [];
   try {
     const names: string[] = [];
-    for await (const name of namesInFolder(folder.handle)) if (names.push(name) === mostNames) break;
+    for await (const name of namesInFolder(directory.handle)) if (names.push(name) === mostNames) break;
     return names.toSorted();
   } finally {
-    await folder.handle.close();
+    await directory.handle.close();
   }
 }

@@ -34,16 +34,22 @@ async function write(
   });
   const sandbox = sandboxOfSpec(writing.directory, spec);
   await writeRecords(writing, { spec, sandbox }, finished);
-  const read = (folder: string) =>
+  const read = (directory: string) =>
     Object.fromEntries(
-      namesIn(folder).map((name) => [name, JSON.parse(readFileSync(join(folder, name), 'utf8')) as object]),
+      namesIn(directory).map((name) => [name, JSON.parse(readFileSync(join(directory, name), 'utf8')) as object]),
     );
-  return { writing, area: sandbox.executor!.folder, uploads: read(uploads), watched: read(watched), log: writing.log };
+  return {
+    writing,
+    area: sandbox.executor!.directory,
+    uploads: read(uploads),
+    watched: read(watched),
+    log: writing.log,
+  };
 }
 
-function namesIn(folder: string): string[] {
+function namesIn(directory: string): string[] {
   try {
-    return readdirSync(folder).toSorted();
+    return readdirSync(directory).toSorted();
   } catch {
     return [];
   }

@@ -12,7 +12,7 @@ import { UploadRecord } from './upload-record.js';
 
 /* What the agent writes for programs beside it: for one that follows logs, and for one that uploads them. */
 
-/** What the logs of a task are looked after with. */
+/** Context in which the logs of a task are maintained. */
 export interface LogContext extends AgentContext {
   /** Names of records of tasks that have ended, to be uploaded at once; undefined: the agent uploads nothing. */
   finishedUploads: Set<string> | undefined;
@@ -37,12 +37,12 @@ export async function writeRecords(
   const { uploads } = task.spec;
   if (!uploads) return;
   const records = uploadRecords(writing, task, { uploads, finished });
-  const folder = uploadRecordsOf(writing);
-  if (records.size > 0) await ensureFolder(folder, 0o700);
+  const directory = uploadRecordsOf(writing);
+  if (records.size > 0) await ensureFolder(directory, 0o700);
   for (const [hint, record] of records) {
     const name = `${fileNameOf(task.spec.taskId)}-${hint}${recordEnding}`;
     // An unfinished one is of a task that a power cut would end, too.
-    await (finished ? writeDurably : writeWhole)(join(folder, name), `${JSON.stringify(record)}\n`);
+    await (finished ? writeDurably : writeWhole)(join(directory, name), `${JSON.stringify(record)}\n`);
     if (finished) writing.finishedUploads?.add(name);
   }
 }
@@ -69,7 +69,7 @@ function uploadRecords(
   { uploads, finished }: { uploads: LogUploads; finished: boolean },
 ): Map<string, UploadRecord> {
   const records = new Map<string, UploadRecord>();
-  const area = sandbox.executor?.folder ?? sandbox.root;
+  const area = sandbox.executor?.directory ?? sandbox.root;
   const { compressExt = 'gz' } = settings.logrotateCompressionSettings ?? {};
   const ending = /^[gb]z/.test(compressExt) ? '.[gb]z*' : `.${compressExt}`;
   const rotated = (name: string) => `${name}*${ending}`;
@@ -133,7 +133,7 @@ function uploadRecords(
 const longestHint = 60;
 const serviceLog = 'service.log';
 
-/** Of a plain command. */
+/** Output files of a plain command. */
 const outputs = ['stdout', 'stderr'];
 
 /** Upload records of a task that are left, by its file name: something of its files is still to be uploaded. */
@@ -167,7 +167,7 @@ export const hasUploadsLeft = async (
   name: string,
 ): Promise<boolean> => (await recordsOf(writing, name)).length > 0;
 
-/** Of a task that has ended while no agent ran, or whose agent ended right after it. */
+/** Finishes the records of a task that has ended while no agent ran, or whose agent ended right after it. */
 export async function finishRecords(
   writing: RecordContext,
   task: { spec: LaunchSpec; sandbox: Sandbox },

@@ -4,14 +4,14 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { AgentContext } from '../agent-context.js';
 import { isMissing } from '../../platform/files.js';
-import { createFileBelow, openFileBelow, openFolderBelow, placeIn, unlessUnseen } from '../sandbox/below.js';
+import { createFileBelow, openFileBelow, openDirectoryBelow, placeIn, unlessUnseen } from '../sandbox/below.js';
 import { fitsFileSystem } from '../sandbox/names.js';
 import { freeName, partName } from './journal.js';
 import type { Compression } from './order.js';
 import { namesIn, type TaskLog } from './plan.js';
 import { Worker } from './programs.js';
 import { isResultOf, rotatedName, surplus } from './schedule.js';
-import { stranger } from '../processes/run-as.js';
+import { nobody } from '../processes/run-as.js';
 
 /** Compressing it takes no longer than to start a program for it. */
 const smallBytes = 1024 * 1024;
@@ -33,8 +33,8 @@ export async function moveToResults(root: string, log: TaskLog, extension: strin
   await source?.handle.close();
   if (!source || source.stats.size === 0) return false;
   const [from, into] = [
-    await openFolderBelow(root, dirname(log.path), 'NONE'),
-    await openFolderBelow(root, log.into, 'NONE'),
+    await openDirectoryBelow(root, dirname(log.path), 'NONE'),
+    await openDirectoryBelow(root, log.into, 'NONE'),
   ];
   try {
     if (!from || !into) return false;
@@ -47,16 +47,16 @@ export async function moveToResults(root: string, log: TaskLog, extension: strin
   }
 }
 
-/** Removes a file of a sandbox, whatever it is but a folder. */
+/** Removes a file of a sandbox, whatever it is but a directory. */
 export async function removeBelow(root: string, path: string): Promise<void> {
-  const folder = await openFolderBelow(root, dirname(path), 'NONE');
-  if (!folder) return;
+  const directory = await openDirectoryBelow(root, dirname(path), 'NONE');
+  if (!directory) return;
   try {
-    await unlink(placeIn(folder.handle, basename(path)));
+    await unlink(placeIn(directory.handle, basename(path)));
   } catch (cause) {
     if (!isMissing(cause)) throw cause;
   } finally {
-    await folder.handle.close();
+    await directory.handle.close();
   }
 }
 
@@ -86,24 +86,24 @@ interface Result {
 
 export async function resultsOf(root: string, base: string, into: string): Promise<Result[]> {
   const names = (await namesIn(root, into)).filter((name) => isResultOf(base, name));
-  const folder = await openFolderBelow(root, into, 'NONE');
-  if (!folder) return [];
+  const directory = await openDirectoryBelow(root, into, 'NONE');
+  if (!directory) return [];
   try {
     const results: Result[] = [];
     for (const name of names) {
-      const stats = await unlessUnseen(() => lstat(placeIn(folder.handle, name)));
+      const stats = await unlessUnseen(() => lstat(placeIn(directory.handle, name)));
       if (stats?.isFile()) results.push({ name, mtimeMs: stats.mtimeMs, size: stats.size });
     }
     return results;
   } finally {
-    await folder.handle.close();
+    await directory.handle.close();
   }
 }
 
 interface CompressOptions extends Pick<AgentContext, 'settings' | 'rotateProgram'> {
   /** Its abort leaves what is not done yet to the next time. */
   signal: AbortSignal;
-  /** Those that take no program of their own. */
+  /** Compresses only files that take no program of their own. */
   onlySmall?: boolean;
 }
 
@@ -160,7 +160,7 @@ async function compressByProgram(
   compress: Compression,
   files: readonly number[],
 ): Promise<boolean> {
-  const user = process.getuid?.() === 0 ? stranger : undefined;
+  const user = process.getuid?.() === 0 ? nobody : undefined;
   const worker = new Worker(rotateProgram, { user, compress, seconds: settings.logRotationTimeoutSeconds }, { files });
   const kill = () => worker.kill();
   signal.addEventListener('abort', kill);
@@ -171,11 +171,11 @@ async function compressByProgram(
 }
 
 async function replace(root: string, from: string, to: string): Promise<void> {
-  const folder = await openFolderBelow(root, dirname(from), 'NONE');
-  if (!folder) return;
+  const directory = await openDirectoryBelow(root, dirname(from), 'NONE');
+  if (!directory) return;
   try {
-    await rename(placeIn(folder.handle, basename(from)), placeIn(folder.handle, basename(to)));
+    await rename(placeIn(directory.handle, basename(from)), placeIn(directory.handle, basename(to)));
   } finally {
-    await folder.handle.close();
+    await directory.handle.close();
   }
 }

@@ -4,7 +4,7 @@ import { constants, setPriority } from 'node:os';
 import { basename, dirname } from 'node:path';
 import { isOutOfSpace, messageOf } from '../../platform/files.js';
 import { become, endWith, takeOrder } from '../processes/order-program.js';
-import { openFolderBelow, placeIn } from '../sandbox/below.js';
+import { openDirectoryBelow, placeIn } from '../sandbox/below.js';
 import { compress } from './compress.js';
 import type { CompressOrder, RotateAnswer, RotateOrder } from './order.js';
 import { rotateLog } from './rotate.js';
@@ -16,19 +16,19 @@ import { rotateLog } from './rotate.js';
 async function rotateAll(order: RotateOrder): Promise<void> {
   for (const log of order.logs) {
     answer.failed = log.path;
-    await makeFolder(order.root, log.into);
+    await makeDirectory(order.root, log.into);
     const outcome = await rotateLog(order, log);
     if (outcome === 'ROTATED') answer.rotated.push(log.path);
     if (outcome === 'BUSY') answer.busy.push(log.path);
   }
 }
 
-/** What is done by now, and the log that is worked on. */
+/** Progress so far, and the current log. */
 const answer: RotateAnswer & { rotated: string[]; busy: string[] } = { rotated: [], busy: [] };
 
 /** Tasks without executorData have none from the beginning. */
-async function makeFolder(root: string, path: string): Promise<void> {
-  const parent = await openFolderBelow(root, dirname(path), 'NONE');
+async function makeDirectory(root: string, path: string): Promise<void> {
+  const parent = await openDirectoryBelow(root, dirname(path), 'NONE');
   if (!parent) return;
   try {
     await mkdir(placeIn(parent.handle, basename(path)), { mode: 0o755 });

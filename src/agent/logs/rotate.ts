@@ -1,7 +1,7 @@
 import { constants, ftruncateSync, fstatSync, readSync, writeSync } from 'node:fs';
 import { type FileHandle, open, rename, unlink } from 'node:fs/promises';
 import { ownIdentity } from '../processes/process-identity.js';
-import { allNamesIn, openFileBelow, openFolderBelow, pathOf, placeIn } from '../sandbox/below.js';
+import { allNamesIn, openFileBelow, openDirectoryBelow, pathOf, placeIn } from '../sandbox/below.js';
 import { compress } from './compress.js';
 import { freeName, type Journal, JournalFile, partName, restName } from './journal.js';
 import type { LogToRotate, RotateOrder } from './order.js';
@@ -10,7 +10,10 @@ import { StandingWriters } from './writers.js';
 const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDWR } = constants;
 
 const megabyte = 1024 * 1024;
-/** What is longer is compressed while its writers go on, and only what came meanwhile is copied as it is. */
+/**
+ * A longer log is compressed while its writers go on, and only the lines that came in the meantime are copied as they
+ * are.
+ */
 const longestPlainBytes = 4 * megabyte;
 /** Copied while the writers stand still: a few milliseconds. */
 const lastBytes = megabyte;
@@ -27,14 +30,14 @@ export async function rotateLog(order: RotateOrder, log: LogToRotate): Promise<'
   if (!source) return 'NOTHING';
   try {
     if (source.stats.size === 0) return 'NOTHING';
-    const folder = await openFolderBelow(order.root, log.into, 'NONE');
-    if (!folder) return 'NOTHING';
+    const directory = await openDirectoryBelow(order.root, log.into, 'NONE');
+    if (!directory) return 'NOTHING';
     try {
       const journal = await JournalFile.open(order.root, order.journal);
-      const places = { source: source.handle, folder: folder.handle, journal };
+      const places = { source: source.handle, directory: directory.handle, journal };
       return await new Rotation(order, log, places).run().finally(() => journal.close());
     } finally {
-      await folder.handle.close();
+      await directory.handle.close();
     }
   } finally {
     await source.handle.close();
@@ -50,25 +53,25 @@ class Rotation {
   constructor(
     private readonly order: RotateOrder,
     private readonly log: LogToRotate,
-    private readonly places: { source: FileHandle; folder: FileHandle; journal: JournalFile },
+    private readonly places: { source: FileHandle; directory: FileHandle; journal: JournalFile },
   ) {}
 
   async run(): Promise<'ROTATED' | 'BUSY'> {
     const { order } = this;
-    const { folder, journal, source } = this.places;
+    const { directory, journal, source } = this.places;
     const { extension } = order.compression;
-    const name = await freeName(folder, this.log.name, extension);
+    const name = await freeName(directory, this.log.name, extension);
     const live = await open(pathOf(source), O_RDWR | O_NONBLOCK);
     const begun = await this.begin(name);
     journal.note(begun);
-    const part = await create(placeIn(folder, partName(name)));
-    const rest = await create(placeIn(folder, restName(name)));
+    const part = await create(placeIn(directory, partName(name)));
+    const rest = await create(placeIn(directory, restName(name)));
     try {
       const partBytes = await this.compressLongPart(part);
       if (!(await this.moveRest(live, rest, { ...begun, partBytes }))) return 'BUSY';
       await compress({ from: rest.fd, end: (await rest.stat()).size, to: part.fd }, order.compression);
       await part.sync();
-      await rename(placeIn(folder, partName(name)), placeIn(folder, `${name}.${extension}`));
+      await rename(placeIn(directory, partName(name)), placeIn(directory, `${name}.${extension}`));
       return 'ROTATED';
     } finally {
       for (const handle of [live, part, rest]) await handle.close();
@@ -77,10 +80,10 @@ class Rotation {
     }
   }
 
-  /** What stays of it on a full disk does no harm: the next rotation, or the agent, writes over the journal. */
+  /** Remainders on a full disk do no harm: the next rotation, or the agent, writes over the journal. */
   private async tidyUp(name: string): Promise<void> {
-    const { folder, journal } = this.places;
-    for (const left of [partName(name), restName(name)]) await unlink(placeIn(folder, left)).catch(() => undefined);
+    const { directory, journal } = this.places;
+    for (const left of [partName(name), restName(name)]) await unlink(placeIn(directory, left)).catch(() => undefined);
     try {
       journal.note(undefined);
     } catch {
@@ -96,7 +99,7 @@ class Rotation {
   }
 
   private async isThere(name: string): Promise<boolean> {
-    return (await allNamesIn(this.places.folder)).includes(name);
+    return (await allNamesIn(this.places.directory)).includes(name);
   }
 
   private async compressLongPart(part: FileHandle): Promise<number> {

@@ -52,11 +52,11 @@ export function rotatedName(base: string, dateFormat: string, extension: string,
   return `${base}-${text}${extension && `.${extension.replace(/^\./, '')}`}`;
 }
 
-/** Results of rotating `base`, among the names of a folder: what begins like one and goes on with a date. */
+/** Results of rotating `base`, among the names of a directory: what begins like one and goes on with a date. */
 export const isResultOf = (base: string, name: string): boolean =>
   name.startsWith(`${base}-`) && /^[0-9]/.test(name.slice(base.length + 1));
 
-/** Which results of one log go: those that are too old, and the oldest of those that are too many. */
+/** Results of one log to remove: those that are too old, and the oldest of those that are too many. */
 export function surplus(
   results: readonly { name: string; mtimeMs: number }[],
   keep: { count: number; maxAgeDays: number },
@@ -69,8 +69,8 @@ export function surplus(
 }
 
 /**
- * Whether a glob names a path: `*`, `?` and `[...]` stay within a name. Each sign is looked at once per star at most, whatever
- * the glob: names and globs are a task's own, and an expression can take hours for some of them.
+ * Makes a test of paths from a glob: `*`, `?` and `[...]` stay within a name. Each sign is compared once per star at
+ * most, whatever the glob: names and globs are a task's own, and an expression can take hours for some of them.
  */
 export function globMatcher(glob: string): (path: string) => boolean {
   const parts = (glob.match(/\[!?[^\]/]+\]|[\s\S]/g) ?? []).map(partOf);

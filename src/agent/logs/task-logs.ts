@@ -25,7 +25,7 @@ import { type LogContext, writeRecords } from './records.js';
 import { isDue } from './schedule.js';
 import { saveTail } from './tail.js';
 
-interface Target {
+interface LoggedTask {
   spec: LaunchSpec;
   sandbox: Sandbox;
   runAs: RunAs | undefined;
@@ -37,7 +37,10 @@ const journalName = 'logrotate.status';
 /** A rotation that came to nothing, because writers did not stand still or a program failed, is tried again after this. */
 const tryAgainMillis = 10_000;
 
-/** The same of a log that fails again and again, such as on a full disk: twice as long each time, and never longer. */
+/**
+ * Longest pause for a log that fails again and again, such as on a full disk: twice as long each time, and never
+ * longer.
+ */
 const longestPauseMillis = 10 * 60_000;
 
 /** An earlier agent's program ends with it, but for a moment in which it must not. */
@@ -51,11 +54,11 @@ export class TaskLogs {
   private readonly rotatedAt = new Map<string, number>();
   private beganAt: number;
   private sizesDueAt = -Infinity;
-  private lookedAt = -Infinity;
+  private checkedAt = -Infinity;
   private notBefore = -Infinity;
   /** By path of a log: how often in a row it could not be rotated. */
   private readonly failures = new Map<string, { inRow: number; notBefore: number }>();
-  /** What was last said of them: it is said once. */
+  /** Last logged problem of them: it is logged once. */
   private complaint: string | undefined;
   private worker: Worker | undefined;
   private working: Promise<void> | undefined;
@@ -65,10 +68,10 @@ export class TaskLogs {
 
   constructor(
     private readonly context: LogContext,
-    private readonly target: Target,
+    private readonly target: LoggedTask,
   ) {
     const { root, executor } = target.sandbox;
-    this.journal = executor ? join(relative(root, executor.folder), journalName) : journalName;
+    this.journal = executor ? join(relative(root, executor.directory), journalName) : journalName;
     this.beganAt = context.now();
   }
 
@@ -86,8 +89,8 @@ export class TaskLogs {
     return this.beginning;
   }
 
-  /** Of a task that an earlier agent left: what it was rotating is finished, or is as it was. */
-  async adopt(): Promise<void> {
+  /** Takes over the logs of a task that an earlier agent left: its rotation is finished, or undone. */
+  async restore(): Promise<void> {
     const { root } = this.target.sandbox;
     this.beganAt = lastChange(join(root, this.journal)) ?? lastChange(root) ?? this.beganAt;
     const left = await readJournal(root, this.journal);
@@ -142,7 +145,7 @@ export class TaskLogs {
     if (serviceLog) await this.tryTo('remove the empty log', () => removeIfEmpty(sandbox.root, serviceLog.path));
   }
 
-  /** What is left of the rotation of logs that have ended. The sandbox may be closed by now. */
+  /** Compresses the remaining results of logs that have ended. The sandbox may be closed by now. */
   async compressAll(signal = this.context.stopping): Promise<void> {
     const { sandbox, spec } = this.target;
     const { settings } = this.context;
@@ -159,13 +162,13 @@ export class TaskLogs {
   private async due(now: number): Promise<TaskLog[]> {
     const { spec, sandbox } = this.target;
     const { settings } = this.context;
-    const lookAtSizes = now >= this.sizesDueAt;
-    if (lookAtSizes) this.sizesDueAt = now + settings.checkLogSizesEveryMillis;
+    const checkSizes = now >= this.sizesDueAt;
+    if (checkSizes) this.sizesDueAt = now + settings.checkLogSizesEveryMillis;
     const logs = mainLogs(spec, sandbox, settings);
     // Their names are looked for when a look at sizes is due, or a period of the shortest frequency is over.
-    if (settings.logrotateAdditionalFiles.length > 0 && (lookAtSizes || isDue('EVERY_MINUTE', this.lookedAt, now))) {
+    if (settings.logrotateAdditionalFiles.length > 0 && (checkSizes || isDue('EVERY_MINUTE', this.checkedAt, now))) {
       logs.push(...(await additionalLogs(sandbox, settings)));
-      this.lookedAt = now;
+      this.checkedAt = now;
     }
     const due: TaskLog[] = [];
     for (const log of logs) {
@@ -173,8 +176,8 @@ export class TaskLogs {
       if (now < notBefore) continue;
       const last = this.rotatedAt.get(log.path) ?? this.beganAt;
       const isTime = log.frequency !== undefined && isDue(log.frequency, last, now);
-      const looksAtSize = (lookAtSizes || inRow > 0) && log.maxBytes !== undefined;
-      if (!isTime && !looksAtSize) continue;
+      const checksSize = (checkSizes || inRow > 0) && log.maxBytes !== undefined;
+      if (!isTime && !checksSize) continue;
       const size = await sizeOf(sandbox.root, log.path);
       if (isTime && size === 0) this.rotatedAt.set(log.path, now);
       if (size > (isTime ? 0 : (log.maxBytes ?? Infinity))) due.push(log);
@@ -212,7 +215,9 @@ export class TaskLogs {
     await this.compressAll(this.over.signal);
   }
 
-  /** What could not be rotated is tried again by itself, however long its period: the disk may be full until then. */
+  /**
+   * A log that could not be rotated is tried again by itself, however long its period: the disk may be full until then.
+   */
   private note(
     { rotated = [], failed, trouble }: RotateAnswer,
     logs: readonly TaskLog[],

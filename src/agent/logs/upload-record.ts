@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Which files are to be uploaded. The one who does it removes the record when it is `finished` and nothing is left. */
+/** Files to upload. The uploading program removes the record when it is `finished` and nothing is left. */
 export const UploadRecord = z.object({
   directory: z.string(),
   fileGlob: z.string(),

@@ -8,7 +8,7 @@ import { nameOfBytes } from '../sandbox/names.js';
 export interface WritersOf {
   /** Path of the sandbox, by which processes of the task are known. */
   sandbox: string;
-  /** Of the log, as /proc tells what is open. */
+  /** Path of the log, as /proc shows open files. */
   path: string;
   ino: number;
   /** The user is the task's own: each of its processes is one of the task. */

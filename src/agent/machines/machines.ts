@@ -35,7 +35,7 @@ export class Machines {
     this.noteChange();
   }
 
-  /** Why no containers run here; '': they do; undefined: that is not known yet. */
+  /** Notes the reason why no containers run here; '': they do; undefined: not known yet. */
   noteContainers(refusal: string | undefined): void {
     this.containersRefusal = refusal;
     this.noteChange();
@@ -121,7 +121,7 @@ class PortsInUse {
     this.changed();
   }
 
-  async lookAgain(): Promise<void> {
+  async checkAgain(): Promise<void> {
     for (const port of this.list()) {
       if (!(await isPortFree(port))) continue;
       this.taken.delete(port);

@@ -63,10 +63,10 @@ const withoutGaps = (usage: GroupUsage): GroupUsage =>
 /** The measuring of very many files is left to the watch over the disk. */
 const mostFilesMeasured = 50_000;
 
-async function diskUsage(folder: string): Promise<number> {
+async function diskUsage(directory: string): Promise<number> {
   let found = 0;
   try {
-    for await (const { bytes, files } of diskUse(folder)) {
+    for await (const { bytes, files } of diskUse(directory)) {
       found = bytes;
       if (files > mostFilesMeasured) break;
     }
@@ -82,12 +82,12 @@ const sandboxesMeasuredAtOnce = 10;
 export async function machineUsage(
   slaveId: string,
   runs: readonly MeasuredTask[],
-  folder: { root: string },
+  directory: { root: string },
   now: () => number,
 ): Promise<MachineUsage> {
   const mine = runs.filter((run) => run.spec.slaveId === slaveId && run.isRunning);
-  const figures = await inParallel(mine, sandboxesMeasuredAtOnce, (run) => statisticsWhileRunning(run, now()));
-  const disk = await statfs(folder.root);
+  const metrics = await inParallel(mine, sandboxesMeasuredAtOnce, (run) => statisticsWhileRunning(run, now()));
+  const disk = await statfs(directory.root);
   const [load1Min = 0, load5Min = 0, load15Min = 0] = loadavg();
   return {
     slaveId,
@@ -101,12 +101,12 @@ export async function machineUsage(
     load15Min,
     diskUsedBytes: (disk.blocks - disk.bfree) * disk.bsize,
     diskTotalBytes: disk.blocks * disk.bsize,
-    tasks: figures.filter((each) => each !== undefined),
+    tasks: metrics.filter((each) => each !== undefined),
   };
 }
 
 /** undefined: it ended while it was looked at, so that its figures may be of what was left of it. */
 async function statisticsWhileRunning(run: MeasuredTask, now: number): Promise<TaskStatistics | undefined> {
-  const figures = await taskStatistics(run, now);
-  return run.isRunning ? figures : undefined;
+  const metrics = await taskStatistics(run, now);
+  return run.isRunning ? metrics : undefined;
 }

@@ -8,14 +8,14 @@ const beatMillis = 1_000;
  * answered nothing. Its supervisor starts it anew, and the tasks run on. A hung process could not end itself, so a
  * thread counts the beats that do not come; it counts its own ticks and not the clock, for a machine that slept has not hung.
  */
-export function guardAgainstHangs(folder: string, seconds: number): void {
+export function guardAgainstHangs(directory: string, seconds: number): void {
   const beats = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   let isAsking = false;
   const beat = async () => {
     if (isAsking) return;
     isAsking = true;
     // Whatever it answers, a thread did. What answers late counts when it comes.
-    await stat(folder).catch(() => undefined);
+    await stat(directory).catch(() => undefined);
     isAsking = false;
     Atomics.add(beats, 0, 1);
   };

@@ -12,7 +12,7 @@ import { createInterface } from 'node:readline';
 interface Start {
   prefix: readonly string[] | undefined;
   env: Record<string, string>;
-  /** What the program has open from its beginning, as 3, 4 and so on. */
+  /** Files that the program has open from its beginning, as 3, 4 and so on. */
   files?: readonly number[];
   complaints: 'pipe' | 'ignore';
 }
@@ -35,7 +35,7 @@ export function startProgram(program: readonly string[], order: object, start: S
   return child;
 }
 
-/** Of the leader of a process group, as what is started detached is one. */
+/** Kills the group of a leader, as every detached process is one. */
 export function killGroup(pid: number | undefined): void {
   try {
     if (pid !== undefined) process.kill(-pid, 'SIGKILL');

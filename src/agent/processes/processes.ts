@@ -5,7 +5,7 @@ import { errorCode } from '../../platform/files.js';
 /** Name of the variable by which the processes of a task are known wherever they went: the path of its sandbox. */
 export const sandboxVariable = 'CLUSTER_SANDBOX';
 
-/** Of every process of this machine, also of those that have ended and that nothing has waited for. */
+/** Ids of all processes of this machine, also of those that have ended and that nothing has waited for. */
 export const allPids = (): number[] =>
   readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -42,7 +42,7 @@ export function variableOf(pid: number, name: string): string | undefined {
   }
 }
 
-/** How to tell the processes of one task. */
+/** Marks by which the processes of one task are recognised. */
 export interface TaskMark {
   shim: ProcessIdentity | undefined;
   sandbox: string;
@@ -50,7 +50,7 @@ export interface TaskMark {
   cgroupPids: () => number[] | undefined;
   /** The program has begun: from then on its cgroup, if it has one, has all of its processes. */
   hasStarted: boolean;
-  /** Where there are no cgroups: those that earlier looks found, by pid. Each look brings it up to date. */
+  /** Processes that earlier checks found, by pid, if there are no cgroups. Each check brings it up to date. */
   known: Map<number, ProcessStat>;
 }
 
@@ -87,9 +87,9 @@ function addDescendants(found: Map<number, ProcessStat>, others: readonly Proces
   }
 }
 
-/** Live processes that carry a sandbox below `folder` in their environment. */
-export function processesUnder(folder: string): ProcessStat[] {
-  return allProcesses().filter(({ pid }) => sandboxOf(pid)?.startsWith(`${folder}/`));
+/** Live processes that carry a sandbox below `directory` in their environment. */
+export function processesUnder(directory: string): ProcessStat[] {
+  return allProcesses().filter(({ pid }) => sandboxOf(pid)?.startsWith(`${directory}/`));
 }
 
 /** False: it has gone meanwhile, or is not ours to signal. A pid is given away anew, so its start time is looked at again. */

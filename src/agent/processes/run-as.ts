@@ -6,7 +6,7 @@ import { commandLine, type Option } from './command-line.js';
 
 const run = promisify(execFile);
 
-/** How a task becomes another user than the agent. */
+/** Way for a task to become another user than the agent. */
 export interface RunAs {
   uid: number;
   gid: number;
@@ -22,7 +22,7 @@ export interface RunAs {
   prefix: readonly string[];
 }
 
-/** What is kept of it with the task, for the agents that come after this one. */
+/** Part of it that is stored with the task, for later agents. */
 export type SavedUser = Omit<RunAs, 'prefix'>;
 
 const programs = ['/usr/bin/setpriv', '/bin/setpriv', '/usr/local/bin/setpriv'];
@@ -74,6 +74,5 @@ const isProgram = (path: string): Promise<boolean> =>
     () => true,
     () => false,
   );
-/** What rotation has left of the logs of a task: named, compressed, and removed in the end. By the agent, through handles. */
 /** A user that nothing belongs to. */
-export const stranger = { uid: 4294967294, gid: 4294967294 };
+export const nobody = { uid: 4294967294, gid: 4294967294 };

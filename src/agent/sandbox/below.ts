@@ -5,9 +5,9 @@ import { errorCode } from '../../platform/files.js';
 import { bytesOfPath, nameOfBytes } from './names.js';
 
 /**
- * Opens what lies below a folder that a task can write to, while the task may change every name in it. A path is walked
- * name by name, each looked at through the handle of the folder before it, and links are resolved here: the kernel would
- * follow one out of the folder, or through /proc into another task's view of the machine. Nothing is opened before its
+ * Opens what lies below a directory that a task can write to, while the task may change every name in it. A path is walked
+ * name by name, each looked at through the handle of the directory before it, and links are resolved here: the kernel would
+ * follow one out of the directory, or through /proc into another task's view of the machine. Nothing is opened before its
  * kind is known: a named pipe would hold a thread of this process, and a device may act on being opened.
  */
 const { O_APPEND, O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
@@ -22,16 +22,16 @@ const mostLinks = 40;
 /** Errors that mean: there is no such thing, or none that may be seen. EAGAIN: its owner wants to be asked before others read. */
 const unseen = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES', 'EAGAIN', 'ENXIO', 'ENAMETOOLONG', 'EINVAL']);
 
-/** INSIDE: links are followed as long as they stay below the folder. NONE: a link on the way is as good as nothing. */
+/** INSIDE: links are followed as long as they stay below the directory. NONE: a link on the way is as good as nothing. */
 type Links = 'INSIDE' | 'NONE';
 
-interface Opened {
+interface OpenedFile {
   handle: FileHandle;
   stats: Stats;
 }
 
 /**
- * For reading, to be closed by the caller. undefined: no such file, or none that the owner of the folder owns. `owners`: ANY
+ * For reading, to be closed by the caller. undefined: no such file, or none that the owner of the directory owns. `owners`: ANY
  * where only a container has written, which cannot link what is outside of its mount.
  */
 export async function openFileBelow(
@@ -39,7 +39,7 @@ export async function openFileBelow(
   path: string,
   links: Links = 'INSIDE',
   owners: 'OF_FOLDER' | 'ANY' = 'OF_FOLDER',
-): Promise<Opened | undefined> {
+): Promise<OpenedFile | undefined> {
   return unlessUnseen(() =>
     walk(root, path, links, async (place, rootStats) => {
       const stats = await place.stat();
@@ -56,11 +56,11 @@ export async function openFileBelow(
 export const ownerOf = ({ uid, gid }: Pick<Stats, 'uid' | 'gid'>): number => (uid === 0 ? gid : uid);
 
 /** For listing, and as the way to what is in it (`pathOf`), to be closed by the caller. */
-export async function openFolderBelow(
+export async function openDirectoryBelow(
   root: string,
   path: string,
   links: Links = 'INSIDE',
-): Promise<Opened | undefined> {
+): Promise<OpenedFile | undefined> {
   return unlessUnseen(() =>
     walk(root, path, links, async (place) => {
       const stats = await place.stat();
@@ -72,24 +72,24 @@ export async function openFolderBelow(
 /** Is there anything of this name? A link counts as itself. */
 export async function existsBelow(root: string, path: string): Promise<boolean> {
   const found = await unlessUnseen(() =>
-    walk(root, dirname(path), 'INSIDE', (folder) => lstat(placeIn(folder, basename(path)))),
+    walk(root, dirname(path), 'INSIDE', (directory) => lstat(placeIn(directory, basename(path)))),
   );
   return found !== undefined;
 }
 
-/** Does the path lead to something below the folder? */
+/** Does the path lead to something below the directory? */
 export async function leadsInside(root: string, path: string): Promise<boolean> {
   return (await unlessUnseen(() => walk(root, path, 'INSIDE', () => Promise.resolve(true)))) ?? false;
 }
 
 /**
  * A new file for appending, owned by the user whose sandbox it is, to be closed by the caller. Throws EEXIST when the name is
- * taken, by whatever, and ENOENT when there is no such folder to put it in.
+ * taken, by whatever, and ENOENT when there is no such directory to put it in.
  */
 export async function createFileBelow(root: string, path: string, mode: number): Promise<FileHandle> {
-  const created = await walk(root, dirname(path), 'NONE', async (folder, owner) => {
+  const created = await walk(root, dirname(path), 'NONE', async (directory, owner) => {
     const flags = O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW;
-    const handle = await open(placeIn(folder, basename(path)), flags, mode);
+    const handle = await open(placeIn(directory, basename(path)), flags, mode);
     const uid = ownerOf(owner);
     if (uid !== process.geteuid?.()) await handle.chown(uid, owner.gid);
     return handle;
@@ -98,13 +98,13 @@ export async function createFileBelow(root: string, path: string, mode: number):
   throw Object.assign(new Error(`${path}: no such folder in the sandbox`), { code: 'ENOENT' });
 }
 
-/** Makes the folders of a path that are not there, owned by the user whose sandbox it is. Throws where something else is there. */
-export async function makeFolderBelow(root: string, path: string, mode: number): Promise<void> {
+/** Makes the directories of a path that are not there, owned by the user whose sandbox it is. Throws where something else is there. */
+export async function makeDirectoryBelow(root: string, path: string, mode: number): Promise<void> {
   const names = namesOf(path);
   for (const [depth, name] of names.entries()) {
     const parent = names.slice(0, depth).join('/');
-    const isThere = await walk(root, parent, 'NONE', async (folder, owner) => {
-      const place = placeIn(folder, name);
+    const isThere = await walk(root, parent, 'NONE', async (directory, owner) => {
+      const place = placeIn(directory, name);
       await mkdir(place, { mode }).catch((cause: unknown) => {
         if (errorCode(cause) !== 'EEXIST') throw cause;
       });
@@ -122,7 +122,7 @@ export async function makeFolderBelow(root: string, path: string, mode: number):
   }
 }
 
-/** A file of the owner of the folder that is there, for appending, to be closed by the caller; undefined: there is none. */
+/** A file of the owner of the directory that is there, for appending, to be closed by the caller; undefined: there is none. */
 export async function openLogBelow(root: string, path: string): Promise<FileHandle | undefined> {
   return unlessUnseen(() =>
     walk(root, path, 'NONE', async (place, rootStats) => {
@@ -136,21 +136,22 @@ export async function openLogBelow(root: string, path: string): Promise<FileHand
 /** A path that leads to what is open, whatever becomes of its names. Also in a child, until it becomes another program. */
 export const pathOf = (handle: FileHandle): string => `/proc/self/fd/${handle.fd}`;
 
-/** The same of what has a name in an open folder, whatever bytes the name is made of. */
-export const placeIn = (folder: FileHandle, name: string): string | Buffer => bytesOfPath(`${pathOf(folder)}/${name}`);
+/** Path of a name in an open directory, whatever bytes the name is made of. */
+export const placeIn = (directory: FileHandle, name: string): string | Buffer =>
+  bytesOfPath(`${pathOf(directory)}/${name}`);
 
-/** Names in an open folder, in no order (see `names.ts`). */
-export async function* namesIn(folder: FileHandle): AsyncGenerator<string, void> {
-  for await (const { name } of await opendir(pathOf(folder), { encoding: 'latin1', bufferSize: 64 }))
+/** Names in an open directory, in no order (see `names.ts`). */
+export async function* namesIn(directory: FileHandle): AsyncGenerator<string, void> {
+  for await (const { name } of await opendir(pathOf(directory), { encoding: 'latin1', bufferSize: 64 }))
     yield nameOfBytes(name);
 }
 
 const batch = 50;
 
-/** The same, so many at a time: what is done to each of them at once waits less. None is empty. */
-export async function* batchesOf(folder: FileHandle): AsyncGenerator<string[], void> {
+/** Names in batches: work on several of them at a time waits less. None is empty. */
+export async function* batchesOf(directory: FileHandle): AsyncGenerator<string[], void> {
   let names: string[] = [];
-  for await (const name of namesIn(folder)) {
+  for await (const name of namesIn(directory)) {
     if (names.push(name) < batch) continue;
     yield names;
     names = [];
@@ -158,10 +159,10 @@ export async function* batchesOf(folder: FileHandle): AsyncGenerator<string[], v
   if (names.length > 0) yield names;
 }
 
-/** The same all at once, for a folder that is changed while they are gone through. */
-export async function allNamesIn(folder: FileHandle): Promise<string[]> {
+/** All names in one list, for a directory that changes while they are processed. */
+export async function allNamesIn(directory: FileHandle): Promise<string[]> {
   const names: string[] = [];
-  for await (const name of namesIn(folder)) names.push(name);
+  for await (const name of namesIn(directory)) names.push(name);
   return names;
 }
 
@@ -174,7 +175,7 @@ export async function unlessUnseen<T>(work: () => Promise<T>): Promise<T | undef
   }
 }
 
-/** Answers what `use` makes of the place at the end of the path; undefined: the path leads nowhere below the folder. */
+/** Answers what `use` makes of the place at the end of the path; undefined: the path leads nowhere below the directory. */
 async function walk<T>(
   root: string,
   path: string,

@@ -16,7 +16,7 @@ export function reservedBytes(
 /** Nothing of a task is removed before. */
 export const leastKeptMillis = 15 * 60 * 1000;
 
-/** Of what may be used of a disk, more is used than so many percent. */
+/** True when more than this percentage of the usable disk is in use. */
 export function isTooFull({ blocks, bavail, bfree }: StatsFs, highWaterPct: number): boolean {
   const used = blocks - bfree;
   return (used / (used + bavail)) * 100 > highWaterPct;

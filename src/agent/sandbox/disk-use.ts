@@ -5,7 +5,7 @@ import { batchesOf, placeIn, unlessUnseen } from './below.js';
 const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 /** An empty file takes a place in the file system, too, and of those there are not more than of others. */
 const leastBytes = 1024;
-const filesPerLook = 500;
+const filesPerStep = 500;
 /** Blocks are of 512 bytes whatever those of the file system are. */
 export const bytesOnDisk = ({ blocks }: Pick<Stats, 'blocks'>): number => blocks * 512;
 /** Each level is a handle while it is measured. */
@@ -19,42 +19,42 @@ export interface DiskUse {
 export class TooDeep extends Error {}
 
 /**
- * What a folder takes on the disk, without following a link. Answers what was found so far, each few hundred files: the
- * caller can stop there, or go on later. The last answer is the whole.
+ * Disk use of a directory, without following links. Yields the sum so far, each few hundred files: the caller can stop
+ * there, or continue later. The last value is the whole.
  */
 export async function* diskUse(root: string): AsyncGenerator<DiskUse, void> {
-  const use = { bytes: 0, files: 0, told: 0 };
-  const folder = await openFolder(root);
-  if (folder) yield* measure(folder, use, new Set(), 1);
-  yield tell(use);
+  const use = { bytes: 0, files: 0, reported: 0 };
+  const directory = await openDirectory(root);
+  if (directory) yield* measure(directory, use, new Set(), 1);
+  yield report(use);
 }
 
 interface Count extends DiskUse {
   /** Files at the last answer. */
-  told: number;
+  reported: number;
 }
 
 /** `linked`: files of several names, which count once. */
 async function* measure(
-  folder: FileHandle,
+  directory: FileHandle,
   use: Count,
   linked: Set<number>,
   depth: number,
 ): AsyncGenerator<DiskUse, void> {
   try {
-    for await (const names of batchesOf(folder)) {
-      const looked = await Promise.all(names.map((name) => unlessUnseen(() => lstat(placeIn(folder, name)))));
-      for (const stats of looked) if (stats) count(stats, use, linked);
-      if (use.files - use.told >= filesPerLook) yield tell(use);
+    for await (const names of batchesOf(directory)) {
+      const counted = await Promise.all(names.map((name) => unlessUnseen(() => lstat(placeIn(directory, name)))));
+      for (const stats of counted) if (stats) count(stats, use, linked);
+      if (use.files - use.reported >= filesPerStep) yield report(use);
       for (const [index, name] of names.entries()) {
-        if (!looked[index]?.isDirectory()) continue;
+        if (!counted[index]?.isDirectory()) continue;
         if (depth === deepest) throw new TooDeep(`Folders are nested deeper than ${deepest}`);
-        const inner = await openFolder(placeIn(folder, name));
+        const inner = await openDirectory(placeIn(directory, name));
         if (inner) yield* measure(inner, use, linked, depth + 1);
       }
     }
   } finally {
-    await folder.close();
+    await directory.close();
   }
 }
 
@@ -65,11 +65,11 @@ function count(stats: Stats, use: Count, linked: Set<number>): void {
   if (isLinked) linked.add(stats.ino);
 }
 
-function tell(use: Count): DiskUse {
-  use.told = use.files;
+function report(use: Count): DiskUse {
+  use.reported = use.files;
   return { bytes: use.bytes, files: use.files };
 }
 
 /** undefined: gone, or closed to us. */
-const openFolder = (path: string | Buffer): Promise<FileHandle | undefined> =>
+const openDirectory = (path: string | Buffer): Promise<FileHandle | undefined> =>
   unlessUnseen(() => open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK));

@@ -46,13 +46,13 @@ export function bytesOfPath(path: string): string | Buffer {
 const longestName = 255;
 export const fitsFileSystem = (name: string): boolean => Buffer.from(bytesOfPath(name)).length <= longestName;
 
-/** Of a name or path, for others: it can be sent, stored and shown, and `nameOfShown` finds the file again. */
+/** Name or path in a form that can be sent, stored and shown, and `nameOfShown` finds the file again. */
 export const shownName = (name: string): string =>
   Array.from(name.replaceAll(/\\(?=x(?:[89A-F][0-9A-F]|5C))/g, '\\x5C'), (sign) =>
     lone.test(sign) ? `\\x${(sign.charCodeAt(0) & 0xff).toString(16).toUpperCase()}` : sign,
   ).join('');
 
-/** What others mean by a name or path. */
+/** Real name or path of a shown one. */
 export const nameOfShown = (text: string): string =>
   text.replaceAll(/\\x(?:([89A-F][0-9A-F])|5C(?=x(?:[89A-F][0-9A-F]|5C)))/g, (_all, hex?: string) =>
     hex === undefined ? '\\' : String.fromCharCode(0xdc00 + Number.parseInt(hex, 16)),

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import type { SandboxEntry } from '../../cluster/cluster-driver.js';
 import { inParallel } from '../../platform/async.js';
 import { staysInside } from '../../core/files/paths.js';
-import { leadsInside, namesIn, openFileBelow, openFolderBelow, placeIn, unlessUnseen } from './below.js';
+import { leadsInside, namesIn, openFileBelow, openDirectoryBelow, placeIn, unlessUnseen } from './below.js';
 import { nameOfShown, shownName } from './names.js';
 
-/** A folder may hold any number of files; so many are listed. */
+/** A directory may hold any number of files; so many are listed. */
 const mostEntries = 10_000;
 const lookedAtOnce = 50;
 
@@ -21,24 +21,24 @@ export class SandboxFiles {
     /** Paths of files that count as not there, by whatever other name they have. */
     private readonly hidden: readonly string[] = [],
     private readonly longestList = mostEntries,
-    /** Whether files of other owners than the task are its own as well (see `TaskDirectory.ownersAreItsOwn`). */
+    /** True when files of other owners than the task are its own as well (see `TaskDirectory.ownersAreItsOwn`). */
     private readonly isAnyOwners: () => boolean = () => false,
   ) {}
 
   async exists(): Promise<boolean> {
-    const opened = await openFolderBelow(this.root, '');
+    const opened = await openDirectoryBelow(this.root, '');
     await opened?.handle.close();
     return opened !== undefined;
   }
 
-  /** By name. undefined: no such folder. */
+  /** By name. undefined: no such directory. */
   async list(shownPath: string): Promise<SandboxEntry[] | undefined> {
     const path = nameOfShown(shownPath);
     if (!staysInside(path)) return undefined;
-    const opened = await openFolderBelow(this.root, path);
+    const opened = await openDirectoryBelow(this.root, path);
     if (!opened) return undefined;
     try {
-      // Through the handle: whatever becomes of the path meanwhile, this is the folder that was checked.
+      // Through the handle: whatever becomes of the path meanwhile, this is the directory that was checked.
       const names: string[] = [];
       for await (const name of namesIn(opened.handle)) if (names.push(name) === this.longestList) break;
       const entries = await inParallel(names, lookedAtOnce, (name) => this.entry(opened.handle, path, name));
@@ -85,9 +85,9 @@ export class SandboxFiles {
   }
 
   /** undefined: removed since it was listed, or a link to nothing or to somewhere else. */
-  private entry(folder: FileHandle, path: string, name: string): Promise<Listed | undefined> {
+  private entry(directory: FileHandle, path: string, name: string): Promise<ListedEntry | undefined> {
     return unlessUnseen(async () => {
-      const stats = await lstat(placeIn(folder, name));
+      const stats = await lstat(placeIn(directory, name));
       if (stats.isSymbolicLink() && !(await leadsInside(this.root, join(path, name)))) return undefined;
       const { size, mode } = stats;
       const entry = { name: shownName(name), mtime: Math.floor(stats.mtimeMs / 1000), size, mode: modeText(mode) };
@@ -96,7 +96,7 @@ export class SandboxFiles {
   }
 }
 
-interface Listed {
+interface ListedEntry {
   entry: SandboxEntry;
   identity: string;
 }

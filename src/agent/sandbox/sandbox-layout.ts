@@ -10,9 +10,9 @@ import type { RunAs } from '../processes/run-as.js';
 import { fileNameOf } from '../state/task-directory.js';
 import { existsBelow, ownerOf } from './below.js';
 
-/** Names inside the working area of a task with executorData, one folder below its sandbox. */
+/** Names inside the working area of a task with executorData, one directory below its sandbox. */
 export interface ExecutorLayout {
-  folder: string;
+  directory: string;
   app: string;
   runner: string;
   deployEnv: string;
@@ -40,12 +40,12 @@ export const startFilesOf = (taskId: string): string[] =>
 export function sandboxOfSpec(agent: AgentDirectory, spec: LaunchSpec): Sandbox {
   const root = sandboxRoot(agent, spec.taskId);
   if (!spec.executorData) return { root };
-  const folder = join(root, areaOf(spec.taskId));
-  const at = (name: string) => join(folder, name);
+  const directory = join(root, areaOf(spec.taskId));
+  const at = (name: string) => join(directory, name);
   return {
     root,
     executor: {
-      folder,
+      directory,
       app: at('app'),
       runner: at(startFileNames.runner),
       deployEnv: at(spec.container ? startFileNames.dockerEnv : startFileNames.deployEnv),
@@ -65,7 +65,7 @@ export interface NewFile {
 }
 
 /**
- * The folders and the files that clients expect from the beginning, and `files`, owned by the user that the task runs as.
+ * The directories and the files that clients expect from the beginning, and `files`, owned by the user that the task runs as.
  * Until everything is there, the sandbox is closed to that user, whose other tasks could put links in the way. At once, see
  * `writeForUser`.
  */
@@ -74,7 +74,7 @@ export function createSandbox({ root, executor }: Sandbox, runAs: RunAs | undefi
   const give = (path: string) => {
     if (runAs) chownSync(path, runAs.uid, runAs.gid);
   };
-  const folder = (path: string, mode: number) => {
+  const directory = (path: string, mode: number) => {
     mkdirSync(path, { mode });
     give(path);
   };
@@ -84,11 +84,11 @@ export function createSandbox({ root, executor }: Sandbox, runAs: RunAs | undefi
   };
   const log = (path: string): NewFile => ({ path, mode: 0o644 });
   if (executor) {
-    const { folder: area, app, serviceLog, bashLog, executorLog } = executor;
-    folder(area, 0o755);
-    folder(app, 0o755);
-    folder(join(area, 'tmp'), 0o750);
-    folder(join(area, 'logs'), 0o755);
+    const { directory: area, app, serviceLog, bashLog, executorLog } = executor;
+    directory(area, 0o755);
+    directory(app, 0o755);
+    directory(join(area, 'tmp'), 0o750);
+    directory(join(area, 'logs'), 0o755);
     for (const path of [serviceLog, bashLog, executorLog]) file(log(path));
   } else for (const name of ['stdout', 'stderr']) file(log(join(root, name)));
   for (const one of files) file(one);
@@ -101,19 +101,19 @@ export function createSandbox({ root, executor }: Sandbox, runAs: RunAs | undefi
  * `ownerOf`).
  */
 export async function closeSandbox({ root }: Pick<Sandbox, 'root'>): Promise<void> {
-  const folder = await open(root, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW).catch(
+  const directory = await open(root, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW).catch(
     (cause: unknown) => {
       // Nothing was prepared, or it has been removed.
       if (isMissing(cause)) return undefined;
       throw cause;
     },
   );
-  if (!folder) return;
+  if (!directory) return;
   try {
-    if (process.getuid?.() === 0) await folder.chown(0, ownerOf(await folder.stat()));
-    await folder.chmod(0o700);
+    if (process.getuid?.() === 0) await directory.chown(0, ownerOf(await directory.stat()));
+    await directory.chmod(0o700);
   } finally {
-    await folder.close();
+    await directory.close();
   }
 }
 

@@ -28,7 +28,7 @@ export interface AgentServices {
   machines: Machines;
 }
 
-/** What an agent can be asked, operation by operation. */
+/** Implementation of the operations of an agent. */
 export class AgentOperations implements Service<typeof TrustedApi> {
   constructor(
     private readonly services: AgentServices,
@@ -49,7 +49,7 @@ export class AgentOperations implements Service<typeof TrustedApi> {
   async usage({ slaveId }: Args<typeof TrustedApi, 'usage'>) {
     const { context, machines, tasks } = this.services;
     if (!machines.has(slaveId)) throw new HttpErrorException(404, 'Not found');
-    const agent = await context.removals.figures(machines.agentId, context.directory.sandboxes);
+    const agent = await context.removals.metrics(machines.agentId, context.directory.sandboxes);
     return {
       ...(await machineUsage(slaveId, tasks.live(), context.directory, Date.now)),
       agent: { ...agent, uploads: context.uploads.read() },
@@ -57,7 +57,7 @@ export class AgentOperations implements Service<typeof TrustedApi> {
   }
 
   task({ taskId }: Args<typeof TrustedApi, 'task'>): Service<typeof TaskApi> {
-    // The folder of no task would be the one of all tasks.
+    // The directory of no task would be the one of all tasks.
     if (taskId === '') throw new HttpErrorException(404, 'Not found');
     const { context, tasks } = this.services;
     const root = sandboxRoot(context.directory, taskId);
@@ -83,7 +83,7 @@ const maxUpdatesPerAnswer = 500;
 /** Each has a few files open while it is decided. */
 const launchesAtOnce = 50;
 
-/** What the agent does in the name of one epoch, which has been admitted. EpochOver is the answer when it ends meanwhile. */
+/** Operations for one epoch, which has been admitted. EpochOver is the answer when it ends in the meantime. */
 class LeaderOperations implements Service<typeof LeaderApi> {
   constructor(
     private readonly services: AgentServices,
@@ -158,7 +158,7 @@ function killTask(
   });
 }
 
-/** Whether nothing of the task is or was here; then its id is forbidden, on disk. `epoch` has been admitted. */
+/** Returns true when nothing of the task is or was here; then its id is forbidden, on disk. `epoch` has been admitted. */
 function withdrawLaunch(
   { tasks, tombstones, epochs }: Pick<AgentServices, 'tasks' | 'tombstones' | 'epochs'>,
   taskId: string,
@@ -198,7 +198,7 @@ function runCommand(
   });
 }
 
-/** What the agent tells about one task. */
+/** Operations on one task. */
 class TaskOperations implements Service<typeof TaskApi> {
   constructor(
     private readonly run: TaskRun | undefined,

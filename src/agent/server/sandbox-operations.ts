@@ -6,7 +6,7 @@ import type { FileBytes } from '../wire/file-bytes.js';
 
 export type ReadableFiles = Pick<SandboxFiles, 'root' | 'exists' | 'list' | 'read' | 'open'>;
 
-/** What an agent tells of the files of one task. */
+/** Operations on the files of one task. */
 export class SandboxOperations implements Service<typeof SandboxApi> {
   constructor(private readonly files: Readonly<Record<SandboxView, ReadableFiles>>) {}
 

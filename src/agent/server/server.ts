@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { type Args, HttpErrorException, type Service } from 'rest-contract';
 import { type AgentApi, bearer, type TrustedApi } from '../wire/agent-api.js';
 
-/** Whether a call carries the secret. */
+/** Checks that a call carries the secret. */
 export function guard(secret: string): (authorization: string) => void {
   const wanted = Buffer.from(bearer(secret));
   return (authorization) => {

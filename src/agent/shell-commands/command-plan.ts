@@ -15,7 +15,7 @@ import { type CommandPlan, commandVariable } from './command-run.js';
 import { commandWords, findCommand, type InvalidCommand, isInvalid } from './command-words.js';
 import { taskPid } from './task-pid.js';
 
-interface PlannedTask {
+interface CommandTask {
   spec: LaunchSpec;
   sandbox: Sandbox;
   /** undefined: the agent's own user. */
@@ -29,11 +29,11 @@ interface PlannedTask {
 /** As it is seen from inside. */
 const firstInContainer = 1;
 
-/** How commands are run in a task of this machine, which is processes or a container of an engine. */
+/** Plans of commands in a task of this machine, which is processes or a container of an engine. */
 export class CommandPlans {
   constructor(
     private readonly context: AgentContext,
-    private readonly task: PlannedTask,
+    private readonly task: CommandTask,
   ) {}
 
   async plan(order: ShellCommandOrder, record: CommandRecord): Promise<CommandPlan | InvalidCommand> {
@@ -44,17 +44,17 @@ export class CommandPlans {
     const command = findCommand(order, settings.shellCommands);
     if (isInvalid(command)) return command;
     const { runAs } = task;
-    const folder = task.sandbox.executor?.folder ?? task.sandbox.root;
+    const directory = task.sandbox.executor?.directory ?? task.sandbox.root;
     const pid =
-      (await taskPid(task.sandbox.root, join(relative(task.sandbox.root, folder), settings.shellCommandPidFile))) ??
+      (await taskPid(task.sandbox.root, join(relative(task.sandbox.root, directory), settings.shellCommandPidFile))) ??
       (task.container ? firstInContainer : mainPid);
     if (typeof pid !== 'number') return pid;
     const user = runAs?.name ?? userInfo().username;
-    if (task.container) return this.planInContainer(task.container, command, order, { pid, user }, folder, record);
+    if (task.container) return this.planInContainer(task.container, command, order, { pid, user }, directory, record);
     return {
       words: commandWords(command, order.options, { pid, user }, settings),
-      environment: this.environment(folder, record),
-      folder,
+      environment: this.environment(directory, record),
+      directory,
       sandboxRoot: task.sandbox.root,
       runAs,
       timeoutMillis: settings.shellCommandTimeoutMillis,
@@ -67,7 +67,7 @@ export class CommandPlans {
     command: ShellCommandSetting,
     order: ShellCommandOrder,
     who: { pid: number; user: string },
-    folder: string,
+    directory: string,
     record: CommandRecord,
   ): Promise<CommandPlan | InvalidCommand> {
     const { settings } = this.context;
@@ -78,7 +78,7 @@ export class CommandPlans {
     return {
       words: commandWords(command, order.options, who, settings, exec),
       environment: { ...engineEnvironment(), ...mark },
-      folder,
+      directory,
       sandboxRoot: this.task.sandbox.root,
       runAs: undefined,
       timeoutMillis: settings.shellCommandTimeoutMillis,
@@ -86,9 +86,9 @@ export class CommandPlans {
   }
 
   /** That of the task, except by what its own processes are known: a command is none of them. */
-  private environment(folder: string, record: CommandRecord): Record<string, string> {
+  private environment(directory: string, record: CommandRecord): Record<string, string> {
     const { spec, sandbox, runAs } = this.task;
     const { [sandboxVariable]: _ofTask, ...environment } = taskEnvironment(spec, sandbox, runAs, this.context);
-    return { ...environment, TASK_SANDBOX_DIR: folder, [commandVariable]: record.path };
+    return { ...environment, TASK_SANDBOX_DIR: directory, [commandVariable]: record.path };
   }
 }

@@ -9,26 +9,26 @@ import { ensureFolder, namesIn, syncFolder, writeDurably } from '../../platform/
 /** `ended`: its last update is on disk. */
 const SavedCommand = z.object({ order: shellCommandOrder, ended: z.boolean() });
 
-/** Where the control files of a task are. */
-type Place = { path: string };
+/** Directory of the control files of a task. */
+type ControlDirectory = { path: string };
 
-const folderOf = (task: Place): string => join(task.path, 'commands');
+const directoryOf = (task: ControlDirectory): string => join(task.path, 'commands');
 
 /** A command that was accepted: a file among the control files of its task, for as long as the task is remembered. */
 export class CommandRecord {
   private constructor(readonly path: string) {}
 
   /** A name may be of any length and of any characters. */
-  static of(task: Place, { name, timestamp }: ShellCommandOrder): CommandRecord {
+  static of(task: ControlDirectory, { name, timestamp }: ShellCommandOrder): CommandRecord {
     const key = createHash('sha256').update(name).digest('hex').slice(0, 16);
-    return new CommandRecord(join(folderOf(task), `${timestamp}-${key}.json`));
+    return new CommandRecord(join(directoryOf(task), `${timestamp}-${key}.json`));
   }
 
   /** All of a task. */
-  static async list(task: Place): Promise<CommandRecord[]> {
-    return (await namesIn(folderOf(task)))
+  static async list(task: ControlDirectory): Promise<CommandRecord[]> {
+    return (await namesIn(directoryOf(task)))
       .filter((name) => name.endsWith('.json'))
-      .map((name) => new CommandRecord(join(folderOf(task), name)));
+      .map((name) => new CommandRecord(join(directoryOf(task), name)));
   }
 
   exists = (): Promise<boolean> =>
@@ -38,10 +38,10 @@ export class CommandRecord {
     );
 
   async save(order: ShellCommandOrder): Promise<void> {
-    const folder = join(this.path, '..');
-    await ensureFolder(folder, 0o700);
+    const directory = join(this.path, '..');
+    await ensureFolder(directory, 0o700);
     await writeDurably(this.path, JSON.stringify({ order, ended: false }));
-    await syncFolder(join(folder, '..'));
+    await syncFolder(join(directory, '..'));
   }
 
   markEnded = (order: ShellCommandOrder): Promise<void> =>

@@ -10,7 +10,7 @@ import { errorCode, messageOf, cut } from '../../platform/files.js';
 import type { ProcessStat } from '../processes/process-identity.js';
 import { allProcesses, signal, variableOf } from '../processes/processes.js';
 import { cleanEnvironment, type RunAs } from '../processes/run-as.js';
-import { createFileBelow, openFolderBelow, pathOf } from '../sandbox/below.js';
+import { createFileBelow, openDirectoryBelow, pathOf } from '../sandbox/below.js';
 import { launcherScript, launcherWords, writeForUser } from '../shim/launcher.js';
 import type { CommandRecord } from './command-record.js';
 import { outputFileName } from './command-words.js';
@@ -18,13 +18,13 @@ import { outputFileName } from './command-words.js';
 /** A command line of any length is told, but not all of it. */
 const longestMessage = 1_000;
 
-/** What a command that can be run needs. */
+/** Plan of a command that can be run. */
 export interface CommandPlan {
   words: string[];
   environment: Record<string, string>;
-  /** Where it runs, and where its output goes. */
-  folder: string;
-  /** That folder as it is called where the words of `runAs` lead, with other files than here. Absent: they lead nowhere else. */
+  /** Directory in which it runs and writes its output. */
+  directory: string;
+  /** That directory as it is called where the words of `runAs` lead, with other files than here. Absent: they lead nowhere else. */
   inside?: string;
   /** The task's. */
   sandboxRoot: string;
@@ -32,15 +32,18 @@ export interface CommandPlan {
   runAs: RunAs | undefined;
   /** Longest run; 0: no limit. */
   timeoutMillis: number;
-  /** Asked when SIGKILL has ended it: whether that was the end of the task, with which it went. Absent: it outlives the task's processes. */
+  /**
+   * Asked when SIGKILL has ended it: whether that was the end of the task, with which it went. Absent: it outlives the
+   * task's processes.
+   */
   isTaskOver?(): Promise<boolean>;
 }
 
-/** Why a command that went with its task has failed. */
+/** Reason of the failure of a command that ended with its task. */
 export const taskEnded = 'The task ended';
 
 /** Tells one update. Resolves when it is on disk. */
-export type Tell = (
+export type ReportUpdate = (
   updateType: ShellCommandReport['updateType'],
   message: string,
   outputFilename?: string,
@@ -51,13 +54,13 @@ export class CommandRun {
   private child: ChildProcess | undefined;
   private isOver = false;
   private killing: Promise<void> | undefined;
-  /** Why it was ended before its time. */
+  /** Reason why it was ended before its time. */
   private endedBecause: string | undefined;
 
   constructor(
     private readonly order: ShellCommandOrder,
     private readonly record: CommandRecord,
-    private readonly tell: Tell,
+    private readonly report: ReportUpdate,
   ) {}
 
   /** Kills it, or lets it never begin. The first reason counts. */
@@ -68,18 +71,18 @@ export class CommandRun {
 
   /** From ACKED to its last update but that. Answers how it ended. */
   async execute(plan: CommandPlan): Promise<{ updateType: 'FINISHED' | 'FAILED'; message: string; file?: string }> {
-    const file = relative(plan.sandboxRoot, join(plan.folder, outputFileName(this.order)));
-    const folder = await openFolderBelow(plan.sandboxRoot, relative(plan.sandboxRoot, plan.folder), 'NONE');
-    if (!folder) return { updateType: 'FAILED', message: 'The folder of the task is gone' };
+    const file = relative(plan.sandboxRoot, join(plan.directory, outputFileName(this.order)));
+    const directory = await openDirectoryBelow(plan.sandboxRoot, relative(plan.sandboxRoot, plan.directory), 'NONE');
+    if (!directory) return { updateType: 'FAILED', message: 'The folder of the task is gone' };
     try {
       const launcher = plan.runAs && (await openLauncher(`${this.record.path}.launcher`, plan, plan.runAs));
       try {
-        return await this.executeIn({ folder: folder.handle, launcher }, plan, file);
+        return await this.executeIn({ directory: directory.handle, launcher }, plan, file);
       } finally {
         await launcher?.close();
       }
     } finally {
-      await folder.handle.close();
+      await directory.handle.close();
     }
   }
 
@@ -87,7 +90,7 @@ export class CommandRun {
     const output = await createFileBelow(plan.sandboxRoot, file, 0o644);
     try {
       const line = plan.words.join(' ');
-      await this.tell('ACKED', cut(line, longestMessage), file);
+      await this.report('ACKED', cut(line, longestMessage), file);
       await output.appendFile(`${new Date().toISOString()} ${line}\n`);
       const { isKilled, ...ended } = await this.start(plan, open, output, file);
       if (this.endedBecause === undefined && isKilled && (await plan.isTaskOver?.())) this.endedBecause = taskEnded;
@@ -98,7 +101,7 @@ export class CommandRun {
     }
   }
 
-  private async start(plan: CommandPlan, open: OpenFiles, output: FileHandle, file: string): Promise<Ended> {
+  private async start(plan: CommandPlan, open: OpenFiles, output: FileHandle, file: string): Promise<CommandEnd> {
     // Nothing is awaited from this look until the process is there: no end can come in between unseen.
     if (this.endedBecause !== undefined) return { updateType: 'FAILED', message: this.endedBecause };
     const missing = missingProgram(plan);
@@ -110,7 +113,7 @@ export class CommandRun {
     const tooLong = () => this.end(`Killed: it took longer than ${timeoutMillis} ms`);
     const timer = timeoutMillis > 0 ? setTimeout(tooLong, timeoutMillis) : undefined;
     try {
-      if (child.pid !== undefined) await this.tell('STARTED', `Process ${child.pid}`, file);
+      if (child.pid !== undefined) await this.report('STARTED', `Process ${child.pid}`, file);
       return await gone;
     } finally {
       clearTimeout(timer);
@@ -131,23 +134,25 @@ export class CommandRun {
 }
 
 /** `isKilled`: by SIGKILL. */
-interface Ended {
+interface CommandEnd {
   updateType: 'FINISHED' | 'FAILED';
   message: string;
   isKilled?: boolean;
 }
 
-/** What a command is started with: where it runs, and its launcher if it gets another user than the agent's. */
+/**
+ * Open files that a command is started with: its directory, and its launcher if it gets another user than the agent's.
+ */
 interface OpenFiles {
-  folder: FileHandle;
+  directory: FileHandle;
   launcher: FileHandle | undefined;
 }
 
 /** In a session of its own: its processes can be told from all others. */
-function spawnCommand(plan: CommandPlan, { folder, launcher }: OpenFiles, output: FileHandle): ChildProcess {
+function spawnCommand(plan: CommandPlan, { directory, launcher }: OpenFiles, output: FileHandle): ChildProcess {
   const stdio: StdioOptions = ['ignore', output.fd, output.fd];
   const [program = '', ...words] = plan.words;
-  const cwd = pathOf(folder);
+  const cwd = pathOf(directory);
   if (!launcher) return spawn(program, words, { cwd, env: plan.environment, detached: true, stdio });
   // Until the user has changed there is nothing of the task in the environment.
   const { [commandVariable]: mark } = plan.environment;
@@ -169,7 +174,7 @@ function spawnCommand(plan: CommandPlan, { folder, launcher }: OpenFiles, output
 
 const noProgram = (program: string): string => `There is no program '${program}'`;
 
-/** What changes the user would only say that something ended with 127. */
+/** Finds a missing program beforehand: the program that changes the user would only report an exit with 127. */
 const missingProgram = ({ words: [program = ''], inside }: CommandPlan): string | undefined =>
   inside === undefined && program.includes('/') && !existsSync(program) ? program : undefined;
 
@@ -183,7 +188,7 @@ async function openLauncher(path: string, { environment }: CommandPlan, runAs: R
   }
 }
 
-function whenGone(child: ChildProcess): Promise<Ended> {
+function whenGone(child: ChildProcess): Promise<CommandEnd> {
   return new Promise((resolve) => {
     child.once('error', (cause) => {
       const message = errorCode(cause) === 'ENOENT' ? noProgram(child.spawnfile) : messageOf(cause);
@@ -220,10 +225,10 @@ const processesOf = (mark: string, session: number | undefined): ProcessStat[] =
 /** SIGKILL until nothing is left. */
 export async function killCommand(mark: string, session: () => number | undefined): Promise<void> {
   const begun = performance.now();
-  for (let looks = 1; ; looks++) {
+  for (let checks = 1; ; checks++) {
     const left = processesOf(mark, session());
     if (left.length === 0 || performance.now() > begun + giveUpAfterMillis) return;
     for (const found of left) signal(found, 'SIGKILL');
-    await delay(backOffMillis(looks, firstPauseMillis, lastPauseMillis));
+    await delay(backOffMillis(checks, firstPauseMillis, lastPauseMillis));
   }
 }

@@ -2,7 +2,7 @@ import type { ShellCommandOrder } from '../../cluster/cluster-driver.js';
 import type { ShellCommandSetting } from '../../platform/settings/local-settings.js';
 import type { LocalClusterSettings } from '../settings.js';
 
-/** Why a command cannot be run. */
+/** Reason why a command cannot be run. */
 export interface InvalidCommand {
   invalid: string;
 }

@@ -2,14 +2,14 @@ import type { ShellCommandOrder, ShellCommandReport } from '../../cluster/cluste
 import type { AgentContext } from '../agent-context.js';
 import { messageOf } from '../../platform/files.js';
 import { CommandRecord } from './command-record.js';
-import { type CommandPlan, CommandRun, killCommand, taskEnded, type Tell } from './command-run.js';
+import { type CommandPlan, CommandRun, killCommand, taskEnded, type ReportUpdate } from './command-run.js';
 import { type InvalidCommand, isInvalid } from './command-words.js';
 
-/** What commands need to know of the task they run in. */
+/** The task that commands run in. */
 interface CommandedTask {
   taskId: string;
-  /** Where its control files are. */
-  folder: { path: string };
+  /** Directory of its control files. */
+  directory: { path: string };
   plan(order: ShellCommandOrder, record: CommandRecord): Promise<CommandPlan | InvalidCommand>;
   /** Resolves when it is on disk. */
   report(report: ShellCommandReport): Promise<void>;
@@ -32,8 +32,8 @@ export class TaskCommands {
   async accept(order: ShellCommandOrder): Promise<boolean> {
     if (this.isClosed) return false;
     this.hasBegun = true;
-    const record = CommandRecord.of(this.task.folder, order);
-    const run = new CommandRun(order, record, this.tellOf(order));
+    const record = CommandRecord.of(this.task.directory, order);
+    const run = new CommandRun(order, record, this.reporterOf(order));
     const saved = record.save(order);
     const finished = saved
       .then(() => this.carryOut(order, record, run))
@@ -44,7 +44,7 @@ export class TaskCommands {
     return true;
   }
 
-  /** Whether there may be processes of the task's user that were none of the task's. */
+  /** True when there may be processes of the task's user that were none of the task's. */
   get hasRunAny(): boolean {
     return this.hasBegun;
   }
@@ -52,7 +52,7 @@ export class TaskCommands {
   /** One that the agent itself asks for. Resolves when it has ended, however it did. */
   async runToEnd(command: Pick<ShellCommandOrder, 'name' | 'options'>): Promise<void> {
     const order = { ...command, taskId: this.task.taskId, timestamp: Date.now() };
-    if (await this.accept(order)) await this.running.get(CommandRecord.of(this.task.folder, order).path)?.finished;
+    if (await this.accept(order)) await this.running.get(CommandRecord.of(this.task.directory, order).path)?.finished;
   }
 
   /** No further one is accepted; those that run are killed. Resolves when what became of them is on disk. */
@@ -72,24 +72,24 @@ export class TaskCommands {
     await Promise.all([...this.running.values()].map(({ finished }) => finished));
   }
 
-  /** Those of an earlier agent: it is not known what became of them, and they are not begun again. */
+  /** Fails the commands of an earlier agent: their results are unknown, and they are not begun again. */
   async failInterrupted(): Promise<void> {
-    for (const record of await CommandRecord.list(this.task.folder)) {
+    for (const record of await CommandRecord.list(this.task.directory)) {
       this.hasBegun = true;
       if (this.running.has(record.path)) continue;
       const { order, ended } = await record.read();
       if (ended) continue;
       await killCommand(record.path, () => undefined);
-      await this.tellOf(order)('FAILED', interrupted);
+      await this.reporterOf(order)('FAILED', interrupted);
       await record.markEnded(order);
     }
   }
 
   private async carryOut(order: ShellCommandOrder, record: CommandRecord, run: CommandRun): Promise<void> {
-    const tell = this.tellOf(order);
+    const report = this.reporterOf(order);
     const { updateType, message, file } = await this.outcome(order, record, run);
     if (this.context.stopping.aborted) return;
-    await tell(updateType, message, file);
+    await report(updateType, message, file);
     await record.markEnded(order);
   }
 
@@ -107,7 +107,7 @@ export class TaskCommands {
     }
   }
 
-  private tellOf({ name, timestamp }: ShellCommandOrder): Tell {
+  private reporterOf({ name, timestamp }: ShellCommandOrder): ReportUpdate {
     return (updateType, message, outputFilename) =>
       this.task.report({ name, timestamp, updateType, message, outputFilename });
   }

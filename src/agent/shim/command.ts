@@ -6,24 +6,24 @@ import type { AgentContext } from '../agent-context.js';
 import type { RunAs } from '../processes/run-as.js';
 import type { Sandbox } from '../sandbox/sandbox-layout.js';
 
-/** What the task's program is, where its output goes, and where it begins. */
+/** Program of the task, its output files, and its working directory. */
 export interface TaskCommand {
   words: string[];
   stdout: string;
   stderr: string;
-  workingFolder: string;
+  workingDirectory: string;
 }
 
 /** The user's words are arguments everywhere: none becomes part of a script. */
 export function commandOf(spec: LaunchSpec, sandbox: Sandbox, shell: string): TaskCommand {
   if (sandbox.executor) {
-    const { folder, runner, serviceLog, bashLog } = sandbox.executor;
+    const { directory, runner, serviceLog, bashLog } = sandbox.executor;
     const openFiles = String(spec.executorData?.maxOpenFiles ?? '');
     return {
-      words: [shell, runner, folder, serviceLog, openFiles, shell, commandText(spec)],
+      words: [shell, runner, directory, serviceLog, openFiles, shell, commandText(spec)],
       stdout: bashLog,
       stderr: bashLog,
-      workingFolder: folder,
+      workingDirectory: directory,
     };
   }
   const { shell: asText, value, arguments: words } = spec.command;
@@ -31,7 +31,7 @@ export function commandOf(spec: LaunchSpec, sandbox: Sandbox, shell: string): Ta
     words: [...(asText ? ['/bin/sh', '-c', value, 'sh'] : [value]), ...words],
     stdout: join(sandbox.root, 'stdout'),
     stderr: join(sandbox.root, 'stderr'),
-    workingFolder: sandbox.root,
+    workingDirectory: sandbox.root,
   };
 }
 
@@ -63,7 +63,7 @@ export function taskEnvironment(
   };
 }
 
-/** What the start script of a task with executorData needs before it reads the rest from deploy.env. */
+/** Environment that the start script of a task with executorData needs before it reads the rest from deploy.env. */
 export function bootstrapEnvironment(environment: Record<string, string>, searchPath: string): Record<string, string> {
   const names = ['HOME', 'CLUSTER_TASK_ID', sandboxVariable];
   return { PATH: searchPath, ...Object.fromEntries(names.map((name) => [name, environment[name] ?? ''])) };

@@ -6,12 +6,12 @@ import { afterAll, expect, test } from 'vitest';
 import { tempFolder } from '../../../test/support/temp-folder.js';
 import { deployEnv } from './start-task.js';
 
-const folder = tempFolder();
-afterAll(() => folder.remove());
+const directory = tempFolder();
+afterAll(() => directory.remove());
 
-/** What a shell makes of the file. */
+/** Environment that a shell reads from the file. */
 function sourced(shell: string, environment: Record<string, string>): Record<string, string> {
-  const file = join(folder.path, 'deploy.env');
+  const file = join(directory.path, 'deploy.env');
   writeFileSync(file, deployEnv(environment));
   const output = execFileSync(shell, ['-c', '. "$1"; env -0', shell, file], {
     encoding: 'utf8',

@@ -7,21 +7,21 @@ import { tempFolder } from '../../../test/support/temp-folder.js';
 import { UserSwitch } from '../processes/run-as.js';
 import { launcherScript } from './launcher.js';
 
-const folder = tempFolder();
-afterAll(() => folder.remove());
+const directory = tempFolder();
+afterAll(() => directory.remove());
 
 const text = fc.oneof(
   fc.constantFrom('', '-', '--', '-a', '-c', '=', 'A=b', 'a b', "'", '$(id)', '\n', '*'),
   fc.string({ unit: 'grapheme' }).map((value) => value.replaceAll('\0', '')),
 );
-const path = join(folder.path, 'launcher');
+const path = join(directory.path, 'launcher');
 
 /** As a shim runs it: the script is file 3. */
 function launch(shell: string, words: readonly string[], environment: Record<string, string> = {}) {
   writeFileSync(path, launcherScript(environment, 'FILES'));
-  const [out, script] = [join(folder.path, 'out'), openSync(path, 'r')];
+  const [out, script] = [join(directory.path, 'out'), openSync(path, 'r')];
   writeFileSync(out, '');
-  const { status } = spawnSync(shell, ['/proc/self/fd/3', folder.path, out, out, ...words], {
+  const { status } = spawnSync(shell, ['/proc/self/fd/3', directory.path, out, out, ...words], {
     stdio: ['ignore', 'ignore', 'ignore', script],
   });
   closeSync(script);

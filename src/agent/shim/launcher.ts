@@ -6,7 +6,7 @@ import type { RunAs } from '../processes/run-as.js';
  * the agent's user (a variable may make a program do anything) and over no command line (every user can read those): they
  * are in a script that the shell reads from an open file, number 3.
  *
- *     /bin/sh /proc/self/fd/3 <folder> <stdout file> <stderr file> <words...>
+ *     /bin/sh /proc/self/fd/3 <directory> <stdout file> <stderr file> <words...>
  */
 export const launcherWords = ['/bin/sh', '/proc/self/fd/3'];
 
@@ -51,7 +51,7 @@ export const isOfShells = (name: string): boolean =>
 export const launcherLiteral = (value: string): string => `'${value.replaceAll("'", `'\\''`)}'`;
 
 /**
- * In a folder of the agent's own, so that only an open file leads there. At once: a program waits for it, and three short
+ * In a directory of the agent's own, so that only an open file leads there. At once: a program waits for it, and three short
  * steps in turn take longer than the work.
  */
 export function writeForUser(path: string, text: string, runAs: RunAs | undefined): void {

@@ -5,7 +5,7 @@ import type { LocalClusterSettings } from '../settings.js';
 /**
  * Runs one task and writes its exit status down, even when the agent is gone by then. It leads a session of its own.
  *
- *     shim.sh <control folder> <processes or ''> <blocks of a file or ''> <n> <n cgroup.procs files> <words...>
+ *     shim.sh <control directory> <processes or ''> <blocks of a file or ''> <n> <n cgroup.procs files> <words...>
  *
  * The task begins as a copy of the shim (the part in brackets), which puts itself under the task's limits, says who it is,
  * and becomes the task's program: the words begin with those that change the user and those of the launcher, which reads
@@ -56,7 +56,7 @@ exit "$status"
 /**
  * Start script of tasks with executorData. Its own output goes to executor.bash.log, that of the command to the service log.
  *
- *     runner.sh <task folder> <service log> <open files or ''> <shell> <command line>
+ *     runner.sh <task directory> <service log> <open files or ''> <shell> <command line>
  *
  * The line is read by a shell of its own, which sees the exported variables and nothing else of this script, and ends as the line
  * does. That shell becomes the program of a line that is one command, so that signals reach it.
@@ -83,8 +83,8 @@ exec "$muster_shell" -c -- "$muster_command"
 `;
 
 /** Puts the shim where /bin/sh finds it. Tasks that run already have opened theirs: it is replaced, not rewritten. */
-export async function installShim(folder: string): Promise<string> {
-  const path = join(folder, 'shim.sh');
+export async function installShim(directory: string): Promise<string> {
+  const path = join(directory, 'shim.sh');
   if ((await readIfThere(path)) !== shim) await writeDurably(path, shim, 0o755);
   return path;
 }

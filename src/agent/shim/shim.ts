@@ -16,13 +16,13 @@ export interface Shim {
   gone: Promise<number | undefined>;
 }
 
-/** What the task's program is put into before it begins. */
-export interface ShimSurroundings {
+/** Context that the task's program is put into before it begins. */
+export interface ShimContext {
   sandboxRoot: string;
   /** Words that become the task's user; none: it is the agent's. */
   switchUser: readonly string[];
   cgroupFiles: readonly string[];
-  /** Of the user. */
+  /** Limit of the processes of the user. */
   maxProcesses?: number;
   maxFileBytes?: number;
   /** Open files that the launcher finds under the numbers 10 and 11. */
@@ -32,11 +32,11 @@ export interface ShimSurroundings {
 /** Up to number 9: the shim closes what a shell can name. */
 const none: 'ignore'[] = Array.from({ length: 10 }, () => 'ignore');
 
-/** What `ulimit -f` counts in. */
+/** Unit of `ulimit -f`. */
 const blockBytes = 512;
 
-/** Pause between two looks at a task's folder and shim, should the watch on the folder miss something. */
-const lookAgainMillis = 500;
+/** Pause between two looks at a task's directory and shim, should the watch on the directory miss something. */
+const checkAgainMillis = 500;
 
 /**
  * Starts a shim in a session of its own: a Ctrl-C in the agent's terminal and the end of the agent do not reach it.
@@ -44,20 +44,20 @@ const lookAgainMillis = 500;
  */
 export function startShim(
   script: string,
-  folder: TaskDirectory,
+  directory: TaskDirectory,
   command: TaskCommand,
-  { sandboxRoot, switchUser, cgroupFiles, maxProcesses, maxFileBytes, outputs }: ShimSurroundings,
+  { sandboxRoot, switchUser, cgroupFiles, maxProcesses, maxFileBytes, outputs }: ShimContext,
 ): Promise<Shim> {
   const limits = [maxProcesses, maxFileBytes && Math.ceil(maxFileBytes / blockBytes)].map((limit) =>
     String(limit ?? ''),
   );
-  const { stdout, stderr, workingFolder, words } = command;
-  const launcher = [...switchUser, ...launcherWords, workingFolder, stdout, stderr];
+  const { stdout, stderr, workingDirectory, words } = command;
+  const launcher = [...switchUser, ...launcherWords, workingDirectory, stdout, stderr];
   const groups = [String(cgroupFiles.length), ...cgroupFiles];
   return new Promise((resolve, reject) => {
     const fail = (cause: unknown) => reject(startFailure(cause));
     try {
-      const child = spawn('/bin/sh', [script, folder.path, ...limits, ...groups, ...launcher, ...words], {
+      const child = spawn('/bin/sh', [script, directory.path, ...limits, ...groups, ...launcher, ...words], {
         cwd: '/',
         // By the sandbox the processes of a task are known; the agent made its name.
         env: { ...cleanEnvironment, [sandboxVariable]: sandboxRoot },
@@ -83,18 +83,18 @@ const startFailure = (cause: unknown): Error =>
 
 /** Resolves when the program has begun; undefined when the shim ended without it. */
 export async function whenStarted(
-  folder: TaskDirectory,
+  directory: TaskDirectory,
   shim: Shim,
   signal: AbortSignal,
 ): Promise<StartedTask | undefined> {
-  const changes = watchFolder(folder.path);
+  const changes = watchDirectory(directory.path);
   try {
     for (;;) {
-      // Asked for before the look, so that nothing that happens during it is missed.
-      const news = Promise.race([changes.next(), delay(lookAgainMillis), shim.gone.then(() => 'GONE' as const)]);
-      const started = await folder.readStarted();
+      // Asked for before the check, so that nothing that happens during it is missed.
+      const next = Promise.race([changes.next(), delay(checkAgainMillis), shim.gone.then(() => 'GONE' as const)]);
+      const started = await directory.readStarted();
       if (started) return started;
-      if ((await news) === 'GONE') return await folder.readStarted();
+      if ((await next) === 'GONE') return await directory.readStarted();
       signal.throwIfAborted();
     }
   } finally {
@@ -102,19 +102,22 @@ export async function whenStarted(
   }
 }
 
-/** The same as `Shim.gone`, for a shim that an earlier agent started: its folder is watched, and the process itself. */
-export async function whenAdoptedGone(
-  folder: TaskDirectory,
+/**
+ * Resolves like `Shim.gone`, for a shim that an earlier agent started: its directory is watched, and the process
+ * itself.
+ */
+export async function whenRestoredGone(
+  directory: TaskDirectory,
   shim: ProcessIdentity,
   signal: AbortSignal,
 ): Promise<undefined> {
-  const changes = watchFolder(folder.path);
+  const changes = watchDirectory(directory.path);
   try {
     while (isAlive(shim)) {
-      await Promise.race([changes.next(), delay(lookAgainMillis, undefined, { signal })]);
+      await Promise.race([changes.next(), delay(checkAgainMillis, undefined, { signal })]);
       signal.throwIfAborted();
       // The shim ends right after it has written the exit status.
-      if ((await folder.readExit()) !== undefined) await delay(1);
+      if ((await directory.readExit()) !== undefined) await delay(1);
     }
   } finally {
     changes.close();
@@ -122,7 +125,7 @@ export async function whenAdoptedGone(
 }
 
 /** Best effort: the kernel limits the number of watches. A caller that waits for `next` also looks from time to time. */
-function watchFolder(path: string): { next(): Promise<unknown>; close(): void } {
+function watchDirectory(path: string): { next(): Promise<unknown>; close(): void } {
   let wake = (): void => undefined;
   const next = () => new Promise<void>((resolve) => (wake = resolve));
   try {

@@ -4,7 +4,7 @@ import type { AgentContext } from '../agent-context.js';
 import { fetchArtifacts, type FetchContext } from '../artifacts/fetch.js';
 import { DeployFault } from '../artifacts/order.js';
 import type { TaskGroup } from '../cgroups/cgroups.js';
-import { type Limits } from '../cgroups/group-files.js';
+import { type GroupLimits } from '../cgroups/group-files.js';
 import { bytesOfMb } from '../../platform/files.js';
 import type { RunAs } from '../processes/run-as.js';
 import { createSandbox, type ExecutorLayout, type NewFile, type Sandbox } from '../sandbox/sandbox-layout.js';
@@ -14,10 +14,10 @@ import { isOfShells, launcherScript, writeForUser } from './launcher.js';
 import { type Shim, startShim } from './shim.js';
 import { runner } from './shim-scripts.js';
 
-/** What is needed to start one task. */
+/** Facts needed to start one task. */
 export interface TaskStart {
   spec: LaunchSpec;
-  folder: TaskDirectory;
+  directory: TaskDirectory;
   sandbox: Sandbox;
   group: TaskGroup;
   runAs: RunAs | undefined;
@@ -27,7 +27,7 @@ export interface TaskStart {
 
 /** Prepares the sandbox and the limits, then starts the task under its shim. */
 export async function prepareAndStart(context: FetchContext, start: TaskStart): Promise<Shim> {
-  const { spec, folder, sandbox, group, runAs, signal } = start;
+  const { spec, directory, sandbox, group, runAs, signal } = start;
   const { searchPath, shim, shell } = context;
   const environment = taskEnvironment(spec, sandbox, runAs, context);
   await prepareSandbox({ context, spec, sandbox, environment, runAs, signal });
@@ -36,10 +36,10 @@ export async function prepareAndStart(context: FetchContext, start: TaskStart): 
   const command = commandOf(spec, sandbox, shell);
   const given = sandbox.executor ? bootstrapEnvironment(environment, searchPath) : environment;
   if (!fitsKernel(given, command.words)) throw new DeployFault('Command line and environment are too long');
-  writeForUser(folder.launcher, launcherScript(given, 'FILES'), runAs);
+  writeForUser(directory.launcher, launcherScript(given, 'FILES'), runAs);
   // Nothing is awaited from this look until the process is there: no kill can come in between unseen.
   signal.throwIfAborted();
-  return startShim(shim, folder, command, {
+  return startShim(shim, directory, command, {
     sandboxRoot: sandbox.root,
     switchUser: runAs?.prefix ?? [],
     cgroupFiles: group.procsFiles,
@@ -49,7 +49,7 @@ export async function prepareAndStart(context: FetchContext, start: TaskStart): 
   });
 }
 
-export const limitsOf = ({ settings }: Pick<AgentContext, 'settings'>, spec: LaunchSpec): Limits => ({
+export const limitsOf = ({ settings }: Pick<AgentContext, 'settings'>, spec: LaunchSpec): GroupLimits => ({
   ...spec,
   maxProcesses: settings.maxProcessesPerTask,
 });

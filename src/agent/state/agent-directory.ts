@@ -14,7 +14,7 @@ import {
 } from '../../platform/files.js';
 import { isAlive } from '../processes/process-identity.js';
 
-/** What `endpoint.json` in the agent's folder says about a running agent. */
+/** Content of `endpoint.json` in the agent's directory, about a running agent. */
 export const Endpoint = z.object({
   pid: z.number().int(),
   /** Start time of the process in clock ticks since boot: tells it from a later one with the same pid. */
@@ -26,19 +26,19 @@ export const Endpoint = z.object({
 });
 export type Endpoint = z.infer<typeof Endpoint>;
 
-/** Where root keeps what other users have to reach while the data directory is closed to them. */
+/** Directory in which root keeps files that other users have to reach while the data directory is closed to them. */
 export const elsewhere = '/var/lib/muster';
 
 /** A user and group that nothing belongs to. */
 const stranger = 4_294_967_294;
 
 /**
- * What lies where below `<data dir>/agent`:
+ * Layout of `<data dir>/agent`:
  *
  *     secret           shared with the scheduler, 0600
  *     agent.pid        the process that may work here
  *     endpoint.json    how to reach the running agent
- *     incarnation      random id of this folder
+ *     incarnation      random id of this directory
  *     epoch            the highest epoch seen
  *     updates.jsonl    status updates that were not acknowledged yet
  *     tasks/<id>/      control files of each task, until its end is acknowledged
@@ -63,12 +63,12 @@ export class AgentDirectory {
   readonly tasks: string;
   readonly ended: string;
   readonly tombstones: string;
-  /** Where new tasks get theirs: usually in the folder. */
+  /** Directory for new sandboxes, usually inside of the agent's. */
   readonly sandboxes: string;
   private readonly sandboxesHere: string;
   /** Beside the sandboxes: who fetches them has to get there, too. */
   readonly artifacts: string;
-  readonly keptArtifacts: string;
+  readonly cachedArtifacts: string;
   readonly newArtifacts: string;
   readonly bin: string;
   readonly cgroups: string;
@@ -92,7 +92,7 @@ export class AgentDirectory {
     this.sandboxesHere = join(root, 'sandboxes');
     this.sandboxes = isClosed ? join(elsewhere, `agent-${this.key}`, 'sandboxes') : this.sandboxesHere;
     this.artifacts = join(dirname(this.sandboxes), 'artifacts');
-    this.keptArtifacts = join(this.artifacts, 'kept');
+    this.cachedArtifacts = join(this.artifacts, 'kept');
     this.newArtifacts = join(this.artifacts, 'new');
     this.bin = join(root, 'bin');
     this.cgroups = join(root, 'cgroups.json');
@@ -110,12 +110,12 @@ export class AgentDirectory {
     const root = await realpath(path);
     await chmod(root, 0o711);
     const isClosed = forOthers && (await barredDirectory(root, stranger, stranger)) !== undefined;
-    const folder = new AgentDirectory(root, isClosed);
-    await folder.makeFolders();
-    return folder;
+    const directory = new AgentDirectory(root, isClosed);
+    await directory.makeDirectories();
+    return directory;
   }
 
-  /** All folders with sandboxes in them: the data directory may have been open once. */
+  /** All directories with sandboxes in them: the data directory may have been open once. */
   get allSandboxes(): string[] {
     return [...new Set([this.sandboxes, this.sandboxesHere])];
   }
@@ -126,20 +126,20 @@ export class AgentDirectory {
     return this.sandboxes !== this.sandboxesHere && existsSync(former) ? former : join(this.sandboxes, name);
   }
 
-  async makeFolders(): Promise<void> {
-    if (this.sandboxes !== this.sandboxesHere) await makeFolder(dirname(dirname(this.sandboxes)), 0o711);
+  async makeDirectories(): Promise<void> {
+    if (this.sandboxes !== this.sandboxesHere) await makeDirectory(dirname(dirname(this.sandboxes)), 0o711);
     for (const open of [dirname(this.sandboxes), ...this.allSandboxes, this.artifacts, this.newArtifacts])
-      await makeFolder(open, 0o711);
-    for (const closed of [this.bin, this.tasks, this.ended, this.tombstones, this.keptArtifacts])
-      await makeFolder(closed, 0o700);
+      await makeDirectory(open, 0o711);
+    for (const closed of [this.bin, this.tasks, this.ended, this.tombstones, this.cachedArtifacts])
+      await makeDirectory(closed, 0o700);
   }
 
-  /** Short name of this folder for cgroups. */
+  /** Short name of this directory for cgroups. */
   get key(): string {
     return createHash('sha256').update(this.root).digest('hex').slice(0, 12);
   }
 
-  /** undefined: nothing ever ran from this folder, or it was emptied since. */
+  /** undefined: nothing ever ran from this directory, or it was emptied since. */
   async readIncarnation(): Promise<string | undefined> {
     return (await readIfThere(this.incarnationFile))?.trim() || undefined;
   }
@@ -159,7 +159,7 @@ export class AgentDirectory {
   }
 
   /**
-   * For one agent only, by a file in this folder, where no task can make one: a socket's name anybody could take while the
+   * For one agent only, by a file in this directory, where no task can make one: a socket's name anybody could take while the
    * agent is down. Answers the process id of the agent that has it. undefined: it is ours, until `release` or the end of this
    * process, however it ends.
    */
@@ -175,20 +175,20 @@ export class AgentDirectory {
   }
 }
 
-/** Folders of earlier releases were open to every user. */
-async function makeFolder(path: string, mode: number): Promise<void> {
+/** Directories of earlier releases were open to every user. */
+async function makeDirectory(path: string, mode: number): Promise<void> {
   await ensureFolder(path, mode);
   await chmod(path, mode);
 }
 
-/** The secret in the agent's folder, made at the first request: the scheduler and the agent may start in any order. */
-export async function sharedSecret(agentFolder: string): Promise<string> {
-  await ensureFolder(agentFolder, 0o711);
-  const path = join(agentFolder, 'secret');
+/** The secret in the agent's directory, made at the first request: the scheduler and the agent may start in any order. */
+export async function sharedSecret(agentDirectory: string): Promise<string> {
+  await ensureFolder(agentDirectory, 0o711);
+  const path = join(agentDirectory, 'secret');
   const existing = await readIfThere(path);
   if (existing) return existing.trim();
   // Written aside and then linked, which fails when the name is taken: no process ever reads half a secret, and none is replaced.
-  const mine = join(agentFolder, `secret.${randomBytes(4).toString('hex')}.new`);
+  const mine = join(agentDirectory, `secret.${randomBytes(4).toString('hex')}.new`);
   await writeDurably(mine, `${randomBytes(32).toString('base64url')}\n`);
   try {
     await link(mine, path);
@@ -197,13 +197,13 @@ export async function sharedSecret(agentFolder: string): Promise<string> {
   } finally {
     await unlink(mine);
   }
-  await syncFolder(agentFolder);
+  await syncFolder(agentDirectory);
   return ((await readIfThere(path)) ?? '').trim();
 }
 
 /** undefined: no agent has said where it listens. */
-export async function readEndpoint(agentFolder: string): Promise<Endpoint | undefined> {
-  const text = await readIfThere(join(agentFolder, 'endpoint.json'));
+export async function readEndpoint(agentDirectory: string): Promise<Endpoint | undefined> {
+  const text = await readIfThere(join(agentDirectory, 'endpoint.json'));
   if (text === undefined) return undefined;
   const endpoint = Endpoint.safeParse(JSON.parse(text));
   return endpoint.success ? endpoint.data : undefined;

@@ -1,14 +1,14 @@
 import type { TaskDirectory } from './task-directory.js';
 
 /**
- * What has been asked to end is asked once, also by the next agent: many programs take a second SIGTERM as an order to give up
- * their orderly end.
+ * A program is asked to end only once, also by the next agent: many programs take a second SIGTERM as an order to give
+ * up their orderly end.
  */
 export class SignalRecord {
   private readonly names: Set<string>;
 
-  constructor(private readonly folder: Pick<TaskDirectory, 'noteAsked' | 'readAsked'>) {
-    this.names = new Set(folder.readAsked());
+  constructor(private readonly directory: Pick<TaskDirectory, 'noteAsked' | 'readAsked'>) {
+    this.names = new Set(directory.readAsked());
   }
 
   has = (name: string): boolean => this.names.has(name);
@@ -18,6 +18,6 @@ export class SignalRecord {
     if (this.names.has(name)) return;
     this.names.add(name);
     ask();
-    this.folder.noteAsked(name);
+    this.directory.noteAsked(name);
   }
 }

@@ -10,7 +10,7 @@ import { ensureFolder, errorCode, readIfThere, syncFolder, writeDurably } from '
 import { parseStat, type ProcessIdentity } from '../processes/process-identity.js';
 import type { SavedUser } from '../processes/run-as.js';
 
-/** What `spec.json` holds: the launch as it was sent, and the boot in which it was accepted. */
+/** Content of `spec.json`: the launch as it was sent, and the boot in which it was accepted. */
 interface SavedLaunch {
   spec: LaunchSpec;
   bootId: string;
@@ -23,11 +23,11 @@ interface SavedLaunch {
 /** There for a task whose container has other users than the task. */
 const ownersFile = 'any-owner';
 
-/** What `kill.json` holds: the kill goes on after a restart of the agent. */
+/** Content of `kill.json`: the kill goes on after a restart of the agent. */
 const SavedKill = z.object({
   /** Epoch millis. */
   askedAt: z.number(),
-  /** Of the shortest grace that was asked for. */
+  /** Shortest grace that was requested. */
   graceMillis: z.number(),
   /** Epoch millis at which SIGKILL is due. */
   deadline: z.number(),
@@ -43,22 +43,22 @@ const SavedKill = z.object({
 });
 export type SavedKill = z.infer<typeof SavedKill>;
 
-/** What `end.json` holds, written when the scheduler has acknowledged the end. */
+/** Content of `end.json`, written when the scheduler has acknowledged the end. */
 const SavedEnd = z.object({
   state: z.string().transform((state) => state as TaskState),
   acknowledgedAt: z.number(),
-  /** Of the launch that it is the end of, once `spec.json` is gone. */
+  /** Id of the launch that it is the end of, once `spec.json` is gone. */
   launchId: z.string().optional(),
 });
 type SavedEnd = z.infer<typeof SavedEnd>;
 
-/** What the task's first process wrote about itself and its shim before it became the task's program. */
+/** Identities that the task's first process wrote of itself and its shim before it became the task's program. */
 export interface StartedTask {
   main: ProcessIdentity;
   shim: ProcessIdentity;
 }
 
-/** How a task has ended, as its shim wrote it down. */
+/** End of a task, as its shim wrote it down. */
 export interface TaskExit {
   /** As a shell reports it: 128 + n after signal n. */
   status: number;
@@ -108,7 +108,7 @@ export class TaskDirectory {
   static ended = (agent: AgentDirectory, taskId: string) => new TaskDirectory(join(agent.ended, fileNameOf(taskId)));
   static at = (path: string) => new TaskDirectory(path);
 
-  /** Whether files of whatever owner in the sandbox are the task's: its container has other users than the task. */
+  /** True when files of whatever owner in the sandbox are the task's: its container has other users than the task. */
   static ownersAreItsOwn = (agent: AgentDirectory, taskId: string): boolean =>
     [TaskDirectory.live(agent, taskId), TaskDirectory.ended(agent, taskId)].some(({ path }) =>
       existsSync(join(path, ownersFile)),
@@ -126,7 +126,7 @@ export class TaskDirectory {
 
   /**
    * Resolves when a power cut would not take it. What stands there of an attempt that failed was never accepted. The disk is waited
-   * for once, and not for the file, its name and the folder's in turn: what is there by halves is no JSON.
+   * for once, and not for the file, its name and the directory's in turn: what is there by halves is no JSON.
    */
   async saveLaunch(launch: SavedLaunch): Promise<void> {
     await ensureFolder(this.path, 0o700);

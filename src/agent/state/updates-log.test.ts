@@ -7,13 +7,13 @@ import { monotonicMillis } from '../../platform/monotonic.js';
 import { UpdatesLog } from './updates-log.js';
 
 const source = { agentId: 'local', incarnation: 'i1' };
-let folder: ReturnType<typeof tempFolder>;
+let directory: ReturnType<typeof tempFolder>;
 let path: string;
 beforeEach(() => {
-  folder = tempFolder();
-  path = join(folder.path, 'updates.jsonl');
+  directory = tempFolder();
+  path = join(directory.path, 'updates.jsonl');
 });
-afterEach(() => folder.remove());
+afterEach(() => directory.remove());
 
 const update = (taskId: string, state: TaskState, message = '') => ({
   taskId,

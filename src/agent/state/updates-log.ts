@@ -86,11 +86,11 @@ export class UpdatesLog {
   /** At most `limit` updates with higher numbers, in order, with times by the clock as it is set now. */
   after(number: number, limit: number): StatusUpdate[] {
     const first = this.entries.findIndex((update) => update.number > number);
-    return first < 0 ? [] : this.entries.slice(first, first + limit).map((entry) => this.told(entry));
+    return first < 0 ? [] : this.entries.slice(first, first + limit).map((entry) => this.announced(entry));
   }
 
   /** The monotonic clock of another incarnation was another one. */
-  private told({ steadyAt, ...update }: Entry): StatusUpdate {
+  private announced({ steadyAt, ...update }: Entry): StatusUpdate {
     const isOurs = update.incarnation === this.source.incarnation;
     return isOurs && steadyAt !== undefined ? { ...update, timestamp: wallTimeOf(steadyAt) } : update;
   }

@@ -13,7 +13,7 @@ import { RunningReport } from './running-report.js';
 import { StatusReports } from './status-reports.js';
 import type { TaskContext } from './task-context.js';
 import { Killer, type Sweeper, TaskKill } from './task-kill.js';
-import { TaskLimits } from './task-limits.js';
+import { TaskLimitWatch } from './task-limits.js';
 import { TaskProcesses } from './task-processes.js';
 import { TaskRun, unlessStopping } from './task-run.js';
 
@@ -29,7 +29,7 @@ export function createTaskRun(context: TaskContext, spec: LaunchSpec, runAs: Run
   const plans = new CommandPlans(context, { spec, sandbox, runAs, container, mainPid: () => processes.runningPid });
   const commands = new TaskCommands(context, {
     taskId: spec.taskId,
-    folder: directory,
+    directory: directory,
     plan: (order, record) => plans.plan(order, record),
     report: (report) => reports.sendCommand(report),
   });
@@ -46,7 +46,7 @@ export function createTaskRun(context: TaskContext, spec: LaunchSpec, runAs: Run
     readExit: () => directory.readExit(),
     beside,
   });
-  const limits = new TaskLimits(context, {
+  const limits = new TaskLimitWatch(context, {
     spec,
     group,
     commands,

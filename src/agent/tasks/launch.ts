@@ -76,17 +76,22 @@ export class Launcher {
   private async accept(spec: LaunchSpec, runAs: RunAs | undefined): Promise<LaunchAnswer> {
     const { context } = this;
     const { taskId } = spec;
-    const folder = TaskDirectory.live(context.directory, taskId);
+    const directory = TaskDirectory.live(context.directory, taskId);
     const run = createTaskRun(context, spec, runAs);
     run.expectStart();
-    await folder.saveLaunch({ spec, bootId: context.bootId, acceptedAt: Date.now(), runAs: runAs && savedUser(runAs) });
+    await directory.saveLaunch({
+      spec,
+      bootId: context.bootId,
+      acceptedAt: Date.now(),
+      runAs: runAs && savedUser(runAs),
+    });
     const port = await this.takePorts(run);
     if (port === undefined) {
       run.launch();
       return { taskId, outcome: 'ACCEPTED', state: run.state, directory: run.sandbox.root };
     }
     const answer = await this.forbid(spec, { reason: 'PORT_IN_USE', port });
-    await folder.remove();
+    await directory.remove();
     await run.group.remove();
     return answer;
   }
@@ -133,7 +138,7 @@ function answerOf(taskId: string, { reason, port, message }: Tombstone): LaunchA
   return refused(taskId, message ?? 'killed before it was launched');
 }
 
-/** What is not known cannot differ. */
+/** True when the launch is another one; an unknown one cannot differ. */
 const isOther = ({ launchId }: LaunchSpec, known: string | undefined): boolean =>
   launchId !== undefined && known !== undefined && launchId !== known;
 

@@ -2,7 +2,7 @@ import type { TaskState } from '../../core/model/enums.js';
 import { messageOf } from '../../platform/files.js';
 import { DeployFault } from '../artifacts/order.js';
 
-/** What is known when a task has ended. */
+/** Facts when a task has ended. */
 export interface EndFacts {
   /** As a shell reports it: 128 + n after signal n. undefined: the shim was gone before it could write it. */
   exitCode?: number;
@@ -20,18 +20,18 @@ export interface EndFacts {
   waitingForHealthFile: boolean;
   memoryExceededMb?: number;
   successfulExitCodes: readonly number[];
-  /** What was started as a program looks like a line for a shell. */
+  /** True when the program looks like a line for a shell. */
   programIsShellLine: boolean;
 }
 
-export interface Outcome {
+export interface TaskOutcome {
   state: TaskState;
   message: string;
   reason?: string;
 }
 
 /** The first line that fits decides; so a kill that was asked for wins over the way in which the task then ended. */
-export function outcomeOf(facts: EndFacts): Outcome {
+export function outcomeOf(facts: EndFacts): TaskOutcome {
   if (facts.healthFileMissingAfterSeconds !== undefined)
     return failed(`Timed out after ${facts.healthFileMissingAfterSeconds} s waiting for the health file`);
   if (facts.threads)
@@ -68,7 +68,7 @@ export function outcomeOf(facts: EndFacts): Outcome {
 const shellSignal = 128;
 const lastSignal = 64;
 
-/** How a shell ends that finds no such program. */
+/** Exit status of a shell that finds no such program. */
 const notFound = 127;
 
 /** A list that is given is complete: 0 is a success only if it is in it. */
@@ -81,18 +81,18 @@ function killedMessage(kill: NonNullable<EndFacts['kill']>, exitCode: number | u
   return `Killed gracefully, exit code ${exitCode ?? 'unknown'}, ${kill.tookMillis} ms after the kill`;
 }
 
-export const killedBeforeStart: Outcome = { state: 'TASK_KILLED', message: 'Killed before start' };
+export const killedBeforeStart: TaskOutcome = { state: 'TASK_KILLED', message: 'Killed before start' };
 
-const couldNotStart = (shimStatus: number): Outcome => ({
+const couldNotStart = (shimStatus: number): TaskOutcome => ({
   state: 'TASK_LOST',
   message: `Could not start, see shim.log (shim ended with ${shimStatus})`,
   reason: 'REASON_CONTAINER_LAUNCH_FAILED',
 });
 
-const failed = (message: string, reason?: string): Outcome => ({ state: 'TASK_FAILED', message, reason });
+const failed = (message: string, reason?: string): TaskOutcome => ({ state: 'TASK_FAILED', message, reason });
 
 /** A task that could not be started has failed if its deploy is to blame, and is lost if this machine is. */
-export const outcomeOfFailedStart = (cause: unknown): Outcome =>
+export const outcomeOfFailedStart = (cause: unknown): TaskOutcome =>
   cause instanceof DeployFault
     ? { state: 'TASK_FAILED', message: messageOf(cause), reason: cause.reason }
     : { state: 'TASK_LOST', message: messageOf(cause), reason: 'REASON_CONTAINER_LAUNCH_FAILED' };

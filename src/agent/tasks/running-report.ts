@@ -9,7 +9,7 @@ import { beganAt } from '../processes/process-identity.js';
 import type { SavedKill, StartedTask, TaskExit } from '../state/task-directory.js';
 import type { TaskKill } from './task-kill.js';
 
-interface Started {
+interface StartedRun {
   spec: LaunchSpec;
   sandbox: Sandbox;
   reports: StatusReports;
@@ -31,7 +31,7 @@ interface Started {
 export class RunningReport {
   constructor(
     private readonly context: TaskContext,
-    private readonly task: Started,
+    private readonly task: StartedRun,
   ) {}
 
   get isAwaitingHealthFile(): boolean {

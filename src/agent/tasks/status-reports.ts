@@ -24,7 +24,7 @@ export class StatusReports {
     return this.append(state, { state, message: text, reason }, at);
   }
 
-  /** The same for what becomes of a command of the task. */
+  /** Sends a report about a command of the task. */
   sendCommand(shellCommand: ShellCommandReport): Promise<void> {
     return this.append(`${shellCommand.updateType} of a command`, { state: this.state, shellCommand });
   }

@@ -4,7 +4,7 @@ import type { LogContext } from '../logs/records.js';
 import type { TaskLogs } from '../logs/task-logs.js';
 import type { UpdatesLog } from '../state/updates-log.js';
 
-/** What all tasks of an agent share. */
+/** Context shared by all tasks of an agent. */
 export interface TaskContext extends ContainerContext, LogContext {
   updates: UpdatesLog;
   cgroups: Cgroups;

@@ -7,7 +7,7 @@ import type { TaskLogs } from '../logs/task-logs.js';
 import type { RunAs } from '../processes/run-as.js';
 import { closeSandbox, type Sandbox } from '../sandbox/sandbox-layout.js';
 import type { TaskCommands } from '../shell-commands/task-commands.js';
-import type { Outcome } from './outcome.js';
+import type { TaskOutcome } from './outcome.js';
 import type { StatusReports } from './status-reports.js';
 
 interface EndingTask {
@@ -26,7 +26,7 @@ interface EndingTask {
 export async function endTask(
   context: TaskContext,
   task: EndingTask,
-  { state, message, reason, at }: Outcome & { at?: number },
+  { state, message, reason, at }: TaskOutcome & { at?: number },
 ): Promise<void> {
   const { spec, group, commands, logs, reports, container } = task;
   const warn = (text: string) => context.log.warn(`Task ${spec.taskId}: ${text}`);

@@ -49,12 +49,12 @@ export class TaskKill {
     // A kill that was asked for stays one, whatever shortens it.
     const reason = this.record ? this.record.because : because;
     const record = { because: reason, askedAt, graceMillis, deadline: now + graceMillis };
-    this.takeUp(record, now);
+    this.restore(record, now);
     await this.task.directory.saveKill(record);
   }
 
   /** Goes on with a kill that is on disk. */
-  takeUp(record: SavedKill, now: number): void {
+  restore(record: SavedKill, now: number): void {
     this.record = record;
     // A clock that was set back must not make the wait longer than it was meant to be.
     const left = Math.min(record.graceMillis, record.deadline - now);
@@ -87,7 +87,7 @@ export class TaskKill {
   }
 }
 
-/** What ends the processes of a task. */
+/** Port that ends the processes of a task. */
 export interface Sweeper {
   /** SIGKILL was needed. */
   readonly forced: boolean;
@@ -103,8 +103,8 @@ const firstPauseMillis = 2;
 /** A process that SIGKILL does not end hangs in the kernel; its task is reported as ended all the same after this. */
 const giveUpAfterMillis = 30_000;
 
-/** What a killer needs to know about its task at each moment. */
-interface Target {
+/** The task of a killer, as it is at each moment. */
+interface KillTarget {
   mark(): TaskMark;
   /** The task's own program; undefined while it has not begun. */
   main(): ProcessIdentity | undefined;
@@ -121,10 +121,10 @@ export class Killer implements Sweeper {
   private isStartDecided = false;
 
   constructor(
-    private readonly target: Target,
-    private readonly folder: Pick<TaskDirectory, 'noteAsked' | 'readAsked' | 'forbidStart'>,
+    private readonly target: KillTarget,
+    private readonly directory: Pick<TaskDirectory, 'noteAsked' | 'readAsked' | 'forbidStart'>,
   ) {
-    this.asked = new SignalRecord(folder);
+    this.asked = new SignalRecord(directory);
   }
 
   async sweepUntil(stop: AbortSignal, deadline: () => number): Promise<void> {
@@ -139,10 +139,10 @@ export class Killer implements Sweeper {
 
   async sweepUntilEmpty(deadline: () => number): Promise<boolean> {
     const begun = performance.now();
-    for (let looks = 1; ; looks++) {
+    for (let checks = 1; ; checks++) {
       if (this.trySweep(performance.now() >= deadline()) === 0) return true;
       if (performance.now() >= Math.max(begun, deadline()) + giveUpAfterMillis) return false;
-      await delay(backOffMillis(looks, firstPauseMillis, sweepEveryMillis));
+      await delay(backOffMillis(checks, firstPauseMillis, sweepEveryMillis));
     }
   }
 
@@ -152,7 +152,7 @@ export class Killer implements Sweeper {
    */
   private async decideStart(): Promise<boolean> {
     try {
-      if (!this.isStartDecided) await this.folder.forbidStart();
+      if (!this.isStartDecided) await this.directory.forbidStart();
       this.isStartDecided = true;
     } catch {
       // A full disk, say.

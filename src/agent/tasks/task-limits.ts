@@ -7,7 +7,7 @@ import type { TaskCommands } from '../shell-commands/task-commands.js';
 import type { SavedKill } from '../state/task-directory.js';
 import type { TaskKill } from './task-kill.js';
 
-interface Limited {
+interface LimitedTask {
   spec: LaunchSpec;
   group: TaskGroup;
   commands: TaskCommands;
@@ -21,14 +21,14 @@ interface Limited {
   beside(work: Promise<void>): void;
 }
 
-/** What one task may not exceed while it runs, as far as the agent has to look at it from time to time. */
-export class TaskLimits {
+/** Limits of a running task that the agent has to check from time to time. */
+export class TaskLimitWatch {
   private memoryExceeded = false;
   private tooManyThreads = false;
 
   constructor(
     private readonly context: TaskContext,
-    private readonly task: Limited,
+    private readonly task: LimitedTask,
   ) {}
 
   get isMemoryExceeded(): boolean {
@@ -39,7 +39,7 @@ export class TaskLimits {
     this.memoryExceeded = true;
   }
 
-  /** Where the kernel ends a task that exceeds its memory, it may end only one of its processes. */
+  /** Checks for processes ended for want of memory: the kernel may end only one of a task's processes. */
   async checkMemory(): Promise<void> {
     const { task } = this;
     if (!task.isRunning() || this.memoryExceeded || !this.isMemoryExceeded) return;

@@ -32,7 +32,7 @@ export class TaskProcesses {
     return processesOf(this.mark());
   }
 
-  /** Those outside of the task's cgroup alone, as programs of an engine are. */
+  /** Lists only processes outside of the task's cgroup, as programs of an engine are. */
   listUngrouped(): ProcessStat[] {
     return processesOf({ ...this.mark(), cgroupPids: () => undefined });
   }

@@ -12,20 +12,20 @@ import type { RunAs } from '../processes/run-as.js';
 import type { Sandbox } from '../sandbox/sandbox-layout.js';
 import type { TaskCommands } from '../shell-commands/task-commands.js';
 import { isShellLine } from '../shim/command.js';
-import { type Shim, whenAdoptedGone, whenStarted } from '../shim/shim.js';
+import { type Shim, whenRestoredGone, whenStarted } from '../shim/shim.js';
 import { limitsOf, prepareAndStart } from '../shim/start-task.js';
 import type { SavedKill, StartedTask, TaskDirectory } from '../state/task-directory.js';
 import { AgentStops } from '../state/updates-log.js';
-import { type EndFacts, killedBeforeStart, type Outcome, outcomeOf, outcomeOfFailedStart } from './outcome.js';
+import { type EndFacts, killedBeforeStart, type TaskOutcome, outcomeOf, outcomeOfFailedStart } from './outcome.js';
 import type { RunningReport } from './running-report.js';
 import type { StatusReports } from './status-reports.js';
 import type { TaskContext } from './task-context.js';
 import { endTask } from './task-end.js';
 import type { TaskKill } from './task-kill.js';
-import type { TaskLimits } from './task-limits.js';
+import type { TaskLimitWatch } from './task-limits.js';
 import type { TaskProcesses } from './task-processes.js';
 
-const neverStarted: Outcome = {
+const neverStarted: TaskOutcome = {
   state: 'TASK_LOST',
   message: 'The agent ended before the task was started',
   reason: 'REASON_AGENT_RESTARTED',
@@ -48,7 +48,7 @@ interface TaskParts {
   commands: TaskCommands;
   logs: TaskLogs;
   running: RunningReport;
-  limits: TaskLimits;
+  limits: TaskLimitWatch;
 }
 
 /** One task from its acceptance to its end: prepares, starts, watches, kills, reports. Made by `createTaskRun`. */
@@ -58,7 +58,7 @@ export class TaskRun {
   readonly group: TaskGroup;
   readonly commands: TaskCommands;
   readonly logs: TaskLogs;
-  readonly limits: TaskLimits;
+  readonly limits: TaskLimitWatch;
   /** Resolves when the end is on disk, or when the agent stops before it. */
   finished: Promise<void> = Promise.resolve();
   private readonly runAs: RunAs | undefined;
@@ -97,9 +97,9 @@ export class TaskRun {
     return this.processTable.isRunning;
   }
 
-  /** What counts for its disk: its sandbox, and what a container has changed elsewhere. */
-  get diskFolders(): string[] {
-    return [this.sandbox.root, ...(this.container?.folders ?? [])];
+  /** Directories that count for its disk: its sandbox, and those that a container has changed elsewhere. */
+  get diskDirectories(): string[] {
+    return [this.sandbox.root, ...(this.container?.directories ?? [])];
   }
 
   /** The task's processes, except the shim. */
@@ -117,17 +117,17 @@ export class TaskRun {
   }
 
   /** Takes up a task that an earlier agent left. Resolves when a kill that was under way is known of. */
-  async adopt(): Promise<void> {
+  async restore(): Promise<void> {
     await this.restoreKill();
     this.finished = this.untilAgentStops(async () => {
-      await this.logs.adopt();
+      await this.logs.restore();
       await this.commands.failInterrupted();
       await this.goOnFromDisk();
     });
   }
 
   /** Ends a task of which no process can be left, as after a restart of the machine. */
-  giveUp(outcome: Outcome): void {
+  giveUp(outcome: TaskOutcome): void {
     this.finished = this.untilAgentStops(async () => {
       await this.kill.endByForce();
       await this.commands.failInterrupted();
@@ -158,7 +158,7 @@ export class TaskRun {
   private async start(): Promise<Shim> {
     const { context, spec, directory, sandbox, group, runAs } = this;
     const { signal } = this.processTable.preparing;
-    const start = { spec, folder: directory, sandbox, group, runAs, signal };
+    const start = { spec, directory: directory, sandbox, group, runAs, signal };
     const inContainer = containerStart(start, this.container, (message) => this.say(message));
     const shim = await (inContainer ? startContainer(context, inContainer) : prepareAndStart(context, start));
     this.processTable.shim = shim.identity;
@@ -184,7 +184,7 @@ export class TaskRun {
     const started = await this.directory.readStarted();
     if (started && isAlive(started.shim)) {
       this.processTable.shim = started.shim;
-      return this.watch(started, whenAdoptedGone(this.directory, started.shim, this.processTable.over.signal));
+      return this.watch(started, whenRestoredGone(this.directory, started.shim, this.processTable.over.signal));
     }
     // Without its shim: by now the number of its session may belong to other processes.
     this.processTable.shim = undefined;
@@ -201,7 +201,7 @@ export class TaskRun {
   private async restoreKill(): Promise<void> {
     if (this.kill.isAsked) return;
     const saved = await this.directory.readKill();
-    if (saved) this.kill.takeUp(saved, Date.now());
+    if (saved) this.kill.restore(saved, Date.now());
   }
 
   /** From the program's first moment until its shim has gone. */
@@ -244,7 +244,7 @@ export class TaskRun {
     };
   }
 
-  private end(outcome: Outcome & { at?: number }): Promise<void> {
+  private end(outcome: TaskOutcome & { at?: number }): Promise<void> {
     const { spec, sandbox, group, commands, logs, reports, runAs, container } = this;
     return endTask(this.context, { spec, sandbox, group, commands, logs, reports, runAs, container }, outcome);
   }

@@ -30,7 +30,7 @@ export class Tasks {
     return this.runs.get(taskId);
   }
 
-  /** Those whose end is not on disk yet. */
+  /** Tasks whose end is not on disk yet. */
   live(): TaskRun[] {
     return [...this.runs.values()].filter((run) => !isTerminal(run.state));
   }
@@ -49,7 +49,10 @@ export class Tasks {
     return (await ended.readLaunch())?.spec.launchId ?? (await ended.readEnd())?.launchId;
   }
 
-  /** What was begun before is in the list: a launch under way is either decided first or carries a later epoch. */
+  /**
+   * Launches that were begun before are in the list: a launch under way is either decided first or carries a later
+   * epoch.
+   */
   async list(): Promise<Omit<AgentTaskList, 'agentId' | 'incarnation'>> {
     await this.decisions.settled();
     return {
@@ -81,8 +84,8 @@ export class Tasks {
     this.runs.delete(taskId);
   }
 
-  /** Folders of tasks that an earlier agent left. */
-  async foldersOnDisk(): Promise<TaskDirectory[]> {
+  /** Directories of tasks that an earlier agent left. */
+  async directoriesOnDisk(): Promise<TaskDirectory[]> {
     const { tasks } = this.context.directory;
     return (await readdir(tasks)).map((name) => TaskDirectory.at(`${tasks}/${name}`));
   }

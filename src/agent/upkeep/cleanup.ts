@@ -6,17 +6,17 @@ import { writeDurably } from '../../platform/files.js';
 import { additionalLogs, mainLogs } from '../logs/plan.js';
 import { compressResults, removeBelow, resultsOf } from '../logs/results.js';
 import { finishRecords, hasUploadsLeft, removeRecords } from '../logs/records.js';
-import { openFolderBelow, pathOf } from '../sandbox/below.js';
+import { openDirectoryBelow, pathOf } from '../sandbox/below.js';
 import { sandboxOfSpec } from '../sandbox/sandbox-layout.js';
 import { PutOff, type Removals } from './removals.js';
 import { TaskDirectory } from '../state/task-directory.js';
 import type { Tombstones } from '../state/tombstones.js';
 import { isTooFull, leastKeptMillis } from '../sandbox/disk-space.js';
 
-/** How long an id is remembered after its end was acknowledged, or after its tombstone was put. */
+/** Time for which an id is remembered after its end was acknowledged, or after its tombstone was put. */
 export const rememberMillis = 24 * 3600 * 1000;
 
-/** What one clean-up did. */
+/** Result of one clean-up. */
 export interface CleanupResult {
   /** Epoch millis. */
   at: number;
@@ -25,9 +25,9 @@ export interface CleanupResult {
   runningTasksIgnored: number;
   /** Nothing of them is left to remove but their sandbox. */
   successfullyCleanedTasks: number;
-  /** Those that keep something for now. */
+  /** Tasks that keep something for now. */
   waitingTasks: number;
-  /** Those of which something could not be removed. */
+  /** Tasks of which something could not be removed. */
   errorTasks: number;
   removedAppFolders: number;
   removedSandboxes: number;
@@ -35,7 +35,7 @@ export interface CleanupResult {
   errorMessage?: string;
 }
 
-/** What a clean-up works with. */
+/** Context of a clean-up. */
 export interface CleanupContext extends Pick<
   AgentContext,
   'directory' | 'settings' | 'rotateProgram' | 'stopping' | 'now' | 'log'
@@ -45,7 +45,7 @@ export interface CleanupContext extends Pick<
 }
 
 /** An ended task whose end is stored. Known from one clean-up to the next, so that its files are read once. */
-export interface EndedTask {
+export interface CleanableTask {
   name: string;
   record: TaskDirectory;
   state: string;
@@ -63,7 +63,7 @@ export class Cleanup {
   /** `known`: by name, what earlier clean-ups found. */
   constructor(
     private readonly cleaning: CleanupContext,
-    private readonly known = new Map<string, EndedTask>(),
+    private readonly known = new Map<string, CleanableTask>(),
   ) {
     this.result = {
       at: cleaning.now(),
@@ -93,7 +93,7 @@ export class Cleanup {
   }
 
   /** While the disk is fuller than it may be, the sandboxes of the tasks that ended first go. */
-  async makeRoom(ended?: readonly EndedTask[]): Promise<number> {
+  async makeRoom(ended?: readonly CleanableTask[]): Promise<number> {
     if (!(await this.isTooFull())) return 0;
     const oldestFirst = (ended ?? (await this.ended())).toSorted((a, b) => a.endedAt - b.endedAt);
     for (const { name, endedAt, isForgotten } of oldestFirst) {
@@ -109,7 +109,7 @@ export class Cleanup {
     return this.result.at;
   }
 
-  private async ended(): Promise<EndedTask[]> {
+  private async ended(): Promise<CleanableTask[]> {
     const { directory } = this.cleaning;
     const names = new Set(await readdir(directory.ended));
     for (const name of this.known.keys()) if (!names.has(name)) this.known.delete(name);
@@ -123,7 +123,7 @@ export class Cleanup {
     return [...this.known.values()];
   }
 
-  private async cleanUp(task: EndedTask): Promise<void> {
+  private async cleanUp(task: CleanableTask): Promise<void> {
     const age = this.now - task.endedAt;
     const isOld = age >= this.cleaning.settings.sandboxRetentionMillis;
     if (task.isForgotten || (isOld && !(await this.isWaitedFor(task.name)))) {
@@ -140,7 +140,7 @@ export class Cleanup {
   }
 
   /** Answers whether all of it is done that is done before the sandbox goes as a whole. */
-  private async cleanSandbox({ record, state }: EndedTask, age: number): Promise<boolean> {
+  private async cleanSandbox({ record, state }: CleanableTask, age: number): Promise<boolean> {
     const { directory, settings } = this.cleaning;
     const spec = (await record.readLaunch())?.spec;
     if (!spec) return true;
@@ -149,11 +149,11 @@ export class Cleanup {
     if (!sandbox.executor) return true;
     if (age < leastKeptMillis || spec.executorData?.preserveTaskSandboxAfterFinish) return false;
     if (state === 'TASK_FAILED' && age < settings.cleanupAppDirectoryOfFailedTasksAfterMillis) return false;
-    const area = await openFolderBelow(sandbox.root, relative(sandbox.root, sandbox.executor.folder), 'NONE');
+    const area = await openDirectoryBelow(sandbox.root, relative(sandbox.root, sandbox.executor.directory), 'NONE');
     if (!area) return true;
     try {
       const app = `${pathOf(area.handle)}/${basename(sandbox.executor.app)}`;
-      if (await this.removeFolder('APP_FOLDER', app)) this.result.removedAppFolders++;
+      if (await this.removeDirectory('APP_FOLDER', app)) this.result.removedAppFolders++;
     } finally {
       await area.handle.close();
     }
@@ -191,19 +191,19 @@ export class Cleanup {
       const path = directory.sandboxOf(name);
       await this.tryTo(async () => {
         if (this.now - (await lstat(path)).mtimeMs >= settings.sandboxRetentionMillis)
-          await this.removeFolder('SANDBOX_WITHOUT_TASK', path);
+          await this.removeDirectory('SANDBOX_WITHOUT_TASK', path);
       });
     }
   }
 
   private async removeSandbox(name: string, reason: RemovalReason): Promise<void> {
-    if (!(await this.removeFolder(reason, this.cleaning.directory.sandboxOf(name)))) return;
+    if (!(await this.removeDirectory(reason, this.cleaning.directory.sandboxOf(name)))) return;
     await removeRecords(this.cleaning, name);
     this.result.removedSandboxes++;
   }
 
   /** Answers whether there was one. */
-  private async removeFolder(reason: RemovalReason, path: string): Promise<boolean> {
+  private async removeDirectory(reason: RemovalReason, path: string): Promise<boolean> {
     const { removals, log } = this.cleaning;
     const removed = await removals.remove(reason, path, { now: this.now, log });
     this.result.freedBytes += removed?.bytes ?? 0;

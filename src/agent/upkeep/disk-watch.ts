@@ -11,11 +11,11 @@ const pauseForMeasuring = 4;
 const leastPauseMillis = 2_000;
 const mostPauseMillis = 8_000;
 
-/** The same while the disk is almost full. */
+/** Interval while the disk is almost full. */
 const hurriedMillis = 1_000;
 
 /** One look at all tasks takes about so long; what is left of a measurement goes on with the next look. */
-const lookMillis = 250;
+const checkMillis = 250;
 const leastSliceMillis = 10;
 
 /** So much more than the reserve must be free before tasks are started again. */
@@ -23,7 +23,7 @@ const enough = 1.1;
 
 interface Measurement {
   walk?: AsyncGenerator<DiskUse, void>;
-  /** Of the present one and of the last, on the clock of performance.now. */
+  /** Start times of the present and of the last measurement, on the clock of performance.now. */
   begunAt: number;
   dueAt: number;
   /** Without the time between two looks. */
@@ -36,14 +36,14 @@ interface BoundedTask {
   sandbox: { root: string };
   /** Its processes have other names for its files. Absent: they have the same. */
   isElsewhere?: boolean;
-  /** Where it may write, as far as that counts. */
-  diskFolders: string[];
+  /** Directories it may write to, as far as they count. */
+  diskDirectories: string[];
   isRunning: boolean;
   processes(): ProcessStat[];
   requestKill(graceMillis: 0, because: SavedKill['because']): Promise<void>;
 }
 
-/** Whether tasks are started, which those are told who ask for machines. */
+/** State of the disk, which decides if tasks are started, and is reported with the machines. */
 interface DiskState {
   readonly isDiskFull: boolean;
   noteDisk(isFull: boolean): void;
@@ -53,7 +53,7 @@ interface DiskWatchContext {
   directory: { root: string; sandboxes: string };
   settings: { reservedDiskMb?: number };
   log: Log;
-  /** What is kept for tasks to come. */
+  /** Artifacts stored for future tasks. */
   artifacts: { makeRoom(bytes: number): void };
   /** Absent: containers are not its own. */
   engines?: { readonly storage: string | undefined };
@@ -70,21 +70,21 @@ export class DiskWatch {
   ) {}
 
   /** One look: at what is free, and for a moment at each task that may take so much and no more. */
-  async look(): Promise<void> {
-    await this.lookAtSpace();
+  async check(): Promise<void> {
+    await this.checkSpace();
     const limited = this.tasks.live().filter((run) => run.isRunning && run.spec.diskMb > 0);
     for (const run of this.measurements.keys()) if (!limited.includes(run)) this.forget(run);
     const largestFirst = limited.toSorted((a, b) => this.of(b).bytes - this.of(a).bytes);
     const due = largestFirst.filter((run) => this.isDue(this.of(run)));
     const failures: unknown[] = [];
     for (const run of due)
-      await this.measure(run, Math.max(leastSliceMillis, lookMillis / due.length)).catch((cause: unknown) =>
+      await this.measure(run, Math.max(leastSliceMillis, checkMillis / due.length)).catch((cause: unknown) =>
         failures.push(cause),
       );
     if (failures.length > 0) throw failures[0];
   }
 
-  private async lookAtSpace(): Promise<void> {
+  private async checkSpace(): Promise<void> {
     const { directory, settings, log, engines } = this.context;
     const was = this.machines.isDiskFull;
     // Sandboxes and images may lie on other disks than what the agent writes.
@@ -158,10 +158,10 @@ export class DiskWatch {
   }
 }
 
-/** Of the sandbox, and of what has no name there any more but is open. */
+/** Disk use of the sandbox, and of open files that have no name there any more. */
 async function* useOf(run: BoundedTask): AsyncGenerator<DiskUse, void> {
   let before: DiskUse = { bytes: await bytesWithoutName(run), files: 0 };
-  for (const root of run.diskFolders) {
+  for (const root of run.diskDirectories) {
     let last = before;
     for await (const { bytes, files } of diskUse(root))
       yield (last = { bytes: before.bytes + bytes, files: before.files + files });
@@ -174,10 +174,10 @@ const mostOpenFiles = 5_000;
 async function bytesWithoutName(run: BoundedTask): Promise<number> {
   const found = new Map<number, number>();
   const { dev } = await stat(run.sandbox.root);
-  let looked = 0;
+  let checked = 0;
   for (const { pid } of run.processes())
     for (const fd of await readdir(`/proc/${pid}/fd`).catch(() => [])) {
-      if (++looked > mostOpenFiles) return sum(found);
+      if (++checked > mostOpenFiles) return sum(found);
       const path = `/proc/${pid}/fd/${fd}`;
       const name = await readlink(path).catch((cause: unknown) =>
         errorCode(cause) === 'ENAMETOOLONG' ? undefined : '',

@@ -13,7 +13,7 @@ export class LogRotation {
   ) {}
 
   /** One look at all tasks; what is begun goes on beside it. */
-  async look(): Promise<void> {
+  async check(): Promise<void> {
     const running = this.tasks.live().filter((run) => run.isRunning);
     let busy = running.filter((run) => run.logs.isBusy).length;
     for (const run of running) {

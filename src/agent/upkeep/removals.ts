@@ -1,9 +1,9 @@
 import { statfs } from 'node:fs/promises';
-import { type AgentFigures, type RemovalReason, removalReasons } from '../../cluster/cluster-driver.js';
+import { type AgentMetrics, type RemovalReason, removalReasons } from '../../cluster/cluster-driver.js';
 import { backOffMillis } from '../../platform/async.js';
 import type { Log } from '../../platform/log.js';
 import { messageOf } from '../../platform/files.js';
-import { OutOfTime, type Removed, removeTree } from '../sandbox/remove-tree.js';
+import { OutOfTime, type RemovalResult, removeTree } from '../sandbox/remove-tree.js';
 
 const firstPauseMillis = 10 * 60_000;
 const longestPauseMillis = 6 * 3600_000;
@@ -11,23 +11,23 @@ const longestPauseMillis = 6 * 3600_000;
 /** It could not be removed before, and is not tried yet again. */
 export class PutOff extends Error {}
 
-/** What this agent has removed since it began, by reason. */
+/** Removals by this agent since it began, by reason. */
 export class Removals {
   failures = 0;
   /** Epoch millis. */
   lastCleanupAt: number | undefined;
   private readonly byReason = new Map(removalReasons.map((reason) => [reason, { count: 0, bytes: 0 }]));
 
-  /** Folders that could not be removed: each is told once, and tried later and later. */
+  /** Directories that could not be removed: each is told once, and tried later and later. */
   private readonly left = new Map<string, { inRow: number; notBefore: number }>();
 
-  /** A folder of a task. undefined: there is none. Throws what keeps it there, or PutOff. */
+  /** A directory of a task. undefined: there is none. Throws what keeps it there, or PutOff. */
   async remove(
     reason: RemovalReason,
     path: string,
     { now, log }: { now: number; log: Log },
-    removing: () => Promise<Removed | undefined> = () => removeTree(path),
-  ): Promise<Removed | undefined> {
+    removing: () => Promise<RemovalResult | undefined> = () => removeTree(path),
+  ): Promise<RemovalResult | undefined> {
     const before = this.left.get(path);
     if (before && now < before.notBefore) throw new PutOff(`${path} is tried again later`);
     try {
@@ -50,12 +50,12 @@ export class Removals {
     counted.bytes += bytes;
   }
 
-  list(): AgentFigures['removed'] {
+  list(): AgentMetrics['removed'] {
     return [...this.byReason].map(([reason, counted]) => ({ reason, ...counted }));
   }
 
-  /** `sandboxes`: the folder of them. */
-  async figures(agentId: string, sandboxes: string): Promise<AgentFigures> {
+  /** `sandboxes`: the directory of them. */
+  async metrics(agentId: string, sandboxes: string): Promise<AgentMetrics> {
     const { blocks, bfree, bsize } = await statfs(sandboxes);
     return {
       agentId,

@@ -2,7 +2,7 @@ import type { Removals } from './removals.js';
 import type { TaskContext } from '../tasks/task-context.js';
 import { LogRotation } from './log-rotation.js';
 import { removeForgottenContainers } from '../containers/forgotten.js';
-import { Cleanup, type EndedTask } from './cleanup.js';
+import { Cleanup, type CleanableTask } from './cleanup.js';
 import { DiskWatch } from './disk-watch.js';
 import type { Machines } from '../machines/machines.js';
 import type { Tasks } from '../tasks/tasks.js';
@@ -10,7 +10,7 @@ import type { Tombstones } from '../state/tombstones.js';
 import type { Uploader } from '../uploads/uploader.js';
 import { every } from './every.js';
 
-/** What the agent does by itself is done with. */
+/** Context of the agent's own upkeep. */
 export interface UpkeepContext extends TaskContext {
   removals: Removals;
 }
@@ -35,18 +35,18 @@ export async function watchOver(
 ): Promise<void> {
   const { checkThreadsEveryMillis } = context.settings;
   const disk = new DiskWatch(context, tasks, machines);
-  const known = new Map<string, EndedTask>();
+  const known = new Map<string, CleanableTask>();
   const logs = new LogRotation(context, tasks);
   await Promise.all([
-    every(diskEveryMillis, 'look at the disk', context, () => disk.look()),
+    every(diskEveryMillis, 'look at the disk', context, () => disk.check()),
     every(memoryEveryMillis, 'check memory', context, () => forEachLive(tasks, (run) => run.limits.checkMemory())),
     every(checkThreadsEveryMillis, 'count threads', context, () =>
       forEachLive(tasks, async (run) => run.limits.checkThreads()),
     ),
-    every(logsEveryMillis, 'rotate logs', context, () => logs.look()),
+    every(logsEveryMillis, 'rotate logs', context, () => logs.check()),
     every(logsEveryMillis, 'compress logs', context, () => logs.compressEnded()),
-    uploader && every(logsEveryMillis, 'upload logs', context, () => uploader.look()),
-    every(portsEveryMillis, 'look at ports', context, () => machines.portsInUse.lookAgain()),
+    uploader && every(logsEveryMillis, 'upload logs', context, () => uploader.runOnce()),
+    every(portsEveryMillis, 'look at ports', context, () => machines.portsInUse.checkAgain()),
     every(sweepEveryMillis, 'remove old files', context, () =>
       new Cleanup(context, known).run(tombstones).then(() => undefined),
     ),
@@ -68,7 +68,7 @@ async function forEachLive(
   await Promise.all(tasks.live().map(check));
 }
 
-async function makeRoom(context: UpkeepContext, known: Map<string, EndedTask>): Promise<void> {
+async function makeRoom(context: UpkeepContext, known: Map<string, CleanableTask>): Promise<void> {
   const removed = await new Cleanup(context, known).makeRoom();
   if (removed > 0) context.log.warn(`The disk is too full: removed the files of ${removed} ended tasks`);
 }

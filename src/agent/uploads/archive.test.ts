@@ -11,17 +11,17 @@ const day = 86_400_000;
 const now = Date.now();
 const signal = new AbortController().signal;
 
-let folder: ReturnType<typeof tempFolder>;
-beforeEach(() => (folder = tempFolder()));
-afterEach(() => folder.remove());
+let directory: ReturnType<typeof tempFolder>;
+beforeEach(() => (directory = tempFolder()));
+afterEach(() => directory.remove());
 
-const root = () => join(folder.path, 'archive');
+const root = () => join(directory.path, 'archive');
 const openArchive = (bounds = { keepDays: 30, maxMegabytes: 1 }, machine: { reservedDiskMb?: number } = {}) =>
   Archive.open({ archive: root() }, boundsOf(bounds, { reservedDiskMb: 0, ...machine }), new Throttle(1e9));
 const pathOf = (key: string) => join(root(), ...namesOfBucket('logs'), ...namesOfKey(key));
 
 async function put(archive: Archive, key: string, content: string | Buffer, at?: number): Promise<void> {
-  const path = join(folder.path, 'source');
+  const path = join(directory.path, 'source');
   writeFileSync(path, content);
   const source = await open(path);
   try {

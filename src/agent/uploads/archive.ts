@@ -22,11 +22,11 @@ import type { Throttle } from './throttle.js';
 const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 const chunkBytes = 256 * 1024;
 
-/** What an object takes at least: files and their names take room, too. */
+/** Least room of an object: files and their names take room, too. */
 const leastBytes = 4_096;
 const dayMillis = 86_400_000;
 
-/** Of the oldest, so many are known at a time when room is made. */
+/** Number of the oldest objects known at a time when room is made. */
 const oldestKnown = 10_000;
 
 /** So much is freed that it does not begin again with the next object. */
@@ -38,7 +38,7 @@ interface Bounds {
   reservedDiskMb?: number;
 }
 
-interface Stored {
+interface ArchivedFile {
   path: string;
   mtimeMs: number;
   bytes: number;
@@ -47,7 +47,7 @@ interface Stored {
 export class ArchiveFull extends Error {}
 
 /**
- * Logs of tasks in a folder of the agent, by bucket and key. Nothing but the agent writes there; schedulers of the same machine
+ * Logs of tasks in a directory of the agent, by bucket and key. Nothing but the agent writes there; schedulers of the same machine
  * read. An object is there whole or not at all, and never changes.
  */
 export class Archive {
@@ -61,8 +61,8 @@ export class Archive {
     private readonly throttle: Throttle,
   ) {}
 
-  static async open(folder: Pick<AgentDirectory, 'archive'>, bounds: Bounds, throttle: Throttle): Promise<Archive> {
-    const archive = new Archive(folder.archive, bounds, throttle);
+  static async open(directory: Pick<AgentDirectory, 'archive'>, bounds: Bounds, throttle: Throttle): Promise<Archive> {
+    const archive = new Archive(directory.archive, bounds, throttle);
     await ensureFolder(archive.root, 0o700);
     await rm(archive.unfinished, { recursive: true, force: true });
     await ensureFolder(archive.unfinished, 0o700);
@@ -76,7 +76,10 @@ export class Archive {
     );
   }
 
-  /** The same content is there already, from an attempt that came to its end. Throws EEXIST when the key is another one's. */
+  /**
+   * Stores a file, unless the content is there already from an attempt that came to its end. Throws EEXIST when the key
+   * is another one's.
+   */
   async put(source: FileHandle, size: number, place: { bucket: string; key: string }): Promise<void> {
     const path = this.pathOf(place.bucket, place.key);
     if (await this.has(place.bucket, place.key)) {
@@ -89,9 +92,9 @@ export class Archive {
       await this.copy(source, size, part);
       const made = await mkdir(dirname(path), { recursive: true, mode: 0o700 });
       await link(part, path);
-      for (let folder = dirname(path); ; folder = dirname(folder)) {
-        await syncFolder(folder);
-        if (made === undefined || folder.length < made.length) break;
+      for (let directory = dirname(path); ; directory = dirname(directory)) {
+        await syncFolder(directory);
+        if (made === undefined || directory.length < made.length) break;
       }
       this.count(size, 1);
     } finally {
@@ -179,7 +182,7 @@ export class Archive {
     const wanted = bytes + this.bounds.maxBytes * freedShare;
     let freed = 0;
     while (freed < wanted) {
-      let oldest: Stored[] = [];
+      let oldest: ArchivedFile[] = [];
       for await (const stored of this.all(signal)) {
         oldest.push(stored);
         if (oldest.length >= 2 * oldestKnown) oldest = theOldest(oldest);
@@ -195,23 +198,27 @@ export class Archive {
     return freed;
   }
 
-  private async remove({ path }: Stored): Promise<void> {
+  private async remove({ path }: ArchivedFile): Promise<void> {
     await unlink(path).catch(unlessMissing);
     this.removed += 1;
-    // Folders that are empty now go, too.
-    for (let folder = dirname(path); folder.length > this.root.length; folder = dirname(folder))
-      if (!(await removeIfEmpty(folder))) return;
+    // Directories that are empty now go, too.
+    for (let directory = dirname(path); directory.length > this.root.length; directory = dirname(directory))
+      if (!(await removeIfEmpty(directory))) return;
   }
 
-  private async *all(signal?: AbortSignal): AsyncGenerator<Stored> {
-    const folders = [this.root];
-    for (let folder = folders.pop(); folder !== undefined && !signal?.aborted; folder = folders.pop()) {
-      const entries = await opendir(folder, { bufferSize: 256 }).catch(unlessMissing);
+  private async *all(signal?: AbortSignal): AsyncGenerator<ArchivedFile> {
+    const directories = [this.root];
+    for (
+      let directory = directories.pop();
+      directory !== undefined && !signal?.aborted;
+      directory = directories.pop()
+    ) {
+      const entries = await opendir(directory, { bufferSize: 256 }).catch(unlessMissing);
       if (!entries) continue;
       for await (const entry of entries) {
-        const path = join(folder, entry.name);
+        const path = join(directory, entry.name);
         if (entry.isDirectory()) {
-          if (path !== this.unfinished) folders.push(path);
+          if (path !== this.unfinished) directories.push(path);
           continue;
         }
         const stats = await lstat(path).catch(unlessMissing);
@@ -226,12 +233,12 @@ export const boundsOf = (
   { reservedDiskMb }: { reservedDiskMb?: number },
 ): Bounds => ({ maxBytes: maxMegabytes * 1024 * 1024, keepMillis: keepDays * dayMillis, reservedDiskMb });
 
-const theOldest = (stored: readonly Stored[]): Stored[] =>
+const theOldest = (stored: readonly ArchivedFile[]): ArchivedFile[] =>
   stored.toSorted((a, b) => a.mtimeMs - b.mtimeMs).slice(0, oldestKnown);
 
-async function removeIfEmpty(folder: string): Promise<boolean> {
+async function removeIfEmpty(directory: string): Promise<boolean> {
   try {
-    await rmdir(folder);
+    await rmdir(directory);
     return true;
   } catch (cause) {
     if (isMissing(cause)) return true;

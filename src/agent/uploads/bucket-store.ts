@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { numberedKey } from '../../core/logs/index.js';
-import { stranger, cleanEnvironment } from '../processes/run-as.js';
+import { nobody, cleanEnvironment } from '../processes/run-as.js';
 import { killGroup, startProgram } from '../processes/order-program.js';
 import type { LocalClusterSettings, UploadTarget } from '../settings.js';
 import type { FileToUpload, UploadAnswer, UploadOrder, UploadOutcome } from './order.js';
@@ -17,7 +17,7 @@ const firstFile = 3;
 const mostNumbers = 1_000;
 const megabyte = 1024 * 1024;
 
-/** Who the agent is to the store where no keys are set, and whom it trusts. */
+/** Variables that identify the agent to the store if no keys are set, and the authorities that it trusts. */
 const passedOn = /^(AWS_\w+|NODE_EXTRA_CA_CERTS|SSL_CERT_\w+)$/;
 
 type Target = Extract<UploadTarget, { kind: 'BUCKET' }>;
@@ -55,7 +55,7 @@ export class BucketStore implements UploadStore {
   private async ask(files: readonly { upload: Upload; key: string }[], signal: AbortSignal): Promise<UploadOutcome[]> {
     const { settings, target } = this;
     const order: UploadOrder = {
-      user: process.getuid?.() === 0 ? stranger : undefined,
+      user: process.getuid?.() === 0 ? nobody : undefined,
       store: { endpoint: target.endpoint, region: target.region, usePathStyle: target.usePathStyle },
       files: files.map(({ upload, key }, index) => this.fileOf(upload, key, index)),
       atOnce: settings.executorMaxUploadThreads,

@@ -2,7 +2,7 @@ import { lstat, readdir, readlink, stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { globMatcher } from '../logs/schedule.js';
 import type { UploadRecord } from '../logs/upload-record.js';
-import { namesIn, openFileBelow, openFolderBelow, ownerOf, placeIn, unlessUnseen } from '../sandbox/below.js';
+import { namesIn, openFileBelow, openDirectoryBelow, ownerOf, placeIn, unlessUnseen } from '../sandbox/below.js';
 
 /** A file of a task that is to be uploaded, as it was when it was seen. */
 export interface FoundFile {
@@ -14,14 +14,14 @@ export interface FoundFile {
   mtimeMs: number;
 }
 
-/** Of one record at a time: what is left is found by the next look. */
+/** Limit for one record at a time: the rest is found by the next pass. */
 export const mostFiles = 1_000;
 const mostNames = 100_000;
 const deepest = 32;
 
 /**
- * What a record names, without links, empty files and whatever is no plain file of the task's user. `skip`: paths that are
- * done. Sorted, so that the same files have the same positions.
+ * Files that a record names, without links, empty files and whatever is no plain file of the task's user. `skip`: paths
+ * that are done. Sorted, so that the same files have the same positions.
  */
 export async function filesOf(record: UploadRecord, skip: (file: FoundFile) => boolean): Promise<FoundFile[]> {
   const { sandbox, fileGlob, onFinishGlob, finished } = record;
@@ -29,10 +29,10 @@ export async function filesOf(record: UploadRecord, skip: (file: FoundFile) => b
   const matchers = globs.map(globMatcher);
   const isHiddenWanted = globs.some((glob) => glob.startsWith('.'));
   const found: FoundFile[] = [];
-  const folders = [{ path: relative(sandbox, record.directory), depth: 0 }];
+  const directories = [{ path: relative(sandbox, record.directory), depth: 0 }];
   let seen = 0;
-  for (let folder = folders.shift(); folder && found.length < mostFiles; folder = folders.shift()) {
-    const opened = await openFolderBelow(sandbox, folder.path, 'NONE');
+  for (let directory = directories.shift(); directory && found.length < mostFiles; directory = directories.shift()) {
+    const opened = await openDirectoryBelow(sandbox, directory.path, 'NONE');
     if (!opened) continue;
     try {
       for await (const name of namesIn(opened.handle)) {
@@ -40,9 +40,9 @@ export async function filesOf(record: UploadRecord, skip: (file: FoundFile) => b
         const isNamed = (isHiddenWanted || !name.startsWith('.')) && matchers.some((matches) => matches(name));
         if (!isNamed && !record.checkSubdirectories) continue;
         const stats = await unlessUnseen(() => lstat(placeIn(opened.handle, name)));
-        const path = join(folder.path, name);
-        if (stats?.isDirectory() && record.checkSubdirectories && folder.depth < deepest)
-          folders.push({ path, depth: folder.depth + 1 });
+        const path = join(directory.path, name);
+        if (stats?.isDirectory() && record.checkSubdirectories && directory.depth < deepest)
+          directories.push({ path, depth: directory.depth + 1 });
         if (!isNamed || !stats?.isFile() || stats.size === 0) continue;
         const file = { path, name, ino: stats.ino, size: stats.size, mtimeMs: stats.mtimeMs };
         if (!skip(file)) found.push(file);
@@ -54,7 +54,7 @@ export async function filesOf(record: UploadRecord, skip: (file: FoundFile) => b
   return found.toSorted((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-/** Those that a process of the owner of the sandbox has open. */
+/** Files that a process of the owner of the sandbox has open. */
 export async function openFiles(sandbox: string, files: readonly FoundFile[]): Promise<Set<FoundFile>> {
   const byIno = new Map(files.map((file) => [file.ino, file]));
   const open = new Set<FoundFile>();

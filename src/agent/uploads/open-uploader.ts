@@ -1,7 +1,7 @@
 import type { AgentContext } from '../agent-context.js';
 import { Archive, boundsOf } from './archive.js';
 import { BucketStore, uploadProgram } from './bucket-store.js';
-import { FolderStore } from './folder-store.js';
+import { DirectoryStore } from './directory-store.js';
 import { Throttle } from './throttle.js';
 import { type UploadContext, Uploader } from './uploader.js';
 
@@ -23,5 +23,5 @@ export async function openUploader(
   if (!target || !uploadsItself(settings)) return undefined;
   if (target.kind === 'BUCKET') return new Uploader(context, new BucketStore(target, settings, program));
   const throttle = new Throttle(maxUploadMegabytesPerSecond * megabyte);
-  return new Uploader(context, new FolderStore(await Archive.open(directory, boundsOf(target, settings), throttle)));
+  return new Uploader(context, new DirectoryStore(await Archive.open(directory, boundsOf(target, settings), throttle)));
 }

@@ -1,4 +1,4 @@
-/** What the agent asks of the program that uploads files to buckets: one line of JSON. */
+/** Order to the program that uploads files to buckets: one line of JSON. */
 export interface UploadOrder {
   /** The user to become first. Absent: it stays as it is. */
   user?: { uid: number; gid: number };
@@ -11,7 +11,7 @@ export interface UploadOrder {
   partBytes: number;
   tries: number;
   waitMillis: number;
-  /** How long the store may do nothing. */
+  /** Time for which the store may be silent. */
   idleMillis: number;
 }
 
@@ -21,7 +21,7 @@ export interface FileToUpload {
   bucket: string;
   key: string;
   size: number;
-  /** Of the file as it is, among all files of all tasks: an object that has it noted is this file. */
+  /** Id of the file as it is, among all files of all tasks: an object that carries it is this file. */
   id: string;
   keys?: { accessKeyId: string; secretAccessKey: string };
   storageClass?: string;

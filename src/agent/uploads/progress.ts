@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { readIfThere, writeWhole } from '../../platform/files.js';
 import { type FoundFile, isSame } from './found-files.js';
 
-const Begun = z.object({
+const BegunUpload = z.object({
   ino: z.number(),
   size: z.number(),
   mtimeMs: z.number(),
@@ -11,8 +11,8 @@ const Begun = z.object({
   /** It is in the store, and stays in the sandbox. */
   isDone: z.boolean().optional(),
 });
-type Begun = z.infer<typeof Begun>;
-const Files = z.record(z.string(), Begun);
+type BegunUpload = z.infer<typeof BegunUpload>;
+const Files = z.record(z.string(), BegunUpload);
 
 export const progressEnding = '.uploading.json';
 
@@ -23,7 +23,7 @@ export const progressEnding = '.uploading.json';
 export class Progress {
   private constructor(
     private readonly path: string,
-    private readonly files: Map<string, Begun>,
+    private readonly files: Map<string, BegunUpload>,
   ) {}
 
   static async open(path: string): Promise<Progress> {
@@ -67,7 +67,7 @@ export class Progress {
   }
 }
 
-async function readFiles(path: string): Promise<Record<string, Begun>> {
+async function readFiles(path: string): Promise<Record<string, BegunUpload>> {
   try {
     return Files.parse(JSON.parse((await readIfThere(path)) ?? '{}'));
   } catch {

@@ -1,8 +1,8 @@
-import type { UploadFigures } from '../../cluster/cluster-driver.js';
+import type { UploadMetrics } from '../../cluster/cluster-driver.js';
 
-/** What the uploads of an agent have come to since it began, and what waits. */
+/** Counts of an agent's uploads since it began, and of those that wait. */
 export class UploadCounts {
-  /** Of the folder that keeps logs, if there is one. */
+  /** Content of the directory that archives logs, if there is one. */
   kept = { bytes: 0, objects: 0, removed: 0 };
   private files = 0;
   private bytes = 0;
@@ -27,7 +27,7 @@ export class UploadCounts {
     this.failures += count;
   }
 
-  read(): UploadFigures {
+  read(): UploadMetrics {
     const oldest = Math.min(...[...this.waiting.values()].slice(0, 1));
     return {
       files: this.files,

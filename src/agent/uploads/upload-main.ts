@@ -153,7 +153,7 @@ class Uploads {
     }
   }
 
-  /** What the store refuses it will refuse again; what broke off may work. */
+  /** Repeats work whose connection broke off; a refusal of the store would come again. */
   private async again<T>(work: () => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -187,7 +187,7 @@ class Uploads {
   }
 }
 
-/** What of a call is watched. */
+/** Watch over a call. */
 interface Guard {
   /** It waits for its share of the bandwidth. */
   isHeld: boolean;
@@ -220,7 +220,10 @@ function isRefusal(cause: unknown): boolean {
   return status >= 400 && status < 500 && status !== 408 && status !== 429;
 }
 
-/** What is wrong with one file (its storage class, its size) is a 400 or the like, and does not concern the others. */
+/**
+ * True for an error of the store itself. A problem of one file (its storage class, its size) is a 400 or the like, and
+ * does not concern the others.
+ */
 const isOfStore = (cause: unknown): boolean => !isRefusal(cause) || [401, 403, 404].includes(statusOf(cause) ?? 0);
 
 /** Names such as NoSuchBucket and ECONNREFUSED say enough; what the store says besides may name credentials. */

@@ -8,7 +8,7 @@ import type { AgentContext } from '../agent-context.js';
 import { messageOf, readIfThere } from '../../platform/files.js';
 import { recordEnding, uploadRecordsOf } from '../logs/records.js';
 import { UploadRecord } from '../logs/upload-record.js';
-import { openFolderBelow, placeIn } from '../sandbox/below.js';
+import { openDirectoryBelow, placeIn } from '../sandbox/below.js';
 import { shownName } from '../sandbox/names.js';
 import { filesOf, type FoundFile, isSame, openFiles, openFound } from './found-files.js';
 import type { UploadCounts } from './upload-counts.js';
@@ -27,7 +27,7 @@ export interface Upload {
   key: string;
   /** It may be there under this key already, whole. */
   again: boolean;
-  /** Whether another file has the key, as far as the agent knows. */
+  /** True when another file has the key, as far as the agent knows. */
   isTaken(key: string): boolean;
   /** Awaited before the first byte goes out under this key. */
   begin(key: string): Promise<void>;
@@ -47,7 +47,7 @@ export interface UploadStore {
   sweep?(now: number, signal: AbortSignal): Promise<void>;
 }
 
-/** What an uploader works with. */
+/** Context of an uploader. */
 export interface UploadContext extends Pick<AgentContext, 'directory' | 'settings' | 'log' | 'stopping' | 'now'> {
   /** Names of records of tasks that have ended, to be uploaded at once. */
   finishedUploads: Set<string> | undefined;
@@ -68,7 +68,7 @@ export class Uploader {
   ) {}
 
   /** Does what there is to do by now. */
-  async look(): Promise<void> {
+  async runOnce(): Promise<void> {
     const { finishedUploads, settings, stopping } = this.uploading;
     if (performance.now() >= this.nextRoundAt) {
       await this.beginRound();
@@ -82,10 +82,10 @@ export class Uploader {
       names.clear();
     }
     while (this.due.size > 0 && !stopping.aborted) await this.pass();
-    this.figures.kept = this.store.kept ?? this.figures.kept;
+    this.metrics.kept = this.store.kept ?? this.metrics.kept;
   }
 
-  private get figures() {
+  private get metrics() {
     return this.uploading.uploads;
   }
 
@@ -108,7 +108,7 @@ export class Uploader {
   /** So many files as are opened at a time, of one record or of several. */
   private async pass(): Promise<void> {
     const { stopping } = this.uploading;
-    const looked: RecordLook[] = [];
+    const checked: RecordPass[] = [];
     let count = 0;
     // Tasks with many files take turns with the others.
     const share = Math.max(1, Math.floor(mostAtOnce / this.due.size));
@@ -117,32 +117,32 @@ export class Uploader {
     for (const name of this.due) {
       if (count >= mostAtOnce || stopping.aborted) break;
       this.due.delete(name);
-      const look = await this.lookAt(name, share, taken).catch((cause: unknown) => this.warn(name, cause));
-      if (!look) continue;
-      looked.push(look);
-      count += look.uploads.length;
+      const pass = await this.startPass(name, share, taken).catch((cause: unknown) => this.warn(name, cause));
+      if (!pass) continue;
+      checked.push(pass);
+      count += pass.uploads.length;
     }
     try {
-      const uploads = looked.flatMap((look) => look.uploads);
+      const uploads = checked.flatMap((pass) => pass.uploads);
       if (uploads.length > 0) await this.store.uploadAll(uploads, stopping);
     } finally {
-      for (const { uploads } of looked) for (const { handle } of uploads) await handle.close();
+      for (const { uploads } of checked) for (const { handle } of uploads) await handle.close();
     }
-    for (const look of looked) await this.conclude(look).catch((cause: unknown) => this.warn(look.name, cause));
+    for (const pass of checked) await this.conclude(pass).catch((cause: unknown) => this.warn(pass.name, cause));
   }
 
   /** undefined: there is nothing to do, or not now. */
-  private async lookAt(name: string, atMost: number, taken: Set<string>): Promise<RecordLook | undefined> {
+  private async startPass(name: string, atMost: number, taken: Set<string>): Promise<RecordPass | undefined> {
     const record = await this.read(name);
-    if (!record) return this.figures.forget(name);
-    this.figures.note(name, record.finished);
+    if (!record) return this.metrics.forget(name);
+    this.metrics.note(name, record.finished);
     for (const place of [bucketOf(record), name]) {
       const failing = this.failing.get(place);
       if (failing && performance.now() < failing.until) return void failing.names.add(name);
     }
     const progress = await Progress.open(join(this.place, name.slice(0, -recordEnding.length) + progressEnding));
     const found = await this.wanted(record, progress);
-    const look: RecordLook = {
+    const pass: RecordPass = {
       name,
       record,
       progress,
@@ -153,19 +153,19 @@ export class Uploader {
     };
     for (const file of found) {
       const place = join(record.sandbox, file.path);
-      if (look.uploads.length === atMost || taken.has(place)) {
-        look.isWhole = false;
+      if (pass.uploads.length === atMost || taken.has(place)) {
+        pass.isWhole = false;
         continue;
       }
       const handle = this.isTooLarge(file) ? undefined : await openFound(record.sandbox, file);
       if (!handle) {
-        look.hopeless.add(file.path);
+        pass.hopeless.add(file.path);
         continue;
       }
-      look.uploads.push(this.upload(look, file, handle, look.uploads.length));
+      pass.uploads.push(this.upload(pass, file, handle, pass.uploads.length));
       taken.add(place);
     }
-    return look;
+    return pass;
   }
 
   private isTooLarge({ size }: FoundFile): boolean {
@@ -180,8 +180,8 @@ export class Uploader {
     return found.filter((file) => !open.has(file));
   }
 
-  private upload(look: RecordLook, file: FoundFile, handle: FileHandle, index: number): Upload {
-    const { record, progress } = look;
+  private upload(pass: RecordPass, file: FoundFile, handle: FileHandle, index: number): Upload {
+    const { record, progress } = pass;
     const begun = progress.keyOf(file);
     const name = shownName(file.name);
     const facts = { name, changedAt: file.mtimeMs, index, guid: randomUUID(), host: hostname() };
@@ -202,13 +202,13 @@ export class Uploader {
         if (!isAsItWas) return;
         const stays = record.keepsFiles || !(await removeFound(record.sandbox, file).then(always, () => false));
         progress.end(file, stays);
-        this.figures.uploaded(file.size);
+        this.metrics.uploaded(file.size);
       },
-      fail: (reason, ofStore) => void look.failures.push({ reason: `${name}: ${reason}`, ofStore }),
+      fail: (reason, ofStore) => void pass.failures.push({ reason: `${name}: ${reason}`, ofStore }),
     };
   }
 
-  private async conclude({ name, record, progress, uploads, isWhole, hopeless, failures }: RecordLook): Promise<void> {
+  private async conclude({ name, record, progress, uploads, isWhole, hopeless, failures }: RecordPass): Promise<void> {
     const { stopping } = this.uploading;
     if (uploads.length > 0) await progress.save();
     if (stopping.aborted) return;
@@ -223,13 +223,13 @@ export class Uploader {
     if (hopeless.size > 0) this.uploading.log.warn(`${name}: ${hopeless.size} files are too large, or not the task's`);
     await rm(join(this.place, name), { force: true });
     await progress.remove();
-    this.figures.forget(name);
+    this.metrics.forget(name);
   }
 
   /** Nothing of the record, or of all that go to the bucket, is tried for a while: longer and longer, up to a round. */
-  private putOff(name: string, record: UploadRecord, failures: RecordLook['failures']): void {
+  private putOff(name: string, record: UploadRecord, failures: RecordPass['failures']): void {
     const { log, settings } = this.uploading;
-    this.figures.failed(failures.length);
+    this.metrics.failed(failures.length);
     const ofStore = failures.find((failure) => failure.ofStore);
     const place = ofStore ? bucketOf(record) : name;
     const before = this.failing.get(place);
@@ -262,7 +262,7 @@ export class Uploader {
   }
 }
 
-interface RecordLook {
+interface RecordPass {
   name: string;
   record: UploadRecord;
   progress: Progress;
@@ -286,13 +286,13 @@ const always = () => true;
 
 /** Unless the task has put another file in its place. */
 async function removeFound(sandbox: string, file: FoundFile): Promise<void> {
-  const folder = await openFolderBelow(sandbox, dirname(file.path), 'NONE');
-  if (!folder) return;
+  const directory = await openDirectoryBelow(sandbox, dirname(file.path), 'NONE');
+  if (!directory) return;
   try {
-    const path = placeIn(folder.handle, file.name);
+    const path = placeIn(directory.handle, file.name);
     const stats = await lstat(path).catch(() => undefined);
     if (stats && isSame(stats, file)) await unlink(path);
   } finally {
-    await folder.handle.close();
+    await directory.handle.close();
   }
 }

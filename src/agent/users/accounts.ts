@@ -40,7 +40,7 @@ export class Accounts {
     return account;
   }
 
-  /** Of those that exist. */
+  /** Numbers of the users among them that exist. */
   async uidsOf(names: readonly string[]): Promise<Set<number>> {
     const found = await Promise.all(names.map((name) => this.find(name)));
     return new Set(found.flatMap((account) => (account ? [account.uid] : [])));
@@ -59,12 +59,12 @@ async function lookUp(name: string): Promise<Account | undefined> {
   }
 }
 
-/** Users that own something in these folders, such as the database beside the agent: a task of theirs could write it. */
-export async function ownersIn(folders: readonly string[]): Promise<Set<number>> {
+/** Users that own something in these directories, such as the database beside the agent: a task of theirs could write it. */
+export async function ownersIn(directories: readonly string[]): Promise<Set<number>> {
   const owners = new Set<number>();
-  for (const folder of folders) {
-    for (const name of [...(await namesIn(folder)), '.']) {
-      const uid = await stat(join(folder, name)).then(
+  for (const directory of directories) {
+    for (const name of [...(await namesIn(directory)), '.']) {
+      const uid = await stat(join(directory, name)).then(
         (stats) => stats.uid,
         () => undefined,
       );
@@ -74,9 +74,9 @@ export async function ownersIn(folders: readonly string[]): Promise<Set<number>>
   return owners;
 }
 
-export async function namesIn(folder: string): Promise<string[]> {
+export async function namesIn(directory: string): Promise<string[]> {
   try {
-    return await readdir(folder);
+    return await readdir(directory);
   } catch (cause) {
     if (isMissing(cause) || errorCode(cause) === 'EACCES') return [];
     throw cause;

@@ -11,13 +11,13 @@ export const rangeHere = ({ taskUsers }: Pick<UserSettings, 'taskUsers'>) => {
 };
 
 interface Sharing {
-  /** What operators are told of it at each start. */
+  /** Warning for operators at each start. */
   warning: string;
-  /** Why the agent must not start; undefined: it may. */
+  /** Reason why the agent must not start; undefined: it may. */
   problem: string | undefined;
 }
 
-/** How an agent of this process's user shares that with its tasks; undefined: they get others. */
+/** Sharing of this process's user with its tasks; undefined: they get others. */
 export function sharingOf(settings: UserSettings): Sharing | undefined {
   const why = whyShared(settings);
   if (why === undefined) return undefined;

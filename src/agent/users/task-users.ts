@@ -15,8 +15,8 @@ import { UserNumbers } from './user-numbers.js';
 
 const run = promisify(execFile);
 
-/** Whether tasks can have other users than the agent's, and whether those that name none get one of their own. */
-type Way = { switch: UserSwitch; numbers: UserNumbers | undefined };
+/** Ways to give tasks other users than the agent's, and to give a user of its own to each that names none. */
+type UserAssignment = { switch: UserSwitch; numbers: UserNumbers | undefined };
 
 type UserSettings = Pick<
   LocalClusterSettings,
@@ -30,13 +30,13 @@ export class TaskUsers {
 
   private constructor(
     private readonly settings: UserSettings,
-    private readonly folder: AgentDirectory,
-    private readonly way: Way | undefined,
+    private readonly directory: AgentDirectory,
+    private readonly way: UserAssignment | undefined,
   ) {}
 
   /** Throws when tasks would get more rights than the settings allow. */
-  static async open(settings: UserSettings, folder: AgentDirectory, log: Log): Promise<TaskUsers> {
-    return new TaskUsers(settings, folder, await findWay(settings, folder, log));
+  static async open(settings: UserSettings, directory: AgentDirectory, log: Log): Promise<TaskUsers> {
+    return new TaskUsers(settings, directory, await findWay(settings, directory, log));
   }
 
   /**
@@ -53,7 +53,10 @@ export class TaskUsers {
     return this.reachable({ ...account, own: false, prefix: this.way?.switch.words({ uid, gid, own: false }) ?? [] });
   }
 
-  /** Why no task may be this user here; undefined: it may. Decided by the number: one user may have several names. */
+  /**
+   * Reason why no task may be this user here; undefined: it may. Decided by the number: one user may have several
+   * names.
+   */
   async refusal(name: string): Promise<string | undefined> {
     const account = await this.accounts.find(name);
     if (!account) return `no user '${name}' on this machine`;
@@ -127,7 +130,7 @@ export class TaskUsers {
   }
 
   private reachable(user: RunAs): RunAs | string {
-    const barred = barredDirectory(this.folder.sandboxes, user.uid, user.gid);
+    const barred = barredDirectory(this.directory.sandboxes, user.uid, user.gid);
     if (barred === undefined) return user;
     this.release(user);
     return `user: '${user.name}' cannot reach the sandboxes, ${barred} is closed to others`;
@@ -144,14 +147,18 @@ export class TaskUsers {
     return names.includes('root') ? uids.add(0) : uids;
   }
 
-  /** Owners of what lies beside the agent's folder, such as the embedded database, wherever on this machine that is. */
+  /** Owners of what lies beside the agent's directory, such as the embedded database, wherever on this machine that is. */
   private async ownersBesideUs(): Promise<Set<number>> {
     const places = (await namesIn(elsewhere)).map((name) => join(elsewhere, name));
-    return ownersIn([dirname(this.folder.root), ...places]);
+    return ownersIn([dirname(this.directory.root), ...places]);
   }
 }
 
-async function findWay(settings: UserSettings, folder: AgentDirectory, log: Log): Promise<Way | undefined> {
+async function findWay(
+  settings: UserSettings,
+  directory: AgentDirectory,
+  log: Log,
+): Promise<UserAssignment | undefined> {
   const sharing = sharingOf(settings);
   if (sharing?.problem !== undefined) throw new Error(sharing.problem);
   if (sharing) log.warn(sharing.warning);
@@ -171,12 +178,15 @@ async function findWay(settings: UserSettings, folder: AgentDirectory, log: Log)
       `Users ${first} to ${first + count - 1} do not exist here: tasks get ${range.first} and the ${range.count - 1} after it`,
     );
   return (
-    found && { switch: found, numbers: isOwn ? new UserNumbers(range, await claimsFolder(folder, log)) : undefined }
+    found && {
+      switch: found,
+      numbers: isOwn ? new UserNumbers(range, await claimsDirectory(directory, log)) : undefined,
+    }
   );
 }
 
 /** Common to the agents of this machine, and closed to all but root. */
-async function claimsFolder(folder: AgentDirectory, log: Log): Promise<string> {
+async function claimsDirectory(directory: AgentDirectory, log: Log): Promise<string> {
   const common = join(elsewhere, 'task-users');
   try {
     await ensureFolder(elsewhere, 0o711);
@@ -185,7 +195,7 @@ async function claimsFolder(folder: AgentDirectory, log: Log): Promise<string> {
     return common;
   } catch (cause) {
     log.warn(`Other agents of this machine may give their tasks the same users: ${messageOf(cause)}`);
-    const own = join(folder.root, 'task-users');
+    const own = join(directory.root, 'task-users');
     await ensureFolder(own, 0o700);
     return own;
   }

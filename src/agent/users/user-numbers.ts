@@ -53,7 +53,7 @@ export class UserNumbers {
   /** Blocks that no other agent of this machine has. */
   private readonly claimed = new Set<number>();
 
-  /** `claims`: a folder that all agents of this machine use, closed to tasks. A file in it holds a block for one process. */
+  /** `claims`: a directory that all agents of this machine use, closed to tasks. A file in it holds a block for one process. */
   constructor(
     readonly range: NumberRange,
     private readonly claims: string,
@@ -82,7 +82,10 @@ export class UserNumbers {
     if (this.contains(number)) this.hold(this.blockOf(number));
   }
 
-  /** Whether no other agent of this machine gives it. While an agent is down its numbers without a process are free to others. */
+  /**
+   * True when no other agent of this machine assigns it. While an agent is down its numbers without a process are free
+   * to others.
+   */
   isOursAlone(number: number): boolean {
     return this.contains(number) && this.claimed.has(this.blockOf(number));
   }
@@ -96,7 +99,7 @@ export class UserNumbers {
   }
 
   close(): void {
-    for (const block of this.claimed) this.giveBack(block);
+    for (const block of this.claimed) this.releaseBlock(block);
   }
 
   /** The next block that is not taken, with those of its numbers that no process has. */
@@ -104,7 +107,7 @@ export class UserNumbers {
     const taken = numbersOfProcesses();
     // Another agent of this machine may hold some; in case all are held, by whatever, what no process has is good enough.
     for (const mustBeOurs of [true, false]) {
-      for (let looks = 0; looks < this.blocks; looks++) {
+      for (let checks = 0; checks < this.blocks; checks++) {
         const block = this.next;
         this.next = (block + 1) % this.blocks;
         if (mustBeOurs && !this.hold(block)) continue;
@@ -135,7 +138,7 @@ export class UserNumbers {
     return this.claimed.has(block);
   }
 
-  private giveBack(block: number): void {
+  private releaseBlock(block: number): void {
     releasePidFile(this.fileOf(block));
     this.claimed.delete(block);
   }
@@ -143,7 +146,8 @@ export class UserNumbers {
   /** Blocks but this one of which no task has a number any more. */
   private letGo(present: number): void {
     for (const block of this.claimed)
-      if (block !== present && !this.numbersOf(block).some((number) => this.inUse.has(number))) this.giveBack(block);
+      if (block !== present && !this.numbersOf(block).some((number) => this.inUse.has(number)))
+        this.releaseBlock(block);
   }
 }
 

@@ -44,7 +44,7 @@ export const TaskApi = contract('TaskApi', {
   sandbox: SandboxApi,
 });
 
-/** What an agent does for the leader of an epoch. */
+/** Operations of an agent for the leader of an epoch. */
 export const LeaderApi = contract('LeaderApi', {
   /** After this nothing of an older epoch can get in. */
   hello: post({}, z.object({ agentId: z.string(), incarnation: z.string() })),
@@ -73,7 +73,7 @@ export const LeaderApi = contract('LeaderApi', {
   ),
 });
 
-/** What an agent does for a caller that knows its secret. */
+/** Operations of an agent for a caller that knows its secret. */
 export const TrustedApi = contract('TrustedApi', {
   /** 409 with the header `highest-epoch`: the epoch is over. */
   leader: prefix({ epoch: header('epoch', Count) }, LeaderApi, { path: '' }),
@@ -82,7 +82,7 @@ export const TrustedApi = contract('TrustedApi', {
   usage: get({ slaveId: z.string() }, machineUsage),
   // In the query: an id may be one that a URL's path cannot hold, such as "..".
   task: prefix({ taskId: query(z.string()) }, TaskApi),
-  /** Why no task may run as this account; absent: one may. */
+  /** Reason why no task may run as this account; absent: one may. */
   refusedUser: get({ user: z.string() }, z.object({ refusal: z.string().optional() })),
   /** killTasks: every task gets its SIGTERM, then SIGKILL after graceMillis, before the agent ends. */
   shutdown: post({ killTasks: z.boolean(), graceMillis: Millis }, unit),

@@ -2,7 +2,7 @@ import type { FetchOptions } from 'rest-contract/fetch';
 import { Agent, fetch, type RequestInit as FetchInit } from 'undici';
 
 interface LineOptions {
-  /** How a connection comes about: within `timeout` milliseconds, and over TLS where keys are given. */
+  /** Options of a connection: within `timeout` milliseconds, and over TLS if keys are given. */
   connect: Agent.Options['connect'];
   /** Between the parts of an answer. */
   callMillis: number;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { shellCommandUpdateTypes, taskStates } from '../../core/model/enums.js';
 import {
-  type AgentFigures,
+  type AgentMetrics,
   type AgentTaskList,
   type LaunchAnswer,
   type MachineSnapshot,
@@ -108,7 +108,7 @@ export const taskStatistics: z.ZodType<TaskStatistics> = z.object({
   timestamp: z.number(),
 });
 
-const agentFigures: z.ZodType<AgentFigures> = z.object({
+const agentMetrics: z.ZodType<AgentMetrics> = z.object({
   agentId: z.string(),
   sandboxDiskUsedBytes: z.number(),
   sandboxDiskTotalBytes: z.number(),
@@ -141,7 +141,7 @@ export const machineUsage: z.ZodType<MachineUsage> = z.object({
   diskUsedBytes: z.number(),
   diskTotalBytes: z.number(),
   tasks: z.array(taskStatistics),
-  agent: agentFigures.optional(),
+  agent: agentMetrics.optional(),
 });
 
 export const sandboxEntry: z.ZodType<SandboxEntry> = z.object({

@@ -4,13 +4,13 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { tempFolder } from '../../../test/support/temp-folder.js';
 import { EpochOver, Epochs } from './epochs.js';
 
-let folder: ReturnType<typeof tempFolder>;
+let directory: ReturnType<typeof tempFolder>;
 let file: string;
 beforeEach(() => {
-  folder = tempFolder();
-  file = join(folder.path, 'epoch');
+  directory = tempFolder();
+  file = join(directory.path, 'epoch');
 });
-afterEach(() => folder.remove());
+afterEach(() => directory.remove());
 
 test('the highest is kept on disk, and lower ones are over', async () => {
   const epochs = await Epochs.load(file);
@@ -36,11 +36,11 @@ test('a call that waits while a higher one comes is refused, and the disk has th
 });
 
 test('one that could not be written is written by the next call', async () => {
-  const epochs = await Epochs.load(join(folder.path, 'sub', 'epoch'));
+  const epochs = await Epochs.load(join(directory.path, 'sub', 'epoch'));
   await expect(epochs.admit(4)).rejects.toThrow('ENOENT');
   const { mkdirSync } = await import('node:fs');
-  mkdirSync(join(folder.path, 'sub'));
+  mkdirSync(join(directory.path, 'sub'));
   await epochs.admit(4);
-  expect((await Epochs.load(join(folder.path, 'sub', 'epoch'))).highest).toBe(4);
-  rmSync(join(folder.path, 'sub'), { recursive: true });
+  expect((await Epochs.load(join(directory.path, 'sub', 'epoch'))).highest).toBe(4);
+  rmSync(join(directory.path, 'sub'), { recursive: true });
 });

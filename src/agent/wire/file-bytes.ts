@@ -2,11 +2,11 @@ import { byteStream, codec, errorOf, headerOf, streamBody, type RestResponse } f
 
 /** Bytes of a file on their way: never held as a whole, and the reader sets the pace. */
 export interface FileBytes {
-  /** Of the whole file, now. */
+  /** Size of the whole file, now. */
   size: number;
   /** Epoch millis, fractional. */
   mtime: number;
-  /** How many bytes `content` will be. */
+  /** Length of `content` in bytes. */
   length: number;
   content: AsyncIterable<Uint8Array>;
 }

@@ -42,10 +42,10 @@ const artifacts = {
   objstoreArtifactSignatures: z.array(ObjstoreArtifact.extend({ artifactFilename: word.optional() })).optional(),
 };
 
-/** What a file holds that is a list of artifacts. */
+/** Content of a file that is a list of artifacts. */
 export const ArtifactList = z.object(artifacts);
 
-/** What is acted on is checked; the rest is handed to `unsupportedExecutorFields`, which refuses it by name. */
+/** Checks the fields that have an effect; the rest is handed to `unsupportedExecutorFields`, which refuses it by name. */
 const ExecutorData = z.looseObject({
   cmd: word,
   ...artifacts,
@@ -81,7 +81,7 @@ const Ports = z.array(
   z.looseObject({ hostPort: z.number().int(), containerPort: z.number().int(), protocol: text.optional() }),
 );
 
-/** What stands in it is judged by `containerProblems`, with the settings of the agent. */
+/** Its values are checked by `containerProblems`, with the settings of the agent. */
 const Container = z.object({
   type: z.enum(['MESOS', 'DOCKER']),
   volumes: z

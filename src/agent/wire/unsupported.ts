@@ -10,7 +10,7 @@ import type {
 import { isBelow, staysInside } from '../../core/files/paths.js';
 
 /** One thing in a launch that this agent cannot do. `field` is a dotted path; `message` goes on where its name ends. */
-export interface Unsupported {
+export interface UnsupportedField {
   field: string;
   message: string;
 }
@@ -19,7 +19,7 @@ const shellName = /^[A-Za-z_][A-Za-z0-9_]*$/;
 const downloadable = /^(https?:\/\/|file:\/\/|\/)/i;
 
 /** Tasks start through a shell, which drops variables whose names it cannot say. */
-export function unsupportedVariables(field: string, env: Record<string, string> | undefined): Unsupported[] {
+export function unsupportedVariables(field: string, env: Record<string, string> | undefined): UnsupportedField[] {
   return Object.keys(env ?? {}).flatMap((name) => {
     if (!shellName.test(name))
       return [
@@ -37,7 +37,7 @@ export function unsupportedVariables(field: string, env: Record<string, string> 
 /** Engines read variables from a file, line by line, and only so much of each. */
 const longestLineBytes = 60_000;
 
-export const unsupportedInContainer = (field: string, env: Record<string, string> | undefined): Unsupported[] =>
+export const unsupportedInContainer = (field: string, env: Record<string, string> | undefined): UnsupportedField[] =>
   Object.entries(env ?? {}).flatMap(([name, value = '']) => {
     const problem = (message: string) => [{ field: `${field}.${name}`, message }];
     if (/[\r\n]/.test(value)) return problem('must be one line for a container');
@@ -46,12 +46,12 @@ export const unsupportedInContainer = (field: string, env: Record<string, string
       : [];
   });
 
-/** undefined: the folders from which files may be copied are not known here, and not asked for. */
+/** undefined: the directories from which files may be copied are not known here, and not asked for. */
 export function unsupportedDownloads(
   field: string,
   artifacts: readonly ClusterArtifact[] | undefined,
   allowedPaths?: readonly string[],
-): Unsupported[] {
+): UnsupportedField[] {
   return (artifacts ?? []).flatMap(({ uri, outputFile }, index) => {
     const problems = unsupportedSource(`${field}[${index}].uri`, uri, allowedPaths);
     const isNamed = outputFile === undefined ? problems.length > 0 || fileNameOf(uri) : isFileName(outputFile);
@@ -80,12 +80,16 @@ function decoded(path: string): string {
   }
 }
 
-function unsupportedSource(field: string, source: string | undefined, allowedPaths?: readonly string[]): Unsupported[] {
+function unsupportedSource(
+  field: string,
+  source: string | undefined,
+  allowedPaths?: readonly string[],
+): UnsupportedField[] {
   if (!source || !downloadable.test(source) || (!source.startsWith('/') && !URL.canParse(source)))
     return [{ field, message: 'must be an http, https or file URL, or an absolute path' }];
   if (/^https?:/i.test(source) || !allowedPaths) return [];
   const path = pathOfSource(source);
-  if (path !== undefined && allowedPaths.some((folder) => isBelow(path, normalize(folder)))) return [];
+  if (path !== undefined && allowedPaths.some((directory) => isBelow(path, normalize(directory)))) return [];
   return [{ field, message: 'must lie below a folder that the setting cluster.local.allowedArtifactPaths names' }];
 }
 
@@ -99,7 +103,7 @@ function pathOfSource(source: string): string | undefined {
   }
 }
 
-/** What is known of the agent's settings; undefined: it is not known here, and not asked for. */
+/** Known settings of the agent; undefined: a setting is not known here, and not asked for. */
 interface KnownSettings {
   allowedPaths?: readonly string[];
   hasArtifactStore?: boolean;
@@ -111,7 +115,7 @@ const mostRemoteArtifacts = 1_000;
 export function unsupportedExecutorFields(
   data: ExecutorData,
   { allowedPaths, hasArtifactStore }: KnownSettings = {},
-): Unsupported[] {
+): UnsupportedField[] {
   const noStore = 'needs an object store, which the setting cluster.local.artifactStore names';
   const { objstoreArtifacts = [], objstoreArtifactSignatures = [], externalArtifacts = [] } = data;
   const remote = objstoreArtifacts.length + objstoreArtifactSignatures.length + externalArtifacts.length;
@@ -139,7 +143,7 @@ export function unsupportedExecutorFields(
   ];
 }
 
-function unsupportedEmbedded(artifact: EmbeddedArtifact, index: number): Unsupported[] {
+function unsupportedEmbedded(artifact: EmbeddedArtifact, index: number): UnsupportedField[] {
   return unsupportedPlace(`embeddedArtifacts[${index}]`, artifact);
 }
 
@@ -147,12 +151,12 @@ function unsupportedExternal(
   artifact: ExternalArtifact,
   index: number,
   allowedPaths?: readonly string[],
-): Unsupported[] {
+): UnsupportedField[] {
   const field = `externalArtifacts[${index}]`;
   return [...unsupportedPlace(field, artifact), ...unsupportedSource(`${field}.url`, artifact.url, allowedPaths)];
 }
 
-function unsupportedStored(field: string, artifact: ObjstoreArtifact): Unsupported[] {
+function unsupportedStored(field: string, artifact: ObjstoreArtifact): UnsupportedField[] {
   const missing = (['objstoreBucket', 'objstoreObjectKey'] as const).filter((name) => !artifact[name]);
   return [
     ...unsupportedPlace(field, artifact),
@@ -160,15 +164,15 @@ function unsupportedStored(field: string, artifact: ObjstoreArtifact): Unsupport
   ];
 }
 
-/** A file goes to a name inside the task's folder and nowhere else. */
+/** A file goes to a name inside the task's directory and nowhere else. */
 function unsupportedPlace(
   field: string,
   artifact: { filename?: string; targetFolderRelativeToTask?: string },
-): Unsupported[] {
-  const problems: Unsupported[] = [];
+): UnsupportedField[] {
+  const problems: UnsupportedField[] = [];
   if (!artifact.filename || !isFileName(artifact.filename))
     problems.push({ field: `${field}.filename`, message: "must be the relative path of a file, without '..'" });
-  // An absolute target folder is allowed: the task's folder is used in its place, and executor.log says so.
+  // An absolute target directory is allowed: the task's directory is used in its place, and executor.log says so.
   const target = artifact.targetFolderRelativeToTask ?? '';
   if (!target.startsWith('/') && !staysInside(target))
     problems.push({ field: `${field}.targetFolderRelativeToTask`, message: "must be a relative path without '..'" });

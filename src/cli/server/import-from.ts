@@ -148,7 +148,7 @@ async function openRooms(settings: Settings & { databaseUrl: string }, logger: P
   const { allowedArtifactPaths, containers } = cluster.local;
   const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
   // Only asked what it can run.
-  const driver = new LocalDriver({ now: () => 0, agentFolder: agent.folder, log, allowedArtifactPaths, containers });
+  const driver = new LocalDriver({ now: () => 0, agentDirectory: agent.folder, log, allowedArtifactPaths, containers });
   class Rooms {}
   const imports = [PlatformModule.forRoot({ settings, driver, entities }), RepositoriesModule, ImportModule];
   const app = await NestFactory.createApplicationContext({ module: Rooms, imports }, { logger, abortOnError: false });

@@ -22,7 +22,7 @@ export async function openDriver(
   }
   const { allowedArtifactPaths, artifactStore, containers } = cluster.local;
   const hasArtifactStore = artifactStore !== undefined;
-  return new LocalDriver({ now, agentFolder, log, allowedArtifactPaths, hasArtifactStore, containers });
+  return new LocalDriver({ now, agentDirectory: agentFolder, log, allowedArtifactPaths, hasArtifactStore, containers });
 }
 
 function driverLog() {

@@ -13,7 +13,7 @@ export async function runAgent(settings: Settings): Promise<number> {
   try {
     closeInherited();
     const agent = await runAgentOn({
-      folder: join(settings.dataDir, 'agent'),
+      directory: join(settings.dataDir, 'agent'),
       settings: settingsOfAgent(settings, logStoreOf(settings)),
       log: {
         info: (message) => logger.log(message, 'Agent'),

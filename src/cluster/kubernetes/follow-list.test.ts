@@ -31,8 +31,8 @@ async function apiServer(
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const folder = tempFolder();
-  const kubeconfig = join(folder.path, 'kubeconfig');
+  const directory = tempFolder();
+  const kubeconfig = join(directory.path, 'kubeconfig');
   const port = (server.address() as AddressInfo).port;
   // Else the library takes no address without TLS.
   const cluster = { server: `http://127.0.0.1:${port}`, 'insecure-skip-tls-verify': true, 'proxy-url': proxy };
@@ -48,7 +48,7 @@ async function apiServer(
   onTestFinished(async () => {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
-    folder.remove();
+    directory.remove();
   });
   const api = await KubernetesApi.open(KubernetesSettings.parse({ kubeconfig, ...settings }));
   onTestFinished(() => api.close());
@@ -58,7 +58,7 @@ const send = (response: ServerResponse, body: unknown, status = 200) =>
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 const pod = (name: string, resourceVersion = '1'): Pod => ({ metadata: { name, resourceVersion } });
 
-/** What a follower was told, in its order. */
+/** Notifications of a follower, in their order. */
 function follow(api: KubernetesApi) {
   const told: string[] = [];
   const stop = new AbortController();

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../../platform/files.js';
 import { backOffMillis } from '../../platform/async.js';
-import { type Call, ApiRefused, type KubernetesApi } from './kubernetes-api.js';
+import { type ApiCall, ApiRefused, type KubernetesApi } from './kubernetes-api.js';
 import type { KubernetesList, Metadata } from './objects.js';
 
 const pageSize = 500;
@@ -14,7 +14,7 @@ const stallMillis = 90_000;
 const firstRetryMillis = 100;
 const lastRetryMillis = 10_000;
 
-/** What becomes of a list. Nothing is told twice at a time. */
+/** Receiver of the changes of a list. Its calls never overlap. */
 export interface ListFollower<T> {
   /** The whole list: what is not in it is gone. */
   replaced(items: T[]): void;
@@ -34,7 +34,7 @@ interface WatchEvent<T> {
 export async function listAll<T>(
   api: KubernetesApi,
   path: string,
-  query: Call['query'],
+  query: ApiCall['query'],
   signal?: AbortSignal,
 ): Promise<{ items: T[]; resourceVersion: string }> {
   const items: T[] = [];
@@ -57,7 +57,7 @@ export async function listAll<T>(
  */
 export async function followList<T extends { metadata?: Metadata }>(
   api: KubernetesApi,
-  { path, query }: { path: string; query: Call['query'] },
+  { path, query }: { path: string; query: ApiCall['query'] },
   follower: ListFollower<T>,
   signal: AbortSignal,
 ): Promise<void> {

@@ -26,11 +26,11 @@ interface Credentials {
 /** No answer, or none in time: whether the call was carried out is not known. */
 export class ApiUnreachable extends Error {}
 
-export interface Call {
+export interface ApiCall {
   method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   query?: Record<string, string | number | boolean | undefined>;
   body?: unknown;
-  /** Of an object that is made or changed, the answer is its metadata alone: the rest is what was sent. */
+  /** Asks for the metadata alone of an object that is made or changed: the rest is as it was sent. */
   metadataOnly?: boolean;
   signal?: AbortSignal;
 }
@@ -86,7 +86,7 @@ export class KubernetesApi {
   }
 
   /** Throws ApiUnreachable or ApiRefused. */
-  async call<T>(path: string, call: Call = {}): Promise<T> {
+  async call<T>(path: string, call: ApiCall = {}): Promise<T> {
     const patience = AbortSignal.timeout(this.settings.callTimeoutMillis);
     const signal = call.signal ? AbortSignal.any([call.signal, patience]) : patience;
     const { body } = await this.send(path, { ...call, signal });
@@ -98,12 +98,12 @@ export class KubernetesApi {
   }
 
   /** The bytes of the answer as they come, until `signal` or the server ends them. */
-  async stream(path: string, call: Call): Promise<AsyncIterable<Buffer>> {
+  async stream(path: string, call: ApiCall): Promise<AsyncIterable<Buffer>> {
     return (await this.send(path, call)).body;
   }
 
-  /** The same as lines of JSON. */
-  async *lines(path: string, call: Call): AsyncGenerator<unknown> {
+  /** Answer as lines of JSON. */
+  async *lines(path: string, call: ApiCall): AsyncGenerator<unknown> {
     let rest: Buffer[] = [];
     let length = 0;
     for await (const chunk of await this.stream(path, call)) {
@@ -126,7 +126,7 @@ export class KubernetesApi {
 
   private async send(
     path: string,
-    { method = 'GET', query = {}, body, metadataOnly = false, signal }: Call,
+    { method = 'GET', query = {}, body, metadataOnly = false, signal }: ApiCall,
   ): Promise<Dispatcher.ResponseData> {
     const url = new URL(this.address.replace(/\/+$/, '') + path);
     // Nothing reads the warnings for which it would read each object twice.

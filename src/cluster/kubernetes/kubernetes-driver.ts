@@ -23,10 +23,10 @@ import {
   StaleEpochError,
   type TaskSandbox,
   type TaskStatistics,
-  type Unsupported,
+  type UnsupportedOption,
 } from '../cluster-driver.js';
 import { AgentUnreachable } from '../agent-answers.js';
-import { Following } from './following.js';
+import { KubernetesWatch } from './kubernetes-watch.js';
 import { ApiRefused, KubernetesApi, killsAtOnce } from './kubernetes-api.js';
 import { LeaderLease } from './leader-lease.js';
 import { annotations, taskIdOf, tombstoneLabel } from './names.js';
@@ -39,13 +39,13 @@ import { refusalOfUser, unsupportedInRun, unsupportedOnKubernetes } from './supp
 /** An API server that takes longer to say its version is of no use now. */
 const reachMillis = 2_000;
 
-/** How long `start` waits for the first machines; after that they are waited for in the background. */
+/** Time for which `start` waits for the first machines; after that they are waited for in the background. */
 const firstContactMillis = 3_000;
 
 /** A launch that has waited longer for its turn looks at the lease again, with all others that do. */
-const lookLastsMillis = 1_000;
+const lookupLastsMillis = 1_000;
 
-/** Of launches of which nothing runs, nor ever will. */
+/** Outcomes of launches of which nothing runs, nor ever will. */
 const hasNoPod: ReadonlySet<string> = new Set(['REFUSED', 'PORT_IN_USE', 'DISK_FULL']);
 
 interface KubernetesDriverOptions {
@@ -69,8 +69,8 @@ export class KubernetesDriver implements ClusterDriver {
   private readonly launchesInTurn: ReturnType<typeof atATime>;
   /** Beside them: what is to end does not wait until all has begun that waits for its launch. */
   private readonly killsInTurn: ReturnType<typeof atATime>;
-  private following: Following | undefined;
-  /** Of all that was stopped so far. */
+  private watch: KubernetesWatch | undefined;
+  /** End of everything that was stopped so far. */
   private ended: Promise<unknown> = Promise.resolve();
 
   /** undefined: nodes have none. */
@@ -99,9 +99,9 @@ export class KubernetesDriver implements ClusterDriver {
     return new KubernetesDriver(await KubernetesApi.open(options.settings), options, secret);
   }
 
-  unsupportedInDeploy = (deploy: Deploy): Unsupported[] => unsupportedOnKubernetes(deploy, this.options.settings);
+  unsupportedInDeploy = (deploy: Deploy): UnsupportedOption[] => unsupportedOnKubernetes(deploy, this.options.settings);
 
-  unsupportedInRun = (run: RunNowRequest): Unsupported[] => unsupportedInRun(run);
+  unsupportedInRun = (run: RunNowRequest): UnsupportedOption[] => unsupportedInRun(run);
 
   refusedUser = async (user: string): Promise<string | undefined> => refusalOfUser(user, this.options.settings);
 
@@ -112,18 +112,18 @@ export class KubernetesDriver implements ClusterDriver {
     let began = (): void => undefined;
     const first = new Promise<void>((resolve) => (began = resolve));
     const parts = { api, lease, calls, agents, epoch, events, settings, defaultRackId, log, now };
-    const following = new Following(parts, began, former);
-    this.following = following;
+    const watch = new KubernetesWatch(parts, began, former);
+    this.watch = watch;
     const patience = AbortSignal.timeout(firstContactMillis);
     const waited = new Promise((resolve) => patience.addEventListener('abort', resolve));
-    await Promise.race([first, following.over(), waited]);
-    if (following.staleEpoch) throw following.staleEpoch;
+    await Promise.race([first, watch.whenEnded(), waited]);
+    if (watch.staleEpoch) throw watch.staleEpoch;
   }
 
   async stop(): Promise<void> {
-    const { following } = this;
-    this.following = undefined;
-    this.ended = Promise.all([this.ended, following?.stop()]);
+    const { watch } = this;
+    this.watch = undefined;
+    this.ended = Promise.all([this.ended, watch?.stop()]);
     await this.ended;
   }
 
@@ -143,16 +143,16 @@ export class KubernetesDriver implements ClusterDriver {
     await this.api.close();
   }
 
-  machines = (): MachineSnapshot[] => this.following?.nodes.machines() ?? [];
+  machines = (): MachineSnapshot[] => this.watch?.nodes.machines() ?? [];
 
   get listsEveryMachine(): boolean {
-    return this.following?.nodes.isTold ?? false;
+    return this.watch?.nodes.isReported ?? false;
   }
 
   /** As cordons of nodes, which say whose they are. Each that cannot be set or taken back is tried again with the next call. */
   async hold(slaveIds: ReadonlySet<string>, epoch: Epoch): Promise<void> {
-    const { nodes } = this.following ?? {};
-    const changes = nodes?.isTold ? nodes.toHold(slaveIds) : [];
+    const { nodes } = this.watch ?? {};
+    const changes = nodes?.isReported ? nodes.toHold(slaveIds) : [];
     if (changes.length === 0) return;
     await this.lease.check(epoch);
     const { installation } = this.options.settings;
@@ -176,7 +176,7 @@ export class KubernetesDriver implements ClusterDriver {
 
   async launch(batch: readonly LaunchSpec[], epoch: Epoch): Promise<LaunchAnswer[]> {
     if (batch.length === 0) return [];
-    const nodes = this.following?.nodes;
+    const nodes = this.watch?.nodes;
     const unknown = ({ taskId }: LaunchSpec, reason: string): LaunchAnswer => ({ taskId, outcome: 'UNKNOWN', reason });
     try {
       await this.lease.check(epoch);
@@ -189,13 +189,13 @@ export class KubernetesDriver implements ClusterDriver {
       batch.map((spec) =>
         this.launchesInTurn(async () => {
           try {
-            await this.lease.check(epoch, lookLastsMillis);
+            await this.lease.check(epoch, lookupLastsMillis);
             const answer = await this.calls.launch(spec, {
               incarnation: nodes.incarnationOf(spec.slaveId),
               portsInUse: nodes.portsInUse(spec.slaveId),
               ...(this.agents && { prepare: (pod) => this.prepare(pod, spec.slaveId, epoch) }),
             });
-            if (hasNoPod.has(answer.outcome)) this.following?.noPod(spec);
+            if (hasNoPod.has(answer.outcome)) this.watch?.noPod(spec);
             return answer;
           } catch (cause) {
             if (cause instanceof StaleEpochError) throw cause;
@@ -217,9 +217,9 @@ export class KubernetesDriver implements ClusterDriver {
     try {
       return await this.killsInTurn(async () => {
         await this.lease.check(epoch);
-        if (this.following?.pods.isOver(this.calls.nameOf(taskId))) return 'GONE';
+        if (this.watch?.pods.isOver(this.calls.nameOf(taskId))) return 'GONE';
         const answer = await this.calls.kill(taskId, graceMillis);
-        if (answer === 'GONE') this.following?.noPod({ taskId, slaveId });
+        if (answer === 'GONE') this.watch?.noPod({ taskId, slaveId });
         return answer;
       });
     } catch (cause) {
@@ -234,7 +234,7 @@ export class KubernetesDriver implements ClusterDriver {
     try {
       for (const taskId of taskIds) {
         await this.lease.check(epoch);
-        const isOver = this.following?.pods.isOver(this.calls.nameOf(taskId));
+        const isOver = this.watch?.pods.isOver(this.calls.nameOf(taskId));
         if (!isOver && (await this.calls.withdraw(taskId))) withdrawn.push(taskId);
       }
     } catch (cause) {
@@ -252,11 +252,11 @@ export class KubernetesDriver implements ClusterDriver {
     return (await this.agents.of(slaveId)?.runCommand(order, settings, epoch)) ?? 'UNKNOWN';
   }
 
-  /** Of nodes whose kubelets are heard: what the others run is not known. */
+  /** Lists nodes whose kubelets are heard: the tasks of the others are not known. */
   async reconcile(epoch: Epoch, agentIds?: ReadonlySet<string>): Promise<AgentTaskList[]> {
     try {
       await this.lease.check(epoch);
-      const nodes = this.following?.nodes;
+      const nodes = this.watch?.nodes;
       if (!nodes?.isListed) return [];
       const lists = new Map<string, AgentTaskList>();
       for (const { agentId, incarnation } of nodes.machines())
@@ -275,7 +275,7 @@ export class KubernetesDriver implements ClusterDriver {
     }
   }
 
-  /** Where its node has no agent, or had none when it was started, what it prints is all. */
+  /** A task whose node has no agent, or had none at its start, has only its output. */
   async sandbox(taskId: string, slaveId: string, view: SandboxView = 'ALL'): Promise<TaskSandbox | undefined> {
     const agent = await this.agentOf(slaveId);
     const files = await agent?.sandbox(taskId, view);
@@ -289,7 +289,7 @@ export class KubernetesDriver implements ClusterDriver {
   private async output(taskId: string, slaveId: string): Promise<TaskSandbox | undefined> {
     try {
       const pod = await this.calls.ofTask(taskId);
-      return pod && new PodLog(this.api, this.calls.folder, pod, slaveId);
+      return pod && new PodLog(this.api, this.calls.collection, pod, slaveId);
     } catch (cause) {
       throw new MachineUnreachableError(slaveId, { cause });
     }

@@ -44,8 +44,8 @@ async function slowCluster(podMillis: number, given: object) {
     void answerOf(request.method ?? '', url).then((body) => response.end(JSON.stringify(body)));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const folder = tempFolder();
-  const kubeconfig = join(folder.path, 'kubeconfig');
+  const directory = tempFolder();
+  const kubeconfig = join(directory.path, 'kubeconfig');
   const { port } = server.address() as AddressInfo;
   writeFileSync(
     kubeconfig,
@@ -62,7 +62,7 @@ async function slowCluster(podMillis: number, given: object) {
     await driver.close();
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
-    folder.remove();
+    directory.remove();
   });
   await driver.start(1, events);
   await waitFor('the node', () => driver.machines().length === 1);

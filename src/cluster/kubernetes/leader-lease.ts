@@ -15,12 +15,12 @@ interface Lease {
  * the look and the act another may take over: what an old leader then still does is done once at most, as names of pods see to that.
  */
 export class LeaderLease {
-  private readonly folder: string;
+  private readonly collection: string;
   private readonly name: string;
   /** The look that is next to begin, for all that ask meanwhile, and the one that is under way. */
   private next: Promise<number> | undefined;
   private current: Promise<unknown> = Promise.resolve();
-  /** What the last look saw that answered, and when it began. */
+  /** Result of the last check that was answered, and its start. */
   private last: { begunAt: number; highest: number } | undefined;
 
   constructor(
@@ -28,7 +28,7 @@ export class LeaderLease {
     namespace: string,
     private readonly installation: string,
   ) {
-    this.folder = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`;
+    this.collection = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`;
     this.name = leaseNameOf(installation);
   }
 
@@ -49,34 +49,34 @@ export class LeaderLease {
   }
 
   /**
-   * Throws StaleEpochError when a higher one was taken. Many that ask at a time share a look, which begins after they asked, or no
+   * Throws StaleEpochError when a higher one was taken. Many that ask at a time share a read, which begins after they asked, or no
    * more than `sinceMillis` before.
    */
   async check(epoch: Epoch, sinceMillis = 0): Promise<void> {
     const { last } = this;
     const isRecent = last !== undefined && performance.now() - last.begunAt < sinceMillis;
-    const highest = isRecent ? last.highest : await this.look();
+    const highest = isRecent ? last.highest : await this.readHighest();
     if (highest > epoch) throw new StaleEpochError(epoch, highest);
   }
 
-  private look(): Promise<number> {
+  private readHighest(): Promise<number> {
     this.next ??= this.current.then(() => {
       this.next = undefined;
       const begunAt = performance.now();
-      const look = this.read().then((lease) => {
+      const check = this.read().then((lease) => {
         const highest = epochOf(lease);
         this.last = { begunAt, highest };
         return highest;
       });
-      this.current = look.catch(() => undefined);
-      return look;
+      this.current = check.catch(() => undefined);
+      return check;
     });
     return this.next;
   }
 
   private async read(signal?: AbortSignal): Promise<Lease | undefined> {
     try {
-      return await this.api.call<Lease>(`${this.folder}/${this.name}`, { signal });
+      return await this.api.call<Lease>(`${this.collection}/${this.name}`, { signal });
     } catch (cause) {
       if (cause instanceof ApiRefused && cause.status === 404) return undefined;
       throw cause;
@@ -87,7 +87,7 @@ export class LeaderLease {
     const written = { [annotations.epoch]: String(epoch) };
     if (former) {
       const metadata = { ...former.metadata, annotations: { ...former.metadata.annotations, ...written } };
-      await this.api.call(`${this.folder}/${this.name}`, { method: 'PUT', body: { ...former, metadata }, signal });
+      await this.api.call(`${this.collection}/${this.name}`, { method: 'PUT', body: { ...former, metadata }, signal });
       return;
     }
     const body: Lease = {
@@ -95,7 +95,7 @@ export class LeaderLease {
       kind: 'Lease',
       metadata: { name: this.name, labels: { [installationLabel]: this.installation }, annotations: written },
     };
-    await this.api.call(this.folder, { method: 'POST', body, signal });
+    await this.api.call(this.collection, { method: 'POST', body, signal });
   }
 }
 

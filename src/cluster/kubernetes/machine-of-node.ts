@@ -4,7 +4,7 @@ import type { MachineSnapshot } from '../cluster-driver.js';
 import { annotations } from './names.js';
 import { amountOf, type Container, type Node, type Pod, type Taint } from './objects.js';
 
-/** What a pod of others takes from its node. */
+/** Resources that a foreign pod takes from its node. */
 export interface ForeignUse {
   cpus: number;
   memory: number;
@@ -68,10 +68,10 @@ function addressOf({ status }: Node): string | undefined {
 
 const readiness = ({ status }: Node) => status?.conditions?.find(({ type }) => type === 'Ready');
 
-/** Whether its kubelet is heard, however it is. */
+/** True when its kubelet is heard, in whatever condition. */
 export const isHeard = (node: Node): boolean => ['True', 'False'].includes(readiness(node)?.status ?? '');
 
-/** Why it takes no task now; undefined: it does. A cordon of our own says what the state of the slave says already. */
+/** Reason why it takes no task now; undefined: it does. A cordon of our own only repeats the state of the slave. */
 function whyClosed(node: Node, { tolerations, installation }: NodeRules): string | undefined {
   const ready = readiness(node);
   if (ready?.status !== 'True') return `not ready: ${ready?.reason ?? 'its kubelet has not said so'}`;
@@ -80,11 +80,11 @@ function whyClosed(node: Node, { tolerations, installation }: NodeRules): string
   return taint && `tainted: ${taint.key}=${taint.value ?? ''}:${taint.effect}`;
 }
 
-/** Of an installation of Muster: it alone takes it back. */
+/** True for a cordon of this installation of Muster, which alone removes it. */
 export const isCordonedBy = ({ metadata }: Node, installation: string): boolean =>
   metadata?.annotations?.[annotations.cordoned] === installation;
 
-/** What Kubernetes makes of a cordon is that cordon once more. */
+/** The taint that Kubernetes adds for a cordon: it says nothing beside the cordon. */
 const cordonTaint = 'node.kubernetes.io/unschedulable';
 const keepsOut = ({ key, effect }: Taint): boolean =>
   key !== cordonTaint && (effect === 'NoSchedule' || effect === 'NoExecute');
@@ -94,7 +94,7 @@ const tolerates = (toleration: NodeRules['tolerations'][number], taint: Taint): 
   (toleration.value === undefined || toleration.value === (taint.value ?? '')) &&
   (toleration.effect === undefined || toleration.effect === taint.effect);
 
-/** What a pod that is not ours takes; undefined: nothing, or from no node yet. */
+/** Resources that a foreign pod takes; undefined: nothing, or from no node yet. */
 export function foreignUse(pod: Pod): (ForeignUse & { nodeName: string }) | undefined {
   const { nodeName, containers = [], initContainers = [], overhead } = pod.spec ?? {};
   if (!nodeName || ['Succeeded', 'Failed'].includes(pod.status?.phase ?? '')) return undefined;

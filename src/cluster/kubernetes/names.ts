@@ -14,20 +14,20 @@ export const annotations = {
   launchId: 'muster/launch-id',
   incarnation: 'muster/incarnation',
   successfulExitCodes: 'muster/successful-exit-codes',
-  /** Why the driver gave up a pod that did not start. */
+  /** Reason why the driver gave up a pod that did not start. */
   gaveUp: 'muster/gave-up',
   /** It had not ended when Muster told it to go. */
   killed: 'muster/killed',
   epoch: 'muster/epoch',
   /** MB of the disk that it may take, and took more of. */
   overDisk: 'muster/over-disk',
-  /** Of a tombstone: the port that was not free. */
+  /** On a tombstone: the port that was not free. */
   portInUse: 'muster/port-in-use',
-  /** Of a tombstone: too little of the disk was free. */
+  /** On a tombstone: too little of the disk was free. */
   diskFull: 'muster/disk-full',
-  /** Of nodes, by the operator. */
+  /** On nodes, set by the operator. */
   ports: 'muster/ports',
-  /** Of nodes that an installation has cordoned: its name. */
+  /** On nodes that an installation has cordoned: its name. */
   cordoned: 'muster/cordoned',
 } as const;
 

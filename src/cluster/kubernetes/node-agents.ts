@@ -25,15 +25,15 @@ import { isReady, millisOf, type Pod } from './objects.js';
 
 /** Until the answer of a call that names no time of its own. */
 export const agentCallMillis = 5_000;
-/** The folders of all tasks are measured for it. */
+/** The directories of all tasks are measured for it. */
 const usageMillis = 30_000;
 /** So long one that was looked up is taken for where it was. */
-const lookLastsMillis = 5_000;
+const lookupLastsMillis = 5_000;
 /** Name of the port of its container. */
 const portName = 'agent';
 
-/** Where the agent of a node listens, as its pod says. */
-export interface AgentPlace {
+/** Address of the agent of a node, from its pod. */
+export interface AgentAddress {
   node: string;
   host: string;
   port: number;
@@ -42,7 +42,7 @@ export interface AgentPlace {
 }
 
 /** undefined: it is no agent, or has no address yet. A port of its node is where it is reached from outside of the cluster, too. */
-export function placeOf(pod: Pod): AgentPlace | undefined {
+export function placeOf(pod: Pod): AgentAddress | undefined {
   const { spec: { nodeName, containers = [] } = {}, status: { hostIP, podIP, phase } = {}, metadata } = pod;
   const port = containers.flatMap(({ ports = [] }) => ports).find(({ name }) => name === portName);
   const host = port?.hostPort ? hostIP : podIP;
@@ -69,7 +69,7 @@ export class NodeAgents {
   private readonly pods = new Map<string, Map<string, Pod>>();
   private readonly nodeOfPod = new Map<string, string>();
   private readonly connections = new Map<string, NodeAgent>();
-  private readonly lookedUp = new Map<string, { until: number; place: Promise<AgentPlace | undefined> }>();
+  private readonly lookedUp = new Map<string, { until: number; place: Promise<AgentAddress | undefined> }>();
   /** Pods are followed now. */
   private isFollowed = false;
 
@@ -81,7 +81,7 @@ export class NodeAgents {
     const now = performance.now();
     let known = this.lookedUp.get(node);
     if (!known || known.until < now) {
-      known = { until: now + lookLastsMillis, place: this.lookUp(node) };
+      known = { until: now + lookupLastsMillis, place: this.lookUp(node) };
       known.place.catch(() => this.lookedUp.delete(node));
       this.lookedUp.set(node, known);
     }
@@ -89,7 +89,7 @@ export class NodeAgents {
     return place && this.connectionTo(place);
   }
 
-  /** Of the pods that are followed. */
+  /** Finds the agent of a node among the followed pods. */
   of(node: string): NodeAgent | undefined {
     const place = best([...(this.pods.get(node)?.values() ?? [])]);
     return place && this.connectionTo(place);
@@ -139,13 +139,13 @@ export class NodeAgents {
     this.connections.clear();
   }
 
-  private async lookUp(node: string): Promise<AgentPlace | undefined> {
+  private async lookUp(node: string): Promise<AgentAddress | undefined> {
     const { api, namespace, installation } = this.options;
     const query = { labelSelector: `${agentLabel}=${installation}`, fieldSelector: `spec.nodeName=${node}` };
     return best((await listAll<Pod>(api, `/api/v1/namespaces/${namespace}/pods`, query)).items);
   }
 
-  private connectionTo({ node, host, port }: AgentPlace): NodeAgent {
+  private connectionTo({ node, host, port }: AgentAddress): NodeAgent {
     const known = this.connections.get(node);
     if (known?.host === host && known.port === port) return known;
     void known?.close();
@@ -156,7 +156,7 @@ export class NodeAgents {
 }
 
 /** While one replaces another there are two. */
-function best(pods: readonly Pod[]): AgentPlace | undefined {
+function best(pods: readonly Pod[]): AgentAddress | undefined {
   const places = pods.toSorted((a, b) => millisOfBirth(b) - millisOfBirth(a)).flatMap((pod) => placeOf(pod) ?? []);
   return places.find((place) => place.isReady) ?? places[0];
 }

@@ -14,13 +14,13 @@ import type { Node, Pod } from './objects.js';
 
 type Rules = NodeRules & Pick<KubernetesSettings, 'nodeSelector'>;
 
-/** What the agent of a node says for tasks to come. */
+/** Facts from the agent of a node for future tasks. */
 interface AgentOfNode {
   isReady: boolean;
   isDiskFull: boolean;
 }
 
-interface Shown {
+interface ReportedMachine {
   machine: Omit<MachineSnapshot, 'silentForMillis'>;
   /** Since when its kubelet is not heard, by the monotonic clock: that of Kubernetes may be wrong. undefined: it is heard. */
   silentSince: number | undefined;
@@ -33,16 +33,16 @@ export class Nodes {
   private readonly foreign = new Map<string, Map<string, ForeignUse>>();
   private readonly nodeOfPod = new Map<string, string>();
   private readonly listed = { nodes: false, foreign: false };
-  private readonly shown = new Map<string, Shown>();
-  /** What the scheduler was told of each machine. */
-  private readonly told = new Map<string, string>();
+  private readonly shown = new Map<string, ReportedMachine>();
+  /** Last report to the scheduler of each machine. */
+  private readonly reported = new Map<string, string>();
   private dirty = new Set<string>();
 
   constructor(
     private readonly rules: Rules,
     /** Since the API server answered last. */
     private readonly silentForMillis: () => number,
-    /** Whether a pod of ours that has not ended is bound to it. */
+    /** True when a pod of ours that has not ended is bound to it. */
     private readonly hasTasks: (name: string) => boolean = () => false,
     /** undefined: nodes have no agents. */
     private readonly agentOn: (name: string) => AgentOfNode | undefined = () => undefined,
@@ -60,7 +60,7 @@ export class Nodes {
   /** The uid of the node; undefined: there is no such node, as far as is known. */
   incarnationOf = (name: string): string | undefined => this.nodes.get(name)?.metadata?.uid;
 
-  /** Whether its kubelet is heard, so that what its pods say is how it is. */
+  /** True when its kubelet is heard, so that its pods show its real state. */
   isHeard = (name: string): boolean => isHeard(this.nodes.get(name) ?? {});
 
   /** All nodes are known, or those of the moment when there were. */
@@ -69,14 +69,14 @@ export class Nodes {
   }
 
   /** They are told, so that one that is not among the machines is gone. */
-  isTold = false;
+  isReported = false;
 
   /** Ports that pods of others have on the node now. */
   portsInUse = (name: string): readonly number[] => this.shown.get(name)?.machine.portsInUse ?? [];
 
   /**
-   * What is to be done so that these machines, and no others, are cordoned by us. One that another has cordoned stays as it is, and
-   * so does one that is not a machine.
+   * Changes after which these machines, and no others, are cordoned by us. One that another has cordoned stays as it
+   * is, and so does one that is not a machine.
    */
   toHold(slaveIds: ReadonlySet<string>): { name: string; isHeld: boolean }[] {
     return [...this.nodes].flatMap(([name, node]) => {
@@ -88,7 +88,7 @@ export class Nodes {
     });
   }
 
-  follower(parts: Pick<ListFollower<unknown>, 'heard' | 'failed'>, news: () => void): ListFollower<Node> {
+  follower(parts: Pick<ListFollower<unknown>, 'heard' | 'failed'>, changed: () => void): ListFollower<Node> {
     const set = (node: Node) => {
       const name = node.metadata?.name ?? '';
       this.nodes.set(name, node);
@@ -105,21 +105,21 @@ export class Nodes {
         for (const name of this.nodes.keys()) if (!present.has(name)) drop(name);
         for (const node of items) set(node);
         this.listed.nodes = true;
-        news();
+        changed();
       },
       changed: (node) => {
         set(node);
-        news();
+        changed();
       },
       removed: ({ metadata }) => {
         drop(metadata?.name ?? '');
-        news();
+        changed();
       },
     };
   }
 
-  /** Of pods that are not of this installation. */
-  foreignFollower(parts: Pick<ListFollower<unknown>, 'heard' | 'failed'>, news: () => void): ListFollower<Pod> {
+  /** Follower of pods that are not of this installation. */
+  foreignFollower(parts: Pick<ListFollower<unknown>, 'heard' | 'failed'>, changed: () => void): ListFollower<Pod> {
     const drop = (uid: string) => {
       const node = this.nodeOfPod.get(uid);
       if (node === undefined) return;
@@ -145,36 +145,36 @@ export class Nodes {
         for (const uid of this.nodeOfPod.keys()) if (!present.has(uid)) drop(uid);
         for (const pod of items) set(pod);
         this.listed.foreign = true;
-        news();
+        changed();
       },
       changed: (pod) => {
         set(pod);
-        news();
+        changed();
       },
       removed: ({ metadata }) => {
         drop(metadata?.uid ?? '');
-        news();
+        changed();
       },
     };
   }
 
-  /** What is to be told of it has changed. */
+  /** Marks a node whose report has changed. */
   touch(name: string): void {
     this.dirty.add(name);
   }
 
   /** Tells the scheduler what has changed. What it could not take is told again. */
-  async tell(events: ClusterEvents): Promise<void> {
+  async report(events: ClusterEvents): Promise<void> {
     if (!this.isListed) return;
     const changed = this.dirty;
     this.dirty = new Set();
     for (const name of changed) this.look(name);
-    this.isTold = true;
+    this.isReported = true;
     try {
-      for (const name of changed) await this.tellGone(name, events);
-      const news = [...changed].flatMap((name) => this.newsOf(name) ?? []);
-      if (news.length > 0) await events.machines(news.map(({ agent }) => agent));
-      for (const { agent, text } of news) this.told.set(agent.agentId, text);
+      for (const name of changed) await this.reportGone(name, events);
+      const changes = [...changed].flatMap((name) => this.changeOf(name) ?? []);
+      if (changes.length > 0) await events.machines(changes.map(({ agent }) => agent));
+      for (const { agent, text } of changes) this.reported.set(agent.agentId, text);
     } catch (cause) {
       for (const each of changed) this.dirty.add(each);
       throw cause;
@@ -186,7 +186,7 @@ export class Nodes {
     const isChosen = node !== undefined && this.matches(node);
     const machine = node && machineOfNode(node, this.foreign.get(name)?.values() ?? [], this.rules);
     // One that has lost its label may still run tasks, also where a former leader was told of it: it is there, and takes no more.
-    if (!machine || !(isChosen || this.told.has(name) || this.hasTasks(name))) this.shown.delete(name);
+    if (!machine || !(isChosen || this.reported.has(name) || this.hasTasks(name))) this.shown.delete(name);
     else {
       const agent = this.agentOn(name);
       const closedBecause = isChosen
@@ -208,19 +208,19 @@ export class Nodes {
     return shown ? (shown.silentSince ?? performance.now()) : performance.now() - silentAfterMillis;
   }
 
-  private async tellGone(name: string, events: ClusterEvents): Promise<void> {
-    if (this.shown.has(name) || !this.told.has(name)) return;
+  private async reportGone(name: string, events: ClusterEvents): Promise<void> {
+    if (this.shown.has(name) || !this.reported.has(name)) return;
     await events.machineDown(name, 'its node was removed from Kubernetes');
-    this.told.delete(name);
+    this.reported.delete(name);
   }
 
-  /** What has not been told of it, with that as a text. One that is silent has not come up. */
-  private newsOf(name: string): { agent: AgentMachines; text: string } | undefined {
+  /** Unreported state of a node, with its text for comparison. One that is silent has not come up. */
+  private changeOf(name: string): { agent: AgentMachines; text: string } | undefined {
     const shown = this.shown.get(name);
     if (!shown) return undefined;
-    if (shown.silentSince !== undefined) return void this.told.set(name, this.told.get(name) ?? '');
+    if (shown.silentSince !== undefined) return void this.reported.set(name, this.reported.get(name) ?? '');
     const text = JSON.stringify(shown.machine);
-    if (this.told.get(name) === text) return undefined;
+    if (this.reported.get(name) === text) return undefined;
     const silentForMillis = this.silentForMillis();
     return { agent: { agentId: name, machines: [{ ...shown.machine, silentForMillis }] }, text };
   }

@@ -98,7 +98,7 @@ export interface KubernetesList<T> {
   items?: T[];
 }
 
-/** Whether it takes calls, as its kubelet says. */
+/** True when it takes calls, as its kubelet reports. */
 export const isReady = ({ status }: Pod): boolean =>
   status?.conditions?.some((each) => each.type === 'Ready' && each.status === 'True') ?? false;
 

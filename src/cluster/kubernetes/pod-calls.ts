@@ -10,7 +10,7 @@ import { graceSeconds, type Obstacle, podOfTask, tombstoneOf, userOf } from './p
 import { hasEnded, stateOfPod } from './statuses-of-pod.js';
 import { refusalOfLaunch } from './supported.js';
 
-/** What a launch has to know of its node. */
+/** Facts of its node that a launch needs. */
 interface NodeNow {
   incarnation: string | undefined;
   portsInUse: readonly number[];
@@ -18,9 +18,9 @@ interface NodeNow {
   prepare?: (pod: PodToPrepare) => Promise<PrepareAnswer>;
 }
 
-/** What is done to pods. All of it can be repeated: a task is its pod's name, which is there once. */
+/** Operations on pods. All of them can be repeated: a task is its pod's name, which is there once. */
 export class PodCalls {
-  readonly folder: string;
+  readonly collection: string;
   readonly selector: string;
 
   constructor(
@@ -28,7 +28,7 @@ export class PodCalls {
     private readonly namespace: string,
     private readonly settings: KubernetesSettings,
   ) {
-    this.folder = `/api/v1/namespaces/${namespace}/pods`;
+    this.collection = `/api/v1/namespaces/${namespace}/pods`;
     this.selector = `${installationLabel}=${settings.installation}`;
   }
 
@@ -61,7 +61,7 @@ export class PodCalls {
   private async made(spec: LaunchSpec, pod: Pod, answer: LaunchAnswer): Promise<LaunchAnswer> {
     const { taskId } = spec;
     try {
-      await this.api.call(this.folder, { method: 'POST', body: pod, metadataOnly: true });
+      await this.api.call(this.collection, { method: 'POST', body: pod, metadataOnly: true });
       return answer;
     } catch (cause) {
       if (!(cause instanceof ApiRefused)) throw cause;
@@ -93,14 +93,17 @@ export class PodCalls {
     return told === undefined ? this.kill(taskId, graceMillis) : 'KILLING';
   }
 
-  /** Whether nothing of the task is there; then nothing ever will. */
+  /** Returns true when nothing of the task is there; then nothing ever will be. */
   async withdraw(taskId: string): Promise<boolean> {
     const pod = await this.find(this.nameOf(taskId));
     if (pod) return pod.metadata?.labels?.[tombstoneLabel] !== undefined;
     return this.bury(taskId);
   }
 
-  /** When it is gone the object does not tell any more when it was told to go. Only as it was seen: it may have ended meanwhile. */
+  /**
+   * Notes the time of the kill, which the object does not show any more when it is gone. Only on the pod as it was
+   * seen: it may have ended in the meantime.
+   */
   private async noteKill(pod: Pod): Promise<void> {
     const { uid, resourceVersion, annotations: given } = pod.metadata ?? {};
     if (given?.[annotations.killed] !== undefined) return;
@@ -109,7 +112,7 @@ export class PodCalls {
   }
 
   async list(): Promise<Pod[]> {
-    return (await listAll<Pod>(this.api, this.folder, { labelSelector: this.selector })).items;
+    return (await listAll<Pod>(this.api, this.collection, { labelSelector: this.selector })).items;
   }
 
   /** Only this pod, of which all is known that there is to know. */
@@ -124,7 +127,7 @@ export class PodCalls {
 
   async removeTombstone(name: string): Promise<void> {
     await this.ifThere(() =>
-      this.api.call(`${this.folder}/${name}`, { method: 'DELETE', body: { gracePeriodSeconds: 0 } }),
+      this.api.call(`${this.collection}/${name}`, { method: 'DELETE', body: { gracePeriodSeconds: 0 } }),
     );
   }
 
@@ -167,7 +170,7 @@ export class PodCalls {
   }
 
   find(name: string): Promise<Pod | undefined> {
-    return this.ifThere(() => this.api.call<Pod>(`${this.folder}/${name}`));
+    return this.ifThere(() => this.api.call<Pod>(`${this.collection}/${name}`));
   }
 
   /** The API server knows the name. */
@@ -189,7 +192,7 @@ export class PodCalls {
   /** False: there is a pod of that name. */
   private async bury(taskId: string): Promise<boolean> {
     try {
-      await this.api.call(this.folder, { method: 'POST', body: tombstoneOf(taskId, this.settings) });
+      await this.api.call(this.collection, { method: 'POST', body: tombstoneOf(taskId, this.settings) });
       return true;
     } catch (cause) {
       if (cause instanceof ApiRefused && cause.status === 409) return false;
@@ -197,7 +200,7 @@ export class PodCalls {
     }
   }
 
-  private path = (pod: Pod): string => `${this.folder}/${pod.metadata?.name}`;
+  private path = (pod: Pod): string => `${this.collection}/${pod.metadata?.name}`;
 
   /** undefined: it is not there (any more). */
   private async ifThere<T>(call: () => Promise<T>): Promise<T | undefined> {

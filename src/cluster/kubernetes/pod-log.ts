@@ -4,7 +4,7 @@ import { MachineUnreachableError, type SandboxEntry, type TaskSandbox } from '..
 import { ApiRefused, ApiUnreachable, type KubernetesApi } from './kubernetes-api.js';
 import { millisOf, type Pod } from './objects.js';
 
-/** What a container writes, on both of its ways out: all that is to be had of a pod's files without an agent on its node. */
+/** Output of a container, on both of its streams: the only one of a pod's files without an agent on its node. */
 const fileName = 'stdout';
 /** Kubelets begin a new file long before, and only the newest is shown. */
 const longestLogBytes = 64 * 2 ** 20;
@@ -16,11 +16,11 @@ export class PodLog implements TaskSandbox {
 
   constructor(
     private readonly api: KubernetesApi,
-    folder: string,
+    collection: string,
     private readonly pod: Pod,
     private readonly slaveId: string,
   ) {
-    this.path = `${folder}/${pod.metadata?.name}/log`;
+    this.path = `${collection}/${pod.metadata?.name}/log`;
   }
 
   async list(path: string): Promise<SandboxEntry[] | undefined> {
@@ -90,7 +90,7 @@ export class PodLog implements TaskSandbox {
 
 async function* nothing(): AsyncGenerator<Buffer> {}
 
-/** Of a piece that begins at `from`, what lies in the part that is asked for. */
+/** Part of a chunk beginning at `from` that lies in the requested range. */
 function partOf(chunk: Buffer, from: number, offset: number, length: number): Buffer {
   return chunk.subarray(Math.max(0, offset - from), Math.max(0, offset + length - from));
 }

@@ -178,11 +178,11 @@ test.each([
 );
 
 test('its files are in a folder of its node that is there, where an agent has made one', () => {
-  const folderOf = (pod: Pod) => (pod.spec!['volumes'] as object[])[0];
-  expect(folderOf(podOf())).toEqual({ name: 'sandbox', emptyDir: {} });
+  const directoryOf = (pod: Pod) => (pod.spec!['volumes'] as object[])[0];
+  expect(directoryOf(podOf())).toEqual({ name: 'sandbox', emptyDir: {} });
   const pod = podOfTask(launchSpec(), settingsOf(), '/var/lib/muster/muster/pods/a/sandbox');
   const hostPath = { path: '/var/lib/muster/muster/pods/a/sandbox', type: 'Directory' };
-  expect(folderOf(pod)).toEqual({ name: 'sandbox', hostPath });
+  expect(directoryOf(pod)).toEqual({ name: 'sandbox', hostPath });
   expect(pod.spec!.containers![0]!['volumeMounts']).toEqual([{ name: 'sandbox', mountPath: '/mnt/cluster/sandbox' }]);
 });
 

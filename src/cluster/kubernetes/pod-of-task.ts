@@ -18,16 +18,16 @@ import { exitCodesText } from './statuses-of-pod.js';
 const sandboxVolume = 'sandbox';
 
 /**
- * The pod of a task, bound to the node that the scheduler chose. What its deploy may ask for was judged before. `folder`: of its
+ * The pod of a task, bound to the node that the scheduler chose. What its deploy may ask for was judged before. `directory`: of its
  * node, for its files; absent: they go with the pod.
  */
-export function podOfTask(spec: LaunchSpec, settings: KubernetesSettings, folder?: string): Pod {
+export function podOfTask(spec: LaunchSpec, settings: KubernetesSettings, directory?: string): Pod {
   const { container } = spec;
   const isPrivileged = container?.docker?.privileged === true;
   const hostNetwork = container !== undefined && networkKind(container, spec.executorData !== undefined) === 'HOST';
   const image = container && imageOf(container);
   const volumes = volumesOf(container);
-  const sandbox = folder === undefined ? { emptyDir: {} } : { hostPath: { path: folder, type: 'Directory' } };
+  const sandbox = directory === undefined ? { emptyDir: {} } : { hostPath: { path: directory, type: 'Directory' } };
   return {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -174,7 +174,7 @@ function resourcesOf({ cpus, memoryMb, diskMb, cpuHardLimit }: LaunchSpec): Reco
   };
 }
 
-/** What the deploy maps; other ports of the task are the same inside and outside. */
+/** Ports that the deploy maps; other ports of the task are the same inside and outside. */
 function portsOf({ ports, container }: LaunchSpec, hostNetwork: boolean): ContainerPort[] {
   const mapped = [
     ...(container?.docker?.portMappings ?? []),

@@ -49,10 +49,10 @@ test('each state is told once, and one that passed unseen with those after it', 
   const { pods, news, told } = cluster();
   for (const life of ['WAITS', 'RUNS', 'RUNS', 'ENDED', 'ENDED'] as const) {
     news.changed(pod('a', life));
-    await pods.tell(told);
+    await pods.report(told);
   }
   news.changed(pod('b', 'ENDED', {}, 'n2'));
-  await pods.tell(told);
+  await pods.report(told);
   expect(told.updates.map(({ taskId, state, slaveId }) => `${taskId} ${state} ${slaveId}`)).toEqual([
     'a TASK_STARTING n1',
     'a TASK_RUNNING n1',
@@ -74,10 +74,10 @@ test('what could not be stored is told again, and only then its end is known', a
   const name = podNameOf('muster', 'a');
   told.refuseNext(1);
   news.changed(pod('a', 'ENDED'));
-  await expect(pods.tell(told)).rejects.toThrow('the database is away');
+  await expect(pods.report(told)).rejects.toThrow('the database is away');
   expect(pods.isOver(name)).toBe(false);
-  expect(pods.hasNews).toBe(true);
-  await pods.tell(told);
+  expect(pods.hasChanges).toBe(true);
+  await pods.report(told);
   expect(told.statesOf('a')).toEqual(['TASK_STARTING', 'TASK_RUNNING', 'TASK_FINISHED']);
   expect(pods.isOver(name)).toBe(true);
 });
@@ -85,7 +85,7 @@ test('what could not be stored is told again, and only then its end is known', a
 test('a pod that says it is of another task is none of ours', async () => {
   const { pods, news, told } = cluster();
   news.replaced([pod('a', 'RUNS', { name: podNameOf('muster', 'b') }), pod('c', 'RUNS', { name: 'c' })]);
-  await pods.tell(told);
+  await pods.report(told);
   expect(told.updates).toEqual([]);
 });
 
@@ -96,11 +96,11 @@ test.each([
   for (const isMissed of [false, true]) {
     const { pods, news, nodeNews, told } = cluster();
     news.replaced([pod('a', 'RUNS')]);
-    await pods.tell(told);
+    await pods.report(told);
     nodeNews.changed(node('n1', { ready }));
     if (isMissed) news.replaced([]);
     else news.removed(pod('a', 'RUNS'));
-    await pods.tell(told);
+    await pods.report(told);
     expect(told.statesOf('a').at(-1)).toBe(last);
     expect(pods.find(podNameOf('muster', 'a'))).toBeUndefined();
   }
@@ -110,7 +110,7 @@ test('the end that a removed pod shows is told', async () => {
   const { pods, news, told } = cluster();
   news.changed(pod('a', 'RUNS'));
   news.removed(pod('a', 'ENDED'));
-  await pods.tell(told);
+  await pods.report(told);
   expect(told.statesOf('a')).toEqual(['TASK_STARTING', 'TASK_RUNNING', 'TASK_FINISHED']);
 });
 
@@ -122,7 +122,7 @@ test('ended pods are kept for a while, the newest longest, and never those whose
       .ended.map(({ metadata }) => metadata?.annotations?.['muster/task-id']);
   for (const taskId of ['a', 'b', 'c']) {
     news.changed(pod(taskId, 'ENDED'));
-    await pods.tell(told);
+    await pods.report(told);
     clock.now += 60_000;
   }
   news.changed(pod('d', 'ENDED'));
@@ -138,7 +138,7 @@ test('ended pods are kept for a while, the newest longest, and never those whose
 test('tombstones are no tasks, and go when nothing can come after them', async () => {
   const { clock, pods, news, told } = cluster();
   news.changed(pod('a', 'WAITS', { labels: { 'muster/tombstone': 'true' } }));
-  await pods.tell(told);
+  await pods.report(told);
   expect(told.updates).toEqual([]);
   const due = () => pods.toRemove({ keepMillis: 1, atMost: 1 }).tombstones;
   expect(due()).toEqual([]);
@@ -155,16 +155,16 @@ test('machines are told when something about them changes, and not while they ar
         up.push(`${slaveId} ${closedBecause ?? 'open'}`);
     },
   });
-  await nodes.tell(events);
-  await nodes.tell(events);
+  await nodes.report(events);
+  await nodes.report(events);
   nodeNews.changed(node('n1'));
   nodeNews.changed({ ...node('n2'), spec: { unschedulable: true } });
-  await nodes.tell(events);
+  await nodes.report(events);
   nodeNews.changed(node('n1', { ready: 'Unknown' }));
   nodeNews.changed(node('n3', { ready: 'Unknown' }));
   nodeNews.changed(node('n4', { tasks: 'no' }));
   nodeNews.changed(node('n2', { tasks: 'no' }));
-  await nodes.tell(events);
+  await nodes.report(events);
   expect(up).toEqual(['n1 open', 'n2 open', 'n2 cordoned', expect.stringMatching(/^n2 not one that/)]);
   expect(nodes.machines().map(({ slaveId }) => slaveId)).toEqual(['n1', 'n2', 'n3']);
   // One that falls silent is so from then on; one that was so before counts as silent at once, whatever the clock of Kubernetes says.
@@ -172,7 +172,7 @@ test('machines are told when something about them changes, and not while they ar
   expect(silence).toEqual({ n1: false, n2: false, n3: true });
   nodeNews.removed(node('n1'));
   nodeNews.removed(node('n4'));
-  await nodes.tell(events);
+  await nodes.report(events);
   expect(told.machinesDown).toEqual(['n1']);
 });
 
@@ -185,9 +185,9 @@ test('machines that could not be stored are told again', async () => {
       await told.machines(agents);
     },
   });
-  await expect(nodes.tell(events)).rejects.toThrow('away');
+  await expect(nodes.report(events)).rejects.toThrow('away');
   isAway = false;
-  await nodes.tell(events);
+  await nodes.report(events);
   expect([...told.slaves.keys()]).toEqual(['n1', 'n2']);
 });
 
@@ -206,7 +206,7 @@ test('cordons are set where none is, and taken back where they are ours', async 
   nodeNews.changed(cordoned('of another installation', 'b'));
   nodeNews.changed(cordoned('of an operator'));
   nodeNews.changed(node('not ours', { tasks: 'no' }));
-  await nodes.tell(told);
+  await nodes.report(told);
   expect(held('n1', 'not ours', 'unknown')).toEqual(['n1 true', 'ours false']);
   expect(held('ours', 'of another installation', 'of an operator')).toEqual([]);
   const uncordoned = { ...cordoned('ours', 'muster'), spec: {} };
@@ -223,10 +223,10 @@ test('a node that a former leader chose, and that has lost its label since, is t
     (name) => name === 'n1',
   );
   nodes.follower(ignored, () => undefined).replaced([node('n1', { tasks: 'no' }), node('n2', { tasks: 'no' })]);
-  expect(nodes.isTold).toBe(false);
+  expect(nodes.isReported).toBe(false);
   nodes.foreignFollower(ignored, () => undefined).replaced([]);
-  await nodes.tell(new EventRecorder());
-  expect(nodes.isTold).toBe(true);
+  await nodes.report(new EventRecorder());
+  expect(nodes.isReported).toBe(true);
   expect(nodes.machines()).toMatchObject([{ slaveId: 'n1', closedBecause: expect.stringContaining('nodeSelector') }]);
 });
 
@@ -256,7 +256,7 @@ test('a node whose agent is not ready takes no tasks, and one whose agent has to
   const told = new EventRecorder();
   const machine = async () => {
     nodes.touch('n1');
-    await nodes.tell(told);
+    await nodes.report(told);
     return told.slaves.get('n1')!;
   };
   expect(await machine()).toMatchObject({ closedBecause: 'its agent is not ready' });
@@ -279,10 +279,10 @@ test('an end is told when what its agent has to say before it is', async () => {
   );
   const news = pods.follower(ignored, () => undefined);
   news.changed(pod('a', 'RUNS'));
-  await pods.tell(told);
+  await pods.report(told);
   news.changed(pod('a', 'ENDED'));
   news.changed(pod('b', 'RUNS'));
-  await pods.tell(told);
+  await pods.report(told);
   expect(order).toEqual(['n1 a before 2 updates']);
   expect(told.statesOf('a').at(-1)).toBe('TASK_FINISHED');
 });

@@ -7,11 +7,11 @@ import type { Nodes } from './nodes.js';
 import { millisOf, type Pod } from './objects.js';
 import { hasEnded, type PodStatus, statusesOfPod } from './statuses-of-pod.js';
 
-interface Known {
+interface KnownPod {
   pod: Pod;
   taskId: string;
   /** States that are stored. */
-  told: Set<TaskState>;
+  reported: Set<TaskState>;
   /** It is not there any more. */
   isRemoved: boolean;
   /** Since when its end is stored, epoch millis. */
@@ -24,7 +24,7 @@ const leastKeptMillis = 60_000;
 
 /** The pods of our tasks: what of their lives the scheduler has not stored is told until it has. */
 export class Pods {
-  private readonly pods = new Map<string, Known>();
+  private readonly pods = new Map<string, KnownPod>();
   /** By name: since when. */
   private readonly tombstones = new Map<string, number>();
   /** They were listed once. */
@@ -44,18 +44,18 @@ export class Pods {
   /** Its end is stored: no update of it will come. */
   isOver = (name: string): boolean => this.pods.get(name)?.endStoredAt !== undefined;
 
-  /** Whether one that has not ended is bound to the node. */
+  /** True when a pod that has not ended is bound to the node. */
   isOn = (node: string): boolean =>
     [...this.pods.values()].some(({ pod, isRemoved }) => !isRemoved && pod.spec?.nodeName === node && !hasEnded(pod));
 
-  /** Those that have not ended, on nodes that answer. */
+  /** Pods that have not ended, on nodes that answer. */
   live(): Pod[] {
     return [...this.pods.values()].flatMap(({ pod, isRemoved }) =>
       !isRemoved && !hasEnded(pod) && this.nodes.isHeard(pod.spec?.nodeName ?? '') ? [pod] : [],
     );
   }
 
-  /** Those that outlived their node: what is there now is another one, and its tasks were given up for good with the former. */
+  /** Pods that outlived their node: the present one is another, and its tasks were given up for good with the former. */
   strays(): Pod[] {
     return this.live().filter(
       ({ metadata, spec }) =>
@@ -64,7 +64,7 @@ export class Pods {
     );
   }
 
-  follower(parts: Pick<ListFollower<unknown>, 'heard' | 'failed'>, news: () => void): ListFollower<Pod> {
+  follower(parts: Pick<ListFollower<unknown>, 'heard' | 'failed'>, changed: () => void): ListFollower<Pod> {
     return {
       ...parts,
       replaced: (items) => {
@@ -73,28 +73,28 @@ export class Pods {
         for (const name of this.tombstones.keys()) if (!present.has(name)) this.tombstones.delete(name);
         for (const pod of items) this.set(pod);
         this.isListed = true;
-        news();
+        changed();
       },
       changed: (pod) => {
         this.set(pod);
-        news();
+        changed();
       },
       removed: (pod) => {
         this.tombstones.delete(pod.metadata?.name ?? '');
         this.drop(pod.metadata?.name ?? '', pod);
-        news();
+        changed();
       },
     };
   }
 
   /** Tells what is not stored yet, node by node. What could not be stored is told again with the next call. */
-  async tell(events: ClusterEvents): Promise<void> {
+  async report(events: ClusterEvents): Promise<void> {
     const names = [...this.dirty];
     this.dirty = new Set();
-    const byNode = new Map<string, { known: Known; statuses: PodStatus[] }[]>();
+    const byNode = new Map<string, { known: KnownPod; statuses: PodStatus[] }[]>();
     for (const name of names) {
       const known = this.pods.get(name);
-      const statuses = known ? this.untold(known) : [];
+      const statuses = known ? this.unreported(known) : [];
       if (!known || statuses.length === 0) {
         this.forgetRemoved(name);
         continue;
@@ -102,12 +102,14 @@ export class Pods {
       const node = known.pod.spec?.nodeName ?? '';
       byNode.set(node, [...(byNode.get(node) ?? []), { known, statuses }]);
     }
-    const answers = await Promise.allSettled([...byNode].map(([node, news]) => this.tellNode(node, news, events)));
+    const answers = await Promise.allSettled(
+      [...byNode].map(([node, changed]) => this.reportNode(node, changed, events)),
+    );
     const failure = answers.find((answer) => answer.status === 'rejected');
     if (failure) throw failure.reason;
   }
 
-  get hasNews(): boolean {
+  get hasChanges(): boolean {
     return this.dirty.size > 0;
   }
 
@@ -118,7 +120,7 @@ export class Pods {
       .filter(({ endStoredAt, isRemoved }) => endStoredAt !== undefined && !isRemoved)
       .toSorted((a, b) => a.endStoredAt! - b.endStoredAt!);
     const surplus = Math.max(0, ended.length - atMost);
-    const isDue = ({ endStoredAt }: Known, index: number) =>
+    const isDue = ({ endStoredAt }: KnownPod, index: number) =>
       now - endStoredAt! >= (index < surplus ? Math.min(leastKeptMillis, keepMillis) : keepMillis);
     const old = [...this.tombstones].filter(([, since]) => now - since >= tombstoneMillis);
     return { ended: ended.filter(isDue).map(({ pod }) => pod), tombstones: old.map(([name]) => name) };
@@ -134,7 +136,7 @@ export class Pods {
     }
     const known = this.pods.get(name);
     if (known?.pod.metadata?.uid === uid && known) known.pod = pod;
-    else this.pods.set(name, { pod, taskId, told: new Set(), isRemoved: false });
+    else this.pods.set(name, { pod, taskId, reported: new Set(), isRemoved: false });
     this.dirty.add(name);
   }
 
@@ -150,9 +152,9 @@ export class Pods {
     if (this.pods.get(name)?.isRemoved) this.pods.delete(name);
   }
 
-  private untold({ pod, told, isRemoved, endStoredAt }: Known): PodStatus[] {
+  private unreported({ pod, reported, isRemoved, endStoredAt }: KnownPod): PodStatus[] {
     if (endStoredAt !== undefined) return [];
-    const statuses = statusesOfPod(pod).filter(({ state }) => !told.has(state));
+    const statuses = statusesOfPod(pod).filter(({ state }) => !reported.has(state));
     // Its end was never seen, and will not be. On a node that is silent it may run on: the scheduler has rules for that.
     if (isRemoved && !hasEnded(pod) && this.nodes.isHeard(pod.spec?.nodeName ?? ''))
       statuses.push({
@@ -164,28 +166,30 @@ export class Pods {
     return statuses;
   }
 
-  private async tellNode(
+  private async reportNode(
     node: string,
-    news: readonly { known: Known; statuses: PodStatus[] }[],
+    changed: readonly { known: KnownPod; statuses: PodStatus[] }[],
     events: ClusterEvents,
   ): Promise<void> {
-    const updates = news.flatMap(({ known, statuses }) => statuses.map((status) => this.update(node, known, status)));
-    const ended = news.filter(({ known }) => hasEnded(known.pod)).map(({ known }) => known.taskId);
+    const updates = changed.flatMap(({ known, statuses }) =>
+      statuses.map((status) => this.update(node, known, status)),
+    );
+    const ended = changed.filter(({ known }) => hasEnded(known.pod)).map(({ known }) => known.taskId);
     try {
       if (ended.length > 0) await this.beforeEnds(node, ended);
       await events.statusUpdates(updates);
     } catch (cause) {
-      for (const { known } of news) this.dirty.add(known.pod.metadata!.name!);
+      for (const { known } of changed) this.dirty.add(known.pod.metadata!.name!);
       throw cause;
     }
-    for (const { known, statuses } of news) {
-      for (const { state } of statuses) known.told.add(state);
+    for (const { known, statuses } of changed) {
+      for (const { state } of statuses) known.reported.add(state);
       if (hasEnded(known.pod)) known.endStoredAt = this.now();
       this.forgetRemoved(known.pod.metadata!.name!);
     }
   }
 
-  private update(node: string, { pod, taskId }: Known, status: PodStatus): StatusUpdate {
+  private update(node: string, { pod, taskId }: KnownPod, status: PodStatus): StatusUpdate {
     return {
       agentId: node,
       incarnation: pod.metadata?.annotations?.[annotations.incarnation] ?? '',

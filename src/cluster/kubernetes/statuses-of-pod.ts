@@ -10,8 +10,8 @@ export interface PodStatus {
   reason?: string;
 }
 
-type Ending = Pick<PodStatus, 'state' | 'message' | 'reason'>;
-type Terminated = NonNullable<NonNullable<ContainerStatus['state']>['terminated']>;
+type PodEnd = Pick<PodStatus, 'state' | 'message' | 'reason'>;
+type TerminatedState = NonNullable<NonNullable<ContainerStatus['state']>['terminated']>;
 
 const longestMessage = 1_000;
 
@@ -49,10 +49,10 @@ const disruptionOf = (pod: Pod) =>
   pod.status?.conditions?.find(({ type, status }) => type === 'DisruptionTarget' && status === 'True');
 
 const cannotStart = new Set(['StartError', 'ContainerCannotRun', 'CreateContainerError', 'RunContainerError']);
-const hasRun = (terminated: Terminated | undefined): boolean => !cannotStart.has(terminated?.reason ?? '');
+const hasRun = (terminated: TerminatedState | undefined): boolean => !cannotStart.has(terminated?.reason ?? '');
 
 /** The first line that fits decides. */
-function endOf(pod: Pod): Ending | undefined {
+function endOf(pod: Pod): PodEnd | undefined {
   if (!hasEnded(pod)) return undefined;
   const { metadata, status = {} } = pod;
   const terminated = statusOf(pod)?.state?.terminated;
@@ -71,7 +71,7 @@ function endOf(pod: Pod): Ending | undefined {
   return endOfContainer(pod, terminated);
 }
 
-function endOfContainer(pod: Pod, { exitCode, reason, message }: Terminated): Ending {
+function endOfContainer(pod: Pod, { exitCode, reason, message }: TerminatedState): PodEnd {
   if (reason === 'OOMKilled')
     return failed(`Memory limit exceeded: ${message || 'killed by its node'}`, 'CONTAINER_LIMITATION_MEMORY');
   if (cannotStart.has(reason ?? '')) return failed(`Could not start: ${message ?? reason}`, 'CONTAINER_LAUNCH_FAILED');
@@ -87,8 +87,8 @@ function endOfContainer(pod: Pod, { exitCode, reason, message }: Terminated): En
 export const exitCodesText = (codes: readonly number[]): string => codes.join(',');
 const exitCodesOf = (text: string | undefined): number[] => (text ? text.split(',').map(Number) : []);
 
-/** Whether it was told to go before it ended by itself. The time of a deletion is when its grace is over. */
-function isDeletedBefore({ metadata = {}, spec }: Pod, terminated: Terminated | undefined): boolean {
+/** True when it was deleted before it ended by itself. The time of a deletion is when its grace is over. */
+function isDeletedBefore({ metadata = {}, spec }: Pod, terminated: TerminatedState | undefined): boolean {
   if (metadata.annotations?.[annotations.killed] !== undefined) return true;
   const graceOver = millisOf(metadata.deletionTimestamp);
   if (graceOver === undefined) return false;
@@ -100,34 +100,34 @@ function isDeletedBefore({ metadata = {}, spec }: Pod, terminated: Terminated | 
   return endedAt === undefined || endedAt >= graceOver - graceSeconds * 1_000;
 }
 
-const killedMessage = (terminated: Terminated | undefined): string =>
+const killedMessage = (terminated: TerminatedState | undefined): string =>
   terminated ? `Killed, exit code ${terminated.exitCode ?? 'unknown'}` : 'Killed before it ran';
 
 /** By its kubelet: for a limit of its own, or because the node had too little of something. */
-function evicted(message: string): Ending {
+function evicted(message: string): PodEnd {
   if (/ephemeral[- ](local )?storage/i.test(message) && /exceed/i.test(message) && !/low on resource/i.test(message))
     return failed(`Disk limit exceeded: ${message}`, 'CONTAINER_LIMITATION_DISK');
   return lost(message, 'CONTAINER_PREEMPTED');
 }
 
 /** By the cluster, for reasons that are not the task's. */
-function disrupted(reason: string, message: string): Ending {
+function disrupted(reason: string, message: string): PodEnd {
   const text = `Its pod was taken away: ${reason}${message ? `: ${message}` : ''}`;
   const isForOthers = reason === 'PreemptionByScheduler' || reason === 'TerminationByKubelet';
   return lost(text, isForOthers ? 'CONTAINER_PREEMPTED' : 'AGENT_REMOVED');
 }
 
-const failed = (message: string, reason?: string): Ending => ({
+const failed = (message: string, reason?: string): PodEnd => ({
   state: 'TASK_FAILED',
   message,
   ...(reason !== undefined && { reason: `REASON_${reason}` }),
 });
-const lost = (message: string, reason: string): Ending => ({ state: 'TASK_LOST', message, reason: `REASON_${reason}` });
+const lost = (message: string, reason: string): PodEnd => ({ state: 'TASK_LOST', message, reason: `REASON_${reason}` });
 
 /** Nothing but another deploy makes a pod start that waits for one of these. */
 const hopeless = new Set(['InvalidImageName', 'ErrImageNeverPull', 'CreateContainerConfigError']);
 
-/** Why a pod that has not started is given up; undefined: it may still start, or it has. */
+/** Reason why a pod that has not started is given up; undefined: it may still start, or it has. */
 export function whyGivenUp(pod: Pod, now: number, startMillis: number): string | undefined {
   const { metadata, status } = pod;
   if (hasEnded(pod) || metadata?.deletionTimestamp !== undefined) return undefined;

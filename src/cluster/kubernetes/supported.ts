@@ -4,9 +4,9 @@ import type { RunNowRequest } from '../../core/model/request.js';
 import { type ContainerPolicy, containerProblems } from '../../agent/containers/rules.js';
 import { staysInside } from '../../core/files/paths.js';
 import type { KubernetesSettings } from '../../platform/settings/kubernetes-settings.js';
-import type { Unsupported } from '../cluster-driver.js';
+import type { UnsupportedOption } from '../cluster-driver.js';
 
-/** What of executorData says how to run the command; the rest is for agents that start tasks themselves. */
+/** Fields of executorData that say how to run the command; the rest is for agents that start tasks themselves. */
 const honouredOfExecutor = new Set([
   'cmd',
   'extraCmdLineArgs',
@@ -18,9 +18,12 @@ const honouredOfExecutor = new Set([
   'loggingExtraFields',
 ]);
 
-/** What the Kubernetes driver cannot honour in a deploy: the API refuses it by name, so that nothing is ignored in silence. */
-export function unsupportedOnKubernetes(deploy: Deploy, settings: KubernetesSettings): Unsupported[] {
-  const problems: Unsupported[] = [];
+/**
+ * Fields of a deploy that the Kubernetes driver cannot honour: the API refuses it by name, so that nothing is ignored
+ * in silence.
+ */
+export function unsupportedOnKubernetes(deploy: Deploy, settings: KubernetesSettings): UnsupportedOption[] {
+  const problems: UnsupportedOption[] = [];
   const { containerInfo, executorData, healthcheck, runImmediately } = deploy;
   if (deploy.customExecutorCmd !== undefined && !executorData)
     problems.push({ field: 'customExecutorCmd', message: 'needs executorData: no other executor runs on Kubernetes' });
@@ -51,13 +54,16 @@ export function unsupportedOnKubernetes(deploy: Deploy, settings: KubernetesSett
   ];
 }
 
-/** The same for what a single run adds to its deploy. */
-export const unsupportedInRun = (run: Pick<RunNowRequest, 'envOverrides' | 'extraArtifacts'>): Unsupported[] => [
+/** Fields that a single run adds to its deploy and that the driver cannot honour. */
+export const unsupportedInRun = (run: Pick<RunNowRequest, 'envOverrides' | 'extraArtifacts'>): UnsupportedOption[] => [
   ...unsupportedVariables('envOverrides', run.envOverrides),
   ...unsupportedDownloads('extraArtifacts', run.extraArtifacts),
 ];
 
-/** Of a launch, whose placeholders are filled now, and whose deploy may be older than the settings. undefined: nothing. */
+/**
+ * Reason to refuse a launch, whose placeholders are filled now, and whose deploy may be older than the settings.
+ * undefined: none.
+ */
 export function refusalOfLaunch(spec: LaunchSpec, settings: KubernetesSettings): string | undefined {
   const { container, executorData, user, artifacts } = spec;
   const problems = container ? unsupportedContainer(container, executorData !== undefined, settings) : [];
@@ -71,7 +77,11 @@ export const refusalOfUser = (user: string | undefined, { users }: KubernetesSet
     ? undefined
     : `must be one that the setting cluster.kubernetes.users names`;
 
-function unsupportedContainer(info: ContainerInfo, isManaged: boolean, settings: KubernetesSettings): Unsupported[] {
+function unsupportedContainer(
+  info: ContainerInfo,
+  isManaged: boolean,
+  settings: KubernetesSettings,
+): UnsupportedOption[] {
   const policy: ContainerPolicy = {
     ...settings,
     allowedVolumes: [],
@@ -79,9 +89,9 @@ function unsupportedContainer(info: ContainerInfo, isManaged: boolean, settings:
     allowedParameters: [],
     section: 'cluster.kubernetes',
     // The kubelet follows links, and nothing here sees who could put them there.
-    wholeFolders: true,
+    wholeDirectories: true,
   };
-  const none = (field: string, what: string): Unsupported => ({
+  const none = (field: string, what: string): UnsupportedOption => ({
     field: `containerInfo.${field}`,
     message: `must not be given: ${what} on Kubernetes`,
   });
@@ -114,14 +124,14 @@ const withoutForeign = (info: ContainerInfo): ContainerInfo => ({
 /** As the API server takes them. */
 const variableName = /^[ -<>-~]{1,1000}$/;
 
-const unsupportedVariables = (field: string, env: Record<string, string> | undefined): Unsupported[] =>
+const unsupportedVariables = (field: string, env: Record<string, string> | undefined): UnsupportedOption[] =>
   Object.entries(env ?? {}).flatMap(([name, value]) => {
     if (!variableName.test(name))
       return [{ field: `${field}.${name}`, message: 'must have a name of printable characters without "="' }];
     return value?.includes('\0') ? [{ field: `${field}.${name}`, message: 'must not contain a NUL character' }] : [];
   });
 
-const unsupportedDownloads = (field: string, artifacts: readonly unknown[] | undefined): Unsupported[] =>
+const unsupportedDownloads = (field: string, artifacts: readonly unknown[] | undefined): UnsupportedOption[] =>
   artifacts?.length ? [{ field, message: 'must be empty: nothing is fetched for pods; put it into the image' }] : [];
 
 const isNothing = (value: unknown): boolean =>

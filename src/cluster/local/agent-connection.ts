@@ -10,12 +10,12 @@ import type { Epoch } from '../cluster-driver.js';
 /** Until the answer of a call that names no time of its own, and between the parts of any answer. */
 export const callMillis = 5_000;
 
-/** Calls to the agent of one folder, wherever it listens now. */
+/** Calls to the agent of one directory, wherever it listens now. */
 export class AgentConnection {
   private readonly line = new AgentLine({ connect: { timeout: 2_000 }, callMillis });
   private secret: { agent: string; value: string } | undefined;
 
-  constructor(private readonly agentFolder: string) {}
+  constructor(private readonly agentDirectory: string) {}
 
   /** Throws AgentUnreachable or AgentRefused. */
   async ask<T>(question: (agent: TrustedAgent) => Promise<T>): Promise<T> {
@@ -27,8 +27,8 @@ export class AgentConnection {
   }
 
   /**
-   * Whether the agent answers something for which it has to look at its disk: one whose threads all wait for a file would go on
-   * answering from memory, and could do nothing.
+   * True when the agent answers a call for which it has to read its disk: one whose threads all wait for a file would
+   * go on answering from memory, and could do nothing.
    */
   async answers(timeoutMs: number, signal?: AbortSignal): Promise<boolean> {
     const files = (api: TrustedAgent) => api.task({ taskId: '-' }).sandbox().root({}, { timeoutMs, signal });
@@ -57,17 +57,17 @@ export class AgentConnection {
     return this.line.close();
   }
 
-  /** Read again for each new agent: its folder may have been emptied before it came. */
+  /** Read again for each new agent: its directory may have been emptied before it came. */
   private async secretOf({ pid, startTime }: Endpoint): Promise<string> {
     const agent = `${pid} ${startTime}`;
-    if (this.secret?.agent !== agent) this.secret = { agent, value: await sharedSecret(this.agentFolder) };
+    if (this.secret?.agent !== agent) this.secret = { agent, value: await sharedSecret(this.agentDirectory) };
     return this.secret.value;
   }
 
   /** Only of a live agent: another program may listen on the port of a dead one, and must not be told the secret. */
   private async endpoint(): Promise<Endpoint> {
-    const endpoint = await readEndpoint(this.agentFolder).catch(() => undefined);
-    if (!endpoint || !isAlive(endpoint)) throw new AgentUnreachable(`No agent runs on ${this.agentFolder}`);
+    const endpoint = await readEndpoint(this.agentDirectory).catch(() => undefined);
+    if (!endpoint || !isAlive(endpoint)) throw new AgentUnreachable(`No agent runs on ${this.agentDirectory}`);
     return endpoint;
   }
 }

@@ -20,13 +20,13 @@ import {
   StaleEpochError,
   type TaskSandbox,
   type TaskStatistics,
-  type Unsupported,
+  type UnsupportedOption,
 } from '../cluster-driver.js';
 import { AgentRefused, AgentUnreachable, orUnreachable } from '../agent-answers.js';
 import { type AgentTask, openAgentSandbox } from '../agent-sandbox.js';
 import { AgentConnection } from './agent-connection.js';
 import { unsupportedByLocalDriver, unsupportedInRun } from './supported.js';
-import { followAgent, type Seen } from './update-loop.js';
+import { followAgent, type AgentState } from './update-loop.js';
 
 const launchMillis = 30_000;
 
@@ -39,37 +39,37 @@ const userMillis = 3_000;
 /** An agent that takes longer to answer the smallest question is of no use now. */
 const reachMillis = 2_000;
 
-/** How long `start` waits for a first answer; after that the agent is waited for in the background. */
+/** Time for which `start` waits for a first answer; after that the agent is waited for in the background. */
 const firstContactMillis = 3_000;
 
 interface LocalDriverOptions {
-  /** `<data dir>/agent`, the folder of the agent to follow. */
-  agentFolder: string;
+  /** `<data dir>/agent`, the directory of the agent to follow. */
+  agentDirectory: string;
   log: Log;
   /** The scheduler's clock. */
   now: () => number;
   /** `cluster.local.allowedArtifactPaths`. */
   allowedArtifactPaths?: readonly string[];
-  /** Whether `cluster.local.artifactStore` is set. */
+  /** True when `cluster.local.artifactStore` is set. */
   hasArtifactStore?: boolean;
   /** `cluster.local.containers`. */
   containers?: ContainerSettings;
 }
 
-/** Runs tasks as processes of this machine, through the agent of one folder. The agent may come, go and come back. */
+/** Runs tasks as processes of this machine, through the agent of one directory. The agent may come, go and come back. */
 export class LocalDriver implements ClusterDriver {
   readonly name = 'local';
   private readonly agent: AgentConnection;
-  private seen: Seen = { machines: [] };
+  private agentState: AgentState = { machines: [] };
   private watching: AbortController | undefined;
-  /** Of all that was begun so far. */
+  /** End of everything that was begun so far. */
   private ended: Promise<unknown> = Promise.resolve();
 
   constructor(private readonly options: LocalDriverOptions) {
-    this.agent = new AgentConnection(options.agentFolder);
+    this.agent = new AgentConnection(options.agentDirectory);
   }
 
-  unsupportedInDeploy = (deploy: Deploy): Unsupported[] =>
+  unsupportedInDeploy = (deploy: Deploy): UnsupportedOption[] =>
     unsupportedByLocalDriver(
       deploy,
       this.options.allowedArtifactPaths,
@@ -77,7 +77,7 @@ export class LocalDriver implements ClusterDriver {
       this.options.containers,
     );
 
-  unsupportedInRun = (run: RunNowRequest, deploy?: Deploy): Unsupported[] =>
+  unsupportedInRun = (run: RunNowRequest, deploy?: Deploy): UnsupportedOption[] =>
     unsupportedInRun(run, this.options.allowedArtifactPaths, deploy && hasContainer(deploy));
 
   async start(
@@ -86,9 +86,9 @@ export class LocalDriver implements ClusterDriver {
     appliedUpdate: Parameters<ClusterDriver['start']>[2],
   ): Promise<void> {
     const formerEnded = this.stop();
-    const seen: Seen = { machines: [] };
+    const agentState: AgentState = { machines: [] };
     const stop = new AbortController();
-    this.seen = seen;
+    this.agentState = agentState;
     this.watching = stop;
     let firstContact = (): void => undefined;
     const contacted = new Promise<void>((resolve) => (firstContact = resolve));
@@ -100,11 +100,11 @@ export class LocalDriver implements ClusterDriver {
     };
     const { now, log } = this.options;
     const following = { epoch, events: noticing, appliedUpdate, now };
-    const ended = formerEnded.then(() => followAgent(this.agent, following, seen, log, stop.signal));
+    const ended = formerEnded.then(() => followAgent(this.agent, following, agentState, log, stop.signal));
     this.ended = ended;
     const patience = AbortSignal.timeout(firstContactMillis);
     await Promise.race([contacted, ended, new Promise((resolve) => patience.addEventListener('abort', resolve))]);
-    if (seen.staleEpoch) throw seen.staleEpoch;
+    if (agentState.staleEpoch) throw agentState.staleEpoch;
   }
 
   async stop(): Promise<void> {
@@ -149,7 +149,7 @@ export class LocalDriver implements ClusterDriver {
   }
 
   machines(): MachineSnapshot[] {
-    const { machines, answeredAt } = this.seen;
+    const { machines, answeredAt } = this.agentState;
     if (answeredAt === undefined) return [];
     const silentForMillis = performance.now() - answeredAt;
     return machines.map((machine) => ({ ...machine, silentForMillis }));

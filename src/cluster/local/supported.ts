@@ -7,18 +7,21 @@ import {
   unsupportedExecutorFields,
   unsupportedInContainer,
   unsupportedVariables,
-  type Unsupported,
+  type UnsupportedField,
 } from '../../agent/wire/unsupported.js';
 import { staysInside } from '../../core/files/paths.js';
 
-/** What the local driver cannot honour in a deploy: the API refuses it by name, so that nothing is ignored in silence. */
+/**
+ * Fields of a deploy that the local driver cannot honour: the API refuses it by name, so that nothing is ignored in
+ * silence.
+ */
 export function unsupportedByLocalDriver(
   deploy: Deploy,
   allowedArtifactPaths: readonly string[] = [],
   hasArtifactStore = false,
   containers: ContainerPolicy = closedToContainers,
-): Unsupported[] {
-  const problems: Unsupported[] = [...unsupportedContainer(deploy, containers)];
+): UnsupportedField[] {
+  const problems: UnsupportedField[] = [...unsupportedContainer(deploy, containers)];
   if (deploy.customExecutorCmd !== undefined && !deploy.executorData)
     problems.push({
       field: 'customExecutorCmd',
@@ -53,7 +56,7 @@ export function unsupportedByLocalDriver(
 
 const closedToContainers: ContainerPolicy = ContainerSettings.parse({});
 
-function unsupportedContainer(deploy: Deploy, policy: ContainerPolicy): Unsupported[] {
+function unsupportedContainer(deploy: Deploy, policy: ContainerPolicy): UnsupportedField[] {
   const { containerInfo, env, taskEnv = {}, executorData } = deploy;
   if (!containerInfo || !hasContainer(deploy)) return [];
   const isManaged = executorData !== undefined;
@@ -68,7 +71,7 @@ function unsupportedContainer(deploy: Deploy, policy: ContainerPolicy): Unsuppor
 }
 
 /** The network of the machine has the ports of the machine, and none has none: further networks and ports would come to nothing. */
-function lostInNetwork(container: ContainerInfo, isManaged: boolean): Unsupported[] {
+function lostInNetwork(container: ContainerInfo, isManaged: boolean): UnsupportedField[] {
   const kind = networkKind(container, isManaged);
   if (kind === undefined || kind === 'BRIDGE') return [];
   const { docker, networkInfos = [] } = container;
@@ -83,7 +86,7 @@ function lostInNetwork(container: ContainerInfo, isManaged: boolean): Unsupporte
   return given.map((field) => ({ field: `containerInfo.${field}`, message }));
 }
 
-/** The same for what a single run adds to its deploy. */
+/** Fields that a single run adds to its deploy and that the driver cannot honour. */
 export function unsupportedInRun(
   run: {
     envOverrides?: RunNowRequest['envOverrides'];
@@ -91,7 +94,7 @@ export function unsupportedInRun(
   },
   allowedArtifactPaths: readonly string[] = [],
   isInContainer = false,
-): Unsupported[] {
+): UnsupportedField[] {
   return [
     ...unsupportedVariables('envOverrides', run.envOverrides),
     ...(isInContainer ? unsupportedInContainer('envOverrides', run.envOverrides) : []),
@@ -99,7 +102,7 @@ export function unsupportedInRun(
   ];
 }
 
-const within = (field: string, problem: Unsupported): Unsupported => ({
+const within = (field: string, problem: UnsupportedField): UnsupportedField => ({
   ...problem,
   field: `${field}.${problem.field}`,
 });

@@ -13,7 +13,7 @@ const lastRetryMillis = 1_000;
 
 type AppliedUpdate = Parameters<ClusterDriver['start']>[2];
 
-interface Following {
+interface UpdateLoopOptions {
   epoch: number;
   events: ClusterEvents;
   appliedUpdate: AppliedUpdate;
@@ -21,11 +21,11 @@ interface Following {
   now: () => number;
 }
 
-/** Where the loop keeps what it learns about the agent. */
-export interface Seen {
+/** State of the agent as the loop learns it. */
+export interface AgentState {
   /** All that the agent presents, as it said last. Another list takes its place in one step: a part of a list would tell of losses. */
   machines: readonly Omit<MachineSnapshot, 'silentForMillis'>[];
-  /** Of the agent's last answer, by the monotonic clock. */
+  /** Time of the agent's last answer, by the monotonic clock. */
   answeredAt?: number;
   /** Set when the agent has seen a higher epoch: this process leads no more. */
   staleEpoch?: StaleEpochError;
@@ -37,8 +37,8 @@ export interface Seen {
  */
 export async function followAgent(
   agent: AgentConnection,
-  { epoch, events, appliedUpdate, now }: Following,
-  seen: Seen,
+  { epoch, events, appliedUpdate, now }: UpdateLoopOptions,
+  seen: AgentState,
   log: Log,
   signal: AbortSignal,
 ): Promise<void> {
@@ -52,7 +52,7 @@ export async function followAgent(
   over.abort();
   await listening;
 
-  /** Whether it is still there: the updates may have nothing to tell for long. */
+  /** Checks that the agent is still there: the updates may have nothing to report for long. */
   async function listen(ending: AbortSignal): Promise<void> {
     while (!ending.aborted) {
       await delay(listenEveryMillis, undefined, { signal: ending }).catch(() => undefined);
@@ -86,7 +86,7 @@ export async function followAgent(
   async function followOnce(): Promise<void> {
     const hello = await agent.askAsLeader(epoch, (api) => api.hello({}, { signal }));
     seen.answeredAt = performance.now();
-    let machinesVersion = await tellMachines(hello.agentId);
+    let machinesVersion = await reportMachines(hello.agentId);
     if (isDown) log.info(`Following agent '${hello.agentId}' again`);
     isDown = false;
     const applied = await appliedUpdate(hello.agentId);
@@ -107,12 +107,12 @@ export async function followAgent(
         // The next question is the acknowledgement, and only now may it be asked.
         after = answer.updates.at(-1)?.number ?? after;
       }
-      if (answer.machinesVersion !== machinesVersion) machinesVersion = await tellMachines(hello.agentId);
+      if (answer.machinesVersion !== machinesVersion) machinesVersion = await reportMachines(hello.agentId);
       failuresInRow = 0;
     }
   }
 
-  async function tellMachines(agentId: string): Promise<number> {
+  async function reportMachines(agentId: string): Promise<number> {
     const sentAt = now();
     const { machines, machinesVersion } = await agent.ask((api) => api.machines({}, { signal }));
     const shown = machines[0]?.seenAt;

@@ -4,10 +4,10 @@ export const authModes = ['GROUPS', 'GROUPS_SCOPES', 'GROUPS_LOG_SCOPES'] as con
 type AuthMode = (typeof authModes)[number];
 
 export const accessScopes = ['READ', 'WRITE', 'DEPLOY', 'ADMIN'] as const;
-/** What a call does to the request it is about. */
+/** Kinds of access that a call needs to its request. */
 export type AccessScope = (typeof accessScopes)[number];
 
-/** Who may do what, as configured. */
+/** The configured rights of users and groups. */
 export interface AccessRules {
   enabled: boolean;
   authMode: AuthMode;
@@ -34,28 +34,28 @@ export interface RequestQuestion {
   scope: AccessScope;
   requestId: string;
   groups: RequestGroups;
-  /** What the request may keep to some of its groups. */
+  /** The action that a request may restrict to some of its groups. */
   action?: UserAction;
 }
 
-/** What is asked about a caller. */
+/** A question about the rights of a caller. */
 export type Question =
   | RequestQuestion
-  /** What concerns the whole cluster, such as switching actions off. */
+  /** Calls that concern the whole cluster, such as switching actions off. */
   | { kind: 'admin' }
-  /** What every caller with any right to read may read, such as the machines. */
+  /** Records that every caller with any right to read may read, such as the machines. */
   | { kind: 'globalRead' }
   /** Reads that go over all requests at once. */
   | { kind: 'readAll' };
 
-export interface Verdict {
+export interface AccessVerdict {
   allowed: boolean;
-  /** Why, in words for the caller. Of a permission, it is there only when it is worth telling. */
+  /** The reason in words for the caller. A permission has one only when it is worth reporting. */
   reason?: string;
 }
 
-export const allow: Verdict = { allowed: true };
-export const refuse = (reason: string): Verdict => ({ allowed: false, reason });
+export const allow: AccessVerdict = { allowed: true };
+export const refuse = (reason: string): AccessVerdict => ({ allowed: false, reason });
 
 export const writersOf = ({ group, readWriteGroups = [] }: RequestGroups): string[] => [
   ...(group === undefined ? [] : [group]),
@@ -68,7 +68,7 @@ export const readersOf = ({ readOnlyGroups }: RequestGroups, rules: AccessRules)
 export const list = (names: readonly string[]): string =>
   names.length === 0 ? 'none' : [...new Set(names)].toSorted().join(', ');
 
-/** Who makes a call, as an authenticator found it out. */
+/** The caller, as an authenticator identified them. */
 export interface User {
   /** Settings are kept under it, and messages name it. */
   id: string;
@@ -79,7 +79,7 @@ export interface User {
   scopes: readonly string[];
   /** false only for the built-in user, who stands for no person. */
   authenticated: boolean;
-  /** Who vouches for the id: one id of two issuers is two users. Absent: this service. */
+  /** The authority that vouches for the id: one id of two issuers is two users. Absent: this service. */
   issuer?: string;
   /** Epoch milliseconds at which the proof of who they are ends. Absent: that is not known. */
   provenUntil?: number;

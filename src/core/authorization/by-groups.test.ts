@@ -12,7 +12,10 @@ const all: Question[] = [
   { kind: 'globalRead' },
   { kind: 'readAll' },
 ];
-/** What is allowed, in the order above: R, W, D, A on the request, then admin, g(lobal read), r(ead all). */
+/**
+ * The allowed questions as letters, in the order above: R, W, D, A on the request, then admin, g(lobal read), r(ead
+ * all).
+ */
 const allowed = (with_: AccessRules, who: User, questions = all): string =>
   questions.map((question, index) => (decide(with_, who, question).allowed ? 'RWDAagr'[index] : '-')).join('');
 

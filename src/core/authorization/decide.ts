@@ -8,17 +8,17 @@ import {
   readersOf,
   refuse,
   type User,
-  type Verdict,
+  type AccessVerdict,
   writersOf,
   type RequestGroups,
 } from './access-rules.js';
 
-export interface Decision extends Verdict {
+export interface Decision extends AccessVerdict {
   /** Mode GROUPS_LOG_SCOPES: scopes would have decided otherwise, in words for the log. */
   difference?: string;
 }
 
-/** Whether a caller may do what they ask for. */
+/** Decides if a caller may do what they ask for. */
 export function decide(rules: AccessRules, user: User, question: Question): Decision {
   if (!rules.enabled) return allow;
   const decision = decideByMode(rules, user, question);
@@ -39,8 +39,8 @@ function actionRefusal(rules: AccessRules, user: User, { action, groups, request
 }
 
 /**
- * Whether the caller may do this as an administrator or by just-in-time access only: a request of groups that they do not
- * belong to.
+ * True when the caller may do this as an administrator or by just-in-time access only: a request of groups that they do
+ * not belong to.
  */
 export function isElevated(rules: AccessRules, user: User, question: RequestQuestion): boolean {
   if (!rules.enabled || !decide(rules, user, question).allowed) return false;
@@ -65,8 +65,9 @@ function decideByMode(rules: AccessRules, user: User, question: Question): Decis
 }
 
 /**
- * Who sees also what belongs to no request any more, and whom expensive lists are never kept from. Narrower than being
- * allowed what administrators are: without administrators of its own, a cluster lets every caller do that.
+ * Administrators see also records that belong to no request any more, and expensive lists are never refused to them.
+ * Narrower than being allowed what administrators are: without administrators of its own, a cluster lets every caller
+ * do that.
  */
 export function isAdmin(rules: AccessRules, user: User): boolean {
   if (!rules.enabled) return true;
@@ -78,13 +79,13 @@ export function isAdmin(rules: AccessRules, user: User): boolean {
 
 const withScopesAsGroups = (user: User): User => ({ ...user, groups: [...user.groups, ...user.scopes] });
 
-const describe = (user: User, verdict: Verdict, other: Verdict): string =>
+const describe = (user: User, verdict: AccessVerdict, other: AccessVerdict): string =>
   verdict.allowed
     ? `Groups allow what scopes would not: ${other.reason}`
     : `Scopes would allow '${user.id}' what groups do not: ${verdict.reason}`;
 
 /** Mode GROUPS: what a caller may do follows from the groups they are in. */
-function decideByGroups(rules: AccessRules, user: User, question: Question): Verdict {
+function decideByGroups(rules: AccessRules, user: User, question: Question): AccessVerdict {
   if (!user.authenticated) return refuse(`'${user.id}' is not authenticated`);
   if (overlaps(user.groups, rules.adminGroups)) return allow;
   if (question.kind !== 'request' && rules.adminGroups.length === 0) return allow;
@@ -102,7 +103,7 @@ function decideByGroups(rules: AccessRules, user: User, question: Question): Ver
   return decideRequest(rules, user, question);
 }
 
-function decideRequest(rules: AccessRules, user: User, question: Question & { kind: 'request' }): Verdict {
+function decideRequest(rules: AccessRules, user: User, question: Question & { kind: 'request' }): AccessVerdict {
   const { scope, requestId, groups } = question;
   if (scope === 'ADMIN') {
     return refuse(
@@ -121,7 +122,7 @@ function decideRequest(rules: AccessRules, user: User, question: Question & { ki
 }
 
 /** Mode GROUPS_SCOPES: a caller needs a group that the request names and a scope that their credential carries. */
-function decideByScopes(rules: AccessRules, user: User, question: Question): Verdict {
+function decideByScopes(rules: AccessRules, user: User, question: Question): AccessVerdict {
   if (!user.authenticated) return refuse(`'${user.id}' is not authenticated`);
   if (overlaps(user.scopes, rules.scopes.admin)) return allow;
   const scopes = scopesFor(rules, question);
@@ -163,8 +164,8 @@ function nameOf(question: Question): string {
 }
 
 /**
- * Whose writers a caller must belong to who changes the groups of a request: of these settings, one after the other. So
- * no caller takes a request from others, and, by groups, none hands one to groups they are not in.
+ * Settings to whose writers a caller must belong, one after the other, to change the groups of a request. So no caller
+ * takes a request from others, and, by groups, none hands one to groups they are not in.
  */
 export function writersNeededToRegroup(
   rules: AccessRules,
@@ -181,15 +182,15 @@ function sameSet(some: readonly string[] = [], others: readonly string[] = []): 
   return some.every((one) => others.includes(one)) && others.every((one) => some.includes(one));
 }
 
-/** What is known of a request when a caller asks only for those that concern them. */
+/** Facts of a request by which a caller is asked only about those that concern them. */
 export interface RelevanceFacts {
   group?: string;
   starred: boolean;
-  /** Who deployed it, and who changed it last as far as that was looked up. */
+  /** Users who deployed it, and the one who changed it last as far as that was looked up. */
   actedBy: readonly (string | undefined)[];
 }
 
-/** Whether a request concerns a caller. Everything concerns the built-in user. */
+/** True when a request concerns a caller. Everything concerns the built-in user. */
 export function isRelevantFor(user: User, { group, starred, actedBy }: RelevanceFacts): boolean {
   if (!user.authenticated || starred) return true;
   if (group !== undefined && user.groups.includes(group)) return true;

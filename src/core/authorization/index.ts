@@ -1,4 +1,4 @@
-export { readSight, type ReadSight } from './read-sight.js';
+export { readFilter, type ReadFilter } from './read-filter.js';
 export * from './access-rules.js';
 export {
   decide,
@@ -9,5 +9,12 @@ export {
   type RelevanceFacts,
   writersNeededToRegroup,
 } from './decide.js';
-export { isWithin, lifeAt, livesOf, newestSeen, type Life, type Past } from './lives.js';
+export {
+  isWithin,
+  incarnationAt,
+  incarnationsOf,
+  newestVisible,
+  type RequestIncarnation,
+  type TimeRange,
+} from './incarnations.js';
 export { maskSecrets } from './secrets.js';

@@ -1,11 +1,11 @@
 /** Stands where a value was. */
 export const secretMask = '********';
 
-/** What of an answer its caller may not see. */
+/** Rules for the parts of an answer that its caller may not see. */
 export interface SecretRules {
-  /** Which variables of the environment: ALL of them, or those NAMED like a secret. */
+  /** Hidden variables of the environment: ALL of them, or those NAMED like a secret. */
   hiddenEnvironment: 'ALL' | 'NAMED';
-  /** What is named like a secret: its name contains one of these, in capital or small letters. */
+  /** A variable is named like a secret when its name contains one of these, in capital or small letters. */
   secretEnvNames: readonly string[];
 }
 
@@ -18,7 +18,7 @@ const lists = new Set(['variables']);
 /** Options of a container's program that set a variable: `NAME=value`. */
 const containerOptions = new Set(['e', 'env']);
 const optionMaps = new Set(['parameters']);
-/** What a program answered to a health check, whatever it was asked to say. */
+/** Answers of a program to a health check, whatever they contain. */
 const answers = new Set(['responseBody']);
 /** Members with a command line as one text. */
 const commandLines = new Set(['command', 'cmd', 'customExecutorCmd', 'value']);
@@ -30,7 +30,7 @@ const isRecord = (value: unknown): value is Members =>
 const isTexts = (value: unknown): value is string[] =>
   Array.isArray(value) && value.length > 0 && value.every((one) => typeof one === 'string');
 
-/** The same answer without the values that are secret. Parts without any are handed over as they are. */
+/** Copies an answer without its secret values. Parts without any are handed over as they are. */
 export function maskSecrets(answer: unknown, rules: SecretRules): unknown {
   let masking = maskings.get(rules);
   if (!masking) maskings.set(rules, (masking = new Masking(rules)));
@@ -134,7 +134,7 @@ function assignmentsOf(words: readonly string[]): RegExp | undefined {
 const isChange = (value: Members): boolean =>
   typeof value['path'] === 'string' && (Object.hasOwn(value, 'from') || Object.hasOwn(value, 'to'));
 
-/** What a path such as `deploy.env.COLOUR` or `deploy.arguments[0]` leads to, if it may be secret. */
+/** Target of a path such as `deploy.env.COLOUR` or `deploy.arguments[0]`, if it may be secret. */
 function placeOf(path: string): { kind: 'variable' | 'value' | 'commandLine'; name?: string } | undefined {
   const variable = /(?:^|\.)(?:env|envOverrides|taskEnv(?:\.\w+|\[[^\]]*\]))(?:\.(\w+)|\["(.*)"\])$/.exec(path);
   if (variable) return { kind: 'variable', name: variable[1] ?? variable[2] };

@@ -5,7 +5,7 @@ import { taskCleanupTypes, type TaskCleanupType } from '../model/enums.js';
 interface CleanupRule {
   /** Killed without waiting for anything, for SERVICE and WORKER requests. */
   longRunningAtOnce: boolean;
-  /** The same for the other types of requests. */
+  /** Kills instances of the other types of requests at once. */
   othersAtOnce: boolean;
   /** SIGKILL instead of SIGTERM and a grace. */
   forced: boolean;
@@ -46,7 +46,7 @@ export const cleanupRules: Record<TaskCleanupType, CleanupRule> = {
   REBALANCE_MEMORY_USAGE: afterReplacement,
 };
 
-/** How long a killed task may take to end by itself before it is ended by force. */
+/** Time for a killed task to end by itself before it is ended by force. */
 export const killGraceMillis = (type: TaskCleanupType, deploy: Deploy | undefined, rules: GraceRules): number =>
   cleanupRules[type].forced ? 0 : graceMillis(deploy, rules);
 

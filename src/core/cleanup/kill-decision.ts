@@ -23,7 +23,7 @@ export interface CleanupTask extends ObservedTask {
   cleanup?: TaskCleanup;
   /** A kill was decided earlier. */
   killed: boolean;
-  /** What the load balancer was told about it; absent: nothing. */
+  /** The changes of the load balancer for this task; absent: nothing. */
   balancing?: BalancerRecords;
   /** The command that was to run before its kill has not ended. */
   awaitsCommand?: boolean;
@@ -36,7 +36,7 @@ export interface CleanupView {
   requestState?: RequestState;
   activeDeployId?: string;
   pendingDeployId?: string;
-  /** Of the active tasks, by id. */
+  /** Deploys of the active tasks, by id. */
   deploys: ReadonlyMap<string, Deploy>;
   /** The request is behind a load balancer: a replacement counts when it gets traffic. */
   loadBalanced?: boolean;
@@ -176,7 +176,7 @@ const replacementsOf = (view: CleanupView, deployId: string): CleanupTask[] =>
     (task) => task.taskId.deployId === deployId && !task.cleanup && !task.killed && !isTerminal(task.state),
   );
 
-/** Where there is a load balancer, it has taken the task. */
+/** True when the load balancer, if there is one, has added the task. */
 const getsTraffic = ({ loadBalanced }: CleanupView, { balancing = noRecords }: CleanupTask): boolean =>
   !loadBalanced || (isInLoadBalancer(balancing) && balancing.add?.loadBalancerState === 'SUCCESS');
 

@@ -98,11 +98,11 @@ function deleting(cleanup: RequestCleanup, view: RequestCleanupView, now: number
   const tasks = active(view);
   if (tasks.length === 0) return view.deploying ? { kind: 'wait' } : { kind: 'remove' };
   const type: TaskCleanupType = cleanup.force ? 'USER_REQUESTED_DESTROY' : 'REQUEST_DELETING';
-  const isTold = (task: (typeof tasks)[number]) => task.cleanupType === type || task.killedFor === type;
-  const untold = cleanup.waitForTasks ? [] : tasks.filter((task) => !isTold(task));
+  const isReported = (task: (typeof tasks)[number]) => task.cleanupType === type || task.killedFor === type;
+  const unreported = cleanup.waitForTasks ? [] : tasks.filter((task) => !isReported(task));
   return {
     kind: 'clean',
-    cleanups: untold.map(({ taskId }) => taskCleanup(cleanup, taskId, type, now)),
+    cleanups: unreported.map(({ taskId }) => taskCleanup(cleanup, taskId, type, now)),
     overwrite: true,
     dropPendingTasks: true,
     done: false,

@@ -6,7 +6,7 @@ import { countEnd, type DeployCounts } from './statistics.js';
 import { isAlwaysRunning, isRunnable, type TaskCleanupType } from '../model/enums.js';
 import { type PendingRequest, waitsUntil } from '../model/task.js';
 
-/** What the end of a task leads to. */
+/** Consequences of the end of a task. */
 export interface Completion {
   counts: DeployCounts;
   /** Entry for the pending queue. */
@@ -75,7 +75,7 @@ function sequentialRetries(task: EndedTask, { kind }: NextStep, { numSequentialR
   return kind === 'retry' ? retriesOf(task) + 1 : 0;
 }
 
-/** Whether its end says something about the request: its deploy is in charge, or it is tried again by the one that is. */
+/** True when the end says something about the request: its deploy is the active one, or the active one retries it. */
 const isJudged = (task: EndedTask, request: RequestOfTask, { kind }: NextStep): boolean =>
   kind === 'retry' || (isRunnable(request.state) && isOfActiveDeploy(task, request));
 
@@ -125,7 +125,7 @@ function wasStoppedOnPurpose(task: EndedTask): boolean {
   return type !== undefined && stopsOnPurpose.has(type);
 }
 
-/** The same run once more, with everything that was asked for it. */
+/** Repeats a run with all its options. */
 function runAgain({ taskId, pendingTask }: EndedTask, deployId: string, now: number): PendingRequest {
   const { pendingTaskId: _, ...asked } = pendingTask;
   return { ...asked, requestId: taskId.requestId, deployId, timestamp: now, pendingType: 'RETRY' };

@@ -16,7 +16,7 @@ export function isFailingFast(failuresAt: readonly number[], rules: CooldownRule
   return recent.length >= rules.failureThreshold;
 }
 
-/** What is known of the ended tasks of the active deploy. */
+/** Ended tasks of the active deploy, as far as cooldowns need them. */
 interface CoolingDeploy {
   /** Absent: none has ended. */
   lastFinishAt?: number;
@@ -30,7 +30,7 @@ export function isCooldownOver(deploy: CoolingDeploy | undefined, rules: Cooldow
   return !isFailingFast(failuresAt, rules, now);
 }
 
-/** Whether the end of a task makes its request cool down, or is the success that ends a cooldown. */
+/** Decides if the end of a task starts a cooldown of its request, or is the success that ends one. */
 export function cooldownChange(
   task: EndedTask,
   { request, state }: RequestOfTask,

@@ -102,7 +102,7 @@ test.each<Case>([
   expect(reviewCrashLoops(stored, of, found, now)).toEqual({ changed: [], forgotten: [], ...is }),
 );
 
-/** What is stored after a review was written. */
+/** The stored loops after a review was written. */
 function written(stored: readonly CrashLoopInfo[], { changed, forgotten }: CrashLoopReview): CrashLoopInfo[] {
   const key = ({ deployId, type, start }: CrashLoopInfo): string => `${deployId} ${type} ${start}`;
   const after = new Map([...stored, ...changed].map((each) => [key(each), each]));

@@ -37,7 +37,7 @@ const deploy = (failures: TaskFailureEvent[], own: Partial<ObservedDeploy> = {})
   cleanups: [],
   ...own,
 });
-/** How many minutes ago the loop of this type began; undefined: there is none. */
+/** Age in minutes of the loop of this type; undefined: there is none. */
 const began = (type: CrashLoopType, observed: ObservedDeploy, given = rules): number | undefined => {
   const loop = findCrashLoops(observed, given, now).find((found) => found.type === type);
   return loop && (now - loop.start) / minute;

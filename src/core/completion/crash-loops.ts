@@ -10,7 +10,7 @@ interface FailureLimit {
   windowMillis: number;
 }
 
-/** What the settings say about crash loops. */
+/** Settings for crash loops. */
 export interface CrashLoopRules {
   cooldown: CooldownRules;
   /** More than this many. */
@@ -36,7 +36,7 @@ export interface FoundCrashLoop {
   start: number;
 }
 
-/** When the loop began; undefined: there is none. */
+/** Start time of the loop; undefined: there is none. */
 type Detector = (deploy: ObservedDeploy, rules: CrashLoopRules, now: number) => number | undefined;
 
 const detectors: readonly (readonly [CrashLoopType, Detector])[] = [
@@ -75,7 +75,7 @@ function outOfMemory({ failures }: ObservedDeploy, { oom }: CrashLoopRules, now:
   return recent.length >= oom.failureThreshold ? earliest(recent) : undefined;
 }
 
-/** Of several instances that are in such a loop, the one with the lowest number stands for all. */
+/** The loop of the instance with the lowest number, which represents all others. */
 function oneInstance({ failures }: ObservedDeploy, rules: CrashLoopRules, now: number): number | undefined {
   const byInstance = groupBy(failures.filter(isCrash), ({ instance }) => instance);
   const inOrder = [...byInstance].toSorted(([a], [b]) => a - b);
@@ -197,7 +197,10 @@ export interface CrashLoopReview {
   forgotten: CrashLoopInfo[];
 }
 
-/** Whether a request is looked at for loops. While it cools down its starts are delayed, which proves nothing either way. */
+/**
+ * True when a request is checked for loops. While it cools down its starts are delayed, which proves nothing either
+ * way.
+ */
 export const isObserved = (state: RequestState): boolean => isRunnable(state) && state !== 'SYSTEM_COOLDOWN';
 
 /** The bookkeeping of loops: what begins, what is over, what is forgotten. */

@@ -19,7 +19,7 @@ export interface EndedTask {
   hadToGo: boolean;
   /** Type of the cleanup for which it had to go, as far as there was one. */
   cleanupType?: TaskCleanupType;
-  /** What it was launched for. */
+  /** The pending task that it was launched from. */
   pendingTask: PendingTask;
 }
 

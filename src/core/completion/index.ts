@@ -15,7 +15,7 @@ export { countEnd, type DeployCounts, failureType, noCounts } from './statistics
 export {
   afterChange,
   decideRecovery,
-  isEndTold,
+  isReportedEndValid,
   type KnownTask,
   type RecoveredTask,
   returnOf,

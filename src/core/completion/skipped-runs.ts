@@ -6,8 +6,9 @@ import type { EndedTask, RequestOfTask } from './ended-task.js';
 const mostAtOnce = 1_000;
 
 /**
- * How many times of its schedule came due between that of this run and its end, each without a run: the next one is planned from now
- * on, also where the run was short and its end is told late. Times before the request changed last are not counted.
+ * Count of the scheduled times that came due between that of this run and its end, each without a run: the next one is
+ * planned from now on, even when a short run reports its end late. Times before the request changed last are not
+ * counted.
  */
 export function skippedRuns(task: EndedTask, ofTask: RequestOfTask, now: number): number {
   const { request, scheduleSince, changedAt = 0 } = ofTask;

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { isTerminal, type RequestType, taskStates, type TaskState } from '../model/enums.js';
 import {
   afterChange,
-  isEndTold,
+  isReportedEndValid,
   type KnownTask,
   returnOf,
   stateBeforeEnd,
@@ -192,13 +192,13 @@ describe('the end that a machine tells of a task that was given up', () => {
     { name: 'is none where nothing was heard of it', end: 'TASK_DROPPED', task: { hasBegun: false }, counts: true },
     { name: 'is another where it had begun', end: 'TASK_DROPPED', task: {}, counts: false },
   ])('$name: $end, $counts', ({ end, task, counts }) =>
-    expect(isEndTold(end, { ...gone, ...task }, of('ON_DEMAND'))).toBe(counts),
+    expect(isReportedEndValid(end, { ...gone, ...task }, of('ON_DEMAND'))).toBe(counts),
   );
 
   test('does not count for a run that was asked for again', () => {
     const end = { state: 'TASK_LOST', reason: 'REASON_AGENT_REMOVED' } as const;
-    expect(isEndTold('TASK_FINISHED', { ...gone, end }, of('ON_DEMAND'))).toBe(false);
-    expect(isEndTold('TASK_FINISHED', { ...gone, end }, of('SERVICE'))).toBe(true);
+    expect(isReportedEndValid('TASK_FINISHED', { ...gone, end }, of('ON_DEMAND'))).toBe(false);
+    expect(isReportedEndValid('TASK_FINISHED', { ...gone, end }, of('SERVICE'))).toBe(true);
   });
 });
 

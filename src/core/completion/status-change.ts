@@ -4,7 +4,7 @@ import { isAlwaysRunning, isRunnable, isTerminal, type TaskState } from '../mode
 import type { LoadBalancerUpdate } from '../model/load-balancer.js';
 import type { PendingRequest, TaskId } from '../model/task.js';
 
-/** What the scheduler knows of a task when a status of it arrives. */
+/** A task as the scheduler knows it when one of its statuses arrives. */
 export interface KnownTask {
   state: TaskState;
   incarnation: string;
@@ -13,17 +13,17 @@ export interface KnownTask {
 
 interface ReportedStatus {
   state: TaskState;
-  /** Of the machine that reports; undefined: the scheduler itself, which speaks for whatever incarnation the task had. */
+  /** Incarnation of the machine that reports; undefined: the scheduler itself, which reports for any incarnation. */
   incarnation?: string;
 }
 
-/** What a reported status changes. */
+/** Changes that follow from a reported status. */
 export type StatusChange =
   /** Repeated, late or from a former life of the machine. */
   | { kind: 'ignore' }
   /** The scheduler does not want it to run (any more). */
   | { kind: 'kill' }
-  /** It was given up although its end was not seen, and its machine tells what became of it: see decideRecovery and isEndTold. */
+  /** It was given up although its end was not seen, and its machine tells what became of it: see decideRecovery and isReportedEndValid. */
   | { kind: 'recover' }
   /** advances: the task is in that state now; a late TASK_STARTING is only recorded, if it is not yet. */
   | { kind: 'record'; advances: boolean; ends: boolean };
@@ -61,7 +61,7 @@ export function statusChange(task: KnownTask | undefined, reported: ReportedStat
   return { kind: 'record', advances: rank(reported.state) > rank(task.state), ends };
 }
 
-/** What a machine tells of an end counts more than what was concluded from its silence. */
+/** A machine's own report of an end outweighs the end that was concluded from its silence. */
 const isTruerEnd = (task: KnownTask, { state, incarnation }: ReportedStatus): boolean =>
   incarnation !== undefined &&
   state !== task.state &&
@@ -72,7 +72,7 @@ export function afterChange<T extends KnownTask>(task: T, { state }: ReportedSta
   return change.kind === 'record' && change.advances ? { ...task, state, ended: change.ends } : task;
 }
 
-/** What a machine tells, all at once, of a task that was given up. */
+/** Reports of a machine, in one batch, about a task that was given up. */
 export interface TaskReturn<R> {
   /** The first report that says what became of it. */
   first: R;
@@ -81,8 +81,8 @@ export interface TaskReturn<R> {
 }
 
 /**
- * Of reports that came together, in their order, each is judged against the state that the one before made: a task that
- * began and ended while its machine was not heard comes back, and ends as it ended. undefined: it does not come back.
+ * Judges reports that came together in their order, each against the state that the one before made: a task that began
+ * and ended while its machine was not heard comes back, and ends as it ended. undefined: it does not come back.
  */
 export function returnOf<R extends ReportedStatus>(task: KnownTask, reports: readonly R[]): TaskReturn<R> | undefined {
   const index = reports.findIndex((report) => statusChange(task, report).kind === 'recover');
@@ -96,13 +96,13 @@ export function returnOf<R extends ReportedStatus>(task: KnownTask, reports: rea
   return { first };
 }
 
-/** How far a task had come before its end was concluded, of the states that it was in. */
+/** Last of its states before the end of a task was concluded. */
 export const stateBeforeEnd = (states: readonly TaskState[]): TaskState =>
   states
     .filter((state) => progress[state] !== undefined)
     .reduce((a, b) => (rank(b) > rank(a) ? b : a), 'TASK_LAUNCHED');
 
-/** What a task may use, in MB. */
+/** Memory and disk limits of a task, in MB. */
 export interface TaskLimits {
   memoryMb: number;
   diskMb: number;
@@ -134,7 +134,7 @@ export interface RecoveredTask {
   updates: number;
   /** Another task of its deploy runs, and is healthy, under its instance number by now. */
   isReplaced?: boolean;
-  /** What the load balancer said last about its removal, when that had begun. */
+  /** Last answer of the load balancer about its removal, when that had begun. */
   removal?: LoadBalancerUpdate;
 }
 
@@ -144,13 +144,13 @@ type RefusedBecause =
   | 'DEPLOY_NOT_ACTIVE'
   | 'HAD_TO_GO'
   | 'NO_STATUS_BEFORE_ITS_END'
-  /** The same run was asked for once more when this one was given up. */
+  /** Its run was requested once more when this one was given up. */
   | 'RUNS_AGAIN'
-  /** What runs in its place is in service, and of this one nothing was known for long. */
+  /** Its replacement is in service, and this one was lost for long. */
   | 'REPLACED';
 
 interface Recovery {
-  /** Why it cannot go on; absent: it goes on as if nothing had happened. Otherwise it is killed. */
+  /** Reason why it cannot continue and is killed; absent: it continues as if nothing had happened. */
   killedBecause?: RefusedBecause;
   /** It goes on, but the load balancer is just letting go of it: it has to go as soon as it is replaced. */
   hasToGo: boolean;
@@ -159,11 +159,11 @@ interface Recovery {
 }
 
 /**
- * Whether the end that a machine tells of a task counts, in place of the one that was concluded. That its launch never came
- * counts only where nothing was ever heard of the task. One that came back and could not go on was killed for that alone,
- * which says nothing about its deploy; and what runs again goes its own way.
+ * True when the end that a machine reports replaces the one that was concluded. That its launch never came counts only
+ * where nothing was ever heard of the task. One that came back and could not go on was killed for that alone, which
+ * says nothing about its deploy; and what runs again goes its own way.
  */
-export function isEndTold(
+export function isReportedEndValid(
   end: TaskState,
   given: Pick<RecoveredTask, 'end' | 'hadToGo'> & { hasBegun: boolean },
   request: RequestOfTask | undefined,
@@ -173,7 +173,7 @@ export function isEndTold(
   return request === undefined || !isRelaunched(given.end, request.request.requestType);
 }
 
-/** What becomes of a task that was thought dead and is alive. `request` undefined: it was deleted meanwhile. */
+/** Decides about a task that was thought dead and is alive. `request` undefined: it was deleted in the meantime. */
 export function decideRecovery(task: RecoveredTask, request: RequestOfTask | undefined, now: number): Recovery {
   const killedBecause = whyNot(task, request);
   const hasToGo = killedBecause === undefined && task.removal !== undefined && isInProgress(task.removal);

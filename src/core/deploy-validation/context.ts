@@ -38,7 +38,7 @@ export interface DeployValidationContext {
   /** The request as it will be when the deploy is active. */
   request: Request;
   settings: DeployValidationSettings;
-  /** Of the priority freeze in force, if there is one. */
+  /** Lowest level that the priority freeze in force allows, if there is one. */
   minimumPriorityLevel?: number;
   /** Buckets that its files may be uploaded to; absent: any. */
   uploadBuckets?: readonly string[] | undefined;

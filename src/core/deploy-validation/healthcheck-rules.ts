@@ -10,7 +10,7 @@ export const healthcheckRule: DeployRule = (deploy, { settings }) => {
   return [...targetProblems(deploy, healthcheck, settings), ...timeProblems(healthcheck, settings)];
 };
 
-/** What to ask, and on which port. */
+/** Problems of the target of a check: its path and its port. */
 function targetProblems(
   { resources, containerInfo }: Deploy,
   { uri, portIndex, portNumber, ...rest }: HealthcheckOptions,
@@ -67,11 +67,11 @@ function timeProblems(options: HealthcheckOptions, settings: DeployValidationSet
   ];
 }
 
-/** Where it has an effect, it is a path like that of a result file. */
+/** A running sentinel that has an effect is a path like that of a result file. */
 export const runningSentinelRule: DeployRule = ({ executorData }, { settings }) => {
   const path = settings.cluster.local.honorRunningSentinel ? (executorData?.runningSentinel ?? '') : '';
-  const leavesFolder = path.startsWith('/') || path.includes('\0') || path.split('/').includes('..');
-  return problem(leavesFolder, 'executorData.runningSentinel', 'path', "must be a relative path without '..'");
+  const leavesDirectory = path.startsWith('/') || path.includes('\0') || path.split('/').includes('..');
+  return problem(leavesDirectory, 'executorData.runningSentinel', 'path', "must be a relative path without '..'");
 };
 
 export const loadBalancerPortRule: DeployRule = ({ resources, loadBalancerPortIndex: index }) => {

@@ -40,8 +40,8 @@ const kinds: readonly Kind[] = [
 ];
 
 /**
- * What one instance and all of them together may ask for. `field`: dotted path of the resources, for the messages. Also
- * asked again when a request with a deploy changes its number of instances.
+ * Limits of the resources for one instance and for all of them together. `field`: dotted path of the resources, for the
+ * messages. Also asked again when a request with a deploy changes its number of instances.
  */
 export function resourceProblems(
   resources: Resources | undefined,

@@ -8,7 +8,7 @@ import { isPathPart } from '../path-part.js';
 import { reservedNameProblem } from '../ids.js';
 import { textProblems } from '../launch/index.js';
 import { sizeProblem } from '../record-size.js';
-import { bucketProblems, runProblems, runWishes } from '../requests/run-now.js';
+import { bucketProblems, runProblems, runOptions } from '../requests/run-now.js';
 
 const idRule: DeployRule = ({ id }, { settings }) => {
   if (!id) return problem(true, 'id', 'required', 'is required');
@@ -137,7 +137,7 @@ const runImmediatelyRule: DeployRule = (deploy, { request, settings, now, upload
   };
   const ports = resources?.numPorts ?? 0;
   return [
-    ...[...runProblems(run, now, limits), ...textProblems(deploy, runWishes(run))].map((error) => ({
+    ...[...runProblems(run, now, limits), ...textProblems(deploy, runOptions(run))].map((error) => ({
       ...error,
       field: `deploy.runImmediately.${error.field}`,
       message: `deploy.runImmediately.${error.message}`,

@@ -5,21 +5,21 @@ import type { CanaryDeployProgress } from './progress.js';
 type Acceptance =
   | { kind: 'accepted' }
   | { kind: 'rejected'; message: string }
-  | { kind: 'wait'; lookAgainAt: number }
+  | { kind: 'wait'; checkAgainAt: number }
   | { kind: 'check'; names: string[] };
 
-/** What a check says about a step of a deploy. */
+/** Result of a check of a step of a deploy. */
 export interface AcceptanceResult {
   name: string;
   state: DeployAcceptanceState;
-  /** What to tell people; kept in the progress of the deploy. */
+  /** Message for people; kept in the progress of the deploy. */
   message?: string;
 }
 
 /** Shortest time between two runs of checks that could not decide yet. */
 const millisBetweenChecks = 1_000;
 
-/** Whether a step whose tasks are healthy is acceptable. `bound`: names of the checks there are. */
+/** Combines the results of all checks for a step whose tasks are healthy. `bound`: names of the checks there are. */
 export function acceptance(
   progress: CanaryDeployProgress,
   { acceptanceMode, waitMillisBetweenGroups }: CanaryDeploySettings,
@@ -31,7 +31,7 @@ export function acceptance(
       return { kind: 'accepted' };
     case 'TIMED': {
       const waitUntil = progress.timestamp + waitMillisBetweenGroups;
-      return now > waitUntil ? { kind: 'accepted' } : { kind: 'wait', lookAgainAt: waitUntil + 1 };
+      return now > waitUntil ? { kind: 'accepted' } : { kind: 'wait', checkAgainAt: waitUntil + 1 };
     }
     case 'CHECKS':
       return byChecks(progress, bound, now);
@@ -47,7 +47,7 @@ function byChecks(progress: CanaryDeployProgress, bound: readonly string[], now:
   if (names.length === 0) return { kind: 'accepted' };
   const ranBefore = results.every((result) => result !== undefined);
   const again = progress.timestamp + millisBetweenChecks;
-  return ranBefore && now < again ? { kind: 'wait', lookAgainAt: again } : { kind: 'check', names };
+  return ranBefore && now < again ? { kind: 'wait', checkAgainAt: again } : { kind: 'check', names };
 }
 
 /** Keeps what checks said; those that could not decide are asked again. */

@@ -13,7 +13,7 @@ export interface DeployBalance {
   removed: TaskId[];
   /** Taken out by earlier changes of this deploy, and not put back by them. */
   removedBefore: TaskId[];
-  /** Of the step it belongs to. */
+  /** Number of instances at which its step aims. */
   targetActiveInstances: number;
   /** Puts the old tasks back and takes the new ones out: the deploy ends without success. */
   isRevert: boolean;
@@ -58,14 +58,14 @@ export const mayHaveHappened = (balance: DeployBalance): boolean =>
 export const takenOut = (balance: DeployBalance): TaskId[] =>
   mayHaveHappened(balance) ? [...balance.removedBefore, ...balance.removed] : balance.removedBefore;
 
-/** When to call again about it; a change that was stored and never sent, because of a crash, is sent at once. */
+/** Time of the next call about it; a change that was stored and never sent, because of a crash, is due immediately. */
 export const callAgainAt = ({ update }: DeployBalance): number =>
   update.method === 'PRE_ENQUEUE' ? 0 : update.timestamp + millisBetweenCalls;
 
 /** Text of the id of a load balancer request, as the load balancer knows it. */
 export const balanceIdText = ({ update }: DeployBalance): string => requestIdText(update.loadBalancerRequestId);
 
-interface BalanceWish {
+interface BalanceRequest {
   id: string;
   added: TaskId[];
   removed: TaskId[];
@@ -74,8 +74,8 @@ interface BalanceWish {
 }
 
 /** A change not asked for yet, under an id that this deploy has not used. */
-export function newBalance(wish: BalanceWish, former: DeployBalance | undefined, now: number): DeployBalance {
-  const { id, ...rest } = wish;
+export function newBalance(request: BalanceRequest, former: DeployBalance | undefined, now: number): DeployBalance {
+  const { id, ...rest } = request;
   const usedIds = former ? [...former.usedIds, balanceIdText(former)] : [];
   const attempt = (attemptNumber: number) => ({ id, requestType: 'DEPLOY' as const, attemptNumber });
   let attemptNumber = 1;

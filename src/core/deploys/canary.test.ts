@@ -110,7 +110,7 @@ describe('groups', () => {
     expect(decided).toMatchObject({
       kind: 'proceed',
       progress: { stepLaunchComplete: true, currentActiveInstances: 1, targetActiveInstances: 1 },
-      lookAgainAt: begunAt + 5_000,
+      checkAgainAt: begunAt + 5_000,
     });
     expect(retired(decided)).toEqual([]);
   });
@@ -181,7 +181,7 @@ describe('acceptance', () => {
   test('TIMED waits after each group, however long that is', () => {
     const timed = deploy({ acceptanceMode: 'TIMED', waitMillisBetweenGroups: 600_000 });
     const view = { deploy: timed, progress: launched(), tasks: one };
-    expect(step(view, 600_000)).toEqual({ kind: 'wait', lookAgainAt: begunAt + 600_001, scheduleMissing: false });
+    expect(step(view, 600_000)).toEqual({ kind: 'wait', checkAgainAt: begunAt + 600_001, scheduleMissing: false });
     expect(step(view, 600_001)).toMatchObject({ progress: { targetActiveInstances: 2 } });
   });
   const checked = deploy({ acceptanceMode: 'CHECKS' });
@@ -197,7 +197,7 @@ describe('acceptance', () => {
   test('CHECKS runs each check that has not decided yet, those that could not a second later', () => {
     expect(step(view({}), 0)).toEqual({ kind: 'check', names: ['latency', 'errors'] });
     const undecided = view({ stepAcceptanceResults: { latency: 'SUCCEEDED', errors: 'PENDING' } });
-    expect(step(undecided, 500)).toEqual({ kind: 'wait', lookAgainAt: begunAt + 1_000, scheduleMissing: false });
+    expect(step(undecided, 500)).toEqual({ kind: 'wait', checkAgainAt: begunAt + 1_000, scheduleMissing: false });
     expect(step(undecided, 1_000)).toEqual({ kind: 'check', names: ['errors'] });
   });
   test('CHECKS accepts when all have succeeded, and never becomes overdue before', () => {
@@ -236,7 +236,7 @@ describe('failed tasks', () => {
     expect(step({ deploy: forgiving, tasks: [...old, dead(1)] })).toEqual({
       kind: 'wait',
       scheduleMissing: true,
-      lookAgainAt: begunAt + 125_001,
+      checkAgainAt: begunAt + 125_001,
     });
   });
   test('those of earlier groups do not count', () => {

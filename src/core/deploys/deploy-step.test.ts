@@ -31,7 +31,7 @@ const unhealthy = {
 
 describe('all at once', () => {
   test('waits while tasks are missing, and asks for those that are not queued', () => {
-    const waiting = { kind: 'wait', scheduleMissing: true, lookAgainAt: begunAt + 125_001 };
+    const waiting = { kind: 'wait', scheduleMissing: true, checkAgainAt: begunAt + 125_001 };
     expect(step({ tasks: [...old, deployTask('v2', 1)] }, 6_000)).toEqual(waiting);
     expect(step({ tasks: [...old, deployTask('v2', 1)], queuedTasks: 2 }, 6_000)).toEqual({
       ...waiting,
@@ -41,7 +41,7 @@ describe('all at once', () => {
   test('waits for the moment at which running for long enough makes it healthy', () => {
     const late = deployTask('v2', 3, { runningAt: begunAt + 2_000 });
     const decided = step({ tasks: [...old, ...deployTasks('v2', 2), late] }, 5_500);
-    expect(decided).toEqual({ kind: 'wait', scheduleMissing: false, lookAgainAt: begunAt + 7_000 });
+    expect(decided).toEqual({ kind: 'wait', scheduleMissing: false, checkAgainAt: begunAt + 7_000 });
   });
   test('succeeds when all new tasks are healthy', () => {
     expect(finished({ tasks: [...old, ...deployTasks('v2', 3)] }, 5_000)).toEqual({
@@ -214,7 +214,7 @@ describe('step by step', () => {
     expect(step({ progress: complete }, 1_000)).toEqual({
       kind: 'wait',
       scheduleMissing: false,
-      lookAgainAt: begunAt + 1_001,
+      checkAgainAt: begunAt + 1_001,
     });
     expect(step({ progress: complete }, 1_001)).toMatchObject({
       progress: { targetActiveInstances: 2, stepComplete: false },
@@ -226,7 +226,7 @@ describe('step by step', () => {
     expect(step({ progress: complete }, 999_999)).toEqual({
       kind: 'wait',
       scheduleMissing: false,
-      lookAgainAt: undefined,
+      checkAgainAt: undefined,
     });
     expect(step({ progress: complete, updateTargetInstances: 9 })).toMatchObject({
       progress: { targetActiveInstances: 3 },

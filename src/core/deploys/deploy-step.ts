@@ -3,7 +3,7 @@ import { endDeploy } from './ending.js';
 import { failedTasks, judgeFailures } from './failed-tasks.js';
 import { launchStep } from './launch-phase.js';
 import { type CanaryDeployProgress, isCanaryEngine } from './progress.js';
-import { aimAt, type CanaryRollout, type DeployStep, finish, type Rollout } from './step.js';
+import { aimAt, type CanaryRollout, type DeployStep, finish, type Rollout } from './step-types.js';
 import {
   canceled,
   type DeployTask,
@@ -23,7 +23,7 @@ import type { CanaryDeploySettings } from '../model/deploy.js';
 import { isLongRunning } from '../model/enums.js';
 import { instancesOf } from '../model/request.js';
 
-/** What one look at a deploy in progress leads to. The order of the rules is the policy. */
+/** Decides the next step of a deploy in progress. The order of the rules is the policy. */
 export function nextDeployStep(seen: DeployView, now: number): DeployStep {
   // What is listed of tasks, such as their failures, stands in the same order whatever order the rows came in.
   const view = { ...seen, tasks: seen.tasks.toSorted((a, b) => (a.taskId.id < b.taskId.id ? -1 : 1)) };
@@ -88,7 +88,7 @@ function classicStep(rollout: Rollout): DeployStep {
     // Those that get no more work have to go; of others as many as the request can spare now.
     retire: launched.removed ?? retire(),
     schedule: [],
-    lookAgainAt: progress.autoAdvanceDeploySteps ? mayGoOnAfter + 1 : undefined,
+    checkAgainAt: progress.autoAdvanceDeploySteps ? mayGoOnAfter + 1 : undefined,
   };
 }
 
@@ -98,8 +98,8 @@ function advanceClassic({ view, progress, now }: Rollout): DeployStep {
   const asked = view.updateTargetInstances;
   const mayGoOnAfter = progress.timestamp + progress.deployStepWaitTimeMs;
   if (asked === undefined && !(progress.autoAdvanceDeploySteps && now > mayGoOnAfter)) {
-    const lookAgainAt = progress.autoAdvanceDeploySteps ? mayGoOnAfter + 1 : undefined;
-    return { kind: 'wait', lookAgainAt, scheduleMissing: false };
+    const checkAgainAt = progress.autoAdvanceDeploySteps ? mayGoOnAfter + 1 : undefined;
+    return { kind: 'wait', checkAgainAt, scheduleMissing: false };
   }
   const next = asked ?? progress.targetActiveInstances + progress.deployInstanceCountPerStep;
   return aimAt(progress, Math.min(next, instances), now);
@@ -134,7 +134,7 @@ function canaryStep(rollout: CanaryRollout, canary: CanaryDeploySettings): Deplo
     },
     retire: [],
     schedule: [],
-    lookAgainAt: now,
+    checkAgainAt: now,
   };
 }
 
@@ -147,7 +147,7 @@ function judgeStep(rollout: CanaryRollout, canary: CanaryDeploySettings): Deploy
   const verdict = acceptance(progress, canary, view.acceptanceChecks, now);
   switch (verdict.kind) {
     case 'wait':
-      return { kind: 'wait', lookAgainAt: verdict.lookAgainAt, scheduleMissing: lacksTasks(view, progress) };
+      return { kind: 'wait', checkAgainAt: verdict.checkAgainAt, scheduleMissing: lacksTasks(view, progress) };
     case 'check':
       return verdict;
     case 'rejected':

@@ -13,11 +13,11 @@ import {
 import { type DeployView, effectiveRequest, mayDeploy, newActive, oldTasksStaying } from './view.js';
 import { type DeployOutcome, without } from './outcome.js';
 import { isIncremental } from './progress.js';
-import { type DeployStep, finish, stepTimeLimitMillis } from './step.js';
+import { type DeployStep, finish, stepTimeLimitMillis } from './step-types.js';
 import { instancesOf } from '../model/request.js';
 
-/** What is to be undone in the load balancer before a deploy may end. */
-interface Undoing {
+/** Changes of the load balancer to undo before a deploy may end. */
+interface BalanceUndo {
   view: DeployView;
   balance: DeployBalance;
   /** Old tasks that go on serving and may be out of the load balancer. */
@@ -39,7 +39,7 @@ export function endDeploy(view: DeployView, outcome: DeployOutcome, now: number,
   return undo({ view, balance, old, ending, now });
 }
 
-function undo(undoing: Undoing): DeployStep {
+function undo(undoing: BalanceUndo): DeployStep {
   const { view, balance, old, ending } = undoing;
   const isBack = balance.isRevert && balancerState(balance) === 'SUCCESS';
   if (old.length === 0 || isBack) {
@@ -56,11 +56,11 @@ function undo(undoing: Undoing): DeployStep {
 const mustCancel = (balance: DeployBalance): boolean =>
   !balance.isRevert && isOutstanding(balance) && balance.update.method !== 'CANCEL';
 
-const isLate = ({ view: { deploy, settings }, ending, now }: Undoing): boolean =>
+const isLate = ({ view: { deploy, settings }, ending, now }: BalanceUndo): boolean =>
   !deploy || now - ending.since > stepTimeLimitMillis(deploy, settings);
 
 /** The swap is under way: the load balancer is told to stop, until it says what became of it. */
-function withdraw(undoing: Undoing): DeployStep {
+function withdraw(undoing: BalanceUndo): DeployStep {
   const { balance, ending, now } = undoing;
   if (balance.update.method !== 'CANCEL' && balancerState(balance) !== 'CANCELING') {
     return call('CANCEL', balance, ending);
@@ -70,7 +70,7 @@ function withdraw(undoing: Undoing): DeployStep {
   return balancerState(balance) === 'UNKNOWN' ? putBack(undoing) : call('STATE', balance, ending);
 }
 
-function awaitRevert(undoing: Undoing): DeployStep {
+function awaitRevert(undoing: BalanceUndo): DeployStep {
   const { balance, ending, now } = undoing;
   if (now < callAgainAt(balance)) return wait(balance);
   if (balance.update.method === 'PRE_ENQUEUE') return call('ENQUEUE', balance, ending);
@@ -78,7 +78,7 @@ function awaitRevert(undoing: Undoing): DeployStep {
   return state === 'WAITING' || state === 'CANCELING' ? call('STATE', balance, ending) : putBack(undoing);
 }
 
-function putBack({ view, balance: former, old, ending, now }: Undoing): DeployStep {
+function putBack({ view, balance: former, old, ending, now }: BalanceUndo): DeployStep {
   const { marker, activeDeployId } = view;
   if (!activeDeployId) {
     const message = 'There is no active deploy whose tasks the load balancer could take back';
@@ -105,12 +105,12 @@ const call = (
 
 const wait = (balance: DeployBalance): DeployStep => ({
   kind: 'wait',
-  lookAgainAt: callAgainAt(balance),
+  checkAgainAt: callAgainAt(balance),
   scheduleMissing: false,
   state: 'CANCELING',
 });
 
-/** What the load balancer sends where is not known. Its old tasks are added one by one when it answers again. */
+/** The state of the load balancer is unknown. The old tasks are added one by one when it answers again. */
 function notPutBack({ deployState, message, deployFailures }: DeployOutcome): DeployOutcome {
   const because = message ?? `Deploy is ${deployState}`;
   return {

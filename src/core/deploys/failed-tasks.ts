@@ -30,7 +30,7 @@ type FailureVerdict =
   | { kind: 'retry'; failed: DeployTask[] }
   | { kind: 'fail'; outcome: DeployOutcome };
 
-/** What follows from the tasks that ended since the last look. */
+/** Judges the tasks that ended since the last check. */
 export function judgeFailures(view: DeployView, context: HealthContext, now: number): FailureVerdict {
   const failed = failedTasks(view);
   const known = new Set(view.progress?.failedDeployTasks.map((taskId) => taskId.id));

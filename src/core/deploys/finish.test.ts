@@ -10,12 +10,12 @@ import {
   deployView,
   progress,
 } from '../../../test/support/fixtures/deploys.js';
-import { finishDeploy, runWith, type DeployView, type FinishSurroundings } from './index.js';
+import { finishDeploy, runWith, type DeployView, type FinishContext } from './index.js';
 
 const endedAt = begunAt + 60_000;
 type State = 'SUCCEEDED' | 'FAILED' | 'CANCELED' | 'OVERDUE' | 'FAILED_INTERNAL_STATE';
 
-function finish(deployState: State, changes: Partial<DeployView> = {}, around: Partial<FinishSurroundings> = {}) {
+function finish(deployState: State, changes: Partial<DeployView> = {}, around: Partial<FinishContext> = {}) {
   const surroundings = { pendingTaskCount: 0, newRunId: () => 'run-1', ...around };
   return finishDeploy(deployView(changes), { deployState, deployFailures: [] }, surroundings, endedAt);
 }

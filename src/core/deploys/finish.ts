@@ -19,9 +19,9 @@ import {
 } from '../model/enums.js';
 import { instancesOf, type Request, type RequestHistory, type RunNowRequest } from '../model/request.js';
 import { type PendingRequest, type PendingTask, type TaskCleanup, waitsUntil } from '../model/task.js';
-import { runWishes } from '../requests/run-now.js';
+import { runOptions } from '../requests/run-now.js';
 
-export interface FinishSurroundings {
+export interface FinishContext {
   /** Pending tasks of the request, of whatever deploy. */
   pendingTaskCount: number;
   /** For a run that starts with the deploy and names no run id. */
@@ -31,7 +31,7 @@ export interface FinishSurroundings {
 /** Everything the end of a deploy changes, to be written in one transaction. */
 interface FinishPlan {
   result: DeployResult;
-  /** What the request becomes; absent when it was removed meanwhile. */
+  /** The request from now on; absent when it was removed in the meantime. */
   request?: { document: Request; state: RequestState; activeDeployId?: string; endBounce: boolean };
   /** Each overwrites a cleanup the task may have. */
   cleanups: TaskCleanup[];
@@ -43,11 +43,11 @@ interface FinishPlan {
   dropOtherPendingTasks: boolean;
 }
 
-/** What follows from the end of a deploy. */
+/** Decides the consequences of the end of a deploy. */
 export function finishDeploy(
   view: DeployView,
   outcome: DeployOutcome,
-  surroundings: FinishSurroundings,
+  context: FinishContext,
   now: number,
 ): FinishPlan {
   const lbUpdate = view.balance?.update;
@@ -74,7 +74,7 @@ export function finishDeploy(
       endBounce,
     },
     cleanups: cleanupsAtEnd(view, outcome, now),
-    pendingRequests: pendingRequestsAtEnd(view, outcome, document, surroundings, now),
+    pendingRequests: pendingRequestsAtEnd(view, outcome, document, context, now),
     history: historyAtEnd(view, state, document, success, now),
     dropExpiring,
     dropOtherPendingTasks: success && stored.requestType !== 'RUN_ONCE',
@@ -130,17 +130,20 @@ function historyAtEnd(
   const events: RequestHistory[] = [];
   if (view.requestState === 'FINISHED' && state === 'ACTIVE') events.push(event('UPDATED'));
   if (view.requestState === 'DEPLOYING_TO_UNPAUSE') events.push(event(success ? 'DEPLOYED_TO_UNPAUSE' : 'PAUSED'));
-  const alreadyTold = events.some(({ eventType }) => eventType === 'UPDATED');
-  if (success && view.updatedRequest && !alreadyTold) events.push(event('UPDATED'));
+  const alreadyReported = events.some(({ eventType }) => eventType === 'UPDATED');
+  if (success && view.updatedRequest && !alreadyReported) events.push(event('UPDATED'));
   return events;
 }
 
-/** What the scheduler is asked to do when a deploy has ended. `document`: the request as it stands from now on. */
+/**
+ * Runs and checks that the scheduler is asked for when a deploy has ended. `document`: the request as it is from now
+ * on.
+ */
 function pendingRequestsAtEnd(
   view: DeployView,
   outcome: DeployOutcome,
   document: Request,
-  surroundings: FinishSurroundings,
+  context: FinishContext,
   now: number,
 ): PendingRequest[] {
   const entry = (pendingType: PendingType, deployId = view.marker.deployId): PendingRequest => ({
@@ -153,7 +156,7 @@ function pendingRequestsAtEnd(
     message: view.marker.message,
   });
   if (!isLongRunning(document.requestType)) {
-    return firstRun(view, outcome, document, surroundings, entry);
+    return firstRun(view, outcome, document, context, entry);
   }
   return isSuccess(outcome) ? afterRollout(view, document, entry) : bringBackOldTasks(view, outcome, entry);
 }
@@ -167,7 +170,7 @@ function firstRun(
   view: DeployView,
   { deployState }: DeployOutcome,
   { requestType, instances }: Request,
-  surroundings: FinishSurroundings,
+  context: FinishContext,
   entry: MakeEntry,
 ): PendingRequest[] {
   const run = view.deploy?.runImmediately;
@@ -177,14 +180,14 @@ function firstRun(
   const mayRunNow =
     requestType === 'SCHEDULED'
       ? activeTasks === 0
-      : instances === undefined || activeTasks + surroundings.pendingTaskCount < instances;
+      : instances === undefined || activeTasks + context.pendingTaskCount < instances;
   const immediately: PendingType = requestType === 'SCHEDULED' ? 'IMMEDIATE' : 'ONEOFF';
   const pendingType = mayRunNow ? immediately : 'NEW_DEPLOY';
-  return [{ ...entry(deployState === 'CANCELED' ? 'DEPLOY_CANCELLED' : pendingType), ...ofRun(run, surroundings) }];
+  return [{ ...entry(deployState === 'CANCELED' ? 'DEPLOY_CANCELLED' : pendingType), ...ofRun(run, context) }];
 }
 
-const ofRun = (run: RunNowRequest, { newRunId }: FinishSurroundings): Partial<PendingRequest> => ({
-  ...runWishes(run),
+const ofRun = (run: RunNowRequest, { newRunId }: FinishContext): Partial<PendingRequest> => ({
+  ...runOptions(run),
   runId: run.runId ?? newRunId(),
   ...(run.message === undefined ? {} : { message: run.message }),
 });

@@ -1,10 +1,10 @@
 export { withResults, type AcceptanceResult } from './acceptance.js';
 export { balanceIdText, withBalance, type DeployBalance, type DeployEnding, type LoadBalancerCall } from './balance.js';
 export { nextDeployStep } from './deploy-step.js';
-export { finishDeploy, type FinishSurroundings, runWith } from './finish.js';
-export { deployBeginText, deployEndText } from './told.js';
+export { finishDeploy, type FinishContext, runWith } from './finish.js';
+export { deployBeginText, deployEndText } from './log-text.js';
 export { lookAtFirst } from './look-at-first.js';
 export { firstProgress, isCanaryEngine, progressOfJob } from './progress.js';
-export { type DeployStep } from './step.js';
+export { type DeployStep } from './step-types.js';
 export { type DeploySettings, type DeployTask, type DeployView, newActive, newEnded, otherActive } from './view.js';
 export { type DeployOutcome } from './outcome.js';

@@ -1,6 +1,6 @@
 import { balancerState, callAgainAt, type DeployBalance, newBalance, takenOut } from './balance.js';
 import { endDeploy } from './ending.js';
-import { aimAt, type DeployStep, type Rollout, stepTimeLimitMillis } from './step.js';
+import { aimAt, type DeployStep, type Rollout, stepTimeLimitMillis } from './step-types.js';
 import {
   type DeployTask,
   type DeployView,
@@ -23,21 +23,21 @@ import type { DeployState } from '../model/enums.js';
 import { instancesOf } from '../model/request.js';
 import type { TaskId } from '../model/task.js';
 
-/** How an engine names its changes of the load balancer, and which old tasks a step takes out of it. */
-interface Balancing {
+/** An engine's names for its changes of the load balancer, and the old tasks that a step takes out of it. */
+interface BalanceOptions {
   id: string;
   removed: TaskId[];
 }
 
 /** The tasks of the step are healthy, and the load balancer sends them work. removed: old tasks that it took out. */
-interface Launched {
+interface LaunchedStep {
   kind: 'launched';
   tasks: DeployTask[];
   removed?: TaskId[];
 }
 
 /** The part of a step that both engines share: enough new tasks, all healthy, and in the load balancer. */
-export function launchStep(rollout: Rollout, balancing: () => Balancing): DeployStep | Launched {
+export function launchStep(rollout: Rollout, balancing: () => BalanceOptions): DeployStep | LaunchedStep {
   const { view, progress, context, now } = rollout;
   const balance = balanceOfStep(view, progress.targetActiveInstances);
   if (balance && balancerState(balance) !== 'SUCCESS') return awaitLoadBalancer(rollout, balance);
@@ -65,12 +65,12 @@ export function launchStep(rollout: Rollout, balancing: () => Balancing): Deploy
   }
   return {
     kind: 'wait',
-    lookAgainAt: nextMoment(progress, tasks, context, limit, now),
+    checkAgainAt: nextMoment(progress, tasks, context, limit, now),
     scheduleMissing: tasks.length + view.queuedTasks < progress.targetActiveInstances,
   };
 }
 
-/** What the load balancer was asked for in the step that aims at `target`. */
+/** The change of the load balancer in the step that aims at `target`. */
 function balanceOfStep({ balance }: DeployView, target: number): DeployBalance | undefined {
   return balance && !balance.isRevert && balance.targetActiveInstances === target ? balance : undefined;
 }
@@ -92,7 +92,7 @@ function askedTarget(view: DeployView, target: number): number | undefined {
 function enqueue(
   { view, progress, now }: Rollout,
   tasks: readonly DeployTask[],
-  { id, removed }: Balancing,
+  { id, removed }: BalanceOptions,
 ): DeployStep {
   if (!view.hasLoadBalancer) {
     const message = 'Request is load balanced, but no load balancer is configured';
@@ -131,7 +131,7 @@ function awaitLoadBalancer({ view, progress, context, now }: Rollout, balance: D
   const again = callAgainAt(balance);
   const deployState: DeployState = state === 'CANCELING' ? 'CANCELING' : view.state;
   if (now < again) {
-    return { kind: 'wait', lookAgainAt: again, scheduleMissing: false, state: deployState, keepsUpdate: true };
+    return { kind: 'wait', checkAgainAt: again, scheduleMissing: false, state: deployState, keepsUpdate: true };
   }
   const about = { kind: 'balance' as const, balance, putBack: [] };
   if (late > limit && state !== 'CANCELING') return { ...about, call: 'CANCEL', state: 'CANCELING' };
@@ -166,7 +166,7 @@ function overdue(
 
 const mostNamed = 5;
 
-/** Which instances have no task, where others have one. */
+/** Names the instances without a task, when others have one. */
 function missingInstances(tasks: readonly DeployTask[], target: number): string {
   if (tasks.length === 0) return '';
   const used = new Set(tasks.map(({ taskId }) => taskId.instanceNo));

@@ -15,7 +15,7 @@ const step = (view: Partial<DeployView>, after = 5_000): DeployStep =>
   nextDeployStep(balancedView(view), begunAt + after);
 const old = deployTasks('v1', 3);
 const all = [...old, ...deployTasks('v2', 3)];
-/** What is asked of the load balancer: the call, its id, who comes and who goes. */
+/** The decided change of the load balancer: the call, its id, the tasks added and removed. */
 function asked(decided: DeployStep) {
   if (decided.kind !== 'balance') return decided;
   const { id, requestType, attemptNumber } = decided.balance.update.loadBalancerRequestId;
@@ -90,7 +90,7 @@ describe('the answer of the load balancer', () => {
     const waiting = balance('WAITING');
     expect(step({ tasks: all, balance: waiting }, 5_500)).toMatchObject({
       kind: 'wait',
-      lookAgainAt: begunAt + 6_000,
+      checkAgainAt: begunAt + 6_000,
       keepsUpdate: true,
     });
     expect(asked(step({ tasks: all, balance: waiting }, 6_000))).toMatchObject({

@@ -1,7 +1,7 @@
 import type { DeployFailureReason } from '../model/enums.js';
 import type { DeployResult } from '../model/deploy.js';
 
-/** Where an operator finds out why a deploy failed; undefined: it has not failed. */
+/** Place where an operator finds out why a deploy failed; undefined: it has not failed. */
 export function lookAtFirst({ deployState, deployFailures, lbUpdate }: DeployResult): string | undefined {
   if (deployState !== 'FAILED' && deployState !== 'OVERDUE' && deployState !== 'FAILED_INTERNAL_STATE')
     return undefined;

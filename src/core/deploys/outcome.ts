@@ -1,7 +1,7 @@
 import type { DeployResult } from '../model/deploy.js';
 import type { TaskId } from '../model/task.js';
 
-/** How a deploy ended. */
+/** The end of a deploy. */
 export type DeployOutcome = Pick<DeployResult, 'deployState' | 'message' | 'deployFailures'>;
 
 export const without = (taskIds: readonly TaskId[], left: readonly TaskId[]): TaskId[] => {

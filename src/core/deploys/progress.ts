@@ -32,7 +32,7 @@ export function firstProgress(
   };
 }
 
-/** What answers show of the deploy of a job, which has no steps: it starts with its deploy, so nothing is left to launch. */
+/** Progress of the deploy of a job, which has no steps: it starts with its deploy, so nothing is left to launch. */
 export const progressOfJob = (startedAt: number): CanaryDeployProgress => ({
   targetActiveInstances: 1,
   currentActiveInstances: 1,

@@ -15,5 +15,5 @@ export function rollbackId(earlierId: string, isUsed: (id: string) => boolean, m
   }
 }
 
-/** The same once more. A run that came with the first time was for the first time. */
+/** Repeats a deploy under a new id. The run that came with the first one is not repeated. */
 export const redeploy = ({ runImmediately: _once, ...earlier }: Deploy, id: string): Deploy => ({ ...earlier, id });

@@ -10,7 +10,7 @@ interface Plan {
   perStep: number | undefined;
   /** Seconds that starting takes, per task in the order of launches. */
   startSeconds: number[];
-  /** Which launches die at once. */
+  /** Launches that die immediately. */
   dies: boolean[];
   maxTaskRetries: number;
 }

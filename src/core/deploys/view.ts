@@ -41,7 +41,7 @@ export interface DeployView {
   cancel?: { user?: string; requestedAt: number };
   /** The number of new tasks an operator asked for since the last look. */
   updateTargetInstances?: number;
-  /** What the load balancer was asked for last in this deploy. */
+  /** Last change of the load balancer in this deploy. */
   balance?: DeployBalance;
   /** It is decided that the deploy ends without success; the load balancer takes the old tasks back first. */
   ending?: DeployEnding;
@@ -64,7 +64,7 @@ const isActive = (task: DeployTask): boolean => !isTerminal(task.state);
 /** Running or about to, of this deploy. */
 export const newActive = (view: DeployView): DeployTask[] =>
   view.tasks.filter((task) => isNew(view, task) && isActive(task));
-/** Of any other deploy, cleaning ones included. */
+/** Active tasks of any other deploy, cleaning ones included. */
 export const otherActive = (view: DeployView): DeployTask[] =>
   view.tasks.filter((task) => !isNew(view, task) && isActive(task));
 export const newEnded = (view: DeployView): DeployTask[] =>
@@ -91,7 +91,7 @@ export function oldTasksToRetire(view: DeployView, keep: number): TaskId[] {
   return old.slice(0, Math.max(old.length - keep, 0)).map((task) => task.taskId);
 }
 
-/** Those of `taskIds` that run and may stay. */
+/** Tasks of `taskIds` that run and may stay. */
 export function oldTasksStaying(view: DeployView, taskIds: readonly TaskId[]): TaskId[] {
   const asked = new Set(taskIds.map(({ id }) => id));
   return otherActive(view)

@@ -25,14 +25,16 @@ export const hasExpired = ({ expiresAt }: Pick<DisabledAction, 'expiresAt'>, now
 
 export interface DisableRules {
   actions: readonly ActionType[];
-  /** How long actions stay off when the disasters are such that they end by themselves. */
+  /** Time for which actions stay off when all disasters end by themselves. */
   expirationMillis: number;
 }
 
 /** A disaster that ends without an operator: tasks no longer start late. */
 const clearsItself = (type: DisasterType): boolean => type === 'EXCESSIVE_TASK_LAG';
 
-/** What is switched off because of these disasters. When one of them does not end by itself, an operator has to decide. */
+/**
+ * Actions to switch off because of these disasters. When one of them does not end by itself, an operator has to decide.
+ */
 export function actionsToDisable(
   disasters: readonly DisasterType[],
   { actions, expirationMillis }: DisableRules,

@@ -17,7 +17,7 @@ export interface DetectionRules {
   lostTasks: LossRules;
 }
 
-/** How disasters are found and what follows from them, as an operator sets it. */
+/** An operator's settings for the detection of disasters and their consequences. */
 interface DisasterSettings {
   disasterDetection: {
     checkLateTasks: boolean;
@@ -115,7 +115,7 @@ function lostTooMany(
 
 interface LagRules {
   check: boolean;
-  /** Of fewer late tasks a share says nothing: on a small cluster one task that waits for room is a large share. */
+  /** A share of fewer late tasks proves nothing: on a small cluster one task that waits for room is a large share. */
   fewest: number;
   /** Shares of late tasks among all active and pending ones. */
   warningPortion: number;
@@ -123,11 +123,11 @@ interface LagRules {
   /** Averages over all overdue tasks. */
   warningAverageMillis: number;
   criticalAverageMillis: number;
-  /** How long it has to have lasted. */
+  /** Time that it must have lasted. */
   triggerAfterMillis: number;
 }
 
-/** What is wrong at one moment. */
+/** Problems at one moment. */
 interface Flags {
   warningPortion: boolean;
   criticalPortion: boolean;
@@ -147,7 +147,7 @@ function hasExcessiveLag(points: readonly DisasterDataPoint[], rules: LagRules, 
   return lasts('criticalPortion') || lasts('criticalAverage') || (lasts('warningPortion') && lasts('warningAverage'));
 }
 
-/** When each flag was first seen in the stretch without a flawless moment that lasts until now. */
+/** First time of each flag in the stretch without a flawless moment that lasts until now. */
 function flaggedSince(points: readonly DisasterDataPoint[], rules: LagRules): Partial<Record<keyof Flags, number>> {
   const since: Partial<Record<keyof Flags, number>> = {};
   for (const point of points) {

@@ -1,1 +1,1 @@
-export { requestOf, toldEvent } from './written.js';
+export { requestOf, publishedEvent } from './live-event.js';

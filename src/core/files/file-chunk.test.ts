@@ -112,7 +112,7 @@ describe('toFileChunk', () => {
     ));
 });
 
-/** What a reader of a file gets that is so long at each of its reads, until it gets nothing more. */
+/** Reads a file that grows to these sizes, until a read returns nothing more. */
 async function readAll(file: Buffer, sizes: readonly number[], length: number) {
   let at = 0;
   let text = '';

@@ -50,7 +50,7 @@ function endOfText(bytes: Uint8Array, start: number, limit: number): number {
 }
 
 const isContinuation = (byte: number): boolean => (byte & 0b1100_0000) === 0b1000_0000;
-/** How many bytes a character has that begins with this byte; 1 for bytes that begin none. */
+/** Length in bytes of a character that begins with this byte; 1 for bytes that begin none. */
 const characterLength = (lead: number): number => (lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1);
 
 function fragmentAtStart(bytes: Uint8Array): number {

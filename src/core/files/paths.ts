@@ -1,5 +1,5 @@
 /** Both without '..' and the like. */
-export const isBelow = (path: string, folder: string): boolean =>
-  path.startsWith(folder.endsWith('/') ? folder : `${folder}/`);
+export const isBelow = (path: string, directory: string): boolean =>
+  path.startsWith(directory.endsWith('/') ? directory : `${directory}/`);
 export const staysInside = (path: string): boolean =>
   !path.startsWith('/') && !path.includes('\0') && !path.split('/').includes('..');

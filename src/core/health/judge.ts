@@ -19,7 +19,7 @@ export interface ObservedTask {
   statusMessage?: string;
   /** From when its limits run, where a clock that was ahead started it. */
   countsSince?: number;
-  /** When TASK_RUNNING was reached; absent: never. */
+  /** Time of TASK_RUNNING; absent: never. */
   runningAt?: number;
   /** Launched by an action that asked to skip health checks for its tasks. */
   launchedWithSkip: boolean;
@@ -30,7 +30,7 @@ export interface ObservedTask {
   checksCounted: number;
 }
 
-/** What the health of the tasks of one deploy depends on besides the tasks. */
+/** Inputs of the health of a deploy's tasks besides the tasks. */
 export interface HealthContext {
   deploy: Deploy;
   /** The deploy is in progress. */
@@ -57,7 +57,7 @@ export const passed = (result: TaskHealthcheckResult): boolean =>
   result.statusCode >= 200 &&
   result.statusCode < 300;
 
-/** Whether results of checks decide about the health of these tasks; otherwise the time they have been running does. */
+/** True when results of checks decide about the health of these tasks; otherwise the time they have been running does. */
 export const checksDecide = (tasks: readonly ObservedTask[], context: HealthContext): boolean =>
   context.deploy.healthcheck !== undefined &&
   !(context.deployPending && context.deploy.skipHealthchecksOnDeploy === true) &&
@@ -107,7 +107,7 @@ export const isExcused = (task: ObservedTask, { deploy }: HealthContext): boolea
   task.skippedByRequest ||
   deploy.healthcheck?.healthcheckResultFilePath !== undefined;
 
-/** Why no further check can save a task whose last check failed; undefined: another check may. */
+/** Reason why no further check can save a task whose last check failed; undefined: another check may. */
 type CheckFailure = 'FAILURE_STATUS_CODE' | 'STARTUP_TIMEOUT' | 'RETRIES_USED_UP' | 'TOTAL_TIMEOUT';
 
 export function checkFailure(task: ObservedTask, context: HealthContext, now: number): CheckFailure | undefined {
@@ -125,7 +125,7 @@ export function checkFailure(task: ObservedTask, context: HealthContext, now: nu
 const isFailureStatus = (statusCode: number | undefined, timings: HealthcheckTimings): boolean =>
   statusCode !== undefined && timings.failureStatusCodes.includes(statusCode);
 
-/** What is wrong with a task of a deploy that failed or ran out of time; undefined: nothing is wrong with this one. */
+/** Failure of a task whose deploy failed or ran out of time; undefined: this task is not the cause. */
 export function explainFailure(task: ObservedTask, context: HealthContext, now: number): DeployFailure | undefined {
   if (judgeTask(task, context, now) === 'HEALTHY') return undefined;
   const { taskId, lastResult } = task;
@@ -141,7 +141,10 @@ export function explainFailure(task: ObservedTask, context: HealthContext, now: 
   return explainSlowness(task, context, now);
 }
 
-/** The same of tasks that must be healthy together. A healthy one is never named, however long the others keep it waiting. */
+/**
+ * Failures of tasks that must be healthy together. A healthy one is never named, however long the others keep it
+ * waiting.
+ */
 export function explainFailures(tasks: readonly ObservedTask[], context: HealthContext, now: number): DeployFailure[] {
   const judge = judgeOf(tasks, context);
   const sick = tasks.filter((task) => judge(task, context, now) !== 'HEALTHY');

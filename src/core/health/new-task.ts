@@ -87,7 +87,10 @@ const stop: NextCheck = { kind: 'stop' };
 /** A deploy may ask for an interval of 0; that must not become a loop that does nothing else. */
 const shortestPauseMillis = 100;
 
-/** When to ask a running task next. Asked again after every result, and for every running task when an instance takes the lead. */
+/**
+ * Time of the next check of a running task. Decided anew after every result, and for every running task when an
+ * instance takes the lead.
+ */
 export function nextCheck(task: ObservedTask, context: HealthContext, now: number): NextCheck {
   const options = context.deploy.healthcheck;
   if (!options || task.runningAt === undefined) return stop;

@@ -2,7 +2,7 @@ import type { Deploy, HealthcheckOptions } from '../model/deploy.js';
 
 /** A deploy's health check with every gap filled from the settings. All times in milliseconds. */
 export interface HealthcheckTimings {
-  /** How long after TASK_RUNNING refused connections are tolerated. */
+  /** Time after TASK_RUNNING during which refused connections are tolerated. */
   startupTimeoutMillis: number;
   /** Wait before the very first check; absent: one startup interval. */
   startupDelayMillis?: number;
@@ -42,11 +42,11 @@ export function healthcheckTimings(
   };
 }
 
-/** How long a task without health checks must run before it counts as healthy. */
+/** Time that a task without health checks must run before it counts as healthy. */
 export const healthyAfterRunningMillis = (deploy: Deploy, settings: HealthSettings): number =>
   millis(deploy.considerHealthyAfterRunningForSeconds ?? settings.considerTaskHealthyAfterRunningForSeconds);
 
-/** How long a deploy may take to become healthy, health checks not included. */
+/** Time limit for a deploy to become healthy, health checks not included. */
 export const deployHealthTimeoutMillis = (deploy: Deploy, settings: HealthSettings): number =>
   millis(deploy.deployHealthTimeoutSeconds ?? settings.deployHealthyBySeconds);
 

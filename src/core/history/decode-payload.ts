@@ -1,7 +1,7 @@
 import { uncompress } from 'snappyjs';
 
 export const payloadKinds = ['TASK', 'REQUEST', 'DEPLOY'] as const;
-/** Whose history a payload of an older installation belongs to. */
+/** Kinds of history in the payloads of an older installation. */
 export type PayloadKind = (typeof payloadKinds)[number];
 
 export type Payload = { kind: 'read'; document: Record<string, unknown> } | { kind: 'unreadable'; reason: string };

@@ -111,7 +111,7 @@ export type DumpRow = Readonly<Record<string, Cell>>;
 /** Databases write the same name as requestId, requestid or request_id. */
 export const columnName = (written: string): string => written.trim().toLowerCase().replaceAll('_', '');
 
-/** What a cell holds cannot be what its column is for. */
+/** A cell whose text does not fit its column. */
 class CellProblem extends Error {}
 
 function text(row: DumpRow, column: string): string {

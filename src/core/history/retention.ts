@@ -1,4 +1,4 @@
-/** How much of the history of one request stays. Values below 1 set no limit. */
+/** Limits of the history of one request. Values below 1 set no limit. */
 export interface PurgeLimits {
   afterDays: number;
   afterTasks: number;
@@ -33,9 +33,9 @@ const longestAwayMillis = dayMillis;
 
 /** Tasks that were given up with their machine after these moments may still come back, and do not move to the history yet. */
 export interface HeldBack {
-  /** Of every machine. */
+  /** Tasks of every machine that ended after this time. */
   since: number;
-  /** Of machines that are away, or came back after `since`. */
+  /** Tasks of machines that are away, or came back after `since`. */
   whileAwaySince: number;
 }
 

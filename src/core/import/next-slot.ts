@@ -3,7 +3,7 @@ import { nextRun, readSchedule, type ScheduleFields } from '../schedules/index.j
 /** Said at the pause there, so that a later run of the program knows whose pause it was. */
 export const handOverMessage = 'Handed over to Muster';
 
-/** What the original says of a job that is paused there and of which nothing runs there. The times are of its clock. */
+/** A job as the original describes it, paused there and without a running task. The times are of its clock. */
 export interface RestingJob {
   /** The newest changes of the request. */
   events: readonly { createdAt: number; eventType: string; message?: string }[];

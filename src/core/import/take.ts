@@ -1,11 +1,11 @@
 import type { RequestState, RequestType } from '../model/enums.js';
 
-/** What is known of a request that was taken, or refused, before. */
+/** A request that was imported, or refused, before. */
 export interface KnownItem {
   outcome: 'TAKEN' | 'REFUSED';
-  /** Of what the original said of it then. */
+  /** Fingerprint of the original's record then. */
   fingerprint: string;
-  /** Of the request's row, as it was written then. */
+  /** Version of the request's row, as it was written then. */
   version?: number;
   /** Paused here only because the original runs it. */
   held: boolean;
@@ -16,7 +16,7 @@ export interface KnownItem {
 export type TakeDecision =
   { kind: 'TAKE' } | { kind: 'UNCHANGED' } | { kind: 'LEAVE'; why: string; copiesHistory: boolean };
 
-/** What becomes of a request of the original at this run: only what was not touched here is overwritten. */
+/** Decides about a request of the original at this run: only a request that was not changed here is overwritten. */
 export function decideTake(
   theirs: { state: string; fingerprint: string },
   ours: { version: number } | undefined,
@@ -49,7 +49,7 @@ export function stateHere(
   return { state: 'PAUSED', held: true };
 }
 
-/** Whether a request is meant by a pattern in which `*` stands for any characters and `?` for one. */
+/** True when a request id matches a pattern in which `*` stands for any characters and `?` for one. */
 export function matches(pattern: string, requestId: string): boolean {
   const wild: Readonly<Record<string, string>> = { '*': '.*', '?': '.' };
   const source = pattern.replaceAll(/[.*+?^${}()|[\]\\]/g, (character) => wild[character] ?? `\\${character}`);

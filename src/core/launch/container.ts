@@ -27,7 +27,7 @@ export function containerOfTask(
   };
 }
 
-/** The same with the numbers of its ports. `ports`: those assigned to the task. */
+/** Fills the numbers of its ports into a container. `ports`: those assigned to the task. */
 export const withPorts = (
   container: ContainerInfo,
   ports: readonly number[],

@@ -5,7 +5,7 @@ export {
   launchRecord,
   leftOutOfTasks,
   taskRecord,
-  type LaunchedFor,
+  type LaunchDecision,
   type LaunchRecord,
 } from './task-record.js';
 export { fitsKernel } from './kernel-limits.js';

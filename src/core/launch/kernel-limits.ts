@@ -1,7 +1,10 @@
-/** What one text (a variable with its name, or a word), and all of them together, may take: Linux's limits at their usual settings. */
+/**
+ * Bytes that one text (a variable with its name, or a word), and all of them together, may take: Linux's limits at
+ * their usual settings.
+ */
 export const longestText = 128 * 1024 - 1;
 export const longestTogether = 2 * 1024 * 1024 - 64 * 1024;
-/** Of each text: its end, and a pointer to it. */
+/** Bytes for each text beside its characters: its end, and a pointer to it. */
 const perText = 9;
 
 /** Bytes that a program is given. */

@@ -7,7 +7,7 @@ import { type GraceRules, graceMillis } from './grace.js';
 import { containerOfTask, withPorts } from './container.js';
 import { type LaunchPlace, placeholders } from './placeholders.js';
 
-/** What was decided about one task. */
+/** Decisions about one task. */
 export interface LaunchInput {
   taskId: TaskId;
   place: LaunchPlace;
@@ -26,7 +26,7 @@ export interface LaunchRules extends GraceRules {
   /** Whole cores beyond which no task gets; absent: no hard limit. */
   cpuHardLimit?: number;
   cpuHardLimitScaleFactor: number;
-  /** Whether an executor's runningSentinel stands in for a health file. */
+  /** Lets an executor's runningSentinel stand in for a health file. */
   honorRunningSentinel?: boolean;
   /** Ports of a bridged container without mappings are mapped to themselves. */
   defaultPortMapping?: boolean;
@@ -34,7 +34,7 @@ export interface LaunchRules extends GraceRules {
   uploads?: UploadRules;
 }
 
-/** What is uploaded of every task, and where it goes. */
+/** Files to upload of every task, and their buckets. */
 export interface UploadRules extends UploadBounds {
   /** By group of a request. */
   groupBuckets: Readonly<Record<string, string>>;
@@ -46,7 +46,7 @@ export interface UploadRules extends UploadBounds {
 const bucketOfGroup = (buckets: UploadRules['groupBuckets'], group: string | undefined): string | undefined =>
   group !== undefined && Object.hasOwn(buckets, group) ? buckets[group] : undefined;
 
-/** How long a task with a health file may take to write it, beside its retries. */
+/** Seconds for a task with a health file to write it, beside its retries. */
 const healthFileBaseSeconds = 30;
 const healthFileIntervalSeconds = 5;
 const healthFileRetries = 6;

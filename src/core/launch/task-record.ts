@@ -4,23 +4,23 @@ import type { ClusterOfferObject, ClusterResourceObject, ClusterTaskObject, Pend
 import { containerOfTask } from './container.js';
 import type { LaunchInput } from './launch-plan.js';
 
-/** What was decided about a task, beside what its machine is told. */
-export type LaunchedFor = Pick<LaunchInput, 'taskId' | 'place' | 'request' | 'deploy' | 'pending'>;
-type Launched = Pick<LaunchedFor, 'taskId' | 'place' | 'deploy'>;
+/** Decisions about a task that its machine does not need. */
+export type LaunchDecision = Pick<LaunchInput, 'taskId' | 'place' | 'request' | 'deploy' | 'pending'>;
+type LaunchSubject = Pick<LaunchDecision, 'taskId' | 'place' | 'deploy'>;
 export type LaunchRecord = Omit<Task, 'taskRequest'>;
 
 /** Fields of a deploy that the records of its tasks do without, unless these are whole: they stand in the deploy and in the launch. */
 export const leftOutOfTasks = (isWhole: boolean): readonly 'executorData'[] => (isWhole ? [] : ['executorData']);
 
 /** The Task record that answers show. */
-export function taskRecord(input: LaunchedFor, plan: LaunchSpec, isWhole = false): Task {
+export function taskRecord(input: LaunchDecision, plan: LaunchSpec, isWhole = false): Task {
   const deploy = { ...input.deploy };
   for (const field of leftOutOfTasks(isWhole)) delete deploy[field];
   return { taskRequest: { request: input.request, deploy, pendingTask: input.pending }, ...launchRecord(input, plan) };
 }
 
 /** The part of a Task record that says where the task went and as what, beside what it was launched for. */
-export function launchRecord(input: Launched, plan: LaunchSpec): LaunchRecord {
+export function launchRecord(input: LaunchSubject, plan: LaunchSpec): LaunchRecord {
   const offers = [offer(input)];
   return {
     taskId: input.taskId,
@@ -36,7 +36,7 @@ export const launchedText = ({ pendingTaskId, user, message }: PendingTask): str
   `${pendingTaskId.pendingType}${user ? ` by ${user}` : ''}${message ? ` - ${message}` : ''}`;
 
 /** There are no offers here; the machine stands in the form in which clients look for it. */
-const offer = ({ place }: Launched): ClusterOfferObject => ({
+const offer = ({ place }: LaunchSubject): ClusterOfferObject => ({
   agentId: { value: place.slaveId },
   slaveId: { value: place.slaveId },
   frameworkId: { value: 'muster' },
@@ -44,7 +44,7 @@ const offer = ({ place }: Launched): ClusterOfferObject => ({
   id: { value: place.incarnation },
 });
 
-function clusterTask(input: Launched, plan: LaunchSpec): ClusterTaskObject {
+function clusterTask(input: LaunchSubject, plan: LaunchSpec): ClusterTaskObject {
   const { taskId, place, deploy } = input;
   const variables = Object.entries(plan.environment).map(([name, value]) => ({ name, value }));
   const { value, shell, arguments: words } = plan.command;
@@ -64,7 +64,7 @@ function clusterTask(input: Launched, plan: LaunchSpec): ClusterTaskObject {
   };
 }
 
-function labelsOf({ deploy, taskId }: Launched): { key: string; value: string }[] {
+function labelsOf({ deploy, taskId }: LaunchSubject): { key: string; value: string }[] {
   const labels: ClusterTaskLabel[] = [
     ...(deploy.clusterLabels ?? []),
     ...(deploy.clusterTaskLabels?.[taskId.instanceNo] ?? []),

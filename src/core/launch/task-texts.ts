@@ -4,7 +4,7 @@ import type { PendingTask, TaskId } from '../model/task.js';
 import { bytesTogether, longestText, longestTogether, variableBytes } from './kernel-limits.js';
 import { type LaunchPlace, placeholders } from './placeholders.js';
 
-/** What a run adds to the texts of its deploy. */
+/** Texts that a run adds to those of its deploy. */
 type RunTexts = Pick<PendingTask, 'cmdLineArgsList' | 'envOverrides'>;
 
 /** For what the scheduler and the agent add: ids, ports, paths of the sandbox. */

@@ -1,4 +1,4 @@
-/** How an instance stands to the cluster. Only a SUBSCRIBED one decides anything. */
+/** Connection of an instance to the cluster. Only a SUBSCRIBED one decides anything. */
 export const connectionStates = [
   'NOT_STARTED',
   'SUBSCRIBED',

@@ -15,8 +15,8 @@ export interface EnteringTask {
   pendingDeployId?: string;
 }
 
-/** What is to be done so that a healthy task gets traffic. */
-export type Entry =
+/** Next step to give a healthy task traffic. */
+export type TrafficStep =
   /** It gets its traffic, or must not have any. */
   | { kind: 'settled' }
   /** Not healthy yet, or another decision is under way: look again later. */
@@ -28,7 +28,7 @@ export type Entry =
   | { kind: 'refused'; message: string };
 
 /** One look at a task that no deploy in progress brings in: a replacement, or one that was to leave and stays. */
-export function decideEntry(entering: EnteringTask, newTaskCheckerBaseDelaySeconds: number, now: number): Entry {
+export function decideEntry(entering: EnteringTask, newTaskCheckerBaseDelaySeconds: number, now: number): TrafficStep {
   const { task, records, hasToGo, activeDeployId, pendingDeployId } = entering;
   const { deployId } = task.taskId;
   if (hasToGo || deployId === pendingDeployId) return { kind: 'settled' };
@@ -46,7 +46,7 @@ export function decideEntry(entering: EnteringTask, newTaskCheckerBaseDelaySecon
 }
 
 /** It was to leave, and that order was withdrawn: it comes in again once the load balancer is done. */
-function stays({ task, records }: EnteringTask, remove: LoadBalancerUpdate, isOfActiveDeploy: boolean): Entry {
+function stays({ task, records }: EnteringTask, remove: LoadBalancerUpdate, isOfActiveDeploy: boolean): TrafficStep {
   if (!isOfActiveDeploy) return { kind: 'settled' };
   if (isInProgress(remove)) return { kind: 'poll', record: 'REMOVE', update: remove };
   const { add, addAttemptsBefore } = records;
@@ -54,7 +54,7 @@ function stays({ task, records }: EnteringTask, remove: LoadBalancerUpdate, isOf
   return { kind: 'enqueue', id: ownRequestId(task.taskId, 'ADD', undefined, attemptsBefore), anew: true };
 }
 
-const refused = ({ loadBalancerState, message }: LoadBalancerUpdate): Entry => ({
+const refused = ({ loadBalancerState, message }: LoadBalancerUpdate): TrafficStep => ({
   kind: 'refused',
   message: `The load balancer did not take the task: ${loadBalancerState}${message ? `, ${message}` : ''}`,
 });
@@ -65,7 +65,7 @@ function isReady({ task, context }: EnteringTask, baseDelaySeconds: number, now:
   return now >= countsSince(task) + baseDelaySeconds * 1000;
 }
 
-/** What is still to be done so that a task gets no traffic any more. */
+/** Next step to take a task out of traffic. */
 type Removal =
   /** It never came in, or it has left: it may be killed, or forgotten. */
   | { kind: 'done' }
@@ -116,7 +116,10 @@ export interface DeletionView {
 type Deletion =
   { kind: 'wait' } | { kind: 'send'; id: LoadBalancerRequestId } | { kind: 'poll'; id: LoadBalancerRequestId };
 
-/** Whether the service of a request goes with it. The call that deletes the request decides; `byDefault`: when it says nothing. */
+/**
+ * True when the service of a request is deleted with it. The call that deletes the request decides; `byDefault`: when
+ * it says nothing.
+ */
 export const isServiceDeleted = (
   { loadBalanced }: Request,
   removeFromLoadBalancer: boolean | undefined,
@@ -138,7 +141,7 @@ export function decideDeletion({ requestId, update, isRunnable, hasTasks }: Dele
 /** The load balancer will never do what it calls invalid. */
 const hopeless = 'Invalid request due to';
 
-/** Whether an answer is the last one: the service is gone, or will not go however often it is asked. */
+/** True when an answer is the last one: the service is gone, or will not go however often it is asked. */
 export function endsDeletion({ loadBalancerState, message }: LoadBalancerUpdate): boolean {
   if (loadBalancerState === 'SUCCESS' || loadBalancerState === 'INVALID_REQUEST_NOOP') return true;
   return (loadBalancerState === 'FAILED' || loadBalancerState === 'CANCELED') && message?.includes(hopeless) === true;

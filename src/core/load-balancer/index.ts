@@ -29,7 +29,7 @@ export {
   type DeletionView,
   endsDeletion,
   type EnteringTask,
-  type Entry,
+  type TrafficStep,
   isRefused,
   isServiceDeleted,
 } from './decisions.js';

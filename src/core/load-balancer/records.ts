@@ -1,7 +1,7 @@
 import type { LoadBalancerRequestId, LoadBalancerUpdate } from '../model/load-balancer.js';
 import type { TaskId } from '../model/task.js';
 
-/** What the load balancer was told about a task, and how that stands. */
+/** Changes of the load balancer for a task, and their states. */
 export interface BalancerRecords {
   /** It was to come in: by itself, or with its deploy. */
   add?: LoadBalancerUpdate;

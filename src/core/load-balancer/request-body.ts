@@ -27,7 +27,7 @@ export interface BalancerChange {
 export interface Upstream {
   /** "host:port" */
   upstream: string;
-  /** Of the change that brought it in. */
+  /** Id of the change that added it. */
   requestId: string;
   rackId?: string;
   group: string;
@@ -68,7 +68,7 @@ export interface BalancerBodySettings {
 /** Group of upstreams that name none. */
 export const defaultUpstreamGroup = 'default';
 
-/** Where the deploy's upstreams stand unless a label of a task says otherwise. */
+/** Group of the deploy's upstreams unless a label of a task names another. */
 export const upstreamGroup = (deploy: Deploy): string => deploy.loadBalancerUpstreamGroup ?? defaultUpstreamGroup;
 
 export const balancerServiceId = (requestId: string, deploy: Deploy): string =>
@@ -89,7 +89,7 @@ export function upstreamOf(
   return { upstream: `${host}:${port}`, requestId: requestIdText(id), rackId, group: group ?? upstreamGroup(deploy) };
 }
 
-/** What is sent to change the upstreams of a service. */
+/** Body of the call that changes the upstreams of a service. */
 export function updateBody(
   id: LoadBalancerRequestId,
   { request, deploy, add, remove }: BalancerChange,
@@ -99,7 +99,7 @@ export function updateBody(
   return upstreamsBody(id, { request, deploy }, upstreams(add), upstreams(remove), settings);
 }
 
-/** The same for upstreams of which no task is known any more. */
+/** Body for upstreams whose tasks are not known any more. */
 export function upstreamsBody(
   id: LoadBalancerRequestId,
   { request, deploy }: Pick<BalancerChange, 'request' | 'deploy'>,
@@ -123,7 +123,7 @@ export function upstreamsBody(
   return body(id, service, 'UPDATE', add, remove);
 }
 
-/** What is sent to forget a service altogether. */
+/** Body of the call that deletes a service. */
 export function deleteBody(
   id: LoadBalancerRequestId,
   { requestId, groups, basePath }: RemovedService,

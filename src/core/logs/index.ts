@@ -1,7 +1,7 @@
-export { mayMeet, tellsRequestsApart } from './key-pattern.js';
+export { mayMeet, separatesRequests } from './key-pattern.js';
 export { isOwn, type LogOwner } from './key-prefixes.js';
 export { type KeyFacts, keyPatternOfTask, numberedKey, objectKey } from './object-key.js';
-export { keyOfOrder, namesOfBucket, namesOfKey, orderOfFile, orderOfFolder, orderOfKey } from './object-path.js';
+export { keyOfOrder, namesOfBucket, namesOfKey, orderOfFile, orderOfDirectory, orderOfKey } from './object-path.js';
 export {
   type DeployTimes,
   narrow,

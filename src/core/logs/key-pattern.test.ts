@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { evening, idOf, layout, searchFor, standardPattern } from '../../../test/support/fixtures/logs.js';
-import { mayMeet, tellsRequestsApart } from './key-pattern.js';
+import { mayMeet, separatesRequests } from './key-pattern.js';
 import { isOwn } from './key-prefixes.js';
 import { keyPatternOfTask, objectKey } from './object-key.js';
 import { searchPlaces } from './search-places.js';
@@ -21,7 +21,7 @@ test.each([
   { pattern: '%host/%taskId', is: false },
   { pattern: '%Y/%filename', is: false },
   { pattern: 'logs', is: false },
-])('$pattern tells requests apart: $is', ({ pattern, is }) => expect(tellsRequestsApart(pattern)).toBe(is));
+])('$pattern tells requests apart: $is', ({ pattern, is }) => expect(separatesRequests(pattern)).toBe(is));
 
 test.each([
   { one: standardPattern, other: '%requestId/gc/%filename', may: false },
@@ -61,7 +61,7 @@ test('by patterns that are accepted no request is shown what another has written
       anyRequest,
       anyFile,
       (patterns, reader, writer, name) => {
-        fc.pre(patterns.every(tellsRequestsApart) && !mayMeet(patterns[0]!, patterns.at(-1)!));
+        fc.pre(patterns.every(separatesRequests) && !mayMeet(patterns[0]!, patterns.at(-1)!));
         // Nothing tells a request of such a name from a task of another.
         fc.pre(patterns.every((pattern) => pattern.includes('%requestId/')) || !/-\d{13}-/.test(writer.id));
         const [objstoreKeyFormat, ...more] = patterns;

@@ -37,21 +37,22 @@ export function patternParts(pattern: string): PatternPart[] {
   return parts;
 }
 
-/** The name of a group is any text: no folder of a key and no variable comes from it. */
+/** The name of a group is any text: no directory of a key and no variable comes from it. */
 export const groupInKey = (group: string): string => group.replaceAll(/[/%]/g, '_');
 
 /**
- * What tells requests apart: a pattern up to the variable that names the owner. Behind %requestId the folder ends, because 'web'
- * and 'web-' begin keys of 'web-api' as well; a task id tells by itself where that of its request ends (`isOwn`).
+ * Head of a pattern, up to the variable that names the owner, which separates requests. Behind %requestId the directory
+ * ends, because 'web' and 'web-' begin keys of 'web-api' as well; a task id shows by itself where that of its request
+ * ends (`isOwn`).
  */
 export const headOf = (pattern: string): string | undefined => /^.*?(%requestId\/|%taskId)/s.exec(pattern)?.[0];
 
 /**
- * Whether the keys of one pattern tell whose they are by how they begin, which is all that a search knows: without it a caller who
- * may read one request reads all. Before the owner stand text, parts of the date, and the group, which has no length of its own and
- * so ends with its folder.
+ * True when the keys of a pattern name their owner at their beginning, which is all that a search knows: otherwise a
+ * caller who may read one request reads all. Text, parts of the date, and the group may precede the owner; the group
+ * has no fixed length and so ends with its directory.
  */
-export function tellsRequestsApart(pattern: string): boolean {
+export function separatesRequests(pattern: string): boolean {
   const before = patternParts(headOf(pattern)?.replace(/%(requestId\/|taskId)$/, '') ?? '%filename');
   const afterGroup = before.slice(before.findLastIndex((part) => 'variable' in part && part.variable === 'group') + 1);
   return (
@@ -63,7 +64,7 @@ export function tellsRequestsApart(pattern: string): boolean {
 const mayPrecede: readonly KeyVariable[] = ['group', 'Y', 'm', 'd', 'H'];
 
 /**
- * Whether keys that one request has by the first pattern may begin as those that another has by the second. By '%requestId/' a
+ * True when keys of one request by the first pattern may begin like those of another by the second. By '%requestId/' a
  * request called 'gc' would have what all requests have by 'gc/%requestId/'.
  */
 export function mayMeet(one: string, other: string): boolean {
@@ -94,7 +95,7 @@ const charactersOf = (head: string): Characters[] =>
     'text' in part ? [...part.text].map((kind) => ({ kind })) : (kinds[part.variable] ?? []),
   );
 
-/** Whether a text of the one form may begin one of the other. */
+/** True when a text of one form may begin one of the other. */
 function canBeginAlike(a: readonly Characters[], b: readonly Characters[]): boolean {
   // Pairs of places, one in each, that texts can reach which are the same up to there.
   const reached = new Set<number>();

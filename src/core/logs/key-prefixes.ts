@@ -1,7 +1,7 @@
 import { sanitize } from '../task-id.js';
 import { groupInKey, type KeyVariable, type PatternPart, patternParts } from './key-pattern.js';
 
-/** Whose logs are looked for: those of a request, of one of its deploys or of one task. */
+/** Owner of the logs to find: a request, one of its deploys or one task. */
 export interface LogOwner {
   requestId: string;
   deployId?: string;
@@ -15,19 +15,19 @@ export interface LogSubject {
   tag?: string;
 }
 
-/** How keys begin. */
+/** Beginning of keys. */
 export interface KeyPrefix {
   prefix: string;
-  /** Where the id of a task stands in such keys, if nothing before it says whose they are. */
+  /** Position of the task id in such keys, if nothing before it names their owner. */
   taskIdAt?: number;
 }
 
 /** owner: it tells whose logs they are. */
-type Filled = { text: string; owner?: 'requestId' | 'taskId' } | { date: DateVariable };
+type FilledPart = { text: string; owner?: 'requestId' | 'taskId' } | { date: DateVariable };
 
 /**
- * How the keys begin of all that the subject has written within the span, the newest first. undefined: the span is too
- * long for this pattern, which has the date before the owner.
+ * Prefixes of all keys that the subject has written within the span, the newest first. undefined: the span is too long
+ * for this pattern, which has the date before the owner.
  */
 export function keyPrefixes(pattern: string, subject: LogSubject, span: Span): KeyPrefix[] | undefined {
   const parts = fill(patternParts(pattern), subject);
@@ -36,7 +36,7 @@ export function keyPrefixes(pattern: string, subject: LogSubject, span: Span): K
     span,
   );
   // A part of the date that no step tells ends what is known.
-  const end = parts.findIndex((part) => 'date' in part && !steps.told.includes(part.date));
+  const end = parts.findIndex((part) => 'date' in part && !steps.named.includes(part.date));
   const known = end === -1 ? parts : parts.slice(0, end);
   const owner = known.find((part) => 'text' in part && part.owner !== undefined);
   // Cut before the owner it would find the logs of all requests.
@@ -52,8 +52,8 @@ export function keyPrefixes(pattern: string, subject: LogSubject, span: Span): K
 }
 
 /** Puts in what is known of the subject and stops at the first thing that is not, or is known in part. */
-function fill(parts: readonly PatternPart[], subject: LogSubject): Filled[] {
-  const filled: Filled[] = [];
+function fill(parts: readonly PatternPart[], subject: LogSubject): FilledPart[] {
+  const filled: FilledPart[] = [];
   for (const part of parts) {
     const value = 'text' in part ? part : fillIn(part.variable, subject);
     if (value) filled.push(value);
@@ -62,8 +62,9 @@ function fill(parts: readonly PatternPart[], subject: LogSubject): Filled[] {
   return filled;
 }
 
-function fillIn(variable: KeyVariable, { owner, group, tag }: LogSubject): Filled | undefined {
-  const text = (value: string | undefined): Filled | undefined => (value === undefined ? undefined : { text: value });
+function fillIn(variable: KeyVariable, { owner, group, tag }: LogSubject): FilledPart | undefined {
+  const text = (value: string | undefined): FilledPart | undefined =>
+    value === undefined ? undefined : { text: value };
   switch (variable) {
     case 'requestId':
       return { text: owner.requestId, owner: 'requestId' };
@@ -93,12 +94,15 @@ const ownIdBegins = ({ requestId, deployId }: LogOwner): string =>
   deployId === undefined ? `${requestId}-` : `${requestId}-${deployId}-`;
 
 /**
- * How a task id begins: request, deploy, start time, instance. A file may be called '2026-1-log': the first that can be read so
- * is the id.
+ * Beginning of a task id: request, deploy, start time, instance. A file may be called '2026-1-log': the first that can
+ * be read so is the id.
  */
 const taskIdBegins = /^([\w-]+?)-([\w.]+)-\d{13}-\d{1,9}-/;
 
-/** Whether a key below the prefix is the owner's. Ids contain '-', so 'web-' also begins those of the request 'web-api'. */
+/**
+ * True when a key below the prefix is the owner's. Ids contain '-', so 'web-' also begins those of the request
+ * 'web-api'.
+ */
 export function isOwn(key: string, { taskIdAt }: KeyPrefix, { requestId, deployId }: LogOwner): boolean {
   if (taskIdAt === undefined) return true;
   const [, request, deploy] = taskIdBegins.exec(key.slice(taskIdAt)) ?? [];
@@ -125,15 +129,15 @@ const two = (value: number): string => String(value).padStart(2, '0');
  * All dates that keys of the span can have, the newest first, as fine as the given parts tell them apart. `told`: the parts
  * that the dates tell; a long span has so many hours that only its days, months or years are gone through.
  */
-function stepsOf(given: readonly DateVariable[], span: Span): { dates: DateStep[]; told: DateVariable[] } {
+function stepsOf(given: readonly DateVariable[], span: Span): { dates: DateStep[]; named: DateVariable[] } {
   const wanted = dateVariables.filter((variable) => given.includes(variable));
-  if (span.end < span.start) return { dates: [], told: wanted };
+  if (span.end < span.start) return { dates: [], named: wanted };
   for (let count = wanted.length; count > 0; count--) {
-    const told = wanted.slice(0, count);
-    const dates = datesOf(told.at(-1)!, span);
-    if (dates) return { dates, told };
+    const named = wanted.slice(0, count);
+    const dates = datesOf(named.at(-1)!, span);
+    if (dates) return { dates, named };
   }
-  return { dates: [stepAt(new Date(span.start))], told: [] };
+  return { dates: [stepAt(new Date(span.start))], named: [] };
 }
 
 /** undefined: too many. */

@@ -1,6 +1,6 @@
 import { groupInKey } from './key-pattern.js';
 
-/** What of a task goes into the keys of its files. */
+/** Parts of a task in the keys of its files. */
 export interface KeyOwner {
   requestId: string;
   group: string;
@@ -16,11 +16,11 @@ export function keyPatternOfTask(pattern: string, owner: KeyOwner): string {
   return pattern.replace(/%(requestId|group|tag|deployId|host|taskId)/g, (whole, name: string) => known[name] ?? whole);
 }
 
-/** What of a file goes into the key under which it is stored. */
+/** Parts of a file in the key under which it is stored. */
 export interface KeyFacts {
-  /** Without its folder. */
+  /** Without its directory. */
   name: string;
-  /** When it was changed last, in epoch milliseconds. */
+  /** Time of its last change, in epoch milliseconds. */
   changedAt: number;
   /** Its position among the files that are uploaded together, from 0. */
   index: number;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { keyOfOrder, namesOfKey, orderOfFile, orderOfFolder, orderOfKey } from './object-path.js';
+import { keyOfOrder, namesOfKey, orderOfFile, orderOfDirectory, orderOfKey } from './object-path.js';
 
 const part = fc.oneof(
   fc.string({ unit: 'grapheme', maxLength: 12 }),
@@ -21,9 +21,9 @@ const part = fc.oneof(
 );
 const key = fc.array(part, { minLength: 1, maxLength: 4 }).map((parts) => parts.join('/'));
 
-/** As a folder is gone through. */
+/** As a directory is gone through. */
 const orderOfNames = (names: readonly string[]): string =>
-  orderOfFile(names.slice(0, -1).reduce(orderOfFolder, ''), names.at(-1)!);
+  orderOfFile(names.slice(0, -1).reduce(orderOfDirectory, ''), names.at(-1)!);
 
 test('every name is one that a file may have, and leads nowhere else', () => {
   fc.assert(
@@ -64,7 +64,7 @@ test('a folder that is gone through by its names gives keys in their order', () 
             ...(below.some((names) => names.length === 1)
               ? [{ order: orderOfFile(above, name), deeper: undefined }]
               : []),
-            ...(deeper.length > 0 ? [{ order: orderOfFolder(above, name), deeper }] : []),
+            ...(deeper.length > 0 ? [{ order: orderOfDirectory(above, name), deeper }] : []),
           ];
         });
         return entries

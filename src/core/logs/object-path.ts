@@ -1,29 +1,29 @@
 /*
- * Where the folder that keeps logs has the object of a key: each part of the key is a folder below the one of the part before
- * it, and the last one is the file. Parts that no file can be called are encoded, long ones go over several folders, and
- * folders have a sign at the end of their names: a key may be the beginning of another one.
+ * Where the directory that keeps logs has the object of a key: each part of the key is a directory below the one of the part before
+ * it, and the last one is the file. Parts that no file can be called are encoded, long ones go over several directories, and
+ * directories have a sign at the end of their names: a key may be the beginning of another one.
  */
 
-/** Of a name, in bytes; signs come on top. */
+/** Limit of a name in bytes; signs come on top. */
 const longestName = 200;
-/** At the end of a folder whose name is a part, or ends one. No part of a key is encoded so. */
-const folder = '+';
-/** At the end of a folder whose name goes on in the names below. */
+/** At the end of a directory whose name is a part, or ends one. No part of a key is encoded so. */
+const directory = '+';
+/** At the end of a directory whose name goes on in the names below. */
 const goesOn = '%';
 /** At the beginning of the names that go on. */
 const continues = '+';
 /** A part without characters. */
 const empty = '%';
 
-/** The names of the folders and of the file at the end of them. */
+/** The names of the directories and of the file at the end of them. */
 export function namesOfKey(key: string): string[] {
   const parts = key.split('/');
   return parts.flatMap((part, index) =>
-    namesOf(part === '' ? empty : encodePart(part), index < parts.length - 1 ? folder : ''),
+    namesOf(part === '' ? empty : encodePart(part), index < parts.length - 1 ? directory : ''),
   );
 }
 
-/** The same of the bucket, which is one folder: it has no folders of its own. */
+/** Names for the bucket, which is one directory without further ones. */
 export const namesOfBucket = (bucket: string): string[] => namesOfKey(bucket.replaceAll('/', '_'));
 
 function namesOf(part: string, ending: string): string[] {
@@ -36,7 +36,7 @@ function namesOf(part: string, ending: string): string[] {
   }
 }
 
-/** What sorts keys as a folder is gone through: of two texts, the one of a key and the one of what it begins with, too. */
+/** Sort text of a key, in the order in which a directory is read: it holds for whole keys and for their beginnings. */
 export function orderOfKey(key: string, isWhole = true): string {
   const parts = key.split('/');
   return parts
@@ -44,8 +44,8 @@ export function orderOfKey(key: string, isWhole = true): string {
     .join('/');
 }
 
-/** How all keys below it sort: each of them begins with this. `above`: the same of the folder that it is in. */
-export const orderOfFolder = (above: string, name: string): string =>
+/** Sort text with which those of all keys below a directory begin. `above`: the one of its parent. */
+export const orderOfDirectory = (above: string, name: string): string =>
   orderOfFile(above, name.slice(0, -1)) + (name.endsWith(goesOn) ? '' : '/');
 
 /** As above, of a file. */

@@ -4,9 +4,9 @@ import type { RequestEventType } from '../model/enums.js';
 import type { ObjstoreBucket, ObjstoreLayout } from '../model/logs.js';
 import { type UploadBounds, withinBounds } from './upload-bounds.js';
 
-/** What begins so in a bucket, as far as it belongs to the owner. */
+/** The keys of a bucket that begin so, as far as they belong to the owner. */
 export interface SearchPlace extends KeyPrefix {
-  /** Of the request; 'default' for none. It decides about the bucket. */
+  /** Group of the request; 'default' for none. It decides about the bucket. */
   group: string;
   bucket: ObjstoreBucket;
   owner: LogOwner;
@@ -15,11 +15,14 @@ export interface SearchPlace extends KeyPrefix {
 export interface Search {
   subject: LogSubject;
   span: Span;
-  /** What deploys and runs of the subject have said about where files of theirs go. */
+  /** Buckets for files that deploys and runs of the subject have named. */
   files: readonly ObjstoreUploaderFile[];
 }
 
-/** What pages of a search know it by: 'a-b-' begins the logs of request 'a-b' and those of deploy 'b' of request 'a'. */
+/**
+ * Name of a place in the pages of a search: 'a-b-' begins the logs of request 'a-b' and those of deploy 'b' of request
+ * 'a'.
+ */
 export function placeName({ group, bucket, prefix, taskIdAt, owner }: SearchPlace): string {
   const deploy = taskIdAt === undefined || owner.deployId === undefined ? '' : `@${owner.deployId}`;
   return `${group}-${bucket.objstoreBucket}-${prefix}${deploy}`;
@@ -90,7 +93,7 @@ function withoutCovered(places: readonly SearchPlace[]): SearchPlace[] {
 const contains = (a: SearchPlace, b: SearchPlace): boolean =>
   a.bucket.objstoreBucket === b.bucket.objstoreBucket && b.prefix.startsWith(a.prefix);
 
-/** Whether a place that contains another drops nothing of it as not its own. */
+/** True when a place that contains another drops nothing of it as not its own. */
 function covers(a: SearchPlace, b: SearchPlace): boolean {
   if (a.taskIdAt === undefined || isOwn(b.prefix, a, a.owner)) return true;
   return (
@@ -142,7 +145,7 @@ export interface DeployTimes {
   createdAt: number;
   /** It is the active one, or on its way to be. */
   isCurrent: boolean;
-  /** When a task of it ended last. */
+  /** Time at which its last task ended. */
   lastFinishAt?: number;
 }
 

@@ -1,13 +1,13 @@
 import type { ObjstoreUploaderFile } from '../model/deploy.js';
 import { headOf } from './key-pattern.js';
 
-/** Where files of a deploy or a run may go, beside where all files go. */
+/** Buckets for files of a deploy or a run, beside the one for all files. */
 export interface UploadBounds {
   bucket: string;
   /** Others that a deploy or a run may name. */
   allowedBuckets: readonly string[];
   keyPattern: string;
-  /** Those of every task. */
+  /** Files of every task. */
   files: readonly ObjstoreUploaderFile[];
 }
 

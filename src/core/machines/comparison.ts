@@ -3,7 +3,7 @@ import type { MachineState } from '../model/enums.js';
 import type { ClusterResourcesObject } from '../model/machine.js';
 import { isInactive } from './machine-life.js';
 
-/** What the cluster says of a slave, as far as it is kept. */
+/** A slave as the cluster describes it, as far as it is stored. */
 export interface SlaveRecord {
   id: string;
   host: string;
@@ -20,7 +20,7 @@ export interface KnownRack {
   state: MachineState;
 }
 
-/** What there is to do so that our records agree with the list of the cluster. Ids in the order of the input. */
+/** Changes that make our records agree with the list of the cluster. Ids in the order of the input. */
 interface Differences {
   /** Listed, and not known as they are: to be stored or refreshed. */
   toRecord: string[];

@@ -23,7 +23,7 @@ export type MachineStep =
 const stay: MachineStep = { kind: 'stay' };
 const enter = (state: MachineState): MachineStep => ({ kind: 'enter', state });
 
-/** What an event makes of a machine. `from` undefined: it was not known. */
+/** Decides the next state of a machine after an event. `from` undefined: it was not known. */
 export function nextMachineStep(from: MachineState | undefined, event: MachineEvent): MachineStep {
   if (event.kind === 'seen') return whenSeen(from, event.hostIsInactive);
   if (from === undefined) return stay;
@@ -89,12 +89,15 @@ export function judgeStateChange(from: MachineState, to: MachineState): StateCha
   return 'CHANGED';
 }
 
-/** The same for what operators ask for, or asked for until now: a machine that is gone stays gone until it is seen. */
+/**
+ * Decides about a state that an operator asks for, or asked for until now: a machine that is gone stays gone until it
+ * is seen.
+ */
 export function judgeOrder(from: MachineState, to: MachineState): StateChange {
   return isInactive(from) ? 'ILLEGAL_TRANSITION' : judgeStateChange(from, to);
 }
 
-/** Why a change that lapses cannot be asked for, with `target` the state that it puts the machine into now. */
+/** Reason why a change that expires is refused, with `target` the state that it puts the machine into now. */
 export function checkLapsingChange(target: MachineState, change: MachineChangeRequest): FieldError | undefined {
   if (change.durationMillis === undefined) return undefined;
   const { revertToState } = change;

@@ -25,7 +25,9 @@ const monthName = (month: string): string => monthNames[Number(month) - 1]!;
 /** A quoted text, '' for a quote, a letter as often as it stands there, or anything else. */
 const tokens = /'((?:[^']|'')*)'|(([a-zA-Z])\3*)|[^a-zA-Z']+/g;
 
-/** Whether a time can be written by it: the letters y M d E H h m s S a z, text in single quotes, and signs. */
+/**
+ * True when times can be formatted by the pattern: the letters y M d E H h m s S a z, text in single quotes, and signs.
+ */
 export const isDatePattern = (pattern: string): boolean =>
   pattern !== '' &&
   pattern.replaceAll(tokens, (_token, _quoted, run?: string) => (run && !(run[0]! in letters) ? "'" : '')) === '';

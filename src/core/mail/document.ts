@@ -9,7 +9,7 @@ export type Block =
   /** The end of a file, or why there is none. */
   | { kind: 'file'; name: string; href?: string; text: string | undefined; note: string };
 
-/** What a mail says. HTML and text are made of the same, so that neither says more than the other. */
+/** Content of a mail. HTML and text are made of it, so that neither says more than the other. */
 export interface MailDocument {
   subject: string;
   title: string;
@@ -17,11 +17,11 @@ export interface MailDocument {
   blocks: Block[];
 }
 
-/** What every mail needs to be written. */
+/** Settings that every mail is rendered with. */
 export interface MailStyle {
-  /** Of the installation: stands in subjects and at the end. */
+  /** Name of the installation, in subjects and at the end. */
   product: string;
-  /** Where the page is; absent: there are no links. */
+  /** Address of the page; absent: there are no links. */
   uiBase?: string;
   /** As the settings say. */
   time: (at: number) => string;

@@ -8,7 +8,7 @@ const grey = '#777777';
 const green = '#5CB85C';
 const blue = '#5BC0DE';
 
-/** Of each type of mail the colour of its head, and who gets it unless settings or the request say otherwise. */
+/** Colour of the head of each type of mail, and its recipients unless settings or the request say otherwise. */
 export const mailTypes: Readonly<Record<EmailType, { colour: string; destinations: readonly EmailDestination[] }>> = {
   TASK_LOST: { colour: red, destinations: ['ADMINS', 'ACTION_TAKER'] },
   TASK_KILLED: { colour: grey, destinations: [] },
@@ -35,10 +35,10 @@ export const mailTypes: Readonly<Record<EmailType, { colour: string; destination
 /** About the service itself: no request, no limit of the rate, no blacklist, and no switch that stops it. */
 export const isSystemMail = (type: EmailType): boolean => type === 'SCHEDULER_ABORTING' || type === 'DISASTER_DETECTED';
 
-/** What follows for a request when one of its tasks has ended. */
+/** Consequence for a request when one of its tasks has ended. */
 export type AfterTask = 'nothing' | 'relaunch' | 'retry' | 'goOn';
 
-/** What a mail tells, as it was when it happened. The records of tasks are read when the mail is written. */
+/** Facts that a mail reports, as they were at the event. The records of tasks are read when the mail is written. */
 export type MailFacts =
   | { kind: 'task-ended'; state: TaskState; next: AfterTask; retriesLeft: number }
   | { kind: 'task-overdue'; runMillis: number; expectedMillis: number; thresholdPercent: number }
@@ -53,17 +53,17 @@ export type MailFacts =
 /** Something that happened and that may be told by mail. */
 export interface MailEvent {
   type: EmailType;
-  /** Whose owners are told, and who may have said otherwise for itself. Absent of system mails. */
+  /** Request whose owners are notified, and which may choose its own recipients. Absent for system mails. */
   request?: Request;
   taskId?: string;
-  /** Who did it. */
+  /** User who did it. */
   user?: string;
   /** Epoch milliseconds. */
   at: number;
   facts: MailFacts;
 }
 
-/** Where mails of each type go, as the settings say. */
+/** Configured recipients of each type of mail. */
 export type DestinationSettings = Partial<Record<EmailType, readonly EmailDestination[]>>;
 
 /** Settings go before the defaults, and what a request says goes before both. Nothing: none is sent. */

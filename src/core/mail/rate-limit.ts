@@ -1,4 +1,4 @@
-/** How many mails of one type a request may cause. */
+/** Limit of the mails of one type for one request. */
 export interface RateLimitRules {
   /** So many within the period; the next one starts a cooldown. Below 1: any number. */
   rateLimitAfterNotifications: number;
@@ -6,7 +6,7 @@ export interface RateLimitRules {
   rateLimitCooldownMillis: number;
 }
 
-/** What is remembered of the mails of one type and request, in epoch milliseconds. */
+/** State of the limit for one type of mail and request, in epoch milliseconds. */
 export interface RateLimitState {
   /** The newest ones, one more than may be sent at most. */
   sentAt: readonly number[];
@@ -19,7 +19,7 @@ export interface RateLimitDecision {
   state: RateLimitState;
 }
 
-/** What becomes of a mail about something that happened at `at`. */
+/** Decides if a mail about an event at `at` is sent. */
 export function limitRate(state: RateLimitState, at: number, rules: RateLimitRules): RateLimitDecision {
   const { rateLimitAfterNotifications: most, rateLimitPeriodMillis, rateLimitCooldownMillis } = rules;
   if (most < 1) return { outcome: 'MAIL', state };

@@ -22,9 +22,9 @@ export interface Recipients {
 
 interface People {
   admins: readonly string[];
-  /** Who did it, where that is known. */
+  /** User who did it, if known. */
   actionTaker?: string;
-  /** Whether an address may be written to. */
+  /** True when mails may go to the address. */
   mayWriteTo: (address: string) => boolean;
 }
 
@@ -59,7 +59,7 @@ export function recipientsOf(audience: Audience, { admins, actionTaker, mayWrite
 
 const isSame = (a: string, b: string): boolean => a.trim().toLowerCase() === b.trim().toLowerCase();
 
-/** Who is to be told, before addresses are looked at one by one. */
+/** Recipients, before addresses are checked one by one. */
 export interface Audience {
   destinations: readonly EmailDestination[];
   owners: readonly string[];

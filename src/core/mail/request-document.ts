@@ -90,7 +90,7 @@ export interface NoticeInput {
   colour: string;
   requestId: string;
   rules: RateLimitRules;
-  /** When mails of this kind are sent again. */
+  /** Time from which mails of this kind are sent again. */
   until: number;
 }
 

@@ -1,9 +1,9 @@
 import { type RetryRules, retryDelay } from '../webhooks/delivery.js';
 
-/** Those of webhooks; a mail about something older than `giveUpAfterMillis` is given up when it cannot be sent. */
+/** Retry rules of webhooks; a mail about something older than `giveUpAfterMillis` is given up when it cannot be sent. */
 export type MailRetryRules = Pick<RetryRules, 'firstRetryMillis' | 'maxRetryMillis' | 'giveUpAfterMillis'>;
 
-/** Why a mail was not sent. */
+/** Reason why a mail was not sent. */
 export type MailProblem =
   /** The server could not be reached, or takes nothing from us now: every mail would fail the same way. */
   | { kind: 'server'; message: string }

@@ -28,8 +28,8 @@ function typeOf({ state, cleanupType }: EndedTask, requestType: RequestType): Em
 }
 
 /**
- * Whether the end of a task is told, and by which type of mail. `request` is as it was before this end: the end that makes a
- * request cool down is told itself, those after it are not.
+ * Type of mail that reports the end of a task, if one does. `request` is as it was before this end: the end that starts
+ * a cooldown is reported itself, those after it are not.
  */
 export function taskEndMail(task: EndedTask, request: RequestOfTask, next: AfterTask): EmailType | undefined {
   const { state, activeDeployId, pendingDeployId } = request;

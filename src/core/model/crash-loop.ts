@@ -6,7 +6,7 @@ export interface CrashLoopInfo {
   deployId: string;
   /** Epoch milliseconds of the first failure that counts; of the latest one in a FAST_FAILURE_LOOP. */
   start: number;
-  /** When it was first found to be over; absent: it goes on. */
+  /** Time at which it was first found to be over; absent: it continues. */
   end?: number;
   type: CrashLoopType;
 }

@@ -25,7 +25,7 @@ export interface DeployProgress extends Partial<CanaryProgress> {
   timestamp: number;
 }
 
-/** What only deploys with canaryDeploySettings have. */
+/** Progress that only deploys with canaryDeploySettings have. */
 export interface CanaryProgress {
   canary: boolean;
   stepLaunchComplete: boolean;
@@ -85,7 +85,7 @@ export interface PendingDeploy {
   currentDeployState: DeployState;
   deployProgress?: DeployProgress;
   updatedRequest?: Request;
-  /** Why its tasks are not placed, as far as the scheduler has looked. */
+  /** Reason why its tasks are not placed, as far as the scheduler has checked. */
   waitsBecause?: string;
 }
 
@@ -94,7 +94,7 @@ export interface DeployHistory {
   deployMarker: DeployMarker;
   deploy?: Deploy;
   deployStatistics?: DeployStatistics;
-  /** Of one in progress. */
+  /** Reason why a deploy in progress waits. */
   waitsBecause?: string;
 }
 

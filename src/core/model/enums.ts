@@ -162,7 +162,7 @@ export const deployFailureReasons = [
 ] as const;
 export type DeployFailureReason = (typeof deployFailureReasons)[number];
 
-/** What must hold after a group of a canary deploy is healthy, before the next one begins. */
+/** Conditions for the next group of a canary deploy after one is healthy. */
 export const canaryAcceptanceModes = ['NONE', 'TIMED', 'CHECKS'] as const;
 export type CanaryAcceptanceMode = (typeof canaryAcceptanceModes)[number];
 
@@ -288,10 +288,10 @@ export const actionTypes = [
   'RUN_UPSTREAM_POLLER',
   'TASK_SHUFFLE',
 ] as const;
-/** What operators can switch off. */
+/** Actions that operators can switch off. */
 export type ActionType = (typeof actionTypes)[number];
 
-/** What a request can keep to some of the groups that may change it. */
+/** Actions that a request can restrict to some of the groups that may change it. */
 export const userActions = [
   'EXEC',
   'BOUNCE',
@@ -307,7 +307,7 @@ export type UserAction = (typeof userActions)[number];
 export const disasterTypes = ['EXCESSIVE_TASK_LAG', 'LOST_SLAVES', 'LOST_TASKS', 'USER_INITIATED'] as const;
 export type DisasterType = (typeof disasterTypes)[number];
 
-/** What a machine says of a shell command, in the order in which it happens. The last three end it. */
+/** A machine's reports about a shell command, in the order in which they come. The last three end it. */
 export const shellCommandUpdateTypes = ['ACKED', 'STARTED', 'INVALID', 'FINISHED', 'FAILED'] as const;
 export type ShellCommandUpdateType = (typeof shellCommandUpdateTypes)[number];
 

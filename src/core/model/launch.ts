@@ -28,7 +28,7 @@ export interface LaunchSpec {
   cpuHardLimit?: number;
   ports: number[];
   artifacts: ClusterArtifact[];
-  /** Present for deploys with executorData: working folder `<task id>/app`, output in service.log, exit codes, ... */
+  /** Present for deploys with executorData: working directory `<task id>/app`, output in service.log, exit codes, ... */
   executorData?: ExecutorData;
   /**
    * The container to run the command in, with the numbers, names and paths of this one task: mappings are LITERAL, and those of
@@ -39,16 +39,19 @@ export interface LaunchSpec {
   successfulExitCodes: number[];
   /** Milliseconds between SIGTERM and SIGKILL. */
   killGraceMillis: number;
-  /** The task counts as running only when this file (relative to its working folder) is there; in time, or it failed. */
+  /** The task counts as running only when this file (relative to its working directory) is there; in time, or it failed. */
   healthcheckResultFile?: { path: string; intervalSeconds: number; timeoutSeconds: number };
-  /** Where its logs go; absent: there is nothing to upload, or the task has no executorData. */
+  /** Uploads of its logs; absent: there is nothing to upload, or the task has no executorData. */
   uploads?: LogUploads;
 }
 
-/** What of a task's files is put into an object store. Patterns of keys know all of the task, but nothing of its files. */
+/**
+ * Files of a task that are uploaded to an object store. Patterns of keys know all of the task, but nothing of its
+ * files.
+ */
 export interface LogUploads {
   files: ObjstoreUploaderFile[];
-  /** Of files that name none. */
+  /** Bucket of files that name none. */
   bucket?: string;
   keyPattern?: string;
   storageClass?: string;

@@ -8,15 +8,15 @@ export interface LoadBalancerRequestId {
   attemptNumber: number;
 }
 
-/** How a change of the load balancer stands. */
+/** State of a change of the load balancer. */
 export interface LoadBalancerUpdate {
   loadBalancerState: LoadBalancerState;
   loadBalancerRequestId: LoadBalancerRequestId;
-  /** What the load balancer said, or why it could not be asked. */
+  /** Answer of the load balancer, or the reason why it could not be asked. */
   message?: string;
   /** Epoch milliseconds at which it was asked. */
   timestamp: number;
   method: LoadBalancerMethod;
-  /** Where it was asked; absent when nothing was sent. */
+  /** Address of the call; absent when nothing was sent. */
   uri?: string;
 }

@@ -18,7 +18,7 @@ export interface ObjstoreLog extends ObjstoreLogMetadata {
   downloadUrl?: string;
 }
 
-/** How far the search below one prefix of a bucket has come. */
+/** Position of a search below one prefix of a bucket. */
 export interface ContinuationToken {
   /** Absent: nothing was asked there yet. */
   value?: string;
@@ -53,7 +53,7 @@ export interface ObjstoreBucket {
   objstoreSecretKey?: string;
 }
 
-/** Where the logs of tasks are kept. */
+/** Buckets and keys of the logs of tasks. */
 export interface ObjstoreLayout extends ObjstoreBucket {
   objstoreKeyFormat: string;
   /** By group of a request: where its logs are, in place of the bucket above. */

@@ -3,7 +3,7 @@ import type { LapsingAction } from './request.js';
 
 /** Slaves and racks go through the same states by the same rules. */
 export type MachineKind = 'SLAVE' | 'RACK';
-/** What operators can put a machine into. */
+/** States into which operators can put a machine. */
 export type OperatorState = 'ACTIVE' | 'FROZEN' | 'STARTING_DECOMMISSION';
 
 export interface Slave {

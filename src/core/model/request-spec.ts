@@ -41,7 +41,7 @@ export interface Request {
   hideEvenNumberAcrossRacksHint?: boolean;
 }
 
-/** How many tasks a request wants: one unless it says otherwise. */
+/** Number of tasks of a request: one unless it says otherwise. */
 export const instancesOf = (request: Pick<Request, 'instances'> | undefined): number => request?.instances ?? 1;
 
 export interface ShellCommand {

@@ -27,12 +27,12 @@ export interface RequestCleanup {
   message?: string;
   actionId?: string;
   runShellCommandBeforeKill?: ShellCommand;
-  /** Of a deletion. */
+  /** Sent with a deletion. */
   force?: boolean;
   waitForTasks?: boolean;
 }
 
-/** What an action may say that is undone by itself after a while. */
+/** Options of an action that expires. */
 export interface LapsingAction {
   /** Milliseconds after which it is undone; absent: it stays. */
   durationMillis?: number;
@@ -180,7 +180,7 @@ export interface TimeInZone {
   at: number;
   /** ISO 8601 in UTC. */
   utc: string;
-  /** The same as the clocks of the zone show it, with their offset. */
+  /** Local time of the zone, with its offset. */
   local: string;
   timeZone: string;
 }

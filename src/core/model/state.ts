@@ -84,7 +84,7 @@ export interface TaskReconciliationStatistics {
 /** An action that is switched off. */
 export interface DisabledAction {
   type: ActionType;
-  /** What callers are told who try it. */
+  /** Message for callers who try it. */
   message: string;
   user?: string;
   /** Switched on again by itself when no disaster is left. */
@@ -102,9 +102,9 @@ export interface Disaster {
 export interface ScheduledTasksInfo {
   lateTasks: PendingTaskId[];
   onDemandLateTasks: PendingTaskId[];
-  /** Those that are not late. */
+  /** Tasks that are not late. */
   numFutureTasks: number;
-  /** Of the latest one. */
+  /** Lag of the latest task. */
   maxTaskLag: number;
   timestamp: number;
 }
@@ -141,7 +141,7 @@ export interface DisastersData {
 export interface PriorityFreeze extends LapsingAction {
   /** Above 0, at most 1. */
   minimumPriorityLevel: number;
-  /** Whether tasks below it that run are killed, too. */
+  /** Kills running tasks below it, too. */
   killTasks: boolean;
 }
 

@@ -33,7 +33,7 @@ export interface PendingRequest {
   allowedSlaveAttributeOverrides?: Record<string, string>;
   extraArtifacts?: ClusterArtifact[];
   runAt?: number;
-  /** How often the run was tried again because it had failed. */
+  /** Number of retries of the run after failures. */
   retries?: number;
 }
 
@@ -52,7 +52,7 @@ export interface PendingTask {
   allowedSlaveAttributeOverrides?: Record<string, string>;
   extraArtifacts?: ClusterArtifact[];
   actionId?: string;
-  /** How often the run was tried again because it had failed. */
+  /** Number of retries of the run after failures. */
   retries?: number;
 }
 

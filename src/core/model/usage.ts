@@ -12,7 +12,7 @@ export interface TaskUsage {
 }
 
 /**
- * What a machine uses, from its newest sample. "Used" and "reserved" count our tasks, "system" figures everything that
+ * Use of a machine, from its newest sample. "Used" and "reserved" count our tasks, "system" figures everything that
  * runs there. Totals without "system" are what the machine offers to tasks; they may be less than it has.
  */
 export interface SlaveUsage {
@@ -41,7 +41,7 @@ export interface SlaveUsage {
 }
 
 /**
- * What the tasks of a request use, from all their kept samples. Each interval between two samples counts once: divided
+ * Use of the tasks of a request, from all their stored samples. Each interval between two samples counts once: divided
  * by numTasks, the sums are averages per task. cpu in cores; times are epoch milliseconds.
  */
 export interface RequestUtilization {
@@ -77,7 +77,7 @@ export interface RequestUtilization {
   minCpuThrottledTimestamp: number;
 }
 
-/** How far what requests ask for and what they use lie apart, over all requests. cpu in cores. */
+/** Difference between the resources that requests ask for and those they use, over all requests. cpu in cores. */
 export interface ClusterUtilization {
   numRequestsWithUnderUtilizedCpu: number;
   numRequestsWithOverUtilizedCpu: number;
@@ -113,8 +113,8 @@ export interface ClusterUtilization {
   timestamp: number;
 }
 
-/** What a machine has and uses, by whatever program, as it described itself. */
-export interface MachineFigures {
+/** Resources that a machine has and uses, by whatever program, as its agent reports them. */
+export interface MachineMetrics {
   /** Epoch milliseconds. */
   timestamp: number;
   memTotalBytes: number;
@@ -125,7 +125,7 @@ export interface MachineFigures {
   load1Min: number;
   load5Min: number;
   load15Min: number;
-  /** Of the file system that holds the sandboxes. */
+  /** Bytes in use on the file system that holds the sandboxes. */
   diskUsedBytes: number;
   diskTotalBytes: number;
 }

@@ -19,18 +19,18 @@ export interface ElevatedAccessEvent {
   createdAt: number;
 }
 
-/** What became of a delivery. */
+/** Result of a delivery. */
 export interface WebhookResult {
   /** Epoch milliseconds. */
   at: number;
   delivered: boolean;
-  /** Why it was not taken. */
+  /** Reason why it was not accepted. */
   error?: string;
 }
 
 export interface WebhookSummary {
   webhook: Webhook;
   queueSize: number;
-  /** Of the newest delivery; absent: there was none. */
+  /** Result of the newest delivery; absent: there was none. */
   lastResult?: WebhookResult;
 }

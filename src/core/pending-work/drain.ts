@@ -18,7 +18,7 @@ import { makePendingTaskId } from '../task-id.js';
 
 const runsOfTheirOwn: ReadonlySet<PendingType> = new Set<PendingType>(['IMMEDIATE', 'ONEOFF']);
 
-/** What the waiting entries of one request and deploy lead to: pending tasks, cleanups, a change of state. */
+/** Decides about the waiting entries of one request and deploy: pending tasks, cleanups, a change of state. */
 export function drain(work: PendingWork, rules: WorkRules, now: number): WorkDecision {
   const decision: WorkDecision = {
     outcomes: [],
@@ -42,7 +42,7 @@ export function drain(work: PendingWork, rules: WorkRules, now: number): WorkDec
 class DrainPass {
   private scheduled = false;
   private matching: ActiveTask[];
-  /** Of `decision.create`: thousands of runs of one request may wait, and each asks whether its id is free. */
+  /** Ids in `decision.create`: thousands of runs of one request may wait, and each asks whether its id is free. */
   private readonly createdIds = new Set<string>();
   /** By the rest of an id: from a time that is taken to the first after it that may be free. */
   private readonly laterTimes = new Map<string, Map<number, number>>();
@@ -112,7 +112,7 @@ class DrainPass {
     if (missing < 0) this.shrink(entry);
   }
 
-  /** Of two tasks with one number the younger one goes, also where their count is right: another number is missing. */
+  /** The younger of two tasks with one number goes, even when their count is right: another number is missing. */
   private dropTwins({ user }: PendingRequest): void {
     const kept = new Map<number, ActiveTask>();
     // Where each slave has one, the one stays that stands where it may.
@@ -181,7 +181,7 @@ class DrainPass {
 const byAge = ({ taskId: a }: ActiveTask, { taskId: b }: ActiveTask): number =>
   a.startedAt - b.startedAt || (a.id < b.id ? -1 : 1);
 
-/** What a pending task takes over from the entry that asked for it. */
+/** Fields that a pending task takes over from its entry. */
 function inherited(entry: PendingRequest): Omit<PendingTask, 'pendingTaskId'> {
   return {
     cmdLineArgsList: entry.cmdLineArgsList,
@@ -228,7 +228,7 @@ function freeInstanceNumbers(matching: readonly ActiveTask[], count: number): nu
   return free;
 }
 
-/** How many tasks `entry` still asks for beside the matching ones; negative when there are too many. */
+/** Number of tasks that `entry` still asks for beside the matching ones; negative when there are too many. */
 function missingInstances(waiting: WaitingRequest, entry: PendingRequest, matching: readonly ActiveTask[]): number {
   const { requestType } = waiting.request;
   if (requestType === 'ON_DEMAND') return entry.pendingType === 'ONEOFF' || entry.pendingType === 'RETRY' ? 1 : 0;
@@ -248,7 +248,7 @@ const hasRun = ({ pendingType }: PendingRequest, lastEnd: PendingWork['lastEnd']
 const isRunOfDeploy = ({ requestType }: Request, { pendingType }: PendingRequest): boolean =>
   requestType === 'RUN_ONCE' && (pendingType === 'NEW_DEPLOY' || pendingType === 'RETRY');
 
-/** How many tasks of one of its deploys a request should have now. */
+/** Number of tasks of one of its deploys that a request should have now. */
 function expectedInstances({ request, pendingDeploy }: WaitingRequest, deployId: string): number {
   const instances = instancesOf(request);
   const progress = pendingDeploy?.progress;
@@ -260,7 +260,7 @@ function expectedInstances({ request, pendingDeploy }: WaitingRequest, deployId:
   return Math.max(0, Math.min(instances, instancesOf(pendingDeploy.updatedRequest ?? request) - taken));
 }
 
-/** How many of the instances the deploy in progress runs in the place of the old one. */
+/** Number of instances that the deploy in progress runs in place of the old one. */
 function takenOver(progress: DeployProgress): number {
   // All at once, and then the old ones go together.
   if (progress.canary === false) return 0;

@@ -1,5 +1,5 @@
 export { drain } from './drain.js';
-export { findLateTasks, judgeProvisioning, type ProvisionedRequest, type WaitingTask } from './figures.js';
+export { findLateTasks, judgeProvisioning, type ProvisionedRequest, type WaitingTask } from './queue-metrics.js';
 export { isPlannedTooFar, type RequestToRun } from './next-run-at.js';
 export type * from './pending-work.js';
 export { misplacedTasks, rackCount, spreadRules, type SpreadSlave, surplusOnePerSlave } from './scale-down.js';

@@ -6,13 +6,13 @@ import { nextRun, readSchedule } from '../schedules/index.js';
 export interface RequestToRun {
   request: Request;
   state: RequestState;
-  /** When its schedule was saved as it is. */
+  /** Time at which its schedule was saved as it is. */
   scheduleSince?: number;
 }
 
 /**
- * When a task planned for `entry` may start; undefined when the schedule has no further run. One that has nothing to wait for is
- * due since it was asked for, and so at once, whatever the clock says later (`isDueAtOnce`).
+ * Start time of a task planned for `entry`; undefined when the schedule has no further run. A task without anything to
+ * wait for is due since it was requested, and so immediately, whatever the clock says later (`isDueAtOnce`).
  */
 export function nextRunAt(
   { request, state, scheduleSince }: RequestToRun,

@@ -19,7 +19,7 @@ export interface PendingWork {
   runWaits: boolean;
   /** The cooldown condition holds for the deploy. */
   failingFast: boolean;
-  /** How the newest run of the deploy ended. Looked at for RUN_ONCE requests. */
+  /** State in which the newest run of the deploy ended. Used for RUN_ONCE requests. */
   lastEnd?: TaskState;
 }
 
@@ -43,7 +43,7 @@ export interface WorkRules extends SpreadRules {
   cooldownMinScheduleMillis: number;
 }
 
-/** What decides whether tasks stand where they should. */
+/** Rules for the spread of tasks over racks and slaves. */
 export interface SpreadRules {
   rebalanceRacksOnScaleDown: boolean;
   /** The expected number of racks, else the number of ACTIVE ones. */
@@ -55,7 +55,7 @@ export interface SpreadRules {
   onePerSlave?: (request: Request) => boolean;
 }
 
-/** What becomes of one entry. Only hold and later leave it in the queue. */
+/** Outcome of one entry. Only hold and later leave it in the queue. */
 export type EntryOutcome =
   | {
       kind: 'obsolete';
@@ -88,8 +88,8 @@ export interface WorkDecision {
 }
 
 /**
- * Whether an entry of a SCHEDULED request is kept until the promised runs of its deploy were launched: what would plan the
- * next turn would take their place, and they would be lost.
+ * True when an entry of a SCHEDULED request stays until the promised runs of its deploy were launched: it would plan
+ * the next scheduled run in their place, and they would be lost.
  */
 export const waitsForPromises = (
   { pendingType }: Pick<PendingRequest, 'pendingType'>,
@@ -99,8 +99,8 @@ export const waitsForPromises = (
   (deploy.runWaits || deploy.entries.some((entry) => entry.pendingType === 'RETRY'));
 
 /**
- * Whether an entry of a SCHEDULED request is kept until its runs have ended: a new deploy, and everything else of a deploy
- * that has no run, since the end of a run plans only the deploy it is of.
+ * True when an entry of a SCHEDULED request stays until its runs have ended: a new deploy, and everything else of a
+ * deploy that has no run, since the end of a run plans only the deploy it is of.
  */
 export const waitsForRuns = (
   { pendingType, deployId }: Pick<PendingRequest, 'pendingType' | 'deployId'>,

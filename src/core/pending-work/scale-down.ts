@@ -2,7 +2,7 @@ import type { MachineState } from '../model/enums.js';
 import { instancesOf, type Request } from '../model/request.js';
 import type { ActiveTask, PlannedCleanup, SpreadRules } from './pending-work.js';
 
-/** What the settings say about the spread of tasks. */
+/** Settings for the spread of tasks. */
 interface RackSettings {
   rebalanceRacksOnScaleDown: boolean;
   expectedRacksCount?: number;
@@ -40,7 +40,7 @@ export function rackCount(settings: Pick<RackSettings, 'expectedRacksCount'>, sl
 interface ScaleDown {
   cleanups: PlannedCleanup[];
   survivors: ActiveTask[];
-  /** How many tasks have to be started elsewhere for those that were moved. */
+  /** Number of tasks to start elsewhere for those that were moved. */
   replacements: number;
 }
 
@@ -53,7 +53,7 @@ interface Surplus {
 }
 
 /**
- * Of tasks of which each slave has one, those that go: what stands on a slave that takes no tasks any more, before all that stands on
+ * Surplus of tasks of which each slave has one: tasks on a slave that takes no tasks any more go before those on
  * others; then the highest numbers.
  */
 export const surplusOnePerSlave = <T extends Pick<ActiveTask, 'taskId' | 'slaveId'>>(
@@ -71,7 +71,7 @@ export const surplusOnePerSlave = <T extends Pick<ActiveTask, 'taskId' | 'slaveI
     )
     .slice(0, Math.max(count, 0));
 
-/** Which of too many tasks go: those with a number that is taken twice or beyond the expected count. */
+/** Surplus tasks: those with a number that is taken twice or beyond the expected count. */
 export function scaleDown(
   { request, matching, expected, deployPending, user }: Surplus,
   rules: SpreadRules,
@@ -106,7 +106,7 @@ interface Move {
   cleanupType: 'REBALANCE_RACKS' | 'REBALANCE_SLAVE_ATTRIBUTES';
 }
 
-/** Which of the tasks that stay have to move elsewhere, for the racks first, then for the attributes of slaves. */
+/** Remaining tasks that have to move elsewhere, for the racks first, then for the attributes of slaves. */
 export function misplacedTasks(request: Request, survivors: readonly ActiveTask[], rules: SpreadRules): Move[] {
   const forRacks = overfullRacks(request, survivors, rules);
   const forAttributes = lackingAttributes(request, survivors, rules, forRacks);

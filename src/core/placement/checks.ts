@@ -1,9 +1,9 @@
 import type { MachineState } from '../model/enums.js';
-import type { Demand, Shape } from './demand.js';
+import type { Demand, DemandShape } from './demand.js';
 import type { FleetMachine } from './fleet.js';
 import type { PlacementRules } from './snapshot.js';
 
-/** Why a task cannot go to a machine. */
+/** Reasons why a task cannot go to a machine. */
 export const rejectionReasons = [
   'SLAVE_UNKNOWN',
   'SLAVE_INACTIVE',
@@ -32,14 +32,14 @@ export const rejectionReasons = [
 ] as const;
 export type RejectionReason = (typeof rejectionReasons)[number];
 
-export interface Surroundings {
+export interface PlacementContext {
   rules: PlacementRules;
   /** Number of the round, for what counts per round. */
   round: number;
   attributesOf: (slaveId: string) => Readonly<Record<string, string>>;
 }
 
-type Check<Asked> = (asked: Asked, machine: FleetMachine, surroundings: Surroundings) => RejectionReason | undefined;
+type Check<Asked> = (asked: Asked, machine: FleetMachine, context: PlacementContext) => RejectionReason | undefined;
 
 const rejectedStates: Record<MachineState, 'INACTIVE' | 'FROZEN' | 'DECOMMISSIONING' | undefined> = {
   ACTIVE: undefined,
@@ -55,7 +55,7 @@ const rejectedStates: Record<MachineState, 'INACTIVE' | 'FROZEN' | 'DECOMMISSION
  * Checks that hold for every task of a shape and, while a round only fills machines, for the rest of the round. The
  * operator sees the first reason that holds, so a frozen slave says "frozen", not "too small".
  */
-const shapeChecks: readonly Check<Shape>[] = [
+const shapeChecks: readonly Check<DemandShape>[] = [
   (_shape, { view }) => {
     if (view.state === undefined) return 'SLAVE_UNKNOWN';
     const slave = rejectedStates[view.state];
@@ -86,8 +86,7 @@ const shapeChecks: readonly Check<Shape>[] = [
 
 /** Checks that depend on where the other tasks of the request stand, and on what they use. */
 const spreadChecks: readonly Check<Demand>[] = [
-  (task, machine, surroundings) =>
-    keepsMinimums(task, machine, surroundings) ? undefined : 'SLAVE_ATTRIBUTE_MINIMUMS',
+  (task, machine, context) => (keepsMinimums(task, machine, context) ? undefined : 'SLAVE_ATTRIBUTE_MINIMUMS'),
   (task, machine, { rules }) =>
     task.rackSensitive && rackIsSaturated(task, machine.view.rackId, rules) ? 'RACK_SATURATED' : undefined,
   (task, machine, { rules }) => (slaveIsSaturated(task, machine.view.slaveId, rules) ? 'SLAVE_SATURATED' : undefined),
@@ -96,28 +95,28 @@ const spreadChecks: readonly Check<Demand>[] = [
 ];
 
 /** The first reason of the shape against this machine. */
-export const shapeRejection = (shape: Shape, machine: FleetMachine, surroundings: Surroundings) =>
-  first(shapeChecks, shape, machine, surroundings);
+export const shapeRejection = (shape: DemandShape, machine: FleetMachine, context: PlacementContext) =>
+  first(shapeChecks, shape, machine, context);
 
 /** The first reason of the request's other tasks against this machine. */
-export const spreadRejection = (task: Demand, machine: FleetMachine, surroundings: Surroundings) =>
-  first(spreadChecks, task, machine, surroundings);
+export const spreadRejection = (task: Demand, machine: FleetMachine, context: PlacementContext) =>
+  first(spreadChecks, task, machine, context);
 
 function first<Asked>(
   checks: readonly Check<Asked>[],
   asked: Asked,
   machine: FleetMachine,
-  surroundings: Surroundings,
+  context: PlacementContext,
 ): RejectionReason | undefined {
   for (const check of checks) {
-    const reason = check(asked, machine, surroundings);
+    const reason = check(asked, machine, context);
     if (reason) return reason;
   }
   return undefined;
 }
 
 /** Allowed pairs never exclude a machine: they open the ones that are reserved for them. */
-function attributesMatch(shape: Shape, { view, reservedFor, preemptibleOnly }: FleetMachine): boolean {
+function attributesMatch(shape: DemandShape, { view, reservedFor, preemptibleOnly }: FleetMachine): boolean {
   for (const [name, value] of reservedFor) {
     if (shape.required[name] !== value && shape.allowed[name] !== value) return false;
   }
@@ -127,7 +126,7 @@ function attributesMatch(shape: Shape, { view, reservedFor, preemptibleOnly }: F
 }
 
 /** A machine without a wanted attribute may only take tasks that are not needed elsewhere for the minimum. */
-function keepsMinimums(task: Demand, { view }: FleetMachine, { attributesOf }: Surroundings): boolean {
+function keepsMinimums(task: Demand, { view }: FleetMachine, { attributesOf }: PlacementContext): boolean {
   if (!task.request.slaveAttributeMinimums) return true;
   for (const [name, minimums] of Object.entries(task.request.slaveAttributeMinimums)) {
     for (const [value, percent] of Object.entries(minimums)) {

@@ -11,13 +11,13 @@ import {
   type Amounts,
   amountsOf,
   largestUsage,
-  type Leaning,
-  leaningOfRequest,
+  type ResourceBias,
+  biasOfRequest,
   probableUsage,
 } from '../usage/index.js';
 
-/** What a task asks of a machine whatever else runs there. Tasks of many requests may share one. */
-export interface Shape {
+/** Requirements of a task for a machine, independent of other tasks there. Tasks of many requests may share one. */
+export interface DemandShape {
   units: ResourceUnits;
   numPorts: number;
   literalPorts: readonly number[];
@@ -29,12 +29,12 @@ export interface Shape {
   preemptible: boolean;
 }
 
-/** What a pending task asks of a machine. Pending tasks that ask for the same share one. */
+/** Requirements of a pending task for a machine. Pending tasks with equal requirements share one. */
 export interface Demand {
   request: Request;
   deploy: Deploy;
   spread: RequestSpread;
-  shape: Shape;
+  shape: DemandShape;
   instances: number;
   strategy: SlavePlacement;
   rackSensitive: boolean;
@@ -42,8 +42,8 @@ export interface Demand {
   bounce?: { actionId?: string; toSameHost: boolean };
   /** Machines that hold an allowed pair, or suit what its tasks use, are worth more, unless any machine will do. */
   prefers: boolean;
-  /** What its tasks use much of; absent: not known. */
-  leaning?: Leaning;
+  /** Resource that its tasks use much of; absent: not known. */
+  bias?: ResourceBias;
   /** Cores that it will probably use, and the most that it may come to use. */
   estimatedCpus: number;
   expected: Amounts;
@@ -60,7 +60,7 @@ export function makeDemand(
   const strategy = rules.override?.slavePlacement ?? request.slavePlacement ?? rules.defaultPlacement;
   const rackSensitive = request.rackSensitive === true && rules.override?.ignoresRackSensitivity !== true;
   const shape = makeShape(pending, request, deployView, rules);
-  const leaning = rules.preference && leaningOfRequest(utilization, rules.preference);
+  const bias = rules.preference && biasOfRequest(utilization, rules.preference);
   const { cpus, memory, disk } = shape.units;
   const asked = amountsOf({ cpus: cpus / 1_000, memoryMb: memory / 1_000, diskMb: disk / 1_000 });
   const particular = strategy !== 'GREEDY' || rackSensitive;
@@ -79,8 +79,8 @@ export function makeDemand(
             toSameHost: request.allowBounceToSameHost ?? rules.allowBounceToSameHost,
           }
         : undefined,
-    prefers: particular && (leaning !== undefined || Object.keys(shape.allowed).length > 0),
-    leaning,
+    prefers: particular && (bias !== undefined || Object.keys(shape.allowed).length > 0),
+    bias,
     estimatedCpus: probableUsage(utilization, asked).cpus,
     expected: largestUsage(utilization, asked),
   };
@@ -91,7 +91,7 @@ function makeShape(
   request: Request,
   { deploy, averageRuntimeMillis }: DeployToPlace,
   rules: PlacementRules,
-): Shape {
+): DemandShape {
   const { own, needed } = taskNeeds(pending.resources, deploy, rules);
   return {
     units: unitsOf(needed),
@@ -118,7 +118,7 @@ export function demandKey(pending: PendingTask): string {
 }
 
 /** Equal keys: equal shapes. */
-export const shapeKey = (shape: Shape): string => JSON.stringify(shape);
+export const shapeKey = (shape: DemandShape): string => JSON.stringify(shape);
 
 const overridden = (
   override: Record<string, string> | undefined,
@@ -130,7 +130,7 @@ export const priorityLevel = (request: Request, { priority }: Pick<PlacementRule
   request.taskPriorityLevel ?? priority.levelOfType[request.requestType] ?? priority.defaultLevel;
 
 interface Group<T> {
-  /** Of its heaviest task. */
+  /** Weight of its heaviest task. */
   weight: number;
   requestId: string;
   items: { item: T; weight: number }[];

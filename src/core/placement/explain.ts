@@ -7,7 +7,7 @@ import {
   heldBy,
   holdReasons,
   obsoleteReasons,
-  type Refused,
+  type PlacementRefusal,
   type WaitingOutcome,
   candidateOf,
 } from './place-tasks.js';
@@ -16,9 +16,9 @@ import { PlacementRound } from './round.js';
 import type { PlacementRules, PlacementSnapshot } from './snapshot.js';
 
 /**
- * Why a pending task is not running. NOT_DUE: its time has not come; COOLDOWN: nor has it, since its request cools down
- * after failures; NO_MATCHING_SLAVE: each machine has a reason against it; PLACEABLE: the next round places it. The
- * obsolete ones are removed in the next round.
+ * Reasons why a pending task is not running. NOT_DUE: its time has not come; COOLDOWN: nor has it, since its request
+ * cools down after failures; NO_MATCHING_SLAVE: each machine has a reason against it; PLACEABLE: the next round places
+ * it. The obsolete ones are removed in the next round.
  */
 export const waitingReasons = [
   'NOT_DUE',
@@ -43,11 +43,11 @@ export interface Explanation {
   fitting: number;
   /** Most frequent first. */
   rejections: Rejection[];
-  /** Why its launch cannot be stored, in words. */
+  /** Reason why its launch cannot be stored, in words. */
   cause?: string;
 }
 
-/** Why a pending task waits, by the code that places tasks. */
+/** Explains why a pending task waits, by the code that places tasks. */
 export function explainPending(
   pending: PendingTask,
   snapshot: PlacementSnapshot,
@@ -69,14 +69,14 @@ export function explainPending(
   return { reason, slaves: snapshot.machines.length, fitting, rejections };
 }
 
-/** The same of a task that a round over `slaves` machines left pending. */
+/** Explains the wait of a task that a round over `slaves` machines left pending. */
 export function explainWaiting(outcome: WaitingOutcome, slaves: number): Explanation {
   if (outcome.why !== 'NO_MATCHING_SLAVE') return { ...unseen(outcome.why), cause: outcome.cause };
   return { reason: outcome.why, slaves, fitting: 0, rejections: byCount(outcome) };
 }
 
 /** Most frequent first, then by name. */
-const byCount = ({ rejections, shortages }: Refused): Rejection[] =>
+const byCount = ({ rejections, shortages }: PlacementRefusal): Rejection[] =>
   [...rejections]
     .map(([reason, slaves]) => ({ reason, slaves, ...shortages.get(reason) }))
     .sort((a, b) => b.slaves - a.slaves || (a.reason < b.reason ? -1 : 1));
@@ -134,7 +134,7 @@ const shortageUnits: Partial<Record<RejectionReason, string>> = {
   NOT_ENOUGH_PORTS: 'ports',
 };
 
-function figuresText({ reason, slaves, asked, largest, free }: Rejection): string {
+function amountsText({ reason, slaves, asked, largest, free }: Rejection): string {
   const unit = shortageUnits[reason];
   if (unit === undefined || asked === undefined) return '';
   const which = slaves === 1 ? 'it has' : `the largest of these ${slaves} slaves has`;
@@ -147,7 +147,7 @@ export function explanationText({ reason, slaves, fitting, rejections, cause }: 
   if (reason !== 'NO_MATCHING_SLAVE') return reasonTexts[reason] + (cause ? `: ${cause}` : '');
   if (slaves === 0) return 'There is no slave';
   const parts = rejections.map(
-    (rejection) => `${rejection.slaves} ${rejectionTexts[rejection.reason]}${figuresText(rejection)}`,
+    (rejection) => `${rejection.slaves} ${rejectionTexts[rejection.reason]}${amountsText(rejection)}`,
   );
   return `No slave of ${slaves} can take it: ${parts.join(', ')}`;
 }

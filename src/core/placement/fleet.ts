@@ -28,9 +28,9 @@ export class FleetMachine {
   /** Pairs it is reserved for. */
   readonly reservedFor: readonly (readonly [string, string])[];
   readonly preemptibleOnly: boolean;
-  /** How good a place it is, 0 to 1: by its use where that is known, else the share of its resources that is free. */
+  /** Score of the machine, 0 to 1: by its use if that is known, else the share of its resources that is free. */
   score = 0;
-  /** What was placed since the view was taken. */
+  /** Resources placed since the view was taken. */
   private readonly added: Amounts = { ...noAmounts };
   private readonly load: MachineLoad | undefined;
   private lastRound = 0;
@@ -85,7 +85,7 @@ export class FleetMachine {
     return this.pool;
   }
 
-  /** How many tasks the given round has put here. */
+  /** Number of tasks that the given round has placed here. */
   placedIn(round: number): number {
     return this.lastRound === round ? this.placedThen : 0;
   }
@@ -126,7 +126,7 @@ export class FleetMachine {
 const byScore = (a: FleetMachine, b: FleetMachine): number =>
   b.score - a.score || (a.view.slaveId < b.view.slaveId ? -1 : 1);
 
-/** What a fleet must know of the rules: which machines are set apart, and what they are worth. */
+/** Rules that a fleet needs: machines set apart, and scores. */
 export type FleetRules = Pick<PlacementRules, 'reservedAttributes' | 'preemptibleOnlyAttributes' | 'scoring'>;
 
 /**
@@ -183,7 +183,7 @@ export class Fleet {
     this.sorted.splice(this.positionOf(machine), 0, machine);
   }
 
-  /** Where the machine stands in the order, or would have to stand. */
+  /** Index of the machine in the order, or the index to insert it at. */
   private positionOf(machine: FleetMachine): number {
     let low = 0;
     let high = this.sorted.length;
@@ -197,7 +197,7 @@ export class Fleet {
   }
 }
 
-/** The same with a fleet that outlives the round, and that the round fills. */
+/** Snapshot with a fleet that outlives the round, and that the round fills. */
 export interface FleetSnapshot extends Omit<PlacementSnapshot, 'machines' | 'requests'> {
   machines: Fleet;
   requests: Pick<PlacementSnapshot['requests'], 'get'>;

@@ -6,7 +6,7 @@ import type { PlacementRules } from './snapshot.js';
 
 export type PriorityRules = Pick<PlacementRules, 'priority'>;
 
-/** Why a freeze cannot be asked for. */
+/** Reason why a freeze is refused. */
 export function freezeProblem({ minimumPriorityLevel, durationMillis }: PriorityFreeze): FieldError | undefined {
   if (!(minimumPriorityLevel > 0 && minimumPriorityLevel <= 1)) {
     const message = 'minimumPriorityLevel must be above 0 and at most 1';
@@ -22,7 +22,7 @@ export function freezeProblem({ minimumPriorityLevel, durationMillis }: Priority
 export const isFrozen = (request: Request, freeze: PriorityFreeze | undefined, rules: PriorityRules): boolean =>
   freeze !== undefined && priorityLevel(request, rules) < freeze.minimumPriorityLevel;
 
-/** Why a request cannot be bounced: its tasks would go, and no new ones come. */
+/** Reason why a request cannot be bounced: its tasks would go, and no new ones come. */
 export function freezeRefusal(
   request: Request,
   freeze: PriorityFreeze | undefined,

@@ -12,24 +12,23 @@ import type { Shortages } from './shortages.js';
 import type { MachineView, PlacementRules, PlacementSnapshot, RequestView } from './snapshot.js';
 
 /**
- * Why a task waits although its time has come and before machines are looked at: placing is switched off, a priority
- * freeze is on and its request ranks below, as many runs of the ON_DEMAND request are active as may be, its launch could not be
- * written a moment ago.
+ * Reasons why a due task waits before machines are checked: placing is switched off, a priority freeze is on and its
+ * request ranks below, as many runs of the ON_DEMAND request are active as may be, its last launch could not be stored.
  */
 export const holdReasons = ['PLACEMENT_DISABLED', 'PRIORITY_FREEZE', 'INSTANCE_LIMIT', 'CANNOT_BE_STORED'] as const;
 type HoldReason = (typeof holdReasons)[number];
 
-/** Why a pending task is not wanted any more. */
+/** Reasons why a pending task is obsolete. */
 export const obsoleteReasons = ['REQUEST_GONE', 'REQUEST_NOT_RUNNABLE', 'DEPLOY_GONE', 'DEPLOY_NOT_IN_USE'] as const;
 type ObsoleteReason = (typeof obsoleteReasons)[number];
 
-/** What becomes of one pending task. */
-/** Why no machine takes a task. */
-export interface Refused {
+/** Reasons why no machine takes a task. */
+export interface PlacementRefusal {
   rejections: ReadonlyMap<RejectionReason, number>;
   shortages: Shortages;
 }
 
+/** Outcome of one pending task. */
 export type PlacementOutcome =
   | {
       kind: 'place';
@@ -42,7 +41,7 @@ export type PlacementOutcome =
       ports: number[];
     }
   /** Stays pending: how many machines were refused, by reason, and what those had too little of. */
-  | ({ kind: 'wait'; pending: PendingTask; why: 'NO_MATCHING_SLAVE' } & Refused)
+  | ({ kind: 'wait'; pending: PendingTask; why: 'NO_MATCHING_SLAVE' } & PlacementRefusal)
   /** Stays pending, whatever machines there are. */
   | { kind: 'wait'; pending: PendingTask; why: HoldReason; cause?: string }
   /** It is not wanted any more. */
@@ -122,7 +121,7 @@ class PlacementPass {
   /** Ids given in this pass. */
   private readonly given = new Set<string>();
   /** Demands that found no machine, by request. Until a task of the same request moves, asking again gives the same answer. */
-  private readonly refused = new Map<string, Map<string, Refused>>();
+  private readonly refused = new Map<string, Map<string, PlacementRefusal>>();
 
   constructor(
     private readonly snapshot: PlacementSnapshot | FleetSnapshot,
@@ -140,13 +139,13 @@ class PlacementPass {
     const cause = held === 'CANNOT_BE_STORED' ? this.rules.setAside?.get(pending.pendingTaskId.id) : undefined;
     if (held) return { kind: 'wait', pending, why: held, cause };
     const key = demandKey(pending);
-    const refused = this.refused.get(request.id) ?? new Map<string, Refused>();
+    const refused = this.refused.get(request.id) ?? new Map<string, PlacementRefusal>();
     const known = refused.get(key);
     if (known) return { kind: 'wait', pending, why: 'NO_MATCHING_SLAVE', ...known };
     const demand = this.round.demandOf(key, pending, view, request)!;
     const best = this.round.bestMachine(demand);
     if (best instanceof FleetMachine) return this.occupy(pending, demand, best);
-    const refusal: Refused = { rejections: best, shortages: this.round.shortages(demand) };
+    const refusal: PlacementRefusal = { rejections: best, shortages: this.round.shortages(demand) };
     this.refused.set(request.id, refused.set(key, refusal));
     return { kind: 'wait', pending, why: 'NO_MATCHING_SLAVE', ...refusal };
   }

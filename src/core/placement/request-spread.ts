@@ -1,8 +1,8 @@
-import type { PlacedTask, RequestView } from './snapshot.js';
+import type { TaskSnapshot, RequestView } from './snapshot.js';
 
-/** Where the tasks of one request stand, kept up to date while a round places more of them. */
+/** Locations of the tasks of one request, kept up to date while a round places more of them. */
 export class RequestSpread {
-  private readonly bySlave = new Map<string, PlacedTask[]>();
+  private readonly bySlave = new Map<string, TaskSnapshot[]>();
   /** Active tasks that are neither cleaning nor killed: deploy id, rack, count. */
   private readonly racks = new Map<string, Map<string, number>>();
   active = 0;
@@ -13,12 +13,12 @@ export class RequestSpread {
     for (const task of view.tasks) this.count(task);
   }
 
-  add(task: PlacedTask): void {
+  add(task: TaskSnapshot): void {
     this.count(task);
     this.pending -= 1;
   }
 
-  private count(task: PlacedTask): void {
+  private count(task: TaskSnapshot): void {
     this.active += 1;
     const there = this.bySlave.get(task.slaveId);
     if (there) there.push(task);
@@ -29,12 +29,12 @@ export class RequestSpread {
     this.racks.set(deployId, ofDeploy.set(task.rackId, (ofDeploy.get(task.rackId) ?? 0) + 1));
   }
 
-  on(slaveId: string): readonly PlacedTask[] {
+  on(slaveId: string): readonly TaskSnapshot[] {
     return this.bySlave.get(slaveId) ?? [];
   }
 
   /** Slaves with at least one active task. */
-  get slaves(): ReadonlyMap<string, readonly PlacedTask[]> {
+  get slaves(): ReadonlyMap<string, readonly TaskSnapshot[]> {
     return this.bySlave;
   }
 

@@ -1,14 +1,14 @@
 import { deployKeyText } from '../model/deploy.js';
 import type { PendingTask } from '../model/task.js';
-import { type RejectionReason, shapeRejection, spreadRejection, type Surroundings } from './checks.js';
+import { type RejectionReason, shapeRejection, spreadRejection, type PlacementContext } from './checks.js';
 import { RequestSpread } from './request-spread.js';
-import { type Demand, makeDemand, type Shape, shapeKey } from './demand.js';
+import { type Demand, makeDemand, type DemandShape, shapeKey } from './demand.js';
 import type { Fleet, FleetMachine } from './fleet.js';
 import { type Shortages, shortagesOf } from './shortages.js';
 import type { PlacementRules, PlacementSnapshot, RequestView } from './snapshot.js';
 import { isPreferred, type PreferenceRules } from '../usage/index.js';
 
-/** Where the rules say nothing: a preferred machine counts as this much emptier. */
+/** Default by which a preferred machine counts as emptier. */
 const defaultPreference: PreferenceRules = { highCpuCutOff: 1.5, highMemoryCutOff: 0.5, scaleFactor: 1.5 };
 
 const noAttributes: Readonly<Record<string, string>> = {};
@@ -17,9 +17,9 @@ const noAttributes: Readonly<Record<string, string>> = {};
 export class PlacementRound {
   private readonly spreads = new Map<string, RequestSpread>();
   private readonly demands = new Map<string, Demand>();
-  private readonly shapes = new Map<string, Shape>();
-  private readonly refusals = new Map<Shape, Refusals>();
-  private readonly surroundings: Surroundings;
+  private readonly shapes = new Map<string, DemandShape>();
+  private readonly refusals = new Map<DemandShape, Refusals>();
+  private readonly context: PlacementContext;
   private readonly preference: PreferenceRules;
 
   constructor(
@@ -29,7 +29,7 @@ export class PlacementRound {
   ) {
     this.preference = rules.preference ?? defaultPreference;
     const attributesOf = (slaveId: string) => fleet.find(slaveId)?.view.attributes ?? noAttributes;
-    this.surroundings = { rules, round: fleet.beginRound(), attributesOf };
+    this.context = { rules, round: fleet.beginRound(), attributesOf };
   }
 
   spreadOf(view: RequestView): RequestSpread {
@@ -53,7 +53,7 @@ export class PlacementRound {
     return demand;
   }
 
-  private sharedShape(shape: Shape): Shape {
+  private sharedShape(shape: DemandShape): DemandShape {
     const key = shapeKey(shape);
     const known = this.shapes.get(key);
     if (known) return known;
@@ -86,32 +86,32 @@ export class PlacementRound {
   private rejection(task: Demand, machine: FleetMachine, refusals: Refusals): RejectionReason | undefined {
     const known = refusals.of(machine);
     if (known) return known;
-    const reason = shapeRejection(task.shape, machine, this.surroundings);
+    const reason = shapeRejection(task.shape, machine, this.context);
     if (reason) refusals.add(machine, reason);
-    return reason ?? spreadRejection(task, machine, this.surroundings);
+    return reason ?? spreadRejection(task, machine, this.context);
   }
 
   /** Machines come in the order of their scores: the first preferred one is the best of its kind. */
-  private isPreferred({ shape, leaning }: Demand, { view, free }: FleetMachine): boolean {
+  private isPreferred({ shape, bias }: Demand, { view, free }: FleetMachine): boolean {
     const machine = { attributes: view.attributes, freeCpus: free.cpus / 1_000, freeMemoryMb: free.memory / 1_000 };
-    return isPreferred({ allowed: shape.allowed, leaning }, machine, this.preference);
+    return isPreferred({ allowed: shape.allowed, bias }, machine, this.preference);
   }
 
   /** Takes what the task needs from the machine and answers its ports. */
   occupy({ shape, expected }: Demand, machine: FleetMachine, random: () => number): number[] {
     const needsPorts = shape.numPorts > 0 || shape.literalPorts.length > 0;
     const ports = needsPorts ? machine.ports.take(shape.numPorts, shape.literalPorts, random) : [];
-    machine.countPlacement(this.surroundings.round);
+    machine.countPlacement(this.context.round);
     this.fleet.take(machine, shape.units, expected);
     return ports;
   }
 
-  /** What was missing on the machines that were too small. Call after they were refused. */
+  /** Resources missing on the machines that were too small. Call after they were refused. */
   shortages(task: Demand): Shortages {
     return shortagesOf(task, this.refusals.get(task.shape)!.all());
   }
 
-  /** How many machines cannot take the task, by the first reason against each. */
+  /** Numbers of machines that cannot take the task, by the first reason against each. */
   allRejections(task: Demand): Map<RejectionReason, number> {
     const refusals = this.refusals.get(task.shape)!;
     const counts = new Map<RejectionReason, number>();
@@ -143,7 +143,7 @@ class Refusals {
     this.reasons.set(machine, reason);
   }
 
-  /** How many machines for each reason. */
+  /** Numbers of machines for each reason. */
   counts(): Map<RejectionReason, number> {
     const counts = new Map<RejectionReason, number>();
     for (const reason of this.reasons.values()) counts.set(reason, (counts.get(reason) ?? 0) + 1);

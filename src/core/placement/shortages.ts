@@ -2,7 +2,10 @@ import type { RejectionReason } from './checks.js';
 import type { Demand } from './demand.js';
 import type { FleetMachine, ResourceUnits } from './fleet.js';
 
-/** Of what machines have too little: what a task asks for, what the largest of them has in all, and the most that one has free. */
+/**
+ * A resource of which machines have too little: the amount that a task asks for, the total of the largest machine, and
+ * the most that one has free.
+ */
 export interface Shortage {
   asked: number;
   largest: number;
@@ -24,17 +27,17 @@ const inFull = (units: number): number => units / 1_000;
 export function shortagesOf({ shape }: Demand, refused: Iterable<readonly [FleetMachine, RejectionReason]>): Shortages {
   const found = new Map<RejectionReason, Shortage>();
   for (const [machine, reason] of refused) {
-    const figures = figuresOf(shape, machine, reason);
-    if (!figures) continue;
-    const known = found.get(reason) ?? figures;
-    const { asked } = figures;
-    const largest = Math.max(known.largest, figures.largest);
-    found.set(reason, { asked, largest, free: Math.max(known.free, figures.free) });
+    const amounts = amountsOf(shape, machine, reason);
+    if (!amounts) continue;
+    const known = found.get(reason) ?? amounts;
+    const { asked } = amounts;
+    const largest = Math.max(known.largest, amounts.largest);
+    found.set(reason, { asked, largest, free: Math.max(known.free, amounts.free) });
   }
   return found;
 }
 
-function figuresOf(
+function amountsOf(
   { units, numPorts, literalPorts }: Demand['shape'],
   machine: FleetMachine,
   reason: RejectionReason,

@@ -24,10 +24,10 @@ export interface RequestView {
   activeDeployId?: string;
   pendingDeploy?: { deployId: string; updatedRequest?: Request };
   /** Active tasks of every deploy. */
-  tasks: Iterable<PlacedTask>;
+  tasks: Iterable<TaskSnapshot>;
   /** All its pending tasks, also those whose time has not come. */
   pendingTasks: number;
-  /** What its tasks used so far; absent: not known. */
+  /** Use of its tasks so far; absent: not known. */
   utilization?: RequestUtilization;
 }
 
@@ -36,7 +36,7 @@ export interface DeployToPlace {
   averageRuntimeMillis?: number;
 }
 
-export interface PlacedTask {
+export interface TaskSnapshot {
   taskId: Pick<TaskId, 'id' | 'deployId'>;
   slaveId: string;
   rackId: string;
@@ -75,11 +75,11 @@ export interface MachineView {
   runsContainers?: boolean;
   /** Its newest sample; absent: none yet. */
   usage?: SlaveUsage;
-  /** What its tasks probably use. */
+  /** Probable use of its tasks. */
   probable?: Readonly<Amounts>;
 }
 
-/** What operators set for all requests, whatever these say themselves. */
+/** Operators' settings for all requests, which override those of a request. */
 export interface PlacementOverride {
   /** In place of the strategy of each request. */
   slavePlacement?: SlavePlacement;
@@ -112,13 +112,13 @@ export interface PlacementRules {
   minimumPriorityLevel?: number;
   /** Ids of pending tasks whose launch could not be stored a moment ago, with why. */
   setAside?: ReadonlyMap<string, string>;
-  /** What machines are worth by their use; absent: by what is free. */
+  /** Scoring of machines by their use; absent: by their free resources. */
   scoring?: ScoringRules;
   preference?: PreferenceRules;
   priority: { defaultLevel: number; levelOfType: Readonly<Record<string, number>>; weightFactor: number };
 }
 
-/** What a task takes from a machine: its own resources and those of its executor. */
+/** Resources that a task takes from a machine: its own resources and those of its executor. */
 export interface NeededResources {
   cpus: number;
   memoryMb: number;
@@ -147,7 +147,7 @@ function executorResources(deploy: Deploy, rules: PlacementRules): Omit<NeededRe
   return { ...rules.executorResources, ...definedOnly(deploy.customExecutorResources) };
 }
 
-/** What a task asks for itself, and together with its executor. */
+/** Resources that a task needs for itself, and together with its executor. */
 export function taskNeeds(
   override: Resources | undefined,
   deploy: Deploy,

@@ -43,15 +43,18 @@ export function* planDeploy(planned: DeployToPlan, now: number): Generator<undef
   const rollout = new Rollout(planned, now);
   rollout.begin();
   // A deploy that waits for something no plan can know, such as an external check, may wait indefinitely.
-  let looks = looksPerInstance * (instancesOf(planned.updatedRequest ?? planned.request) + 1);
-  while (looks-- > 0 && rollout.advance()) yield;
+  let checks = checksPerInstance * (instancesOf(planned.updatedRequest ?? planned.request) + 1);
+  while (checks-- > 0 && rollout.advance()) yield;
   return rollout.steps;
 }
 
 /** Far more than a step needs. */
-const looksPerInstance = 10;
+const checksPerInstance = 10;
 
-/** What a plan cannot know it takes for the best: no load balancer refuses, and no external check rejects a step. */
+/**
+ * A plan is optimistic about everything that it cannot know: no load balancer refuses, and no external check rejects a
+ * step.
+ */
 const everybodyAgrees = { state: 'WAITING' as const, hasLoadBalancer: false, acceptanceChecks: [] };
 
 const balancedNowhere = <R extends Request | undefined>(request: R): R =>
@@ -101,19 +104,19 @@ class Rollout {
     return step.kind === 'proceed' || (step.kind === 'wait' && this.wait(step));
   }
 
-  private proceed({ progress, retire, schedule, lookAgainAt }: Extract<DeployStep, { kind: 'proceed' }>): void {
+  private proceed({ progress, retire, schedule, checkAgainAt }: Extract<DeployStep, { kind: 'proceed' }>): void {
     this.view = { ...this.view, progress, updateTargetInstances: undefined };
     const ordered = new Map(this.tasks.map(({ taskId, cleanup }) => [taskId.id, cleanup]));
     this.stop(retire.map((taskId) => ({ taskId, cleanupType: ordered.get(taskId.id) ?? 'DEPLOY_STEP_FINISHED' })));
     if (schedule.includes('NEW')) this.launch('NEXT_DEPLOY_STEP');
-    if (lookAgainAt !== undefined) this.letPass(lookAgainAt);
+    if (checkAgainAt !== undefined) this.letPass(checkAgainAt);
   }
 
   /** Time passes, or an operator says the word. */
-  private wait({ lookAgainAt }: Extract<DeployStep, { kind: 'wait' }>): boolean {
+  private wait({ checkAgainAt }: Extract<DeployStep, { kind: 'wait' }>): boolean {
     const { progress, updateTargetInstances } = this.view;
-    if (lookAgainAt !== undefined && lookAgainAt > this.now) {
-      this.letPass(lookAgainAt);
+    if (checkAgainAt !== undefined && checkAgainAt > this.now) {
+      this.letPass(checkAgainAt);
       return true;
     }
     if (!progress || updateTargetInstances !== undefined) return false;
@@ -159,7 +162,7 @@ class Rollout {
     this.schedule(waiting, { requestId, deployId, timestamp: this.now, pendingType });
   }
 
-  /** What the queue makes of an entry. */
+  /** Adds the decision of the queue about an entry. */
   private schedule(request: WaitingRequest | undefined, entry: PendingRequest): void {
     const { create, cleanups } = drain(
       {

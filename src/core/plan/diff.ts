@@ -18,21 +18,21 @@ export function diffFields(from: unknown, to: unknown, path: string): FieldChang
   return appears ? [change(path, from, to)] : changes;
 }
 
-type Shape = 'LIST' | 'MAP';
+type ValueShape = 'LIST' | 'MAP';
 
-const shapeOf = (value: unknown): Shape | undefined => {
+const shapeOf = (value: unknown): ValueShape | undefined => {
   if (Array.isArray(value)) return 'LIST';
   return typeof value === 'object' && value !== null ? 'MAP' : undefined;
 };
 
-/** What both are; a side that is absent is whatever the other one is. */
-function commonShape(from: unknown, to: unknown): Shape | undefined {
+/** Common shape of both sides; an absent side has that of the other. */
+function commonShape(from: unknown, to: unknown): ValueShape | undefined {
   const [a, b] = [shapeOf(from), shapeOf(to)];
   if (from === undefined) return b;
   return to === undefined || a === b ? a : undefined;
 }
 
-function keysOf(shape: Shape, from: unknown, to: unknown): string[] {
+function keysOf(shape: ValueShape, from: unknown, to: unknown): string[] {
   const keys = [...new Set([...Object.keys(from ?? {}), ...Object.keys(to ?? {})])];
   return shape === 'LIST' ? keys.sort((a, b) => Number(a) - Number(b)) : keys.sort();
 }
@@ -41,7 +41,7 @@ function keysOf(shape: Shape, from: unknown, to: unknown): string[] {
 const member = (value: unknown, key: string): unknown =>
   value !== undefined && Object.hasOwn(value as object, key) ? (value as Record<string, unknown>)[key] : undefined;
 
-function memberPath(path: string, shape: Shape, key: string): string {
+function memberPath(path: string, shape: ValueShape, key: string): string {
   if (shape === 'LIST') return `${path}[${key}]`;
   return /^[A-Za-z_]\w*$/.test(key) ? `${path}.${key}` : `${path}[${JSON.stringify(key)}]`;
 }

@@ -9,7 +9,7 @@ import {
   type Explanation,
   Fleet,
   type MachineView,
-  type PlacedTask,
+  type TaskSnapshot,
   type PlacementOutcome,
   type PlacementRules,
   placeTasks,
@@ -18,15 +18,15 @@ import {
   type WaitingOutcome,
 } from '../placement/index.js';
 
-/** What an active task takes from its machine. */
-export interface TaskOnMachine extends PlacedTask {
+/** An active task with the resources that it takes from its machine. */
+export interface TaskOnMachine extends TaskSnapshot {
   cpus: number;
   memoryMb: number;
   diskMb: number;
   ports: readonly number[];
 }
 
-/** Where the tasks of a plan would have to find room. */
+/** Machines and tasks among which the tasks of a plan have to find room. */
 export interface FittingScene {
   /** As it would stand when the plan is carried out; its tasks are those of now. */
   request: Omit<RequestView, 'tasks' | 'pendingTasks'>;
@@ -37,12 +37,12 @@ export interface FittingScene {
   machines: readonly MachineView[];
 }
 
-/** Of a planned step, what takes room and what gives it back. */
+/** Parts of a planned step that take room and release it. */
 interface StepToFit extends Pick<PlannedStep, 'start'> {
   stop: readonly { taskId: { id: string } }[];
 }
 
-/** How many tasks of a step find a machine, and why the others do not. */
+/** Number of tasks of a step that find a machine, and the reasons against the others. */
 export interface StepFit {
   tasks: number;
   fitting: number;
@@ -168,7 +168,7 @@ export interface PlannedStep {
   waitsForUpdate?: boolean;
 }
 
-/** The same task as the pending queue looks at it. */
+/** Converts a task of a plan to one of the pending queue. */
 export const asActive = ({ taskId, slaveId, rackId, cleanup, killed }: PlanTask): ActiveTask => ({
   taskId,
   slaveId,

@@ -21,7 +21,7 @@ export interface ScaleToPlan {
   rules: WorkRules;
 }
 
-/** Which tasks a scale starts and which it sends away. */
+/** Tasks that a scale starts, and those that it removes. */
 export function planScale(planned: ScaleToPlan, now: number): PlannedStep {
   const { waiting, next, bounce } = planned;
   const deployId = waiting.activeDeployId ?? waiting.pendingDeploy?.deployId;
@@ -60,7 +60,7 @@ function bounceOf(
     .map(({ taskId, cleanupType: type }) => ({ taskId, cleanupType: type }));
 }
 
-/** What the queue makes of the entry that the scale leaves. */
+/** Applies the decision of the queue about the entry that the scale creates. */
 function follow(
   { tasks, failingFast, rules }: ScaleToPlan,
   request: WaitingRequest,

@@ -2,7 +2,7 @@ import { undelivered } from '../completion/ended-task.js';
 import { isTerminal, type TaskState } from '../model/enums.js';
 import type { TaskReconciliationStatistics } from '../model/state.js';
 
-/** What we believe of a task that was launched on a machine. */
+/** A launched task in the state that the scheduler believes it in. */
 export interface BelievedTask {
   taskId: string;
   slaveId: string;
@@ -17,16 +17,16 @@ interface FoundStatus {
   taskId: string;
   slaveId: string;
   state: TaskState;
-  /** Of the machine that has it, or never got it; absent: it has no such task any more. */
+  /** Incarnation of the machine that has it, or never got it; absent: it has no such task any more. */
   incarnation?: string;
   reason?: string;
   message: string;
 }
 
 /**
- * What the list of a machine says about one task, as a status to be applied; undefined: nothing new. `listed`: its state
- * there, undefined when the machine does not have it. Believe a status only when all updates up to the list are applied, and
- * that a launch never came (`undelivered`) only when the machine has promised that it never will.
+ * Compares a task with the list of its machine and returns a status to apply; undefined: nothing new. `listed`: its
+ * state there, undefined when the machine does not have it. Believe a status only when all updates up to the list are
+ * applied, and that a launch never came (`undelivered`) only when the machine has promised that it never will.
  */
 export function compareTask(
   task: BelievedTask,
@@ -104,7 +104,7 @@ export interface ReconciliationRun {
   /** Epoch milliseconds. */
   startedAt: number;
   endedAt: number;
-  /** How many times the machines were asked until everything was answered. */
+  /** Number of times the machines were asked until everything was answered. */
   iterations: number;
   /** Milliseconds from the start to the answer, one entry per task. */
   delays: readonly number[];

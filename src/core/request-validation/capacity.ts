@@ -13,7 +13,7 @@ const mayShare = (placement: SlavePlacement): boolean => placement === 'GREEDY' 
 const placementOf = (request: Request, defaults: PlacementDefaults): SlavePlacement =>
   request.slavePlacement ?? defaults.defaultSlavePlacement;
 
-/** Whether the number of machines says anything about a request: as many as there are will always do for one per machine. */
+/** True when the number of machines limits a request: one task per machine always fits on the existing machines. */
 export function needsMachineEach(request: Request, defaults: PlacementDefaults): boolean {
   const placement = placementOf(request, defaults);
   return !mayShare(placement) && placement !== 'SPREAD_ALL_SLAVES';

@@ -16,7 +16,7 @@ export interface RequestLimits extends ResourceLimits, RecordLimits {
   loadBalancerUri?: string | undefined;
 }
 
-interface RequestSurroundings {
+interface RequestContext {
   limits: RequestLimits;
   /** The request as it is stored, when this one takes its place. */
   stored?: Request;
@@ -32,10 +32,10 @@ const reservedIds = new Set(['ids', 'batch']);
 /** Sent by clients that have no value. A request of such a name that exists is one like others. */
 const notGivenWords = new Set(['null', 'undefined']);
 
-type Rule = (request: Request, surroundings: RequestSurroundings) => FieldError[];
+type Rule = (request: Request, context: RequestContext) => FieldError[];
 
 /** Everything wrong with a request, in the order in which people should read it. */
-export const validateRequest: Rule = (request, surroundings) => rules.flatMap((rule) => rule(request, surroundings));
+export const validateRequest: Rule = (request, context) => rules.flatMap((rule) => rule(request, context));
 
 const rules: readonly Rule[] = [
   ({ id }, { limits, stored }) => {
@@ -91,7 +91,7 @@ const rules: readonly Rule[] = [
 ];
 
 /** Groups that it has had may stay. */
-function groupsRule(request: Request, { stored }: RequestSurroundings): FieldError[] {
+function groupsRule(request: Request, { stored }: RequestContext): FieldError[] {
   const had = new Set(stored ? namedGroups(stored).map(([, group]) => group) : []);
   const given = namedGroups(request).filter(([, group]) => !had.has(group));
   return given.flatMap(([field, group]) => reservedNameProblem(field, group));
@@ -106,7 +106,7 @@ const namedGroups = ({ group, readWriteGroups, readOnlyGroups, actionPermissions
 
 function instancesRule(
   { requestType, instances, maxScale, slavePlacement }: Request,
-  { limits, stored, isOlder }: RequestSurroundings,
+  { limits, stored, isOlder }: RequestContext,
 ): FieldError[] {
   if (maxScale !== undefined && maxScale <= 0) return problem('maxScale', 'min', 'maxScale must be more than 0');
   if (instances === undefined) return [];
@@ -135,8 +135,8 @@ function instancesRule(
     : [];
 }
 
-/** What tasks and load balancer rely on for the whole life of a request. */
-function unchangedRule(request: Request, { stored }: RequestSurroundings): FieldError[] {
+/** Fields that tasks and load balancer rely on for the whole life of a request. */
+function unchangedRule(request: Request, { stored }: RequestContext): FieldError[] {
   if (!stored || request.requestType === undefined) return [];
   const errors: FieldError[] = [];
   const { requestType } = request;
@@ -153,7 +153,7 @@ function unchangedRule(request: Request, { stored }: RequestSurroundings): Field
   return errors;
 }
 
-function scheduleRule(request: Request, around: RequestSurroundings): FieldError[] {
+function scheduleRule(request: Request, around: RequestContext): FieldError[] {
   if (request.requestType === undefined) return [];
   if (request.requestType === 'SCHEDULED') {
     const read = readSchedule(request);
@@ -169,7 +169,7 @@ function scheduleRule(request: Request, around: RequestSurroundings): FieldError
 }
 
 /** One that is stored may be over: other members of its request can still be changed. */
-function futureRule(request: Request, spec: ScheduleSpec, { stored, now, isOlder }: RequestSurroundings): FieldError[] {
+function futureRule(request: Request, spec: ScheduleSpec, { stored, now, isOlder }: RequestContext): FieldError[] {
   const isStored = scheduleFields.every((field) => request[field] === stored?.[field]);
   if (now === undefined || isOlder || isStored || nextRun(spec, now) !== undefined) return [];
   const field = request.schedule === undefined ? 'quartzSchedule' : 'schedule';
@@ -202,7 +202,7 @@ function minimumsRule({ slaveAttributeMinimums }: Request): FieldError[] {
 }
 
 /** Fields that would have to be ignored. */
-function unsupportedRule({ slavePlacement, requiredRole }: Request, { limits }: RequestSurroundings): FieldError[] {
+function unsupportedRule({ slavePlacement, requiredRole }: Request, { limits }: RequestContext): FieldError[] {
   const errors: FieldError[] = [];
   if (slavePlacement === 'SPREAD_ALL_SLAVES' && !limits.spreadAllSlavesEnabled) {
     errors.push(...problem('slavePlacement', 'supported', 'slavePlacement SPREAD_ALL_SLAVES is not enabled'));

@@ -1,7 +1,7 @@
 import { isLongRunning, type RequestCleanupType, type RequestState } from '../model/enums.js';
 import type { Request } from '../model/request.js';
 
-/** What is known of a request when an action on it is asked for. */
+/** Facts of a request when an action on it is requested. */
 export interface RequestFacts {
   request: Request;
   state: RequestState;

@@ -14,10 +14,13 @@ export const changesWork = (before: Request, after: Request): boolean =>
   expressionOf(before) !== expressionOf(after) ||
   (after.requestType === 'SCHEDULED' && readingOf(before) !== readingOf(after));
 
-/** What is evaluated: the Quartz form, which a rule of RFC 5545 does not have. */
+/** The evaluated expression: the Quartz form, which a rule of RFC 5545 does not have. */
 const expressionOf = ({ quartzSchedule, schedule }: Request): string | undefined => quartzSchedule ?? schedule;
 
-/** How the expression is read: the planned run is told by `nextRuns` and SQL as well, and follows the new reading at once. */
+/**
+ * Way of reading the expression: the planned run is computed by `nextRuns` and SQL as well, and follows the new reading
+ * at once.
+ */
 const readingOf = ({ scheduleType, scheduleTimeZone }: Request): string =>
   JSON.stringify([scheduleType, scheduleTimeZone]);
 
@@ -35,14 +38,14 @@ export function surplusTasks<T extends { instanceNo: number }>(
   return instances < instancesOf(before) ? tasks.filter((task) => task.instanceNo > instances) : [];
 }
 
-/** What the history says of a scale: the operator's words, then what it did. */
+/** Message of a scale in the history: the operator's words, then its effect. */
 export const scaleMessage = (from: number, to: number, message: string | undefined): string =>
   `${message ? `${message} -- ` : ''}Scaled from ${from} to ${to}`;
 
 /**
- * What goes the moment a request is given fewer instances: tasks with a number beyond the new count, and of those that
- * stay the ones that crowd a rack, or stand in the way of an attribute that needs its share. `tasks`: active ones of the
- * active deploy. Those that are on their way already are left alone.
+ * Tasks to kill when a request gets fewer instances: tasks with a number beyond the new count, and of those that stay
+ * the ones that crowd a rack, or stand in the way of an attribute that needs its share. `tasks`: active ones of the
+ * active deploy. Tasks that are being killed already are left alone.
  */
 export function shrink(
   before: Request,
@@ -83,7 +86,7 @@ const names: Readonly<Record<ExpiringKind, string>> = {
   RACK: 'Rack state change',
 };
 
-/** What the history says when a change has lapsed: which one, after how long, and what was said when it was made. */
+/** Message in the history when a change has expired: the change, its duration, and the message given with it. */
 export const lapseMessage = (kind: ExpiringKind, durationMillis: number, message: string | undefined): string =>
   `${names[kind]} expired after ${duration(durationMillis)}${message ? ` (${message})` : ''}`;
 

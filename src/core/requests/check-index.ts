@@ -1,7 +1,7 @@
 import type { FieldError } from '../field-error.js';
 import { reservedNameProblem } from '../ids.js';
 
-/** What must not have changed between a plan and the call that carries it out. */
+/** State that must not have changed between a plan and the call that carries it out. */
 export interface CheckedState {
   version: number;
   /** Epoch milliseconds of the last change: a request that is made anew counts its versions from 1 again. */
@@ -14,7 +14,7 @@ export interface CheckedState {
 export const checkIndexOf = ({ version, changedAt, activeDeployId, pendingDeployId }: CheckedState): string =>
   [version, changedAt, activeDeployId ?? '', pendingDeployId ?? ''].join('~');
 
-/** What is different from the state that `checkIndex` names, in words; undefined: it is no check index. */
+/** Differences from the state that `checkIndex` names, in words; undefined: it is no check index. */
 export function changedSince(checkIndex: string, state: CheckedState): string[] | undefined {
   const [version, changedAt, activeDeployId, pendingDeployId, ...more] = checkIndex.split('~');
   if (!/^\d+$/.test(version ?? '') || !/^\d+$/.test(changedAt ?? '')) return undefined;

@@ -13,7 +13,7 @@ import {
   type RequestFacts,
 } from './action-rules.js';
 import { changesWork, hasLapsed, lapseMessage, scaleMessage, stateAfterUpdate, surplusTasks } from './changes.js';
-import { decideRun, type RunFacts, type RunLimits, runProblems } from './run-now.js';
+import { decideRun, type RunFacts, type RunNowLimits, runProblems } from './run-now.js';
 
 const job: Request = { id: 'r', requestType: 'SCHEDULED', schedule: '0 4 * * *' };
 const request = (members: Partial<Request> = {}): Request => ({ id: 'r', requestType: 'SERVICE', ...members });
@@ -132,7 +132,7 @@ const limits = {
   maxRunIdSize: 100,
   maxRecordBytes: 262_144,
   maxRunNowTaskLaunchDelayDays: 30,
-} satisfies RunLimits;
+} satisfies RunNowLimits;
 const day = 24 * 3600 * 1000;
 
 describe('a run', () => {

@@ -13,7 +13,7 @@ import type { RequestFacts } from './action-rules.js';
 const reservedName = 'STARTED_BY_USER';
 const dayMillis = 24 * 3600 * 1000;
 
-export interface RunLimits extends ResourceLimits, RecordLimits {
+export interface RunNowLimits extends ResourceLimits, RecordLimits {
   maxRunIdSize: number;
   maxRunNowTaskLaunchDelayDays: number;
   enforceSignedArtifacts?: boolean;
@@ -24,8 +24,8 @@ export interface RunLimits extends ResourceLimits, RecordLimits {
 /** Times from 2001 to 2286 in seconds: in milliseconds they are in the spring of 1970, and the run would begin at once. */
 const inSeconds = { first: 1_000_000_000, last: 9_999_999_999 };
 
-/** What is wrong with the wishes of a run, without looking at the request. */
-export function runProblems(run: RunNowRequest, now: number, limits: RunLimits): FieldError[] {
+/** Problems of the options of a run that show without its request. */
+export function runProblems(run: RunNowRequest, now: number, limits: RunNowLimits): FieldError[] {
   const errors: FieldError[] = [];
   const size = sizeProblem('run', run, limits);
   if (size) errors.push(size);
@@ -83,7 +83,7 @@ export interface RunFacts extends Pick<RequestFacts, 'request' | 'state' | 'depl
   activeTasks: number;
   /** Tasks that wait for their time or a machine, and wishes for one that the scheduler has not seen yet. */
   waitingTasks: number;
-  /** Of the deploy in use. */
+  /** Ports of the deploy in use. */
   numPorts: number;
 }
 
@@ -151,8 +151,8 @@ const problem = (field: string, rule: string, message: string): FieldError => ({
 const reserved = (field: string): FieldError =>
   problem(field, 'reserved', `${field} may not contain ${reservedName}: the scheduler sets it`);
 
-/** What a run asks for beyond its deploy, as its entry in the pending queue carries it. */
-export const runWishes = (run: RunNowRequest): Partial<PendingRequest> => ({
+/** Options of a run beyond its deploy, as its entry in the pending queue carries it. */
+export const runOptions = (run: RunNowRequest): Partial<PendingRequest> => ({
   cmdLineArgsList: run.commandLineArgs,
   skipHealthchecks: run.skipHealthchecks,
   resources: run.resources,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Request } from '../model/request.js';
 import fc from 'fast-check';
-import { type ActiveRun, firstLookAt, judgeRunTime, nextLookAt, type RunTimeRules } from './run-times.js';
+import { type ActiveRun, firstCheckAt, judgeRunTime, nextCheckAt, type RunTimeRules } from './run-times.js';
 
 const hour = 3_600_000;
 const day = 24 * hour;
@@ -143,8 +143,8 @@ test('a run is looked at at the very millisecond from which there is something t
           warnIfScheduledJobIsRunningPastNextRunPct: percent,
         };
         const run: ActiveRun = { startedAt: 1_000_000, averageRuntimeMillis: average };
-        const at = nextLookAt(request, { ...run, told: false }, limits);
-        const first = firstLookAt(request, run.startedAt, limits);
+        const at = nextCheckAt(request, { ...run, told: false }, limits);
+        const first = firstCheckAt(request, run.startedAt, limits);
         const judged = (now: number) => judgeRunTime(request, run, limits, now).kind;
         if (at === undefined) expect(judged(run.startedAt + 1e12)).toBe('fine');
         else {

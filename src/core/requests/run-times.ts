@@ -5,7 +5,7 @@ import { nextRun, readSchedule } from '../schedules/index.js';
 export interface ActiveRun {
   /** Epoch milliseconds. */
   startedAt: number;
-  /** Of the ended tasks of its deploy. */
+  /** Average run time of the ended tasks of its deploy. */
   averageRuntimeMillis?: number;
 }
 
@@ -16,7 +16,7 @@ export interface RunTimeRules {
   warnIfScheduledJobIsRunningPastNextRunPct: number;
 }
 
-/** What is done about a run that takes its time. */
+/** Decision about a run that takes its time. */
 export type RunTimeDecision =
   | { kind: 'fine' }
   /** It has to end. */
@@ -26,9 +26,9 @@ export type RunTimeDecision =
 
 /**
  * The first moment at which there may be something to say of a run of which only the start is known; undefined: never. What is
- * expected of it is looked up then (`nextLookAt`).
+ * expected of it is looked up then (`nextCheckAt`).
  */
-export function firstLookAt(request: Request, startedAt: number, rules: RunTimeRules): number | undefined {
+export function firstCheckAt(request: Request, startedAt: number, rules: RunTimeRules): number | undefined {
   if (isLongRunning(request.requestType)) return undefined;
   const limitMillis = limitOf(request, rules) ?? Number.POSITIVE_INFINITY;
   const warnMillis =
@@ -38,17 +38,17 @@ export function firstLookAt(request: Request, startedAt: number, rules: RunTimeR
 }
 
 /** The first moment from which `judgeRunTime` says something else than `fine`; undefined: never. told: it was called overdue. */
-export function nextLookAt(request: Request, run: ActiveRun & { told: boolean }, rules: RunTimeRules) {
+export function nextCheckAt(request: Request, run: ActiveRun & { told: boolean }, rules: RunTimeRules) {
   if (isLongRunning(request.requestType)) return undefined;
-  const looks = [limitOf(request, rules), run.told ? undefined : overdueAfter(request, run, rules)];
-  const found = looks.filter((millis) => millis !== undefined);
+  const checks = [limitOf(request, rules), run.told ? undefined : overdueAfter(request, run, rules)];
+  const found = checks.filter((millis) => millis !== undefined);
   return found.length > 0 ? run.startedAt + Math.min(...found) : undefined;
 }
 
 const limitOf = (request: Request, rules: RunTimeRules): number | undefined =>
   request.taskExecutionTimeLimitMillis ?? rules.taskExecutionTimeLimitMillis;
 
-/** How long it has run when it becomes overdue. */
+/** Run time after which a run becomes overdue. */
 function overdueAfter(request: Request, run: ActiveRun, rules: RunTimeRules): number | undefined {
   if (request.requestType !== 'SCHEDULED') return undefined;
   const expectedMillis = expectedRuntime(request, run);
@@ -71,7 +71,10 @@ export function judgeRunTime(request: Request, run: ActiveRun, rules: RunTimeRul
   return { kind: 'overdue', runMillis, expectedMillis };
 }
 
-/** What the request says, else what its runs took, else the time until the next one was to begin. 0 says nothing. */
+/**
+ * Expected run time: that of the request, else the average of its runs, else the time until the next one was to begin.
+ * 0 means unknown.
+ */
 function expectedRuntime(request: Request, { startedAt, averageRuntimeMillis }: ActiveRun): number | undefined {
   const known = request.scheduledExpectedRuntimeMillis || averageRuntimeMillis;
   if (known) return known;

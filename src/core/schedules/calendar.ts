@@ -5,7 +5,7 @@ export interface CalendarDay {
   year: number;
   /** 1 to 12. */
   month: number;
-  /** Of the month, from 1. */
+  /** Day of the month, from 1. */
   date: number;
   /** 0 (Sunday) to 6. */
   weekday: number;
@@ -42,7 +42,7 @@ export const dayOfYear = ({ day, year }: CalendarDay): number => day - dayNumber
 export const nextMonth = ({ day, date, daysInMonth: length }: CalendarDay): number => day - date + length + 1;
 
 /**
- * What a wall clock shows, as milliseconds since it showed 1970-01-01T00:00. Schedules are worked out on such readings,
+ * Reading of a wall clock, as milliseconds since it showed 1970-01-01T00:00. Schedules are worked out on such readings,
  * which know no daylight saving; `time-zones.ts` alone maps them to instants.
  */
 export type ClockTime = number;
@@ -63,10 +63,10 @@ export const daySeconds = 86_400;
 export const modulo = (value: number, divisor: number): number => ((value % divisor) + divisor) % divisor;
 
 /**
- * How many days or periods one search may look at. It covers every February of 700 years and every day of 54, in a
- * few milliseconds: expressions come from users, and one that never fires must not hold up the others.
+ * Limit of the days or periods that one search may check. It covers every February of 700 years and every day of 54, in
+ * a few milliseconds: expressions come from users, and one that never fires must not hold up the others.
  */
-export const maxLooks = 20_000;
+export const maxSteps = 20_000;
 export const lastYear = 9_999;
 
 /** The times of a day: every combination of these hours, minutes and seconds, each list in ascending order. */

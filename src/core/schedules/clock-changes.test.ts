@@ -100,7 +100,7 @@ function read(fields: ScheduleFields, scheduleTimeZone: string): ScheduleSpec {
   return spec;
 }
 
-/** What the clocks of a zone show, minute by minute. */
+/** Readings of the clocks of a zone, minute by minute. */
 const readings = (zone: string, from: number, to: number): { instant: number; reading: number }[] =>
   Array.from({ length: (to - from) / minute + 1 }, (_, index) => from + index * minute).map((instant) => ({
     instant,

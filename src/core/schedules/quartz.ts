@@ -7,13 +7,13 @@ import {
   dayNumber,
   daySeconds,
   lastYear,
-  maxLooks,
+  maxSteps,
   nextMonth,
   secondMillis,
   TimeGrid,
 } from './calendar.js';
 
-/** Which days of a month a schedule names. Weekdays are 0 (Sunday) to 6. */
+/** Rule for the days of a month. Weekdays are 0 (Sunday) to 6. */
 type DayRule =
   | { kind: 'dates'; dates: number[] }
   /** L, or L-3: days before the last one of the month. */
@@ -61,7 +61,7 @@ type Fields = [string, string, string, string, string, string, string?];
 
 class UnreadableField extends Error {}
 
-/** What a wrong expression is answered with: a sentence that names the field and the rule. */
+/** Returns a sentence that names the field and the rule for a wrong expression. */
 export function parseQuartz(expression: string): QuartzSchedule | { error: string } {
   const fields = expression.trim().toUpperCase().split(/\s+/);
   if (fields.length < 6 || fields.length > 7) {
@@ -184,7 +184,7 @@ export class QuartzTimes implements ClockTimes {
   /** The first day at or after `day` on which the schedule fires. */
   private dayFrom(day: number): number | undefined {
     const { years } = this.schedule;
-    for (let look = 0, next = day; look < maxLooks; look++) {
+    for (let look = 0, next = day; look < maxSteps; look++) {
       const date = calendarDay(next);
       const year = years ? years.find((each) => each >= date.year) : date.year;
       if (year === undefined || year > lastYear) return undefined;

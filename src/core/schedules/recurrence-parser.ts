@@ -12,7 +12,7 @@ import {
 } from './recurrence.js';
 
 /** Properties and parts of a recurrence, by name, as they were written. */
-interface Written {
+interface RecurrenceText {
   parts: Map<string, string>;
   extraDates: GivenDate[];
   exceptDates: GivenDate[];
@@ -39,8 +39,8 @@ export function parseRecurrence(text: string): Recurrence | { error: string } {
   }
 }
 
-function readWritten(text: string): Written {
-  const written: Written = { parts: new Map(), extraDates: [], exceptDates: [] };
+function readWritten(text: string): RecurrenceText {
+  const written: RecurrenceText = { parts: new Map(), extraDates: [], exceptDates: [] };
   const rules = text.match(/RRULE:/gi) ?? [];
   if (rules.length > 1) throw new UnreadableRule('there is more than one RRULE');
   for (const word of text
@@ -54,7 +54,7 @@ function readWritten(text: string): Written {
   return written;
 }
 
-function readPart(part: string, written: Written): void {
+function readPart(part: string, written: RecurrenceText): void {
   const match = /^([A-Za-z-]+)=(.*)$/.exec(part);
   if (!match) throw new UnreadableRule(`cannot read '${part}'`);
   const name = match[1]!.toUpperCase();
@@ -64,7 +64,7 @@ function readPart(part: string, written: Written): void {
   written.parts.set(name, match[2]!.toUpperCase());
 }
 
-function readProperty(name: string, parameters: string, value: string, written: Written): void {
+function readProperty(name: string, parameters: string, value: string, written: RecurrenceText): void {
   if (!dateProperties.has(name)) throw new UnreadableRule(`${name} is not supported`);
   for (const parameter of parameters.split(';').slice(1)) {
     const [key, given] = parameter.split('=') as [string, string];
@@ -75,7 +75,7 @@ function readProperty(name: string, parameters: string, value: string, written: 
   readDates(name, value, written);
 }
 
-function readDates(name: string, value: string, written: Written): void {
+function readDates(name: string, value: string, written: RecurrenceText): void {
   const dates = value.split(',').map((each) => readDate(name, each));
   if (name === 'EXDATE') written.exceptDates.push(...dates);
   else if (name === 'RDATE') written.extraDates.push(...dates);
@@ -86,17 +86,17 @@ function readDates(name: string, value: string, written: Written): void {
   }
 }
 
-function readZone(zone: string, written: Written): void {
+function readZone(zone: string, written: RecurrenceText): void {
   if (written.timeZone !== undefined && written.timeZone !== zone) {
     throw new UnreadableRule(`there are two time zones, ${written.timeZone} and ${zone},`);
   }
   written.timeZone = zone;
 }
 
-type Part = (value: string, recurrence: Recurrence) => void;
+type PartReader = (value: string, recurrence: Recurrence) => void;
 
-/** What each part of a rule means. Those that are not here are not supported. */
-const readers: ReadonlyMap<string, Part> = new Map<string, Part>([
+/** Readers of the parts of a rule. Parts without one are not supported. */
+const readers: ReadonlyMap<string, PartReader> = new Map<string, PartReader>([
   ['FREQ', () => {}],
   ['INTERVAL', (value, into) => (into.interval = readCount('INTERVAL', value))],
   ['COUNT', (value, into) => (into.count = readCount('COUNT', value))],
@@ -113,7 +113,7 @@ const readers: ReadonlyMap<string, Part> = new Map<string, Part>([
   ['BYSETPOS', (value, into) => (into.bySetPos = readNumbers('BYSETPOS', value, -366, 366))],
 ]);
 
-function readRecurrence({ parts, start, timeZone, extraDates, exceptDates }: Written): Recurrence {
+function readRecurrence({ parts, start, timeZone, extraDates, exceptDates }: RecurrenceText): Recurrence {
   const frequency = parts.get('FREQ');
   if (frequency === undefined) throw new UnreadableRule('FREQ is missing');
   if (!(frequencies as readonly string[]).includes(frequency)) {
@@ -165,7 +165,7 @@ const maxCountOfLimitedUnits = 10_000;
 
 type Check = (rule: Recurrence) => string | false | undefined;
 
-/** What RFC 5545 forbids to combine, and what cannot be honoured; undefined when the rule is fine. */
+/** Combinations that RFC 5545 forbids, and parts that cannot be honoured; undefined when the rule is fine. */
 function partProblem(rule: Recurrence): string | undefined {
   for (const check of checks) {
     const problem = check(rule);

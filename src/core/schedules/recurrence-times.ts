@@ -1,9 +1,9 @@
-import { type ClockTime, type ClockTimes, dayMillis, firstIndex, maxLooks, modulo, secondMillis } from './calendar.js';
+import { type ClockTime, type ClockTimes, dayMillis, firstIndex, maxSteps, modulo, secondMillis } from './calendar.js';
 import { type GivenDate, type Recurrence, unitSeconds } from './recurrence.js';
-import { CalendarUnits, ClockUnits, type Looks, type Unit, type Units } from './recurrence-units.js';
+import { CalendarUnits, ClockUnits, type SearchBudget, type Unit, type Units } from './recurrence-units.js';
 
 /** Counting begins at the start of the rule, so it may take longer than a search. */
-const maxLooksWhenCounting = 50_000;
+const maxStepsWhenCounting = 50_000;
 
 /** The clock readings that a recurrence rule names. */
 export class RecurrenceTimes implements ClockTimes {
@@ -33,9 +33,9 @@ export class RecurrenceTimes implements ClockTimes {
   }
 
   after(time: ClockTime): ClockTime | undefined {
-    const looks: Looks = { left: maxLooks };
-    for (let from = time; looks.left > 0;) {
-      const found = earlier(this.afterByRule(from, looks), this.extraAfter(from));
+    const budget: SearchBudget = { left: maxSteps };
+    for (let from = time; budget.left > 0;) {
+      const found = earlier(this.afterByRule(from, budget), this.extraAfter(from));
       if (found === undefined || !this.isExcepted(found)) return found;
       from = found;
     }
@@ -46,9 +46,9 @@ export class RecurrenceTimes implements ClockTimes {
     return this.extraDates[firstIndex(this.extraDates.length, (index) => this.extraDates[index]! > time)];
   }
 
-  private afterByRule(time: ClockTime, looks: Looks): ClockTime | undefined {
+  private afterByRule(time: ClockTime, budget: SearchBudget): ClockTime | undefined {
     const from = Math.max(time, this.start - 1);
-    for (const unit of this.units.from(from, looks)) {
+    for (const unit of this.units.from(from, budget)) {
       const index = indexAfter(unit, from);
       if (index < unit.size) return this.unlessOver(unit.at(index));
     }
@@ -64,12 +64,12 @@ export class RecurrenceTimes implements ClockTimes {
     return this.countUpTo(found, passed + count) > passed + count ? undefined : found;
   }
 
-  /** How often the rule has fired from its start up to `time`; more than `enough` need not be counted. */
+  /** Number of times the rule has fired from its start up to `time`; more than `enough` need not be counted. */
   private countUpTo(time: ClockTime, enough: number): number {
-    const looks: Looks = { left: maxLooksWhenCounting };
+    const budget: SearchBudget = { left: maxStepsWhenCounting };
     const { from, counted } = this.leapOverUniform(time);
     let count = counted;
-    for (const unit of this.units.from(from, looks)) {
+    for (const unit of this.units.from(from, budget)) {
       const before = indexAfter(unit, this.start - 1);
       const upTo = indexAfter(unit, time);
       count += Math.max(upTo - before, 0);

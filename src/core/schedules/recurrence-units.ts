@@ -21,17 +21,17 @@ export interface Unit {
   at(index: number): ClockTime;
 }
 
-/** How much may still be looked at for one question. */
-export interface Looks {
+/** Remaining steps of one search. */
+export interface SearchBudget {
   left: number;
 }
 
 /** Goes through a recurrence from some reading on, skipping what cannot fire, until it is told to stop. */
 export interface Units {
-  from(time: ClockTime, looks: Looks): Generator<Unit>;
+  from(time: ClockTime, budget: SearchBudget): Generator<Unit>;
 }
 
-/** Which of `size` places BYSETPOS names, as indices in ascending order. */
+/** Positions out of `size` that BYSETPOS names, as indices in ascending order. */
 function places(positions: readonly number[], size: number): number[] {
   const indices = positions.map((position) => (position > 0 ? position - 1 : size + position));
   return [...new Set(indices)].filter((index) => index >= 0 && index < size).toSorted((a, b) => a - b);
@@ -91,14 +91,14 @@ export class CalendarUnits implements Units {
     this.times = new TimeGrid(rule.byHour ?? [hour], rule.byMinute ?? [minute], rule.bySecond ?? [second]);
   }
 
-  *from(time: ClockTime, looks: Looks): Generator<Unit> {
+  *from(time: ClockTime, budget: SearchBudget): Generator<Unit> {
     for (let day = calendarDay(Math.floor(time / dayMillis)); day.year <= lastYear;) {
-      if (looks.left-- <= 0) return;
+      if (budget.left-- <= 0) return;
       const period = this.periods.indexOf(day);
       const ahead = modulo(this.firstPeriod - period, this.rule.interval);
       if (ahead > 0) day = this.startOf(period + ahead);
       else if (this.rule.bySetPos) {
-        yield atPlaces(onDays(this.daysOf(period, looks), this.times), this.rule.bySetPos);
+        yield atPlaces(onDays(this.daysOf(period, budget), this.times), this.rule.bySetPos);
         day = this.startOf(period + this.rule.interval);
       } else if (this.months && !this.months.has(day.month)) day = calendarDay(nextMonth(day));
       else {
@@ -112,11 +112,11 @@ export class CalendarUnits implements Units {
     return calendarDay(this.periods.firstDay(period));
   }
 
-  private daysOf(period: number, looks: Looks): number[] {
+  private daysOf(period: number, budget: SearchBudget): number[] {
     const days: number[] = [];
     const end = this.periods.firstDay(period + 1);
     for (let day = this.periods.firstDay(period); day < end; day++) {
-      looks.left--;
+      budget.left--;
       if (this.matches(calendarDay(day))) days.push(day);
     }
     return days;
@@ -151,11 +151,11 @@ export class ClockUnits implements Units {
     this.isUniform = [byMonth, byMonthDay, byYearDay, byDay, byHour, ...ofSmallerUnits].every((part) => !part);
   }
 
-  *from(time: ClockTime, looks: Looks): Generator<Unit> {
+  *from(time: ClockTime, budget: SearchBudget): Generator<Unit> {
     const { interval } = this.rule;
     let today: CalendarDay | undefined;
     let todayMatches = false;
-    for (let index = Math.floor(time / secondMillis / this.length); looks.left-- > 0;) {
+    for (let index = Math.floor(time / secondMillis / this.length); budget.left-- > 0;) {
       index += modulo(this.first - index, interval);
       const second = index * this.length;
       const day = Math.floor(second / daySeconds);
@@ -179,7 +179,7 @@ export class ClockUnits implements Units {
     return next * daySeconds - second;
   }
 
-  /** How many seconds to go on from a unit that begins at an hour, minute or second which the rule does not name. */
+  /** Seconds to skip from a unit that begins at an hour, minute or second which the rule does not name. */
   private skipped(ofDay: number): number {
     const { byHour, byMinute, bySecond } = this.rule;
     const hour = Math.floor(ofDay / 3_600);
@@ -208,8 +208,8 @@ function timeOfDay(time: ClockTime): { hour: number; minute: number; second: num
 type DayTest = (day: CalendarDay) => boolean;
 
 /**
- * Which days a rule names, whatever its interval. RFC 5545 tells for each frequency which parts expand and which limit;
- * seen day by day both come to the same: a day must agree with every part.
+ * Test for the days that a rule names, whatever its interval. RFC 5545 defines for each frequency which parts expand
+ * and which limit; seen day by day both come to the same: a day must agree with every part.
  */
 function dayTest({ frequency, weekStart, byMonth, byMonthDay, byYearDay, byWeekNo, byDay }: Recurrence): DayTest {
   const tests: DayTest[] = [];

@@ -49,7 +49,7 @@ export interface GivenDate {
   isWholeDay: boolean;
 }
 
-/** Thrown inside this folder only: the parser answers its message. */
+/** Thrown inside this directory only: the parser answers its message. */
 export class UnreadableRule extends Error {}
 
 /** "20260131T060000", with "Z" for UTC, or without a time of day. */

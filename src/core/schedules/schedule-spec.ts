@@ -9,10 +9,13 @@ import type { Recurrence } from './recurrence.js';
 import { clockAt, nextInstant, resolveTimeZone, unknownZone } from './time-zones.js';
 import { deriveQuartz } from './unix-cron.js';
 
-/** When a SCHEDULED request runs: an expression that was checked, and a zone that exists. */
+/** Schedule of a SCHEDULED request: an expression that was checked, and a zone that exists. */
 export type ScheduleSpec = Expression & {
   timeZone: string;
-  /** When it was saved, in epoch milliseconds: a rule that names no start starts then. undefined: it is not saved yet. */
+  /**
+   * Time at which it was saved, in epoch milliseconds: a rule that names no start starts then. undefined: it is not
+   * saved yet.
+   */
   since?: number;
 };
 
@@ -43,7 +46,7 @@ export function readSchedule(fields: ScheduleFields, since?: number): ScheduleSp
   return { ...expression, timeZone, since };
 }
 
-/** When both expressions are given the Quartz one counts: answers carry both, so clients send both back. */
+/** The Quartz expression counts when both are given: answers carry both, so clients send both back. */
 function readExpression(fields: ScheduleFields): Expression | FieldError {
   const { schedule, quartzSchedule } = fields;
   const type = effectiveScheduleType(fields);

@@ -35,7 +35,7 @@ const shortIds: Readonly<Record<string, string>> = {
   Z: 'UTC',
 };
 
-/** What is known of zones that were asked for; building a formatter takes longer than everything else about a schedule. */
+/** Zones resolved so far; building a formatter takes longer than everything else about a schedule. */
 const resolved = new Map<string, string>();
 /** There are some 600 names, but any mix of capital and small letters is one of them. */
 const maxResolved = 2_000;
@@ -55,14 +55,14 @@ export function resolveTimeZone(id: string): string | undefined {
   }
 }
 
-/** Of a name that is none, in words. */
+/** Message for a name that is no zone. */
 export function unknownZone(id: string): string {
   const meant = didYouMean(id.replaceAll(' ', '_'), Intl.supportedValuesOf('timeZone'));
   const hint = meant === undefined ? '; one looks like Europe/Paris' : `: did you mean ${meant}?`;
   return `'${id}' is not a known time zone${hint}`;
 }
 
-/** How far the clocks of a zone are ahead of UTC at an instant, in milliseconds. */
+/** Offset of the clocks of a zone from UTC at an instant, in milliseconds. */
 function offsetAt(timeZone: string, instant: number): number {
   if (timeZone === 'UTC') return 0;
   let clock = clocks.get(timeZone);
@@ -95,12 +95,12 @@ function fixedOffset(id: string): string | undefined {
   return `Etc/GMT${match[1] === '+' ? '-' : '+'}${hours}`;
 }
 
-/** What the clocks of a zone show at an instant. */
+/** Reading of the clocks of a zone at an instant. */
 export const clockAt = (timeZone: string, instant: number): ClockTime => instant + offsetAt(timeZone, instant);
 
 /**
  * The first instant strictly after `after` at which a schedule fires in a zone. The rule for days on which clocks are
- * changed is written down in this folder's README.
+ * changed is written down in this directory's README.
  */
 export function nextInstant(times: ClockTimes, timeZone: string, after: number): number | undefined {
   return times.everyHour ? nextOfEveryHour(times, timeZone, after) : nextReading(times, timeZone, after);
@@ -154,7 +154,7 @@ function instantsOf(timeZone: string, reading: ClockTime): number[] {
   return candidates.filter((instant) => clockAt(timeZone, instant) === reading).toSorted((a, b) => a - b);
 }
 
-/** When the clocks skip a reading that no instant has. */
+/** Instant at which the clocks skip a reading that no instant has. */
 function changeAround(timeZone: string, reading: ClockTime): number {
   return changeBetween(timeZone, reading - dayMillis, reading + dayMillis);
 }

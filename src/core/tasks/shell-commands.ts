@@ -12,7 +12,7 @@ export interface ConfiguredCommand {
 type CommandRefusal =
   /** No such command. */
   | { kind: 'UNKNOWN'; error: FieldError }
-  /** What was said about it cannot be. */
+  /** The command exists, and its fields break these rules. */
   | { kind: 'INVALID'; errors: FieldError[] };
 
 /** It becomes a part of the name of a file. */
@@ -74,8 +74,8 @@ export interface BeforeKillCommand {
 }
 
 /**
- * Whether the kill waits for its command. ACKED and STARTED are not enough. A kill does not wait for a command that is not there,
- * nor for longer than the limit: a machine that does not answer must not keep its tasks indefinitely.
+ * True when the kill waits for its command. ACKED and STARTED are not enough. A kill does not wait for a command that
+ * is not there, nor for longer than the limit: a machine that does not answer must not keep its tasks indefinitely.
  */
 export function holdsKill(command: BeforeKillCommand | undefined, timeoutMillis: number, now: number): boolean {
   if (!command || command.updates.some(isFinal)) return false;

@@ -1,4 +1,4 @@
-import type { MachineFigures, RequestUtilization, SlaveUsage, TaskUsage } from '../model/usage.js';
+import type { MachineMetrics, RequestUtilization, SlaveUsage, TaskUsage } from '../model/usage.js';
 
 /** cpus in cores. */
 export interface Amounts {
@@ -25,7 +25,7 @@ export function estimatedCpu(utilization: RequestUtilization): number {
   return average + (utilization.maxCpuUsed - average) * utilization.cpuBurstRating;
 }
 
-/** What a running task of the request probably uses; without figures, what it asked for. */
+/** Probable use of a running task of the request; without metrics, the resources it asked for. */
 export const probableUsage = (utilization: RequestUtilization | undefined, asked: Amounts): Amounts =>
   utilization ? { ...largestUsage(utilization, asked), cpus: estimatedCpu(utilization) } : asked;
 
@@ -67,7 +67,7 @@ export function currentCpus({ startingAt, previous, sample }: SampledTask): numb
 
 /** `offered`: what the machine lets tasks have. Tasks without figures count with what they asked for. */
 export function slaveUsage(
-  figures: MachineFigures,
+  metrics: MachineMetrics,
   offered: { cpus?: number; memoryMb?: number; diskMb?: number },
   tasks: readonly SampledTask[],
 ): SlaveUsage {
@@ -83,14 +83,14 @@ export function slaveUsage(
     diskMbReserved: sum((task) => task.diskMb),
     diskMbTotal: offered.diskMb,
     numTasks: tasks.length,
-    timestamp: figures.timestamp,
-    systemMemTotalBytes: figures.memTotalBytes,
-    systemMemFreeBytes: figures.memFreeBytes,
-    systemCpusTotal: figures.cpus,
-    systemLoad1Min: figures.load1Min,
-    systemLoad5Min: figures.load5Min,
-    systemLoad15Min: figures.load15Min,
-    slaveDiskUsed: figures.diskUsedBytes / bytesPerMb,
-    slaveDiskTotal: figures.diskTotalBytes / bytesPerMb,
+    timestamp: metrics.timestamp,
+    systemMemTotalBytes: metrics.memTotalBytes,
+    systemMemFreeBytes: metrics.memFreeBytes,
+    systemCpusTotal: metrics.cpus,
+    systemLoad1Min: metrics.load1Min,
+    systemLoad5Min: metrics.load5Min,
+    systemLoad15Min: metrics.load15Min,
+    slaveDiskUsed: metrics.diskUsedBytes / bytesPerMb,
+    slaveDiskTotal: metrics.diskTotalBytes / bytesPerMb,
   };
 }

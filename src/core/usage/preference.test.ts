@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isPreferred, leaning, type Leaning, leaningOfRequest } from './score.js';
+import { isPreferred, bias, type ResourceBias, biasOfRequest } from './score.js';
 import { utilization } from '../../../test/support/fixtures/usage.js';
 
 const rules = { highCpuCutOff: 1.5, highMemoryCutOff: 0.5, scaleFactor: 1.5 };
@@ -13,18 +13,18 @@ test.each([
   [1, 0, 'HIGH_CPU'],
   [0, 1, 'HIGH_MEMORY'],
   [0, 0, 'AVERAGE'],
-] as const)('%d cores for %d GB lean to %s', (cpus, memoryGb, is) => expect(leaning(cpus, memoryGb, rules)).toBe(is));
+] as const)('%d cores for %d GB lean to %s', (cpus, memoryGb, is) => expect(bias(cpus, memoryGb, rules)).toBe(is));
 
 test('a request leans by its estimated cpu per GB of average memory', () => {
   const figures = { numTasks: 2, cpuUsed: 2, maxCpuUsed: 9, cpuBurstRating: 0.125 };
-  expect(leaningOfRequest(utilization({ ...figures, memBytesUsed: 2 * gb }), rules)).toBe('HIGH_CPU');
-  expect(leaningOfRequest(utilization({ ...figures, memBytesUsed: 4 * gb }), rules)).toBe('AVERAGE');
-  expect(leaningOfRequest(utilization({ ...figures, memBytesUsed: 10 * gb }), rules)).toBe('HIGH_MEMORY');
-  expect(leaningOfRequest(undefined, rules)).toBeUndefined();
+  expect(biasOfRequest(utilization({ ...figures, memBytesUsed: 2 * gb }), rules)).toBe('HIGH_CPU');
+  expect(biasOfRequest(utilization({ ...figures, memBytesUsed: 4 * gb }), rules)).toBe('AVERAGE');
+  expect(biasOfRequest(utilization({ ...figures, memBytesUsed: 10 * gb }), rules)).toBe('HIGH_MEMORY');
+  expect(biasOfRequest(undefined, rules)).toBeUndefined();
 });
 
 const machine = { attributes: { disk: 'ssd', zone: 'a' }, freeCpus: 4, freeMemoryMb: 4_096 };
-test.each<{ rule: string; allowed?: Record<string, string>; leans?: Leaning; preferred: boolean }>([
+test.each<{ rule: string; allowed?: Record<string, string>; leans?: ResourceBias; preferred: boolean }>([
   {
     rule: 'a machine with one of the allowed pairs is preferred',
     allowed: { zone: 'b', disk: 'ssd' },
@@ -35,5 +35,5 @@ test.each<{ rule: string; allowed?: Record<string, string>; leans?: Leaning; pre
   { rule: 'another leaning is not', leans: 'HIGH_CPU', preferred: false },
   { rule: 'without figures only attributes count', preferred: false },
 ])('$rule', ({ allowed = {}, leans, preferred }) =>
-  expect(isPreferred({ allowed, leaning: leans }, machine, rules)).toBe(preferred),
+  expect(isPreferred({ allowed, bias: leans }, machine, rules)).toBe(preferred),
 );

@@ -2,10 +2,10 @@ import type { LoadMetric } from '../model/enums.js';
 import type { RequestUtilization, SlaveUsage } from '../model/usage.js';
 import { type Amounts, averageOf, bytesPerMb, estimatedCpu } from './amounts.js';
 
-/** What the settings say about the worth of machines. Weights are shares: they sum up to 1. */
+/** Settings for the scores of machines. Weights are shares: they sum up to 1. */
 export interface ScoringRules {
   weights: { cpus: number; memory: number; disk: number };
-  /** How much counts what is promised to tasks, against what is really in use. */
+  /** Weight of the resources promised to tasks, against those really in use. */
   allocatedWeight: number;
   inUseWeight: number;
   loadMetric: LoadMetric;
@@ -21,15 +21,15 @@ export interface ScoringRules {
 /** A machine as its score sees it; a machine of a round is one, so that scoring thousands of them makes no garbage. */
 export interface MachineLoad {
   readonly usage: SlaveUsage | undefined;
-  /** What this round has placed there (`largestUsage` of each task). */
+  /** Resources that this round has placed there (`largestUsage` of each task). */
   readonly added: Readonly<Amounts>;
-  /** What the active tasks there probably use (`probableUsage` of each task). */
+  /** Probable use of the active tasks there (`probableUsage` of each task). */
   readonly probable: Readonly<Amounts>;
 }
 
 const scoreWithoutUsage = 0.5;
 
-/** How good a place the machine is: 1 when nothing is promised or used, 0 when everything is. 0 is no match. */
+/** Score of the machine: 1 when nothing is promised or used, 0 when everything is. 0 is no match. */
 export function scoreMachine({ usage, added, probable }: MachineLoad, rules: ScoringRules): number {
   if (usage === undefined || !hasTotals(usage)) return rules.omitForMissingUsage ? 0 : scoreWithoutUsage;
   const { weights, allocatedWeight, inUseWeight } = rules;
@@ -51,13 +51,15 @@ export function scoreMachine({ usage, added, probable }: MachineLoad, rules: Sco
   );
 }
 
-/** Of cores: tasks that want or need processor time, averaged over 1, 5 or 15 minutes. */
+/** Load per core: tasks that want or need processor time, averaged over 1, 5 or 15 minutes. */
 export function loadOf(usage: SlaveUsage, metric: LoadMetric): number {
   if (metric === 'LOAD_1') return usage.systemLoad1Min;
   return metric === 'LOAD_5' ? usage.systemLoad5Min : usage.systemLoad15Min;
 }
 
-/** Whether the machine would be too busy with a task that will probably use `newCpus` cores. Unknown is not too busy. */
+/**
+ * True when the machine would be too busy with a task that will probably use `newCpus` cores. Unknown is not too busy.
+ */
 export function isOverloaded(
   usage: SlaveUsage | undefined,
   addedCpus: number,
@@ -76,7 +78,7 @@ export function isOverloaded(
 export const needsRecheck = (usage: SlaveUsage, startedSince: number, rules: ScoringRules): boolean =>
   rules.recheckForManyNewTasks && startedSince > 0 && startedSince >= Math.floor(usage.numTasks / 2);
 
-/** What was asked again: with such a load the machine counts as having no usage. */
+/** True when the second check of a load fails: the machine then counts as having no usage. */
 export function failsRecheck(
   live: { cpus: number; load1: number; load5: number },
   { recheckLoad1Threshold, recheckLoad5Threshold }: ScoringRules,
@@ -102,8 +104,8 @@ function unused(used: number, total: number | undefined): number {
   return total !== undefined && total > 0 ? Math.min(1, Math.max(0, 1 - used / total)) : 0;
 }
 
-/** Which of the two there is much of, in relation to the other. */
-export type Leaning = 'HIGH_CPU' | 'HIGH_MEMORY' | 'AVERAGE';
+/** The resource of which there is much, in relation to the other. */
+export type ResourceBias = 'HIGH_CPU' | 'HIGH_MEMORY' | 'AVERAGE';
 
 export interface PreferenceRules {
   /** Cores per GB of memory above which something leans to cpu. */
@@ -117,30 +119,30 @@ export interface PreferenceRules {
 const mbPerGb = 1_024;
 const bytesPerGb = 1_073_741_824;
 
-export function leaning(cpus: number, memoryGb: number, rules: PreferenceRules): Leaning {
+export function bias(cpus: number, memoryGb: number, rules: PreferenceRules): ResourceBias {
   const ratio = cpus / memoryGb;
   if (ratio > rules.highCpuCutOff) return 'HIGH_CPU';
   return ratio < rules.highMemoryCutOff ? 'HIGH_MEMORY' : 'AVERAGE';
 }
 
 /** Once per request and round, not once per machine. undefined: there are no figures. */
-export function leaningOfRequest(
+export function biasOfRequest(
   utilization: RequestUtilization | undefined,
   rules: PreferenceRules,
-): Leaning | undefined {
+): ResourceBias | undefined {
   if (!utilization) return undefined;
   const memoryBytes = averageOf(utilization, utilization.memBytesUsed);
-  return leaning(estimatedCpu(utilization), memoryBytes / bytesPerGb, rules);
+  return bias(estimatedCpu(utilization), memoryBytes / bytesPerGb, rules);
 }
 
-/** Whether a machine suits a task better than others: it has what the task allows, or plenty of what its request uses. */
+/**
+ * True when a machine suits a task better than others: it has what the task allows, or plenty of what its request uses.
+ */
 export function isPreferred(
-  task: { readonly allowed: Readonly<Record<string, string>>; readonly leaning: Leaning | undefined },
+  task: { readonly allowed: Readonly<Record<string, string>>; readonly bias: ResourceBias | undefined },
   machine: { readonly attributes: Readonly<Record<string, string>>; freeCpus: number; freeMemoryMb: number },
   rules: PreferenceRules,
 ): boolean {
   for (const name in task.allowed) if (machine.attributes[name] === task.allowed[name]) return true;
-  return (
-    task.leaning !== undefined && task.leaning === leaning(machine.freeCpus, machine.freeMemoryMb / mbPerGb, rules)
-  );
+  return task.bias !== undefined && task.bias === bias(machine.freeCpus, machine.freeMemoryMb / mbPerGb, rules);
 }

@@ -23,7 +23,7 @@ export interface ShuffleTask {
   runningAt?: number;
   /** It was told to go already, for whatever reason. */
   leaving: boolean;
-  /** What it asked for. */
+  /** Cores that it asked for. */
   cpus: number;
   memoryMb: number;
   /** Cores in use just now; undefined: not known. */
@@ -45,7 +45,7 @@ export interface ShuffleMove {
   message: string;
 }
 
-/** What a machine has too little of, and how much too much of it is in use. */
+/** The resource that a machine lacks, and the excess in use. */
 interface Overload {
   slave: ShuffleSlave;
   kind: 'CPU' | 'MEMORY';
@@ -56,7 +56,7 @@ export const isOverUsed = (usage: SlaveUsage, rules: ShuffleRules): boolean =>
   cpusOver(usage, rules) > 0 || memoryOver(usage, rules) > 0;
 
 /**
- * Which tasks leave machines that are overloaded. `shuffling`: tasks that were told to for that reason and have not
+ * Tasks to move away from overloaded machines. `shuffling`: tasks that are being moved for that reason and have not
  * gone yet. Machines that are short of memory come first, for there tasks die; then those that are over the most.
  */
 export function shuffleTasks(

@@ -19,7 +19,7 @@ export interface MeasuredTask {
   samples: readonly Sample[];
 }
 
-/** What a task used between two samples. */
+/** Use of a task between two samples. */
 interface Interval {
   /** Its end. */
   at: number;
@@ -129,7 +129,7 @@ function intervalsOf({ startedAt, samples }: MeasuredTask): Interval[] {
   return intervals;
 }
 
-/** Of equal values the one seen first, so that the order of the tasks has no meaning. */
+/** The first of equal values counts, so that the order of the tasks has no meaning. */
 function extreme(
   intervals: readonly Interval[],
   pick: (interval: Interval) => number,
@@ -239,7 +239,7 @@ class Tally {
   maxRequestId: string | undefined;
   min = 0;
 
-  /** Of equal values the smaller id is named, so that the order of the requests has no meaning. */
+  /** The smaller id of equal values is named, so that the order of the requests has no meaning. */
   add(requestId: string, value: number): void {
     const namesSmallerId = value === this.max && this.maxRequestId !== undefined && requestId < this.maxRequestId;
     if (value > this.max || namesSmallerId) this.maxRequestId = requestId;

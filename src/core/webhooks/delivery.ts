@@ -26,7 +26,7 @@ export function retryDelay(
 export const isBroken = (failuresInRow: number, rules: RetryRules): boolean => failuresInRow >= rules.breakerThreshold;
 
 export interface FailedAttempt {
-  /** When the event happened that the update tells of. */
+  /** Time of the event that the update reports. */
   eventAt: number;
   /** Attempts to deliver this update, the failed one included. */
   attempts: number;
@@ -40,7 +40,7 @@ type AfterFailure =
   | { kind: 'retry'; nextAttemptAt: number; nextProbeAt?: number }
   | { kind: 'give-up'; why: 'TOO_OLD' | 'QUEUE_FULL'; nextProbeAt?: number };
 
-/** What becomes of an update that a receiver did not take. nextProbeAt: the webhook is left alone until then. */
+/** Decides about an update that a receiver did not accept. nextProbeAt: the webhook is left alone until then. */
 export function afterFailure(failed: FailedAttempt, rules: RetryRules, now: number, random: number): AfterFailure {
   const nextProbeAt = isBroken(failed.failuresInRow, rules)
     ? now + retryDelay(failed.failuresInRow, rules, random)

@@ -8,7 +8,7 @@ const isBefore = ({ pendingTaskId: a }: PendingTask, { pendingTaskId: b }: Pendi
 export class DueTasks {
   private readonly heap = new Heap(isBefore);
   private readonly now = new Map<string, PendingTask>();
-  /** What counts: others that still lie in the heap are gone. */
+  /** The valid tasks: others that are still in the heap are gone. */
   private readonly all = new Map<string, PendingTask>();
 
   add(task: PendingTask): void {
@@ -22,7 +22,7 @@ export class DueTasks {
     this.now.delete(id);
   }
 
-  /** Those whose time has come. */
+  /** Tasks whose time has come. */
   due(now: number): Iterable<PendingTask> {
     for (let first = this.first(); first && first.pendingTaskId.nextRunAt <= now; first = this.first()) {
       this.now.set(first.pendingTaskId.id, first);
@@ -31,7 +31,7 @@ export class DueTasks {
     return this.now.values();
   }
 
-  /** When the next one is due; call `due` first. */
+  /** Time at which the next one is due; call `due` first. */
   nextDueAt(): number | undefined {
     return this.first()?.pendingTaskId.nextRunAt;
   }

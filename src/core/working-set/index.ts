@@ -1,3 +1,3 @@
-export { RunLooks } from './run-looks.js';
+export { RunChecks } from './run-checks.js';
 export { WorkingSet, type HeldMachine, type HeldRequest } from './working-set.js';
 export { type HeldTask } from './machine-uses.js';

@@ -1,17 +1,17 @@
 import type { RequestUtilization } from '../model/usage.js';
-import { type MachineView, type ResourceUnits, unitsOf, type PlacedTask } from '../placement/index.js';
+import { type MachineView, type ResourceUnits, unitsOf, type TaskSnapshot } from '../placement/index.js';
 import { amountsOf, probableUsage, type Amounts } from '../usage/index.js';
 
 interface Use {
   units: ResourceUnits;
-  /** How many tasks have each port. */
+  /** Number of tasks with each port. */
   ports: Map<number, number>;
-  /** What its tasks probably use, in whole numbers, so that sums do not depend on their order: cpus in thousandths. */
+  /** Probable use of its tasks, in whole numbers, so that sums do not depend on their order: cpus in thousandths. */
   probable: Amounts;
   tasks: number;
 }
 
-/** What tasks take from their machines, by slave id; also of machines that are not seen at present. */
+/** Resources that tasks take from their machines, by slave id; also for machines that are not seen at present. */
 export class MachineUses {
   private readonly bySlave = new Map<string, Use>();
 
@@ -64,7 +64,7 @@ export class MachineUses {
 }
 
 /** An active task with what it takes from its machine. */
-export interface HeldTask extends PlacedTask {
+export interface HeldTask extends TaskSnapshot {
   requestId: string;
   cpus: number;
   memoryMb: number;

@@ -16,7 +16,7 @@ import { MachineUses, type HeldTask } from './machine-uses.js';
 export interface HeldRequest extends Pick<RequestView, 'request' | 'state' | 'activeDeployId' | 'pendingDeploy'> {
   version: number;
   scheduleSince?: number;
-  /** Those in use, and those of its pending tasks, by deploy id. */
+  /** Deploys in use, and those of its pending tasks, by deploy id. */
   deploys: Map<string, DeployToPlace>;
 }
 
@@ -32,8 +32,8 @@ interface Entry {
 }
 
 /**
- * What placement works on, kept in memory between its rounds: requests with their tasks and pending tasks, and machines
- * with what is free. Told of every change, it always equals one that was loaded anew.
+ * Input of placement, kept in memory between its rounds: requests with their tasks and pending tasks, and machines with
+ * what is free. Updated with every change, it always equals one that was loaded anew.
  */
 export class WorkingSet {
   private readonly requests = new Map<string, Entry>();
@@ -104,8 +104,8 @@ export class WorkingSet {
     this.deploys.delete(deployKeyText({ requestId, deployId }));
   }
 
-  /** What slaves and requests use, as another one knows it. */
-  setFiguresOf(other: WorkingSet): void {
+  /** Copies the use of slaves and requests from another working set. */
+  copyUsageOf(other: WorkingSet): void {
     this.setUsages(other.usages);
     for (const [id, utilization] of other.utilizations) this.setUtilization(id, utilization);
   }
@@ -116,7 +116,7 @@ export class WorkingSet {
     this.usages = usages;
   }
 
-  /** What the tasks of a request used so far; undefined: not known. */
+  /** Sets the use of a request's tasks so far; undefined: not known. */
   setUtilization(requestId: string, utilization: RequestUtilization | undefined): void {
     const former = this.utilizations.get(requestId);
     if (utilization) this.utilizations.set(requestId, utilization);
@@ -133,7 +133,7 @@ export class WorkingSet {
     return this.utilizations.keys();
   }
 
-  /** What a round put on the machine did not come to be. */
+  /** Discards the placements of a round on the machine. */
   takenBack(slaveId: string): void {
     this.stale.add(slaveId);
   }
@@ -151,12 +151,12 @@ export class WorkingSet {
     return this.requests.get(requestId)?.held?.version;
   }
 
-  /** When the next pending task is due whose time has not come; of what `snapshot` was last asked for. */
+  /** Time at which the next pending task becomes due, as of the last `snapshot`. */
   nextDueAt(): number | undefined {
     return this.dueTasks.nextDueAt();
   }
 
-  /** What a round places now. The round fills the fleet; its caller says what came to be. */
+  /** Snapshot for a round now. The round fills the fleet; its caller reports the launches that were stored. */
   snapshot(now: number, takenTaskIds: FleetSnapshot['takenTaskIds']): FleetSnapshot {
     this.freshen();
     return {
@@ -215,7 +215,7 @@ export class WorkingSet {
     return this.machines.keys();
   }
 
-  /** What is held of one request, in an order that does not depend on how it came about: for comparison with its rows. */
+  /** State of one request, in an order that does not depend on the order of changes: for comparison with its rows. */
   describeRequest(id: string): unknown {
     const entry = this.requests.get(id);
     return (
@@ -228,7 +228,7 @@ export class WorkingSet {
     );
   }
 
-  /** What is held of one machine, and what is free there; as above. */
+  /** State of one machine, and its free resources; as above. */
   describeMachine(slaveId: string): unknown {
     this.freshen();
     const machine = this.fleet.find(slaveId);

@@ -1,11 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
-import {
-  finishDeploy,
-  type DeployOutcome,
-  type DeployView,
-  type FinishSurroundings,
-} from '../../core/deploys/index.js';
+import { finishDeploy, type DeployOutcome, type DeployView, type FinishContext } from '../../core/deploys/index.js';
 import { deployKeyText, type DeployMarker } from '../../core/model/deploy.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { ExpiringActionRepository } from '../requests/expiring/expiring-action.repository.js';
@@ -86,7 +81,7 @@ export class DeployFinisher {
     return { ...outcome, message: told(outcome.message), deployFailures };
   }
 
-  private async surroundings(tx: Transaction, { marker }: DeployView): Promise<FinishSurroundings> {
+  private async surroundings(tx: Transaction, { marker }: DeployView): Promise<FinishContext> {
     return { pendingTaskCount: await this.pendingTasks.wantedCount(tx, marker.requestId), newRunId: randomUUID };
   }
 }

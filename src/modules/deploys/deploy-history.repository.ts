@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { MoreThan } from 'typeorm';
-import type { Past } from '../../core/authorization/index.js';
+import type { TimeRange } from '../../core/authorization/index.js';
 import type { DeployTimes } from '../../core/logs/index.js';
 import type { DeployState } from '../../core/model/enums.js';
 import type { Deploy, DeployHistory, DeployKey, DeployResult, DeployStatistics } from '../../core/model/deploy.js';
@@ -71,7 +71,7 @@ export class DeployHistoryRepository {
     tx: Queryable,
     requestId: string,
     { count, offset }: { count: number; offset: number },
-    past: Past = {},
+    past: TimeRange = {},
   ): Promise<DeployHistory[]> {
     const parameters: unknown[] = [requestId, count, offset];
     const found = await rows<DeployRow>(
@@ -83,7 +83,7 @@ export class DeployHistoryRepository {
     return found.map(fromRow);
   }
 
-  async count(tx: Transaction, requestId: string, past: Past = {}): Promise<number> {
+  async count(tx: Transaction, requestId: string, past: TimeRange = {}): Promise<number> {
     const parameters: unknown[] = [requestId];
     const [counted] = await rows<{ count: string }>(
       tx,

@@ -54,7 +54,7 @@ export class DeploySteps {
       said.kind === 'balance'
         ? await this.balancing.store(tx, requestId, said.job, said.answer)
         : await this.acceptance.store(tx, requestId, said.job, said.answer, now);
-    return matters ? this.stepLocked(tx, requestId, stored, now) : { lookAgainAt: now, wake: [] };
+    return matters ? this.stepLocked(tx, requestId, stored, now) : { checkAgainAt: now, wake: [] };
   }
 
   private async stepLocked(
@@ -87,7 +87,7 @@ export class DeploySteps {
     tx: Transaction,
     pending: StoredPendingDeploy,
     view: DeployView,
-    { lookAgainAt, scheduleMissing, state = pending.state, keepsUpdate }: Step<'wait'>,
+    { checkAgainAt, scheduleMissing, state = pending.state, keepsUpdate }: Step<'wait'>,
     now: number,
   ): Promise<StepResult> {
     // Asked for the target that is in force already: answered.
@@ -95,9 +95,9 @@ export class DeploySteps {
     if (pending.updateTargetInstances !== updateTargetInstances || pending.state !== state) {
       await this.deploys.savePending(tx, { ...pending, state, updateTargetInstances });
     }
-    if (!scheduleMissing) return { lookAgainAt, wake: [] };
+    if (!scheduleMissing) return { checkAgainAt, wake: [] };
     await this.enqueue(tx, view, 'NEXT_DEPLOY_STEP', view.marker.deployId, now);
-    return { lookAgainAt, wake: ['scheduler'] };
+    return { checkAgainAt, wake: ['scheduler'] };
   }
 
   private async proceed(
@@ -105,7 +105,7 @@ export class DeploySteps {
     pending: StoredPendingDeploy,
     stored: StoredRequest,
     view: DeployView,
-    { progress, retire, schedule, lookAgainAt }: Step<'proceed'>,
+    { progress, retire, schedule, checkAgainAt }: Step<'proceed'>,
     now: number,
   ): Promise<StepResult> {
     // A new version: placements decided on the former target are decided again.
@@ -120,7 +120,7 @@ export class DeploySteps {
       tx,
       retire.map((taskId) => ({ taskId, cleanupType: 'DEPLOY_STEP_FINISHED', timestamp: now, message })),
     );
-    return { lookAgainAt, wake: ['scheduler', 'cleanup'] };
+    return { checkAgainAt, wake: ['scheduler', 'cleanup'] };
   }
 
   private async enqueue(

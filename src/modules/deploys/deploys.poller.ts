@@ -54,14 +54,14 @@ export class DeploysPoller implements OnModuleInit {
     const waiting: Waiting[] = [];
     for (const key of await this.wanted(now, requestIds)) {
       const result = await this.guarded(key, () => this.step(key, now));
-      this.lookAgain(key, result?.lookAgainAt);
+      this.lookAgain(key, result?.checkAgainAt);
       if (result?.outside) waiting.push({ key, job: result.outside });
     }
     // Those outside may be slow, so they are asked when everything else is done.
     await inParallel(waiting, mostAtOnce, async ({ key, job }) => {
       const result = await this.guarded(key, () => this.stepOutside(key, job, now));
       // Whatever else is to be asked is asked in the next pass, which follows at once.
-      this.lookAgain(key, result?.outside ? now : result?.lookAgainAt);
+      this.lookAgain(key, result?.outside ? now : result?.checkAgainAt);
     });
     return this.nextLooks.size > 0 ? Math.min(...this.nextLooks.values()) : undefined;
   }

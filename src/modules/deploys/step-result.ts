@@ -8,7 +8,7 @@ export type OutsideJob = ({ kind: 'balance' } & BalancerJob) | ({ kind: 'check' 
 
 export interface StepResult {
   /** Epoch milliseconds at which time alone changes the decision. */
-  lookAgainAt?: number;
+  checkAgainAt?: number;
   /** To signal after the commit. */
   wake: WakeTopic[];
   outside?: OutsideJob;

@@ -1,4 +1,4 @@
-import { requestOf, toldEvent } from '../../core/events/index.js';
+import { requestOf, publishedEvent } from '../../core/events/index.js';
 import type { LiveEvent } from '../../core/model/event.js';
 import type { EventBatch } from './live-event.repository.js';
 
@@ -32,7 +32,7 @@ export function pageOf(after: number, upTo: number, batches: readonly EventBatch
     .flatMap(({ first, events: written }) => written.map((each, index) => ({ each, number: first + index })))
     .filter(({ number }) => number > after && number <= upTo)
     .map(({ each, number }) => {
-      const event = toldEvent(each);
+      const event = publishedEvent(each);
       return { number, event, requestId: requestOf(event), record: Buffer.from(recordOf(event.type, number, event)) };
     });
   const last = events.at(-1)?.number ?? upTo;

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { lifeAt, type User } from '../../core/authorization/index.js';
+import { incarnationAt, type User } from '../../core/authorization/index.js';
 import type { LiveEvent } from '../../core/model/event.js';
 import { Database } from '../../platform/database/database.js';
 import { Access, type KnownRequest } from '../auth/access/access.service.js';
@@ -54,6 +54,6 @@ export class EventSights {
 /** An id may have had several requests: an event belongs to the one that was there then. */
 function groupsAt(request: KnownRequest | undefined, { at }: LiveEvent) {
   if (!request) return undefined;
-  const life = lifeAt(request.lives, at);
+  const life = incarnationAt(request.lives, at);
   return life ? life.groups : request.last?.groups;
 }

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { isWithin, type Past } from '../../core/authorization/index.js';
+import { isWithin, type TimeRange } from '../../core/authorization/index.js';
 import { deployKeyText, type DeployHistory } from '../../core/model/deploy.js';
 import type { Request } from '../../core/model/request.js';
 import { Database } from '../../platform/database/database.js';
@@ -29,11 +29,11 @@ export class RequestHistories {
   ) {}
 
   /** Newest first unless asked otherwise. */
-  list(requestId: string, choice: ChangeChoice, past: Past): Promise<RequestChange[]> {
+  list(requestId: string, choice: ChangeChoice, past: TimeRange): Promise<RequestChange[]> {
     return this.read(this.db.pool, requestId, choice, past);
   }
 
-  page(requestId: string, choice: ChangeChoice, past: Past): Promise<Page<RequestChange>> {
+  page(requestId: string, choice: ChangeChoice, past: TimeRange): Promise<Page<RequestChange>> {
     return this.db.snapshot(async (tx) => {
       const count = await this.changes.count(tx, requestId, [past, spanOf(choice)]);
       return toPage(choice, count, await this.read(tx, requestId, choice, past));
@@ -45,7 +45,12 @@ export class RequestHistories {
     return this.changes.idsThatBegin(this.db.pool, prefix, pageBounds(choice));
   }
 
-  private async read(tx: Queryable, requestId: string, choice: ChangeChoice, past: Past): Promise<RequestChange[]> {
+  private async read(
+    tx: Queryable,
+    requestId: string,
+    choice: ChangeChoice,
+    past: TimeRange,
+  ): Promise<RequestChange[]> {
     const spans = [past, spanOf(choice)];
     const found = await this.changes.list(tx, requestId, pageBounds(choice), spans, choice.orderDirection);
     return found.map(({ change, bytes }) => ({
@@ -65,7 +70,7 @@ export class DeployHistories {
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
-  async find(requestId: string, deployId: string, past: Past): Promise<DeployHistory> {
+  async find(requestId: string, deployId: string, past: TimeRange): Promise<DeployHistory> {
     const key = { requestId, deployId };
     const { found, waitsBecause } = await this.db.snapshot(async (tx) => {
       const found = await this.deploys.find(tx, key);
@@ -87,11 +92,11 @@ export class DeployHistories {
   }
 
   /** Newest first, without what each deployed. */
-  list(requestId: string, choice: PageChoice, past: Past): Promise<DeployHistory[]> {
+  list(requestId: string, choice: PageChoice, past: TimeRange): Promise<DeployHistory[]> {
     return this.deploys.list(this.db.pool, requestId, pageBounds(choice), past);
   }
 
-  page(requestId: string, choice: PageChoice, past: Past): Promise<Page<DeployHistory>> {
+  page(requestId: string, choice: PageChoice, past: TimeRange): Promise<Page<DeployHistory>> {
     return this.db.snapshot(async (tx) => {
       const count = await this.deploys.count(tx, requestId, past);
       return toPage(choice, count, await this.deploys.list(tx, requestId, pageBounds(choice), past));

@@ -1,6 +1,6 @@
 import { Controller, Get, Param } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
-import type { Past } from '../../core/authorization/index.js';
+import type { TimeRange } from '../../core/authorization/index.js';
 import { ReadablePast } from '../../platform/http/caller.js';
 import { Query } from '../../platform/http/inputs.js';
 import { DeployHistoryDto, DeployHistoryPageDto, RequestHistoryDto, RequestHistoryPageDto } from './dto/history.dto.js';
@@ -28,7 +28,7 @@ export class RequestHistoryController {
   deploy(
     @Param('requestId') requestId: string,
     @Param('deployId') deployId: string,
-    @ReadablePast() past: Past,
+    @ReadablePast() past: TimeRange,
   ): Promise<DeployHistoryDto> {
     return this.deploys.find(requestId, deployId, past);
   }
@@ -39,7 +39,7 @@ export class RequestHistoryController {
   deploysOf(
     @Param('requestId') requestId: string,
     @Query() choice: HistoryQuery,
-    @ReadablePast() past: Past,
+    @ReadablePast() past: TimeRange,
   ): Promise<DeployHistoryDto[]> {
     return this.deploys.list(requestId, choice, past);
   }
@@ -50,7 +50,7 @@ export class RequestHistoryController {
   deployPage(
     @Param('requestId') requestId: string,
     @Query() choice: HistoryQuery,
-    @ReadablePast() past: Past,
+    @ReadablePast() past: TimeRange,
   ): Promise<DeployHistoryPageDto> {
     return this.deploys.page(requestId, choice, past);
   }
@@ -61,7 +61,7 @@ export class RequestHistoryController {
   changes(
     @Param('requestId') requestId: string,
     @Query() choice: RequestChangeQuery,
-    @ReadablePast() past: Past,
+    @ReadablePast() past: TimeRange,
   ): Promise<RequestHistoryDto[]> {
     return this.requests.list(requestId, choice, past);
   }
@@ -72,7 +72,7 @@ export class RequestHistoryController {
   changePage(
     @Param('requestId') requestId: string,
     @Query() choice: RequestChangeQuery,
-    @ReadablePast() past: Past,
+    @ReadablePast() past: TimeRange,
   ): Promise<RequestHistoryPageDto> {
     return this.requests.page(requestId, choice, past);
   }
@@ -90,7 +90,7 @@ export class RequestHistoryController {
   commandLineArgs(
     @Param('requestId') requestId: string,
     @Query() { count, skipZk }: CommandLineArgsQuery,
-    @ReadablePast() past: Past,
+    @ReadablePast() past: TimeRange,
   ): Promise<string[][]> {
     return this.tasks.commandLineArguments(requestId, past, count, skipZk);
   }

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Past } from '../../core/authorization/index.js';
+import type { TimeRange } from '../../core/authorization/index.js';
 import type { TaskHistory, TaskIdHistory } from '../../core/model/task.js';
 import { Database } from '../../platform/database/database.js';
 import type { AskedSince } from '../../platform/database/moment.js';
@@ -35,7 +35,7 @@ export class TaskHistories {
     return record.history;
   }
 
-  search(search: TaskSearch, choice: PageChoice, past: Past): Promise<TaskIdHistory[]> {
+  search(search: TaskSearch, choice: PageChoice, past: TimeRange): Promise<TaskIdHistory[]> {
     const wanted = within(search, past);
     const bounds = pageBounds(choice);
     const { requestId, historyOnly, orderDirection, ...filters } = wanted;
@@ -66,7 +66,7 @@ export class TaskHistories {
     });
   }
 
-  page(wish: TaskSearch, choice: PageChoice, past: Past): Promise<Page<TaskIdHistory>> {
+  page(wish: TaskSearch, choice: PageChoice, past: TimeRange): Promise<Page<TaskIdHistory>> {
     const search = within(wish, past);
     return this.db.snapshot(async (tx) => {
       const count = await this.searches.count(tx, search);
@@ -78,7 +78,7 @@ export class TaskHistories {
     return this.searches.active(this.db.pool, requestId, deployId);
   }
 
-  async ofRun(requestId: string, runId: string, past: Past): Promise<TaskIdHistory> {
+  async ofRun(requestId: string, runId: string, past: TimeRange): Promise<TaskIdHistory> {
     const found = await this.searches.newestOfRun(this.db.pool, requestId, runId, past);
     if (!found) throw new SchedulerError('RUN_NOT_FOUND', `Request '${requestId}' has no task of the run '${runId}'`);
     return found;
@@ -86,7 +86,7 @@ export class TaskHistories {
 
   commandLineArguments(
     requestId: string,
-    past: Past,
+    past: TimeRange,
     count = recentArguments,
     historyOnly = true,
   ): Promise<string[][]> {
@@ -95,7 +95,7 @@ export class TaskHistories {
 }
 
 /** A task belongs to the time that it began in. */
-function within(search: TaskSearch, { after, before }: Past): TaskSearch {
+function within(search: TaskSearch, { after, before }: TimeRange): TaskSearch {
   const { startedAfter, startedBefore } = search;
   const bounds = (...given: (number | undefined)[]): number[] => given.filter((bound) => bound !== undefined);
   const from = bounds(startedAfter, after);

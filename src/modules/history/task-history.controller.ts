@@ -1,6 +1,6 @@
 import { Controller, Get, Param } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import type { Past } from '../../core/authorization/index.js';
+import type { TimeRange } from '../../core/authorization/index.js';
 import { ReadablePast } from '../../platform/http/caller.js';
 import { Query } from '../../platform/http/inputs.js';
 import { TaskIdHistoryDto } from '../tasks/dto/task-id.dto.js';
@@ -19,7 +19,7 @@ export class TaskHistoryController {
   @SkipZkDefault(true)
   search(
     @Query() { skipZk = true, ...query }: TaskSearchQuery,
-    @ReadablePast() past: Past,
+    @ReadablePast() past: TimeRange,
   ): Promise<TaskIdHistoryDto[]> {
     return this.tasks.search({ ...query, historyOnly: skipZk }, query, past);
   }
@@ -29,7 +29,7 @@ export class TaskHistoryController {
   @SkipZkDefault(true)
   searchPage(
     @Query() { skipZk = true, ...query }: TaskSearchQuery,
-    @ReadablePast() past: Past,
+    @ReadablePast() past: TimeRange,
   ): Promise<TaskIdHistoryPageDto> {
     return this.tasks.page({ ...query, historyOnly: skipZk }, query, past);
   }
@@ -46,7 +46,7 @@ export class TaskHistoryController {
   ofRequest(
     @Param('requestId') requestId: string,
     @Query() { skipZk = false, ...query }: TaskFilterQuery,
-    @ReadablePast() past: Past,
+    @ReadablePast() past: TimeRange,
   ): Promise<TaskIdHistoryDto[]> {
     return this.tasks.search({ ...query, requestId, historyOnly: skipZk }, query, past);
   }
@@ -57,7 +57,7 @@ export class TaskHistoryController {
   ofRequestPage(
     @Param('requestId') requestId: string,
     @Query() { skipZk = true, ...query }: TaskFilterQuery,
-    @ReadablePast() past: Past,
+    @ReadablePast() past: TimeRange,
   ): Promise<TaskIdHistoryPageDto> {
     return this.tasks.page({ ...query, requestId, historyOnly: skipZk }, query, past);
   }
@@ -84,7 +84,7 @@ export class TaskHistoryController {
     @Param('requestId') requestId: string,
     @Param('deployId') deployId: string,
     @Query() { skipZk = true, ...choice }: HistoryQuery,
-    @ReadablePast() past: Past,
+    @ReadablePast() past: TimeRange,
   ): Promise<TaskIdHistoryDto[]> {
     return this.tasks.search({ requestId, deployId, historyOnly: skipZk }, choice, past);
   }
@@ -96,7 +96,7 @@ export class TaskHistoryController {
     @Param('requestId') requestId: string,
     @Param('deployId') deployId: string,
     @Query() { skipZk = true, ...choice }: HistoryQuery,
-    @ReadablePast() past: Past,
+    @ReadablePast() past: TimeRange,
   ): Promise<TaskIdHistoryPageDto> {
     return this.tasks.page({ requestId, deployId, historyOnly: skipZk }, choice, past);
   }
@@ -106,7 +106,7 @@ export class TaskHistoryController {
   ofRun(
     @Param('requestId') requestId: string,
     @Param('runId') runId: string,
-    @ReadablePast() past: Past,
+    @ReadablePast() past: TimeRange,
   ): Promise<TaskIdHistoryDto> {
     return this.tasks.ofRun(requestId, runId, past);
   }

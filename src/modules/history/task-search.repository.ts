@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { Past } from '../../core/authorization/index.js';
+import type { TimeRange } from '../../core/authorization/index.js';
 import type { TaskState } from '../../core/model/enums.js';
 import type { TaskHistory, TaskIdHistory } from '../../core/model/task.js';
 import { parseTaskId, sanitize } from '../../core/task-id.js';
@@ -94,7 +94,12 @@ export class TaskSearchRepository {
   }
 
   /** The newest task of a run, active or ended. */
-  async newestOfRun(tx: Queryable, requestId: string, runId: string, past: Past): Promise<TaskIdHistory | undefined> {
+  async newestOfRun(
+    tx: Queryable,
+    requestId: string,
+    runId: string,
+    past: TimeRange,
+  ): Promise<TaskIdHistory | undefined> {
     const parameters: unknown[] = [requestId, runId];
     const found = await rows<TaskIdRow>(
       tx,
@@ -113,7 +118,7 @@ export class TaskSearchRepository {
   async commandLineArguments(
     tx: Queryable,
     requestId: string,
-    { count, historyOnly, past }: { count: number; historyOnly: boolean; past: Past },
+    { count, historyOnly, past }: { count: number; historyOnly: boolean; past: TimeRange },
   ): Promise<string[][]> {
     const parameters: unknown[] = [requestId, count];
     const path = `->'taskRequest'->'pendingTask'->'cmdLineArgsList'`;

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { decideEntry, type EnteringTask, type Entry, preEnqueued } from '../../core/load-balancer/index.js';
+import { decideEntry, type EnteringTask, type TrafficStep, preEnqueued } from '../../core/load-balancer/index.js';
 import type { LoadBalancerUpdate } from '../../core/model/load-balancer.js';
 import type { TaskId } from '../../core/model/task.js';
 import { inParallel } from '../../platform/async.js';
@@ -140,13 +140,13 @@ export class EntryPass {
   }
 
   /** Under the lock on its request: a transaction that orders it to go, or records its end, waits or was first. */
-  private async lookAgain(tx: Transaction, taskId: TaskId, now: number): Promise<Entry | undefined> {
+  private async lookAgain(tx: Transaction, taskId: TaskId, now: number): Promise<TrafficStep | undefined> {
     await this.requests.lock(tx, taskId.requestId);
     const [outsider] = await this.outside.load(tx, [taskId.id]);
     return outsider && this.decide(outsider, now);
   }
 
-  private decide(outsider: OutsideTask, now: number): Entry {
+  private decide(outsider: OutsideTask, now: number): TrafficStep {
     return decideEntry(outsider, this.settings.newTaskCheckerBaseDelaySeconds, now);
   }
 }

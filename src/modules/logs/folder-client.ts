@@ -6,7 +6,7 @@ import {
   namesOfBucket,
   namesOfKey,
   orderOfFile,
-  orderOfFolder,
+  orderOfDirectory,
   orderOfKey,
 } from '../../core/logs/index.js';
 import type { ListChoice, Listing, LogStoreClient, StoredObject } from './log-store-client.js';
@@ -94,7 +94,7 @@ async function nextEntries(
   for await (const entry of listing) {
     signal.throwIfAborted();
     const isFolder = entry.isDirectory();
-    const order = isFolder ? orderOfFolder(above, entry.name) : orderOfFile(above, entry.name);
+    const order = isFolder ? orderOfDirectory(above, entry.name) : orderOfFile(above, entry.name);
     const isLike = order.startsWith(prefix) || (isFolder && prefix.startsWith(order));
     const isToCome = order > after || (isFolder && after.startsWith(order));
     if (!isLike || !isToCome || (last !== undefined && order <= last)) continue;

@@ -12,10 +12,6 @@ const rowOf = async (id: string) => (await room.sql('SELECT * FROM request WHERE
 const cleanupsOf = (id: string) =>
   room.sql('SELECT * FROM request_cleanup WHERE request_id = $1 ORDER BY cleanup_type', [id]);
 const expiringOf = (id: string) => room.sql('SELECT * FROM expiring_action WHERE target_id = $1 ORDER BY kind', [id]);
-const outcome = async (method: string, path: string, body?: unknown) => {
-  const answer = await room.call(method, path, body);
-  return [answer.status, answer.body.code];
-};
 
 /** A service with a deploy and two tasks. */
 async function service(id: string): Promise<void> {
@@ -66,12 +62,12 @@ describe('pause', () => {
   });
 
   test.each([
-    ['paused already', 'PAUSED', [409, 'REQUEST_PAUSED']],
-    ['being deleted', 'DELETING', [409, 'REQUEST_BEING_CLEANED']],
-  ])('is refused when %s', async (_name, state, expected) => {
+    ['paused already', 'PAUSED', 'REQUEST_PAUSED'],
+    ['being deleted', 'DELETING', 'REQUEST_BEING_CLEANED'],
+  ])('is refused when %s', async (_name, state, code) => {
     await room.request(`p-${state}`);
     await setState(`p-${state}`, state);
-    expect(await outcome('POST', at(`p-${state}`, 'pause'))).toEqual(expected);
+    expect(await room.call('POST', at(`p-${state}`, 'pause'))).toRefuse(409, code);
     expect(await cleanupsOf(`p-${state}`)).toEqual([]);
   });
 
@@ -79,17 +75,17 @@ describe('pause', () => {
     await service('p4');
     await room.call('POST', at('p4', 'pause'));
     await room.call('POST', at('p4', 'unpause'));
-    expect(await outcome('POST', at('p4', 'pause'))).toEqual([409, 'REQUEST_BEING_CLEANED']);
+    expect(await room.call('POST', at('p4', 'pause'))).toRefuse(409, 'REQUEST_BEING_CLEANED');
   });
 
   test.each([
-    ['nobody', {}, [404, 'REQUEST_NOT_FOUND']],
-    ['nobody', { durationMillis: -1 }, [400, 'INVALID_REQUEST']],
-    ['p-command', { runShellCommandBeforeKill: { name: 'jmap' } }, [403, 'UNKNOWN_SHELL_COMMAND']],
-    ['p-command', { runShellCommandBeforeKill: {} }, [400, 'INVALID_REQUEST']],
-  ])('of %s with %j', async (id, body, expected) => {
+    ['nobody', {}, 404, 'REQUEST_NOT_FOUND'],
+    ['nobody', { durationMillis: -1 }, 400, 'INVALID_REQUEST'],
+    ['p-command', { runShellCommandBeforeKill: { name: 'jmap' } }, 403, 'UNKNOWN_SHELL_COMMAND'],
+    ['p-command', { runShellCommandBeforeKill: {} }, 400, 'INVALID_REQUEST'],
+  ])('of %s with %j is refused with %i %s', async (id, body, status, code) => {
     if (id !== 'nobody') await room.request(id);
-    expect(await outcome('POST', at(id, 'pause'), body)).toEqual(expected);
+    expect(await room.call('POST', at(id, 'pause'), body)).toRefuse(status, code);
   });
 });
 
@@ -132,8 +128,8 @@ describe('unpause', () => {
 
   test('is refused when the request is not paused', async () => {
     await room.request('u2');
-    expect(await outcome('POST', at('u2', 'unpause'))).toEqual([409, 'REQUEST_NOT_PAUSED']);
-    expect(await outcome('POST', at('nobody', 'unpause'))).toEqual([404, 'REQUEST_NOT_FOUND']);
+    expect(await room.call('POST', at('u2', 'unpause'))).toRefuse(409, 'REQUEST_NOT_PAUSED');
+    expect(await room.call('POST', at('nobody', 'unpause'))).toRefuse(404, 'REQUEST_NOT_FOUND');
   });
 });
 
@@ -150,8 +146,8 @@ describe('exit-cooldown', () => {
 
   test('is refused outside of a cooldown', async () => {
     await room.request('c2');
-    expect(await outcome('POST', at('c2', 'exit-cooldown'))).toEqual([409, 'REQUEST_NOT_IN_COOLDOWN']);
-    expect(await outcome('POST', at('nobody', 'exit-cooldown'))).toEqual([404, 'REQUEST_NOT_FOUND']);
+    expect(await room.call('POST', at('c2', 'exit-cooldown'))).toRefuse(409, 'REQUEST_NOT_IN_COOLDOWN');
+    expect(await room.call('POST', at('nobody', 'exit-cooldown'))).toRefuse(404, 'REQUEST_NOT_FOUND');
   });
 });
 
@@ -174,7 +170,7 @@ describe('bounce', () => {
     });
     expect(expiringBounce.expiringAPIRequestObject.actionId).not.toBe(expiringBounce.actionId);
     expect((await room.history('b1'))[0]).toEqual(['BOUNCED', 'scheduler', null]);
-    expect(await outcome('POST', at('b1', 'bounce'))).toEqual([409, 'REQUEST_BOUNCING']);
+    expect(await room.call('POST', at('b1', 'bounce'))).toRefuse(409, 'REQUEST_BOUNCING');
   });
 
   test('one by one, with everything said', async () => {
@@ -204,17 +200,17 @@ describe('bounce', () => {
   test('is refused for jobs, paused, deleted and never deployed requests', async () => {
     await room.request('b4', { requestType: 'ON_DEMAND' });
     await room.deploy('b4');
-    expect(await outcome('POST', at('b4', 'bounce'))).toEqual([400, 'INVALID_REQUEST']);
+    expect(await room.call('POST', at('b4', 'bounce'))).toRefuse(400, 'INVALID_REQUEST');
     await room.request('b5');
-    expect(await outcome('POST', at('b5', 'bounce'))).toEqual([409, 'NO_DEPLOY']);
+    expect(await room.call('POST', at('b5', 'bounce'))).toRefuse(409, 'NO_DEPLOY');
     await setState('b5', 'PAUSED');
-    expect(await outcome('POST', at('b5', 'bounce'))).toEqual([409, 'REQUEST_PAUSED']);
+    expect(await room.call('POST', at('b5', 'bounce'))).toRefuse(409, 'REQUEST_PAUSED');
     await setState('b5', 'DELETING');
-    expect(await outcome('POST', at('b5', 'bounce'))).toEqual([409, 'REQUEST_BEING_CLEANED']);
-    expect(await outcome('POST', at('nobody', 'bounce'))).toEqual([404, 'REQUEST_NOT_FOUND']);
+    expect(await room.call('POST', at('b5', 'bounce'))).toRefuse(409, 'REQUEST_BEING_CLEANED');
+    expect(await room.call('POST', at('nobody', 'bounce'))).toRefuse(404, 'REQUEST_NOT_FOUND');
     await service('b6');
     const command = { runShellCommandBeforeKill: { name: 'zz' } };
-    expect(await outcome('POST', at('b6', 'bounce'), command)).toEqual([403, 'UNKNOWN_SHELL_COMMAND']);
+    expect(await room.call('POST', at('b6', 'bounce'), command)).toRefuse(403, 'UNKNOWN_SHELL_COMMAND');
     expect(await cleanupsOf('b6')).toEqual([]);
   });
 });
@@ -248,17 +244,17 @@ describe('delete', () => {
     await room.request('d3');
     await setState('d3', 'PAUSED');
     expect((await room.call('DELETE', '/api/requests/request/d3')).status).toBe(200);
-    expect(await outcome('DELETE', '/api/requests/request/nobody')).toEqual([404, 'REQUEST_NOT_FOUND']);
+    expect(await room.call('DELETE', '/api/requests/request/nobody')).toRefuse(404, 'REQUEST_NOT_FOUND');
   });
 
   test('until it is done nothing else may be changed', async () => {
     await room.request('d4');
     await room.call('DELETE', '/api/requests/request/d4');
-    expect(await outcome('PUT', at('d4', 'scale'), { instances: 3 })).toEqual([409, 'REQUEST_BEING_CLEANED']);
-    expect(await outcome('PUT', at('d4', 'skip-healthchecks'), {})).toEqual([409, 'REQUEST_BEING_CLEANED']);
-    expect(await outcome('POST', at('d4', 'groups'), { group: null })).toEqual([409, 'REQUEST_BEING_CLEANED']);
+    expect(await room.call('PUT', at('d4', 'scale'), { instances: 3 })).toRefuse(409, 'REQUEST_BEING_CLEANED');
+    expect(await room.call('PUT', at('d4', 'skip-healthchecks'), {})).toRefuse(409, 'REQUEST_BEING_CLEANED');
+    expect(await room.call('POST', at('d4', 'groups'), { group: null })).toRefuse(409, 'REQUEST_BEING_CLEANED');
     const update = { id: 'd4', requestType: 'SERVICE' };
-    expect(await outcome('POST', '/api/requests', update)).toEqual([409, 'REQUEST_BEING_CLEANED']);
+    expect(await room.call('POST', '/api/requests', update)).toRefuse(409, 'REQUEST_BEING_CLEANED');
   });
 });
 
@@ -309,8 +305,8 @@ describe('making a change permanent', () => {
     expect(expiringPause ?? expiringBounce ?? expiringScale ?? expiringSkipHealthchecks).toBeDefined();
     const removed = await room.call('DELETE', at(id, name));
     expect([removed.status, removed.body]).toEqual([200, rest]);
-    expect(await outcome('DELETE', at(id, name))).toEqual([404, 'EXPIRING_ACTION_NOT_FOUND']);
-    expect(await outcome('DELETE', at('nobody', name))).toEqual([404, 'REQUEST_NOT_FOUND']);
+    expect(await room.call('DELETE', at(id, name))).toRefuse(404, 'EXPIRING_ACTION_NOT_FOUND');
+    expect(await room.call('DELETE', at('nobody', name))).toRefuse(404, 'REQUEST_NOT_FOUND');
     if (name === 'bounce') expect((await rowOf(id)).bouncing).toBe(true);
   });
 });

@@ -46,9 +46,7 @@ describe('GET crashloops', () => {
     expect(await room.call('GET', '/api/requests/request/calm/crashloops')).toEqual({ status: 200, body: [] }));
 
   test('of a request that does not exist: 404', async () => {
-    const { status, body } = await room.call('GET', '/api/requests/request/nobody/crashloops');
-    expect(status).toBe(404);
-    expect(body.code).toBe('REQUEST_NOT_FOUND');
+    expect(await room.call('GET', '/api/requests/request/nobody/crashloops')).toRefuse(404, 'REQUEST_NOT_FOUND');
   });
 
   test('of all requests: by request id, those without any left out', async () =>

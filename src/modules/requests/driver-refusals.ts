@@ -1,4 +1,4 @@
-import type { ClusterDriver, Unsupported } from '../../cluster/cluster-driver.js';
+import type { ClusterDriver, UnsupportedOption } from '../../cluster/cluster-driver.js';
 import type { FieldError } from '../../core/field-error.js';
 import { hasContainer, type Deploy } from '../../core/model/deploy.js';
 import type { RunNowRequest } from '../../core/model/request.js';
@@ -42,7 +42,7 @@ async function refusedUsers(driver: ClusterDriver, users: Record<string, string 
 }
 
 /** Drivers begin a message with a verb or with words of their own; the field stands in front of it in any case. */
-const toError = ({ field, message }: Unsupported, parent: string): FieldError => ({
+const toError = ({ field, message }: UnsupportedOption, parent: string): FieldError => ({
   field: `${parent}${field}`,
   rule: 'supported',
   message: `${parent}${field}: ${message}`,

@@ -18,7 +18,8 @@ describe.each([
     'with %s for a body is 400: what is absent would be cleared by mistake',
     async (body) => {
       const answer = await room.call(method, path(action), body);
-      expect([answer.status, answer.body.errors]).toEqual([400, [expect.objectContaining({ rule: 'required' })]]);
+      expect(answer).toRefuse(400, 'INVALID_REQUEST', { rule: 'required' });
+      expect(answer.body.errors).toHaveLength(1);
       const { request } = (await room.call('GET', '/api/requests/request/web')).body;
       expect(request).toEqual({ id: 'web', requestType: 'SERVICE', instances: 3, taskPriorityLevel: 0.5, group: 'g' });
     },
@@ -37,10 +38,10 @@ test.each([
   ['POST', 'groups', {}, 'One of group, readWriteGroups, readOnlyGroups is required'],
   ['POST', 'groups', { groups: ['x'] }, 'One of group,'],
 ])('%s %s of %j is 400: %s', async (method, action, sent, message) => {
-  const { status, body } = await room.call(method, path(action), sent);
-  expect([status, body.message]).toEqual([400, expect.stringContaining(message)]);
+  const answer = await room.call(method, path(action), sent);
+  expect(answer).toRefuse(400, 'INVALID_REQUEST', { message: expect.stringContaining(message) });
   // Beside it stands what was misspelt.
-  expect(body.errors[0]).toMatchObject({ rule: 'required' });
+  expect(answer.body.errors[0]).toMatchObject({ rule: 'required' });
   const { request } = (await room.call('GET', '/api/requests/request/web')).body;
   expect(request).toEqual({ id: 'web', requestType: 'SERVICE', instances: 3, taskPriorityLevel: 0.5, group: 'g' });
 });

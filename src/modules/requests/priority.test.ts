@@ -51,10 +51,7 @@ test('DELETE makes a priority permanent, once', async () => {
   await room.request('kept');
   await room.call('PUT', path('kept'), { priority: 0.9, durationMillis: 1000 });
   expect((await room.call('DELETE', path('kept'))).body.expiringPriority).toBeUndefined();
-  expect(await room.call('DELETE', path('kept'))).toMatchObject({
-    status: 404,
-    body: { code: 'EXPIRING_ACTION_NOT_FOUND' },
-  });
+  expect(await room.call('DELETE', path('kept'))).toRefuse(404, 'EXPIRING_ACTION_NOT_FOUND');
   await pass(5000);
   expect((await levelOf('kept')).taskPriorityLevel).toBe(0.9);
 });
@@ -66,16 +63,12 @@ test.each([
   [{ priority: 0.5, durationMillis: -1 }, 'durationMillis', 'min'],
 ])('%j is 400 and names the field and the rule', async (body, field, rule) => {
   await room.request('bad');
-  const answer = await room.call('PUT', path('bad'), body);
-  expect([answer.status, answer.body.errors[0]]).toEqual([400, expect.objectContaining({ field, rule })]);
+  expect(await room.call('PUT', path('bad'), body)).toRefuse(400, 'INVALID_REQUEST', { field, rule });
 });
 
 test('is refused for nobody, and while the request is being deleted', async () => {
-  expect((await room.call('PUT', path('nobody'), { priority: 0.5 })).status).toBe(404);
+  expect(await room.call('PUT', path('nobody'), { priority: 0.5 })).toRefuse(404, 'REQUEST_NOT_FOUND');
   await room.request('going');
   await room.call('DELETE', '/api/requests/request/going');
-  expect(await room.call('PUT', path('going'), { priority: 0.5 })).toMatchObject({
-    status: 409,
-    body: { code: 'REQUEST_BEING_CLEANED' },
-  });
+  expect(await room.call('PUT', path('going'), { priority: 0.5 })).toRefuse(409, 'REQUEST_BEING_CLEANED');
 });

@@ -78,8 +78,7 @@ describe('lists', () => {
     ['useWebCache=banana', 'useWebCache'],
     ['requestType=FOO', 'requestType'],
   ])('%s is 400', async (query, field) => {
-    const { status, body } = await room.call('GET', `/api/requests?${query}`);
-    expect([status, body.errors[0]?.field]).toEqual([400, field]);
+    expect(await room.call('GET', `/api/requests?${query}`)).toRefuse(400, 'INVALID_REQUEST', { field });
   });
 
   test('`property` selects members', async () => {
@@ -175,8 +174,8 @@ test('lists say when requests run next where that is asked for, of so many as ca
   expect(listed.find(({ request }) => request.id === 'alpha')).toEqual({ request: { id: 'alpha' } });
   for (const parent of await room.list('/api/requests?limit=100')) expect(parent).not.toHaveProperty('nextRuns');
   for (const limit of ['', '&limit=101']) {
-    const { status, body } = await room.call('GET', `/api/requests?nextRuns=true${limit}`);
-    expect([status, body.message]).toEqual([400, 'nextRuns needs a limit of at most 100']);
+    const answer = await room.call('GET', `/api/requests?nextRuns=true${limit}`);
+    expect(answer).toRefuse(400, 'INVALID_REQUEST', { message: 'nextRuns needs a limit of at most 100' });
   }
 });
 

@@ -1,6 +1,6 @@
 import { Controller, Get, HttpCode, Param, Post, Put } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
-import type { Past } from '../../core/authorization/index.js';
+import type { TimeRange } from '../../core/authorization/index.js';
 import type { PendingRequestParent, RequestParent } from '../../core/model/request.js';
 import type { TaskId } from '../../core/model/task.js';
 import { NeedsAction } from '../../platform/actions/needs-action.js';
@@ -170,7 +170,11 @@ export class RequestRunsController {
   /** The task that carries out a run. */
   @Get(':runId')
   @ApiOkResponse({ type: TaskIdDto })
-  find(@Param('requestId') id: string, @Param('runId') runId: string, @ReadablePast() past: Past): Promise<TaskId> {
+  find(
+    @Param('requestId') id: string,
+    @Param('runId') runId: string,
+    @ReadablePast() past: TimeRange,
+  ): Promise<TaskId> {
     return this.runs.findTask(id, runId, past);
   }
 }

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Past } from '../../core/authorization/index.js';
+import type { TimeRange } from '../../core/authorization/index.js';
 import type { RequestTimes } from '../../core/logs/index.js';
 import type { RequestEventType } from '../../core/model/enums.js';
 import type { Request, RequestHistory } from '../../core/model/request.js';
@@ -48,7 +48,7 @@ const idsSql = `WITH RECURSIVE found (request_id) AS (
   SELECT request_id FROM found WHERE request_id IS NOT NULL`;
 
 /** Changes that lie in all of these spans. */
-const within = (spans: readonly Past[], parameters: unknown[]): string =>
+const within = (spans: readonly TimeRange[], parameters: unknown[]): string =>
   spans.map((span) => timeTests('created_at', span, parameters)).join('');
 
 /**
@@ -136,7 +136,7 @@ export class RequestHistoryRepository {
     tx: Queryable,
     requestId: string,
     { count, offset }: { count: number; offset: number },
-    spans: readonly Past[] = [],
+    spans: readonly TimeRange[] = [],
     direction: 'ASC' | 'DESC' = 'DESC',
   ): Promise<{ change: RequestChange; bytes: Buffer | null }[]> {
     const parameters: unknown[] = [requestId, count, offset];
@@ -159,7 +159,7 @@ export class RequestHistoryRepository {
     }));
   }
 
-  async count(tx: Transaction, requestId: string, spans: readonly Past[] = []): Promise<number> {
+  async count(tx: Transaction, requestId: string, spans: readonly TimeRange[] = []): Promise<number> {
     const parameters: unknown[] = [requestId];
     const [counted] = await rows<{ count: string }>(
       tx,

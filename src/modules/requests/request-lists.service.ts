@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { isRelevantFor, type ReadSight, type RelevanceFacts, type User } from '../../core/authorization/index.js';
+import { isRelevantFor, type ReadFilter, type RelevanceFacts, type User } from '../../core/authorization/index.js';
 import type { RequestState, RequestType } from '../../core/model/enums.js';
 import type { RequestParent } from '../../core/model/request.js';
 import { Database } from '../../platform/database/database.js';
@@ -104,7 +104,7 @@ export class RequestLists {
   /** Callers who see the same share it. */
   private async brief(
     states: readonly RequestState[] | undefined,
-    sight: ReadSight,
+    sight: ReadFilter,
   ): Promise<readonly RequestParent[]> {
     if (sight.kind === 'none') return [];
     const key = (states?.join() ?? '') + JSON.stringify(sight);

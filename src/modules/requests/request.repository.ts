@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { ReadSight } from '../../core/authorization/index.js';
+import type { ReadFilter } from '../../core/authorization/index.js';
 import type { RequestState } from '../../core/model/enums.js';
 import type { Request } from '../../core/model/request.js';
 import { type DocumentAt, documentSince } from '../../platform/database/moment.js';
@@ -62,7 +62,7 @@ export const newScheduleSince = sinceSql('$10::timestamptz');
 const keptScheduleSince = sinceSql(
   `CASE WHEN ${rule('document')} IS NOT DISTINCT FROM ${rule('$9::jsonb')} THEN coalesce($10::timestamptz, schedule_since) END`,
 );
-/** SQL: whether a request is within a ReadSight; four parameters from `$first` on. */
+/** SQL: whether a request is within a ReadFilter; four parameters from `$first` on. */
 const seenSql = (first: number): string => {
   const [all, groups, withoutWriters, byDefault] = [0, 1, 2, 3].map((index) => `$${first + index}`);
   return `(${all}::boolean OR document->>'group' = ANY (${groups}::text[])
@@ -72,7 +72,7 @@ const seenSql = (first: number): string => {
       AND coalesce(jsonb_array_length(document->'readWriteGroups'), 0) = 0))`;
 };
 
-const seenParameters = (sight: ReadSight): unknown[] =>
+const seenParameters = (sight: ReadFilter): unknown[] =>
   sight.kind === 'some'
     ? [false, sight.groups, sight.withoutWriters, sight.byDefault]
     : [sight.kind === 'all', [], false, false];
@@ -122,7 +122,7 @@ export class RequestRepository {
   async findSeen(
     tx: Transaction,
     states: readonly RequestState[] | undefined,
-    sight: ReadSight,
+    sight: ReadFilter,
   ): Promise<StoredRequest[]> {
     const found = await rows<RequestRow>(
       tx,
@@ -135,7 +135,7 @@ export class RequestRepository {
   /** Ids that begin with `requestIdLike` in any case, of requests in the given states, in their order; not read where nothing is new `since`. */
   findIds(
     tx: Queryable,
-    filter: { requestIdLike?: string; state?: readonly RequestState[]; sight?: ReadSight },
+    filter: { requestIdLike?: string; state?: readonly RequestState[]; sight?: ReadFilter },
     since?: string,
   ): Promise<DocumentAt> {
     const document = `SELECT coalesce(json_agg(id ORDER BY id), '[]')::text FROM request

@@ -12,10 +12,6 @@ afterAll(() => room.close());
 
 const run = (id: string, body?: unknown, query = '') =>
   room.call('POST', `/api/requests/request/${id}/run${query}`, body);
-const outcome = async (id: string, body?: unknown) => {
-  const { status, body: answer } = await run(id, body);
-  return [status, answer.code, answer.errors?.[0]?.field, answer.errors?.[0]?.rule];
-};
 
 async function job(id: string, members = {}, deploy = {}): Promise<void> {
   await room.request(id, { requestType: 'ON_DEMAND', ...members });
@@ -94,7 +90,7 @@ describe('a run', () => {
     await job('same');
     await run('same', { runId: 'r' });
     room.clock.millis -= 10;
-    expect((await outcome('same', { runId: 'r' })).slice(0, 2)).toEqual([409, 'ALREADY_PENDING']);
+    expect(await run('same', { runId: 'r' })).toRefuse(409, 'ALREADY_PENDING');
   });
 
   test('of a cron job starts at once, but not beside a running task', async () => {
@@ -102,14 +98,14 @@ describe('a run', () => {
     await room.deploy('cron');
     expect((await run('cron')).body.pendingRequest.pendingType).toBe('IMMEDIATE');
     await room.task('cron', 1);
-    expect((await outcome('cron')).slice(0, 2)).toEqual([409, 'TASK_RUNNING']);
+    expect(await run('cron')).toRefuse(409, 'TASK_RUNNING');
   });
 
   test('counts running and waiting ones against the instances', async () => {
     await job('few', { instances: 2 });
     await room.task('few', 1);
     expect((await run('few')).status).toBe(200);
-    expect((await outcome('few')).slice(0, 2)).toEqual([429, 'TOO_MANY_RUNS']);
+    expect(await run('few')).toRefuse(429, 'TOO_MANY_RUNS');
     await room.sql(`UPDATE task SET ended_at = now() WHERE request_id = 'few'`);
     expect((await run('few')).status).toBe(200);
   });
@@ -135,7 +131,7 @@ describe('a run', () => {
   ])('with %s is 400', async (name, body, [field, rule]) => {
     const id = `bad-${name.replaceAll(' ', '-')}`;
     await job(id, {}, { resources: { cpus: 1, memoryMb: 1, numPorts: 2 } });
-    expect(await outcome(id, body)).toEqual([400, 'INVALID_REQUEST', field, rule]);
+    expect(await run(id, body)).toRefuse(400, 'INVALID_REQUEST', { field, rule });
     expect(await room.pending(id)).toEqual([]);
   });
 
@@ -154,7 +150,7 @@ describe('a run', () => {
     if (requestType && id !== 'undeployed') await room.deploy(id);
     if (id === 'paused') await room.sql(`UPDATE request SET state = 'PAUSED' WHERE id = 'paused'`);
     if (id.startsWith('deleting')) expect((await room.call('DELETE', `/api/requests/request/${id}`)).status).toBe(200);
-    expect((await outcome(id)).slice(0, 2)).toEqual([status, code]);
+    expect(await run(id)).toRefuse(status, code);
   });
 });
 
@@ -181,8 +177,7 @@ describe('the task of a run', () => {
   });
 
   test('is 404 when there is none', async () => {
-    const { status, body } = await room.call('GET', '/api/requests/request/job/run/nope');
-    expect([status, body.code]).toEqual([404, 'RUN_NOT_FOUND']);
+    expect(await room.call('GET', '/api/requests/request/job/run/nope')).toRefuse(404, 'RUN_NOT_FOUND');
   });
 });
 

@@ -174,9 +174,9 @@ describe('creating', () => {
     await room.sql(
       `INSERT INTO disabled_action (action, message, automatically_clearable) VALUES ('CREATE_REQUEST', 'month end', false)`,
     );
-    const { status, body } = await save({ id: 'off', requestType: 'SERVICE' });
+    const answer = await save({ id: 'off', requestType: 'SERVICE' });
     await room.sql(`UPDATE disabled_action SET expires_at = to_timestamp($1 / 1000.0)`, [room.clock.now()]);
-    expect([status, body.code, body.message]).toEqual([409, 'ACTION_DISABLED', 'month end']);
+    expect(answer).toRefuse(409, 'ACTION_DISABLED', { message: 'month end' });
     expect(await room.sql(`SELECT 1 FROM request_history WHERE request_id = 'off'`)).toEqual([]);
     expect((await save({ id: 'off', requestType: 'SERVICE' })).status).toBe(200);
     await room.sql('DELETE FROM disabled_action');
@@ -284,20 +284,20 @@ describe('bad input', () => {
     ],
   ])('%s is 400 with field and rule', async (_name, body, errors) => {
     const answer = await save(body);
+    expect(answer).toRefuse(400, 'INVALID_REQUEST');
     expect(answer.body.errors.map((error) => [error.field, error.rule])).toEqual(errors);
-    expect([answer.status, answer.body.code]).toEqual([400, 'INVALID_REQUEST']);
     for (const error of answer.body.errors) expect(error.message).toContain(error.field);
     expect(await room.sql(`SELECT 1 FROM request WHERE id IN ('bad', 'a b')`)).toEqual([]);
   });
 
   test('tasks that are kept apart need a machine each', async () => {
-    const { status, body } = await save({
+    const answer = await save({
       id: 'apart',
       requestType: 'SERVICE',
       instances: 2,
       slavePlacement: 'SEPARATE',
     });
-    expect([status, body.errors[0]?.field, body.errors[0]?.rule]).toEqual([400, 'instances', 'capacity']);
+    expect(answer).toRefuse(400, 'INVALID_REQUEST', { field: 'instances', rule: 'capacity' });
   });
 });
 
@@ -334,8 +334,9 @@ describe('updating', () => {
   ])('%s is refused', async (name, before, after, errors) => {
     const id = name.replaceAll(' ', '-');
     await save({ id, ...before });
-    const { status, body } = await save({ id, ...after });
-    expect([status, body.errors.map((error) => [error.field, error.rule])]).toEqual([400, errors]);
+    const answer = await save({ id, ...after });
+    expect(answer).toRefuse(400, 'INVALID_REQUEST');
+    expect(answer.body.errors.map((error) => [error.field, error.rule])).toEqual(errors);
   });
 
   test('fewer instances end the tasks with higher numbers, and the scheduler is told', async () => {
@@ -393,9 +394,8 @@ describe('updating', () => {
   test('its deploy must fit the new number of instances', async () => {
     await room.request('big', { instances: 1 });
     await room.deploy('big', 'd1', { resources: { cpus: 50, memoryMb: 64 } });
-    const { status, body } = await save({ id: 'big', requestType: 'SERVICE', instances: 20 });
-    expect([status, body.errors[0]?.field]).toEqual([400, 'instances']);
-    expect(body.message).toContain('900');
+    const answer = await save({ id: 'big', requestType: 'SERVICE', instances: 20 });
+    expect(answer).toRefuse(400, 'INVALID_REQUEST', { field: 'instances', message: expect.stringContaining('900') });
   });
 
   test('an order that waits for the cleaner, or a deploy that brings its own request, stands in the way', async () => {
@@ -403,14 +403,14 @@ describe('updating', () => {
     await room.deploy('waiting');
     await room.call('POST', '/api/requests/request/waiting/pause');
     const cleaning = await save({ id: 'waiting', requestType: 'SERVICE', instances: 2 });
-    expect([cleaning.status, cleaning.body.code]).toEqual([409, 'REQUEST_BEING_CLEANED']);
+    expect(cleaning).toRefuse(409, 'REQUEST_BEING_CLEANED');
 
     await room.request('changing');
     await room.sql(
       `INSERT INTO pending_deploy (request_id, deploy_id, state, updated_request) VALUES ('changing', 'd1', 'WAITING', '{}')`,
     );
     const deploying = await save({ id: 'changing', requestType: 'SERVICE', instances: 2 });
-    expect([deploying.status, deploying.body.code]).toEqual([409, 'DEPLOY_IN_PROGRESS']);
+    expect(deploying).toRefuse(409, 'DEPLOY_IN_PROGRESS');
   });
 
   test('turning health checks off makes the running tasks healthy', async () => {
@@ -444,6 +444,9 @@ describe('groups', () => {
       readOnlyGroups: [],
     });
     expect((await room.history('grouped'))[0]).toEqual(['UPDATED', null, 'm']);
-    expect((await room.call('POST', '/api/requests/request/nobody/groups', { group: 'g' })).status).toBe(404);
+    expect(await room.call('POST', '/api/requests/request/nobody/groups', { group: 'g' })).toRefuse(
+      404,
+      'REQUEST_NOT_FOUND',
+    );
   });
 });

@@ -75,8 +75,12 @@ test('a request that a caller is changing right now, or that is being cleaned, w
 
 test('it cannot be scaled by hand', async () => {
   await everywhere();
-  expect(await room.call('PUT', '/api/requests/request/agent/scale', { instances: 7 })).toMatchObject({
-    status: 400,
-    body: { errors: [{ field: 'instances', rule: 'followsSlaves' }] },
-  });
+  expect(await room.call('PUT', '/api/requests/request/agent/scale', { instances: 7 })).toRefuse(
+    400,
+    'INVALID_REQUEST',
+    {
+      field: 'instances',
+      rule: 'followsSlaves',
+    },
+  );
 });

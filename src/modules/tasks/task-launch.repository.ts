@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { type LaunchedFor, launchedText } from '../../core/launch/index.js';
+import { type LaunchDecision, launchedText } from '../../core/launch/index.js';
 import type { TaskCleanupType } from '../../core/model/enums.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import type { PendingTask } from '../../core/model/task.js';
@@ -8,7 +8,7 @@ import type { Transaction } from '../../platform/database/transaction.js';
 import { rows } from '../../platform/database/sql.js';
 
 /** A task that was given its place. */
-export interface PlacedTask extends LaunchedFor {
+export interface PlacedTask extends LaunchDecision {
   launch: LaunchSpec;
   /** The LaunchDocument as JSON text. */
   document: string;

@@ -1,6 +1,6 @@
 import { Controller, Get, Param } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import type { Past } from '../../core/authorization/index.js';
+import type { TimeRange } from '../../core/authorization/index.js';
 import { ReadablePast } from '../../platform/http/caller.js';
 import { TaskIdPipe } from '../../platform/http/task-id.pipe.js';
 import { TaskTrackingDto } from './dto/task-id.dto.js';
@@ -22,7 +22,7 @@ export class TrackController {
   run(
     @Param('requestId') requestId: string,
     @Param('runId') runId: string,
-    @ReadablePast() past: Past,
+    @ReadablePast() past: TimeRange,
   ): Promise<TaskTrackingDto> {
     return this.tracks.run(requestId, runId, past);
   }

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Past } from '../../core/authorization/index.js';
+import type { TimeRange } from '../../core/authorization/index.js';
 import type { TaskTracking } from '../../core/model/task.js';
 import { Database } from '../../platform/database/database.js';
 import type { Transaction } from '../../platform/database/transaction.js';
@@ -29,7 +29,7 @@ export class TrackService {
   }
 
   /** The newest task of the run; while there is none, what waits to become it. */
-  run(requestId: string, runId: string, past: Past): Promise<TaskTracking> {
+  run(requestId: string, runId: string, past: TimeRange): Promise<TaskTracking> {
     // One snapshot: a run must not be overlooked because it moves on from one table to the next meanwhile.
     return this.db.snapshot(async (tx) => {
       const newest = await this.searches.newestOfRun(tx, requestId, runId, past);

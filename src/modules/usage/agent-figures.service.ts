@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import type { AgentFigures } from '../../cluster/cluster-driver.js';
+import type { AgentMetrics } from '../../cluster/cluster-driver.js';
 import { Metrics } from '../../platform/metrics/metrics.js';
 
 /** What agents told when they were asked last, for the figures of the instance that leads. */
 @Injectable()
 export class FiguresOfAgents {
-  private agents: readonly AgentFigures[] = [];
+  private agents: readonly AgentMetrics[] = [];
 
   constructor(metrics: Metrics) {
     const disk = 'Disk on which the sandboxes of an agent lie: used, and all of it';
@@ -72,7 +72,7 @@ export class FiguresOfAgents {
   }
 
   /** Several slaves may be of one agent: the last of them counts. Agents that were not asked, or did not tell, are forgotten. */
-  replace(told: readonly (AgentFigures | undefined)[]): void {
+  replace(told: readonly (AgentMetrics | undefined)[]): void {
     const byId = new Map(told.flatMap((agent) => (agent ? [[agent.agentId, agent] as const] : [])));
     this.agents = [...byId.values()];
   }

@@ -1,7 +1,7 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { Request } from 'express';
 import { builtInUser, type User } from '../../core/authorization/access-rules.js';
-import type { Past } from '../../core/authorization/lives.js';
+import type { TimeRange } from '../../core/authorization/incarnations.js';
 
 /** What most operations want to know of who makes a call. */
 export type Caller = Pick<User, 'id' | 'email'>;
@@ -25,8 +25,8 @@ export const CallerUser = createParamDecorator((_data: unknown, context: Executi
 
 /** Of what times the caller may be told about the request of the operation, as a parameter of its handler. */
 export const ReadablePast = createParamDecorator(
-  (_data: unknown, context: ExecutionContext): Past =>
-    context.switchToHttp().getRequest<Request & { past?: Past }>().past ?? {},
+  (_data: unknown, context: ExecutionContext): TimeRange =>
+    context.switchToHttp().getRequest<Request & { past?: TimeRange }>().past ?? {},
 );
 
 /** Whether the caller may see what only writers of the request of the operation are shown, as a parameter of its handler. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { mayMeet, tellsRequestsApart } from '../../core/logs/index.js';
+import { mayMeet, separatesRequests } from '../../core/logs/index.js';
 import { count, millis, timeoutSeconds } from './bounds.js';
 
 const text = () => z.string().min(1);
@@ -15,7 +15,7 @@ const bothKeys = 'objstoreAccessKey and objstoreSecretKey go together';
 const ofGroups = () => z.record(z.string(), z.strictObject(bucket).refine(hasBothKeysOrNone, bothKeys)).default({});
 
 const keyPattern = () =>
-  text().refine(tellsRequestsApart, {
+  text().refine(separatesRequests, {
     message:
       'must have %requestId/ or %taskId, before it only text, parts of the date, and %group in a folder before: else callers would see logs of others',
   });

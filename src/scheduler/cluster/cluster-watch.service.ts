@@ -41,8 +41,8 @@ export class ClusterWatch implements ClusterEvents {
   ) {}
 
   /**
-   * What follows is looked up anew each time rather than concluded from the change: whatever a leader before, or an attempt before,
-   * has left undone is found.
+   * The consequences are looked up anew each time rather than concluded from the change, which finds whatever an
+   * earlier leader, or an earlier attempt, has left undone.
    */
   async machines(agents: readonly AgentMachines[]): Promise<void> {
     const present = agents.flatMap(({ machines }) => machines);

@@ -8,29 +8,30 @@ import { Degradations } from '../../platform/health/degradations.js';
 import { Readiness } from '../../platform/health/readiness.js';
 import { Leadership } from '../../platform/leadership/leadership.js';
 
-/** What has been found out about the machines in one term. */
-interface Term {
+/** Findings about the machines in one term. */
+interface FleetTerm {
   epoch: Epoch;
   /** By the monotonic clock. */
   since: number;
   /** Each agent has answered, or has had its time to. */
   isHeard: boolean;
-  /** What no agent presents was looked for. */
+  /** Machines that no agent presents were looked for. */
   isCompared: boolean;
   /** Records say what the agents said. */
   isRecorded: boolean;
 }
 
 /**
- * Whether the machines are known: of a leader, when each agent that has machines by their records has answered it once, or could have;
- * of another instance, when there are records. Until then nothing is concluded from what is not there, and no instance is ready: what
- * asks for more machines than are known would be refused. An agent that can answer does so before it counts as silent, so that is the
- * time which all of them get, and after which an instance serves without machines.
+ * Tells if the machines are known: for a leader, when each agent that has machines by their records has answered it
+ * once, or could have; for another instance, when there are records. Until then nothing is concluded from what is not
+ * there, and no instance is ready: what asks for more machines than are known would be refused. An agent that can
+ * answer does so before it counts as silent, so that is the time which all of them get, and after which an instance
+ * serves without machines.
  */
 @Injectable()
 export class KnownFleet {
   private readonly begunAt: number;
-  private term: Term | undefined;
+  private term: FleetTerm | undefined;
   /** This instance serves although there is none. */
   private isWithout = false;
 
@@ -48,7 +49,7 @@ export class KnownFleet {
     degradations.add(() => (this.isWithout ? [noMachines] : []));
   }
 
-  /** Of the leader: whether what no agent presents is gone. */
+  /** True on the leader when machines that no agent presents are gone. */
   async isHeard(): Promise<boolean> {
     const term = this.termNow();
     if (!term) return false;
@@ -66,7 +67,7 @@ export class KnownFleet {
     if (term) term.isCompared = true;
   }
 
-  private termNow(): Term | undefined {
+  private termNow(): FleetTerm | undefined {
     const epoch = this.leadership.current();
     if (epoch === undefined) this.term = undefined;
     else if (this.term?.epoch !== epoch)

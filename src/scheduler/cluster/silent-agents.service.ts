@@ -12,7 +12,7 @@ import { Pollers } from '../../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { ClusterWatch } from './cluster-watch.service.js';
 
-const lookEveryMillis = 2_000;
+const checkEveryMillis = 2_000;
 
 /** An agent that has machines, as this leader hears it. */
 interface Agent {
@@ -34,8 +34,8 @@ export class SilentAgents {
   private term: { epoch: Epoch; since: number } | undefined;
   /** As they were at the last pass. */
   private agents = new Map<string, Agent>();
-  private lookedAt = 0;
-  /** Those whose machines were put aside. */
+  private checkedAt = 0;
+  /** Agents whose machines were put aside. */
   private readonly aside = new Set<string>();
 
   constructor(
@@ -51,7 +51,7 @@ export class SilentAgents {
     @Inject(SETTINGS) settings: Settings,
   ) {
     this.unreachableAfterMillis = Math.max(silentAfterMillis, settings.cluster.agentReregisterTimeoutSeconds * 1_000);
-    pollers.register({ name: 'silent-agents', everyMs: lookEveryMillis, pass: () => this.runOnce() });
+    pollers.register({ name: 'silent-agents', everyMs: checkEveryMillis, pass: () => this.runOnce() });
     degradations.add(() => this.describe());
     metrics.gauge('muster_agents_silent', 'Agents that do not answer the leader', [], (gauge) =>
       gauge.set(this.silent().length),
@@ -64,7 +64,7 @@ export class SilentAgents {
         gauge.reset();
         if (this.leadership.current() === undefined) return;
         for (const [agent, { silentForMillis }] of this.agents)
-          gauge.set({ agent }, (silentForMillis + this.sinceLook()) / 1_000);
+          gauge.set({ agent }, (silentForMillis + this.sinceCheck()) / 1_000);
       },
     );
   }
@@ -76,7 +76,7 @@ export class SilentAgents {
       this.term = { epoch, since: this.clock.monotonic() };
       this.aside.clear();
     }
-    this.agents = await this.look(this.term.since);
+    this.agents = await this.check(this.term.since);
     await this.takeBack();
     for (const [agentId, agent] of this.silent()) {
       if (!this.aside.has(agentId) && agent.wasHeard) {
@@ -89,10 +89,10 @@ export class SilentAgents {
     }
   }
 
-  private async look(since: number): Promise<Map<string, Agent>> {
+  private async check(since: number): Promise<Map<string, Agent>> {
     const heard = new Map(this.driver.machines().map(({ agentId, silentForMillis }) => [agentId, silentForMillis]));
-    this.lookedAt = this.clock.monotonic();
-    const ofTerm = this.lookedAt - since;
+    this.checkedAt = this.clock.monotonic();
+    const ofTerm = this.checkedAt - since;
     const agents = new Map<string, Agent>();
     for (const { id, agentId } of await this.slaves.agents(this.db.leaderPool)) {
       const agent = agents.get(agentId);
@@ -108,7 +108,7 @@ export class SilentAgents {
     return agents;
   }
 
-  /** Those that answer again: also where the driver has never noticed that they did not. */
+  /** Restores agents that answer again, even when the driver never noticed that they did not. */
   private async takeBack(): Promise<void> {
     const back = this.driver
       .machines()
@@ -128,12 +128,12 @@ export class SilentAgents {
 
   private describe(): string[] {
     return this.silent().map(([agentId, { slaveIds, silentForMillis }]) => {
-      const seconds = Math.round((silentForMillis + this.sinceLook()) / 1_000);
+      const seconds = Math.round((silentForMillis + this.sinceCheck()) / 1_000);
       return `Agent '${agentId}' of slaves ${slaveIds.join(', ')} has not answered for ${seconds} seconds`;
     });
   }
 
-  private sinceLook(): number {
-    return this.clock.monotonic() - this.lookedAt;
+  private sinceCheck(): number {
+    return this.clock.monotonic() - this.checkedAt;
   }
 }

@@ -11,7 +11,7 @@ import { SlaveReconciliation } from './slave-reconciliation.service.js';
 let world: SchedulerWorld;
 afterEach(() => world.close());
 
-/** When the agents of machines fell silent, by machine. */
+/** Times at which the agents of machines fell silent, by machine. */
 const silentSince = new Map<string, number>();
 
 /** A cluster whose driver hears of machines from their agents, each of its own. */

@@ -12,10 +12,10 @@ import { ClusterWatch } from './cluster-watch.service.js';
 import { KnownFleet } from './known-fleet.service.js';
 
 /** Agents, or a cluster that will list all its machines, may not have answered yet when the leader began. */
-const lookAgainMillis = 2_000;
+const checkAgainMillis = 2_000;
 
-/** How far this leader has come with the machines that were there before its time. */
-interface Term {
+/** Progress of this leader with the machines from before its term. */
+interface ReconciliationTerm {
   epoch: Epoch;
   /** By the monotonic clock. */
   since: number;
@@ -35,7 +35,7 @@ export class SlaveReconciliation {
   private readonly log = new Logger(SlaveReconciliation.name);
   private readonly everyMillis: number;
   private readonly silenceMillis: number;
-  private term: Term | undefined;
+  private term: ReconciliationTerm | undefined;
   private lastRegularAt = 0;
 
   constructor(
@@ -77,7 +77,7 @@ export class SlaveReconciliation {
     const { term } = this;
     if (!(await this.fleet.isHeard())) {
       await this.comparison.record(now);
-      return now + lookAgainMillis;
+      return now + checkAgainMillis;
     }
     const silentForMillis = term.since + this.silenceMillis - this.clock.monotonic();
     const { isWhole } = this.comparison;
@@ -96,7 +96,7 @@ export class SlaveReconciliation {
     } else {
       await this.comparison.record(now);
     }
-    if (isWhole === false) return now + lookAgainMillis;
+    if (isWhole === false) return now + checkAgainMillis;
     return term.silentJudged ? undefined : now + silentForMillis;
   }
 

@@ -25,7 +25,7 @@ export interface ToSend {
   size: number;
 }
 
-interface Unanswered extends ToSend {
+interface UnansweredLaunch extends ToSend {
   inFlight: boolean;
   /** Epoch milliseconds. */
   nextAttemptAt: number;
@@ -39,7 +39,7 @@ interface Unanswered extends ToSend {
 export class LaunchDispatcher {
   private readonly log = new Logger(LaunchDispatcher.name);
   private readonly failed = new GatheredWarning((line) => this.log.warn(line));
-  private readonly unanswered = new Map<string, Unanswered>();
+  private readonly unanswered = new Map<string, UnansweredLaunch>();
   private readonly calls = new Set<Promise<void>>();
   private agents: ReadonlyMap<string, string> = new Map();
   private agentsAt = Number.NEGATIVE_INFINITY;

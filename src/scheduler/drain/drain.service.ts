@@ -32,8 +32,8 @@ import { tellFailure } from '../../platform/tell-failure.js';
 /** Requests drained in one transaction: enough to pay the commit for many, few enough that the API waits briefly. */
 const requestsPerTransaction = 50;
 
-/** What a transaction did, for after its commit. */
-interface Drained {
+/** Effects of a transaction, for after its commit. */
+interface DrainResult {
   cleanups: number;
   /** Some entries wait for what was just decided to take effect. */
   again: boolean;
@@ -42,12 +42,12 @@ interface Drained {
 }
 
 /**
- * Of the rows of requests, those that are free are taken first. The others are waited for in their lines: calls on one request
- * may follow each other so closely that its row is never seen free.
+ * Free rows of requests are locked first. The others are waited for in their queues: calls on one request may follow
+ * each other so closely that its row is never seen free.
  */
 type RowLock = 'free' | 'inTurn';
 
-/** What is decided about the requests of a transaction, written together at its end. */
+/** Decisions about the requests of a transaction, written together at its end. */
 interface Writes {
   /** Rows of entries that are done with. */
   done: number[];
@@ -67,7 +67,7 @@ interface WaitingWork {
   pendingTaskIds: ReadonlySet<string>;
   /** Deploys under which a promised run of a job waits. */
   withRuns: ReadonlySet<string>;
-  /** Of the deploys of RUN_ONCE requests, by deployKeyText. */
+  /** Counts of the deploys of RUN_ONCE requests, by deployKeyText. */
   runOnceCounts: ReadonlyMap<string, DeployCounts>;
 }
 
@@ -151,7 +151,12 @@ export class DrainService {
     }
   }
 
-  private async drainIn(tx: Transaction, requestIds: readonly string[], lock: RowLock, now: number): Promise<Drained> {
+  private async drainIn(
+    tx: Transaction,
+    requestIds: readonly string[],
+    lock: RowLock,
+    now: number,
+  ): Promise<DrainResult> {
     const [, locked] = await Promise.all([
       commitLazily(tx),
       lock === 'free' ? this.requests.lockFree(tx, requestIds) : this.requests.lockInTurn(tx, requestIds),

@@ -6,15 +6,15 @@ import { MachineTaskRepository, type SlaveUse } from '../../modules/tasks/machin
 import { Database } from '../../platform/database/database.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { recordedMachine } from '../memory/recorded-machine.js';
-import { UsageFiguresLoader } from '../memory/usage-figures.service.js';
+import { UsageMetricsLoader } from '../memory/usage-metrics.service.js';
 import { WorkingSetLoader } from '../memory/working-set-loader.service.js';
 import { type LoadedRequest } from '../memory/loaded-request.js';
 import { PlacementSwitches } from '../placement/placement-switches.service.js';
 import { placementRules } from '../rules.js';
 import { type NotedExplanation, WaitingReasonRepository } from './waiting-reason.repository.js';
 
-/** What the leader alone knows of machines, and no row says. */
-const toldToLeader: readonly RejectionReason[] = [
+/** Reasons against machines that the leader alone knows, and no row holds. */
+const knownToLeader: readonly RejectionReason[] = [
   'SLAVE_RETURNING',
   'SLAVE_CLOSED',
   'SLAVE_DISK_FULL',
@@ -25,7 +25,7 @@ export interface ExplainData {
   loaded: LoadedRequest;
   snapshot: PlacementSnapshot;
   rules: PlacementRules;
-  /** What the leader found where rows do not tell, by pending task id. */
+  /** Explanations of the leader that rows do not give, by pending task id. */
   found: ReadonlyMap<string, NotedExplanation>;
 }
 
@@ -38,7 +38,7 @@ export class ExplainLoader {
     private readonly slaves: SlaveRepository,
     private readonly tasks: MachineTaskRepository,
     private readonly switches: PlacementSwitches,
-    private readonly usage: UsageFiguresLoader,
+    private readonly usage: UsageMetricsLoader,
     private readonly reasons: WaitingReasonRepository,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
@@ -51,7 +51,7 @@ export class ExplainLoader {
       this.tasks.usedOfSlaves(tx),
       this.switches.now(),
       this.usage.load(),
-      this.reasons.noted(tx, requestId, ['CANNOT_BE_STORED'], toldToLeader),
+      this.reasons.noted(tx, requestId, ['CANNOT_BE_STORED'], knownToLeader),
     ]);
     const { request, tasks, pendingTasks } = loaded!;
     const counted = { tasks, pendingTasks: pendingTasks.length, utilization: utilizations.get(requestId) };

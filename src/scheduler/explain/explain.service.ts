@@ -96,7 +96,7 @@ const awaitedRuns = (orders: readonly RequestCleanup[], active: number): string 
     ? `It is being deleted: that waits for its active runs to end (${active}), and nothing new starts`
     : undefined;
 
-/** What keeps all of a request from running. */
+/** Obstacle that keeps all of a request from running. */
 function obstacle({ state, activeDeployId, pendingDeploy }: HeldRequest): string | undefined {
   const hasDeploy = activeDeployId !== undefined || pendingDeploy !== undefined;
   return (
@@ -105,7 +105,7 @@ function obstacle({ state, activeDeployId, pendingDeploy }: HeldRequest): string
   );
 }
 
-/** When its time comes, where it has not come yet. */
+/** Time at which it becomes due, if it is not yet. */
 function dueText({ pendingTaskId }: PendingTask, { reason }: Explanation, request: Request | undefined): string {
   if (reason !== 'NOT_DUE' && reason !== 'COOLDOWN') return '';
   const { utc, local, timeZone } = timeIn(request ? zoneOf(request) : 'UTC', pendingTaskId.nextRunAt);

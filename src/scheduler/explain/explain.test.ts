@@ -8,7 +8,7 @@ import { ExplainService } from './explain.service.js';
 let world: SchedulerWorld;
 afterEach(() => world.close());
 
-/** What the view tells about the only pending task, beside what the API tells. */
+/** Reason of the only pending task in the view, beside the one of the API. */
 async function explained(requestId: string) {
   const { pendingTasks } = await world.get(ExplainService).request(requestId);
   const [stored] = await world.query<{ reason: string; message: string | null; rejections: unknown }>(

@@ -1,7 +1,7 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { Rejection } from '../../core/placement/index.js';
 
-/** Why a due task waits, as of the scheduler's last change of mind. */
+/** Reason why a due task waits, as of the scheduler's last change of it. */
 @Entity('waiting_reason')
 export class WaitingReasonEntity {
   @PrimaryColumn({ name: 'pending_task_id', type: 'text', primaryKeyConstraintName: 'waiting_reason_pkey' })

@@ -5,22 +5,25 @@ import type { Queryable } from '../../platform/database/queryable.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { rows } from '../../platform/database/sql.js';
 
-/** Why a pending task waits. */
+/** Reason why a pending task waits. */
 export interface WaitingTaskReason {
   pendingTaskId: PendingTaskId;
   explanation: Explanation;
   text: string;
 }
 
-/** What the leader found, with its words for it. */
+/** Explanation of the leader, with its message. */
 export interface NotedExplanation extends Explanation {
   message: string;
 }
 
-/** Why due tasks wait, for SQL. By hand: written after rounds of the leader, thousands of rows at a time. */
+/** Reasons why due tasks wait. SQL by hand: written after rounds of the leader, thousands of rows at a time. */
 @Injectable()
 export class WaitingReasonRepository {
-  /** Of the tasks of a request that wait for one of these reasons, or one of these rejections: what the leader found, by pending task id. */
+  /**
+   * The leader's explanations, by pending task id, of the tasks of a request that wait for one of these reasons, or one
+   * of these rejections.
+   */
   async noted(
     tx: Queryable,
     requestId: string,

@@ -7,7 +7,7 @@ import { WaitingReasonRepository, type WaitingTaskReason } from './waiting-reaso
 /** Counts of machines change with every task that starts or ends; they are written again no sooner than this. */
 const rewriteAfterMillis = 10_000;
 
-interface Written {
+interface WrittenReason {
   text: string;
   reason: string;
   at: number;
@@ -16,8 +16,8 @@ interface Written {
 /** Keeps in waiting_reason why due tasks wait, so that SQL can ask for it. */
 @Injectable()
 export class WaitingReasons {
-  /** What stands in the table, by pending task id; undefined: not known. */
-  private written: Map<string, Written> | undefined;
+  /** Content of the table, by pending task id; undefined: not known. */
+  private written: Map<string, WrittenReason> | undefined;
 
   constructor(
     private readonly db: Database,
@@ -32,7 +32,7 @@ export class WaitingReasons {
   /** All tasks that wait after a round over `slaves` machines. */
   async save(waiting: readonly WaitingOutcome[], slaves: number, now: number): Promise<void> {
     if (waiting.length === 0 && this.written?.size === 0) return;
-    const former = this.written ?? new Map<string, Written>();
+    const former = this.written ?? new Map<string, WrittenReason>();
     const ids = new Set(waiting.map(({ pending }) => pending.pendingTaskId.id));
     const changed = waiting.flatMap((outcome) => changedReason(outcome, slaves, former, now));
     const gone = [...former.keys()].filter((id) => !ids.has(id));
@@ -50,7 +50,7 @@ export class WaitingReasons {
 function changedReason(
   outcome: WaitingOutcome,
   slaves: number,
-  former: ReadonlyMap<string, Written>,
+  former: ReadonlyMap<string, WrittenReason>,
   now: number,
 ): WaitingTaskReason | [] {
   const { pendingTaskId } = outcome.pending;

@@ -17,7 +17,7 @@ export class LeaderChangeRepository {
     return rows(tx, 'DELETE FROM leader_change RETURNING kind, key');
   }
 
-  /** What `tx` changes leaves no notes: the leader tells its memory itself. */
+  /** Changes of `tx` leave no notes: the leader updates its memory itself. */
   async leaveNone(tx: Transaction): Promise<void> {
     await tx.query(`SELECT set_config('muster.keeps_memory', 'on', true)`);
   }

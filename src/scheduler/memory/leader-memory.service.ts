@@ -14,7 +14,7 @@ import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { RecentTasks } from '../placement/recent-tasks.service.js';
 import { placementRules } from '../rules.js';
 import { LeaderChangeRepository } from './leader-change.repository.js';
-import { UsageFiguresLoader } from './usage-figures.service.js';
+import { UsageMetricsLoader } from './usage-metrics.service.js';
 import { WorkingSetLoader } from './working-set-loader.service.js';
 
 /** Requests and slaves, by their ids. */
@@ -23,7 +23,7 @@ export interface MemoryPart {
   slaves: readonly string[];
 }
 
-/** Where what is held is not what the rows say. */
+/** Difference between the memory and the rows. */
 export interface Difference {
   of: keyof MemoryPart;
   id: string;
@@ -42,13 +42,13 @@ interface Changes {
 /** Requests read together. */
 const requestsPerRead = 1_000;
 
-/** What is held; another one takes its place when in doubt. */
-interface Held {
+/** State in memory; replaced by a new one when in doubt. */
+interface HeldState {
   set: WorkingSet;
   slaves: Map<string, StoredSlave>;
-  /** When the figures of use were read. */
+  /** Time at which the usage was read. */
   usageAt: number;
-  /** What the driver showed, by slave id. */
+  /** Machines as the driver showed them, by slave id. */
   shown: ReadonlyMap<string, string>;
 }
 
@@ -59,19 +59,19 @@ interface Held {
 @Injectable()
 export class LeaderMemory {
   private readonly log = new Logger(LeaderMemory.name);
-  private held: Held | undefined;
+  private held: HeldState | undefined;
   /** To be read again. */
   private readonly dirtyRequests = new Set<string>();
   private readonly dirtySlaves = new Set<string>();
   /** Requests of which something was told while they were being read: what was read may be older. */
-  private readonly toldMeanwhile = new Set<string>();
+  private readonly updatedMeanwhile = new Set<string>();
 
   constructor(
     private readonly db: Database,
     private readonly changes: LeaderChangeRepository,
     private readonly loader: WorkingSetLoader,
     private readonly machines: SlaveRepository,
-    private readonly usage: UsageFiguresLoader,
+    private readonly usage: UsageMetricsLoader,
     private readonly recent: RecentTasks,
     private readonly launches: TaskLaunchRepository,
     @Inject(SETTINGS) private readonly settings: Settings,
@@ -117,7 +117,7 @@ export class LeaderMemory {
 
   /** After the commit. */
   placed(pendingTaskId: string, task: HeldTask): void {
-    this.toldMeanwhile.add(task.requestId);
+    this.updatedMeanwhile.add(task.requestId);
     this.held?.set.taskPlaced(pendingTaskId, task);
   }
 
@@ -128,14 +128,14 @@ export class LeaderMemory {
 
   /** After the commit: something else about the request's tasks; it is read again. */
   touched(requestId: string): void {
-    this.toldMeanwhile.add(requestId);
+    this.updatedMeanwhile.add(requestId);
     this.dirtyRequests.add(requestId);
   }
 
   /** After the commit. */
   ended(taskIds: Iterable<Pick<TaskId, 'id' | 'requestId'>>): void {
     for (const { id, requestId } of taskIds) {
-      this.toldMeanwhile.add(requestId);
+      this.updatedMeanwhile.add(requestId);
       this.held?.set.taskEnded(requestId, id);
     }
   }
@@ -147,15 +147,15 @@ export class LeaderMemory {
   }
 
   /**
-   * What is held of a part, where its rows say something else. What changed meanwhile is left out, as far as it is known.
-   * Call within a round, after `refresh`.
+   * Compares a part of the memory with its rows. Known changes in the meantime are left out. Call within a round, after
+   * `refresh`.
    */
   async compare(part: MemoryPart, now: number): Promise<Difference[]> {
     const held = this.current;
-    this.toldMeanwhile.clear();
+    this.updatedMeanwhile.clear();
     const fresh = await this.loadPart(held, part);
     await this.noteChanges(held, now);
-    const requests = part.requests.filter((id) => !this.dirtyRequests.has(id) && !this.toldMeanwhile.has(id));
+    const requests = part.requests.filter((id) => !this.dirtyRequests.has(id) && !this.updatedMeanwhile.has(id));
     const slaves = part.slaves.filter((id) => !this.dirtySlaves.has(id));
     return [
       ...requests.map((id) => {
@@ -167,17 +167,17 @@ export class LeaderMemory {
     ].filter((one) => !isDeepStrictEqual(plain(one.held), plain(one.rows)));
   }
 
-  private get current(): Held {
+  private get current(): HeldState {
     if (!this.held) throw new Error('The working set was not loaded');
     return this.held;
   }
 
-  private async loadAll(now: number): Promise<Held> {
+  private async loadAll(now: number): Promise<HeldState> {
     const began = performance.now();
     await this.takeChanges();
     this.dirtyRequests.clear();
     this.dirtySlaves.clear();
-    this.toldMeanwhile.clear();
+    this.updatedMeanwhile.clear();
     this.recent.takeChangedSlaves(now);
     const [requests, slaves, latestStart] = await Promise.all([
       this.loader.load(),
@@ -191,7 +191,7 @@ export class LeaderMemory {
       set.putRequest(id, request, tasks, pendingTasks);
     }
     for (const machine of this.loader.machines(slaves)) set.putMachine(machine.slaveId, machine);
-    for (const id of this.toldMeanwhile) this.dirtyRequests.add(id);
+    for (const id of this.updatedMeanwhile) this.dirtyRequests.add(id);
     this.log.debug(`Loaded ${requests.length} requests, ${slaves.length} slaves in ${performance.now() - began} ms`);
     const held = { set, slaves: new Map(slaves.map((slave) => [slave.id, slave])), usageAt: 0, shown };
     await this.readUsage(held, now);
@@ -199,14 +199,14 @@ export class LeaderMemory {
   }
 
   /** A part alone, as its rows are; figures of use are those held. */
-  private async loadPart(held: Held, part: MemoryPart): Promise<WorkingSet> {
+  private async loadPart(held: HeldState, part: MemoryPart): Promise<WorkingSet> {
     const [requests, tasks, slaves] = await Promise.all([
       this.loader.load(part.requests),
       this.loader.tasksOn(part.slaves),
       this.machines.list(this.db.leaderPool, part.slaves),
     ]);
     const set = new WorkingSet(placementRules(this.settings, [...held.slaves.values()]));
-    set.setFiguresOf(held.set);
+    set.copyUsageOf(held.set);
     const wanted = new Set(part.slaves);
     for (const machine of this.loader.machines(slaves)) {
       if (wanted.has(machine.slaveId)) set.putMachine(machine.slaveId, machine);
@@ -216,7 +216,7 @@ export class LeaderMemory {
     return set;
   }
 
-  private async readChanges(held: Held, now: number): Promise<void> {
+  private async readChanges(held: HeldState, now: number): Promise<void> {
     await this.noteChanges(held, now);
     await Promise.all([this.readRequests(held), this.readDirtySlaves(held)]);
     if (hasPassed(held.usageAt, this.settings.checkUsageEveryMillis, now)) await this.readUsage(held, now);
@@ -238,8 +238,8 @@ export class LeaderMemory {
     return changes;
   }
 
-  /** What has to be read again. */
-  private async noteChanges(held: Held, now: number): Promise<void> {
+  /** Notes the rows to read again. */
+  private async noteChanges(held: HeldState, now: number): Promise<void> {
     const { requests, slaves, racks } = await this.takeChanges();
     for (const id of requests) this.dirtyRequests.add(id);
     const shown = this.loader.shown();
@@ -251,7 +251,7 @@ export class LeaderMemory {
   }
 
   /** They change only when samples are taken. */
-  private async readUsage(held: Held, now: number): Promise<void> {
+  private async readUsage(held: HeldState, now: number): Promise<void> {
     const { usages, utilizations } = await this.usage.load();
     held.set.setUsages(usages);
     for (const id of held.set.utilized) if (!utilizations.has(id)) held.set.setUtilization(id, undefined);
@@ -259,29 +259,29 @@ export class LeaderMemory {
     held.usageAt = now;
   }
 
-  private async readRequests(held: Held): Promise<void> {
+  private async readRequests(held: HeldState): Promise<void> {
     const wanted = [...this.dirtyRequests];
     for (let first = 0; first < wanted.length; first += requestsPerRead) {
       await this.readSome(held, wanted.slice(first, first + requestsPerRead));
     }
-    this.toldMeanwhile.clear();
+    this.updatedMeanwhile.clear();
   }
 
-  private async readSome({ set }: Held, ids: readonly string[], locking?: Transaction): Promise<void> {
-    for (const id of ids) this.toldMeanwhile.delete(id);
+  private async readSome({ set }: HeldState, ids: readonly string[], locking?: Transaction): Promise<void> {
+    for (const id of ids) this.updatedMeanwhile.delete(id);
     for (const { id, request, tasks, pendingTasks } of await this.loader.load(ids, locking)) {
-      if (this.toldMeanwhile.has(id)) continue;
+      if (this.updatedMeanwhile.has(id)) continue;
       set.putRequest(id, request, tasks, pendingTasks);
       this.dirtyRequests.delete(id);
     }
   }
 
-  private async readDirtySlaves(held: Held): Promise<void> {
+  private async readDirtySlaves(held: HeldState): Promise<void> {
     if (this.dirtySlaves.size > 0) await this.readSlaves(held, [...this.dirtySlaves]);
   }
 
   /** The given ones, or all. */
-  private async readSlaves({ set, slaves }: Held, ids?: readonly string[]): Promise<void> {
+  private async readSlaves({ set, slaves }: HeldState, ids?: readonly string[]): Promise<void> {
     const read = await this.machines.list(this.db.leaderPool, ids);
     const asked = ids ?? [...slaves.keys()];
     for (const id of asked) slaves.delete(id);

@@ -10,7 +10,7 @@ const hourMillis = 3_600_000;
 const partEveryMillis = 10_000;
 /** At least; more where all of them would not have their turn within an hour. */
 const perPart = 50;
-/** What is told or noted late looks like a difference for a moment; what is seen this often in a row is one. */
+/** A change that is notified or noted late looks like a difference for a moment; one seen this often in a row is real. */
 const sightings = 3;
 
 /**
@@ -36,7 +36,7 @@ export class MemoryCheck {
   async runWhenDue(now: number): Promise<void> {
     // Further away than it ever is: the clock was set back.
     if (now < this.nextAt && this.nextAt - now <= partEveryMillis) return;
-    if (this.suspects.length > 0) return this.lookAgain(now);
+    if (this.suspects.length > 0) return this.checkAgain(now);
     if (this.parts.length === 0) this.parts = partsOf(await this.everything());
     this.nextAt = now + partEveryMillis;
     const part = this.parts.pop();
@@ -54,7 +54,7 @@ export class MemoryCheck {
     if (found.length > 0) this.nextAt = 0;
   }
 
-  private async lookAgain(now: number): Promise<void> {
+  private async checkAgain(now: number): Promise<void> {
     const idsOf = (of: keyof MemoryPart) => this.suspects.filter((one) => one.of === of).map(({ id }) => id);
     const again = await this.memory.compare({ requests: idsOf('requests'), slaves: idsOf('slaves') }, now);
     this.suspects = again.filter((one) => this.suspects.some((former) => isDeepStrictEqual(former, one)));

@@ -20,6 +20,6 @@ export function recordedMachine(slave: StoredSlave): Omit<MachineView, 'used' | 
   };
 }
 
-/** Of the text in which a slave's record has them: [31000-31999, 32005-32005]. */
+/** Parses the text in which a slave's record has them: [31000-31999, 32005-32005]. */
 const portRanges = (text = ''): { begin: number; end: number }[] =>
   [...text.matchAll(/(\d+)-(\d+)/g)].map(([, begin, end]) => ({ begin: Number(begin), end: Number(end) }));

@@ -1,24 +1,24 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { firstLookAt } from '../../core/requests/run-times.js';
+import { firstCheckAt } from '../../core/requests/run-times.js';
 import type { Request } from '../../core/model/request.js';
 import type { TaskId } from '../../core/model/task.js';
 import { parseTaskId } from '../../core/task-id.js';
-import { type HeldTask, RunLooks } from '../../core/working-set/index.js';
+import { type HeldTask, RunChecks } from '../../core/working-set/index.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
 import type { LoadedRequest } from './loaded-request.js';
 
 /**
- * When the run times of jobs are to be looked at. Derived from the rows of tasks and requests with the working set, and as it: all
- * of them when it is loaded, those of a request when that is read again, one when it is placed or ends. So a change of a limit
- * holds at once, another leader knows them from its first round on, and tasks without a limit take nothing. Each moment is
- * no later than the one that counts; the rows are asked then.
+ * Times at which the run times of jobs are checked. Derived from the rows of tasks and requests with the working set,
+ * and as it: all of them when it is loaded, those of a request when that is read again, one when it is placed or ends.
+ * So a change of a limit holds at once, another leader knows them from its first round on, and tasks without a limit
+ * take nothing. Each moment is no later than the one that counts; the rows are asked then.
  */
 @Injectable()
 export class RunTimes {
-  private readonly looks = new RunLooks();
+  private readonly checks = new RunChecks();
   private readonly ofRequest = new Map<string, Set<string>>();
-  /** When the poller means to look next. */
+  /** Time of the poller's next check. */
   private plannedAt = Number.POSITIVE_INFINITY;
 
   constructor(
@@ -28,55 +28,55 @@ export class RunTimes {
 
   /** After the commit. */
   placed({ id, requestId, startedAt }: TaskId, request: Request): void {
-    this.look(requestId, id, firstLookAt(request, startedAt, this.settings));
+    this.check(requestId, id, firstCheckAt(request, startedAt, this.settings));
   }
 
   /** After the commit. */
   ended(tasks: Iterable<Pick<TaskId, 'id' | 'requestId'>>): void {
-    for (const { id, requestId } of tasks) this.look(requestId, id, undefined);
+    for (const { id, requestId } of tasks) this.check(requestId, id, undefined);
   }
 
   /** As the rows are; `whole`: these are all requests there are. */
   read(requests: Iterable<LoadedRequest>, whole: boolean): void {
     if (whole) {
-      this.looks.clear();
+      this.checks.clear();
       this.ofRequest.clear();
       this.plannedAt = Number.POSITIVE_INFINITY;
     }
     for (const { id, request, tasks } of requests) {
-      for (const taskId of this.ofRequest.get(id) ?? []) this.look(id, taskId, undefined);
-      if (request) for (const task of tasks) this.look(id, task.taskId.id, this.firstLook(request.request, task));
+      for (const taskId of this.ofRequest.get(id) ?? []) this.check(id, taskId, undefined);
+      if (request) for (const task of tasks) this.check(id, task.taskId.id, this.firstCheck(request.request, task));
     }
   }
 
   takeDue(now: number, most: number): string[] {
-    return this.looks.takeDue(now, most);
+    return this.checks.takeDue(now, most);
   }
 
-  /** Where it was looked at before, and when it is to be next. */
-  lookAgain(requestId: string, taskId: string, at: number | undefined): void {
-    this.look(requestId, taskId, at);
+  /** Sets the next check of a task after one. */
+  checkAgain(requestId: string, taskId: string, at: number | undefined): void {
+    this.check(requestId, taskId, at);
   }
 
-  /** When the poller looks next: what comes sooner wakes it. */
+  /** Returns the time of the poller's next check: an earlier one wakes it. */
   plan(): number | undefined {
-    const next = this.looks.nextAt();
+    const next = this.checks.nextAt();
     this.plannedAt = next ?? Number.POSITIVE_INFINITY;
     return next;
   }
 
-  private firstLook(request: Request, { taskId, cleaning, killed, countsSince }: HeldTask): number | undefined {
+  private firstCheck(request: Request, { taskId, cleaning, killed, countsSince }: HeldTask): number | undefined {
     const startedAt = cleaning || killed ? undefined : (countsSince ?? parseTaskId(taskId.id)?.startedAt);
-    return startedAt === undefined ? undefined : firstLookAt(request, startedAt, this.settings);
+    return startedAt === undefined ? undefined : firstCheckAt(request, startedAt, this.settings);
   }
 
-  private look(requestId: string, taskId: string, at: number | undefined): void {
+  private check(requestId: string, taskId: string, at: number | undefined): void {
     const own = this.ofRequest.get(requestId);
     if (at === undefined) {
       if (own?.delete(taskId) && own.size === 0) this.ofRequest.delete(requestId);
     } else if (own) own.add(taskId);
     else this.ofRequest.set(requestId, new Set([taskId]));
-    this.looks.put(taskId, at);
+    this.checks.put(taskId, at);
     if (at === undefined || at >= this.plannedAt) return;
     this.plannedAt = at;
     this.wake.signalHere('jobs', []);

@@ -13,7 +13,7 @@ import { Database } from '../../platform/database/database.js';
 @Injectable()
 export class UnaskedMachines {
   private slaveIds = new Set<string>();
-  /** Those of them that were asked since the last pass began. */
+  /** Machines of them that were asked since the last pass began. */
   private readonly answered = new Set<string>();
 
   constructor(
@@ -37,7 +37,7 @@ export class UnaskedMachines {
     }
   }
 
-  /** Those that are yet to be asked. */
+  /** Machines that are yet to be asked. */
   toAsk(): Set<string> {
     return new Set([...this.slaveIds].filter((id) => !this.answered.has(id)));
   }

@@ -90,7 +90,7 @@ export class WorkingSetLoader {
     return shown.map((machine) => this.machine(machine, stored.get(machine.slaveId), returning.has(machine.slaveId)));
   }
 
-  /** What the driver itself says of each machine that its record may not say yet. */
+  /** The driver's newest state of each machine, which its record may not have yet. */
   shown(): Map<string, string> {
     const machines = this.driver.machines();
     const returning = this.unasked.among(machines);

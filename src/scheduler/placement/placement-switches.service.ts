@@ -5,7 +5,7 @@ import { PriorityFreezeRepository } from '../../modules/priority/priority-freeze
 import { DisabledActions } from '../../platform/actions/disabled-actions.js';
 import { Database } from '../../platform/database/database.js';
 
-/** What operators have switched: placing altogether, that of tasks of low priority, or the strategy of all requests. */
+/** Switches of operators: placing altogether, that of tasks of low priority, or the strategy of all requests. */
 @Injectable()
 export class PlacementSwitches {
   constructor(

@@ -17,8 +17,8 @@ export interface ObsoleteTask {
   requestVersion: number | undefined;
 }
 
-/** What became of planned tasks. */
-export interface Written {
+/** Outcome of planned tasks. */
+export interface WriteResult {
   launched: readonly PlannedTask[];
   /** Requests that another transaction held, or that are not as they were when it was decided. */
   contended: readonly string[];
@@ -44,7 +44,12 @@ export class PlacementWriter {
    * Answers the tasks that exist now, and requests that were held or have changed; what is not written is decided again. Ids of
    * starts after `mayBeUsedUpTo` are known to be new.
    */
-  async write(tx: Transaction, planned: readonly PlannedTask[], now: number, mayBeUsedUpTo: number): Promise<Written> {
+  async write(
+    tx: Transaction,
+    planned: readonly PlannedTask[],
+    now: number,
+    mayBeUsedUpTo: number,
+  ): Promise<WriteResult> {
     // In one go and in this order. Requests that the API holds right now are left out.
     const [, versions, , slaves] = await Promise.all([
       this.changes.leaveNone(tx),
@@ -65,11 +70,11 @@ export class PlacementWriter {
     const taken = await this.pendingTasks.take(tx, placeable.map(pendingIdOf));
     const launched = placeable.filter((plan) => taken.has(pendingIdOf(plan)));
     if (launched.length === 0) return { launched, contended };
-    await Promise.all([this.launches.insert(tx, launched, now), this.tellOthers(tx, launched, now)]);
+    await Promise.all([this.launches.insert(tx, launched, now), this.publish(tx, launched, now)]);
     return { launched, contended };
   }
 
-  private tellOthers(tx: Transaction, launched: readonly PlannedTask[], now: number): Promise<void> {
+  private publish(tx: Transaction, launched: readonly PlannedTask[], now: number): Promise<void> {
     const updates = launched.map(({ taskId, pending }) => ({
       taskId,
       timestamp: now,

@@ -27,7 +27,7 @@ import { type ObsoleteTask, PlacementWriter } from './placement-writer.service.j
 import { PlacementSwitches } from './placement-switches.service.js';
 import { RecentTasks } from './recent-tasks.service.js';
 import { SetAsideTasks } from './set-aside.service.js';
-import { heldTask, type Placed, planTask, type PlannedTask } from './task-planner.js';
+import { heldTask, type TaskPlacement, planTask, type PlannedTask } from './task-planner.js';
 
 /** Pause before what could not be written, because its request was not to be had or its machine has changed, is decided again. */
 const againAfterMillis = 50;
@@ -118,8 +118,9 @@ export class PlacementService {
   }
 
   /**
-   * Of requests that others held, or changed while it was decided. First the locks, in their turn; then the decision, on what the
-   * rows now say. So they are placed in this round, however many calls there are. Answers whether everything was written.
+   * Places tasks of requests that others held, or changed during the decision. First the locks, in their turn; then the
+   * decision, on the present rows. So they are placed in this round, however many calls there are. Returns true when
+   * everything was written.
    */
   private async placeInTurn(
     requestIds: readonly string[],
@@ -161,7 +162,7 @@ export class PlacementService {
     }
   }
 
-  /** What becomes of due tasks of some requests, as far as there is room in one transaction. */
+  /** Decides about the due tasks of some requests, as far as there is room in one transaction. */
   private decide(
     requestIds: readonly string[],
     rules: PlanRules,
@@ -194,7 +195,7 @@ export class PlacementService {
 
   /** undefined: no launch could be made of it. */
   private planOrSetAside(
-    placed: Placed,
+    placed: TaskPlacement,
     { deploys }: FleetSnapshot,
     rules: PlanRules,
     round: Round,
@@ -214,7 +215,10 @@ export class PlacementService {
     round.setAside.push(pending);
   }
 
-  /** What one transaction cannot take is halved until it is known which launch it is: that one alone is set aside. */
+  /**
+   * Launches that one transaction cannot store are bisected until the one at fault is known: that one alone is set
+   * aside.
+   */
   private async launchAll(planned: readonly PlannedTask[], round: Round): Promise<boolean> {
     let complete = true;
     await byHalves(planned, {

@@ -4,10 +4,10 @@ import type { TaskId } from '../../core/model/task.js';
 /** Longer than any launch takes to be taken back. */
 const rememberMillis = 60_000;
 
-/** What this leader did a short while ago and its rows may no longer show. */
+/** Recent actions of this leader that its rows may no longer show. */
 @Injectable()
 export class RecentTasks {
-  /** When each id was given, oldest first. */
+  /** Time at which each id was assigned, oldest first. */
   private readonly ids = new Map<string, number>();
   private latestStart = 0;
   /** By slave id: ports, and since when each is taken. */

@@ -5,7 +5,9 @@ import type { WaitingOutcome } from '../../core/placement/index.js';
 import { storableText } from '../../core/storable-text.js';
 import { tellFailure } from '../../platform/tell-failure.js';
 
-/** What could not be written was not written because of what it is. An operator may have mended the database meanwhile. */
+/**
+ * A launch that could not be written fails by its content. An operator may have repaired the database in the meantime.
+ */
 const againAfterMillis = 60_000;
 
 /** Characters of what is shown of an error. */
@@ -31,7 +33,7 @@ export class SetAsideTasks {
     this.tasks.set(id, { why: storableText(words.slice(0, longestCause)), at: now });
   }
 
-  /** Why, by the ids of those that are not to be tried now. */
+  /** Causes by the ids of the tasks that are not to be tried now. */
   current(now: number): ReadonlyMap<string, string> {
     for (const [id, { at }] of this.tasks) if (hasPassed(at, againAfterMillis, now)) this.tasks.delete(id);
     return new Map([...this.tasks].map(([id, { why }]) => [id, why]));

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import {
-  type LaunchedFor,
+  type LaunchDecision,
   type LaunchInput,
   type LaunchRules,
   planLaunch,
@@ -18,10 +18,10 @@ import {
 import type { HeldTask } from '../../core/working-set/index.js';
 import type { LaunchDocument } from '../../modules/tasks/launched-task.repository.js';
 
-export type Placed = Extract<PlacementOutcome, { kind: 'place' }>;
+export type TaskPlacement = Extract<PlacementOutcome, { kind: 'place' }>;
 
 /** A task with its place, ready to be written and sent. */
-export interface PlannedTask extends LaunchedFor {
+export interface PlannedTask extends LaunchDecision {
   place: MachineView;
   launch: LaunchSpec;
   /** The LaunchDocument as JSON text. */
@@ -31,7 +31,7 @@ export interface PlannedTask extends LaunchedFor {
 }
 
 export function planTask(
-  { pending, request, machine, taskId, ports }: Placed,
+  { pending, request, machine, taskId, ports }: TaskPlacement,
   { deploy }: DeployToPlace,
   requestVersion: number,
   rules: PlacementRules & { launch: LaunchRules },

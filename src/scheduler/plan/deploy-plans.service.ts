@@ -13,17 +13,17 @@ import type { Transaction } from '../../platform/database/transaction.js';
 import { SchedulerError } from '../../platform/errors.js';
 import type { DeployPlanDto } from './dto/plan.dto.js';
 import { PlanFactsLoader } from './plan-facts.service.js';
-import { PlanRoom, type Standing } from './plan-room.service.js';
+import { PlanRoom, type PlannedRequest } from './plan-room.service.js';
 import { requestChanges, toPlan } from './to-plan.js';
 
-interface Seen {
+interface DeployFacts {
   stored: StoredRequest;
   checked: CheckedDeploy;
   active?: Deploy;
   planned: DeployToPlan;
 }
 
-/** What a deploy would do. Works on every instance, in a transaction that cannot write. */
+/** Plans of deploys. Works on every instance, in a transaction that cannot write. */
 @Injectable()
 export class DeployPlans {
   constructor(
@@ -40,7 +40,7 @@ export class DeployPlans {
   async plan(start: StartDeploy): Promise<DeployPlanDto> {
     const now = this.clock.now();
     await this.starts.refuseUsers(start);
-    const { stored, checked, active, planned } = await this.db.snapshot((tx) => this.look(tx, start, now));
+    const { stored, checked, active, planned } = await this.db.snapshot((tx) => this.read(tx, start, now));
     const { deploy, request } = checked;
     const steps = await allSteps(planned, now);
     const fits = await this.room.fit(steps, standing(stored, start, checked), deploy, now);
@@ -49,7 +49,7 @@ export class DeployPlans {
     return { ...plan, deployId: deploy.id, activeDeployId: stored.activeDeployId };
   }
 
-  private async look(tx: Transaction, start: StartDeploy, now: number): Promise<Seen> {
+  private async read(tx: Transaction, start: StartDeploy, now: number): Promise<DeployFacts> {
     const { requestId } = start.deploy;
     const stored = await this.requests.find(tx, requestId);
     if (!stored) throw SchedulerError.requestNotFound(requestId);
@@ -86,7 +86,7 @@ function standing(
   { request, state, activeDeployId }: StoredRequest,
   { unpauseOnSuccessfulDeploy, updatedRequest }: StartDeploy,
   checked: CheckedDeploy,
-): Standing {
+): PlannedRequest {
   const deployId = checked.deploy.id;
   const begun = state === 'PAUSED' && unpauseOnSuccessfulDeploy ? 'DEPLOYING_TO_UNPAUSE' : state;
   if (!isLongRunning(request.requestType)) return { request: checked.request, state: begun, activeDeployId: deployId };

@@ -9,7 +9,7 @@ import type { Transaction } from '../../platform/database/transaction.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { workRules } from '../rules.js';
 
-/** What a plan reads of one request. */
+/** Rows of one request that a plan reads. */
 interface PlanFacts {
   /** Active ones. How healthy they are does not matter: a plan asks what becomes of healthy new ones. */
   tasks: PlanTask[];

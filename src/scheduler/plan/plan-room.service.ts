@@ -5,8 +5,8 @@ import { fitSteps, type FittingScene, type PlannedStep, type StepFit } from '../
 import { SchedulerError } from '../../platform/errors.js';
 import { ExplainLoader } from '../explain/explain-loader.service.js';
 
-/** How the request would stand when the plan is carried out. */
-export type Standing = Omit<FittingScene['request'], 'utilization'>;
+/** State of the request when the plan is carried out. */
+export type PlannedRequest = Omit<FittingScene['request'], 'utilization'>;
 
 /** Looks for room for planned tasks on the machines as they are now, on any instance. */
 @Injectable()
@@ -16,7 +16,7 @@ export class PlanRoom {
   /** `deploy`: one that is not stored yet. */
   async fit(
     steps: readonly PlannedStep[],
-    standing: Standing,
+    standing: PlannedRequest,
     deploy: Deploy | undefined,
     now: number,
   ): Promise<StepFit[]> {

@@ -50,7 +50,7 @@ const call = <Body = Refused>(method: string, path: string, body: object) => roo
 const planDeploy = async (body: object) => (await call<DeployPlanDto>('POST', '/api/deploys/plan', body)).body;
 const planScale = async (body: object) =>
   (await call<ScalePlanDto>('POST', '/api/requests/request/web/scale/plan', body)).body;
-/** Of an error, all but the id of the call. */
+/** All of an error but the id of the call. */
 const refusal = ({ status, body: { code, message, errors } }: { status: number; body: Refused }) => ({
   status,
   code,

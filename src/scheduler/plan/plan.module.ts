@@ -10,7 +10,7 @@ import { PlanRoom } from './plan-room.service.js';
 import { DeployPlanController, ScalePlanController } from './plan.controller.js';
 import { ScalePlans } from './scale-plans.service.js';
 
-/** What a deploy or a scale would do, before it is done. */
+/** Plans of deploys and scales, before they are done. */
 @Module({
   imports: [RequestsModule, DeploysModule, TaskStoreModule, SlavesModule, SchedulerModule],
   controllers: [DeployPlanController, ScalePlanController],

@@ -17,7 +17,7 @@ import { ScalePlans } from './scale-plans.service.js';
 
 const caller = { id: 'ann' };
 
-/** What starts together, and what goes before the next start. */
+/** Tasks that start together, and those that end before the next start. */
 interface Step {
   start: number[];
   stop: string[];
@@ -85,7 +85,7 @@ const planned = ({ steps }: PlanDto): Step[] =>
     inOrder({ start: start.map(({ instanceNo }) => instanceNo), stop: stop.map(({ taskId }) => taskId.id) }),
   );
 
-/** What really happened in the steps of `action`. */
+/** Real steps of `action`. */
 async function happened(action: () => Promise<unknown>, seconds: number): Promise<Step[]> {
   const watch = new Watch();
   await watch.begin();

@@ -12,17 +12,17 @@ import type { Transaction } from '../../platform/database/transaction.js';
 import { SchedulerError } from '../../platform/errors.js';
 import type { ScalePlanDto } from './dto/plan.dto.js';
 import { PlanFactsLoader } from './plan-facts.service.js';
-import { PlanRoom, type Standing } from './plan-room.service.js';
+import { PlanRoom, type PlannedRequest } from './plan-room.service.js';
 import { requestChanges, toPlan } from './to-plan.js';
 
-interface Seen {
+interface ScaleFacts {
   stored: StoredRequest;
   checked: CheckedScale;
-  standing: Standing;
+  standing: PlannedRequest;
   step: PlannedStep;
 }
 
-/** What a scale would do. Works on every instance, in a transaction that cannot write. */
+/** Plans of scales. Works on every instance, in a transaction that cannot write. */
 @Injectable()
 export class ScalePlans {
   constructor(
@@ -38,20 +38,20 @@ export class ScalePlans {
   async plan(id: string, scale: ScaleRequest, acknowledged: boolean): Promise<ScalePlanDto> {
     const now = this.clock.now();
     const { stored, checked, standing, step } = await this.db.snapshot((tx) =>
-      this.look(tx, id, scale, acknowledged, now),
+      this.read(tx, id, scale, acknowledged, now),
     );
     const { next, from, to } = checked;
     const fits = await this.room.fit([step], standing, undefined, now);
     return { ...toPlan(stored, requestChanges(stored, next), [step], fits), from, to };
   }
 
-  private async look(
+  private async read(
     tx: Transaction,
     id: string,
     scale: ScaleRequest,
     acknowledged: boolean,
     now: number,
-  ): Promise<Seen> {
+  ): Promise<ScaleFacts> {
     const seen = await this.actions.find(tx, id);
     if (!seen) throw SchedulerError.requestNotFound(id);
     const { stored } = seen;

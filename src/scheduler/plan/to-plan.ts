@@ -22,7 +22,7 @@ export function toPlan(
   };
 }
 
-/** What would change of the request; nothing when it stays as it is. */
+/** Changes of the request; none when it stays as it is. */
 export const requestChanges = (stored: StoredRequest, next: StoredRequest['request']): FieldChange[] =>
   diffFields(stored.request, next, 'request');
 

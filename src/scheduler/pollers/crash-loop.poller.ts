@@ -18,7 +18,7 @@ import { crashLoopRules } from '../rules.js';
 import { tellFailure } from '../../platform/tell-failure.js';
 
 /** Requests looked at together: their failures are read at once, up to fifty of each. */
-const requestsPerLook = 100;
+const requestsPerPass = 100;
 
 /**
  * Finds deploys whose tasks fail again and again, and writes down when that begins and ends. Nearly every look changes
@@ -44,8 +44,8 @@ export class CrashLoopPoller {
 
   async runOnce(now: number): Promise<void> {
     const candidates = await this.loops.requestsToReview(this.db.pool);
-    for (let first = 0; first < candidates.length; first += requestsPerLook) {
-      const seen = await this.requests.findMany(this.db.pool, candidates.slice(first, first + requestsPerLook));
+    for (let first = 0; first < candidates.length; first += requestsPerPass) {
+      const seen = await this.requests.findMany(this.db.pool, candidates.slice(first, first + requestsPerPass));
       for (const requestId of (await this.review(this.db.pool, seen, now)).keys()) {
         await this.write(requestId, now);
       }
@@ -72,7 +72,7 @@ export class CrashLoopPoller {
     await this.outbox.crashLoops(tx, review.changed);
   }
 
-  /** What would have to be written, by request id; requests with nothing to write are left out. */
+  /** Changes to write, by request id; requests with nothing to write are left out. */
   private async review(
     tx: Queryable,
     requests: readonly StoredRequest[],

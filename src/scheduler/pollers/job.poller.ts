@@ -1,6 +1,6 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
-import { judgeRunTime, nextLookAt, type RunTimeDecision } from '../../core/requests/run-times.js';
+import { judgeRunTime, nextCheckAt, type RunTimeDecision } from '../../core/requests/run-times.js';
 import { parseTaskId } from '../../core/task-id.js';
 import { MailOutboxRepository } from '../../modules/mail/mail-outbox.repository.js';
 import { LongRunRepository, type LongRun } from '../../modules/tasks/long-run.repository.js';
@@ -16,7 +16,7 @@ import { tellFailure } from '../../platform/tell-failure.js';
 
 /** Runs that are read together. */
 const mostAtOnce = 500;
-/** What could not be read is read again after so long. */
+/** Delay before a failed read is repeated. */
 const againAfterMillis = 1_000;
 
 /** Ends runs that take longer than they may, and logs once each of those that take longer than they should. */
@@ -55,7 +55,7 @@ export class JobPoller {
       try {
         await this.judgeAll(await this.runs.of(this.db.pool, due), now);
       } catch (cause) {
-        for (const taskId of due) this.times.lookAgain(parseTaskId(taskId)!.requestId, taskId, now + againAfterMillis);
+        for (const taskId of due) this.times.checkAgain(parseTaskId(taskId)!.requestId, taskId, now + againAfterMillis);
         this.times.plan();
         tellFailure(this.log, 'Run times cannot be looked at; they are again soon', cause);
         return now + againAfterMillis;
@@ -81,8 +81,8 @@ export class JobPoller {
     const decision = judgeRunTime(run.request, run, this.settings, now);
     await this.act(run, decision, now);
     const told = run.told || decision.kind === 'overdue';
-    const next = decision.kind === 'end' ? undefined : nextLookAt(run.request, { ...run, told }, this.settings);
-    this.times.lookAgain(run.request.id, run.taskId, next);
+    const next = decision.kind === 'end' ? undefined : nextCheckAt(run.request, { ...run, told }, this.settings);
+    this.times.checkAgain(run.request.id, run.taskId, next);
   }
 
   private async act(run: LongRun, decision: RunTimeDecision, now: number): Promise<void> {
@@ -91,7 +91,7 @@ export class JobPoller {
       this.wake.signal('cleanup');
     }
     if (decision.kind === 'overdue' && !run.told) {
-      const isFirst = await this.db.leaderTransaction((tx) => this.tell(tx, run, decision, now));
+      const isFirst = await this.db.leaderTransaction((tx) => this.report(tx, run, decision, now));
       if (!isFirst) return;
       this.warn(run.taskId, decision);
       this.wake.signal('mails');
@@ -99,7 +99,7 @@ export class JobPoller {
   }
 
   /** false: it ended meanwhile, or was told before. */
-  private async tell(
+  private async report(
     tx: Transaction,
     { taskId, request, user }: LongRun,
     { runMillis, expectedMillis }: Extract<RunTimeDecision, { kind: 'overdue' }>,

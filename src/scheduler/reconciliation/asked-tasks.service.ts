@@ -10,10 +10,10 @@ import { Wake } from '../../platform/wake/wake.js';
 import { UnaskedMachines } from '../memory/unasked-machines.js';
 import { ListComparison } from './list-comparison.service.js';
 
-/** How often one stalled launch is asked after. */
+/** Interval between questions about one stalled launch. */
 const askAgainMillis = 15_000;
 /** Looking for stalled launches reads all live tasks. */
-const lookForStalledEveryMillis = 5_000;
+const findStalledEveryMillis = 5_000;
 
 /**
  * Single tasks that are asked after: launches without a sign of life, those that a caller named, and all that a machine runs
@@ -23,9 +23,9 @@ const lookForStalledEveryMillis = 5_000;
 export class AskedTasks {
   /** Tasks whose updates were still on their way, or whose launches could not be withdrawn. */
   private askAgain = new Set<string>();
-  /** When each stalled launch was asked after last, in epoch milliseconds. */
+  /** Time of the last question about each stalled launch, in epoch milliseconds. */
   private stalledAskedAt = new Map<string, number>();
-  private lookedAt = 0;
+  private checkedAt = 0;
 
   constructor(
     private readonly db: Database,
@@ -67,8 +67,8 @@ export class AskedTasks {
 
   /** Launched long ago and not heard of since, each of them at most every 15 seconds. */
   private async stalledLaunches(now: number): Promise<string[]> {
-    if (!hasPassed(this.lookedAt, lookForStalledEveryMillis, now)) return [];
-    this.lookedAt = now;
+    if (!hasPassed(this.checkedAt, findStalledEveryMillis, now)) return [];
+    this.checkedAt = now;
     const found = await this.tasks.silentSince(this.db.pool, now - this.settings.reconcileLaunchAfterMillis);
     const isDue = (taskId: string): boolean =>
       hasPassed(this.stalledAskedAt.get(taskId) ?? -Infinity, askAgainMillis, now);

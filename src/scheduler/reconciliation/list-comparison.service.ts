@@ -50,7 +50,7 @@ export class ListComparison {
     const lists = await this.driver.reconcile(epoch, agentIds);
     const known = new Set(believed.map(({ taskId }) => taskId));
     const result = await this.compare(lists, believed, epoch);
-    await this.killStrangers(lists, known);
+    await this.killUnexpected(lists, known);
     return result;
   }
 
@@ -63,7 +63,7 @@ export class ListComparison {
     const lists = await this.driver.reconcile(epoch, asked);
     const result = await this.compare(lists, believed, epoch);
     // Rows of what ran there may have gone to the history since.
-    await this.killStrangers(
+    await this.killUnexpected(
       lists.filter(({ agentId }) => agentsBack.has(agentId)),
       new Set(taskIds),
     );
@@ -151,7 +151,7 @@ export class ListComparison {
   }
 
   /** Rows exist before a launch is sent, so a task without one is not wanted any more. */
-  private async killStrangers(lists: readonly AgentTaskList[], known: ReadonlySet<string>): Promise<void> {
+  private async killUnexpected(lists: readonly AgentTaskList[], known: ReadonlySet<string>): Promise<void> {
     const slavesOfAgents = this.slavesOfAgents();
     const running = lists.flatMap(({ agentId, tasks }) =>
       tasks
@@ -163,7 +163,7 @@ export class ListComparison {
       this.db.pool,
       running.map(({ taskId }) => taskId),
     );
-    this.status.killStrangers(running.filter(({ taskId }) => !launchedSince.has(taskId)));
+    this.status.killUnexpected(running.filter(({ taskId }) => !launchedSince.has(taskId)));
   }
 
   /** By slave id. */

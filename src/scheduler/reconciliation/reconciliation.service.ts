@@ -16,7 +16,7 @@ import { StatusUpdates } from '../status/status-updates.service.js';
 import { AskedTasks } from './asked-tasks.service.js';
 import { ListComparison } from './list-comparison.service.js';
 
-const lookEveryMillis = 1_000;
+const checkEveryMillis = 1_000;
 /** With so many updates waiting a comparison would mostly find what they are about to say. */
 const fullBacklog = 4_000;
 
@@ -37,7 +37,7 @@ export class Reconciliation {
   /** The term in which comparisons are made regularly. */
   private regularIn: Epoch | undefined;
   private cycle: ReconciliationCycle | undefined;
-  /** Of the cycle, and of the term it belongs to: it ends with it. */
+  /** Epoch of the cycle and of its term, with which it ends. */
   private epoch: Epoch | undefined;
   private nextRoundAt = 0;
 
@@ -57,7 +57,7 @@ export class Reconciliation {
   ) {
     this.poller = pollers.register({
       name: 'reconciliation',
-      everyMs: lookEveryMillis,
+      everyMs: checkEveryMillis,
       pass: (now) => this.runWhenDue(now),
     });
     wake.on('reconcile', () => this.poller.wake());
@@ -76,7 +76,7 @@ export class Reconciliation {
     this.poller.wake();
   }
 
-  /** The same, for a caller that wants to know whether it begins. */
+  /** Starts a cycle for a caller that wants to know if it begins. */
   async start(): Promise<ReconciliationStart> {
     const epoch = this.leadership.current();
     if (epoch === undefined) return 'NO_DRIVER';
@@ -130,7 +130,7 @@ export class Reconciliation {
     cycle.answered(answered, this.clock.now());
     const active = await this.tasks.answered(this.db.pool);
     cycle.keepOnly((taskId) => active.has(taskId));
-    const pause = tooEarly.length > 0 ? lookEveryMillis : this.settings.checkReconcileWhenRunningEveryMillis;
+    const pause = tooEarly.length > 0 ? checkEveryMillis : this.settings.checkReconcileWhenRunningEveryMillis;
     this.nextRoundAt = this.clock.now() + pause;
     if (cycle.isDone && tooEarly.length === 0) await this.end(cycle);
   }

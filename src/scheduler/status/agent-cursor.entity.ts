@@ -1,6 +1,6 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** How far the updates of an agent are applied. */
+/** Number of the last applied update of an agent. */
 @Entity('agent_cursor')
 export class AgentCursorEntity {
   @PrimaryColumn({ name: 'agent_id', type: 'text', primaryKeyConstraintName: 'agent_cursor_pkey' })

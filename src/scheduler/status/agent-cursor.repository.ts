@@ -4,7 +4,10 @@ import type { Transaction } from '../../platform/database/transaction.js';
 import { rows } from '../../platform/database/sql.js';
 import type { AgentCursorEntity } from './agent-cursor.entity.js';
 
-/** How far the updates of agents are applied. By hand: read and written with every batch of status updates, many agents in one statement. */
+/**
+ * Numbers of the last applied updates of agents. SQL by hand: read and written with every batch of status updates, many
+ * agents in one statement.
+ */
 @Injectable()
 export class AgentCursorRepository {
   async find(tx: Queryable, agentId: string): Promise<AgentCursorEntity | undefined> {

@@ -25,7 +25,7 @@ import type { Transaction } from '../../platform/database/transaction.js';
 import { cooldownRules } from '../rules.js';
 import type { TaskEnd } from './status-batch.js';
 
-/** What follows when tasks have ended: counts, the next entry in the queue, cooldown. */
+/** Consequences of the ends of tasks: counts, the next entry in the queue, cooldown. */
 @Injectable()
 export class Completions {
   constructor(
@@ -87,7 +87,7 @@ export class Completions {
     return skipped;
   }
 
-  /** Those are left out that never were there, or left before they were killed: nothing is to be waited for. */
+  /** Tasks that never were in it, or left before they were killed, are skipped: there is nothing to wait for. */
   private async leaveLoadBalancer(tx: Transaction, taskIds: readonly TaskId[], now: number): Promise<void> {
     const records = await this.balancing.find(
       tx,
@@ -129,7 +129,7 @@ export class Completions {
   }
 }
 
-/** Of the end of a task, as its request was before it; none or one. */
+/** Mail about the end of a task, with its request as it was before; none or one. */
 function taskMails(ended: EndedTask, stored: StoredRequest, { next, counts }: Completion): MailEvent[] {
   const type = taskEndMail(ended, stored, next);
   if (!type) return [];

@@ -48,7 +48,7 @@ export class HeldStatusUpdateRepository {
     await tx.getRepository(HeldStatusUpdateEntity).update({ taskId }, changes);
   }
 
-  /** What waits since a time that is still to come is due now. Answers how many. */
+  /** Updates that wait since a time in the future are due now. Returns their number. */
   async takeTimesAhead(tx: Transaction, { now, latest }: ClockLimit): Promise<number> {
     const due = await rows(
       tx,
@@ -59,7 +59,7 @@ export class HeldStatusUpdateRepository {
     return due.length;
   }
 
-  /** How many there are, and the task and the error of the oldest. */
+  /** Count of held updates, with the task and the error of the oldest. */
   async summary(tx: Queryable): Promise<{ count: number; taskId?: string; lastError?: string }> {
     const [found] = await rows<{ count: number; task_id: string | null; last_error: string | null }>(
       tx,

@@ -5,7 +5,7 @@ import { Pollers } from '../../platform/poller/pollers.js';
 import { HeldUpdates, type HeldTaskUpdates } from './held-updates.service.js';
 import { StatusUpdates } from './status-updates.service.js';
 
-const lookEveryMillis = 5_000;
+const checkEveryMillis = 5_000;
 
 /** Tries again to store the updates that are held, one task at a time. */
 @Injectable()
@@ -16,7 +16,7 @@ export class HeldUpdatesPoller {
     private readonly held: HeldUpdates,
     private readonly status: StatusUpdates,
   ) {
-    pollers.register({ name: 'held-updates', everyMs: lookEveryMillis, pass: (now) => this.runOnce(now) });
+    pollers.register({ name: 'held-updates', everyMs: checkEveryMillis, pass: (now) => this.runOnce(now) });
   }
 
   /** Fails while updates are held, so that the service's health shows it. */

@@ -88,7 +88,7 @@ export class HeldUpdates {
     });
   }
 
-  /** How many updates are held, and why the oldest is. */
+  /** Count of held updates, with the reason of the oldest. */
   summary(tx: Queryable): Promise<{ count: number; taskId?: string; lastError?: string }> {
     return this.rows.summary(tx);
   }

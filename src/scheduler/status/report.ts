@@ -14,6 +14,6 @@ export interface Report {
   directory?: string;
   /** Set: it is about a command of the task, and about nothing else. */
   shellCommand?: ShellCommandReport;
-  /** Of the machine that says so; absent: the scheduler concludes it. */
+  /** Incarnation of the machine that reports it; absent: the scheduler concludes it. */
   incarnation?: string;
 }

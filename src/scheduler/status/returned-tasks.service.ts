@@ -1,5 +1,5 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { decideRecovery, isEndTold, stateBeforeEnd, type TaskReturn } from '../../core/completion/index.js';
+import { decideRecovery, isReportedEndValid, stateBeforeEnd, type TaskReturn } from '../../core/completion/index.js';
 import { isInProgress, noRecords } from '../../core/load-balancer/index.js';
 import type { TaskState } from '../../core/model/enums.js';
 import type { PendingRequest, TaskCleanup, TaskId } from '../../core/model/task.js';
@@ -24,17 +24,17 @@ import type { Report } from './report.js';
 /** Calls of the load balancer at a time, before tasks come back to it. */
 const questionsAtOnce = 10;
 
-/** What becomes of tasks that return. */
+/** Outcome of tasks that return. */
 export interface SettledReturns {
-  /** Those whose rows say that they live again, with the state from which their reports are taken up. */
+  /** Tasks that are alive again by their rows, with the state from which their reports continue. */
   alive: { taskId: TaskId; state: TaskState; stateAt: number }[];
   /** Alive, but they cannot go on. */
   refused: Report[];
 }
 
-/** What is written about returns, together at the end. */
+/** Changes for returns, written together at the end. */
 interface Writes {
-  alive: (SettledReturns['alive'][number] & { told?: Report })[];
+  alive: (SettledReturns['alive'][number] & { reported?: Report })[];
   refused: Report[];
   enqueued: PendingRequest[];
   cleanups: TaskCleanup[];
@@ -58,7 +58,10 @@ export class ReturnedTasks {
     private readonly outbox: OutboxRepository,
   ) {}
 
-  /** How far their removal is: once that is over, a task may come in again. Before the transaction that settles them. */
+  /**
+   * Asks for the state of their removal: once that is over, a task may come in again. Before the transaction that
+   * settles them.
+   */
   async askLoadBalancer(taskIds: Iterable<string>): Promise<void> {
     const records = await this.balancing.find(this.db.pool, [...taskIds]);
     await inParallel([...records], questionsAtOnce, async ([taskId, { remove }]) => {
@@ -88,7 +91,7 @@ export class ReturnedTasks {
       const task = tasks.get(id)!;
       const request = requests.get(task.taskId.requestId);
       if (one.end) this.takeEnd(one.end, task, known.get(id)!, request, writes);
-      else this.takeUp(one.first, task, known.get(id)!, (balanced.get(id) ?? noRecords).remove, request, writes, now);
+      else this.restore(one.first, task, known.get(id)!, (balanced.get(id) ?? noRecords).remove, request, writes, now);
     }
     await this.write(tx, writes);
     return writes;
@@ -106,12 +109,12 @@ export class ReturnedTasks {
     const end = { state, reason: reasons.get(state) ?? undefined };
     const hasBegun = isAnswered || before !== 'TASK_LAUNCHED';
     const hadToGo = reasons.has('TASK_CLEANING');
-    if (!isEndTold(report.state, { end, hadToGo, hasBegun }, request)) return;
+    if (!isReportedEndValid(report.state, { end, hadToGo, hasBegun }, request)) return;
     this.log.warn(`Task '${taskId.id}' was ${state}, and its machine says that it is ${report.state}`);
     alive.push({ taskId, state: before, stateAt });
   }
 
-  private takeUp(
+  private restore(
     report: Report,
     { taskId, state }: ReportedTask,
     { reasons, isReplaced }: GivenUpTask,
@@ -131,7 +134,7 @@ export class ReturnedTasks {
       return;
     }
     this.log.warn(`Task '${taskId.id}' was ${state} and is alive: it goes on as ${report.state}`);
-    writes.alive.push({ taskId, state: report.state, stateAt: report.timestamp, told: report });
+    writes.alive.push({ taskId, state: report.state, stateAt: report.timestamp, reported: report });
     if (!hasToGo) writes.entering.push(taskId.id);
     else {
       const message = 'The task came back while the load balancer was letting go of it';
@@ -143,19 +146,19 @@ export class ReturnedTasks {
     await this.queue.enqueueAll(tx, enqueued);
     await this.statuses.reactivate(
       tx,
-      alive.map(({ taskId, state, stateAt, told }) => ({
-        ...told,
+      alive.map(({ taskId, state, stateAt, reported }) => ({
+        ...reported,
         taskId: taskId.id,
         state,
         timestamp: stateAt,
-        told: told !== undefined,
+        told: reported !== undefined,
       })),
     );
     await this.cleanups.createAll(tx, cleanups);
     // As if they were new there; but for those that it is just letting go of, which goes on to its end.
     await this.leaving.removeAll(tx, entering);
     await this.balancing.forget(tx, entering);
-    const updates = alive.flatMap(({ taskId, told }) => (told ? [{ taskId, report: told }] : []));
+    const updates = alive.flatMap(({ taskId, reported }) => (reported ? [{ taskId, report: reported }] : []));
     if (updates.length === 0) return;
     await this.outbox.tasks(
       tx,

@@ -18,10 +18,10 @@ import type { Report } from './report.js';
 import { ReturnedTasks } from './returned-tasks.service.js';
 import { StatusBatch } from './status-batch.js';
 
-/** What a batch of reports changed, for after the commit. */
-export interface Applied {
+/** Effects of a batch of reports, for after the commit. */
+export interface AppliedReports {
   /** Tasks that run although they are not wanted. */
-  strangers: Report[];
+  unexpected: Report[];
   /** Requests of tasks that were given up and go on. */
   recovered: string[];
   /** Slaves of tasks that were given up now, and may come back with them. */
@@ -34,7 +34,7 @@ export interface Applied {
   ended: TaskId[];
   /** Times of schedules that passed without a run while these ran. */
   skippedRuns: number;
-  /** Of these the reports of those that did not end as they were meant to. */
+  /** Reports of the tasks among them that did not end as intended. */
   failed: Report[];
   /** Requests of whose tasks a command may have ended that a kill waits for. */
   commandsEnded: string[];
@@ -70,7 +70,7 @@ export class StatusApplier {
     given: readonly Report[],
     now: number,
     returning: ReadonlySet<string>,
-  ): Promise<Applied> {
+  ): Promise<AppliedReports> {
     const reports = given.filter(({ shellCommand }) => !shellCommand);
     const taskIds = [...new Set(reports.map(({ taskId }) => taskId))];
     const [locked, tasks] = await Promise.all([
@@ -91,7 +91,7 @@ export class StatusApplier {
       this.statuses.insertUpdates(tx, batch.recorded),
       this.statuses.advance(tx, [...batch.advances.values()]),
     ]);
-    await this.tellOthers(tx, batch, fresh);
+    await this.publish(tx, batch, fresh);
     const ended = batch.ends.map(({ taskId }) => taskId);
     const endedIds = ended.map(({ id }) => id);
     let skippedRuns = 0;
@@ -100,10 +100,10 @@ export class StatusApplier {
       await this.commands.endThoseOf(tx, endedIds, now);
       await this.tasks.dropOrders(tx, endedIds);
     }
-    const { strangers, dataless } = batch;
+    const { unexpected, dataless } = batch;
     const endReports = batch.ends.map(({ report }) => report);
     return {
-      strangers,
+      unexpected,
       dataless,
       recovered: [...new Set(alive.map(({ taskId }) => taskId.requestId))],
       givenUpOn: endReports.filter(mayComeBack).map(({ slaveId }) => slaveId),
@@ -134,7 +134,7 @@ export class StatusApplier {
     return new Map(locked.map((stored) => [stored.request.id, stored]));
   }
 
-  private tellOthers(tx: Transaction, batch: StatusBatch, fresh: readonly Report[]): Promise<void> {
+  private publish(tx: Transaction, batch: StatusBatch, fresh: readonly Report[]): Promise<void> {
     const updates = fresh.map((report): TaskHistoryUpdate => ({
       taskId: batch.taskId(report.taskId),
       timestamp: report.timestamp,

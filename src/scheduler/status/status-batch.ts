@@ -13,7 +13,7 @@ export interface TaskEnd {
 
 /** The tasks of a batch while its reports are taken one after the other: what is to be written, and what follows. */
 export class StatusBatch {
-  /** Of tasks that are known, times and texts as they are recorded. */
+  /** Reports of known tasks, with times and texts as they are recorded. */
   readonly reports: readonly Report[];
   readonly recorded: Report[] = [];
   readonly advances = new Map<string, TaskAdvance>();
@@ -32,7 +32,7 @@ export class StatusBatch {
   }
 
   /** Tasks that run although they are not wanted. */
-  get strangers(): Report[] {
+  get unexpected(): Report[] {
     return [...this.unwanted.values()];
   }
 

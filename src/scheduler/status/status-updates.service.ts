@@ -22,16 +22,16 @@ import { DatalessTasks } from './dataless-tasks.service.js';
 import { HeldUpdates } from './held-updates.service.js';
 import type { Report } from './report.js';
 import { ReturnedTasks } from './returned-tasks.service.js';
-import { ReturnsNotLocked, StatusApplier, type Applied } from './status-applier.service.js';
+import { ReturnsNotLocked, StatusApplier, type AppliedReports } from './status-applier.service.js';
 import { AgentCursorRepository } from './agent-cursor.repository.js';
 import { tellFailure } from '../../platform/tell-failure.js';
 
 export const updatesPerTransaction = 500;
 /** A task that runs although it is not wanted gets this long to end by itself. */
-const strangerGraceMillis = 60_000;
+const unexpectedGraceMillis = 60_000;
 
 /** Tasks that ended badly, of one transaction, that get a line each. */
-const mostTold = 20;
+const mostLogged = 20;
 
 /** Takes what machines report and what the scheduler concludes about tasks. */
 @Injectable()
@@ -63,7 +63,7 @@ export class StatusUpdates {
     this.skippedRuns = metrics.counter('muster_skipped_runs_total', help);
   }
 
-  /** How many reported updates wait for their transaction. */
+  /** Number of reported updates that wait for their transaction. */
   get backlog(): number {
     return this.lanes.backlog;
   }
@@ -81,7 +81,10 @@ export class StatusUpdates {
     }
   }
 
-  /** What one transaction cannot take is halved until it is known which update it is; that one alone is held back. */
+  /**
+   * Updates that one transaction cannot store are bisected until the one at fault is known; that one alone is held
+   * back.
+   */
   private store(updates: readonly StatusUpdate[]): Promise<void> {
     return byHalves(updates, {
       work: (some) => this.write((tx, apply) => this.storeIn(tx, some, apply)),
@@ -95,10 +98,10 @@ export class StatusUpdates {
    * come back. Where more of them do, nothing is written, and it is done once more with their requests locked.
    */
   async write(
-    work: (tx: Transaction, apply: (reports: readonly Report[]) => Promise<Applied>) => Promise<Applied>,
+    work: (tx: Transaction, apply: (reports: readonly Report[]) => Promise<AppliedReports>) => Promise<AppliedReports>,
     returning: readonly string[] = [],
   ): Promise<void> {
-    const attempt = async (known: ReadonlySet<string>): Promise<Applied> => {
+    const attempt = async (known: ReadonlySet<string>): Promise<AppliedReports> => {
       try {
         if (known.size > 0) await this.returned.askLoadBalancer(known);
         return await this.db.leaderTransaction((tx) =>
@@ -124,12 +127,12 @@ export class StatusUpdates {
     }
   }
 
-  /** What was applied before is left out; how far each agent is now is stored with what it reported. */
+  /** Updates that were applied before are left out; the cursor of each agent is stored with its reports. */
   private async storeIn(
     tx: Transaction,
     updates: readonly StatusUpdate[],
-    apply: (reports: readonly Report[]) => Promise<Applied>,
-  ): Promise<Applied> {
+    apply: (reports: readonly Report[]) => Promise<AppliedReports>,
+  ): Promise<AppliedReports> {
     const fresh = await this.notYetApplied(tx, updates);
     const waiting = fresh.filter(({ taskId }) => this.held.has(taskId));
     await this.held.append(tx, waiting);
@@ -160,21 +163,21 @@ export class StatusUpdates {
     });
   }
 
-  /** Of updates in the order of their numbers the last one per agent counts; those with 0 are not numbered. */
+  /** The last update per agent counts, as they come in the order of their numbers; those with 0 are not numbered. */
   private async saveCursors(tx: Transaction, updates: readonly StatusUpdate[]): Promise<void> {
     const last = new Map(updates.filter(({ number }) => number > 0).map((update) => [update.agentId, update]));
     await this.cursors.save(tx, [...last.values()]);
   }
 
   /** After the commit: the one place that knows what has changed. */
-  private async follow(applied: Applied): Promise<void> {
-    const { strangers, recovered, givenUpOn, dataless, changed, ended, skippedRuns, failed, commandsEnded } = applied;
+  private async follow(applied: AppliedReports): Promise<void> {
+    const { unexpected, recovered, givenUpOn, dataless, changed, ended, skippedRuns, failed, commandsEnded } = applied;
     this.memory.ended(ended);
     this.runTimes.ended(ended);
     this.skippedRuns.inc(skippedRuns);
     this.unasked.add(givenUpOn);
-    this.tellFailed(failed);
-    this.killStrangers(strangers);
+    this.logFailed(failed);
+    this.killUnexpected(unexpected);
     for (const requestId of recovered) this.memory.touched(requestId);
     this.wake.signalOf(recovered, 'scheduler', 'deploys', 'webhooks', 'load-balancer');
     this.wake.signalOf(commandsEnded, 'cleanup');
@@ -185,16 +188,17 @@ export class StatusUpdates {
   }
 
   /** One line each; of many that end together the first ones. */
-  private tellFailed(failed: readonly Report[]): void {
-    for (const { taskId, slaveId, state, message } of failed.slice(0, mostTold))
+  private logFailed(failed: readonly Report[]): void {
+    for (const { taskId, slaveId, state, message } of failed.slice(0, mostLogged))
       this.log.warn(`Task '${taskId}' on slave '${slaveId}' ended as ${state}: ${message ?? 'no message'}`);
-    if (failed.length > mostTold) this.log.warn(`${failed.length - mostTold} more tasks ended so at the same moment`);
+    if (failed.length > mostLogged)
+      this.log.warn(`${failed.length - mostLogged} more tasks ended so at the same moment`);
   }
 
-  /** What fails here is found again by the next comparison with the machines. */
+  /** A failure here is found again by the next comparison with the machines. */
   private async settleDataless(report: Report): Promise<void> {
     try {
-      if ((await this.dataless.settle(report)) === 'KILL') this.killStrangers([report]);
+      if ((await this.dataless.settle(report)) === 'KILL') this.killUnexpected([report]);
       const requestId = parseTaskId(report.taskId)?.requestId ?? '';
       this.memory.touched(requestId);
       this.wake.signalOf([requestId], 'scheduler', 'deploys', 'webhooks', 'load-balancer');
@@ -204,12 +208,12 @@ export class StatusUpdates {
   }
 
   /** Asked once; reconciliation finds them again if this does not get through. */
-  killStrangers(strangers: readonly Pick<Report, 'taskId' | 'slaveId' | 'state'>[]): void {
+  killUnexpected(unexpected: readonly Pick<Report, 'taskId' | 'slaveId' | 'state'>[]): void {
     const epoch = this.leadership.current();
     if (epoch === undefined) return;
-    for (const { taskId, slaveId, state } of strangers) {
+    for (const { taskId, slaveId, state } of unexpected) {
       this.log.warn(`Task '${taskId}' on slave '${slaveId}' is ${state} but is not wanted: killing it`);
-      this.driver.kill(taskId, slaveId, strangerGraceMillis, epoch).catch((cause: unknown) => {
+      this.driver.kill(taskId, slaveId, unexpectedGraceMillis, epoch).catch((cause: unknown) => {
         this.notKilled.note(`Task '${taskId}' could not be killed: ${String(cause)}`);
       });
     }
@@ -222,7 +226,7 @@ function* slices<T>(items: readonly T[]): Generator<readonly T[]> {
   }
 }
 
-/** What a task wrote may hold anything. */
+/** The text of a task may hold anything. */
 function storable(update: StatusUpdate): StatusUpdate {
   const { message, shellCommand } = update;
   if (isStorable(message ?? '') && isStorable(shellCommand?.message ?? '')) return update;

@@ -27,7 +27,7 @@ function member(where: string, holder: Values | undefined, context: Values, key:
   return typeof provided === 'function' ? (provided as () => unknown)() : provided;
 }
 
-/** Whether a transient default keeps this value out of the request: equal to what the reader would use without it. */
+/** True when a transient default keeps this value out of the request: equal to what the reader would use without it. */
 export function isLeftOut({ definition }: Slot, value: unknown): boolean {
   if (!definition.isTransient) return false;
   const used = definition.whenAbsentValue ?? definition.optionalValue;

@@ -1,8 +1,8 @@
-import type { AsyncWrapper, Wrapped, WrapperName } from '../async/wrappers.js';
+import type { AsyncWrapper, WrapperOf, WrapperName } from '../async/wrappers.js';
 import type { AnyContract } from '../contract/types.js';
 import type { UsableBy } from '../contract/check-codecs.js';
 import type { HandleRequest, RestRequest } from '../raw/message.js';
-import { performCall, type Shared } from './perform.js';
+import { performCall, type SharedOptions } from './perform.js';
 import { emptyDraft, planOf, type Draft, type Plan, type PlannedMember } from './plan.js';
 import type { CallOptions, Client, ContextFor } from './types.js';
 
@@ -25,9 +25,9 @@ export function connect<C extends AnyContract, W extends WrapperName = 'promise'
   backend: HandleRequest,
   options: ConnectOptions<W, Context> & { readonly context?: Context & ContextFor<C, Context> } = {},
 ): Client<C, W, Context> {
-  const shared: Shared = {
+  const shared: SharedOptions = {
     backend,
-    wrapper: options.wrapper as Shared['wrapper'],
+    wrapper: options.wrapper as SharedOptions['wrapper'],
     context: (options.context ?? {}) as Record<string, unknown>,
     timeoutMs: options.timeoutMs ?? 0,
     read: { maxBytes: options.maxResponseBytes ?? MAX_RESPONSE_BYTES },
@@ -39,13 +39,13 @@ type Arguments = Record<string, unknown>;
 const noArguments: Arguments = {};
 
 /** Plain objects, not proxies: a proxy would answer to `then` and break `await`. */
-function clientOf(plan: Plan, shared: Shared, before: Draft): Record<string, unknown> {
+function clientOf(plan: Plan, shared: SharedOptions, before: Draft): Record<string, unknown> {
   const client: Record<string, unknown> = {};
   for (const member of plan.members) client[member.name] = functionOf(member, shared, before);
   return client;
 }
 
-function functionOf(member: PlannedMember, shared: Shared, before: Draft) {
+function functionOf(member: PlannedMember, shared: SharedOptions, before: Draft) {
   if (member.kind === 'prefix') {
     return (args: Arguments = noArguments) =>
       clientOf(member.target(), shared, member.extend(before, args, shared.context));
@@ -56,6 +56,6 @@ function functionOf(member: PlannedMember, shared: Shared, before: Draft) {
     return performCall(request, member.result, shared, options, cancel);
   };
   if (!wrapper) return (args: Arguments = noArguments, options?: CallOptions) => call(args, options);
-  return (args: Arguments = noArguments, options?: CallOptions): Wrapped<unknown, WrapperName> =>
+  return (args: Arguments = noArguments, options?: CallOptions): WrapperOf<unknown, WrapperName> =>
     wrapper.fromCall((cancel) => call(args, options, cancel));
 }

@@ -55,7 +55,7 @@ async function exchange(request: RestRequest, result: ResponseReader, shared: Ca
 const sentence = ({ message }: Error) =>
   /^(?:is|must|ends|has) /.test(message) ? message : `is unreadable: ${message}`;
 
-/** The same under a time limit and abort signals. Rejects at once, even when the backend does not listen. */
+/** Performs a call under a time limit and abort signals. Rejects immediately, even when the backend does not listen. */
 async function bounded(
   request: RestRequest,
   result: ResponseReader,
@@ -96,7 +96,7 @@ function isStreaming(value: unknown): boolean {
 const timedOut = (request: RestRequest, timeoutMs: number) =>
   new DOMException(`${request.method} /${request.path.join('/')} took longer than ${timeoutMs} ms`, 'TimeoutError');
 
-export interface Shared extends CallBounds {
+export interface SharedOptions extends CallBounds {
   readonly wrapper: AsyncWrapper<WrapperName> | undefined;
   readonly context: Record<string, unknown>;
 }

@@ -19,7 +19,7 @@ import { argumentReader, isLeftOut, type ReadArgument } from './arguments.js';
 
 // Everything about a call that does not depend on its arguments is settled here, once per contract.
 
-/** What prefixes have put into a request so far. */
+/** Parts of a request that prefixes have added so far. */
 export interface Draft {
   readonly path: readonly string[];
   readonly query: readonly Entry[];

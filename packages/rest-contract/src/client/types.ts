@@ -1,4 +1,4 @@
-import type { Wrapped, WrapperName } from '../async/wrappers.js';
+import type { WrapperOf, WrapperName } from '../async/wrappers.js';
 import type { AnyContract, Contract, Operation, Prefix } from '../contract/types.js';
 import type { ClientArgs, Group, Params, TypeOf } from '../contract/params.js';
 import type { ReadOfShape, SentOfShape } from '../contract/shapes.js';
@@ -18,7 +18,7 @@ type PrefixArguments<A> = Record<never, never> extends A ? [args?: A] : [args: A
 
 type ClientMember<D, Rules, W extends WrapperName, Context> =
   D extends Operation<'query' | 'json' | 'form', infer P, infer R>
-    ? (...args: Arguments<ClientArgs<P, Rules, Context>>) => Wrapped<ReadOfShape<R>, W>
+    ? (...args: Arguments<ClientArgs<P, Rules, Context>>) => WrapperOf<ReadOfShape<R>, W>
     : D extends Prefix<infer P, infer C>
       ? (...args: PrefixArguments<ClientArgs<P, Rules, Context>>) => Client<C, W, Context>
       : D extends AnyContract
@@ -61,7 +61,7 @@ type Both<U> = (U extends { readonly is: infer T } ? (take: T) => void : never) 
   ? I
   : never;
 
-/** What `context` may hold: for each name the type all its parameters share. An unknown name is refused. */
+/** Values of `context`: for each name the type all its parameters share. An unknown name is refused. */
 export type ContextFor<C, Context> = {
   [K in keyof Context]: [AllNamed<C, K, 5>] extends [never]
     ? never

@@ -91,7 +91,7 @@ export const unit: Codec<'response', void, void, 'both'> = codec('response', {
 });
 const IGNORED_BYTES = 65_536;
 
-/** How much of an error's body is kept: it ends up in a message. */
+/** Limit of the stored body of an error: it ends up in a message. */
 const ERROR_BYTES = 1_048_576;
 
 /** The exception that a response of an error status stands for. */

@@ -35,7 +35,7 @@ export interface Codec<K extends CodecKind = CodecKind, Sent = unknown, Read = S
   readonly docs: CodecDocs;
 }
 
-/** What an OpenAPI document says about a codec's values. */
+/** Description of a codec's values in an OpenAPI document. */
 export interface CodecDocs {
   readonly schema?: JsonSchema | undefined;
   /** Body codecs: the media types they write and read; the first is written. */

@@ -3,7 +3,7 @@ import { Unreadable } from '../raw/failures.js';
 import { type Codec, codec } from './codec.js';
 import type { StandardSchema } from './standard-schema.js';
 
-/** What stands in JSON for the numbers that it has not; the same words as in text. */
+/** Texts in JSON for the numbers that it lacks; the same words as in text. */
 export const NUMBER_WORDS = ['NaN', 'Infinity', '-Infinity'] as const;
 
 export const floatToJson = (value: number): number | (typeof NUMBER_WORDS)[number] =>

@@ -30,19 +30,19 @@ function settle(
   rounds = ROUNDS,
 ): unknown {
   if (!result.issues) return result.value;
-  const told = first.length > 0 ? first : result.issues;
+  const reported = first.length > 0 ? first : result.issues;
   const revived = rounds > 0 ? revive(raw, result.issues) : undefined;
   if (!revived)
-    throw unreadable(result.issues.map((issue) => told.find((before) => isSameComplaint(before, issue)) ?? issue));
+    throw unreadable(result.issues.map((issue) => reported.find((before) => isSameComplaint(before, issue)) ?? issue));
   const next = validate(schema, revived.value);
   return isPromise(next)
-    ? next.then((settled) => settle(schema, revived.value, settled, told, rounds - 1))
-    : settle(schema, revived.value, next, told, rounds - 1);
+    ? next.then((settled) => settle(schema, revived.value, settled, reported, rounds - 1))
+    : settle(schema, revived.value, next, reported, rounds - 1);
 }
 
 /**
- * The same rule broken at the same place, before and after a reading that did not help: then the sender is told about
- * what was sent. Libraries call the rule `code` or `type`.
+ * True when the same rule is broken at the same place before and after a reading that did not help: then the message is
+ * about the value that was sent. Libraries call the rule `code` or `type`.
  */
 function isSameComplaint(before: SchemaIssue, after: SchemaIssue): boolean {
   const rule = (issue: SchemaIssue & { code?: unknown; type?: unknown }) => issue.code ?? issue.type;
@@ -67,7 +67,7 @@ function stringify(value: unknown): string {
   }
 }
 
-/** What a value looks like to those who read its JSON. */
+/** Value as readers of its JSON see it. */
 export const toJson = (value: unknown): Json => JSON.parse(writeJson(value)) as Json;
 
 const withoutBigInt = (_key: string, value: unknown) => (typeof value === 'bigint' ? bigintToJson(value) : value);

@@ -8,11 +8,11 @@ import { checkJsonNumber, parseJson, readJson, writeJson } from './json.js';
 import { type CodecRule, ownCodecs } from './rules.js';
 import type { StandardSchema } from './standard-schema.js';
 import { scalarToText, TextReader } from './text.js';
-import type { TextKind } from '../contract/shapes.js';
+import type { TextParamKind } from '../contract/shapes.js';
 import type { Shape } from './shape.js';
 
 /** A type in its place, with what may decide its codec. */
-export interface Typed {
+export interface SlotType {
   readonly type: Shape;
   /** Given on the parameter: comes before everything. */
   readonly via?: Codec | undefined;
@@ -22,7 +22,7 @@ export interface Typed {
  * The one order of precedence: on the parameter; the contract's codec set; the schema's own; low-priority rules of the
  * set. Within one source the kinds are tried in order of fallback. Undefined means the defaults.
  */
-export function findCodec({ type, via }: Typed, rules: readonly CodecRule[], kinds: readonly CodecKind[]) {
+export function findCodec({ type, via }: SlotType, rules: readonly CodecRule[], kinds: readonly CodecKind[]) {
   if (via) return demand(via, kinds);
   if (isCodec(type)) return demand(type, kinds);
   return byRules(type, rules, kinds, false) ?? firstOfKind(ownCodecs(type), kinds) ?? byRules(type, rules, kinds, true);
@@ -56,7 +56,7 @@ export interface TextCoding {
   decode(texts: readonly string[]): unknown;
 }
 
-export function textCoding(typed: Typed, place: TextKind, rules: readonly CodecRule[]): TextCoding {
+export function textCoding(typed: SlotType, place: TextParamKind, rules: readonly CodecRule[]): TextCoding {
   const found = findCodec(typed, rules, [place, 'text']);
   if (!found) return schemaTextCoding(typed.type as StandardSchema);
   const context = { maxBytes: Number.POSITIVE_INFINITY };
@@ -106,7 +106,7 @@ export interface BodyCoding {
   decode(body: HttpBody, context: ReadContext): unknown;
 }
 
-export function bodyCoding(typed: Typed, rules: readonly CodecRule[]): BodyCoding {
+export function bodyCoding(typed: SlotType, rules: readonly CodecRule[]): BodyCoding {
   const found = findCodec(typed, rules, ['body', 'json']);
   if (found?.raw === 'body') return found as Codec<'body'>;
   const json = found ? (found as unknown as JsonCoding) : jsonCoding(typed.type, rules);
@@ -140,7 +140,7 @@ export interface ResultCoding {
   decode(response: RestResponse, context: ReadContext): unknown;
 }
 
-export function resultCoding(typed: Typed, rules: readonly CodecRule[]): ResultCoding {
+export function resultCoding(typed: SlotType, rules: readonly CodecRule[]): ResultCoding {
   const found = findCodec(typed, rules, ['response', 'body', 'json']);
   if (found?.raw === 'response') return found as Codec<'response'>;
   const body = bodyCoding(found ? { type: found } : typed, rules);

@@ -1,5 +1,5 @@
 import type { Codec } from './codec.js';
 import type { StandardSchema } from './standard-schema.js';
 
-/** What may stand for the type of a parameter or result: a schema, or a codec that stands for itself. */
+/** Type of a parameter or result: a schema, or a codec. */
 export type Shape = StandardSchema | Codec;

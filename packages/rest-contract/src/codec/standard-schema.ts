@@ -50,7 +50,7 @@ export const isStandardSchema = (value: unknown): value is StandardSchema =>
 export const keysOf = (issue: SchemaIssue): PropertyKey[] =>
   (issue.path ?? []).map((key) => (typeof key === 'object' ? key.key : key));
 
-/** How many problems a message names: a list of ten thousand bad items needs no ten thousand lines. */
+/** Limit of the problems that a message names: a list of ten thousand bad items needs no ten thousand lines. */
 const NAMED_ISSUES = 5;
 
 export function unreadable(issues: ReadonlyArray<SchemaIssue>): Unreadable {

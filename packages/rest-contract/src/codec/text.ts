@@ -29,7 +29,7 @@ export function scalarToText(value: unknown): string {
   throw new TypeError('only text, numbers, booleans, dates and null can be sent as text; give this type a codec');
 }
 
-/** What a text may stand for beside itself: a JSON scalar, a number JSON cannot write, a date, a bigint. */
+/** Values that a text may stand for beside itself: a JSON scalar, a number JSON cannot write, a date, a bigint. */
 function* textReadings(text: string): Generator<unknown> {
   if (NUMBER.test(text)) yield Number(text);
   else if (NAMED.has(text)) yield NAMED.get(text);
@@ -39,7 +39,7 @@ function* textReadings(text: string): Generator<unknown> {
 type Hint = 'string' | 'number' | 'list' | undefined;
 
 /**
- * How a schema reads text: as text if it accepts that, else as the first other reading it accepts. A schema for strings
+ * Reads text by a schema: as text if it accepts that, else as the first other reading it accepts. A schema for strings
  * therefore never sees "10" as 10, and a schema for numbers needs no coercion.
  */
 export class TextReader {
@@ -128,7 +128,7 @@ function* candidates(text: string, hint: Hint): Generator<unknown> {
   }
 }
 
-/** What the schema says of itself, where its library can; only ever saves work. */
+/** Hint of the schema about its own type, if its library gives one; only ever saves work. */
 function hintOf(schema: StandardSchema): Hint {
   try {
     const { type } = schema['~standard'].jsonSchema?.input({ target: 'draft-07' }) ?? {};

@@ -2,7 +2,7 @@ import type { OutputOf } from '../codec/standard-schema.js';
 import type { AnyContract, Contract, FieldPlace, Operation, Prefix } from './types.js';
 import type { ContractError, NeedsCodec } from './errors.js';
 import type { Group, KindOf, ParamKind, TypeOf } from './params.js';
-import type { IsCovered, SameBothWays, Serves, TextKind, WayOfShape } from './shapes.js';
+import type { IsCovered, SameBothWays, Serves, TextParamKind, WayOfShape } from './shapes.js';
 
 // Whether every type of a contract has a codec, and whether it has the direction a server or client needs.
 
@@ -50,10 +50,10 @@ type NotText<T> = IsAny<T> extends true ? never : unknown extends T ? never : T 
 /** In a query or form a list is the name repeated. */
 type NotTextOrList<T> = T extends readonly (infer E)[] ? NotText<E> : NotText<T>;
 
-type Place = TextKind | 'json' | 'body' | 'result';
-type NotCovered<T, At extends Place> = At extends 'query'
+type CodecPlace = TextParamKind | 'json' | 'body' | 'result';
+type NotCovered<T, At extends CodecPlace> = At extends 'query'
   ? NotTextOrList<T>
-  : At extends TextKind
+  : At extends TextParamKind
     ? NotText<T>
     : NotJson<T>;
 
@@ -65,9 +65,9 @@ type PlaceOf<K extends ParamKind, F extends FieldPlace | 'path'> = K extends 'pl
     ? F extends 'form'
       ? 'query'
       : 'json'
-    : K & Place;
+    : K & CodecPlace;
 
-type ProblemOf<T, Rules, At extends Place, Where extends string> =
+type ProblemOf<T, Rules, At extends CodecPlace, Where extends string> =
   IsCovered<T, Rules, Serves<At>> extends true
     ? never
     : IsCovered<T, Rules, Serves<At>> extends false
@@ -111,7 +111,7 @@ type OnlyWay<S extends Side, What extends 'param' | 'result'> = [S, What] extend
   : 'decode';
 type Missing<W> = W extends 'encode' ? 'decode' : 'encode';
 
-type WayProblem<T, Rules, At extends Place, Wrong, S extends Side, Where extends string> =
+type WayProblem<T, Rules, At extends CodecPlace, Wrong, S extends Side, Where extends string> =
   WayOfShape<T, Rules, Serves<At>> extends infer W
     ? W extends Wrong & string
       ? ContractError<`A ${S} needs '${Missing<W>}' for ${Where}, whose codec has only '${W}'`>

@@ -1,4 +1,4 @@
-/** What a rejected argument is compared with, so that the compiler's message holds the sentence. */
+/** Type that a rejected argument is compared with, so that the compiler's message holds the sentence. */
 export interface ContractError<Message extends string> {
   readonly contractError: Message;
 }

@@ -16,8 +16,8 @@ export type KnownError<C, K extends keyof OperationsOf<C>> = {
 }[keyof ErrorsOf<C, K>];
 
 /**
- * What a rejected call stands for, by the errors that its operation states: `await knownError(UserApi, 'getUser', error)`.
- * undefined: another status, a body that is not what is stated, or no answer at all.
+ * Finds the error of a rejected call among those that its operation declares: `await knownError(UserApi, 'getUser',
+ * error)`. undefined: another status, a body that is not what is stated, or no answer at all.
  */
 export async function knownError<C extends AnyContract, K extends keyof OperationsOf<C> & string>(
   contract: C,

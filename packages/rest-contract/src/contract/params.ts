@@ -7,7 +7,7 @@ import type { Shape } from '../codec/shape.js';
 /** `plain` becomes what the operation's method says: query on GET, path on a prefix, body field elsewhere. */
 export type ParamKind = 'plain' | 'path' | 'query' | 'header' | 'cookie' | 'field' | 'body';
 
-/** Whether a value may be missing: never; on the wire only (`whenAbsent`); or in the client's arguments too. */
+/** Rule for a missing value: never; on the wire only (`whenAbsent`); or in the client's arguments too. */
 export type Presence = 'required' | 'absentOnWire' | 'optional';
 
 /** A default that only a parameter which can be missing may have. */

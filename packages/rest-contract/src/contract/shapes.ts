@@ -11,10 +11,10 @@ type KindOfCodec<T extends CodecLike> = T['raw'];
 type SentOfCodec<T> = T extends { encode(value: infer Sent): unknown } ? Sent : never;
 type ReadOfCodec<T> = T extends { decode(raw: never, context: never): infer R } ? Awaited<R> : never;
 
-export type TextKind = 'path' | 'query' | 'header' | 'cookie';
+export type TextParamKind = 'path' | 'query' | 'header' | 'cookie';
 
 /** The codecs that can serve a place, in the order of fallback: a response falls back to a body, a body to JSON. */
-export type Serves<Place> = Place extends TextKind
+export type Serves<Place> = Place extends TextParamKind
   ? Place | 'text'
   : Place extends 'result'
     ? 'response' | 'body' | 'json'
@@ -37,7 +37,7 @@ type OwnOf<T> = T extends HasOwnCodec<infer C> ? (unknown extends C ? never : No
 /** `z.ZodType<Task>` says nothing of its input: then it is what it puts out. */
 type SchemaInput<T> = unknown extends InputOf<T> ? OutputOf<T> : InputOf<T>;
 
-/** What the sending side gives for T: the client for a parameter, the server for a result. */
+/** Type that the sending side gives for T: the client for a parameter, the server for a result. */
 export type SentOfShape<T, Rules = never> = T extends CodecLike
   ? SentOfCodec<T>
   : [OwnOf<T>] extends [never]
@@ -46,7 +46,7 @@ export type SentOfShape<T, Rules = never> = T extends CodecLike
       : OutputOf<T> | Extract<InputOf<T>, undefined>
     : SentOfShape<OwnOf<T>>;
 
-/** What the reading side gets for T: the server for a parameter, the client for a result. */
+/** Type that the reading side gets for T: the server for a parameter, the client for a result. */
 export type ReadOfShape<T> = T extends CodecLike
   ? ReadOfCodec<T>
   : [OwnOf<T>] extends [never]
@@ -64,7 +64,7 @@ export type WayOfShape<T, Rules = never, Kind extends CodecKind = CodecKind> = T
         : 'both'
     : WayOfShape<OwnOf<T>>;
 
-/** Whether T's values go as they are: what was read may be written again. */
+/** True when T's values pass unchanged: a value that was read may be written again. */
 export type SameBothWays<T> = [OutputOf<T>] extends [SchemaInput<T>] ? true : false;
 
 export type IsCovered<T, Rules, Kind extends CodecKind> = T extends CodecLike

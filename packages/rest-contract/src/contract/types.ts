@@ -5,7 +5,7 @@ import type { CodecRule } from '../codec/rules.js';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
 
-/** Where body fields (and parameters without a kind) go: into the query of a GET, a JSON object, or a form. */
+/** Place of body fields (and of parameters without a kind): into the query of a GET, a JSON object, or a form. */
 export type FieldPlace = 'query' | 'json' | 'form';
 
 /** By status: what the body of an error holds. */
@@ -24,7 +24,9 @@ export interface OperationOptions<Form extends boolean = boolean, E extends Erro
   readonly description?: string;
   readonly deprecated?: boolean;
   readonly tags?: readonly string[];
-  /** What errors of these statuses hold: `httpError` makes them on the server, `knownError` reads them on the client. */
+  /**
+   * Bodies of errors with these statuses: `httpError` makes them on the server, `knownError` reads them on the client.
+   */
   readonly errors?: E;
   /** Statuses to document beside the one of the result. */
   readonly responses?: ResponseDocs;
@@ -82,7 +84,7 @@ export type SlotKind = 'path' | 'query' | 'header' | 'cookie' | 'field' | 'body'
 
 /** One parameter, its kind settled and its groups unfolded. */
 export interface Slot {
-  /** Where its value stands in the arguments object: more than one key inside groups. */
+  /** Path of its value in the arguments object: more than one key inside groups. */
   readonly keys: readonly string[];
   readonly name: string;
   readonly kind: SlotKind;

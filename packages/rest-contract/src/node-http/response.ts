@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { discard } from '../raw/body.js';
 import type { RestResponse } from '../raw/message.js';
 
-/** How long the rest of an unread upload is awaited after the answer, so that its sender gets to read the answer. */
+/** Time for the rest of an unread upload after the answer, so that its sender gets to read the answer. */
 const DRAIN_MS = 5_000;
 
 export async function writeResponse(

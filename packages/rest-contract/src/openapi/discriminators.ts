@@ -34,7 +34,7 @@ function discriminated(schema: JsonSchema, components: Components): JsonSchema {
   if (!members || members.length < 2) return schema;
   const stated = schema.discriminator as { propertyName?: string; mapping?: object } | undefined;
   if (stated?.mapping) return schema;
-  const name = stated?.propertyName ?? tellingMember(members, components);
+  const name = stated?.propertyName ?? distinguishingMember(members, components);
   if (name === undefined) return schema;
   const mapping: Record<string, string> = {};
   for (const member of members) {
@@ -48,12 +48,12 @@ function discriminated(schema: JsonSchema, components: Components): JsonSchema {
 }
 
 /** The first member of the records by whose text they can be told apart. */
-function tellingMember(members: readonly JsonSchema[], components: Components): string | undefined {
+function distinguishingMember(members: readonly JsonSchema[], components: Components): string | undefined {
   const [first] = members;
-  return first && memberNames(first, components).find((name) => tells(name, members, components));
+  return first && memberNames(first, components).find((name) => distinguishes(name, members, components));
 }
 
-function tells(name: string, members: readonly JsonSchema[], components: Components): boolean {
+function distinguishes(name: string, members: readonly JsonSchema[], components: Components): boolean {
   const seen = new Set<unknown>();
   return members.every((member) => {
     const values = statedValues(member, name, components);

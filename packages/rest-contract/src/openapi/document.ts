@@ -90,8 +90,8 @@ const parameterNames = (route: Route, template: string): string[] =>
 /** The nearest prefix that says something: its tags, else its name, unless it is transparent. */
 function tagsOf({ prefixes, operation }: Route): readonly string[] {
   if (operation.options.tags) return operation.options.tags;
-  const telling = prefixes.findLast((prefix) => prefix.options.tags !== undefined || !isTransparent(prefix));
-  return telling ? (telling.options.tags ?? [telling.name]) : [];
+  const describing = prefixes.findLast((prefix) => prefix.options.tags !== undefined || !isTransparent(prefix));
+  return describing ? (describing.options.tags ?? [describing.name]) : [];
 }
 
 const isTransparent = ({ segments, slots }: PrefixMember) => segments.length === 0 && slots.length === 0;

@@ -45,7 +45,7 @@ export function withSchema<T extends Shape>(type: T, schema: JsonSchema): T {
   return type;
 }
 
-/** What a copy was made of. */
+/** Original of a copy. */
 export const originalOf = (type: object): Shape | undefined => originals.get(type);
 export const nameOf = (type: object): string | undefined => names.get(type);
 export const changesOf = (type: object): readonly Change[] => changes.get(type) ?? [];

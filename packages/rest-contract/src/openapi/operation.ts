@@ -1,5 +1,5 @@
 import { FORM_TYPE, JSON_TYPE } from '../raw/media-type.js';
-import { findCodec, jsonCoding, type Typed, textCoding } from '../codec/lookup.js';
+import { findCodec, jsonCoding, type SlotType, textCoding } from '../codec/lookup.js';
 import { type Codec, type CodecKind, isCodec } from '../codec/codec.js';
 import type { CodecRule } from '../codec/rules.js';
 import { toJson } from '../codec/json.js';
@@ -10,7 +10,7 @@ import type { Route } from '../server/routes.js';
 import { adjust, type Schemas } from './schemas.js';
 import type { JsonSchema, OperationObject, ParameterObject, RequestBodyObject, ResponseObject } from './types.js';
 
-interface Place {
+interface OperationContext {
   readonly schemas: Schemas;
   readonly rules: readonly CodecRule[];
   readonly where: string;
@@ -25,7 +25,7 @@ export function operationObject(
 ): OperationObject {
   const { operation, where } = route;
   const { options, rules, definition } = operation;
-  const place: Place = { schemas, rules, where };
+  const place: OperationContext = { schemas, rules, where };
   const parameters = parametersOf(route, pathNames, schemas);
   const requestBody = requestBodyOf(operation, place);
   const made: OperationObject = {
@@ -56,7 +56,7 @@ function parametersOf(route: Route, pathNames: readonly string[], schemas: Schem
   );
 }
 
-function parameterObject(slot: Slot, name: string, place: Place): ParameterObject {
+function parameterObject(slot: Slot, name: string, place: OperationContext): ParameterObject {
   const kind = slot.kind as ParameterObject['in'];
   const made: ParameterObject = {
     name,
@@ -69,8 +69,8 @@ function parameterObject(slot: Slot, name: string, place: Place): ParameterObjec
 
 const TEXT_NUMBER = /^-?\d+(?:\.\d+)?$/;
 
-/** What the default looks like in JSON: a number stays one, everything else is its text. */
-function textDefault(slot: Slot, kind: ParameterObject['in'], value: unknown, { rules }: Place): unknown {
+/** JSON of the default: a number stays one, everything else is its text. */
+function textDefault(slot: Slot, kind: ParameterObject['in'], value: unknown, { rules }: OperationContext): unknown {
   if (typeof value === 'number' || typeof value === 'boolean') return value;
   const texts = textCoding(slot.definition, kind, rules).encode(value);
   const [text = ''] = texts;
@@ -82,7 +82,7 @@ function textDefault(slot: Slot, kind: ParameterObject['in'], value: unknown, { 
 function schemaOf(
   slot: Slot,
   kinds: readonly CodecKind[],
-  place: Place,
+  place: OperationContext,
   toJson: (value: unknown) => unknown,
 ): JsonSchema {
   const { definition } = slot;
@@ -95,7 +95,11 @@ function schemaOf(
 }
 
 /** The codec's schema where a codec decides and has one, else the type's own. */
-function typeSchema(typed: Typed, kinds: readonly CodecKind[], { schemas, rules, where }: Place): JsonSchema {
+function typeSchema(
+  typed: SlotType,
+  kinds: readonly CodecKind[],
+  { schemas, rules, where }: OperationContext,
+): JsonSchema {
   const found = findCodec(typed, rules, kinds);
   return schemas.of(found && hasSchema(found) ? found : typed.type, where);
 }
@@ -109,7 +113,7 @@ function mayBeAbsent({ definition }: Slot): boolean {
   return !isPromise(result) && !result.issues;
 }
 
-function requestBodyOf(member: Route['operation'], place: Place): RequestBodyObject | undefined {
+function requestBodyOf(member: Route['operation'], place: OperationContext): RequestBodyObject | undefined {
   const whole = member.slots.find((slot) => slot.kind === 'body');
   if (whole) return wholeBody(whole, place);
   const fields = member.slots.filter((slot) => slot.kind === 'field');
@@ -124,7 +128,7 @@ function requestBodyOf(member: Route['operation'], place: Place): RequestBodyObj
   };
 }
 
-function fieldSchema(slot: Slot, isForm: boolean, place: Place): JsonSchema {
+function fieldSchema(slot: Slot, isForm: boolean, place: OperationContext): JsonSchema {
   const at = { ...place, where: `'${slot.name}' of ${place.where}` };
   const { type, via } = slot.definition;
   return isForm
@@ -132,7 +136,7 @@ function fieldSchema(slot: Slot, isForm: boolean, place: Place): JsonSchema {
     : schemaOf(slot, ['json'], at, (value) => toJson(jsonCoding(type, at.rules, via).encode(value)));
 }
 
-function wholeBody(slot: Slot, place: Place): RequestBodyObject {
+function wholeBody(slot: Slot, place: OperationContext): RequestBodyObject {
   const { definition } = slot;
   const schema = adjust(typeSchema(definition, ['body', 'json'], place), definition.schemaAdjustments);
   return {
@@ -141,13 +145,13 @@ function wholeBody(slot: Slot, place: Place): RequestBodyObject {
   };
 }
 
-function mediaTypesOf(typed: Typed, { rules }: Place): string[] {
+function mediaTypesOf(typed: SlotType, { rules }: OperationContext): string[] {
   const types = findCodec(typed, rules, ['response', 'body', 'json'])?.docs.mediaTypes ?? [JSON_TYPE];
   // Parameters such as the charset belong to messages, not to the description of what they hold.
   return types.map((type) => type.replace(/;.*$/, ''));
 }
 
-function responsesOf(result: Typed, place: Place): Record<string, ResponseObject> {
+function responsesOf(result: SlotType, place: OperationContext): Record<string, ResponseObject> {
   const at = { ...place, where: `The result of ${place.where}` };
   const found = findCodec(result, place.rules, ['response', 'body', 'json']);
   if (found?.raw === 'response') {
@@ -161,7 +165,7 @@ function responsesOf(result: Typed, place: Place): Record<string, ResponseObject
   };
 }
 
-function errorsOf(errors: ErrorTypes = {}, place: Place): Record<string, ResponseObject> {
+function errorsOf(errors: ErrorTypes = {}, place: OperationContext): Record<string, ResponseObject> {
   const entries = Object.entries(errors).map(([status, type]) => {
     const schema = typeSchema({ type }, ['body', 'json'], { ...place, where: `Error ${status} of ${place.where}` });
     const content = Object.fromEntries(mediaTypesOf({ type }, place).map((mediaType) => [mediaType, { schema }]));

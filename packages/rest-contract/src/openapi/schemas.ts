@@ -15,7 +15,7 @@ export class DocumentError extends Error {
 /** Collects the named schemas of a document; everything with a name is written once and referred to. */
 export class Schemas {
   readonly named: Record<string, JsonSchema> = {};
-  /** Where records stand that have no name, and are written out there. */
+  /** Places of records without a name, which are written out there. */
   readonly unnamed = new Set<string>();
   private readonly owners = new Map<string, object>();
   private readonly given = new Map<unknown, string>();
@@ -123,14 +123,14 @@ export class Schemas {
   }
 
   private ask(type: StandardSchema, where: string): Record<string, unknown> {
-    const tell = type['~standard'].jsonSchema?.input;
-    if (!tell) {
+    const report = type['~standard'].jsonSchema?.input;
+    if (!report) {
       throw new DocumentError(`${where} has a schema that tells no JSON Schema: say what it is with withSchema`);
     }
-    const libraryOptions = { unrepresentable: 'any', override: (at: Visited) => this.visit(type, at, where) };
+    const libraryOptions = { unrepresentable: 'any', override: (at: VisitedSchema) => this.visit(type, at, where) };
     for (const target of ['openapi-3.0', 'draft-07']) {
       try {
-        return tell({ target, libraryOptions });
+        return report({ target, libraryOptions });
       } catch (cause) {
         if (cause instanceof DocumentError) throw cause;
         if (target === 'draft-07') throw new DocumentError(`${where}: ${(cause as Error).message}`, { cause });
@@ -140,7 +140,7 @@ export class Schemas {
   }
 
   /** zod calls this for every schema inside: there `named` and `adjustSchema` count as well as at the top. */
-  private visit(root: object, { zodSchema, jsonSchema }: Visited, where: string): void {
+  private visit(root: object, { zodSchema, jsonSchema }: VisitedSchema, where: string): void {
     const kind = zodSchema._zod?.def?.type;
     if (kind === 'date') Object.assign(jsonSchema, { type: 'string', format: 'date-time' });
     if (kind === 'bigint') Object.assign(jsonSchema, { type: 'integer', format: 'int64' });
@@ -158,7 +158,7 @@ export class Schemas {
   }
 }
 
-interface Visited {
+interface VisitedSchema {
   readonly zodSchema: {
     readonly _zod?: { readonly def?: { readonly type?: string; readonly discriminator?: string } };
   };
@@ -171,7 +171,7 @@ function idOf(type: object): string | undefined {
   return typeof meta === 'function' ? (meta.call(type) as { id?: string } | undefined)?.id : undefined;
 }
 
-/** Of a type that is a class, as some libraries have them. */
+/** Name of a type that is a class, as some libraries have them. */
 const classNameOf = (type: object): string | undefined =>
   typeof type === 'function' && /^class\b/.test(Function.prototype.toString.call(type)) && type.name !== ''
     ? type.name

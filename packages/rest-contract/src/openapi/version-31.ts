@@ -1,7 +1,7 @@
 import { isData } from './dialect.js';
 import type { JsonSchema, OpenApiDocument } from './types.js';
 
-/** The same document as OpenAPI 3.1 has it: JSON Schema of 2020, with `null` as a type and numbers as exclusive bounds. */
+/** Converts a document to OpenAPI 3.1: JSON Schema of 2020, with `null` as a type and numbers as exclusive bounds. */
 export function toVersion31(document: OpenApiDocument): OpenApiDocument {
   const visit = (value: unknown, areMembers = false): unknown => {
     if (Array.isArray(value)) return value.map((one) => visit(one));

@@ -14,7 +14,7 @@ export function charsetOf(mediaType: string): string {
   return found?.[1]?.toLowerCase() ?? 'utf-8';
 }
 
-/** Whether a body of this media type may be read where `accepted` is expected: wildcards accept a family. */
+/** True when a body of this media type may be read where `accepted` is expected: wildcards accept a family. */
 export function accepts(accepted: string, mediaType: string): boolean {
   const wanted = essence(accepted);
   const given = essence(mediaType);

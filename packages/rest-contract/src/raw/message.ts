@@ -24,7 +24,7 @@ export interface RestResponse {
   readonly body: HttpBody;
 }
 
-/** What joins a server, a client and a network: all three speak this function. */
+/** The function that joins a server, a client and a network: all three use it. */
 export type HandleRequest = (request: RestRequest) => Promise<RestResponse>;
 
 export const noEntries: readonly Entry[] = Object.freeze([]);

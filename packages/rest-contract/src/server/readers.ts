@@ -20,7 +20,7 @@ export type BodyContent =
   | { readonly kind: 'form'; readonly entries: readonly Entry[] };
 const NO_CONTENT: BodyContent = { kind: 'none' };
 
-/** Where one argument comes from. `where` is the operation, for messages. */
+/** Source of one argument. `where` is the operation, for messages. */
 export interface Reader {
   readonly slot: Slot;
   read(request: RestRequest, pathValue: string | undefined, content: BodyContent, context: ReadContext): unknown;
@@ -116,7 +116,7 @@ function named(entries: readonly Entry[], name: string): Texts {
   return all ?? (first === undefined ? NO_TEXTS : [first]);
 }
 
-/** What stands in for a value that is not there: whenAbsent, else optional, else what the schema makes of nothing. */
+/** Substitute for a missing value: whenAbsent, else optional, else what the schema makes of nothing. */
 function absentReader(where: string, slot: Slot): () => unknown {
   const { type, whenAbsentValue, optionalValue } = slot.definition;
   const stated = whenAbsentValue ?? optionalValue;

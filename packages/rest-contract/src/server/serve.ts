@@ -21,7 +21,7 @@ import { begun } from './streams.js';
 import type { ServeOptions, Service } from './types.js';
 
 /** Answers requests, and knows which paths are its own: adapters pass on the others. */
-export interface Served extends HandleRequest {
+export interface ServedContract extends HandleRequest {
   readonly knows: (path: readonly string[]) => boolean;
 }
 
@@ -32,7 +32,7 @@ export function serve<C extends AnyContract, W extends WrapperName = 'promise'>(
   contract: C & UsableBy<C, 'server'>,
   service: NoInfer<Service<C, W>>,
   options: ServeOptions<W> = {},
-): Served {
+): ServedContract {
   const settings: CallSettings = {
     wrapper: options.wrapper as CallSettings['wrapper'],
     maxBodyBytes: options.maxBodyBytes ?? MAX_BODY_BYTES,
@@ -98,7 +98,7 @@ function withoutRoute(router: Router<RouteCall>, request: RestRequest, isHead: b
   return respond(405, `This path can be asked with ${allow[1]}`, [allow]);
 }
 
-/** The same headers as for GET, and no body. */
+/** Answer to HEAD: the headers of GET, and no body. */
 function headOf(response: RestResponse): RestResponse {
   const { body, headers } = response;
   const mediaType = mediaTypeOf(body);
@@ -110,9 +110,9 @@ function headOf(response: RestResponse): RestResponse {
       : body.kind === 'bytes'
         ? body.content.byteLength
         : body.length;
-  const told: Entry[] = [...headers, ['Content-Type', mediaType]];
-  if (length !== undefined) told.push(['Content-Length', String(length)]);
-  return { status: response.status, headers: told, body: emptyBody };
+  const complete: Entry[] = [...headers, ['Content-Type', mediaType]];
+  if (length !== undefined) complete.push(['Content-Length', String(length)]);
+  return { status: response.status, headers: complete, body: emptyBody };
 }
 
 /** A line break in a header would start another header: refused here, whatever network follows. */

@@ -1,10 +1,10 @@
-import type { AsyncWrapper, Wrapped, WrapperName } from '../async/wrappers.js';
+import type { AsyncWrapper, WrapperOf, WrapperName } from '../async/wrappers.js';
 import type { AnyContract, Contract, Operation, Prefix } from '../contract/types.js';
 import type { ServerArgs } from '../contract/params.js';
 import type { SentOfShape } from '../contract/shapes.js';
 import type { RestRequest } from '../raw/message.js';
 
-/** What an implementation may want to know beside its arguments. */
+/** Facts of a call beside its arguments, for an implementation. */
 export interface CallContext {
   /** Fires when the caller gave up or hung up. */
   readonly signal: AbortSignal;
@@ -12,7 +12,7 @@ export interface CallContext {
 }
 
 /** A stream may be returned as it is, an async generator for one; everything else comes in its container. */
-type Answer<T, W extends WrapperName> = Wrapped<T, W> | ([T] extends [AsyncIterable<unknown>] ? T : never);
+type Answer<T, W extends WrapperName> = WrapperOf<T, W> | ([T] extends [AsyncIterable<unknown>] ? T : never);
 
 type ServiceMember<D, Rules, W extends WrapperName> =
   D extends Operation<'query' | 'json' | 'form', infer P, infer R>
@@ -23,7 +23,7 @@ type ServiceMember<D, Rules, W extends WrapperName> =
         ? (args: Record<never, never>, context: CallContext) => Service<D, W> | Promise<Service<D, W>>
         : never;
 
-/** What implements a contract: `class Users implements Service<typeof UserApi>`. */
+/** Type that implements a contract: `class Users implements Service<typeof UserApi>`. */
 export type Service<C, W extends WrapperName = 'promise'> =
   C extends Contract<infer Ops, infer Rules> ? { readonly [K in keyof Ops]: ServiceMember<Ops[K], Rules, W> } : never;
 

@@ -1,6 +1,6 @@
 import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import type { NextFunction, Request, Response } from 'express';
-import { builtInUser, type Past, type User } from '../../../core/authorization/index.js';
+import { builtInUser, type TimeRange, type User } from '../../../core/authorization/index.js';
 import { andThen } from '../../../platform/async.js';
 import { grant } from '../../../platform/database/permits.js';
 import { isGuarded, isReadiness } from '../../../platform/http/caller.js';
@@ -19,7 +19,7 @@ export interface CheckedRequest extends Request {
   caller?: User;
   /** How it was found out who calls. */
   provenBy?: AuthenticatorName;
-  past?: Past;
+  past?: TimeRange;
   maySeeState?: boolean;
   maySeeSecrets?: boolean;
   need?: Need;

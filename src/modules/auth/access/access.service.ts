@@ -2,14 +2,14 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import {
   decide,
   isAdmin,
-  livesOf,
-  readSight,
+  incarnationsOf,
+  readFilter,
   writersNeededToRegroup,
   type AccessScope,
   type Decision,
-  type Life,
+  type RequestIncarnation,
   type Question,
-  type ReadSight,
+  type ReadFilter,
   type RequestGroups,
   type User,
 } from '../../../core/authorization/index.js';
@@ -25,7 +25,7 @@ export interface KnownRequest {
   /** The one that is there, or the last one as its history saw it. */
   last?: { groups: RequestGroups; gone: boolean };
   /** Oldest first. */
-  lives: readonly Life[];
+  lives: readonly RequestIncarnation[];
 }
 
 /** Stands for the groups of a request that the caller is told nothing about, not even whether it exists. */
@@ -96,7 +96,7 @@ export class Access {
       requestIds.map((id): [string, KnownRequest] => {
         const groups = there.get(id) ?? former.get(id);
         const last = groups && { groups, gone: !there.has(id) };
-        const lives = livesOf(
+        const lives = incarnationsOf(
           ended.filter((one) => one.id === id),
           last,
         );
@@ -124,8 +124,8 @@ export class Access {
   }
 
   /** The same for a list, before one of them is read. */
-  sightOf(user: User): ReadSight {
-    return readSight(this.settings.auth, user);
+  sightOf(user: User): ReadFilter {
+    return readFilter(this.settings.auth, user);
   }
 
   /** A change of the groups of a request takes it from some groups and gives it to others, and needs WRITE of both. */

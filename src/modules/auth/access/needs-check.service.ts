@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Injectable } from '@nestjs/common';
 import {
-  lifeAt,
-  newestSeen,
-  type Life,
-  type Past,
+  incarnationAt,
+  newestVisible,
+  type RequestIncarnation,
+  type TimeRange,
   type RequestGroups,
   type User,
 } from '../../../core/authorization/index.js';
@@ -24,7 +24,7 @@ import type { Need, RequestNeed } from './needs.js';
 /** A call that may go on. */
 export interface Allowed {
   /** Of what times it may be answered. */
-  past: Past;
+  past: TimeRange;
   /** It has WRITE on everything it may be answered of, so nothing is kept secret. */
   writes: boolean;
   /** What this stands on, for calls that change something. Absent: nothing that could change. */
@@ -111,7 +111,7 @@ export class NeedsCheck {
     named: readonly Named[],
     known: ReadonlyMap<string, KnownRequest>,
   ): Allowed {
-    let past: Past = {};
+    let past: TimeRange = {};
     let writes = true;
     for (const one of named) {
       const request = known.get(one.id)!;
@@ -125,14 +125,14 @@ export class NeedsCheck {
 
   /** The lives of the request that the call is answered of, or acts on. */
   private see(need: RequestNeed, user: User, { id, at }: Named, { lives, last }: KnownRequest): Seen {
-    const mayRead = ({ groups }: Life): boolean =>
+    const mayRead = ({ groups }: RequestIncarnation): boolean =>
       groups !== undefined && need.scopes.every((scope) => this.access.may(user, scope, id, groups));
     const isThere = last !== undefined && !last.gone;
-    let asked: readonly (Life | undefined)[] = [last];
-    if (at !== undefined) asked = [lifeAt(lives, at)];
+    let asked: readonly (RequestIncarnation | undefined)[] = [last];
+    if (at !== undefined) asked = [incarnationAt(lives, at)];
     else if (need.past === 'all' || (need.creates && !isThere)) asked = lives.length > 0 ? lives : [last];
     else if (need.past === 'some') {
-      const seen = newestSeen(lives, mayRead);
+      const seen = newestVisible(lives, mayRead);
       if (seen) return seen;
     }
     // A request of an id that none has had yet is judged by what it is to be.
@@ -161,6 +161,6 @@ export class NeedsCheck {
 const idsOf = (named: readonly Named[]): string[] => [...new Set(named.map(({ id }) => id))];
 
 interface Seen {
-  past: Past;
-  lives: readonly Life[];
+  past: TimeRange;
+  lives: readonly RequestIncarnation[];
 }

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { CLUSTER_DRIVER, type ClusterDriver } from '../../../cluster/cluster-driver.js';
-import type { Past } from '../../../core/authorization/index.js';
+import type { TimeRange } from '../../../core/authorization/index.js';
 import { textProblems } from '../../../core/launch/index.js';
 import type { Resources } from '../../../core/model/deploy.js';
 import type { PendingRequestParent, RequestParent, RunNowRequest } from '../../../core/model/request.js';
 import type { PendingRequest, TaskId } from '../../../core/model/task.js';
 import type { Deploy } from '../../../core/model/deploy.js';
-import { countsRuns, decideRun, type RunFacts, runProblems, runWishes } from '../../../core/requests/run-now.js';
+import { countsRuns, decideRun, type RunFacts, runProblems, runOptions } from '../../../core/requests/run-now.js';
 import { Clock } from '../../../platform/clock.js';
 import { Database } from '../../../platform/database/database.js';
 import { SharedTransactions, type Settled } from '../../../platform/database/shared-transactions.js';
@@ -89,7 +89,7 @@ export class Runs {
     const timesAsked = new Map<string, number>();
     const decided = wishes.map(({ run, user }) => {
       const errors = deploy
-        ? [...unsupportedRunErrors(this.driver, run, deploy), ...textProblems(deploy, runWishes(run))]
+        ? [...unsupportedRunErrors(this.driver, run, deploy), ...textProblems(deploy, runOptions(run))]
         : [];
       if (errors.length > 0) return { refusal: SchedulerError.invalid('INVALID_REQUEST', errors) };
       const decision = decideRun(run, facts);
@@ -119,7 +119,7 @@ export class Runs {
   }
 
   /** The task that carries out a run, or did: the newest one if the run was tried again. */
-  async findTask(id: string, runId: string, past: Past): Promise<TaskId> {
+  async findTask(id: string, runId: string, past: TimeRange): Promise<TaskId> {
     const found = await this.searches.newestOfRun(this.database.pool, id, runId, past);
     if (!found) throw new SchedulerError('RUN_NOT_FOUND', `No task of request '${id}' carries out run '${runId}'`);
     return found.taskId;
@@ -165,7 +165,7 @@ const pendingRequest = (run: RunNowRequest, queued: Queued): PendingRequest => (
   timestamp: queued.timestamp,
   user: queued.user,
   pendingType: queued.pendingType,
-  ...runWishes(run),
+  ...runOptions(run),
   runId: run.runId ?? randomUUID(),
   message: run.message,
   resources: run.resources && withPortsAndDisk(run.resources),

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { DeployFailure, DeployResult } from '../model/deploy.js';
-import { deployBeginText, deployEndText } from './told.js';
+import { deployBeginText, deployEndText } from './log-text.js';
 
 const marker = { requestId: 'web', deployId: 'v2', timestamp: 1 };
 const failure = (message: string): DeployFailure => ({ reason: 'TASK_FAILED_ON_STARTUP', message });

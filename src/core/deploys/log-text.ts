@@ -16,12 +16,12 @@ export function deployEndText(
   { requestId, deployId }: DeployMarker,
   { deployState, message, deployFailures = [] }: DeployResult,
 ): string {
-  const told = deployFailures.slice(0, mostFailures).map(({ reason, taskId, message: why }) => {
+  const reasons = deployFailures.slice(0, mostFailures).map(({ reason, taskId, message: why }) => {
     const task = taskId ? ` of task '${taskId.id}'` : '';
     return `${reason}${task}${said(why)}`;
   });
   const more = deployFailures.length > mostFailures ? [`${deployFailures.length - mostFailures} more`] : [];
-  const because = [...told, ...more].join('; ');
+  const because = [...reasons, ...more].join('; ');
   return `Deploy '${deployId}' of request '${requestId}' ended as ${deployState}${said(message)}${because ? ` (${because})` : ''}`;
 }
 

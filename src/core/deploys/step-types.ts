@@ -12,12 +12,12 @@ import type { Deploy, DeployProgress } from '../model/deploy.js';
 import type { DeployState } from '../model/enums.js';
 import type { TaskId } from '../model/task.js';
 
-/** What one look at a deploy in progress leads to. */
+/** Next step of a deploy in progress. */
 export type DeployStep =
-  /** Nothing changes before something happens, or before lookAgainAt (epoch milliseconds). */
-  | { kind: 'wait'; lookAgainAt?: number; scheduleMissing: boolean; state?: DeployState; keepsUpdate?: boolean }
+  /** Nothing changes before something happens, or before checkAgainAt (epoch milliseconds). */
+  | { kind: 'wait'; checkAgainAt?: number; scheduleMissing: boolean; state?: DeployState; keepsUpdate?: boolean }
   /** The deploy goes on with another progress: the old tasks in `retire` may go, tasks of `schedule` deploys are counted anew. */
-  | { kind: 'proceed'; progress: DeployProgress; retire: TaskId[]; schedule: ScheduledDeploy[]; lookAgainAt?: number }
+  | { kind: 'proceed'; progress: DeployProgress; retire: TaskId[]; schedule: ScheduledDeploy[]; checkAgainAt?: number }
   /** The load balancer is to be asked; its answer is stored, and the deploy looked at again. */
   | ({ kind: 'balance' } & LoadBalancerCall)
   /** These checks say whether the step is acceptable; their results are stored, and the deploy looked at again. */

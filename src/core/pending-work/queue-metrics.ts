@@ -6,7 +6,7 @@ import type { PendingTaskId } from '../model/task.js';
 export interface WaitingTask {
   pendingTaskId: PendingTaskId;
   onDemand: boolean;
-  /** Of its request: how many may run at once (absent: no limit was set), and how many do. */
+  /** Runs of its request that are allowed at a time (absent: no limit was set), and that are active. */
   instances?: number;
   running: number;
 }
@@ -39,7 +39,7 @@ export function findLateTasks(waiting: readonly WaitingTask[], lateAfterMillis: 
   };
 }
 
-/** What counts for whether a request has the tasks that it should have. */
+/** Facts that decide if a request has the tasks that it should have. */
 export interface ProvisionedRequest {
   id: string;
   requestType: RequestType;

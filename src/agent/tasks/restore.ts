@@ -16,19 +16,19 @@ import type { TaskRun } from './task-run.js';
 import type { Tasks } from './tasks.js';
 
 /** Takes up the tasks that an earlier agent left: nothing is started again, everything that ended is reported. */
-export async function adoptTasks(context: TaskContext, tasks: Tasks): Promise<void> {
-  for (const folder of await tasks.foldersOnDisk()) {
-    const run = await adoptTask(context, folder);
+export async function restoreTasks(context: TaskContext, tasks: Tasks): Promise<void> {
+  for (const directory of await tasks.directoriesOnDisk()) {
+    const run = await restoreTask(context, directory);
     if (run) tasks.add(run);
   }
   await removeForgottenGroups(context, tasks);
 }
 
-async function adoptTask(context: TaskContext, folder: TaskDirectory): Promise<TaskRun | undefined> {
-  const launch = await folder.readLaunch();
+async function restoreTask(context: TaskContext, directory: TaskDirectory): Promise<TaskRun | undefined> {
+  const launch = await directory.readLaunch();
   if (!launch) {
     // The agent ended before the launch was on disk: it was never accepted, and may still come.
-    await folder.remove();
+    await directory.remove();
     return undefined;
   }
   const runAs = await context.users.restore(launch.runAs, launch.spec.user);
@@ -39,7 +39,7 @@ async function adoptTask(context: TaskContext, folder: TaskDirectory): Promise<T
     run.giveUp({ state: 'TASK_LOST', message: 'The machine was restarted', reason: 'REASON_AGENT_RESTARTED' });
     return run;
   }
-  await run.adopt();
+  await run.restore();
   return run;
 }
 
@@ -53,35 +53,36 @@ async function removeForgottenGroups({ cgroups, log }: TaskContext, tasks: Tasks
       .catch((cause: unknown) => log.warn(`Cannot remove the cgroup ${name}: ${messageOf(cause)}`));
 }
 
-/** The random id of the folder. A folder without one remembers nothing: what ran from here must not run on unseen. */
-export async function currentIncarnation(folder: AgentDirectory, cgroups: Cgroups, log: Log): Promise<string> {
-  const existing = await folder.readIncarnation();
+/** The random id of the directory. A directory without one remembers nothing: what ran from here must not run on unseen. */
+export async function currentIncarnation(directory: AgentDirectory, cgroups: Cgroups, log: Log): Promise<string> {
+  const existing = await directory.readIncarnation();
   if (existing) return existing;
-  const killed = await killLeftovers(folder, cgroups);
+  const killed = await killLeftovers(directory, cgroups);
   if (killed > 0) log.warn(`Ended ${killed} processes of tasks that nothing is known about any more`);
-  for (const old of [folder.tasks, folder.ended, folder.tombstones]) await rm(old, { recursive: true, force: true });
-  await rm(folder.updates, { force: true });
-  await folder.makeFolders();
-  for (const sandboxes of folder.allSandboxes)
+  for (const old of [directory.tasks, directory.ended, directory.tombstones])
+    await rm(old, { recursive: true, force: true });
+  await rm(directory.updates, { force: true });
+  await directory.makeDirectories();
+  for (const sandboxes of directory.allSandboxes)
     for (const name of await readdir(sandboxes)) await closeSandbox({ root: join(sandboxes, name) });
   // Last: should this be interrupted, the next agent begins with it again.
-  return folder.createIncarnation();
+  return directory.createIncarnation();
 }
 
 const pauseMillis = 20;
 
-/** What SIGKILL does not end by then hangs in the kernel and will never be a task again. */
+/** A process that SIGKILL does not end by then hangs in the kernel and will never be a task again. */
 const giveUpAfterMillis = 30_000;
 
 /**
- * Ends every process that an agent on this folder ever started, shims first of all. For a folder that has no record of
+ * Ends every process that an agent on this directory ever started, shims first of all. For a directory that has no record of
  * them any more: their end could not be reported.
  */
-async function killLeftovers(folder: AgentDirectory, cgroups: Cgroups): Promise<number> {
+async function killLeftovers(directory: AgentDirectory, cgroups: Cgroups): Promise<number> {
   const killed = new Set<string>();
   const deadline = performance.now() + giveUpAfterMillis;
   while (performance.now() < deadline) {
-    const found = leftovers(folder, cgroups);
+    const found = leftovers(directory, cgroups);
     if (found.length === 0) break;
     for (const process of found) {
       killed.add(`${process.pid} ${process.startTime}`);
@@ -98,8 +99,8 @@ async function killLeftovers(folder: AgentDirectory, cgroups: Cgroups): Promise<
   return killed.size;
 }
 
-function leftovers(folder: AgentDirectory, cgroups: Cgroups): ProcessStat[] {
+function leftovers(directory: AgentDirectory, cgroups: Cgroups): ProcessStat[] {
   const inGroups = cgroups.names().flatMap((name) => cgroups.group(name).pids() ?? []);
-  const inSandboxes = folder.allSandboxes.flatMap((sandboxes) => processesUnder(sandboxes));
+  const inSandboxes = directory.allSandboxes.flatMap((sandboxes) => processesUnder(sandboxes));
   return [...inSandboxes, ...inGroups.map(readStat).filter(isLive)];
 }

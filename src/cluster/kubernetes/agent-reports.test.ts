@@ -3,7 +3,7 @@ import { waitFor } from '../../../test/support/wait-for.js';
 import type { LeaderPodAgent } from '../../pod-agent/pod-agent-api.js';
 import { AgentUnreachable } from '../agent-answers.js';
 import { type ClusterEvents, StaleEpochError, type StatusUpdate } from '../cluster-driver.js';
-import { AgentNews } from './agent-news.js';
+import { AgentReports } from './agent-reports.js';
 import type { NodeAgents } from './node-agents.js';
 
 const report = (number: number): StatusUpdate => ({
@@ -22,7 +22,7 @@ function scene() {
   const agent = {
     log: [] as StatusUpdate[],
     overDisk: [] as { taskId: string; podName: string; diskMb: number }[],
-    /** What is asked of it fails. */
+    /** Error with which its operations fail. */
     failure: undefined as Error | undefined,
     acknowledged: [] as number[],
     ended: [] as string[],
@@ -58,7 +58,7 @@ function scene() {
     },
   } as unknown as ClusterEvents;
   const stopping = new AbortController();
-  const news = new AgentNews(
+  const news = new AgentReports(
     {
       agents: { nodes: () => ['n1'], of: () => one } as unknown as NodeAgents,
       epoch: 1,
@@ -81,7 +81,7 @@ test('what an agent reports is acknowledged when it is stored, and told again wh
   const { agent, seen, news } = scene();
   agent.log.push(report(3), report(4));
   seen.refuse = 1;
-  news.look();
+  news.follow();
   await waitFor('the reports', () => seen.told.length === 2);
   await waitFor('the acknowledgement', () => agent.acknowledged.includes(4));
   expect(seen.told).toEqual([3, 4]);
@@ -90,7 +90,7 @@ test('what an agent reports is acknowledged when it is stored, and told again wh
 
 test('ends wait for what their agent has to say before them', async () => {
   const { agent, seen, news } = scene();
-  news.look();
+  news.follow();
   await waitFor('the agent to be heard', () => agent.acknowledged.length >= 2);
   agent.upTo = 7;
   const settled = news.settle('n1', ['a', 'b']).then(() => seen.told.length);
@@ -103,7 +103,7 @@ test('ends wait for what their agent has to say before them', async () => {
 test('an agent that does not answer holds up no end, and is told of them when it does', async () => {
   const { agent, news } = scene();
   agent.failure = new AgentUnreachable('away');
-  news.look();
+  news.follow();
   await news.settle('n1', ['a']);
   agent.failure = undefined;
   await waitFor('it to be told', () => agent.ended.includes('a'));
@@ -112,7 +112,7 @@ test('an agent that does not answer holds up no end, and is told of them when it
 test('a task that takes too much of the disk is told each time, and an epoch that is over ends it all', async () => {
   const { agent, seen, news } = scene();
   agent.overDisk.push({ taskId: 'a', podName: 'pod-of-a', diskMb: 5 });
-  news.look();
+  news.follow();
   await waitFor('it to be told', () => seen.overDisk.includes('pod-of-a'));
   agent.failure = new StaleEpochError(1, 2);
   await waitFor('the end', () => seen.stale === agent.failure);

@@ -2,7 +2,7 @@ import type { LiveEvent, WrittenEvent } from '../model/event.js';
 import { parseTaskId } from '../task-id.js';
 
 /** As it is told: an event of a task names its request and its deploy, too. */
-export function toldEvent(written: WrittenEvent): LiveEvent {
+export function publishedEvent(written: WrittenEvent): LiveEvent {
   if (written.type !== 'TASK') return written;
   const { type, at, taskId, ...rest } = written;
   // Task ids are made by this service, so each can be read; one that cannot be is of a request that no caller may read.

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { RunLooks } from './run-looks.js';
+import { RunChecks } from './run-checks.js';
 
 test('what is due comes out once, the earliest first, as it was put there last', () => {
   const step = fc.record({ id: fc.nat(9).map(String), at: fc.option(fc.nat(100), { nil: undefined }) });
   fc.assert(
     fc.property(fc.array(step), fc.nat(100), (steps, now) => {
-      const looks = new RunLooks();
+      const looks = new RunChecks();
       const expected = new Map<string, number>();
       for (const { id, at } of steps) {
         looks.put(id, at);

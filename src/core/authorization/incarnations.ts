@@ -4,7 +4,7 @@ import type { RequestGroups } from './access-rules.js';
  * A name is not an identity: an id may have had several requests, one after the other. A life is one of them, with the
  * groups it has, or had last, and what came into being in it belongs to these.
  */
-export interface Life {
+export interface RequestIncarnation {
   /** Absent: not known. */
   groups?: RequestGroups;
   /** It ended. */
@@ -15,17 +15,17 @@ export interface Life {
 }
 
 /** Exclusive bounds in epoch milliseconds; both absent: all times. */
-export interface Past {
+export interface TimeRange {
   after?: number;
   before?: number;
 }
 
 /** `ended`: in the order of their ends. `last`: the request that is there; if there is none, what its history saw last. */
-export function livesOf(
+export function incarnationsOf(
   ended: readonly { endedAt: number; groups?: RequestGroups }[],
   last: { groups: RequestGroups; gone: boolean } | undefined,
-): Life[] {
-  const lives: Life[] = ended.map(({ endedAt, groups }, index) => ({
+): RequestIncarnation[] {
+  const lives: RequestIncarnation[] = ended.map(({ endedAt, groups }, index) => ({
     groups,
     gone: true,
     after: ended[index - 1]?.endedAt,
@@ -39,14 +39,14 @@ export function livesOf(
 }
 
 /** The life that something of this moment belongs to. */
-export const lifeAt = (lives: readonly Life[], at: number): Life | undefined =>
+export const incarnationAt = (lives: readonly RequestIncarnation[], at: number): RequestIncarnation | undefined =>
   lives.find(({ until }) => until === undefined || at <= until);
 
 /** The newest lives, without a gap, that may be seen, and the times they span; undefined: none may be. */
-export function newestSeen(
-  lives: readonly Life[],
-  may: (life: Life) => boolean,
-): { past: Past; lives: readonly Life[] } | undefined {
+export function newestVisible(
+  lives: readonly RequestIncarnation[],
+  may: (life: RequestIncarnation) => boolean,
+): { past: TimeRange; lives: readonly RequestIncarnation[] } | undefined {
   const last = lives.findLastIndex(may);
   if (last === -1) return undefined;
   const first = lives.slice(0, last).findLastIndex((life) => !may(life)) + 1;
@@ -55,6 +55,6 @@ export function newestSeen(
   return { past, lives: lives.slice(first, last + 1) };
 }
 
-/** Whether something of this moment lies in it. */
-export const isWithin = ({ after = -Infinity, before = Infinity }: Past, at: number): boolean =>
+/** True when the time lies within the range. */
+export const isWithin = ({ after = -Infinity, before = Infinity }: TimeRange, at: number): boolean =>
   at > after && at < before;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isWithin, lifeAt, livesOf, newestSeen } from './lives.js';
+import { isWithin, incarnationAt, incarnationsOf, newestVisible } from './incarnations.js';
 
 const groups = (group: string) => ({ group });
 const ended = [
@@ -7,7 +7,7 @@ const ended = [
   { endedAt: 20, groups: groups('b') },
 ];
 const present = { groups: groups('c'), gone: false };
-const lives = livesOf(ended, present);
+const lives = incarnationsOf(ended, present);
 
 describe('the requests that had an id', () => {
   test('end where their deletion stands, and the one that is there does not', () => {
@@ -19,13 +19,16 @@ describe('the requests that had an id', () => {
   });
 
   test('while there is none, the last one has what was written after its end', () => {
-    expect(livesOf(ended, { groups: groups('b'), gone: true }).at(-1)).toMatchObject({ after: 10, until: undefined });
+    expect(incarnationsOf(ended, { groups: groups('b'), gone: true }).at(-1)).toMatchObject({
+      after: 10,
+      until: undefined,
+    });
   });
 
   test('without a deletion in the history there was one', () => {
-    expect(livesOf([], present)).toEqual([{ ...present, after: undefined }]);
-    expect(livesOf([], { ...present, gone: true })).toEqual([{ ...present, gone: true }]);
-    expect(livesOf([], undefined)).toEqual([]);
+    expect(incarnationsOf([], present)).toEqual([{ ...present, after: undefined }]);
+    expect(incarnationsOf([], { ...present, gone: true })).toEqual([{ ...present, gone: true }]);
+    expect(incarnationsOf([], undefined)).toEqual([]);
   });
 
   test.each([
@@ -36,7 +39,7 @@ describe('the requests that had an id', () => {
     [21, 'c'],
     [1_000, 'c'],
   ])('what began at %i is of %s', (at, group) => {
-    expect(lifeAt(lives, at)?.groups?.group).toBe(group);
+    expect(incarnationAt(lives, at)?.groups?.group).toBe(group);
   });
 });
 
@@ -50,12 +53,12 @@ describe('a caller sees the newest ones without a gap', () => {
     ['ab', { after: undefined, before: 21 }],
     ['', undefined],
   ])('of those of %j: %o', (readable, past) => {
-    const seen = newestSeen(lives, ({ groups: of }) => readable.includes(of!.group!));
+    const seen = newestVisible(lives, ({ groups: of }) => readable.includes(of!.group!));
     expect(seen?.past).toEqual(past);
   });
 
   test('which are exactly the times of these', () => {
-    const { past } = newestSeen(lives, ({ groups: of }) => of?.group === 'b')!;
+    const { past } = newestVisible(lives, ({ groups: of }) => of?.group === 'b')!;
     expect([10, 11, 20, 21].map((at) => isWithin(past, at))).toEqual([false, true, true, false]);
   });
 });

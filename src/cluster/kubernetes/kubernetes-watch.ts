@@ -4,7 +4,7 @@ import { messageOf } from '../../platform/files.js';
 import { backOffMillis, inParallel } from '../../platform/async.js';
 import type { KubernetesSettings } from '../../platform/settings/kubernetes-settings.js';
 import { type ClusterEvents, type Epoch, StaleEpochError } from '../cluster-driver.js';
-import { AgentNews } from './agent-news.js';
+import { AgentReports } from './agent-reports.js';
 import { followList, type ListFollower } from './follow-list.js';
 import type { KubernetesApi } from './kubernetes-api.js';
 import type { LeaderLease } from './leader-lease.js';
@@ -16,16 +16,19 @@ import type { PodCalls } from './pod-calls.js';
 import { Pods } from './pods.js';
 import { whyGivenUp } from './statuses-of-pod.js';
 
-/** Whether the API server answers, and whether another leads: lists may have nothing to tell for long. */
+/**
+ * Interval between checks that the API server answers and no other instance leads: lists may have nothing to report for
+ * long.
+ */
 const listenEveryMillis = 4_000;
 const sweepEveryMillis = 5_000;
 
-/** What comes so soon after what was told is told together: each time takes a look at the lease. */
+/** Changes that follow within this time are reported together: each report takes a check of the lease. */
 const gatherMillis = 50;
 const firstRetryMillis = 50;
 const lastRetryMillis = 5_000;
 
-interface Parts {
+interface WatchParts {
   api: KubernetesApi;
   lease: LeaderLease;
   calls: PodCalls;
@@ -40,37 +43,37 @@ interface Parts {
 }
 
 /** One term of a leader: follows nodes and pods, and tells the scheduler, until it is stopped or another leads. */
-export class Following {
+export class KubernetesWatch {
   readonly nodes: Nodes;
   readonly pods: Pods;
   /** Set when another leads. */
   staleEpoch: StaleEpochError | undefined;
-  private readonly agentNews: AgentNews | undefined;
+  private readonly agentReports: AgentReports | undefined;
   /** By the monotonic clock. */
   private answeredAt = performance.now();
   private readonly stopping = new AbortController();
   private readonly ended: Promise<void>;
   private readonly complaints = new Set<string>();
-  private poked: () => void = () => undefined;
-  private isPoked = false;
+  private wake: () => void = () => undefined;
+  private isNotified = false;
 
   constructor(
-    private readonly parts: Parts,
+    private readonly parts: WatchParts,
     /** The first machines are told. */
-    private readonly began: () => void,
+    private readonly onFirstMachines: () => void,
     /** Resolves when a former one tells nothing any more. */
     former: Promise<void>,
   ) {
     const { settings, defaultRackId, now } = parts;
     const hasTasks = (node: string) => this.pods.isOn(node);
     const { agents } = parts;
-    this.agentNews = agents && this.newsOf(agents);
+    this.agentReports = agents && this.reportsOf(agents);
     const agentOn = (node: string) =>
-      agents && { isReady: agents.isReady(node), isDiskFull: this.agentNews!.isDiskFull(node) };
+      agents && { isReady: agents.isReady(node), isDiskFull: this.agentReports!.isDiskFull(node) };
     const silentForMillis = () => performance.now() - this.answeredAt;
     this.nodes = new Nodes({ ...settings, defaultRackId }, silentForMillis, hasTasks, agentOn);
     this.pods = new Pods(settings.installation, this.nodes, now, async (node, taskIds) =>
-      this.agentNews?.settle(node, taskIds),
+      this.agentReports?.settle(node, taskIds),
     );
     this.ended = former.then(() => this.run());
   }
@@ -78,17 +81,17 @@ export class Following {
   /** Resolves when it tells nothing any more. */
   async stop(): Promise<void> {
     this.stopping.abort();
-    this.poked();
+    this.wake();
     await this.ended;
   }
 
   /** The task has none, and never will: what its agent may have prepared is not needed. */
   noPod({ taskId, slaveId }: { taskId: string; slaveId: string }): void {
-    this.agentNews?.settle(slaveId, [taskId]).catch((cause: unknown) => this.failed(cause));
+    this.agentReports?.settle(slaveId, [taskId]).catch((cause: unknown) => this.failed(cause));
   }
 
   /** It has ended by itself. */
-  over = (): Promise<void> => this.ended;
+  whenEnded = (): Promise<void> => this.ended;
 
   private async run(): Promise<void> {
     const { signal } = this.stopping;
@@ -101,27 +104,27 @@ export class Following {
       path: '/api/v1/pods',
       query: { labelSelector: `${installationLabel}!=${ours}`, fieldSelector: 'spec.nodeName!=' },
     };
-    const news = () => this.poke();
+    const notify = () => this.notify();
     await Promise.all([
-      followList(api, { path: '/api/v1/nodes', query: {} }, this.nodes.follower(this.hearing('nodes'), news), signal),
-      followList(api, foreign, this.foreignFollower(news), signal),
+      followList(api, { path: '/api/v1/nodes', query: {} }, this.nodes.follower(this.hearing('nodes'), notify), signal),
+      followList(api, foreign, this.foreignFollower(notify), signal),
       followList(
         api,
-        { path: calls.folder, query: { labelSelector: calls.selector } },
-        this.pods.follower(this.hearing('pods'), news),
+        { path: calls.collection, query: { labelSelector: calls.selector } },
+        this.pods.follower(this.hearing('pods'), notify),
         signal,
       ),
-      this.telling(),
+      this.reportChanges(),
       this.every(listenEveryMillis, () => this.check()),
       this.every(sweepEveryMillis, () => this.sweep()),
     ]);
-    await this.agentNews?.stopped();
+    await this.agentReports?.stopped();
     this.parts.agents?.unfollow();
   }
 
   /** The agents of the nodes are among them. */
-  private foreignFollower(news: () => void): ListFollower<Pod> {
-    const follower = this.nodes.foreignFollower(this.hearing('pods of others'), news);
+  private foreignFollower(notify: () => void): ListFollower<Pod> {
+    const follower = this.nodes.foreignFollower(this.hearing('pods of others'), notify);
     const { agents } = this.parts;
     if (!agents) return follower;
     return {
@@ -141,7 +144,7 @@ export class Following {
     };
   }
 
-  private newsOf(agents: NodeAgents): AgentNews {
+  private reportsOf(agents: NodeAgents): AgentReports {
     const { epoch, events, calls, log } = this.parts;
     const overDisk = async (podName: string, diskMb: number) => {
       await this.check();
@@ -150,29 +153,29 @@ export class Following {
     };
     const changed = (node: string) => {
       this.nodes.touch(node);
-      this.poke();
+      this.notify();
     };
     const failed = (cause: StaleEpochError) => this.failed(cause);
-    return new AgentNews({ agents, epoch, events, overDisk, changed, failed, log }, this.stopping.signal);
+    return new AgentReports({ agents, epoch, events, overDisk, changed, failed, log }, this.stopping.signal);
   }
 
   /** One at a time, and what came meanwhile after it. */
-  private async telling(): Promise<void> {
+  private async reportChanges(): Promise<void> {
     const { signal } = this.stopping;
     const { events } = this.parts;
     while (!signal.aborted) {
-      if (!this.isPoked) await new Promise<void>((resolve) => (this.poked = resolve));
-      this.isPoked = false;
+      if (!this.isNotified) await new Promise<void>((resolve) => (this.wake = resolve));
+      this.isNotified = false;
       await this.untilDone(async () => {
         if (signal.aborted || !this.pods.isListed) return;
-        this.agentNews?.look();
-        await this.nodes.tell(events);
+        this.agentReports?.follow();
+        await this.nodes.report(events);
         if (!this.nodes.isListed) return;
-        if (this.nodes.machines().length > 0) this.began();
-        if (!this.pods.hasNews) return;
+        if (this.nodes.machines().length > 0) this.onFirstMachines();
+        if (!this.pods.hasChanges) return;
         // What a leader is told whose time is over would be told its successor, too.
         await this.check();
-        await this.pods.tell(events);
+        await this.pods.report(events);
       });
       await delay(gatherMillis, undefined, { signal }).catch(() => undefined);
     }
@@ -238,7 +241,7 @@ export class Following {
     this.staleEpoch = cause;
     this.parts.log.warn(`${cause.message}; nothing more is taken from Kubernetes`);
     this.stopping.abort();
-    this.poked();
+    this.wake();
     this.parts.events.outranked(cause);
   }
 
@@ -260,8 +263,8 @@ export class Following {
     this.parts.log.warn(`Cannot follow ${what}: ${message}; trying again until it works`);
   }
 
-  private poke(): void {
-    this.isPoked = true;
-    this.poked();
+  private notify(): void {
+    this.isNotified = true;
+    this.wake();
   }
 }

@@ -6,14 +6,14 @@ import { Database } from '../../platform/database/database.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { UsageRechecks } from './usage-rechecks.service.js';
 
-export interface UsageFigures {
+export interface UsageMetrics {
   usages: ReadonlyMap<string, SlaveUsage>;
   utilizations: ReadonlyMap<string, RequestUtilization>;
 }
 
-/** What slaves and requests use, as far as placement may trust it. */
+/** Use of slaves and requests, as far as placement may trust it. */
 @Injectable()
-export class UsageFiguresLoader {
+export class UsageMetricsLoader {
   constructor(
     private readonly db: Database,
     private readonly store: UsageRepository,
@@ -22,7 +22,7 @@ export class UsageFiguresLoader {
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
-  async load(): Promise<UsageFigures> {
+  async load(): Promise<UsageMetrics> {
     const [usages, utilizations] = await Promise.all([
       this.store.latestSlaveUsage(this.db.pool),
       this.store.utilizations(this.db.pool),

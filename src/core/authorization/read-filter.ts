@@ -2,14 +2,15 @@ import type { AccessRules, RequestGroups, User } from './access-rules.js';
 import { decide, isAdmin } from './decide.js';
 
 /**
- * Which requests a caller may read, without looking at one of them: so that a list reads no others. 'some': those that name one of
- * `groups`, and, as said, those without writers and those whose readers are the default ones.
+ * Filter of the requests that a caller may read, made without reading one of them, so that a list reads no others.
+ * 'some': those that name one of `groups`, and, as said, those without writers and those whose readers are the default
+ * ones.
  */
-export type ReadSight =
+export type ReadFilter =
   { kind: 'all' | 'none' } | { kind: 'some'; groups: readonly string[]; withoutWriters: boolean; byDefault: boolean };
 
 /** Agrees with `decide` on READ for each request. */
-export function readSight(rules: AccessRules, user: User): ReadSight {
+export function readFilter(rules: AccessRules, user: User): ReadFilter {
   if (isAdmin(rules, user)) return { kind: 'all' };
   const reads = (groups: RequestGroups, by: AccessRules = rules): boolean =>
     decide(by, user, { kind: 'request', scope: 'READ', requestId: '', groups }).allowed;

@@ -1,16 +1,16 @@
 import { Heap } from './heap.js';
 
-interface Look {
+interface RunCheck {
   taskId: string;
   at: number;
 }
 
-const emptyHeap = (): Heap<Look> => new Heap((a, b) => a.at < b.at);
+const emptyHeap = (): Heap<RunCheck> => new Heap((a, b) => a.at < b.at);
 
-/** When the run time of each task is to be looked at next: by the task, and the earliest first. */
-export class RunLooks {
-  /** What counts: others that still lie in the heap are out of date. */
-  private readonly byTask = new Map<string, Look>();
+/** Times at which the run time of each task is checked next: by the task, and the earliest first. */
+export class RunChecks {
+  /** The valid checks: others that are still in the heap are out of date. */
+  private readonly byTask = new Map<string, RunCheck>();
   private heap = emptyHeap();
 
   get size(): number {
@@ -21,9 +21,9 @@ export class RunLooks {
   put(taskId: string, at: number | undefined): void {
     if (at === undefined) this.byTask.delete(taskId);
     else if (this.byTask.get(taskId)?.at !== at) {
-      const look = { taskId, at };
-      this.byTask.set(taskId, look);
-      this.heap.push(look);
+      const check = { taskId, at };
+      this.byTask.set(taskId, check);
+      this.heap.push(check);
     }
   }
 
@@ -46,7 +46,7 @@ export class RunLooks {
     return due;
   }
 
-  private first(): Look | undefined {
+  private first(): RunCheck | undefined {
     for (;;) {
       const { first } = this.heap;
       if (!first || this.byTask.get(first.taskId) === first) return first;

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type AccessRules, authModes, overlaps, type RequestGroups, type User, writersOf } from './access-rules.js';
 import { decide } from './decide.js';
-import { type ReadSight, readSight } from './read-sight.js';
+import { type ReadFilter, readFilter } from './read-filter.js';
 
 const names = fc.subarray(['web', 'data', 'ops', 'all', 'read']);
 const rules: fc.Arbitrary<AccessRules> = fc.record({
@@ -28,7 +28,7 @@ const request: fc.Arbitrary<RequestGroups> = fc.record(
 );
 
 /** As the SQL of lists says it. */
-function isSeen(sight: ReadSight, groups: RequestGroups): boolean {
+function isSeen(sight: ReadFilter, groups: RequestGroups): boolean {
   if (sight.kind !== 'some') return sight.kind === 'all';
   const writers = writersOf(groups);
   return (
@@ -42,7 +42,7 @@ test('a caller sees those requests in lists that they may read one by one', () =
   fc.assert(
     fc.property(rules, user, request, (of, who, groups) => {
       const { allowed } = decide(of, who, { kind: 'request', scope: 'READ', requestId: 'r', groups });
-      expect(isSeen(readSight(of, who), groups)).toBe(allowed);
+      expect(isSeen(readFilter(of, who), groups)).toBe(allowed);
     }),
     { numRuns: 5_000 },
   );

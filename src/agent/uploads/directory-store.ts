@@ -9,7 +9,7 @@ const isOfStore = (cause: unknown): boolean =>
   cause instanceof ArchiveFull || ['ENOSPC', 'EDQUOT', 'EROFS', 'EIO'].includes(errorCode(cause) ?? '');
 
 /** Puts logs into the archive of the agent, one after the other: what tasks do comes first. */
-export class FolderStore implements UploadStore {
+export class DirectoryStore implements UploadStore {
   constructor(private readonly archive: Archive) {}
 
   get mostBytes(): number {

@@ -15,7 +15,7 @@ const mostOwed = 5_000;
 /** So long the end of a task waits for what its agent has to say before it. */
 const settleMillis = 4_000;
 
-export interface AgentNewsParts {
+export interface AgentReportsParts {
   agents: NodeAgents;
   epoch: Epoch;
   events: ClusterEvents;
@@ -27,19 +27,22 @@ export interface AgentNewsParts {
   log: Log;
 }
 
-/** What the agents of all nodes tell while this instance leads: what became of commands, and who takes too much of the disk. */
-export class AgentNews {
+/**
+ * Reports of the agents of all nodes while this instance leads: results of commands, and tasks that take too much of
+ * the disk.
+ */
+export class AgentReports {
   private readonly followed = new Map<string, FollowedAgent>();
   /** By node: tasks that have ended, of which its agent was not told yet. */
   private readonly owed = new Map<string, Set<string>>();
 
   constructor(
-    private readonly parts: AgentNewsParts,
+    private readonly parts: AgentReportsParts,
     private readonly signal: AbortSignal,
   ) {}
 
   /** Begins with agents that are new. Those that are gone end by themselves. */
-  look(): void {
+  follow(): void {
     for (const node of this.parts.agents.nodes())
       if (!this.followed.has(node) && !this.signal.aborted) {
         const one = new FollowedAgent(node, this.owedTo(node), this.parts, this.signal);
@@ -74,7 +77,7 @@ class FollowedAgent {
   isDiskFull = false;
   /** It answers. */
   private isHeard = false;
-  /** Of its updates all up to this one are stored. */
+  /** Number of the newest update up to which all of its updates are stored. */
   private stored = 0;
   private storedMore: () => void = () => undefined;
 
@@ -82,7 +85,7 @@ class FollowedAgent {
     private readonly node: string,
     /** Tasks that have ended, of which it was not told yet. */
     private readonly owed: Set<string>,
-    private readonly parts: AgentNewsParts,
+    private readonly parts: AgentReportsParts,
     private readonly signal: AbortSignal,
   ) {
     this.ended = this.follow();
@@ -90,7 +93,7 @@ class FollowedAgent {
 
   async settle(): Promise<void> {
     if (!this.isHeard) return;
-    const upTo = await this.tellEnded().catch((cause: unknown) => {
+    const upTo = await this.reportEnded().catch((cause: unknown) => {
       if (cause instanceof StaleEpochError) throw cause;
       this.isHeard = false;
       return 0;
@@ -103,7 +106,7 @@ class FollowedAgent {
   }
 
   /** Answers the number of the last update about them. */
-  private async tellEnded(): Promise<number> {
+  private async reportEnded(): Promise<number> {
     const agent = this.parts.agents.of(this.node);
     const taskIds = [...this.owed];
     if (!agent || taskIds.length === 0) return 0;
@@ -137,7 +140,7 @@ class FollowedAgent {
     const { incarnation } = await agent.askAsLeader(epoch, (api) => api.hello({}, { signal: this.signal }));
     this.stored = 0;
     this.isHeard = true;
-    await this.tellEnded();
+    await this.reportEnded();
     heard();
     // How it is now is asked for first.
     for (let waitMillis = 0; !this.signal.aborted && agents.of(this.node) === agent; waitMillis = pollMillis) {
@@ -146,7 +149,7 @@ class FollowedAgent {
       const answer = await agent.askAsLeader(epoch, (api) => api.updates(question, patience));
       if (answer.incarnation !== incarnation) return;
       this.isHeard = true;
-      await this.tell(answer.updates);
+      await this.report(answer.updates);
       if (answer.isDiskFull !== this.isDiskFull) {
         this.isDiskFull = answer.isDiskFull;
         this.parts.changed(this.node);
@@ -156,7 +159,7 @@ class FollowedAgent {
   }
 
   /** The next question is the acknowledgement, and only when they are stored may it be asked. */
-  private async tell(updates: readonly StatusUpdate[]): Promise<void> {
+  private async report(updates: readonly StatusUpdate[]): Promise<void> {
     if (updates.length === 0) return;
     // Not numbered among those of the node: what a command has said before is known by itself.
     const { events } = this.parts;
