@@ -27,7 +27,7 @@ function checkFiles(files: Record<string, string>, options = ['--check']) {
     mkdirSync(dirname(join(root, path)), { recursive: true });
     writeFileSync(join(root, path), text);
   }
-  const args = ['scripts/house.mjs', ...options, '--root', root];
+  const args = ['scripts/house.mjs', '--check', '--root', root];
   const { status, stdout } = spawnSync(process.execPath, args, { cwd: project, encoding: 'utf8' });
   return { status, stdout };
 }
@@ -101,7 +101,7 @@ test('a circle of files is refused by the names of its files, also where only ty
     writeFileSync(join(root, path), text);
   };
   for (const [path, text] of Object.entries(files)) write(path, text);
-  const args = ['scripts/house.mjs', ...options, '--root', root];
+  const args = ['scripts/house.mjs', '--check', '--root', root];
   const run = () => spawnSync(process.execPath, args, { cwd: project, encoding: 'utf8' });
   const refused = run();
   expect(refused.status).toBe(1);
