@@ -3,7 +3,9 @@ import { isRelevantFor, type ReadSight, type RelevanceFacts, type User } from '.
 import type { RequestState, RequestType } from '../../core/model/enums.js';
 import type { RequestParent } from '../../core/model/request.js';
 import { Database } from '../../platform/database/database.js';
+import { ListPage, type PageQuery } from '../../platform/database/keyset.js';
 import { momentOf } from '../../platform/database/moment.js';
+import type { Queryable } from '../../platform/database/queryable.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { neverChanges } from '../../platform/http/json.js';
@@ -12,9 +14,9 @@ import { Access } from '../auth/access/access.service.js';
 import { UserSettingsRepository } from '../users/user-settings.repository.js';
 import { RequestHistoryRepository } from './request-history.repository.js';
 import { RequestParents } from './request-parents.service.js';
-import { RequestRepository } from './request.repository.js';
+import { RequestRepository, type StoredRequest } from './request.repository.js';
 
-interface RequestListFilter {
+export interface RequestListFilter {
   /** Absent: in any state. */
   states?: readonly RequestState[];
   requestType?: readonly RequestType[];
@@ -56,15 +58,49 @@ export class RequestLists {
   /** What the caller may read: starred requests first, then by the time of the last action. */
   async list(filter: RequestListFilter, user: User): Promise<RequestParent[]> {
     if (!filter.nextRuns) return this.entries(filter, user);
-    if (filter.limit === undefined || filter.limit > mostWithNextRuns) {
-      const message = `nextRuns needs a limit of at most ${mostWithNextRuns}`;
-      throw SchedulerError.invalid('INVALID_PARAMETER', [{ field: 'limit', rule: 'maximum', message }]);
-    }
+    refuseBeyondNextRuns(filter.limit);
     const entries = await this.entries(filter, user);
     const ids = entries.map(({ request }) => request.id);
     const found = await this.requests.findMany(this.database.pool, ids);
     const nextRuns = new Map(found.map((stored) => [stored.request.id, this.parents.nextRuns(stored)]));
     return entries.map((parent) => ({ ...parent, nextRuns: nextRuns.get(parent.request.id) }));
+  }
+
+  /**
+   * A page of them, in the order of ids. Those that the caller may not read are left out by the statement; what concerns the caller is
+   * found by reading on until the page is full.
+   */
+  page(filter: Omit<RequestListFilter, 'limit'>, page: PageQuery, user: User): Promise<ListPage<RequestParent>> {
+    if (filter.nextRuns) refuseBeyondNextRuns(page.limit);
+    const { states, requestType: types } = filter;
+    const seen = { states, types, sight: this.access.sightOf(user) };
+    return this.database.snapshot(async (tx) => {
+      const starred = new Set(filter.filterRelevantForUser ? await this.starredBy(user, tx) : []);
+      const entries: RequestParent[] = [];
+      for (let { after } = page; ;) {
+        const stored = await this.requests.findSeenPage(tx, seen, { ...page, after });
+        entries.push(...(await this.pageEntries(tx, stored, filter, user, starred)));
+        if (stored.length <= page.limit || entries.length > page.limit) break;
+        after = stored.at(-1)!.request.id;
+      }
+      return ListPage.of(entries, page.limit, ({ request }) => request.id);
+    });
+  }
+
+  private async pageEntries(
+    tx: Transaction,
+    stored: readonly StoredRequest[],
+    { filterRelevantForUser, includeFullRequestData, nextRuns }: RequestListFilter,
+    user: User,
+    starred: ReadonlySet<string>,
+  ): Promise<RequestParent[]> {
+    const options = { full: false, withTasks: includeFullRequestData };
+    const parents = await this.parents.around(tx, stored, options);
+    if (nextRuns) parents.forEach((parent, index) => (parent.nextRuns = this.parents.nextRuns(stored[index]!)));
+    if (!filterRelevantForUser) return parents;
+    const ids = parents.map(({ request }) => request.id);
+    const users = includeFullRequestData ? await this.history.lastEventUsers(tx, ids) : new Map<string, string>();
+    return parents.filter((parent) => isRelevantFor(user, relevance(parent, starred, users)));
   }
 
   private async entries(filter: RequestListFilter, user: User): Promise<RequestParent[]> {
@@ -84,8 +120,8 @@ export class RequestLists {
     return chosen(readable, filter, user, starred);
   }
 
-  private async starredBy(user: User): Promise<readonly string[]> {
-    return (await this.settings.find(this.database.pool, user.id))?.starredRequestIds ?? [];
+  private async starredBy(user: User, tx: Queryable = this.database.pool): Promise<readonly string[]> {
+    return (await this.settings.find(tx, user.id))?.starredRequestIds ?? [];
   }
 
   private listOfAll(brief: readonly RequestParent[], filter: RequestListFilter, user: User): RequestParent[] {
@@ -136,6 +172,12 @@ export class RequestLists {
   }
 }
 
+function refuseBeyondNextRuns(limit: number | undefined): void {
+  if (limit !== undefined && limit <= mostWithNextRuns) return;
+  const message = `nextRuns needs a limit of at most ${mostWithNextRuns}`;
+  throw SchedulerError.invalid('INVALID_PARAMETER', [{ field: 'limit', rule: 'maximum', message }]);
+}
+
 /** When the newest event of each request was, and who caused it. */
 interface LastEvents {
   times: ReadonlyMap<string, number>;
@@ -150,7 +192,7 @@ function chosen(
   lastEvents?: LastEvents,
 ): RequestParent[] {
   const relevant = filterRelevantForUser
-    ? parents.filter((parent) => isRelevantFor(user, relevance(parent, starred, lastEvents)))
+    ? parents.filter((parent) => isRelevantFor(user, relevance(parent, starred, lastEvents?.users)))
     : parents;
   const rank = (parent: RequestParent): number => (starred.has(parent.request.id) ? 1 : 0);
   const lastAction = (parent: RequestParent): number => lastActionAt(parent, lastEvents);
@@ -160,14 +202,14 @@ function chosen(
 const relevance = (
   { request, requestDeployState }: RequestParent,
   starred: ReadonlySet<string>,
-  lastEvents: LastEvents | undefined,
+  lastUsers: ReadonlyMap<string, string> | undefined,
 ): RelevanceFacts => ({
   group: request.group,
   starred: starred.has(request.id),
   actedBy: [
     requestDeployState?.activeDeploy?.user,
     requestDeployState?.pendingDeploy?.user,
-    lastEvents?.users.get(request.id),
+    lastUsers?.get(request.id),
   ],
 });
 

@@ -4,6 +4,7 @@ import type { RequestState } from '../../core/model/enums.js';
 import type { RequestBatch, RequestCleanup, RequestParent, RequestWithState } from '../../core/model/request.js';
 import type { PendingRequest } from '../../core/model/task.js';
 import { Database } from '../../platform/database/database.js';
+import { ListPage, type PageQuery } from '../../platform/database/keyset.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { neverChanges } from '../../platform/http/json.js';
 import { BatchedRead, KeptByMark, KeptList, SharedReads } from '../../platform/reads/reads.js';
@@ -53,6 +54,17 @@ export class RequestReads {
       if (!found) throw SchedulerError.requestNotFound(id);
       return found;
     });
+  }
+
+  /** A page of the ids that the caller may read. */
+  async idsPage(
+    filter: { requestIdLike?: string; state?: readonly RequestState[] },
+    page: PageQuery,
+    user: User,
+  ): Promise<ListPage<string>> {
+    const sight = this.access.sightOf(user);
+    const found = await this.requests.findIdsPage(this.database.pool, { ...filter, sight }, page);
+    return ListPage.of(found, page.limit, (id) => id);
   }
 
   /** Those that the caller may read. */

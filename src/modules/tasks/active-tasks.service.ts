@@ -1,10 +1,13 @@
 import { Injectable } from '@nestjs/common';
+import type { User } from '../../core/authorization/index.js';
 import type { Task, TaskId, KilledTaskIdRecord, TaskCleanup, TaskHistoryUpdate } from '../../core/model/task.js';
 import { parseTaskId } from '../../core/task-id.js';
 import { Database } from '../../platform/database/database.js';
+import { ListPage, type PageQuery } from '../../platform/database/keyset.js';
 import type { Queryable } from '../../platform/database/queryable.js';
 import { neverChanges } from '../../platform/http/json.js';
 import { KeptList, KeptRecords, SharedRead } from '../../platform/reads/reads.js';
+import { Access } from '../auth/access/access.service.js';
 import { LaunchedTaskRepository } from './launched-task.repository.js';
 import { TaskRepository } from './task.repository.js';
 import { SchedulerError } from '../../platform/errors.js';
@@ -66,12 +69,35 @@ export class TaskLists {
     private readonly orders: TaskCleanupRepository,
     private readonly kills: KilledTaskRepository,
     private readonly slaves: SlaveRepository,
+    private readonly access: Access,
   ) {}
 
   async active(slaveId?: string): Promise<Task[]> {
     if (slaveId === undefined) return this.all.records();
     await this.requireSlave(slaveId);
     return this.launched.activeOn(this.db.pool, slaveId);
+  }
+
+  /** A page of them. Those that have ended since their ids were read are left out. */
+  async activePage(page: PageQuery, user: User, slaveId?: string): Promise<ListPage<Task>> {
+    const { members, next } = await this.activeIdsPage(page, user, slaveId);
+    const ids = members.map(({ id }) => id);
+    const records = await this.launched.records(this.db.pool, ids);
+    return new ListPage(
+      ids.flatMap((id) => records.get(id) ?? []),
+      next,
+    );
+  }
+
+  async activeIdsPage(page: PageQuery, user: User, slaveId?: string): Promise<ListPage<TaskId>> {
+    if (slaveId !== undefined) await this.requireSlave(slaveId);
+    const found = await this.launched.activePage(this.db.pool, page, this.access.sightOf(user), slaveId);
+    const { members, next } = ListPage.of(found, page.limit, (id) => id);
+    // Made by this service, so they can be read.
+    return new ListPage(
+      members.map((id) => parseTaskId(id)!),
+      next,
+    );
   }
 
   async activeIds(slaveId?: string): Promise<TaskId[]> {

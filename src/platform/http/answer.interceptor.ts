@@ -1,11 +1,12 @@
 import { hash } from 'node:crypto';
 import { type ExecutionContext, StreamableFile } from '@nestjs/common';
 import type { Request, Response } from 'express';
+import { ListPage } from '../database/keyset.js';
 import { SchedulerError } from '../errors.js';
 import { Around, type Steps } from './around.js';
 import { isKept, jsonType, toJson } from './json.js';
 import { inOurNames, type Leniency, withLegacyNames } from './legacy-names.js';
-import { asksForPage, isNotGiven } from './query.js';
+import { asPage } from './pages.js';
 
 /** Brings what a handler under /api returns into the form that leaves: JSON whatever its type, filtered, in the names asked for. */
 export class AnswerInterceptor extends Around {
@@ -38,8 +39,8 @@ export class AnswerInterceptor extends Around {
 
   private select(value: object, request: Request, response: Response): unknown {
     const { property } = request.query;
-    const isList = Array.isArray(value) && request.method !== 'POST';
-    const page = isList ? pageOf(value, request, response) : value;
+    const isList = (Array.isArray(value) || value instanceof ListPage) && request.method !== 'POST';
+    const page = isList ? asPage(value, request, response) : value;
     const filtered = isList && property !== undefined ? filterProperties(page, this.paths(property)) : page;
     return this.leniency.emitsNames ? withLegacyNames(filtered) : filtered;
   }
@@ -88,67 +89,6 @@ function tagAnswer(request: Request, response: Response, value: unknown, body: s
   const tag = known ?? `W/"${hash('sha1', body, 'base64url')}"`;
   if (known === undefined && isKept(value)) tags.set(value, tag);
   response.setHeader('ETag', tag);
-}
-
-/** Asks for the first page. */
-const firstPage = '*';
-const mostPerPage = 10_000;
-
-/**
- * Pages of a list, for callers that ask with `cursor`: '*' at first, then what the header X-Next-Cursor said. The list is
- * then in the order of its ids, so that nothing is left out or comes twice although it changes between two pages.
- */
-function pageOf(list: readonly unknown[], request: Request, response: Response): readonly unknown[] {
-  const { cursor, limit: wanted } = request.query;
-  if (!asksForPage({ cursor })) return list;
-  const limit = readLimit(wanted);
-  const after = cursor === firstPage ? undefined : readCursor(String(cursor));
-  const keyed = list
-    .map((member) => ({ member, key: keyOf(member) }))
-    .filter(({ key }) => after === undefined || key > after)
-    .sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
-  const page = keyed.slice(0, limit);
-  if (keyed.length > limit) {
-    const next = Buffer.from(page.at(-1)!.key).toString('base64url');
-    const url = new URL(request.originalUrl, 'http://localhost');
-    url.searchParams.set('cursor', next);
-    response.set('X-Next-Cursor', next).set('Link', `<${url.pathname}${url.search}>; rel="next"`);
-  }
-  return page.map(({ member }) => member);
-}
-
-function readLimit(given: unknown): number {
-  const limit = given === undefined || isNotGiven(given) || given === '0' ? mostPerPage : Number(given);
-  if (Number.isInteger(limit) && limit >= 1 && limit <= mostPerPage) return limit;
-  const message = `limit must be a whole number from 1 to ${mostPerPage}`;
-  throw SchedulerError.invalid('INVALID_REQUEST', [{ field: 'limit', rule: 'max', message }]);
-}
-
-function readCursor(text: string): string {
-  const bytes = Buffer.from(text, 'base64url');
-  if (bytes.length > 0 && bytes.toString('base64url') === text) return bytes.toString();
-  const message = `cursor must be '${firstPage}' or what X-Next-Cursor said`;
-  throw SchedulerError.invalid('INVALID_REQUEST', [{ field: 'cursor', rule: 'cursor', message }]);
-}
-
-/** Where the records of this API have ids that no other of the list has, in the order in which they are looked for. */
-const ownIds = [
-  ['id'],
-  ['taskId', 'id'],
-  ['request', 'id'],
-  ['pendingTask', 'pendingTaskId', 'id'],
-  ['pendingTaskId', 'id'],
-  ['key'],
-];
-
-/** Records without an id of their own are told apart, and ordered, by all that they say. */
-function keyOf(member: unknown): string {
-  if (typeof member === 'string') return member;
-  for (const path of ownIds) {
-    const id = path.reduce((value: unknown, name) => (value as Record<string, unknown> | undefined)?.[name], member);
-    if (typeof id === 'string') return id;
-  }
-  return JSON.stringify(member);
 }
 
 /**
