@@ -94,11 +94,12 @@ export class RequestLists {
     user: User,
     starred: ReadonlySet<string>,
   ): Promise<RequestParent[]> {
-    const options = { full: false, withTasks: includeFullRequestData };
-    const parents = await this.parents.around(tx, stored, options);
+    const ids = stored.map(({ request }) => request.id);
+    const parents = includeFullRequestData
+      ? await this.parents.withTasks(tx, ids)
+      : await this.parents.brief(tx, stored);
     if (nextRuns) parents.forEach((parent, index) => (parent.nextRuns = this.parents.nextRuns(stored[index]!)));
     if (!filterRelevantForUser) return parents;
-    const ids = parents.map(({ request }) => request.id);
     const users = includeFullRequestData ? await this.history.lastEventUsers(tx, ids) : new Map<string, string>();
     return parents.filter((parent) => isRelevantFor(user, relevance(parent, starred, users)));
   }
@@ -145,7 +146,7 @@ export class RequestLists {
     if (sight.kind === 'none') return [];
     const key = (states?.join() ?? '') + JSON.stringify(sight);
     const make = async (tx: Transaction): Promise<readonly RequestParent[]> => {
-      const found = await this.parents.around(tx, await this.requests.findSeen(tx, states, sight), { full: false });
+      const found = await this.parents.brief(tx, await this.requests.findSeen(tx, states, sight));
       return found.map(neverChanges);
     };
     return this.briefReads.ask(key, () =>
@@ -164,7 +165,7 @@ export class RequestLists {
       const times = await this.history.lastEventTimes(tx, all);
       const users = await this.history.lastEventUsers(tx, all);
       const ids = chosen(readable, filter, user, starred, { times, users }).map(({ request }) => request.id);
-      const detailed = await this.parents.load(tx, ids, { full: false, withTasks: true });
+      const detailed = await this.parents.withTasks(tx, ids);
       const byId = new Map(detailed.map((parent) => [parent.request.id, parent]));
       // One may have been removed since the list was read.
       return ids.flatMap((id) => byId.get(id) ?? []);

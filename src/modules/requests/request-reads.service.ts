@@ -10,7 +10,6 @@ import { neverChanges } from '../../platform/http/json.js';
 import { BatchedRead, KeptByMark, KeptList, SharedReads } from '../../platform/reads/reads.js';
 import { Access } from '../auth/access/access.service.js';
 import { PendingRequestRepository } from '../tasks/pending-request.repository.js';
-import { QuietRequestRepository } from './quiet-request.repository.js';
 import { RequestCleanupRepository } from './request-cleanup.repository.js';
 import { RequestParents, shownPendingRequest } from './request-parents.service.js';
 import { RequestRepository } from './request.repository.js';
@@ -18,10 +17,7 @@ import { RequestRepository } from './request.repository.js';
 /** Reads of requests: each from one snapshot, so that its parts agree. Calls at the same time share one read. */
 @Injectable()
 export class RequestReads {
-  private readonly reads = new BatchedRead((ids: readonly string[]) => this.manyAtOnce(ids));
-  private readonly partReads = new BatchedRead((ids: readonly string[]) => this.manyByParts(ids));
-  /** Those that are most likely no quiet ones: it is not tried. What is answered does not depend on it. */
-  private readonly busy = new Set<string>();
+  private readonly reads = new BatchedRead((ids: readonly string[]) => this.many(ids));
   private readonly simpleReads = new BatchedRead((ids: readonly string[]) => this.manySimple(ids));
   private readonly keptSimple = new KeptByMark<RequestWithState>(mostKept);
   private readonly idReads = new SharedReads<string[]>();
@@ -33,7 +29,6 @@ export class RequestReads {
     private readonly parents: RequestParents,
     private readonly cleanups: RequestCleanupRepository,
     private readonly queue: PendingRequestRepository,
-    private readonly quietRequests: QuietRequestRepository,
     private readonly access: Access,
   ) {}
 
@@ -44,9 +39,8 @@ export class RequestReads {
     });
   }
 
-  /** Where little goes on around it, it takes a fraction of the time. */
   find(id: string): Promise<RequestParent | undefined> {
-    return (this.busy.has(id) ? this.partReads : this.reads).ask(id);
+    return this.reads.ask(id);
   }
 
   simple(id: string): Promise<RequestWithState> {
@@ -81,7 +75,7 @@ export class RequestReads {
 
   batch(ids: readonly string[]): Promise<RequestBatch> {
     return this.database.snapshot(async (tx) => {
-      const requests = await this.parents.load(tx, ids, { full: true });
+      const requests = await this.parents.find(tx, ids);
       const found = new Set(requests.map(({ request }) => request.id));
       return { requests, notFound: [...new Set(ids)].filter((id) => !found.has(id)) };
     });
@@ -95,22 +89,12 @@ export class RequestReads {
     return (await this.queue.list(this.database.pool)).map(shownPendingRequest);
   }
 
-  /** Of several requests by one read. */
-  private async manyByParts(ids: readonly string[]): Promise<Map<string, RequestParent>> {
-    const found = shared(await this.database.snapshot((tx) => this.parents.load(tx, ids, { full: true })));
-    for (const id of ids) {
-      const parent = found.get(id);
-      if (parent && isBusy(parent) && this.busy.size < mostBusy) this.busy.add(id);
-      else this.busy.delete(id);
-    }
+  private async many(ids: readonly string[]): Promise<Map<string, RequestParent>> {
+    const found = await this.parents.read(ids);
+    // Those who share the read do not write it each.
+    for (const { taskIds, activeDeploy } of found.values())
+      [taskIds, activeDeploy].forEach((part) => part && neverChanges(part));
     return found;
-  }
-
-  private async manyAtOnce(ids: readonly string[]): Promise<Map<string, RequestParent>> {
-    const quiet = await this.quietRequests.find(this.database.pool, ids);
-    const parents = shared(this.parents.ofQuietRequests([...quiet.values()]));
-    const others = ids.filter((id) => !quiet.has(id));
-    return others.length === 0 ? parents : new Map([...parents, ...(await this.manyByParts(others))]);
   }
 
   private manySimple(ids: readonly string[]): Promise<Map<string, RequestWithState>> {
@@ -130,16 +114,3 @@ export class RequestReads {
 
 /** Requests whose short record is kept, some kilobytes each with its JSON. */
 const mostKept = 5_000;
-
-const mostBusy = 10_000;
-
-/** What makes a request one that is not quiet, and stays for long. */
-const isBusy = ({ request, activeDeploy }: RequestParent): boolean =>
-  !activeDeploy || activeDeploy.healthcheck !== undefined || request.loadBalanced === true;
-
-/** By id. Those who share the read do not write it each. */
-function shared(parents: readonly RequestParent[]): Map<string, RequestParent> {
-  for (const { taskIds, activeDeploy } of parents)
-    [taskIds, activeDeploy].forEach((part) => part && neverChanges(part));
-  return new Map(parents.map((parent) => [parent.request.id, parent]));
-}
