@@ -9,7 +9,8 @@ import type { Queryable } from '../../platform/database/queryable.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { neverChanges } from '../../platform/http/json.js';
-import { KeptLists, SharedReads } from '../../platform/reads/reads.js';
+import { SharedReads } from '../../platform/reads/reads.js';
+import { VersionedCache } from '../../platform/reads/versioned-cache.js';
 import { Access } from '../auth/access/access.service.js';
 import { UserSettingsRepository } from '../users/user-settings.repository.js';
 import { RequestHistoryRepository } from './request-history.repository.js';
@@ -28,23 +29,25 @@ export interface RequestListFilter {
   nextRuns?: boolean;
 }
 
+/** What was read at one moment. */
+interface BriefList {
+  moment: string;
+  parents: readonly RequestParent[];
+}
+
 /** Times of schedules are worked out for each call: for so many entries at most. */
 const mostWithNextRuns = 100;
 
-/** Lists that are kept of one read: callers choose types and limits. */
-const mostChoices = 8;
-
-/** Requests in all lists that are kept, some kilobytes each with their JSON. */
+/** Requests in all lists of one kind that are kept, some kilobytes each with their JSON. */
 const mostKept = 10_000;
 
 /** Lists of requests. Calls for the same states at the same time share one read. */
 @Injectable()
 export class RequestLists {
-  private readonly briefReads = new SharedReads<readonly RequestParent[]>();
-  private readonly keptBriefs = new KeptLists<RequestParent>(mostKept);
+  private readonly briefReads = new SharedReads<BriefList>();
+  private readonly keptBriefs = new VersionedCache<BriefList>(mostKept, ({ parents }) => parents.length + 1);
   private readonly settingsReads = new SharedReads<readonly string[]>();
-  /** By what was read, and what was asked of it: lists for callers who see all and prefer none, with their JSON. */
-  private readonly listsOfAll = new WeakMap<readonly RequestParent[], Map<string, RequestParent[]>>();
+  private readonly listsOfAll = new VersionedCache<RequestParent[]>(mostKept, ({ length }) => length + 1);
 
   constructor(
     private readonly database: Database,
@@ -114,7 +117,7 @@ export class RequestLists {
     if (isForAll && this.access.isAdmin(user)) return this.listOfAll(brief, filter, user);
     const starred = new Set(stars);
     const mayRead = this.access.readableBy(user);
-    const readable = brief.filter(
+    const readable = brief.parents.filter(
       ({ request }) => (filter.requestType?.includes(request.requestType) ?? true) && mayRead(request),
     );
     if (includeFullRequestData) return this.detailed(readable, filter, user, starred);
@@ -125,32 +128,27 @@ export class RequestLists {
     return (await this.settings.find(tx, user.id))?.starredRequestIds ?? [];
   }
 
-  private listOfAll(brief: readonly RequestParent[], filter: RequestListFilter, user: User): RequestParent[] {
-    const lists = this.listsOfAll.get(brief) ?? new Map<string, RequestParent[]>();
-    this.listsOfAll.set(brief, lists);
-    const key = JSON.stringify([filter.requestType, filter.limit]);
-    let list = lists.get(key);
-    if (!list) {
-      if (lists.size >= mostChoices) lists.clear();
-      const ofType = brief.filter(({ request }) => filter.requestType?.includes(request.requestType) ?? true);
-      lists.set(key, (list = neverChanges(chosen(ofType, filter, user, new Set()))));
-    }
-    return list;
+  /** For callers who see all and prefer none: with its JSON, as long as nothing was committed. */
+  private listOfAll({ moment, parents }: BriefList, filter: RequestListFilter, user: User): Promise<RequestParent[]> {
+    const { states, requestType, limit } = filter;
+    return this.listsOfAll.get(JSON.stringify([states, requestType, limit]), moment, () => {
+      const ofType = parents.filter(({ request }) => requestType?.includes(request.requestType) ?? true);
+      return Promise.resolve(neverChanges(chosen(ofType, filter, user, new Set())));
+    });
   }
 
   /** Callers who see the same share it. */
-  private async brief(
-    states: readonly RequestState[] | undefined,
-    sight: ReadSight,
-  ): Promise<readonly RequestParent[]> {
-    if (sight.kind === 'none') return [];
+  private async brief(states: readonly RequestState[] | undefined, sight: ReadSight): Promise<BriefList> {
+    if (sight.kind === 'none') return { moment: '', parents: [] };
     const key = (states?.join() ?? '') + JSON.stringify(sight);
-    const make = async (tx: Transaction): Promise<readonly RequestParent[]> => {
-      const found = await this.parents.brief(tx, await this.requests.findSeen(tx, states, sight));
-      return found.map(neverChanges);
-    };
     return this.briefReads.ask(key, () =>
-      this.database.snapshot(async (tx) => this.keptBriefs.read(key, await momentOf(tx), () => make(tx))),
+      this.database.snapshot(async (tx) => {
+        const moment = await momentOf(tx);
+        return this.keptBriefs.get(key, moment, async () => {
+          const found = await this.parents.brief(tx, await this.requests.findSeen(tx, states, sight));
+          return { moment, parents: found.map(neverChanges) };
+        });
+      }),
     );
   }
 

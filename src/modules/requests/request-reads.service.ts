@@ -5,9 +5,11 @@ import type { RequestBatch, RequestCleanup, RequestParent, RequestWithState } fr
 import type { PendingRequest } from '../../core/model/task.js';
 import { Database } from '../../platform/database/database.js';
 import { ListPage, type PageQuery } from '../../platform/database/keyset.js';
+import { momentOf } from '../../platform/database/moment.js';
 import { SchedulerError } from '../../platform/errors.js';
-import { neverChanges } from '../../platform/http/json.js';
-import { BatchedRead, KeptByMark, KeptList, SharedReads } from '../../platform/reads/reads.js';
+import { neverChanges, toJson } from '../../platform/http/json.js';
+import { BatchedRead, SharedReads } from '../../platform/reads/reads.js';
+import { fromJson, type FromJson, VersionedCache } from '../../platform/reads/versioned-cache.js';
 import { Access } from '../auth/access/access.service.js';
 import { PendingRequestRepository } from '../tasks/pending-request.repository.js';
 import { RequestCleanupRepository } from './request-cleanup.repository.js';
@@ -19,9 +21,9 @@ import { RequestRepository } from './request.repository.js';
 export class RequestReads {
   private readonly reads = new BatchedRead((ids: readonly string[]) => this.many(ids));
   private readonly simpleReads = new BatchedRead((ids: readonly string[]) => this.manySimple(ids));
-  private readonly keptSimple = new KeptByMark<RequestWithState>(mostKept);
+  private readonly keptSimple = new VersionedCache<RequestWithState>(mostKept, (record) => toJson(record).length);
   private readonly idReads = new SharedReads<string[]>();
-  private readonly allIds = new KeptList<string>();
+  private readonly allIds = new VersionedCache<FromJson<string[]>>(1);
 
   constructor(
     private readonly database: Database,
@@ -66,10 +68,13 @@ export class RequestReads {
     const { requestIdLike, state } = filter;
     const sight = this.access.sightOf(user);
     if (sight.kind === 'none') return [];
-    return this.idReads.ask(JSON.stringify([requestIdLike, state, sight]), () => {
-      const isAll = requestIdLike === undefined && state === undefined && sight.kind === 'all';
-      const kept = isAll ? this.allIds : new KeptList<string>();
-      return kept.read((since) => this.requests.findIds(this.database.pool, { ...filter, sight }, since));
+    const { pool } = this.database;
+    const read = async (former?: FromJson<string[]>): Promise<FromJson<string[]>> =>
+      fromJson(await this.requests.findIds(pool, { ...filter, sight }), former);
+    const isAll = requestIdLike === undefined && state === undefined && sight.kind === 'all';
+    return this.idReads.ask(JSON.stringify([requestIdLike, state, sight]), async () => {
+      const found = isAll ? await this.allIds.get('all', await momentOf(pool), read) : await read();
+      return found.value;
     });
   }
 
@@ -97,20 +102,20 @@ export class RequestReads {
     return found;
   }
 
-  private manySimple(ids: readonly string[]): Promise<Map<string, RequestWithState>> {
+  /** Which version of its row each of them is, is asked each time; the row is read, and its JSON written, when it is another one. */
+  private async manySimple(ids: readonly string[]): Promise<Map<string, RequestWithState>> {
     const { pool } = this.database;
-    return this.keptSimple.find(
-      ids,
-      (all) => this.requests.findMarks(pool, all),
-      async (others) =>
-        (await this.requests.findMarked(pool, others)).map(({ request, state, changedAt, mark }) => ({
-          id: request.id,
-          mark,
-          value: { request, state, timestamp: changedAt },
-        })),
-    );
+    return this.keptSimple.many(await this.requests.findVersions(pool, ids), async (others) => {
+      const found = await this.requests.findMany(pool, [...others.keys()]);
+      return new Map(
+        found.map(({ request, state, changedAt }) => [
+          request.id,
+          neverChanges({ request, state, timestamp: changedAt }),
+        ]),
+      );
+    });
   }
 }
 
-/** Requests whose short record is kept, some kilobytes each with its JSON. */
-const mostKept = 5_000;
+/** Characters of JSON of short records of requests that are kept. */
+const mostKept = 20_000_000;

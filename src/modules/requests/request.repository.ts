@@ -3,7 +3,6 @@ import type { ReadSight } from '../../core/authorization/index.js';
 import type { RequestState, RequestType } from '../../core/model/enums.js';
 import type { Request } from '../../core/model/request.js';
 import { keysetOf, type PageQuery } from '../../platform/database/keyset.js';
-import { type DocumentAt, documentSince } from '../../platform/database/moment.js';
 import type { Queryable } from '../../platform/database/queryable.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { rows, toMillis } from '../../platform/database/sql.js';
@@ -51,7 +50,7 @@ const columns = columnNames.join(', ');
 export const requestColumns = (alias: string): string => columnNames.map((name) => `${alias}.${name}`).join(', ');
 
 /** No two versions of a row have the same: each is written by another transaction. The rest tells rows of restored databases apart. */
-const markSql = `concat_ws(' ', xmin, version, changed_at)`;
+const rowVersionSql = `concat_ws(' ', xmin, version, changed_at)`;
 
 const rule = (document: string): string =>
   `(${document}->>'scheduleType', ${document}->>'schedule', ${document}->>'scheduleTimeZone')`;
@@ -101,16 +100,11 @@ export class RequestRepository {
     return found.map(storedRequest);
   }
 
-  /** Which version of its row each of them is: the transaction that wrote it, and what it wrote there. Unknown ids are left out. */
-  async findMarks(tx: Queryable, ids: readonly string[]): Promise<{ id: string; mark: string }[]> {
-    return rows(tx, `SELECT id, ${markSql} AS mark FROM request WHERE id = ANY ($1)`, [ids]);
-  }
-
-  /** With their marks. */
-  async findMarked(tx: Queryable, ids: readonly string[]): Promise<(StoredRequest & { mark: string })[]> {
-    const sql = `SELECT ${columns}, ${markSql} AS mark FROM request WHERE id = ANY ($1)`;
-    const found = await rows<RequestRow & { mark: string }>(tx, sql, [ids]);
-    return found.map((row) => ({ ...storedRequest(row), mark: row.mark }));
+  /** Which version of its row each of them is, by id: the transaction that wrote it, and what it wrote there. Unknown ids are left out. */
+  async findVersions(tx: Queryable, ids: readonly string[]): Promise<Map<string, string>> {
+    const sql = `SELECT id, ${rowVersionSql} AS version FROM request WHERE id = ANY ($1)`;
+    const found = await rows<{ id: string; version: string }>(tx, sql, [ids]);
+    return new Map(found.map(({ id, version }) => [id, version]));
   }
 
   /** Of all requests, or of those in the given states, in the order of ids. */
@@ -152,10 +146,11 @@ export class RequestRepository {
     return found.map(storedRequest);
   }
 
-  /** Ids that begin with `requestIdLike` in any case, of requests in the given states, in their order; not read where nothing is new `since`. */
-  findIds(tx: Queryable, filter: IdFilter, since?: string): Promise<DocumentAt> {
-    const document = `SELECT coalesce(json_agg(id ORDER BY id), '[]')::text FROM request WHERE ${namedSql(2)}`;
-    return documentSince(tx, since, document, namedParameters(filter));
+  /** Ids that begin with `requestIdLike` in any case, of requests in the given states, in their order, as JSON. */
+  async findIds(tx: Queryable, filter: IdFilter): Promise<string> {
+    const sql = `SELECT coalesce(json_agg(id ORDER BY id), '[]')::text AS json FROM request WHERE ${namedSql(1)}`;
+    const [found] = await rows<{ json: string }>(tx, sql, namedParameters(filter));
+    return found!.json;
   }
 
   /** A page of them, with what keysetOf reads beyond it. */

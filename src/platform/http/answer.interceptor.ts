@@ -4,7 +4,7 @@ import type { Request, Response } from 'express';
 import { ListPage } from '../database/keyset.js';
 import { SchedulerError } from '../errors.js';
 import { Around, type Steps } from './around.js';
-import { isKept, jsonType, toJson } from './json.js';
+import { jsonType, toJson, writtenOf } from './json.js';
 import { inOurNames, type Leniency, withLegacyNames } from './legacy-names.js';
 import { asPage } from './pages.js';
 
@@ -62,14 +62,11 @@ function takesJson(request: Request): boolean {
 
 /** Of a text the bytes are made again for each call. Of shorter ones that costs less than to write them apart from the head. */
 const largeFromCharacters = 8_192;
-const kept = new WeakMap<object, Buffer>();
 
 /** A long answer is made into bytes once for all who share it; others are handed over as text. */
 function asLargeAnswer(value: unknown, json: string): string | Buffer {
-  if (json.length < largeFromCharacters || !isKept(value)) return json;
-  const bytes = kept.get(value) ?? Buffer.from(json);
-  kept.set(value, bytes);
-  return bytes;
+  const kept = writtenOf(value);
+  return json.length < largeFromCharacters || !kept ? json : (kept.bytes ??= Buffer.from(json));
 }
 
 /** Larger answers cost more to sum up than it saves to leave some of them out. */
@@ -77,17 +74,14 @@ const mostTaggedCharacters = 1_048_576;
 /** Clients read an ETag of this resource as a whole number, and do without one. */
 const isUntagged = /^\/api\/requests\/request\/[^/]+\/?$/;
 
-/** Of texts that are kept. */
-const tags = new WeakMap<object, string>();
-
 /** Names the state of what is read, so that a caller that has it already is told 304 instead. */
 function tagAnswer(request: Request, response: Response, value: unknown, body: string): void {
   if (request.method !== 'GET' && request.method !== 'HEAD') return;
   if (body.length > mostTaggedCharacters || isUntagged.test(request.path) || response.getHeader('ETag') !== undefined)
     return;
-  const known = isKept(value) ? tags.get(value) : undefined;
-  const tag = known ?? `W/"${hash('sha1', body, 'base64url')}"`;
-  if (known === undefined && isKept(value)) tags.set(value, tag);
+  const kept = writtenOf(value);
+  const tag = kept?.tag ?? `W/"${hash('sha1', body, 'base64url')}"`;
+  if (kept) kept.tag = tag;
   response.setHeader('ETag', tag);
 }
 
