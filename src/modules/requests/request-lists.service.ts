@@ -35,6 +35,14 @@ interface BriefList {
   parents: readonly RequestParent[];
 }
 
+interface PageEntry {
+  stored: StoredRequest;
+  parent: RequestParent;
+}
+
+/** Requests in one statement, of which only those that concern the caller are listed. */
+const fewestLookedAt = 500;
+
 /** Times of schedules are worked out for each call: for so many entries at most. */
 const mostWithNextRuns = 100;
 
@@ -74,37 +82,42 @@ export class RequestLists {
    * found by reading on until the page is full.
    */
   page(filter: Omit<RequestListFilter, 'limit'>, page: PageQuery, user: User): Promise<ListPage<RequestParent>> {
-    if (filter.nextRuns) refuseBeyondNextRuns(page.limit);
-    const { states, requestType: types } = filter;
-    const seen = { states, types, sight: this.access.sightOf(user) };
+    const { includeFullRequestData, nextRuns } = filter;
+    if (nextRuns) refuseBeyondNextRuns(page.limit);
     return this.database.snapshot(async (tx) => {
-      const starred = new Set(filter.filterRelevantForUser ? await this.starredBy(user, tx) : []);
-      const entries: RequestParent[] = [];
-      for (let { after } = page; ;) {
-        const stored = await this.requests.findSeenPage(tx, seen, { ...page, after });
-        entries.push(...(await this.pageEntries(tx, stored, filter, user, starred)));
-        if (stored.length <= page.limit || entries.length > page.limit) break;
-        after = stored.at(-1)!.request.id;
-      }
-      return ListPage.of(entries, page.limit, ({ request }) => request.id);
+      const { members, next } = await this.findPage(tx, filter, page, user);
+      const ids = members.map(({ stored }) => stored.request.id);
+      const parents = includeFullRequestData
+        ? await this.parents.withTasks(tx, ids)
+        : members.map(({ parent }) => parent);
+      if (nextRuns) parents.forEach((one, index) => (one.nextRuns = this.parents.nextRuns(members[index]!.stored)));
+      return new ListPage(parents, next);
     });
   }
 
-  private async pageEntries(
+  private async findPage(
     tx: Transaction,
-    stored: readonly StoredRequest[],
-    { filterRelevantForUser, includeFullRequestData, nextRuns }: RequestListFilter,
+    { states, requestType: types, includeFullRequestData, filterRelevantForUser }: RequestListFilter,
+    page: PageQuery,
     user: User,
-    starred: ReadonlySet<string>,
-  ): Promise<RequestParent[]> {
-    const ids = stored.map(({ request }) => request.id);
-    const parents = includeFullRequestData
-      ? await this.parents.withTasks(tx, ids)
-      : await this.parents.brief(tx, stored);
-    if (nextRuns) parents.forEach((parent, index) => (parent.nextRuns = this.parents.nextRuns(stored[index]!)));
-    if (!filterRelevantForUser) return parents;
-    const users = includeFullRequestData ? await this.history.lastEventUsers(tx, ids) : new Map<string, string>();
-    return parents.filter((parent) => isRelevantFor(user, relevance(parent, starred, users)));
+  ): Promise<ListPage<PageEntry>> {
+    const seen = { states, types, sight: this.access.sightOf(user) };
+    const starred = new Set(filterRelevantForUser ? await this.starredBy(user, tx) : []);
+    const limit = filterRelevantForUser ? Math.max(page.limit, fewestLookedAt) : page.limit;
+    const entries: PageEntry[] = [];
+    for (let { after } = page; ;) {
+      const found = await this.requests.findSeenPage(tx, seen, { after, limit });
+      const parents = await this.parents.brief(tx, found);
+      const ids = filterRelevantForUser && includeFullRequestData ? found.map(({ request }) => request.id) : [];
+      const users = ids.length > 0 ? await this.history.lastEventUsers(tx, ids) : undefined;
+      const isShown = (parent: RequestParent): boolean =>
+        !filterRelevantForUser || isRelevantFor(user, relevance(parent, starred, users));
+      const looked = parents.map((parent, index): PageEntry => ({ parent, stored: found[index]! }));
+      entries.push(...looked.filter(({ parent }) => isShown(parent)));
+      if (found.length <= limit || entries.length > page.limit) break;
+      after = found.at(-1)!.request.id;
+    }
+    return ListPage.of(entries, page.limit, ({ stored }) => stored.request.id);
   }
 
   private async entries(filter: RequestListFilter, user: User): Promise<RequestParent[]> {
