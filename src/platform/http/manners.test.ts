@@ -88,8 +88,11 @@ test.each([1, 2, 3, 4])('records of one id are told apart by what they say: %i t
   await start();
   const found = (await allPages('/api/updates', limit)).flat() as { taskId: { id: string }; state: string }[];
   expect(found.map(({ taskId, state }) => `${taskId.id} ${state}`)).toEqual([
-    ...['a failed', 'a launched', 'a running'],
-    ...['a-1 lost', 'b running'],
+    'a failed',
+    'a launched',
+    'a running',
+    'a-1 lost',
+    'b running',
   ]);
 });
 
