@@ -31,7 +31,7 @@ import { MailBlacklistRepository } from './modules/users/mail-blacklist.reposito
 import { PendingRequestRepository } from './modules/tasks/pending-request.repository.js';
 import { PendingTaskRepository } from './modules/tasks/pending-task.repository.js';
 import { PriorityFreezeRepository } from './modules/priority/priority-freeze.repository.js';
-import { QuietRequestRepository } from './modules/requests/quiet-request.repository.js';
+import { RequestParentRepository } from './modules/requests/request-parent.repository.js';
 import { ReconciliationWishRepository } from './modules/tasks/reconciliation-wish.repository.js';
 import { RequestAccessRepository } from './modules/requests/request-access.repository.js';
 import { RequestCleanupRepository } from './modules/requests/request-cleanup.repository.js';
@@ -100,7 +100,7 @@ const repositories = [
   PendingTaskRepository,
   PlacementOverrideRepository,
   PriorityFreezeRepository,
-  QuietRequestRepository,
+  RequestParentRepository,
   ReconciliationWishRepository,
   RequestAccessRepository,
   RequestCleanupRepository,

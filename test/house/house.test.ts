@@ -27,7 +27,7 @@ function checkFiles(files: Record<string, string>, options = ['--check']) {
     mkdirSync(dirname(join(root, path)), { recursive: true });
     writeFileSync(join(root, path), text);
   }
-  const args = ['scripts/house.mjs', '--check', '--root', root];
+  const args = ['scripts/house.mjs', ...options, '--root', root];
   const { status, stdout } = spawnSync(process.execPath, args, { cwd: project, encoding: 'utf8' });
   return { status, stdout };
 }

@@ -65,6 +65,24 @@ describe('lists', () => {
     expect(await ids('db', '/api/requests?limit=2')).toEqual(['free', 'store']);
   });
 
+  test.each([
+    ['web', [['free'], ['shop']]],
+    ['reader', [['free'], ['shop']]],
+    ['db', [['free'], ['store']]],
+    ['admin', [['free'], ['shop'], ['store']]],
+  ] as const)('in pages have what %s may read, each page to its limit: %s', async (who, expected) => {
+    for (const path of ['/api/requests', '/api/requests/ids', '/api/requests/active', '/api/requests/ids/active']) {
+      const pages: string[][] = [];
+      for (let cursor: string | null = '*'; cursor !== null;) {
+        const answer: Answer = await call(who, 'GET', `${path}?limit=1&cursor=${cursor}`);
+        const rows = answer.body as unknown as (string | { request: { id: string } })[];
+        pages.push(rows.map((row) => (typeof row === 'string' ? row : row.request.id)));
+        cursor = answer.headers.get('x-next-cursor');
+      }
+      expect([path, pages]).toEqual([path, expected]);
+    }
+  });
+
   test('of several requests count what may not be read as not found', async () => {
     const { body } = await call('db', 'GET', '/api/requests/batch?id=shop&id=store&id=nope');
     const found = body as unknown as { requests: { request: { id: string } }[]; notFound: string[] };

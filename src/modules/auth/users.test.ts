@@ -84,6 +84,15 @@ test('filterRelevantForUser keeps what the caller starred or acted on, and every
   expect(await app.call('POST', as('ann', '/api/requests/request/c/pause'))).toMatchObject({ status: 200 });
   expect(await idsOf(as('ann', relevant))).toEqual(['b']);
   expect(await idsOf(as('ann', `${relevant}&includeFullRequestData=true`))).toEqual(['b', 'c']);
+  for (const [limit, page] of [
+    [1, ['b']],
+    [2, ['b', 'c']],
+  ] as const) {
+    const paged = `${relevant}&includeFullRequestData=true&cursor=*&limit=${limit}`;
+    const { headers } = await app.call('GET', as('ann', paged));
+    expect(await idsOf(as('ann', paged))).toEqual(page);
+    expect(headers.has('x-next-cursor')).toBe(limit === 1);
+  }
   const deploy = { id: 'd1', requestId: 'a', command: 'true' };
   expect(await app.call('POST', as('bob', '/api/deploys'), { body: { deploy } })).toMatchObject({ status: 200 });
   expect(await idsOf(as('bob', relevant))).toEqual(['a']);

@@ -50,7 +50,7 @@ interface RunningDeploy {
   stepSince: number;
 }
 
-export interface DeployRow {
+interface DeployRow {
   request_id: string;
   deploy_id: string;
   created_at: Date;
@@ -278,7 +278,7 @@ export class DeployRepository {
   }
 }
 
-const markerFromRow = (row: Omit<DeployRow, 'data'>): DeployMarker => ({
+export const markerFromRow = (row: Omit<DeployRow, 'data'>): DeployMarker => ({
   requestId: row.request_id,
   deployId: row.deploy_id,
   timestamp: toMillis(row.created_at)!,
@@ -286,7 +286,7 @@ const markerFromRow = (row: Omit<DeployRow, 'data'>): DeployMarker => ({
   message: row.message ?? undefined,
 });
 
-export const storedDeploy = (row: DeployRow): StoredDeploy => ({
+const storedDeploy = (row: DeployRow): StoredDeploy => ({
   marker: markerFromRow(row),
   deploy: row.data.deploy,
   result: row.data.deployResult,

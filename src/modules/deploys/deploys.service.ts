@@ -268,7 +268,7 @@ export class DeploysService {
   }
 
   private async parent(tx: Transaction, requestId: string): Promise<RequestParent> {
-    const [parent] = await this.parents.load(tx, [requestId], { full: true });
+    const parent = await this.parents.one(tx, requestId);
     if (!parent) throw SchedulerError.requestNotFound(requestId);
     return parent;
   }

@@ -19,7 +19,7 @@ test('a deploy that cannot be placed says why, while it waits and when it has gi
   await life.deploy('big', 'd1', { deploy });
   await life.run(5);
   const why = /^No slave of 1 can take it: 1 too small in cpus \(the task asks for 49 cores; it has \d+, \d+ free\)$/;
-  const [parent] = await life.get(RequestParents).load(life.world.db.pool, ['big'], { full: true });
+  const parent = (await life.get(RequestParents).read(['big'])).get('big');
   expect(parent!.pendingDeployState?.waitsBecause).toMatch(why);
   const told = [
     (await life.get(DeploysService).pending())[0],

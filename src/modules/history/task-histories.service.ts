@@ -2,9 +2,10 @@ import { Injectable } from '@nestjs/common';
 import type { TimeRange } from '../../core/authorization/index.js';
 import type { TaskHistory, TaskIdHistory } from '../../core/model/task.js';
 import { Database } from '../../platform/database/database.js';
-import type { AskedSince } from '../../platform/database/moment.js';
+import { momentOf } from '../../platform/database/moment.js';
 import { SchedulerError } from '../../platform/errors.js';
-import { BatchedRead, KeptDocuments } from '../../platform/reads/reads.js';
+import { BatchedRead } from '../../platform/reads/reads.js';
+import { fromJson, type FromJson, VersionedCache } from '../../platform/reads/versioned-cache.js';
 import { pageBounds, toPage, type Page, type PageChoice } from './paging.js';
 import { TaskHistoryRepository } from './task-history.repository.js';
 import { type FirstPage, tasksOf, TaskSearchRepository, type TaskSearch } from './task-search.repository.js';
@@ -15,13 +16,17 @@ const recentArguments = 5;
 const mostTogether = 100;
 /** Characters of pages: those of some thousands of requests, with some ten megabytes of memory for a million. */
 const mostKept = 4_000_000;
+/** What a page takes beside its text, in characters. */
+const besideText = 256;
+
+type TaskPage = FromJson<TaskIdHistory[]>;
 
 /** Tasks as the history endpoints show them. */
 @Injectable()
 export class TaskHistories {
   /** By what is asked for, as JSON: a page, and the id of the request. */
   private readonly firstPages = new BatchedRead((asked: readonly string[]) => this.readFirst(asked));
-  private readonly keptPages = new KeptDocuments<TaskIdHistory[]>(mostKept, tasksOf);
+  private readonly keptPages = new VersionedCache<TaskPage>(mostKept, ({ json }) => json.length + besideText);
 
   constructor(
     private readonly db: Database,
@@ -47,23 +52,30 @@ export class TaskHistories {
     return this.firstPages.ask(JSON.stringify([page, requestId])).then((found) => found!);
   }
 
-  private readFirst(keys: readonly string[]): Promise<Map<string, TaskIdHistory[]>> {
-    return this.keptPages.find(keys, async (asked) => {
-      const kinds = new Map<string, { page: FirstPage; keys: Map<string, string>; asked: AskedSince[] }>();
-      for (const { id: key, since } of asked) {
-        const [page, requestId] = JSON.parse(key) as [FirstPage, string];
-        const name = JSON.stringify(page);
-        const kind = kinds.get(name) ?? { page, keys: new Map<string, string>(), asked: [] as AskedSince[] };
-        kinds.set(name, kind);
-        kind.keys.set(requestId, key);
-        kind.asked.push({ id: requestId, since });
-      }
-      const read = [...kinds.values()].map(async ({ page, keys, asked: ofKind }) => {
-        const found = await this.searches.findFirst(this.db.pool, ofKind, page);
-        return found.map((document) => ({ ...document, id: keys.get(document.id)! }));
+  private async readFirst(keys: readonly string[]): Promise<Map<string, TaskIdHistory[]>> {
+    const moment = await momentOf(this.db.pool);
+    const wanted = new Map(keys.map((key) => [key, moment]));
+    const found = await this.keptPages.many(wanted, (formers) => this.loadFirst(formers));
+    return new Map([...found].map(([key, { value }]) => [key, value]));
+  }
+
+  private async loadFirst(formers: ReadonlyMap<string, TaskPage | undefined>): Promise<Map<string, TaskPage>> {
+    const kinds = new Map<string, { page: FirstPage; keys: Map<string, string> }>();
+    for (const key of formers.keys()) {
+      const [page, requestId] = JSON.parse(key) as [FirstPage, string];
+      const name = JSON.stringify(page);
+      const kind = kinds.get(name) ?? { page, keys: new Map<string, string>() };
+      kinds.set(name, kind);
+      kind.keys.set(requestId, key);
+    }
+    const read = [...kinds.values()].map(async ({ page, keys }) => {
+      const found = await this.searches.findFirst(this.db.pool, [...keys.keys()], page);
+      return [...found].map(([requestId, json]): [string, TaskPage] => {
+        const key = keys.get(requestId)!;
+        return [key, fromJson(json, formers.get(key), tasksOf)];
       });
-      return (await Promise.all(read)).flat();
     });
+    return new Map((await Promise.all(read)).flat());
   }
 
   page(wish: TaskSearch, choice: PageChoice, past: TimeRange): Promise<Page<TaskIdHistory>> {

@@ -4,7 +4,6 @@ import type { TaskState } from '../../core/model/enums.js';
 import type { TaskHistory, TaskIdHistory } from '../../core/model/task.js';
 import { parseTaskId, sanitize } from '../../core/task-id.js';
 import { plannedEachTime } from '../../platform/database/prepared-statements.js';
-import { type AskedSince, type DocumentAt, documentsSince } from '../../platform/database/moment.js';
 import type { Queryable } from '../../platform/database/queryable.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { rows, timeTests } from '../../platform/database/sql.js';
@@ -67,12 +66,17 @@ export class TaskSearchRepository {
     return (await rows<TaskIdRow>(tx, sql, parameters)).map(fromRow);
   }
 
-  /** The first pages of searches that differ in the request only, as JSON (`tasksOf`); not read where nothing is new since. */
-  findFirst(tx: Queryable, asked: readonly AskedSince[], page: FirstPage): Promise<(DocumentAt & { id: string })[]> {
+  /** The first pages of searches that differ in the request only, by request, as JSON (`tasksOf`). */
+  async findFirst(tx: Queryable, requestIds: readonly string[], page: FirstPage): Promise<Map<string, string>> {
     const query = pageQuery({ requestId: 'asked.id' }, page, { count: page.count, offset: 0 });
-    const document = `SELECT coalesce(json_agg(json_build_array(task_id, updated_at, run_id, state)), '[]')::text
-      FROM (${query}) AS page`;
-    return documentsSince(tx, asked, document);
+    const found = await rows<{ id: string; json: string }>(
+      tx,
+      `SELECT asked.id, (SELECT coalesce(json_agg(json_build_array(task_id, updated_at, run_id, state)), '[]')::text
+         FROM (${query}) AS page) AS json
+       FROM unnest($1::text[]) AS asked (id)`,
+      [requestIds],
+    );
+    return new Map(found.map(({ id, json }) => [id, json]));
   }
 
   async count(tx: Transaction, search: TaskSearch): Promise<number> {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openRequestsRoom, type RequestsRoom } from '../../../test/support/requests-room.js';
+import { type Body, openRequestsRoom, type RequestsRoom } from '../../../test/support/requests-room.js';
 
 let room: RequestsRoom;
 beforeAll(async () => {
@@ -84,6 +84,99 @@ describe('lists', () => {
   test('`property` selects members', async () => {
     const { body } = await room.call('GET', '/api/requests/paused?property=request.id');
     expect(body).toEqual([{ request: { id: 'paused' } }]);
+  });
+});
+
+/** All pages of a list, from one to the next as the answers say. */
+async function pagesOf(path: string, between?: (page: number) => Promise<unknown>): Promise<unknown[][]> {
+  const pages: unknown[][] = [];
+  for (let cursor: string | null = '*'; cursor !== null;) {
+    const answer: Response = await fetch(`${room.url}${path}${path.includes('?') ? '&' : '?'}cursor=${cursor}`);
+    expect([path, answer.status]).toEqual([path, 200]);
+    pages.push((await answer.json()) as unknown[]);
+    cursor = answer.headers.get('x-next-cursor');
+    await between?.(pages.length);
+  }
+  return pages;
+}
+
+describe('pages', () => {
+  const all = ['Beta', 'alpha', 'cool', 'cron', 'deleting', 'finished', 'paused', 'unpausing'];
+  test.each([
+    ['/api/requests?limit=3', [all.slice(0, 3), all.slice(3, 6), all.slice(6)]],
+    ['/api/requests?limit=4', [all.slice(0, 4), all.slice(4)]],
+    ['/api/requests', [all]],
+    ['/api/requests?limit=2&requestType=SCHEDULED', [['cron', 'finished']]],
+    ['/api/requests?limit=1&includeFullRequestData=true&filterRelevantForUser=true', all.map((id) => [id])],
+    [
+      '/api/requests/active?limit=2',
+      [
+        ['Beta', 'alpha'],
+        ['cron', 'unpausing'],
+      ],
+    ],
+    ['/api/requests/paused?limit=1', [['paused']]],
+    ['/api/requests/cooldown?limit=1', [['cool']]],
+    ['/api/requests/finished?limit=1', [['finished']]],
+  ])('%s', async (path, expected) => {
+    expect((await pagesOf(path)).map((page) => ids(page as Body[]))).toEqual(expected);
+  });
+
+  test.each([
+    ['/api/requests/ids?limit=5', [all.slice(0, 5), all.slice(5)]],
+    ['/api/requests/ids?limit=1&requestIdLike=C', [['cool'], ['cron']]],
+    ['/api/requests/ids?limit=9&state=PAUSED', [['paused']]],
+    ['/api/requests/ids/active?limit=3', [['Beta', 'alpha', 'cron'], ['unpausing']]],
+  ])('%s', async (path, expected) => {
+    expect(await pagesOf(path)).toEqual(expected);
+  });
+
+  test.each(['', '&includeFullRequestData=true', '&nextRuns=true'])(
+    'show what the whole list shows of each request%s',
+    async (more) => {
+      const whole = await room.list(`/api/requests?limit=100${more}`);
+      const paged = (await pagesOf(`/api/requests?limit=3${more}`)).flat() as Body[];
+      expect(paged).toEqual(all.map((id) => whole.find(({ request }) => request.id === id)));
+      expect(paged.map((entry) => Object.keys(entry))).toEqual(
+        all.map((id) => Object.keys(whole.find(({ request }) => request.id === id)!)),
+      );
+    },
+  );
+
+  test('tell when each request runs next', async () => {
+    const [page] = (await pagesOf('/api/requests?limit=100&nextRuns=true')) as Body[][];
+    const planned = page!.filter(({ nextRuns }) => nextRuns !== undefined);
+    expect([ids(planned), planned[0]!.nextRuns.length]).toEqual([['cron'], 5]);
+  });
+
+  test.each(['', '&limit=101'])('of more than 100 do not tell it: 400%s', async (limit) => {
+    const { status, body } = await room.call('GET', `/api/requests?cursor=*&nextRuns=true${limit}`);
+    expect([status, body.errors[0]]).toMatchObject([400, { field: 'limit', rule: 'maximum' }]);
+  });
+
+  test.each(['/api/requests', '/api/requests/finished', '/api/requests/ids', '/api/requests/ids/active'])(
+    '%s is 400 for a cursor that is none',
+    async (path) => {
+      for (const cursor of ['abc', '%00', 'AA', '**']) {
+        const { status, body } = await room.call('GET', `${path}?limit=1&cursor=${cursor}`);
+        expect([cursor, status, body.errors[0]?.field]).toEqual([cursor, 400, 'cursor']);
+      }
+    },
+  );
+
+  test('have what stays once, whatever comes and goes between them', async () => {
+    const stays = Array.from({ length: 9 }, (_, number) => `page-${number}-stays`);
+    for (const id of stays) await room.request(id);
+    await room.request('page-1-goes');
+    const pages = await pagesOf('/api/requests?limit=2', async (page) => {
+      await room.sql('DELETE FROM request WHERE id = ANY ($1)', [['page-1-goes', `page-${page - 1}-comes`]]);
+      await room.request(`page-${page}-comes`);
+      await room.request(`a-${page}`);
+    });
+    const seen = ids(pages.flat() as Body[]);
+    expect(seen).toEqual([...new Set(seen)]);
+    expect(seen).toEqual(expect.arrayContaining([...all, ...stays]));
+    await room.sql(`DELETE FROM request WHERE id ~ '^(page|a)-'`);
   });
 });
 

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { RequestGroups } from '../../core/authorization/index.js';
+import type { ReadFilter, RequestGroups } from '../../core/authorization/index.js';
 import type { UserAction } from '../../core/model/enums.js';
 import type { Queryable } from '../../platform/database/queryable.js';
 import type { Transaction } from '../../platform/database/transaction.js';
@@ -25,6 +25,26 @@ const columns = (document: string): string =>
   ['group', 'readWriteGroups', 'readOnlyGroups', 'actionPermissions']
     .map((name) => (name === 'group' ? `${document}->>'group' AS "group"` : `${document}->'${name}' AS "${name}"`))
     .join(', ');
+
+/** SQL: whether a request is within a ReadFilter; four parameters from `$first` on. */
+export const seenSql = (first: number, document = 'document'): string => {
+  const [all, groups, withoutWriters, byDefault] = [0, 1, 2, 3].map((index) => `$${first + index}`);
+  return `(${all}::boolean OR ${document}->>'group' = ANY (${groups}::text[])
+    OR ${document}->'readWriteGroups' ?| ${groups}::text[] OR ${document}->'readOnlyGroups' ?| ${groups}::text[]
+    OR (${byDefault}::boolean AND NOT ${document} ? 'readOnlyGroups')
+    OR (${withoutWriters}::boolean AND NOT ${document} ? 'group'
+      AND coalesce(jsonb_array_length(${document}->'readWriteGroups'), 0) = 0))`;
+};
+
+export const seenParameters = (sight: ReadFilter): unknown[] =>
+  sight.kind === 'some'
+    ? [false, sight.groups, sight.withoutWriters, sight.byDefault]
+    : [sight.kind === 'all', [], false, false];
+
+/** SQL: the same of the request with this id, for lists of what belongs to requests. */
+export const seenOfSql = (requestId: string, first: number): string =>
+  `($${first}::boolean OR EXISTS (
+    SELECT 1 FROM request owner WHERE owner.id = ${requestId} AND ${seenSql(first, 'owner.document')}))`;
 
 /**
  * Waits until no other transaction creates requests of these ids, or acts on it that there are none, and keeps them from

@@ -3,18 +3,21 @@ import { isRelevantFor, type ReadFilter, type RelevanceFacts, type User } from '
 import type { RequestState, RequestType } from '../../core/model/enums.js';
 import type { RequestParent } from '../../core/model/request.js';
 import { Database } from '../../platform/database/database.js';
+import { ListPage, type PageQuery } from '../../platform/database/keyset.js';
 import { momentOf } from '../../platform/database/moment.js';
+import type { Queryable } from '../../platform/database/queryable.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { neverChanges } from '../../platform/http/json.js';
-import { KeptLists, SharedReads } from '../../platform/reads/reads.js';
+import { SharedReads } from '../../platform/reads/reads.js';
+import { VersionedCache } from '../../platform/reads/versioned-cache.js';
 import { Access } from '../auth/access/access.service.js';
 import { UserSettingsRepository } from '../users/user-settings.repository.js';
 import { RequestHistoryRepository } from './request-history.repository.js';
 import { RequestParents } from './request-parents.service.js';
-import { RequestRepository } from './request.repository.js';
+import { RequestRepository, type StoredRequest } from './request.repository.js';
 
-interface RequestListFilter {
+export interface RequestListFilter {
   /** Absent: in any state. */
   states?: readonly RequestState[];
   requestType?: readonly RequestType[];
@@ -26,23 +29,33 @@ interface RequestListFilter {
   nextRuns?: boolean;
 }
 
+/** What was read at one moment. */
+interface BriefList {
+  moment: string;
+  parents: readonly RequestParent[];
+}
+
+interface PageEntry {
+  stored: StoredRequest;
+  parent: RequestParent;
+}
+
+/** Requests in one statement, of which only those that concern the caller are listed. */
+const fewestLookedAt = 500;
+
 /** Times of schedules are worked out for each call: for so many entries at most. */
 const mostWithNextRuns = 100;
 
-/** Lists that are kept of one read: callers choose types and limits. */
-const mostChoices = 8;
-
-/** Requests in all lists that are kept, some kilobytes each with their JSON. */
+/** Requests in all lists of one kind that are kept, some kilobytes each with their JSON. */
 const mostKept = 10_000;
 
 /** Lists of requests. Calls for the same states at the same time share one read. */
 @Injectable()
 export class RequestLists {
-  private readonly briefReads = new SharedReads<readonly RequestParent[]>();
-  private readonly keptBriefs = new KeptLists<RequestParent>(mostKept);
+  private readonly briefReads = new SharedReads<BriefList>();
+  private readonly keptBriefs = new VersionedCache<BriefList>(mostKept, ({ parents }) => parents.length + 1);
   private readonly settingsReads = new SharedReads<readonly string[]>();
-  /** By what was read, and what was asked of it: lists for callers who see all and prefer none, with their JSON. */
-  private readonly listsOfAll = new WeakMap<readonly RequestParent[], Map<string, RequestParent[]>>();
+  private readonly listsOfAll = new VersionedCache<RequestParent[]>(mostKept, ({ length }) => length + 1);
 
   constructor(
     private readonly database: Database,
@@ -56,15 +69,55 @@ export class RequestLists {
   /** What the caller may read: starred requests first, then by the time of the last action. */
   async list(filter: RequestListFilter, user: User): Promise<RequestParent[]> {
     if (!filter.nextRuns) return this.entries(filter, user);
-    if (filter.limit === undefined || filter.limit > mostWithNextRuns) {
-      const message = `nextRuns needs a limit of at most ${mostWithNextRuns}`;
-      throw SchedulerError.invalid('INVALID_PARAMETER', [{ field: 'limit', rule: 'maximum', message }]);
-    }
+    refuseBeyondNextRuns(filter.limit);
     const entries = await this.entries(filter, user);
     const ids = entries.map(({ request }) => request.id);
     const found = await this.requests.findMany(this.database.pool, ids);
     const nextRuns = new Map(found.map((stored) => [stored.request.id, this.parents.nextRuns(stored)]));
     return entries.map((parent) => ({ ...parent, nextRuns: nextRuns.get(parent.request.id) }));
+  }
+
+  /**
+   * A page of them, in the order of ids. Those that the caller may not read are left out by the statement; what concerns the caller is
+   * found by reading on until the page is full.
+   */
+  page(filter: Omit<RequestListFilter, 'limit'>, page: PageQuery, user: User): Promise<ListPage<RequestParent>> {
+    const { includeFullRequestData, nextRuns } = filter;
+    if (nextRuns) refuseBeyondNextRuns(page.limit);
+    return this.database.snapshot(async (tx) => {
+      const { members, next } = await this.findPage(tx, filter, page, user);
+      const ids = members.map(({ stored }) => stored.request.id);
+      const parents = includeFullRequestData
+        ? await this.parents.withTasks(tx, ids)
+        : members.map(({ parent }) => parent);
+      if (nextRuns) parents.forEach((one, index) => (one.nextRuns = this.parents.nextRuns(members[index]!.stored)));
+      return new ListPage(parents, next);
+    });
+  }
+
+  private async findPage(
+    tx: Transaction,
+    { states, requestType: types, includeFullRequestData, filterRelevantForUser }: RequestListFilter,
+    page: PageQuery,
+    user: User,
+  ): Promise<ListPage<PageEntry>> {
+    const seen = { states, types, sight: this.access.sightOf(user) };
+    const starred = new Set(filterRelevantForUser ? await this.starredBy(user, tx) : []);
+    const limit = filterRelevantForUser ? Math.max(page.limit, fewestLookedAt) : page.limit;
+    const entries: PageEntry[] = [];
+    for (let { after } = page; ;) {
+      const found = await this.requests.findSeenPage(tx, seen, { after, limit });
+      const parents = await this.parents.brief(tx, found);
+      const ids = filterRelevantForUser && includeFullRequestData ? found.map(({ request }) => request.id) : [];
+      const users = ids.length > 0 ? await this.history.lastEventUsers(tx, ids) : undefined;
+      const isShown = (parent: RequestParent): boolean =>
+        !filterRelevantForUser || isRelevantFor(user, relevance(parent, starred, users));
+      const looked = parents.map((parent, index): PageEntry => ({ parent, stored: found[index]! }));
+      entries.push(...looked.filter(({ parent }) => isShown(parent)));
+      if (found.length <= limit || entries.length > page.limit) break;
+      after = found.at(-1)!.request.id;
+    }
+    return ListPage.of(entries, page.limit, ({ stored }) => stored.request.id);
   }
 
   private async entries(filter: RequestListFilter, user: User): Promise<RequestParent[]> {
@@ -77,43 +130,38 @@ export class RequestLists {
     if (isForAll && this.access.isAdmin(user)) return this.listOfAll(brief, filter, user);
     const starred = new Set(stars);
     const mayRead = this.access.readableBy(user);
-    const readable = brief.filter(
+    const readable = brief.parents.filter(
       ({ request }) => (filter.requestType?.includes(request.requestType) ?? true) && mayRead(request),
     );
     if (includeFullRequestData) return this.detailed(readable, filter, user, starred);
     return chosen(readable, filter, user, starred);
   }
 
-  private async starredBy(user: User): Promise<readonly string[]> {
-    return (await this.settings.find(this.database.pool, user.id))?.starredRequestIds ?? [];
+  private async starredBy(user: User, tx: Queryable = this.database.pool): Promise<readonly string[]> {
+    return (await this.settings.find(tx, user.id))?.starredRequestIds ?? [];
   }
 
-  private listOfAll(brief: readonly RequestParent[], filter: RequestListFilter, user: User): RequestParent[] {
-    const lists = this.listsOfAll.get(brief) ?? new Map<string, RequestParent[]>();
-    this.listsOfAll.set(brief, lists);
-    const key = JSON.stringify([filter.requestType, filter.limit]);
-    let list = lists.get(key);
-    if (!list) {
-      if (lists.size >= mostChoices) lists.clear();
-      const ofType = brief.filter(({ request }) => filter.requestType?.includes(request.requestType) ?? true);
-      lists.set(key, (list = neverChanges(chosen(ofType, filter, user, new Set()))));
-    }
-    return list;
+  /** For callers who see all and prefer none: with its JSON, as long as nothing was committed. */
+  private listOfAll({ moment, parents }: BriefList, filter: RequestListFilter, user: User): Promise<RequestParent[]> {
+    const { states, requestType, limit } = filter;
+    return this.listsOfAll.get(JSON.stringify([states, requestType, limit]), moment, () => {
+      const ofType = parents.filter(({ request }) => requestType?.includes(request.requestType) ?? true);
+      return Promise.resolve(neverChanges(chosen(ofType, filter, user, new Set())));
+    });
   }
 
   /** Callers who see the same share it. */
-  private async brief(
-    states: readonly RequestState[] | undefined,
-    sight: ReadFilter,
-  ): Promise<readonly RequestParent[]> {
-    if (sight.kind === 'none') return [];
+  private async brief(states: readonly RequestState[] | undefined, sight: ReadFilter): Promise<BriefList> {
+    if (sight.kind === 'none') return { moment: '', parents: [] };
     const key = (states?.join() ?? '') + JSON.stringify(sight);
-    const make = async (tx: Transaction): Promise<readonly RequestParent[]> => {
-      const found = await this.parents.around(tx, await this.requests.findSeen(tx, states, sight), { full: false });
-      return found.map(neverChanges);
-    };
     return this.briefReads.ask(key, () =>
-      this.database.snapshot(async (tx) => this.keptBriefs.read(key, await momentOf(tx), () => make(tx))),
+      this.database.snapshot(async (tx) => {
+        const moment = await momentOf(tx);
+        return this.keptBriefs.get(key, moment, async () => {
+          const found = await this.parents.brief(tx, await this.requests.findSeen(tx, states, sight));
+          return { moment, parents: found.map(neverChanges) };
+        });
+      }),
     );
   }
 
@@ -128,12 +176,18 @@ export class RequestLists {
       const times = await this.history.lastEventTimes(tx, all);
       const users = await this.history.lastEventUsers(tx, all);
       const ids = chosen(readable, filter, user, starred, { times, users }).map(({ request }) => request.id);
-      const detailed = await this.parents.load(tx, ids, { full: false, withTasks: true });
+      const detailed = await this.parents.withTasks(tx, ids);
       const byId = new Map(detailed.map((parent) => [parent.request.id, parent]));
       // One may have been removed since the list was read.
       return ids.flatMap((id) => byId.get(id) ?? []);
     });
   }
+}
+
+function refuseBeyondNextRuns(limit: number | undefined): void {
+  if (limit !== undefined && limit <= mostWithNextRuns) return;
+  const message = `nextRuns needs a limit of at most ${mostWithNextRuns}`;
+  throw SchedulerError.invalid('INVALID_PARAMETER', [{ field: 'limit', rule: 'maximum', message }]);
 }
 
 /** When the newest event of each request was, and who caused it. */
@@ -150,7 +204,7 @@ function chosen(
   lastEvents?: LastEvents,
 ): RequestParent[] {
   const relevant = filterRelevantForUser
-    ? parents.filter((parent) => isRelevantFor(user, relevance(parent, starred, lastEvents)))
+    ? parents.filter((parent) => isRelevantFor(user, relevance(parent, starred, lastEvents?.users)))
     : parents;
   const rank = (parent: RequestParent): number => (starred.has(parent.request.id) ? 1 : 0);
   const lastAction = (parent: RequestParent): number => lastActionAt(parent, lastEvents);
@@ -160,14 +214,14 @@ function chosen(
 const relevance = (
   { request, requestDeployState }: RequestParent,
   starred: ReadonlySet<string>,
-  lastEvents: LastEvents | undefined,
+  lastUsers: ReadonlyMap<string, string> | undefined,
 ): RelevanceFacts => ({
   group: request.group,
   starred: starred.has(request.id),
   actedBy: [
     requestDeployState?.activeDeploy?.user,
     requestDeployState?.pendingDeploy?.user,
-    lastEvents?.users.get(request.id),
+    lastUsers?.get(request.id),
   ],
 });
 

@@ -1,45 +1,33 @@
 import { Injectable } from '@nestjs/common';
-import {
-  type Deploy,
-  type DeployKey,
-  deployKeyText,
-  type DeployMarker,
-  type PendingDeploy,
-} from '../../core/model/deploy.js';
+import { type Deploy, type DeployKey, deployKeyText, type PendingDeploy } from '../../core/model/deploy.js';
 import { isRunnable } from '../../core/model/enums.js';
-import type { RequestDeployState, RequestParent } from '../../core/model/request.js';
+import type { RequestDeployState, RequestParent, TaskIdsByStatus } from '../../core/model/request.js';
 import type { PendingRequest } from '../../core/model/task.js';
 import { nextTimes, type TimeInZone } from '../../core/schedules/index.js';
 import { Clock } from '../../platform/clock.js';
+import { Database } from '../../platform/database/database.js';
 import type { Queryable } from '../../platform/database/queryable.js';
-import {
-  DeployRepository,
-  toPendingDeploy,
-  type StoredDeploy,
-  type StoredPendingDeploy,
-} from '../deploys/deploy.repository.js';
+import type { Transaction } from '../../platform/database/transaction.js';
+import { DeployRepository, toPendingDeploy } from '../deploys/deploy.repository.js';
 import { PendingTaskRepository } from '../tasks/pending-task.repository.js';
 import { noTaskIds, TaskIdsByStatusService } from '../tasks/task-ids-by-status.service.js';
 import type { ExpiringRequestAction } from './expiring/expiring-action.entity.js';
 import { ExpiringActionRepository } from './expiring/expiring-action.repository.js';
-import type { QuietRequest } from './quiet-request.repository.js';
-import { RequestRepository, type StoredRequest } from './request.repository.js';
-
-interface ParentOptions {
-  /** Deploys, the deploy in progress, expiring actions and tasks. false: only request, state and deploy markers. */
-  full: boolean;
-  /** With full false: expiring actions and tasks nevertheless, as the lists show them. */
-  withTasks?: boolean;
-}
+import { type DeployOfRequest, RequestParentRepository, type RequestRows } from './request-parent.repository.js';
+import type { StoredRequest } from './request.repository.js';
 
 /** Times of a schedule in an answer. */
 const timesShown = 5;
 
-/** The record that most operations on a request answer with: the request and what goes on around it. */
+/**
+ * The record that most operations on a request answer with: the request and what goes on around it. All of them come from `find`, which
+ * reads a request with one statement and what is seldom there with others.
+ */
 @Injectable()
 export class RequestParents {
   constructor(
-    private readonly requests: RequestRepository,
+    private readonly database: Database,
+    private readonly parents: RequestParentRepository,
     private readonly deploys: DeployRepository,
     private readonly expiring: ExpiringActionRepository,
     private readonly taskIds: TaskIdsByStatusService,
@@ -47,49 +35,61 @@ export class RequestParents {
     private readonly clock: Clock,
   ) {}
 
+  /** By id, outside of a transaction: a snapshot is taken of those only of which one statement does not read everything. */
+  async read(ids: readonly string[]): Promise<Map<string, RequestParent>> {
+    const { pool } = this.database;
+    const found = await this.parents.find(pool, ids);
+    const whole = new Set(found.filter(isWhole));
+    const others = found.filter((rows) => !whole.has(rows)).map(({ stored }) => stored.request.id);
+    const parents = await this.complete(pool, [...whole]);
+    if (others.length > 0) parents.push(...(await this.database.snapshot((tx) => this.find(tx, others))));
+    return new Map(parents.map((parent) => [parent.request.id, parent]));
+  }
+
   /** In the order of ids; unknown ids are left out. */
-  async load(tx: Queryable, ids: readonly string[], options: ParentOptions): Promise<RequestParent[]> {
-    return this.around(tx, await this.requests.findMany(tx, ids), options);
+  async find(tx: Transaction, ids: readonly string[]): Promise<RequestParent[]> {
+    return this.complete(tx, await this.parents.find(tx, ids));
   }
 
-  /** The same for requests that were read already, in their order. */
-  async around(tx: Queryable, stored: readonly StoredRequest[], options: ParentOptions): Promise<RequestParent[]> {
-    if (stored.length === 0) return [];
-    const keys = stored.flatMap(deployKeys);
-    const deploys = options.full ? await this.deploys.findMany(tx, keys) : new Map<string, StoredDeploy>();
-    const markers = await this.markers(tx, keys, deploys);
-    const parents = stored.map((request) => brief(request, markers));
-    if (options.full) await this.addDeploys(tx, stored, parents, { deploys, markers });
-    if (options.full) parents.forEach((parent, index) => (parent.nextRuns = this.nextRuns(stored[index]!)));
-    if (options.full || options.withTasks) await this.addExpiringAndTasks(tx, stored, parents, deploys);
-    return parents;
+  async one(tx: Transaction, id: string): Promise<RequestParent | undefined> {
+    return (await this.find(tx, [id]))[0];
   }
 
-  /** From what one statement read. */
-  ofQuietRequests(jobs: readonly QuietRequest[]): RequestParent[] {
-    const deploys = new Map(jobs.map(({ deploy }) => [deployKeyText(deploy.marker), deploy]));
-    const markers = new Map([...deploys].map(([key, { marker }]) => [key, marker]));
-    const taskIds = this.taskIds.ofKnown({
-      requests: new Map(jobs.map(({ stored }) => [stored.request.id, stored])),
-      deploys,
-      pending: jobs.flatMap(({ pending }) => pending),
-      tasks: jobs.flatMap(({ tasks }) => tasks),
-    });
-    return jobs.map(({ stored, deploy }) => ({
-      ...brief(stored, markers),
-      activeDeploy: deploy.deploy,
-      nextRuns: this.nextRuns(stored),
-      taskIds: taskIds.get(stored.request.id),
-    }));
+  /** Of a request as it was written in this transaction, with its members as they were sent. */
+  async around(tx: Transaction, stored: StoredRequest): Promise<RequestParent> {
+    const [rows] = await this.parents.find(tx, [stored.request.id]);
+    return (await this.complete(tx, [{ ...rows!, stored }]))[0]!;
   }
 
   /** Of a request that was made in this transaction, so that nothing goes on around it yet. */
   ofNew(stored: StoredRequest): RequestParent {
-    return {
-      ...brief(stored, new Map()),
-      taskIds: noTaskIds(),
-      nextRuns: this.nextRuns({ ...stored, scheduleSince: stored.changedAt }),
+    const rows = { stored: { ...stored, scheduleSince: stored.changedAt } };
+    return parentOf(rows, { nextRuns: this.nextRuns(rows.stored), taskIds: noTaskIds() });
+  }
+
+  /** As lists show them: request, state and who deployed; in the order given. */
+  async brief(tx: Queryable, found: readonly StoredRequest[]): Promise<RequestParent[]> {
+    const markers = await this.deploys.findMarkers(tx, found.flatMap(deployKeys));
+    const deployOf = (requestId: string, deployId: string | undefined): DeployOfRequest | undefined => {
+      const marker = deployId === undefined ? undefined : markers.get(deployKeyText({ requestId, deployId }));
+      return marker && { marker };
     };
+    return found.map((stored) => {
+      const { request, activeDeployId, pendingDeployId } = stored;
+      const pending = deployOf(request.id, pendingDeployId);
+      return parentOf({ stored, active: deployOf(request.id, activeDeployId), pending });
+    });
+  }
+
+  /** As lists show them with all data: brief, with expiring actions and tasks; in the order of ids. */
+  async withTasks(tx: Transaction, ids: readonly string[]): Promise<RequestParent[]> {
+    const found = await this.parents.find(tx, ids);
+    const actions = await this.expiringActions(tx, found);
+    const taskIds = await this.tasksOf(tx, found);
+    return found.map((rows) => {
+      const { id } = rows.stored.request;
+      return parentOf(rows, { actions: actions.get(id), taskIds: taskIds.get(id) });
+    });
   }
 
   nextRuns({ request, state, scheduleSince }: StoredRequest): TimeInZone[] | undefined {
@@ -97,87 +97,114 @@ export class RequestParents {
     return nextTimes(request, scheduleSince, this.clock.now(), timesShown);
   }
 
-  /** Of a deploy that was purged only its marker is left. */
-  private async markers(
-    tx: Queryable,
-    keys: readonly DeployKey[],
-    deploys: ReadonlyMap<string, StoredDeploy>,
-  ): Promise<Map<string, DeployMarker>> {
-    const others = keys.filter((key) => !deploys.has(deployKeyText(key)));
-    const markers = await this.deploys.findMarkers(tx, others);
-    for (const [key, { marker }] of deploys) markers.set(key, marker);
-    return markers;
-  }
-
-  private async addDeploys(
-    tx: Queryable,
-    stored: readonly StoredRequest[],
-    parents: readonly RequestParent[],
-    { deploys, markers }: { deploys: ReadonlyMap<string, StoredDeploy>; markers: ReadonlyMap<string, DeployMarker> },
-  ): Promise<void> {
-    // The deploy in progress of a job is its active one.
-    const deployed = stored.filter((request) => deployKeys(request).length > 0);
-    const ids = deployed.map(({ request }) => request.id);
-    const found = ids.length > 0 ? await this.deploys.findPending(tx, ids) : [];
-    const pending = new Map(found.map((deploy) => [deploy.requestId, deploy]));
-    const reasons = await this.pendingTasks.whyWaiting(tx, found);
-    stored.forEach(({ request: { id }, activeDeployId, pendingDeployId }, index) => {
-      const deploy = (deployId: string | undefined): Deploy | undefined =>
-        deployId === undefined ? undefined : deploys.get(deployKeyText({ requestId: id, deployId }))?.deploy;
-      const inProgress = pending.get(id);
-      Object.assign(parents[index]!, {
-        activeDeploy: deploy(activeDeployId),
-        pendingDeploy: deploy(pendingDeployId),
-        pendingDeployState: inProgress && pendingDeploy(inProgress, markers, reasons),
+  private async complete(tx: Queryable, found: readonly RequestRows[]): Promise<RequestParent[]> {
+    const inProgress = await this.deploysInProgress(tx, found);
+    const actions = await this.expiringActions(tx, found);
+    const taskIds = await this.tasksOf(tx, found);
+    return found.map((rows) => {
+      const { id } = rows.stored.request;
+      return parentOf(rows, {
+        activeDeploy: rows.active?.deploy,
+        pendingDeploy: rows.pending?.deploy,
+        pendingDeployState: inProgress.get(id),
+        nextRuns: this.nextRuns(rows.stored),
+        actions: actions.get(id),
+        taskIds: taskIds.get(id),
       });
     });
   }
 
-  private async addExpiringAndTasks(
+  /** By request id. The deploy in progress of a job is its active one. */
+  private async deploysInProgress(tx: Queryable, found: readonly RequestRows[]): Promise<Map<string, PendingDeploy>> {
+    const deploying = found.filter((rows) => rows.hasDeployInProgress);
+    const markers = new Map(deploying.flatMap(deploysOf).map(({ marker }) => [deployKeyText(marker), marker]));
+    if (markers.size === 0) return new Map();
+    const ids = deploying.map(({ stored }) => stored.request.id);
+    const stored = await this.deploys.findPending(tx, ids);
+    const reasons = await this.pendingTasks.whyWaiting(tx, stored);
+    return new Map(
+      stored.flatMap((deploy) => {
+        const key = deployKeyText(deploy);
+        const marker = markers.get(key);
+        return marker ? [[deploy.requestId, toPendingDeploy(deploy, marker, reasons.get(key))]] : [];
+      }),
+    );
+  }
+
+  /** By request id. */
+  private async expiringActions(
     tx: Queryable,
-    stored: readonly StoredRequest[],
-    parents: readonly RequestParent[],
-    deploys: ReadonlyMap<string, StoredDeploy>,
-  ): Promise<void> {
-    const byId = new Map(parents.map((parent) => [parent.request.id, parent]));
-    for (const action of await this.expiring.ofRequests(tx, [...byId.keys()])) {
-      Object.assign(byId.get(action.targetId)!, asParentMember(action));
-    }
-    const requests = new Map(stored.map((request) => [request.request.id, request]));
-    const taskIds = await this.taskIds.forRequests(tx, [...byId.keys()], { requests, deploys });
-    for (const [id, parent] of byId) parent.taskIds = taskIds.get(id);
+    found: readonly RequestRows[],
+  ): Promise<Map<string, ExpiringRequestAction[]>> {
+    const ids = found.filter((rows) => rows.hasExpiringActions).map(({ stored }) => stored.request.id);
+    const byId = new Map(ids.map((id): [string, ExpiringRequestAction[]] => [id, []]));
+    if (ids.length === 0) return byId;
+    for (const action of await this.expiring.ofRequests(tx, ids)) byId.get(action.targetId)!.push(action);
+    return byId;
+  }
+
+  private tasksOf(tx: Queryable, found: readonly RequestRows[]): Promise<Map<string, TaskIdsByStatus>> {
+    const requests = new Map(found.map(({ stored }) => [stored.request.id, stored]));
+    return this.taskIds.sort(tx, [...requests.keys()], {
+      requests,
+      deploys: deploysByKey(found),
+      waiting: found.flatMap(({ waiting }) => waiting),
+      tasks: found.flatMap(({ tasks }) => tasks),
+    });
   }
 }
+
+const deploysOf = ({ active, pending }: RequestRows): DeployOfRequest[] => [active ?? [], pending ?? []].flat();
+
+const deploysByKey = (found: readonly RequestRows[]): Map<string, Deploy> =>
+  new Map(found.flatMap(deploysOf).flatMap(({ marker, deploy }) => (deploy ? [[deployKeyText(marker), deploy]] : [])));
 
 function deployKeys({ request, activeDeployId, pendingDeployId }: StoredRequest): DeployKey[] {
   const ids = [activeDeployId, pendingDeployId].filter((id) => id !== undefined);
   return ids.map((deployId) => ({ requestId: request.id, deployId }));
 }
 
-function brief(stored: StoredRequest, markers: ReadonlyMap<string, DeployMarker>): RequestParent {
-  return { request: stored.request, state: stored.state, requestDeployState: deployState(stored, markers) };
+/** Nothing else needs to be read: health, load balancer and older deploys matter where there are tasks. */
+function isWhole(rows: RequestRows): boolean {
+  const { hasDeployInProgress, hasExpiringActions, stored, tasks } = rows;
+  if (hasDeployInProgress || hasExpiringActions) return false;
+  if (tasks.length === 0) return true;
+  if (stored.request.loadBalanced) return false;
+  const unchecked = deploysOf(rows).filter(({ deploy }) => deploy && !deploy.healthcheck);
+  const ids = new Set(unchecked.map(({ marker }) => marker.deployId));
+  return tasks.every(({ taskId }) => ids.has(taskId.deployId));
+}
+
+interface AroundRequest extends Pick<
+  RequestParent,
+  'activeDeploy' | 'pendingDeploy' | 'pendingDeployState' | 'nextRuns' | 'taskIds'
+> {
+  actions?: readonly ExpiringRequestAction[];
+}
+
+/** The one place where the document is put together, whatever of it is shown. */
+function parentOf(
+  { stored, active, pending }: Pick<RequestRows, 'stored' | 'active' | 'pending'>,
+  around?: AroundRequest,
+): RequestParent {
+  const parent: RequestParent = {
+    request: stored.request,
+    state: stored.state,
+    requestDeployState: deployState(stored, active, pending),
+  };
+  if (!around) return parent;
+  const { actions = [], taskIds, ...rest } = around;
+  return Object.assign(parent, rest, ...actions.map(asParentMember), { taskIds }) as RequestParent;
 }
 
 /** Absent while there is no deploy that runs or is in progress. */
 function deployState(
   { request: { id }, activeDeployId, pendingDeployId }: StoredRequest,
-  markers: ReadonlyMap<string, DeployMarker>,
+  active: DeployOfRequest | undefined,
+  pending: DeployOfRequest | undefined,
 ): RequestDeployState | undefined {
   if (activeDeployId === undefined && pendingDeployId === undefined) return undefined;
-  const marker = (deployId: string | undefined): DeployMarker | undefined =>
-    deployId === undefined ? undefined : markers.get(deployKeyText({ requestId: id, deployId }));
-  return { requestId: id, activeDeploy: marker(activeDeployId), pendingDeploy: marker(pendingDeployId) };
-}
-
-/** There is no deploy in progress without its marker: both are written together. */
-function pendingDeploy(
-  pending: StoredPendingDeploy,
-  markers: ReadonlyMap<string, DeployMarker>,
-  reasons: ReadonlyMap<string, string>,
-): PendingDeploy | undefined {
-  const key = deployKeyText(pending);
-  const deployMarker = markers.get(key);
-  return deployMarker && toPendingDeploy(pending, deployMarker, reasons.get(key));
+  return { requestId: id, activeDeploy: active?.marker, pendingDeploy: pending?.marker };
 }
 
 /** The member of a RequestParent under which an expiring action is shown. */

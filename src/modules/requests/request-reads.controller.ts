@@ -4,8 +4,10 @@ import type { User } from '../../core/authorization/index.js';
 import type { RequestBatch, RequestCleanup, RequestParent, RequestWithState } from '../../core/model/request.js';
 import type { PendingRequest } from '../../core/model/task.js';
 import type { RequestState } from '../../core/model/enums.js';
+import type { ListPage, PageQuery } from '../../platform/database/keyset.js';
 import { CallerUser } from '../../platform/http/caller.js';
 import { Query } from '../../platform/http/inputs.js';
+import { AskedPage } from '../../platform/http/pages.js';
 import { BatchQuery, CacheQuery, RequestIdsQuery, RequestListQuery } from './dto/queries.dto.js';
 import {
   PendingRequestDto,
@@ -14,8 +16,11 @@ import {
   RequestParentDto,
   RequestWithStateDto,
 } from './dto/request-parent.dto.js';
-import { RequestLists } from './request-lists.service.js';
+import { type RequestListFilter, RequestLists } from './request-lists.service.js';
 import { RequestReads } from './request-reads.service.js';
+
+type RequestList = Promise<RequestParent[] | ListPage<RequestParent>>;
+type IdList = Promise<string[] | ListPage<string>>;
 
 /** Requests that may start tasks without an action of a user. */
 const activeStates: readonly RequestState[] = ['ACTIVE', 'DEPLOYING_TO_UNPAUSE'];
@@ -31,48 +36,51 @@ export class RequestReadsController {
   /** All requests, those first that were acted on last. */
   @Get()
   @ApiOkResponse({ type: [RequestParentDto] })
-  list(@Query() query: RequestListQuery, @CallerUser() user: User): Promise<RequestParent[]> {
-    return this.lists.list(query, user);
+  list(@Query() query: RequestListQuery, @CallerUser() user: User, @AskedPage() page?: PageQuery): RequestList {
+    return this.found(query, user, page);
   }
 
   /** Requests that run. */
   @Get('active')
   @ApiOkResponse({ type: [RequestParentDto] })
-  active(@Query() query: RequestListQuery, @CallerUser() user: User): Promise<RequestParent[]> {
-    return this.lists.list({ ...query, states: activeStates }, user);
+  active(@Query() query: RequestListQuery, @CallerUser() user: User, @AskedPage() page?: PageQuery): RequestList {
+    return this.found({ ...query, states: activeStates }, user, page);
   }
 
   /** Requests that are paused. */
   @Get('paused')
   @ApiOkResponse({ type: [RequestParentDto] })
-  paused(@Query() query: RequestListQuery, @CallerUser() user: User): Promise<RequestParent[]> {
-    return this.lists.list({ ...query, states: ['PAUSED'] }, user);
+  paused(@Query() query: RequestListQuery, @CallerUser() user: User, @AskedPage() page?: PageQuery): RequestList {
+    return this.found({ ...query, states: ['PAUSED'] }, user, page);
   }
 
   /** Requests whose tasks fail so fast that new ones are delayed. */
   @Get('cooldown')
   @ApiOkResponse({ type: [RequestParentDto] })
-  cooldown(@Query() query: RequestListQuery, @CallerUser() user: User): Promise<RequestParent[]> {
-    return this.lists.list({ ...query, states: ['SYSTEM_COOLDOWN'] }, user);
+  cooldown(@Query() query: RequestListQuery, @CallerUser() user: User, @AskedPage() page?: PageQuery): RequestList {
+    return this.found({ ...query, states: ['SYSTEM_COOLDOWN'] }, user, page);
   }
 
   /** SCHEDULED requests whose schedule has no further time. */
   @Get('finished')
   @ApiOkResponse({ type: [RequestParentDto] })
-  finished(@Query() query: RequestListQuery, @CallerUser() user: User): Promise<RequestParent[]> {
-    return this.lists.list({ ...query, states: ['FINISHED'] }, user);
+  finished(@Query() query: RequestListQuery, @CallerUser() user: User, @AskedPage() page?: PageQuery): RequestList {
+    return this.found({ ...query, states: ['FINISHED'] }, user, page);
   }
 
   /** Ids of all requests, in their order. */
   @Get('ids')
-  ids(@Query() query: RequestIdsQuery, @CallerUser() user: User): Promise<string[]> {
-    return this.reads.ids(query, user);
+  @ApiOkResponse({ type: [String] })
+  ids(@Query() query: RequestIdsQuery, @CallerUser() user: User, @AskedPage() page?: PageQuery): IdList {
+    return page ? this.reads.idsPage(query, page, user) : this.reads.ids(query, user);
   }
 
   /** Ids of the requests that run, in their order. */
   @Get('ids/active')
-  activeIds(@Query() _query: CacheQuery, @CallerUser() user: User): Promise<string[]> {
-    return this.reads.ids({ state: activeStates }, user);
+  @ApiOkResponse({ type: [String] })
+  activeIds(@Query() _query: CacheQuery, @CallerUser() user: User, @AskedPage() page?: PageQuery): IdList {
+    const filter = { state: activeStates };
+    return page ? this.reads.idsPage(filter, page, user) : this.reads.ids(filter, user);
   }
 
   /** Several requests at once. */
@@ -108,5 +116,9 @@ export class RequestReadsController {
   @ApiOkResponse({ type: RequestWithStateDto })
   simple(@Param('requestId') requestId: string, @Query() _query: CacheQuery): Promise<RequestWithState> {
     return this.reads.simple(requestId);
+  }
+
+  private found(filter: RequestListFilter, user: User, page: PageQuery | undefined): RequestList {
+    return page ? this.lists.page(filter, page, user) : this.lists.list(filter, user);
   }
 }

@@ -4,12 +4,14 @@ import type { RequestState } from '../../core/model/enums.js';
 import type { RequestBatch, RequestCleanup, RequestParent, RequestWithState } from '../../core/model/request.js';
 import type { PendingRequest } from '../../core/model/task.js';
 import { Database } from '../../platform/database/database.js';
+import { ListPage, type PageQuery } from '../../platform/database/keyset.js';
+import { momentOf } from '../../platform/database/moment.js';
 import { SchedulerError } from '../../platform/errors.js';
-import { neverChanges } from '../../platform/http/json.js';
-import { BatchedRead, KeptByMark, KeptList, SharedReads } from '../../platform/reads/reads.js';
+import { neverChanges, toJson } from '../../platform/http/json.js';
+import { BatchedRead, SharedReads } from '../../platform/reads/reads.js';
+import { fromJson, type FromJson, VersionedCache } from '../../platform/reads/versioned-cache.js';
 import { Access } from '../auth/access/access.service.js';
 import { PendingRequestRepository } from '../tasks/pending-request.repository.js';
-import { QuietRequestRepository } from './quiet-request.repository.js';
 import { RequestCleanupRepository } from './request-cleanup.repository.js';
 import { RequestParents, shownPendingRequest } from './request-parents.service.js';
 import { RequestRepository } from './request.repository.js';
@@ -17,14 +19,11 @@ import { RequestRepository } from './request.repository.js';
 /** Reads of requests: each from one snapshot, so that its parts agree. Calls at the same time share one read. */
 @Injectable()
 export class RequestReads {
-  private readonly reads = new BatchedRead((ids: readonly string[]) => this.manyAtOnce(ids));
-  private readonly partReads = new BatchedRead((ids: readonly string[]) => this.manyByParts(ids));
-  /** Those that are most likely no quiet ones: it is not tried. What is answered does not depend on it. */
-  private readonly busy = new Set<string>();
+  private readonly reads = new BatchedRead((ids: readonly string[]) => this.many(ids));
   private readonly simpleReads = new BatchedRead((ids: readonly string[]) => this.manySimple(ids));
-  private readonly keptSimple = new KeptByMark<RequestWithState>(mostKept);
+  private readonly keptSimple = new VersionedCache<RequestWithState>(mostKept, (record) => toJson(record).length);
   private readonly idReads = new SharedReads<string[]>();
-  private readonly allIds = new KeptList<string>();
+  private readonly allIds = new VersionedCache<FromJson<string[]>>(1);
 
   constructor(
     private readonly database: Database,
@@ -32,7 +31,6 @@ export class RequestReads {
     private readonly parents: RequestParents,
     private readonly cleanups: RequestCleanupRepository,
     private readonly queue: PendingRequestRepository,
-    private readonly quietRequests: QuietRequestRepository,
     private readonly access: Access,
   ) {}
 
@@ -43,9 +41,8 @@ export class RequestReads {
     });
   }
 
-  /** Where little goes on around it, it takes a fraction of the time. */
   find(id: string): Promise<RequestParent | undefined> {
-    return (this.busy.has(id) ? this.partReads : this.reads).ask(id);
+    return this.reads.ask(id);
   }
 
   simple(id: string): Promise<RequestWithState> {
@@ -55,21 +52,35 @@ export class RequestReads {
     });
   }
 
+  /** A page of the ids that the caller may read. */
+  async idsPage(
+    filter: { requestIdLike?: string; state?: readonly RequestState[] },
+    page: PageQuery,
+    user: User,
+  ): Promise<ListPage<string>> {
+    const sight = this.access.sightOf(user);
+    const found = await this.requests.findIdsPage(this.database.pool, { ...filter, sight }, page);
+    return ListPage.of(found, page.limit, (id) => id);
+  }
+
   /** Those that the caller may read. */
   async ids(filter: { requestIdLike?: string; state?: readonly RequestState[] }, user: User): Promise<string[]> {
     const { requestIdLike, state } = filter;
     const sight = this.access.sightOf(user);
     if (sight.kind === 'none') return [];
-    return this.idReads.ask(JSON.stringify([requestIdLike, state, sight]), () => {
-      const isAll = requestIdLike === undefined && state === undefined && sight.kind === 'all';
-      const kept = isAll ? this.allIds : new KeptList<string>();
-      return kept.read((since) => this.requests.findIds(this.database.pool, { ...filter, sight }, since));
+    const { pool } = this.database;
+    const read = async (former?: FromJson<string[]>): Promise<FromJson<string[]>> =>
+      fromJson(await this.requests.findIds(pool, { ...filter, sight }), former);
+    const isAll = requestIdLike === undefined && state === undefined && sight.kind === 'all';
+    return this.idReads.ask(JSON.stringify([requestIdLike, state, sight]), async () => {
+      const found = isAll ? await this.allIds.get('all', await momentOf(pool), read) : await read();
+      return found.value;
     });
   }
 
   batch(ids: readonly string[]): Promise<RequestBatch> {
     return this.database.snapshot(async (tx) => {
-      const requests = await this.parents.load(tx, ids, { full: true });
+      const requests = await this.parents.find(tx, ids);
       const found = new Set(requests.map(({ request }) => request.id));
       return { requests, notFound: [...new Set(ids)].filter((id) => !found.has(id)) };
     });
@@ -83,51 +94,28 @@ export class RequestReads {
     return (await this.queue.list(this.database.pool)).map(shownPendingRequest);
   }
 
-  /** Of several requests by one read. */
-  private async manyByParts(ids: readonly string[]): Promise<Map<string, RequestParent>> {
-    const found = shared(await this.database.snapshot((tx) => this.parents.load(tx, ids, { full: true })));
-    for (const id of ids) {
-      const parent = found.get(id);
-      if (parent && isBusy(parent) && this.busy.size < mostBusy) this.busy.add(id);
-      else this.busy.delete(id);
-    }
+  private async many(ids: readonly string[]): Promise<Map<string, RequestParent>> {
+    const found = await this.parents.read(ids);
+    // Those who share the read do not write it each.
+    for (const { taskIds, activeDeploy } of found.values())
+      [taskIds, activeDeploy].forEach((part) => part && neverChanges(part));
     return found;
   }
 
-  private async manyAtOnce(ids: readonly string[]): Promise<Map<string, RequestParent>> {
-    const quiet = await this.quietRequests.find(this.database.pool, ids);
-    const parents = shared(this.parents.ofQuietRequests([...quiet.values()]));
-    const others = ids.filter((id) => !quiet.has(id));
-    return others.length === 0 ? parents : new Map([...parents, ...(await this.manyByParts(others))]);
-  }
-
-  private manySimple(ids: readonly string[]): Promise<Map<string, RequestWithState>> {
+  /** Which version of its row each of them is, is asked each time; the row is read, and its JSON written, when it is another one. */
+  private async manySimple(ids: readonly string[]): Promise<Map<string, RequestWithState>> {
     const { pool } = this.database;
-    return this.keptSimple.find(
-      ids,
-      (all) => this.requests.findMarks(pool, all),
-      async (others) =>
-        (await this.requests.findMarked(pool, others)).map(({ request, state, changedAt, mark }) => ({
-          id: request.id,
-          mark,
-          value: { request, state, timestamp: changedAt },
-        })),
-    );
+    return this.keptSimple.many(await this.requests.findVersions(pool, ids), async (others) => {
+      const found = await this.requests.findMany(pool, [...others.keys()]);
+      return new Map(
+        found.map(({ request, state, changedAt }) => [
+          request.id,
+          neverChanges({ request, state, timestamp: changedAt }),
+        ]),
+      );
+    });
   }
 }
 
-/** Requests whose short record is kept, some kilobytes each with its JSON. */
-const mostKept = 5_000;
-
-const mostBusy = 10_000;
-
-/** What makes a request one that is not quiet, and stays for long. */
-const isBusy = ({ request, activeDeploy }: RequestParent): boolean =>
-  !activeDeploy || activeDeploy.healthcheck !== undefined || request.loadBalanced === true;
-
-/** By id. Those who share the read do not write it each. */
-function shared(parents: readonly RequestParent[]): Map<string, RequestParent> {
-  for (const { taskIds, activeDeploy } of parents)
-    [taskIds, activeDeploy].forEach((part) => part && neverChanges(part));
-  return new Map(parents.map((parent) => [parent.request.id, parent]));
-}
+/** Characters of JSON of short records of requests that are kept. */
+const mostKept = 20_000_000;

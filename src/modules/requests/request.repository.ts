@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import type { ReadFilter } from '../../core/authorization/index.js';
-import type { RequestState } from '../../core/model/enums.js';
+import type { RequestState, RequestType } from '../../core/model/enums.js';
 import type { Request } from '../../core/model/request.js';
-import { type DocumentAt, documentSince } from '../../platform/database/moment.js';
+import { keysetOf, type PageQuery } from '../../platform/database/keyset.js';
 import type { Queryable } from '../../platform/database/queryable.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { rows, toMillis } from '../../platform/database/sql.js';
-import { lockIds } from './request-access.repository.js';
+import { lockIds, seenParameters, seenSql } from './request-access.repository.js';
 
 /** A request as stored. activeDeployId and pendingDeployId together are its deploy state. */
 export interface StoredRequest {
@@ -50,7 +50,7 @@ const columns = columnNames.join(', ');
 export const requestColumns = (alias: string): string => columnNames.map((name) => `${alias}.${name}`).join(', ');
 
 /** No two versions of a row have the same: each is written by another transaction. The rest tells rows of restored databases apart. */
-const markSql = `concat_ws(' ', xmin, version, changed_at)`;
+const rowVersionSql = `concat_ws(' ', xmin, version, changed_at)`;
 
 const rule = (document: string): string =>
   `(${document}->>'scheduleType', ${document}->>'schedule', ${document}->>'scheduleTimeZone')`;
@@ -62,20 +62,24 @@ export const newScheduleSince = sinceSql('$10::timestamptz');
 const keptScheduleSince = sinceSql(
   `CASE WHEN ${rule('document')} IS NOT DISTINCT FROM ${rule('$9::jsonb')} THEN coalesce($10::timestamptz, schedule_since) END`,
 );
-/** SQL: whether a request is within a ReadFilter; four parameters from `$first` on. */
-const seenSql = (first: number): string => {
-  const [all, groups, withoutWriters, byDefault] = [0, 1, 2, 3].map((index) => `$${first + index}`);
-  return `(${all}::boolean OR document->>'group' = ANY (${groups}::text[])
-    OR document->'readWriteGroups' ?| ${groups}::text[] OR document->'readOnlyGroups' ?| ${groups}::text[]
-    OR (${byDefault}::boolean AND NOT document ? 'readOnlyGroups')
-    OR (${withoutWriters}::boolean AND NOT document ? 'group'
-      AND coalesce(jsonb_array_length(document->'readWriteGroups'), 0) = 0))`;
-};
+/** A choice of ids. */
+interface IdFilter {
+  requestIdLike?: string;
+  state?: readonly RequestState[];
+  /** Absent: all. */
+  sight?: ReadFilter;
+}
 
-const seenParameters = (sight: ReadFilter): unknown[] =>
-  sight.kind === 'some'
-    ? [false, sight.groups, sight.withoutWriters, sight.byDefault]
-    : [sight.kind === 'all', [], false, false];
+/** SQL: whether a request is one that an IdFilter wants; six parameters from `$first` on. */
+const namedSql = (first: number): string =>
+  `($${first}::text IS NULL OR starts_with(lower(id), lower($${first}))) AND ($${first + 1}::text[] IS NULL OR state = ANY ($${first + 1}))
+     AND ${seenSql(first + 2)}`;
+
+const namedParameters = ({ requestIdLike, state, sight = { kind: 'all' } }: IdFilter): unknown[] => [
+  requestIdLike ?? null,
+  state ?? null,
+  ...seenParameters(sight),
+];
 
 /** A transaction of a call takes some 20 ms, and each instance has one in the line. */
 const lockWaitMillis = 500;
@@ -96,16 +100,11 @@ export class RequestRepository {
     return found.map(storedRequest);
   }
 
-  /** Which version of its row each of them is: the transaction that wrote it, and what it wrote there. Unknown ids are left out. */
-  async findMarks(tx: Queryable, ids: readonly string[]): Promise<{ id: string; mark: string }[]> {
-    return rows(tx, `SELECT id, ${markSql} AS mark FROM request WHERE id = ANY ($1)`, [ids]);
-  }
-
-  /** With their marks. */
-  async findMarked(tx: Queryable, ids: readonly string[]): Promise<(StoredRequest & { mark: string })[]> {
-    const sql = `SELECT ${columns}, ${markSql} AS mark FROM request WHERE id = ANY ($1)`;
-    const found = await rows<RequestRow & { mark: string }>(tx, sql, [ids]);
-    return found.map((row) => ({ ...storedRequest(row), mark: row.mark }));
+  /** Which version of its row each of them is, by id: the transaction that wrote it, and what it wrote there. Unknown ids are left out. */
+  async findVersions(tx: Queryable, ids: readonly string[]): Promise<Map<string, string>> {
+    const sql = `SELECT id, ${rowVersionSql} AS version FROM request WHERE id = ANY ($1)`;
+    const found = await rows<{ id: string; version: string }>(tx, sql, [ids]);
+    return new Map(found.map(({ id, version }) => [id, version]));
   }
 
   /** Of all requests, or of those in the given states, in the order of ids. */
@@ -132,19 +131,33 @@ export class RequestRepository {
     return found.map(storedRequest);
   }
 
-  /** Ids that begin with `requestIdLike` in any case, of requests in the given states, in their order; not read where nothing is new `since`. */
-  findIds(
-    tx: Queryable,
-    filter: { requestIdLike?: string; state?: readonly RequestState[]; sight?: ReadFilter },
-    since?: string,
-  ): Promise<DocumentAt> {
-    const document = `SELECT coalesce(json_agg(id ORDER BY id), '[]')::text FROM request
-       WHERE ($2::text IS NULL OR starts_with(lower(id), lower($2))) AND ($3::text[] IS NULL OR state = ANY ($3)) AND ${seenSql(4)}`;
-    return documentSince(tx, since, document, [
-      filter.requestIdLike ?? null,
-      filter.state ?? null,
-      ...seenParameters(filter.sight ?? { kind: 'all' }),
-    ]);
+  /** A page of them, and of the given types, with what keysetOf reads beyond it. */
+  async findSeenPage(
+    tx: Transaction,
+    { states, types, sight }: { states?: readonly RequestState[]; types?: readonly RequestType[]; sight: ReadFilter },
+    page: PageQuery,
+  ): Promise<StoredRequest[]> {
+    const found = await rows<RequestRow>(
+      tx,
+      `SELECT ${columns} FROM request WHERE ($1::text[] IS NULL OR state = ANY ($1))
+         AND ($2::text[] IS NULL OR request_type = ANY ($2)) AND ${seenSql(3)} AND id > $7 ORDER BY id LIMIT $8`,
+      [states ?? null, types ?? null, ...seenParameters(sight), ...keysetOf(page)],
+    );
+    return found.map(storedRequest);
+  }
+
+  /** Ids that begin with `requestIdLike` in any case, of requests in the given states, in their order, as JSON. */
+  async findIds(tx: Queryable, filter: IdFilter): Promise<string> {
+    const sql = `SELECT coalesce(json_agg(id ORDER BY id), '[]')::text AS json FROM request WHERE ${namedSql(1)}`;
+    const [found] = await rows<{ json: string }>(tx, sql, namedParameters(filter));
+    return found!.json;
+  }
+
+  /** A page of them, with what keysetOf reads beyond it. */
+  async findIdsPage(tx: Queryable, filter: IdFilter, page: PageQuery): Promise<string[]> {
+    const sql = `SELECT id FROM request WHERE ${namedSql(1)} AND id > $7 ORDER BY id LIMIT $8`;
+    const found = await rows<{ id: string }>(tx, sql, [...namedParameters(filter), ...keysetOf(page)]);
+    return found.map(({ id }) => id);
   }
 
   /** How many there are in each state. */

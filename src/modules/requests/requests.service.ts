@@ -115,6 +115,6 @@ export class RequestsService {
   }
 
   private async parent(tx: Transaction, stored: StoredRequest): Promise<RequestParent> {
-    return (await this.parents.around(tx, [stored], { full: true }))[0]!;
+    return this.parents.around(tx, stored);
   }
 }

@@ -1,6 +1,10 @@
 import { Controller, Get, Param } from '@nestjs/common';
 import { ApiOkResponse, ApiTags, getSchemaPath } from '@nestjs/swagger';
+import type { User } from '../../core/authorization/index.js';
+import type { ListPage, PageQuery } from '../../platform/database/keyset.js';
+import { CallerUser } from '../../platform/http/caller.js';
 import { Query } from '../../platform/http/inputs.js';
+import { AskedPage } from '../../platform/http/pages.js';
 import { Since } from '../../platform/http/since.js';
 import { CacheQuery } from '../requests/dto/queries.dto.js';
 import { KilledTaskIdRecordDto, TaskCleanupDto } from './dto/task-cleanup.dto.js';
@@ -8,6 +12,9 @@ import { TaskCountsDto, TaskHistoryUpdateDto, TaskIdDto, TaskIdsByStatusDto } fr
 import { TaskDto } from './dto/task.dto.js';
 import { TaskLists } from './active-tasks.service.js';
 import { TaskReads } from './task-reads.service.js';
+
+type TaskList = Promise<TaskDto[] | ListPage<TaskDto>>;
+type TaskIdList = Promise<TaskIdDto[] | ListPage<TaskIdDto>>;
 
 @ApiTags('Tasks')
 @Controller('api/tasks')
@@ -19,14 +26,16 @@ export class ActiveTasksController {
 
   /** Lists all active tasks. */
   @Get('active')
-  active(@Query() _query: CacheQuery): Promise<TaskDto[]> {
-    return this.lists.active();
+  @ApiOkResponse({ type: [TaskDto] })
+  active(@Query() _query: CacheQuery, @CallerUser() user: User, @AskedPage() page?: PageQuery): TaskList {
+    return page ? this.lists.activePage(page, user) : this.lists.active();
   }
 
   /** Lists the ids of all active tasks. */
   @Get('active/ids')
-  activeIds(@Query() _query: CacheQuery): Promise<TaskIdDto[]> {
-    return this.lists.activeIds();
+  @ApiOkResponse({ type: [TaskIdDto] })
+  activeIds(@Query() _query: CacheQuery, @CallerUser() user: User, @AskedPage() page?: PageQuery): TaskIdList {
+    return page ? this.lists.activeIdsPage(page, user) : this.lists.activeIds();
   }
 
   /** Lists the updates of all active tasks, by task id. */
@@ -43,14 +52,26 @@ export class ActiveTasksController {
 
   /** Lists the active tasks of one slave. */
   @Get('active/slave/:slaveId')
-  ofSlave(@Param('slaveId') slaveId: string, @Query() _query: CacheQuery): Promise<TaskDto[]> {
-    return this.lists.active(slaveId);
+  @ApiOkResponse({ type: [TaskDto] })
+  ofSlave(
+    @Param('slaveId') slaveId: string,
+    @Query() _query: CacheQuery,
+    @CallerUser() user: User,
+    @AskedPage() page?: PageQuery,
+  ): TaskList {
+    return page ? this.lists.activePage(page, user, slaveId) : this.lists.active(slaveId);
   }
 
   /** Lists the ids of the active tasks of one slave. */
   @Get('active/slave/:slaveId/ids')
-  idsOfSlave(@Param('slaveId') slaveId: string, @Query() _query: CacheQuery): Promise<TaskIdDto[]> {
-    return this.lists.activeIds(slaveId);
+  @ApiOkResponse({ type: [TaskIdDto] })
+  idsOfSlave(
+    @Param('slaveId') slaveId: string,
+    @Query() _query: CacheQuery,
+    @CallerUser() user: User,
+    @AskedPage() page?: PageQuery,
+  ): TaskIdList {
+    return page ? this.lists.activeIdsPage(page, user, slaveId) : this.lists.activeIds(slaveId);
   }
 
   /** Lists the tasks that have to go, and why. */

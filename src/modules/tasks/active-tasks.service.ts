@@ -1,10 +1,15 @@
 import { Injectable } from '@nestjs/common';
+import type { User } from '../../core/authorization/index.js';
 import type { Task, TaskId, KilledTaskIdRecord, TaskCleanup, TaskHistoryUpdate } from '../../core/model/task.js';
 import { parseTaskId } from '../../core/task-id.js';
 import { Database } from '../../platform/database/database.js';
+import { ListPage, type PageQuery } from '../../platform/database/keyset.js';
+import { momentOf } from '../../platform/database/moment.js';
 import type { Queryable } from '../../platform/database/queryable.js';
 import { neverChanges } from '../../platform/http/json.js';
-import { KeptList, KeptRecords, SharedRead } from '../../platform/reads/reads.js';
+import { SharedRead } from '../../platform/reads/reads.js';
+import { fromJson, type FromJson, VersionedCache } from '../../platform/reads/versioned-cache.js';
+import { Access } from '../auth/access/access.service.js';
 import { LaunchedTaskRepository } from './launched-task.repository.js';
 import { TaskRepository } from './task.repository.js';
 import { SchedulerError } from '../../platform/errors.js';
@@ -15,15 +20,21 @@ import { TaskCleanupRepository } from './task-cleanup.repository.js';
 /** A task's record takes about 7 kB of memory, and its id half a kilobyte. */
 const most = { records: 10_000, ids: 50_000 };
 
+/** The first of the listed tasks, as many as are kept. */
+interface TaskList<Member> {
+  byId: ReadonlyMap<string, Member>;
+  list: Member[];
+}
+
 /**
  * All active tasks, in the order of their ids. What a task was launched with never changes, so only which tasks there are is
- * read each time.
+ * read each time that anything was committed.
  */
 @Injectable()
 export class ActiveTasks {
-  private readonly listed = new KeptList<string>();
-  private readonly keptRecords = new KeptRecords<Task>(most.records);
-  private readonly keptIds = new KeptRecords<TaskId>(most.ids);
+  private readonly listed = new VersionedCache<FromJson<string[]>>(1);
+  private readonly keptRecords = new VersionedCache<TaskList<Task>>(1);
+  private readonly keptIds = new VersionedCache<TaskList<TaskId>>(1);
   private readonly recordsRead = new SharedRead(() => this.readRecords());
   private readonly idsRead = new SharedRead(() => this.readIds());
 
@@ -41,17 +52,40 @@ export class ActiveTasks {
     return this.idsRead.ask();
   }
 
-  private async readRecords(): Promise<Task[]> {
-    const { pool } = this.db;
-    const ids = await this.listed.read((since) => this.tasks.activeIds(pool, since));
-    return neverChanges(await this.keptRecords.list(ids, (missing) => this.launched.records(pool, missing)));
+  private readRecords(): Promise<Task[]> {
+    return this.read(this.keptRecords, most.records, (ids) => this.launched.records(this.db.pool, ids));
   }
 
-  private async readIds(): Promise<TaskId[]> {
+  private readIds(): Promise<TaskId[]> {
     // Made by this service, so they can be read.
-    const parsed = (ids: readonly string[]) => new Map(ids.map((id) => [id, parseTaskId(id)!]));
-    const ids = await this.listed.read((since) => this.tasks.activeIds(this.db.pool, since));
-    return neverChanges(await this.keptIds.list(ids, (missing) => Promise.resolve(parsed(missing))));
+    const parse = (ids: readonly string[]) => new Map(ids.map((id) => [id, parseTaskId(id)!]));
+    return this.read(this.keptIds, most.ids, (ids) => Promise.resolve(parse(ids)));
+  }
+
+  /** Beyond `atMost` of them the others are loaded each time, so that memory stays bounded. */
+  private async read<Member extends object>(
+    cache: VersionedCache<TaskList<Member>>,
+    atMost: number,
+    load: (ids: readonly string[]) => Promise<ReadonlyMap<string, Member>>,
+  ): Promise<Member[]> {
+    const { pool } = this.db;
+    const { json, value: ids } = await this.listed.get('ids', await momentOf(pool), async (former) =>
+      fromJson(await this.tasks.activeIds(pool), former),
+    );
+    const kept = await cache.get('tasks', json, async (former) => {
+      const first = ids.slice(0, atMost);
+      const missing = first.filter((id) => !former?.byId.has(id));
+      const loaded = missing.length > 0 ? await load(missing) : new Map<string, Member>();
+      const found = first.flatMap((id): [string, Member][] => {
+        const member = former?.byId.get(id) ?? loaded.get(id);
+        return member ? [[id, neverChanges(member)]] : [];
+      });
+      return { byId: new Map(found), list: neverChanges(found.map(([, member]) => member)) };
+    });
+    if (ids.length <= atMost) return kept.list;
+    const others = ids.slice(atMost);
+    const loaded = await load(others);
+    return [...kept.list, ...others.flatMap((id) => loaded.get(id) ?? [])];
   }
 }
 
@@ -66,12 +100,35 @@ export class TaskLists {
     private readonly orders: TaskCleanupRepository,
     private readonly kills: KilledTaskRepository,
     private readonly slaves: SlaveRepository,
+    private readonly access: Access,
   ) {}
 
   async active(slaveId?: string): Promise<Task[]> {
     if (slaveId === undefined) return this.all.records();
     await this.requireSlave(slaveId);
     return this.launched.activeOn(this.db.pool, slaveId);
+  }
+
+  /** A page of them. Those that have ended since their ids were read are left out. */
+  async activePage(page: PageQuery, user: User, slaveId?: string): Promise<ListPage<Task>> {
+    const { members, next } = await this.activeIdsPage(page, user, slaveId);
+    const ids = members.map(({ id }) => id);
+    const records = await this.launched.records(this.db.pool, ids);
+    return new ListPage(
+      ids.flatMap((id) => records.get(id) ?? []),
+      next,
+    );
+  }
+
+  async activeIdsPage(page: PageQuery, user: User, slaveId?: string): Promise<ListPage<TaskId>> {
+    if (slaveId !== undefined) await this.requireSlave(slaveId);
+    const found = await this.launched.activePage(this.db.pool, page, this.access.sightOf(user), slaveId);
+    const { members, next } = ListPage.of(found, page.limit, (id) => id);
+    // Made by this service, so they can be read.
+    return new ListPage(
+      members.map((id) => parseTaskId(id)!),
+      next,
+    );
   }
 
   async activeIds(slaveId?: string): Promise<TaskId[]> {

@@ -1,13 +1,16 @@
 import { Inject, Injectable } from '@nestjs/common';
+import type { ReadFilter } from '../../core/authorization/index.js';
 import { launchRecord, type LaunchRecord, taskRecord } from '../../core/launch/index.js';
 import { type Deploy, deployKeyText } from '../../core/model/deploy.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import type { Request } from '../../core/model/request.js';
 import type { PendingTask, Task, TaskId } from '../../core/model/task.js';
 import { parseTaskId } from '../../core/task-id.js';
+import { keysetOf, type PageQuery } from '../../platform/database/keyset.js';
 import type { Queryable } from '../../platform/database/queryable.js';
 import { rows } from '../../platform/database/sql.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
+import { seenOfSql, seenParameters } from '../requests/request-access.repository.js';
 
 /** Tasks per query: to read thousands of documents in one go would keep all other calls waiting. */
 const batch = 500;
@@ -95,6 +98,17 @@ export class LaunchedTaskRepository {
   async activeOn(tx: Queryable, slaveId: string): Promise<Task[]> {
     const found = await this.read(tx, 't.ended_at IS NULL AND t.slave_id = $1 ORDER BY t.task_id', [slaveId]);
     return found.map(({ task }) => task);
+  }
+
+  /** Ids of a page of active tasks, of one machine or of all, of requests that the caller may read; with what keysetOf reads beyond it. */
+  async activePage(tx: Queryable, page: PageQuery, sight: ReadFilter, slaveId?: string): Promise<string[]> {
+    const found = await rows<{ task_id: string }>(
+      tx,
+      `SELECT task_id FROM task t WHERE ended_at IS NULL AND ($1::text IS NULL OR slave_id = $1)
+         AND ${seenOfSql('t.request_id', 2)} AND task_id > $6 ORDER BY task_id LIMIT $7`,
+      [slaveId ?? null, ...seenParameters(sight), ...keysetOf(page)],
+    );
+    return found.map((row) => row.task_id);
   }
 
   /**

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { ReadFilter } from '../../core/authorization/index.js';
 import { deployKeyText, type Deploy, type DeployKey } from '../../core/model/deploy.js';
 import {
   isRunnable,
@@ -13,13 +14,25 @@ import type { RequestToRun } from '../../core/pending-work/index.js';
 import type { PendingTask, PendingTaskId, TaskRequest } from '../../core/model/task.js';
 import { parsePendingTaskId } from '../../core/task-id.js';
 import type { ClockLimit } from '../../platform/clock-limit.js';
+import { keysetOf, type PageQuery } from '../../platform/database/keyset.js';
 import type { Queryable } from '../../platform/database/queryable.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { rows, toMillis } from '../../platform/database/sql.js';
+import { seenOfSql, seenParameters } from '../requests/request-access.repository.js';
 
-/** Order of pending tasks everywhere. */
+/** Order of pending tasks in all lists but pages. */
 const order = 'p.next_run_at, p.request_id, p.deploy_id, p.instance_no, p.created_at, p.id';
 const runnableStates = requestStates.filter(isRunnable);
+
+/** A page of what the caller may read, in the order of ids; with what keysetOf reads beyond it. */
+interface Part {
+  page: PageQuery;
+  sight: ReadFilter;
+}
+const partSql = (first: number): string =>
+  `AND ${seenOfSql('p.request_id', first)} AND p.id > $${first + 4} ORDER BY p.id LIMIT $${first + 5}`;
+const partParameters = (part: Part | undefined): unknown[] =>
+  part ? [...seenParameters(part.sight), ...keysetOf(part.page)] : [];
 
 /** When a request runs next. */
 export interface PlannedRun extends RequestToRun {
@@ -42,7 +55,7 @@ export class PendingTaskRepository {
    * With the request as it will be when its pending deploy succeeds, in the order in which they are due. Those whose
    * request may not run, or whose deploy is not known, are left out.
    */
-  async runnable(tx: Queryable, filter: { requestId?: string; id?: string }): Promise<TaskRequest[]> {
+  async runnable(tx: Queryable, filter: { requestId?: string; id?: string }, part?: Part): Promise<TaskRequest[]> {
     const found = await rows<ScheduledRow>(
       tx,
       `SELECT p.document AS pending_task, coalesce(pd.updated_request, r.document) AS request, d.data->'deploy' AS deploy
@@ -50,16 +63,17 @@ export class PendingTaskRepository {
        JOIN deploy_history d ON d.request_id = p.request_id AND d.deploy_id = p.deploy_id AND d.data IS NOT NULL
        LEFT JOIN pending_deploy pd ON pd.request_id = p.request_id AND pd.deploy_id = p.deploy_id
        WHERE NOT p.delete_requested AND ($1::text IS NULL OR p.request_id = $1) AND ($2::text IS NULL OR p.id = $2)
-       ORDER BY ${order}`,
-      [filter.requestId ?? null, filter.id ?? null, runnableStates],
+       ${part ? partSql(4) : `ORDER BY ${order}`}`,
+      [filter.requestId ?? null, filter.id ?? null, runnableStates, ...partParameters(part)],
     );
     return found.map(({ request, deploy, pending_task: pendingTask }) => ({ request, deploy, pendingTask }));
   }
 
-  async ids(tx: Queryable): Promise<PendingTaskId[]> {
+  async ids(tx: Queryable, part?: Part): Promise<PendingTaskId[]> {
     const found = await rows<{ id: string }>(
       tx,
-      `SELECT p.id FROM pending_task p WHERE NOT p.delete_requested ORDER BY ${order}`,
+      `SELECT p.id FROM pending_task p WHERE NOT p.delete_requested ${part ? partSql(1) : `ORDER BY ${order}`}`,
+      partParameters(part),
     );
     return found.map((row) => parsePendingTaskId(row.id)!);
   }

@@ -1,11 +1,17 @@
 import { Controller, Delete, Get, Param } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
+import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import type { User } from '../../core/authorization/index.js';
+import type { ListPage, PageQuery } from '../../platform/database/keyset.js';
+import { CallerUser } from '../../platform/http/caller.js';
 import { Query } from '../../platform/http/inputs.js';
+import { AskedPage } from '../../platform/http/pages.js';
 import { CacheQuery } from '../requests/dto/queries.dto.js';
 import { PendingTaskIdDto } from './dto/task-id.dto.js';
 import { PendingTaskDto, TaskRequestDto } from './dto/task.dto.js';
 import { ScheduledTasks } from './scheduled-tasks.service.js';
 import { PendingTaskIdPipe } from '../../platform/http/task-id.pipe.js';
+
+type TaskRequestList = Promise<TaskRequestDto[] | ListPage<TaskRequestDto>>;
 
 @ApiTags('Tasks')
 @Controller('api/tasks/scheduled')
@@ -14,20 +20,32 @@ export class ScheduledTasksController {
 
   /** Lists the tasks that wait for their time or for a machine, the next one first. */
   @Get()
-  list(@Query() _query: CacheQuery): Promise<TaskRequestDto[]> {
-    return this.scheduled.list();
+  @ApiOkResponse({ type: [TaskRequestDto] })
+  list(@Query() _query: CacheQuery, @CallerUser() user: User, @AskedPage() page?: PageQuery): TaskRequestList {
+    return page ? this.scheduled.page(page, user) : this.scheduled.list();
   }
 
   /** Lists the ids of the tasks that wait for their time or for a machine, the next one first. */
   @Get('ids')
-  ids(@Query() _query: CacheQuery): Promise<PendingTaskIdDto[]> {
-    return this.scheduled.ids();
+  @ApiOkResponse({ type: [PendingTaskIdDto] })
+  ids(
+    @Query() _query: CacheQuery,
+    @CallerUser() user: User,
+    @AskedPage() page?: PageQuery,
+  ): Promise<PendingTaskIdDto[] | ListPage<PendingTaskIdDto>> {
+    return page ? this.scheduled.idsPage(page, user) : this.scheduled.ids();
   }
 
   /** Lists the waiting tasks of one request. */
   @Get('request/:requestId')
-  ofRequest(@Param('requestId') requestId: string, @Query() _query: CacheQuery): Promise<TaskRequestDto[]> {
-    return this.scheduled.list({ requestId });
+  @ApiOkResponse({ type: [TaskRequestDto] })
+  ofRequest(
+    @Param('requestId') requestId: string,
+    @Query() _query: CacheQuery,
+    @CallerUser() user: User,
+    @AskedPage() page?: PageQuery,
+  ): TaskRequestList {
+    return page ? this.scheduled.page(page, user, requestId) : this.scheduled.list({ requestId });
   }
 
   /** Shows one waiting task. */

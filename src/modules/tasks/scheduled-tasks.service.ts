@@ -1,8 +1,11 @@
 import { Injectable } from '@nestjs/common';
+import type { User } from '../../core/authorization/index.js';
 import type { PendingTask, PendingTaskId, TaskRequest } from '../../core/model/task.js';
 import { Database } from '../../platform/database/database.js';
+import { ListPage, type PageQuery } from '../../platform/database/keyset.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { Wake } from '../../platform/wake/wake.js';
+import { Access } from '../auth/access/access.service.js';
 import { PendingTaskRepository } from './pending-task.repository.js';
 
 /** Tasks that wait for their time or for a machine. */
@@ -12,6 +15,7 @@ export class ScheduledTasks {
     private readonly db: Database,
     private readonly pending: PendingTaskRepository,
     private readonly wake: Wake,
+    private readonly access: Access,
   ) {}
 
   /** With the request as it will be when its pending deploy succeeds. Those that cannot run as things stand are left out. */
@@ -19,8 +23,19 @@ export class ScheduledTasks {
     return this.pending.runnable(this.db.pool, filter);
   }
 
+  /** A page of them, in the order of ids. */
+  async page(page: PageQuery, user: User, requestId?: string): Promise<ListPage<TaskRequest>> {
+    const found = await this.pending.runnable(this.db.pool, { requestId }, { page, sight: this.access.sightOf(user) });
+    return ListPage.of(found, page.limit, ({ pendingTask }) => pendingTask.pendingTaskId.id);
+  }
+
   ids(): Promise<PendingTaskId[]> {
     return this.pending.ids(this.db.pool);
+  }
+
+  async idsPage(page: PageQuery, user: User): Promise<ListPage<PendingTaskId>> {
+    const found = await this.pending.ids(this.db.pool, { page, sight: this.access.sightOf(user) });
+    return ListPage.of(found, page.limit, ({ id }) => id);
   }
 
   async find(id: string): Promise<TaskRequest> {

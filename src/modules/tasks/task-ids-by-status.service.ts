@@ -6,7 +6,7 @@ import type { TaskIdsByStatus } from '../../core/model/request.js';
 import type { PendingTaskId } from '../../core/model/task.js';
 import { Clock } from '../../platform/clock.js';
 import type { Queryable } from '../../platform/database/queryable.js';
-import { DeployRepository, type StoredDeploy } from '../deploys/deploy.repository.js';
+import { DeployRepository } from '../deploys/deploy.repository.js';
 import { LoadBalancerRecordRepository } from '../load-balancer/load-balancer-record.repository.js';
 import { RequestRepository, type StoredRequest } from '../requests/request.repository.js';
 import { HealthSwitch } from './health/health-switch.service.js';
@@ -17,19 +17,16 @@ import {
   type WatchedTask,
 } from './health/watched-task.repository.js';
 import { PendingTaskRepository } from './pending-task.repository.js';
-import { TaskRepository, type LiveTask } from './task.repository.js';
+import { TaskRepository } from './task.repository.js';
 
-/** What was read already, in the same transaction. */
-export interface KnownRows {
-  /** All requests asked for, by id. */
-  requests?: ReadonlyMap<string, StoredRequest>;
-  /** Some of their deploys, by deployKeyText. */
-  deploys?: ReadonlyMap<string, StoredDeploy>;
-}
-
-/** Tasks that were read already, of deploys without health checks that are known as well. */
-export interface KnownTasks extends Required<KnownRows> {
-  pending: readonly PendingTaskId[];
+/** Requests with their tasks, read at one moment. */
+export interface TasksOfRequests {
+  /** By id. */
+  requests: ReadonlyMap<string, StoredRequest>;
+  /** Some of the deploys of their tasks, by deployKeyText; the others are read. */
+  deploys: ReadonlyMap<string, Deploy>;
+  /** In the order in which they are due. */
+  waiting: readonly PendingTaskId[];
   tasks: readonly JudgedTask[];
 }
 
@@ -57,43 +54,37 @@ export class TaskIdsByStatusService {
   ) {}
 
   /** Every id asked for has an entry, an empty one when the request is unknown. */
-  async forRequests(
-    tx: Queryable,
-    requestIds: readonly string[],
-    known: KnownRows = {},
-  ): Promise<Map<string, TaskIdsByStatus>> {
-    const result = new Map(requestIds.map((id) => [id, noTaskIds()]));
-    if (requestIds.length === 0) return result;
-    for (const id of await this.pending.idsOf(tx, requestIds)) result.get(id.requestId)!.pending.push(id);
+  async forRequests(tx: Queryable, requestIds: readonly string[]): Promise<Map<string, TaskIdsByStatus>> {
+    const found = await this.requests.findMany(tx, requestIds);
+    const requests = new Map(found.map((stored) => [stored.request.id, stored]));
+    const waiting = await this.pending.idsOf(tx, requestIds);
     const tasks = await this.tasks.find(tx, { requestIds });
-    if (tasks.length === 0) return result;
-    const deploys = await this.deploysOf(tx, tasks, known.deploys);
-    const deployOf = (task: { taskId: WatchedTask['taskId'] }) => deploys.get(deployKeyText(task.taskId));
-    const checked = tasks.filter((task) => deployOf(task)?.healthcheck);
-    const watched = [
-      ...(await this.watched.observe(tx, checked)),
-      ...tasks.filter((task) => !deployOf(task)?.healthcheck).map(unchecked),
-    ].sort(byId);
-    const requests = known.requests ?? (await this.requestsById(tx, requestIds));
-    const settings = await this.health.inForce(tx);
-    for (const task of watched) {
-      const lists = result.get(task.taskId.requestId)!;
-      lists[this.status(task, requests.get(task.taskId.requestId), deployOf(task), settings)].push(task.taskId);
-    }
-    await this.addLoadBalanced(tx, requests, result);
-    return result;
+    return this.sort(tx, requestIds, { requests, deploys: new Map(), waiting, tasks });
   }
 
-  /** The same from rows alone, of requests without load balancer. */
-  ofKnown({ requests, deploys, pending, tasks }: KnownTasks): Map<string, TaskIdsByStatus> {
-    const result = new Map([...requests.keys()].map((id) => [id, noTaskIds()]));
-    for (const id of pending) result.get(id.requestId)!.pending.push(id);
-    for (const task of tasks.map(unchecked).sort(byId)) {
+  /** The same of what was read already. Nothing more is read where no task has health checks, a load balancer or an older deploy. */
+  async sort(
+    tx: Queryable,
+    requestIds: readonly string[],
+    { requests, deploys: known, waiting, tasks }: TasksOfRequests,
+  ): Promise<Map<string, TaskIdsByStatus>> {
+    const result = new Map(requestIds.map((id) => [id, noTaskIds()]));
+    for (const id of waiting) result.get(id.requestId)!.pending.push(id);
+    if (tasks.length === 0) return result;
+    const deploys = await this.deploysOf(tx, tasks, known);
+    const isChecked = ({ taskId }: JudgedTask): boolean => Boolean(deploys.get(deployKeyText(taskId))?.healthcheck);
+    const checked = tasks.filter(isChecked);
+    const watched = [
+      ...(await this.watched.observe(tx, checked)),
+      ...tasks.filter((task) => !isChecked(task)).map(unchecked),
+    ].sort(byId);
+    const settings = checked.length > 0 ? await this.health.inForce(tx) : this.health.unlessSwitched;
+    for (const task of watched) {
       const { taskId } = task;
-      const deploy = deploys.get(deployKeyText(taskId))?.deploy;
-      const status = this.status(task, requests.get(taskId.requestId), deploy, this.health.unlessSwitched);
-      result.get(taskId.requestId)![status].push(taskId);
+      const deploy = deploys.get(deployKeyText(taskId));
+      result.get(taskId.requestId)![this.status(task, requests.get(taskId.requestId), deploy, settings)].push(taskId);
     }
+    await this.addLoadBalanced(tx, requests, result);
     return result;
   }
 
@@ -128,19 +119,16 @@ export class TaskIdsByStatusService {
     return judgeTask(task, context, this.clock.now()) === 'HEALTHY' ? 'healthy' : 'notYetHealthy';
   }
 
-  private async requestsById(tx: Queryable, ids: readonly string[]): Promise<Map<string, StoredRequest>> {
-    return new Map((await this.requests.findMany(tx, ids)).map((found) => [found.request.id, found]));
-  }
-
   private async deploysOf(
     tx: Queryable,
-    tasks: readonly LiveTask[],
-    known: ReadonlyMap<string, StoredDeploy> = new Map(),
-  ): Promise<Map<string, Deploy>> {
+    tasks: readonly JudgedTask[],
+    known: ReadonlyMap<string, Deploy>,
+  ): Promise<ReadonlyMap<string, Deploy>> {
     const keys = new Map(tasks.map(({ taskId }) => [deployKeyText(taskId), taskId]));
     const others = [...keys].filter(([key]) => !known.has(key)).map(([, taskId]) => taskId);
-    const found = [...known, ...(await this.deploys.findMany(tx, others))];
-    return new Map(found.map(([key, { deploy }]) => [key, deploy]));
+    if (others.length === 0) return known;
+    const found = await this.deploys.findMany(tx, others);
+    return new Map([...known, ...[...found].map(([key, { deploy }]): [string, Deploy] => [key, deploy])]);
   }
 }
 

@@ -10,7 +10,6 @@ import type { Request } from '../../core/model/request.js';
 import { byUpdateOrder, type TaskHistoryUpdate, type TaskId } from '../../core/model/task.js';
 import { makeTaskId } from '../../core/task-id.js';
 import type { HeldTask } from '../../core/working-set/index.js';
-import { type DocumentAt, documentSince } from '../../platform/database/moment.js';
 import type { Queryable } from '../../platform/database/queryable.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { rows, toMillis } from '../../platform/database/sql.js';
@@ -156,10 +155,11 @@ export class TaskRepository {
     return found.map(fromRow);
   }
 
-  /** A list, in its order; as JSON, since thousands of rows would cost more than what stands in them. Not read where nothing is new `since`. */
-  activeIds(tx: Queryable, since?: string): Promise<DocumentAt> {
-    const document = `SELECT coalesce(json_agg(task_id ORDER BY task_id), '[]')::text FROM task WHERE ended_at IS NULL`;
-    return documentSince(tx, since, document);
+  /** A list, in its order; as JSON, since thousands of rows would cost more than what stands in them. */
+  async activeIds(tx: Queryable): Promise<string> {
+    const sql = `SELECT coalesce(json_agg(task_id ORDER BY task_id), '[]')::text AS json FROM task WHERE ended_at IS NULL`;
+    const [found] = await rows<{ json: string }>(tx, sql);
+    return found!.json;
   }
 
   /** Ids of some active tasks, those that follow this one. Empty: there are no more. */

@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { AuthModule } from '../auth/auth.module.js';
 import { SandboxModule } from '../sandbox/sandbox.module.js';
 import { SlavesModule } from '../slaves/slaves.module.js';
 import { ActiveTasksController } from './active-tasks.controller.js';
@@ -16,7 +17,7 @@ import { TaskController } from './task.controller.js';
 
 /** Tasks over HTTP: what runs, what waits, and orders to kill. */
 @Module({
-  imports: [TaskStoreModule, SlavesModule, SandboxModule],
+  imports: [AuthModule, TaskStoreModule, SlavesModule, SandboxModule],
   controllers: [
     ActiveTasksController,
     ScheduledTasksController,

@@ -11,10 +11,17 @@ import {
   type TaskRow,
 } from '../../../test/support/builders.js';
 import { FileDriver } from '../../../test/support/file-driver.js';
-import { startRooms, type RoomApp } from '../../../test/support/room-app.js';
+import { type Answer, startRooms, type RoomApp } from '../../../test/support/room-app.js';
 import type { TaskStatistics } from '../../cluster/cluster-driver.js';
 import type { TaskIdsByStatus } from '../../core/model/request.js';
-import type { PendingTaskId, Task, TaskCleanup, TaskHistoryUpdate, TaskId } from '../../core/model/task.js';
+import type {
+  PendingTaskId,
+  Task,
+  TaskCleanup,
+  TaskHistoryUpdate,
+  TaskId,
+  TaskRequest,
+} from '../../core/model/task.js';
 import { makePendingTaskId } from '../../core/task-id.js';
 import { ErrorDto } from '../../platform/http/error.dto.js';
 import { Wake, type WakeTopic } from '../../platform/wake/wake.js';
@@ -62,7 +69,42 @@ const insertSlave = (id: string) =>
 /** As a client reads it: members without a value are not there. */
 const asAnswer = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
 
+/** All pages of a list, from one to the next as the answers say. */
+async function pagesOf<Row>(path: string, limit: number): Promise<Row[][]> {
+  const pages: Row[][] = [];
+  for (let cursor: string | null = '*'; cursor !== null;) {
+    const answer: Answer<Row[]> = await rooms.get(`${path}?limit=${limit}&cursor=${cursor}`);
+    expect([path, answer.status]).toEqual([path, 200]);
+    pages.push(answer.body);
+    cursor = answer.headers.get('x-next-cursor');
+  }
+  return pages;
+}
+
 describe('lists of active tasks', () => {
+  test('in pages have each task once, in the order of ids', async () => {
+    await insertSlave('s1');
+    await insertSlave('s2');
+    await insertDeploy(tx());
+    for (const instanceNo of [3, 1, 4]) await insert({ ...running, instanceNo });
+    await insert({ ...running, instanceNo: 2, slaveId: 's2' });
+    await insert({ ...ended, instanceNo: 5 });
+    const numbersOf = (pages: { instanceNo: number }[][]) => pages.map((page) => page.map((id) => id.instanceNo));
+    const ofRecords = async (path: string, limit: number) =>
+      numbersOf((await pagesOf<Task>(path, limit)).map((page) => page.map(({ taskId }) => taskId)));
+    const inPairs = [
+      [1, 2],
+      [3, 4],
+    ];
+    expect(numbersOf(await pagesOf<TaskId>('/api/tasks/active/ids', 2))).toEqual(inPairs);
+    expect(await ofRecords('/api/tasks/active', 2)).toEqual(inPairs);
+    expect(numbersOf(await pagesOf<TaskId>('/api/tasks/active/slave/s1/ids', 2))).toEqual([[1, 3], [4]]);
+    expect(await ofRecords('/api/tasks/active/slave/s1', 1)).toEqual([[1], [3], [4]]);
+    expect((await pagesOf('/api/tasks/active', 5)).flat()).toEqual((await rooms.get('/api/tasks/active')).body);
+    expect(await rooms.get('/api/tasks/active/slave/s9?cursor=*')).toMatchObject({ status: 404 });
+    expect(await rooms.get('/api/tasks/active?cursor=abc')).toMatchObject({ status: 400 });
+  });
+
   test('are current at each call, although what was read of a task is kept', async () => {
     await insertDeploy(tx());
     const first = await insert(running);
@@ -180,6 +222,25 @@ describe('scheduled tasks', () => {
       deploy,
       pendingTask: later,
     });
+  });
+
+  test('in pages have each of them once, those of one request too', async () => {
+    await insertRequest(tx(), { request: { requestType: 'SCHEDULED', schedule: '* * * * *' } });
+    await insertRequest(tx(), { request: { id: 'other' } });
+    await insertDeploy(tx());
+    const waiting = [];
+    for (const instanceNo of [2, 1, 3]) waiting.push(await insertPendingTask(tx(), pendingTask({ instanceNo })));
+    const [two, one, three] = waiting;
+    const inOrder = [[one], [two], [three]];
+    const found = await pagesOf<TaskRequest>('/api/tasks/scheduled', 1);
+    expect(found.map((page) => page.map((task) => task.pendingTask))).toEqual(inOrder);
+    expect(await pagesOf('/api/tasks/scheduled/request/web', 1)).toEqual(found);
+    expect(await pagesOf('/api/tasks/scheduled/request/other', 1)).toEqual([[]]);
+    expect(await pagesOf('/api/tasks/scheduled/ids', 2)).toEqual([
+      [one!.pendingTaskId, two!.pendingTaskId],
+      [three!.pendingTaskId],
+    ]);
+    expect(await rooms.get('/api/tasks/scheduled/ids?cursor=abc')).toMatchObject({ status: 400 });
   });
 
   test('those that cannot run as things stand are left out', async () => {

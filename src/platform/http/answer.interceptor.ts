@@ -1,11 +1,12 @@
 import { hash } from 'node:crypto';
 import { type ExecutionContext, StreamableFile } from '@nestjs/common';
 import type { Request, Response } from 'express';
+import { ListPage } from '../database/keyset.js';
 import { SchedulerError } from '../errors.js';
 import { Around, type Steps } from './around.js';
-import { isKept, jsonType, toJson } from './json.js';
+import { jsonType, toJson, writtenOf } from './json.js';
 import { inOurNames, type Leniency, withLegacyNames } from './legacy-names.js';
-import { asksForPage, isNotGiven } from './query.js';
+import { asPage } from './pages.js';
 
 /** Brings what a handler under /api returns into the form that leaves: JSON whatever its type, filtered, in the names asked for. */
 export class AnswerInterceptor extends Around {
@@ -38,8 +39,8 @@ export class AnswerInterceptor extends Around {
 
   private select(value: object, request: Request, response: Response): unknown {
     const { property } = request.query;
-    const isList = Array.isArray(value) && request.method !== 'POST';
-    const page = isList ? pageOf(value, request, response) : value;
+    const isList = (Array.isArray(value) || value instanceof ListPage) && request.method !== 'POST';
+    const page = isList ? asPage(value, request, response) : value;
     const filtered = isList && property !== undefined ? filterProperties(page, this.paths(property)) : page;
     return this.leniency.emitsNames ? withLegacyNames(filtered) : filtered;
   }
@@ -61,14 +62,11 @@ function takesJson(request: Request): boolean {
 
 /** Of a text the bytes are made again for each call. Of shorter ones that costs less than to write them apart from the head. */
 const largeFromCharacters = 8_192;
-const kept = new WeakMap<object, Buffer>();
 
 /** A long answer is made into bytes once for all who share it; others are handed over as text. */
 function asLargeAnswer(value: unknown, json: string): string | Buffer {
-  if (json.length < largeFromCharacters || !isKept(value)) return json;
-  const bytes = kept.get(value) ?? Buffer.from(json);
-  kept.set(value, bytes);
-  return bytes;
+  const kept = writtenOf(value);
+  return json.length < largeFromCharacters || !kept ? json : (kept.bytes ??= Buffer.from(json));
 }
 
 /** Larger answers cost more to sum up than it saves to leave some of them out. */
@@ -76,79 +74,15 @@ const mostTaggedCharacters = 1_048_576;
 /** Clients read an ETag of this resource as a whole number, and do without one. */
 const isUntagged = /^\/api\/requests\/request\/[^/]+\/?$/;
 
-/** Of texts that are kept. */
-const tags = new WeakMap<object, string>();
-
 /** Names the state of what is read, so that a caller that has it already is told 304 instead. */
 function tagAnswer(request: Request, response: Response, value: unknown, body: string): void {
   if (request.method !== 'GET' && request.method !== 'HEAD') return;
   if (body.length > mostTaggedCharacters || isUntagged.test(request.path) || response.getHeader('ETag') !== undefined)
     return;
-  const known = isKept(value) ? tags.get(value) : undefined;
-  const tag = known ?? `W/"${hash('sha1', body, 'base64url')}"`;
-  if (known === undefined && isKept(value)) tags.set(value, tag);
+  const kept = writtenOf(value);
+  const tag = kept?.tag ?? `W/"${hash('sha1', body, 'base64url')}"`;
+  if (kept) kept.tag = tag;
   response.setHeader('ETag', tag);
-}
-
-/** Asks for the first page. */
-const firstPage = '*';
-const mostPerPage = 10_000;
-
-/**
- * Pages of a list, for callers that ask with `cursor`: '*' at first, then what the header X-Next-Cursor said. The list is
- * then in the order of its ids, so that nothing is left out or comes twice although it changes between two pages.
- */
-function pageOf(list: readonly unknown[], request: Request, response: Response): readonly unknown[] {
-  const { cursor, limit: wanted } = request.query;
-  if (!asksForPage({ cursor })) return list;
-  const limit = readLimit(wanted);
-  const after = cursor === firstPage ? undefined : readCursor(String(cursor));
-  const keyed = list
-    .map((member) => ({ member, key: keyOf(member) }))
-    .filter(({ key }) => after === undefined || key > after)
-    .sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
-  const page = keyed.slice(0, limit);
-  if (keyed.length > limit) {
-    const next = Buffer.from(page.at(-1)!.key).toString('base64url');
-    const url = new URL(request.originalUrl, 'http://localhost');
-    url.searchParams.set('cursor', next);
-    response.set('X-Next-Cursor', next).set('Link', `<${url.pathname}${url.search}>; rel="next"`);
-  }
-  return page.map(({ member }) => member);
-}
-
-function readLimit(given: unknown): number {
-  const limit = given === undefined || isNotGiven(given) || given === '0' ? mostPerPage : Number(given);
-  if (Number.isInteger(limit) && limit >= 1 && limit <= mostPerPage) return limit;
-  const message = `limit must be a whole number from 1 to ${mostPerPage}`;
-  throw SchedulerError.invalid('INVALID_REQUEST', [{ field: 'limit', rule: 'max', message }]);
-}
-
-function readCursor(text: string): string {
-  const bytes = Buffer.from(text, 'base64url');
-  if (bytes.length > 0 && bytes.toString('base64url') === text) return bytes.toString();
-  const message = `cursor must be '${firstPage}' or what X-Next-Cursor said`;
-  throw SchedulerError.invalid('INVALID_REQUEST', [{ field: 'cursor', rule: 'cursor', message }]);
-}
-
-/** Where the records of this API have ids that no other of the list has, in the order in which they are looked for. */
-const ownIds = [
-  ['id'],
-  ['taskId', 'id'],
-  ['request', 'id'],
-  ['pendingTask', 'pendingTaskId', 'id'],
-  ['pendingTaskId', 'id'],
-  ['key'],
-];
-
-/** Records without an id of their own are told apart, and ordered, by all that they say. */
-function keyOf(member: unknown): string {
-  if (typeof member === 'string') return member;
-  for (const path of ownIds) {
-    const id = path.reduce((value: unknown, name) => (value as Record<string, unknown> | undefined)?.[name], member);
-    if (typeof id === 'string') return id;
-  }
-  return JSON.stringify(member);
 }
 
 /**

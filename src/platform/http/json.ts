@@ -12,32 +12,40 @@ export function sendJson(response: Response, value: unknown): void {
 /** Members without a value are left out, in answers as in the database. */
 export const withoutNulls = (_name: string, value: unknown): unknown => (value === null ? undefined : value);
 
-/** Texts of records that do not change, as long as the records are there. */
-const texts = new WeakMap<object, string>();
+/** What was made of a record that never changes, each when it was first needed. */
+interface Written {
+  text?: string;
+  bytes?: Buffer;
+  /** Names the text for callers who have it already. */
+  tag?: string;
+}
+const written = Symbol('written');
 
 /**
  * Says of a record that nothing of it will ever change: its JSON is written once, alone or within a list. For records that
- * are answered again and again.
+ * are answered again and again. What is written is a part of the record, which no copy of it has.
  */
 export function neverChanges<Value extends object>(record: Value): Value {
-  if (!texts.has(record)) texts.set(record, '');
-  Object.freeze(record);
-  return record;
+  if (!writtenOf(record)) Object.defineProperty(record, written, { value: {} });
+  return Object.freeze(record) as Value;
 }
 
-export const isKept = (value: unknown): value is object =>
-  typeof value === 'object' && value !== null && texts.has(value);
+/** undefined: it may change, so that nothing is kept of it. */
+export const writtenOf = (value: unknown): Written | undefined =>
+  typeof value === 'object' && value !== null ? (value as { [written]?: Written })[written] : undefined;
+
+const isKept = (value: unknown): value is object => writtenOf(value) !== undefined;
 
 export function toJson(value: unknown): string {
   if (typeof value !== 'object' || value === null) return write(value);
-  const kept = texts.get(value);
-  if (kept) return kept;
+  const kept = writtenOf(value);
+  if (kept?.text !== undefined) return kept.text;
   const text = isListOfKept(value)
     ? `[${value.map(toJson).join(',')}]`
     : hasKept(value)
       ? byMember(value)
       : write(value);
-  if (kept === '') texts.set(value, text);
+  if (kept) kept.text = text;
   return text;
 }
 
@@ -48,11 +56,11 @@ const hasKept = (value: object): boolean =>
   !Array.isArray(value) && !('toJSON' in value) && Object.values(value).some(isKept);
 
 function byMember(value: object): string {
-  const written = Object.entries(value).flatMap(([name, member]) => {
+  const members = Object.entries(value).flatMap(([name, member]) => {
     const text = member === null ? undefined : (toJson(member) as string | undefined);
     return text === undefined ? [] : [`${JSON.stringify(name)}:${text}`];
   });
-  return `{${written.join(',')}}`;
+  return `{${members.join(',')}}`;
 }
 
 /** Asking a function about every member of megabytes costs more than all the rest, and there is hardly ever a null. */

@@ -12,6 +12,8 @@ class ListQuery {
   @QueryLimit() limit?: number;
 }
 
+/** Grows with each look at a deploy. */
+let deployed = 0;
 /** Calls that wait until the test lets them go. */
 let held: (() => void)[] = [];
 
@@ -25,6 +27,13 @@ class Rooms {
   }
   @Get('api/notes') notes(): unknown[] {
     return [2, 1, 3].map((n) => ({ requestId: 'same', n }));
+  }
+  @Get('api/updates') updates(): unknown[] {
+    const of = (id: string, ...states: string[]) => states.map((state) => ({ taskId: { id }, state }));
+    return [...of('b', 'running'), ...of('a', 'running', 'launched', 'failed'), ...of('a-1', 'lost')];
+  }
+  @Get('api/deploys') deploys(): unknown[] {
+    return ['b', 'a'].map((requestId) => ({ deployMarker: { requestId, deployId: 'd' }, progress: deployed++ }));
   }
   @Get('api/requests/request/:id') request(@Param('id') id: string): unknown {
     return { id };
@@ -75,6 +84,24 @@ test('a list in pages is in the order of its ids, each member once', async () =>
   expect((await allPages('/api/notes', 1)).flat()).toHaveLength(3);
 });
 
+test.each([1, 2, 3, 4])('records of one id are told apart by what they say: %i to a page', async (limit) => {
+  await start();
+  const found = (await allPages('/api/updates', limit)).flat() as { taskId: { id: string }; state: string }[];
+  expect(found.map(({ taskId, state }) => `${taskId.id} ${state}`)).toEqual([
+    'a failed',
+    'a launched',
+    'a running',
+    'a-1 lost',
+    'b running',
+  ]);
+});
+
+test('a record that changes between two pages comes once', async () => {
+  await start();
+  const found = (await allPages('/api/deploys', 1)).flat() as { deployMarker: { requestId: string } }[];
+  expect(found.map(({ deployMarker }) => deployMarker.requestId)).toEqual(['a', 'b']);
+});
+
 test('without a cursor a list stays as it is, and its own limit is its own affair', async () => {
   await start();
   expect(await (await get('/api/names?limit=2')).json()).toEqual(['c', 'a', 'e', 'b', 'd']);
@@ -86,6 +113,12 @@ test.each([
   ['limit=x&cursor=*', 'limit'],
   ['limit=10001&cursor=*', 'limit'],
   ['cursor=%25%25', 'cursor'],
+  ['cursor=abc', 'cursor'],
+  ['cursor=1', 'cursor'],
+  ['cursor=AA', 'cursor'],
+  ['cursor=YQ==', 'cursor'],
+  ['cursor=*&cursor=YQ', 'cursor'],
+  ['cursor=&cursor=*', 'cursor'],
 ])('a page asked for with %s: 400 names %s', async (query, field) => {
   await start();
   const answer = await get(`/api/names?${query}`);

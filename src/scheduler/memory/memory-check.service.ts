@@ -70,12 +70,12 @@ export class MemoryCheck {
   /** Also of what is held and has no row, or the other way round. */
   private async everything(): Promise<MemoryPart> {
     const held = this.memory.everything();
-    const [{ json }, slaves] = await Promise.all([
+    const [ids, slaves] = await Promise.all([
       this.requests.findIds(this.db.pool, {}),
       this.slaves.slaveIds(this.db.pool),
     ]);
     const together = (ids: readonly string[], stored: readonly string[]): string[] => [...new Set([...ids, ...stored])];
-    const requests = JSON.parse(json!) as string[];
+    const requests = JSON.parse(ids) as string[];
     return { requests: together(held.requests, requests), slaves: together(held.slaves, slaves) };
   }
 }

@@ -1,6 +1,7 @@
 import { Inject, Injectable, StreamableFile, type ExecutionContext } from '@nestjs/common';
 import { maskSecrets, type User } from '../../../core/authorization/index.js';
 import { DisabledActions } from '../../../platform/actions/disabled-actions.js';
+import { ListPage } from '../../../platform/database/keyset.js';
 import { Around, type Steps } from '../../../platform/http/around.js';
 import { userOf } from '../../../platform/http/caller.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
@@ -32,6 +33,10 @@ export class ReadableAnswers extends Around {
   private async select(need: Need, request: CheckedRequest, user: User, answer: unknown): Promise<unknown> {
     if (answer === undefined || answer === null || typeof answer !== 'object') return answer;
     if (answer instanceof StreamableFile) return answer;
+    if (answer instanceof ListPage) {
+      const members = await this.select(need, request, user, answer.members);
+      return new ListPage(members as unknown[], answer.next);
+    }
     if (need.kind !== 'list') return request.allowed?.writes === false ? this.masked(answer) : answer;
     const { shape } = need;
     const { readable, writable } = await this.access.sort(user, shape.requestIds(answer));

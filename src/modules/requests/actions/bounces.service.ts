@@ -49,7 +49,7 @@ export class Bounces {
       this.commands.refuseBeforeKill(request.runShellCommandBeforeKill);
       throwIf(refuseSecondBounce(facts));
       await this.begin(tx, { ...stored, state: 'ACTIVE' }, { request, now, user: caller.id, message: request.message });
-      const [parent] = await this.parents.load(tx, [id], { full: true });
+      const parent = await this.parents.one(tx, id);
       return { ...parent!, state: stored.state };
     });
   }

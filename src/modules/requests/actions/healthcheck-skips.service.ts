@@ -40,7 +40,7 @@ export class HealthcheckSkips {
           revert: { revertToSkipHealthchecks: stored.request.skipHealthchecks },
         });
       }
-      return (await this.parents.load(tx, [id], { full: true }))[0]!;
+      return (await this.parents.one(tx, id))!;
     });
   }
 

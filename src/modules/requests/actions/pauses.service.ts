@@ -165,6 +165,6 @@ export class Pauses {
   }
 
   private async parent(tx: Transaction, id: string): Promise<RequestParent> {
-    return (await this.parents.load(tx, [id], { full: true }))[0]!;
+    return (await this.parents.one(tx, id))!;
   }
 }

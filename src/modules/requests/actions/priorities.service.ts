@@ -41,7 +41,7 @@ export class Priorities {
           revert: { revertToPriority: stored.request.taskPriorityLevel },
         });
       }
-      return (await this.parents.load(tx, [id], { full: true }))[0]!;
+      return (await this.parents.one(tx, id))!;
     });
   }
 

@@ -75,7 +75,7 @@ export class Scaling {
       await this.saveExpiry(tx, stored, scale, { user: caller.email, now, actionId });
       if (!scale.skipEmailNotification)
         await this.tell(tx, stored.request, next, { ...scale, user: caller.email, at: now });
-      return (await this.parents.load(tx, [id], { full: true }))[0]!;
+      return (await this.parents.one(tx, id))!;
     });
   }
 

@@ -21,7 +21,7 @@ export class ExpiringRemovals {
         const what = kind.toLowerCase().replaceAll('_', ' ');
         throw new SchedulerError('EXPIRING_ACTION_NOT_FOUND', `Request '${id}' has no expiring ${what}`);
       }
-      return (await this.parents.load(tx, [id], { full: true }))[0]!;
+      return (await this.parents.one(tx, id))!;
     });
   }
 }

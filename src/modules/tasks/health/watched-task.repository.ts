@@ -58,7 +58,7 @@ export class WatchedTaskRepository {
   }
 
   /** In the order given. */
-  async observe(tx: Queryable, tasks: readonly LiveTask[]): Promise<WatchedTask[]> {
+  async observe(tx: Queryable, tasks: readonly JudgedTask[]): Promise<WatchedTask[]> {
     if (tasks.length === 0) return [];
     const found = await rows<ChecksRow>(
       tx,

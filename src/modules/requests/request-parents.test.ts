@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openRequestsRoom, type RequestsRoom } from '../../../test/support/requests-room.js';
+import { watchStatements } from '../../../test/support/sent-statements.js';
 import { Database } from '../../platform/database/database.js';
 import { toJson } from '../../platform/http/json.js';
-import { QuietRequestRepository } from './quiet-request.repository.js';
+import { TaskIdsByStatusService } from '../tasks/task-ids-by-status.service.js';
 import { RequestParents } from './request-parents.service.js';
 import { RequestReads } from './request-reads.service.js';
 
@@ -61,7 +62,7 @@ const scenes: { name: string; quiet: boolean; set: (id: string) => Promise<unkno
       await room.call('PUT', `/api/requests/request/${id}/priority`, { priority: 0.7, durationMillis: 60_000 });
     },
   },
-  { name: 'no deploy', quiet: false, set: (id) => room.request(id, { requestType: 'ON_DEMAND' }) },
+  { name: 'no deploy', quiet: true, set: (id) => room.request(id, { requestType: 'ON_DEMAND' }) },
   {
     name: 'health checks',
     quiet: false,
@@ -111,17 +112,21 @@ const scenes: { name: string; quiet: boolean; set: (id: string) => Promise<unkno
   },
 ];
 test.each(scenes)(
-  'what goes on around a request is the same read at once as read part by part: $name',
+  'what goes on around a request is answered as ever, and by one statement where that reads all of it: $name',
   async ({ name, quiet, set }) => {
     const id = `around-${name.replaceAll(' ', '-')}`;
     await set(id);
-    const reads = room.app.get(RequestReads);
+    const watched = watchStatements();
+    const parent = await room.app.get(RequestReads).one(id);
+    const snapshots = watched.sent().filter(({ sql }) => sql.includes('REPEATABLE READ'));
+    watched.end();
+    expect(toJson(parent).replaceAll(/"actionId":"[^"]+"/g, '"actionId":"A"')).toMatchSnapshot();
+    expect(snapshots).toHaveLength(quiet ? 0 : 1);
     const database = room.app.get(Database);
-    const byParts = () => database.snapshot((tx) => room.app.get(RequestParents).load(tx, [id], { full: true }));
-    // Twice: those that are not quiet are read by parts from then on.
-    for (let time = 1; time <= 2; time++) expect(toJson([await reads.one(id)])).toBe(toJson(await byParts()));
-    const found = await room.app.get(QuietRequestRepository).find(database.pool, [id, 'none']);
-    expect([...found.keys()]).toEqual(quiet ? [id] : []);
+    const parents = room.app.get(RequestParents);
+    expect(toJson(await database.snapshot((tx) => parents.one(tx, id)))).toBe(toJson(parent));
+    const sorted = await room.app.get(TaskIdsByStatusService).forRequests(database.pool, [id]);
+    expect(sorted.get(id)).toEqual(parent.taskIds);
   },
 );
 
