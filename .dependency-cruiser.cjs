@@ -67,11 +67,15 @@ module.exports = {
       name: 'commands-know-the-client-alone',
       comment: 'They start as fast as Node itself. What runs a server, src/cli/server, is loaded when it is to run.',
       severity: 'error',
-      from: { path: '^src/(cli/|main\\.ts)', pathNot: `^src/cli/server/|${tests}` },
+      from: {
+        path: '^(src/(cli/|main\\.ts)|packages/migrate/src/commands\\.ts$)',
+        pathNot: `^src/cli/server/|${tests}`,
+      },
       to: {
-        path: '^src/|node_modules/(@nestjs|typeorm|pg|zod|reflect-metadata)/',
+        path: '^(src|packages/migrate)/|node_modules/(@nestjs|typeorm|pg|zod|reflect-metadata)/',
         // Words of hints and what a terminal is shown, which know nothing else.
-        pathNot: '^src/(cli/|core/(did-you-mean|other-names|terminal-text)\\.ts$|platform/addresses\\.ts$)',
+        pathNot:
+          '^src/(cli/|core/(did-you-mean|other-names|terminal-text)\\.ts$|platform/addresses\\.ts$)|^packages/migrate/src/commands\\.ts$',
         dependencyTypesNot: ['type-only', 'dynamic-import'],
       },
     },
@@ -80,6 +84,19 @@ module.exports = {
       severity: 'error',
       from: { path: '^src/cli/', pathNot: `^src/cli/server/|${tests}` },
       to: { path: '^src/cli/server/', dependencyTypesNot: ['type-only', 'dynamic-import'] },
+    },
+    {
+      name: 'the-service-knows-nothing-of-moving',
+      comment: 'It is needed once per installation. `muster` lists its commands, and loads them when they run.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: `^src/cli/commands/index\\.ts$|${tests}` },
+      to: { path: '^packages/migrate/' },
+    },
+    {
+      name: 'moving-stands-on-rooms-as-a-room-does',
+      severity: 'error',
+      from: { path: '^packages/migrate/src/', pathNot: '/(main|commands|open-database|import-(from|history))\\.ts$' },
+      to: { path: '^src/(agent|pod-agent|cluster|cli|scheduler)/|\\.(controller|poller)\\.ts$' },
     },
     {
       name: 'platform-knows-no-room',
@@ -125,7 +142,7 @@ module.exports = {
     {
       name: 'no-test-code-in-the-product',
       severity: 'error',
-      from: { path: '^(src|migrations)/', pathNot: tests },
+      from: { path: '^(src|migrations|packages/migrate/src)/', pathNot: tests },
       to: { path: '^test/|\\.test\\.ts$|node_modules/(vitest|fast-check)/' },
     },
   ],

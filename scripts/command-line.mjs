@@ -13,6 +13,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const folder = resolve(process.argv[2]);
 const sources = join(root, 'src');
 const commands = join(sources, 'cli');
+const migrate = join(root, 'packages', 'migrate', 'src');
 const target = join(folder, 'cli');
 const outfile = join(target, 'commands.cjs');
 
@@ -21,7 +22,10 @@ const shared = ['core/did-you-mean', 'core/other-names', 'core/terminal-text', '
   join(sources, `${name}.js`),
 );
 const staysOutside = (path) =>
-  (!isWithin(commands, path) && !shared.includes(path)) || isWithin(join(commands, 'server'), path);
+  isWithin(migrate, path)
+    ? path !== join(migrate, 'commands.js')
+    : (!isWithin(commands, path) && !shared.includes(path)) || isWithin(join(commands, 'server'), path);
+const isOurs = (path) => isWithin(sources, path) || isWithin(migrate, path);
 
 const { outputFiles } = await build({
   write: false,
@@ -44,8 +48,8 @@ const { outputFiles } = await build({
       setup: ({ onResolve }) =>
         onResolve({ filter: /^\./ }, ({ resolveDir, path, kind }) => {
           const file = resolve(resolveDir, path);
-          if (kind === 'entry-point' || !isWithin(sources, file) || !staysOutside(file)) return undefined;
-          const built = join(folder, 'src', relative(sources, file));
+          if (kind === 'entry-point' || !isOurs(file) || !staysOutside(file)) return undefined;
+          const built = join(folder, relative(root, file));
           return { path: relative(target, built).replaceAll(sep, '/'), external: true };
         }),
     },

@@ -11,7 +11,14 @@ const generated = 'packages/client/src/generated';
 const sourcesOf = (name) =>
   ['src', 'scripts', 'package.json', 'tsconfig.json', 'tsconfig.build.json'].map((path) => `packages/${name}/${path}`);
 const settings = ['nest-cli.json', 'tsconfig.json', 'tsconfig.build.json', 'package-lock.json'];
-const sources = ['src', 'migrations', 'scripts/command-line.mjs', 'scripts/openapi-document.mjs', ...settings];
+const sources = [
+  'src',
+  'migrations',
+  'packages/migrate/src',
+  'scripts/command-line.mjs',
+  'scripts/openapi-document.mjs',
+  ...settings,
+];
 
 /** Changes with anything the build reads. */
 export const hashOfSources = (root) => hashOf(root, [...sources, ...packages.flatMap(sourcesOf)]);

@@ -53,7 +53,6 @@ import { LiveEventCountEntity, LiveEventEntity } from './modules/events/live-eve
 import { WebhookDeadLetterEntity } from './modules/webhooks/webhook-dead-letter.entity.js';
 import { WebhookUpdateEntity } from './modules/webhooks/webhook-update.entity.js';
 import { WebhookEntity } from './modules/webhooks/webhook.entity.js';
-import { ImportItemEntity } from './modules/import/import-item.entity.js';
 import { DisabledActionEntity } from './platform/actions/disabled-action.entity.js';
 import { IdempotentCallEntity } from './platform/idempotency/idempotent-call.entity.js';
 import { LeaderEpochEntity } from './platform/leadership/leader.entity.js';
@@ -79,7 +78,6 @@ export const entities = [
   ExpiringActionEntity,
   HistoryBackfillEntity,
   IdempotentCallEntity,
-  ImportItemEntity,
   InactiveHostEntity,
   InstanceEntity,
   HeldStatusUpdateEntity,

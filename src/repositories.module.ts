@@ -12,7 +12,6 @@ import { DisasterRepository } from './modules/disasters/disaster.repository.js';
 import { ExpiringActionRepository } from './modules/requests/expiring/expiring-action.repository.js';
 import { HeldStatusUpdateRepository } from './scheduler/status/held-status-update.repository.js';
 import { HistoryBackfillRepository } from './modules/history/backfill/history-backfill.repository.js';
-import { ImportItemRepository } from './modules/import/import-item.repository.js';
 import { InactiveHostRepository } from './modules/slaves/inactive-hosts/inactive-host.repository.js';
 import { InstanceRepository } from './modules/leadership/instance.repository.js';
 import { KilledTaskRepository } from './modules/tasks/killed-task.repository.js';
@@ -78,7 +77,6 @@ const repositories = [
   ExpiringActionRepository,
   HeldStatusUpdateRepository,
   HistoryBackfillRepository,
-  ImportItemRepository,
   InactiveHostRepository,
   InstanceRepository,
   KilledTaskRepository,

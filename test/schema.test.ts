@@ -1,10 +1,13 @@
 import { readdirSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { entities } from '../src/entities.js';
+import { ImportItemEntity } from '../packages/migrate/src/import-from/import-item.entity.js';
+import { entities as ofService } from '../src/entities.js';
 import { DatabasePool } from '../src/platform/database/pool.js';
 import { migrate } from '../src/platform/database/migrate.js';
 import { migrations } from '../src/platform/database/migrations.js';
 import { createDatabase } from './support/test-database.js';
+
+const entities = [...ofService, ImportItemEntity];
 
 describe('the migrations', () => {
   let url: string;

@@ -17,7 +17,7 @@ export const foreignWriters = [
     why: 'converts the payloads of an older installation once, alike in three tables',
   },
   {
-    path: /^src\/modules\/history\/import\/dump-rows\.repository\.ts$/,
+    path: /^packages\/migrate\/src\/import-history\/dump-rows\.repository\.ts$/,
     why: 'fills the tables from the dump of an older installation, alike in four tables',
   },
 ];

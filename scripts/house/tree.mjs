@@ -9,7 +9,7 @@ const folders = ['src', 'test', 'packages', 'migrations', 'scripts'];
  * @typedef {object} SourceFile
  * @property {string} path from the root of the tree
  * @property {string} text
- * @property {boolean} isProgram in src and no test
+ * @property {boolean} isProgram in src, or of the package that stands on its rooms, and no test
  * @property {string | undefined} room
  * @property {import('typescript').SourceFile} ast
  * @property {Import[]} imports
@@ -28,15 +28,16 @@ export function readTree(root) {
   for (const path of paths) {
     const text = readFileSync(join(root, path), 'utf8');
     const ast = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
-    const isProgram = path.startsWith('src/') && !path.endsWith('.test.ts');
+    const isProgram = /^(src|packages\/migrate\/src)\//.test(path) && !path.endsWith('.test.ts');
     files.set(path, { path, text, ast, isProgram, room: roomOf(path), imports: [] });
   }
   for (const file of files.values()) file.imports = importsOf(file.ast, file.path, files);
   return files;
 }
 
-/** What owns tables: a room of src/modules, a part of the platform, the scheduler, or another folder of src. */
+/** What owns tables: a room of src/modules, a part of the platform, the scheduler, another folder of src, or packages/migrate. */
 export function roomOf(path) {
+  if (path.startsWith('packages/migrate/')) return 'packages/migrate';
   const [, inModules, inPlatform, other] = /^src\/(?:modules\/([^/]+)|platform\/([^/]+)|([^/]+))\//.exec(path) ?? [];
   return inModules ?? (inPlatform && `platform/${inPlatform}`) ?? other;
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { handOverMessage, nextSlot, plannedUpTo } from '../../packages/migrate/src/import-from/next-slot.js';
 import { ann, Life } from '../../test/support/life.js';
 import type { Request } from '../core/model/request.js';
-import { handOverMessage, nextSlot, plannedUpTo } from '../core/import/index.js';
 import { Pauses } from '../modules/requests/actions/pauses.service.js';
 import { RequestLists } from '../modules/requests/request-lists.service.js';
 import { RequestReads } from '../modules/requests/request-reads.service.js';

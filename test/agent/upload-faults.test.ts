@@ -86,6 +86,19 @@ describe.skipIf(withoutObjectStore !== undefined)('a bucket', { timeout: 90_000 
     expectAll(20, textsBelow('hangs/'));
   });
 
+  test('that hangs at a part is given up after a while, and gets the file later', async () => {
+    const parts = { maxSingleUploadSizeBytes: 5_242_880, uploadPartSize: 5_242_880 };
+    await start(settingsOf({ ...parts, uploadIdleSeconds: 1, retryCount: 1 }));
+    store.before = (call) => (call.includes('partNumber=2') ? new Promise(() => undefined) : undefined);
+    await cluster.run('head -c 12000000 /dev/urandom >dump1', uploadsTo('part/%filename'));
+    await waitFor('a word about it', waits, patience);
+    expect(cluster.log.lines.join('\n')).toContain('the store did nothing for 1000 ms');
+    expect(textsBelow('part/')).toEqual([]);
+    store.before = () => undefined;
+    await untilNothingWaits();
+    expect(store.list('logs', false).find(({ key }) => key === 'part/dump1')?.size).toBe(12_000_000);
+  });
+
   test('that hangs holds up no other bucket for longer than that', async () => {
     await start(settingsOf({ uploadIdleSeconds: 1 }));
     store.before = (call) => (call.includes('/logs/') ? new Promise(() => undefined) : undefined);

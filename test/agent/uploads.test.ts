@@ -188,6 +188,17 @@ describe.skipIf(withoutObjectStore !== undefined)('to a bucket', () => {
     expect(found).toMatchObject([{ key: 'parts/stdout', size: 12_000_000 }]);
   });
 
+  test('a part that the store does not take at first is sent again, and no other one', async () => {
+    await startWithStore(store, { maxSingleUploadSizeBytes: 5_242_880, uploadPartSize: 5_242_880 });
+    let refused = 0;
+    store.before = (call) => void (call.includes('partNumber=2') && refused++ === 0 && (store.failures = 1));
+    await cluster.run('head -c 12000000 /dev/urandom', { uploads: { ...uploads(), keyPattern: 'again/%filename' } });
+    await untilNothingWaits();
+    expect(puts().map((call) => /partNumber=(\d)/.exec(call)?.[1])).toEqual(['1', '2', '2', '3']);
+    const found = store.list('logs').filter(({ key }) => key.startsWith('again/'));
+    expect(found).toMatchObject([{ key: 'again/stdout', size: 12_000_000 }]);
+  });
+
   test('each file has the storage class, the type and the encoding that are wanted for it', async () => {
     await startWithStore(store, {
       objstoreContentHeaders: [

@@ -16,7 +16,7 @@ export const longest = [
   'test/agent/containers.test.ts',
   'test/security/containers.test.ts',
   'test/e2e/cli.test.ts',
-  'test/import-from/command.test.ts',
+  'packages/migrate/test/import-from-command.test.ts',
   'test/e2e/stop.test.ts',
   'test/e2e/crash-points.test.ts',
   'test/e2e/backup-command.test.ts',

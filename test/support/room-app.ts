@@ -37,6 +37,8 @@ export interface Answer<Body> {
 
 export interface RoomAppOptions {
   modules: (Type | DynamicModule)[];
+  /** Entities besides those of the service. */
+  entities?: Type[];
   driver?: ClusterDriver;
   settings?: Partial<Settings>;
   clock?: Clock;
@@ -56,7 +58,7 @@ export async function startRooms({ modules, driver, settings, clock, ...given }:
   const platform = PlatformModule.forRoot({
     settings: all,
     driver: driver ?? new FileDriver(),
-    entities,
+    entities: [...entities, ...(given.entities ?? [])],
     leadership: new FixedLeadership(1),
     clock,
   });

@@ -24,7 +24,9 @@ export const deep = [
   'test/history/',
   // The built product: starts, stops, kills and updates.
   'test/e2e/',
-  'test/import-from/',
+  'packages/migrate/test/import-from.test.ts',
+  'packages/migrate/test/import-from-command.test.ts',
+  'packages/migrate/test/import-history-command.test.ts',
   // Every operation with every hostile value, bodies of megabytes, a task that tries everything.
   'test/security/hostile-bodies.test.ts',
   'test/security/hostile-values.test.ts',

@@ -1,9 +1,10 @@
 import type { FileHandle } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import { GetObjectCommand, HeadObjectCommand, S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
+import { GetObjectCommand, HeadObjectCommand, type S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
 import { backOffMillis, inParallel } from '../../platform/async.js';
 import { messageOf } from '../../platform/files.js';
+import { credentialsOf, isRefusal, objectStoreClient, statusOf } from '../../platform/object-store.js';
 import { type Bounds, isTrouble } from './download.js';
 import { DeployFault, type BucketObject } from './order.js';
 
@@ -11,7 +12,11 @@ const partsAtOnce = 4;
 const mostAttemptsForFacts = 3;
 const firstPauseMillis = 200;
 const longestPauseMillis = 5_000;
-const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+/** Without keys calls are not signed, whatever the environment of the agent says. */
+const unsigned: Pick<S3ClientConfig, 'credentials' | 'signer'> = {
+  credentials: { accessKeyId: '', secretAccessKey: '' },
+  signer: { sign: (call) => Promise.resolve(call) },
+};
 
 interface Part {
   start: number;
@@ -73,23 +78,11 @@ export async function downloadObject(
 }
 
 function clientOf(store: BucketObject['store'], verifyTls: boolean): S3Client {
-  const { endpoint, region, usePathStyle = endpoint !== undefined, objstoreAccessKey, objstoreSecretKey } = store;
-  const named: S3ClientConfig =
-    objstoreAccessKey !== undefined && objstoreSecretKey !== undefined
-      ? { credentials: { accessKeyId: objstoreAccessKey, secretAccessKey: objstoreSecretKey } }
-      : // No keys: calls are not signed.
-        { credentials: { accessKeyId: '', secretAccessKey: '' }, signer: { sign: (call) => Promise.resolve(call) } };
-  return new S3Client({
-    ...named,
-    region,
-    endpoint,
-    forcePathStyle: usePathStyle,
+  const credentials = credentialsOf(store);
+  return objectStoreClient(store, {
+    ...(credentials ? { credentials } : unsigned),
     maxAttempts: mostAttemptsForFacts,
-    requestChecksumCalculation: 'WHEN_REQUIRED',
-    responseChecksumValidation: 'WHEN_REQUIRED',
     requestHandler: { httpsAgent: { rejectUnauthorized: verifyTls, maxSockets: partsAtOnce } },
-    // It would write requests to the console, signatures included.
-    logger: silent,
   });
 }
 
@@ -105,16 +98,12 @@ async function again(tries: number, overall: AbortSignal, work: () => Promise<vo
     try {
       return await work();
     } catch (cause) {
-      const status = statusOf(cause) ?? 500;
-      const isFinal = (status >= 400 && status < 500 && status !== 429) || cause instanceof DeployFault;
-      if (isFinal || isTrouble(cause) || attempt >= tries || overall.aborted) throw cause;
+      if (isRefusal(cause) || cause instanceof DeployFault || isTrouble(cause) || attempt >= tries || overall.aborted)
+        throw cause;
       await delay(backOffMillis(attempt, firstPauseMillis, longestPauseMillis));
     }
   }
 }
-
-const statusOf = (cause: unknown): number | undefined =>
-  (cause as { $metadata?: { httpStatusCode?: number } }).$metadata?.httpStatusCode;
 
 /** A HEAD that is refused has no words, only a status. */
 function reasonOf(cause: unknown): string {

@@ -2,25 +2,18 @@ import { createReadStream } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import {
-  AbortMultipartUploadCommand,
-  CompleteMultipartUploadCommand,
-  CreateMultipartUploadCommand,
-  HeadObjectCommand,
-  PutObjectCommand,
-  S3Client,
-  type StorageClass,
-  UploadPartCommand,
-} from '@aws-sdk/client-s3';
+import { HeadObjectCommand, PutObjectCommand, type S3Client, type StorageClass } from '@aws-sdk/client-s3';
+import { Upload } from '@aws-sdk/lib-storage';
 import { inParallel } from '../../platform/async.js';
 import { messageOf } from '../../platform/files.js';
+import { isRefusal, objectStoreClient, statusOf } from '../../platform/object-store.js';
 import { become, endWith, takeOrder } from '../processes/order-program.js';
 import type { FileToUpload, UploadAnswer, UploadOrder, UploadOutcome } from './order.js';
 import { Throttle } from './throttle.js';
 
 /**
  * Uploads files that the agent has opened, as a user without rights, and gives way to everything else on the machine. A file is
- * read as it is sent: of none is more in memory than what is on its way. Killed, it leaves no object that is not whole.
+ * read as it is sent, and one that goes in parts is in memory with two of them at most. Killed, it leaves no object that is not whole.
  */
 class Uploads {
   private readonly throttle: Throttle;
@@ -76,61 +69,47 @@ class Uploads {
 
   private async sendWhole(file: FileToUpload): Promise<void> {
     await this.guarded((signal, guard) => {
-      const Body = this.read(file, 0, file.size, guard);
+      const Body = this.read(file, guard);
       const put = new PutObjectCommand({ ...placeOf(file), ...factsOf(file), Body, ContentLength: file.size });
       return this.client(file).send(put, { abortSignal: signal });
     });
   }
 
+  /** The client sends a part again by itself, because it has the part in memory. */
   private async sendParts(file: FileToUpload): Promise<void> {
-    const client = this.client(file);
-    const { UploadId } = await this.again(() =>
-      this.guarded((signal) =>
-        client.send(new CreateMultipartUploadCommand({ ...placeOf(file), ...factsOf(file) }), { abortSignal: signal }),
-      ),
-    );
-    const upload = { ...placeOf(file), UploadId };
+    const { tries, partBytes, idleMillis } = this.order;
+    const requestHandler = { connectionTimeout: idleMillis, socketTimeout: idleMillis };
+    const client = this.open(file, { maxAttempts: tries, requestHandler });
     try {
-      const Parts: { PartNumber: number; ETag?: string }[] = [];
-      // Stores take no more than 10000 of them.
-      const partBytes = Math.max(this.order.partBytes, Math.ceil(file.size / mostParts));
-      for (let start = 0; start < file.size; start += partBytes) {
-        const length = Math.min(partBytes, file.size - start);
-        const PartNumber = Parts.length + 1;
-        const { ETag } = await this.again(() =>
-          this.guarded((signal, guard) => {
-            const Body = this.read(file, start, length, guard);
-            const part = new UploadPartCommand({ ...upload, PartNumber, Body, ContentLength: length });
-            return client.send(part, { abortSignal: signal });
-          }),
-        );
-        Parts.push({ PartNumber, ETag });
-      }
-      const complete = new CompleteMultipartUploadCommand({ ...upload, MultipartUpload: { Parts } });
-      await this.again(() => this.guarded((signal) => client.send(complete, { abortSignal: signal })));
+      await new Upload({
+        client,
+        params: { ...placeOf(file), ...factsOf(file), Body: this.read(file), ContentLength: file.size },
+        partSize: Math.max(partBytes, Math.ceil(file.size / mostParts)),
+        queueSize: 1,
+      }).done();
     } catch (cause) {
-      const abort = new AbortMultipartUploadCommand(upload);
-      await this.guarded((signal) => client.send(abort, { abortSignal: signal })).catch(() => undefined);
-      throw cause;
+      throw (cause as Error).name === 'TimeoutError' ? this.silence(cause) : cause;
+    } finally {
+      client.destroy();
     }
   }
 
-  private read({ file }: FileToUpload, start: number, length: number, guard: Guard): Readable {
+  private read({ file, size }: FileToUpload, guard?: Guard): Readable {
     const { throttle } = this;
     const source = createReadStream('', {
       fd: file,
       autoClose: false,
-      start,
-      end: start + length - 1,
+      start: 0,
+      end: size - 1,
       highWaterMark: chunkBytes,
     });
     return Readable.from(
       (async function* () {
         for await (const chunk of source as AsyncIterable<Buffer>) {
-          guard.isHeld = true;
+          if (guard) guard.isHeld = true;
           await throttle.take(chunk.length);
-          guard.isHeld = false;
-          guard.moved();
+          if (guard) guard.isHeld = false;
+          guard?.moved();
           yield chunk;
         }
       })(),
@@ -146,11 +125,14 @@ class Uploads {
     try {
       return await call(silent.signal, guard);
     } catch (cause) {
-      if (silent.signal.aborted) throw new Error(`the store did nothing for ${this.order.idleMillis} ms`, { cause });
-      throw cause;
+      throw silent.signal.aborted ? this.silence(cause) : cause;
     } finally {
       clearTimeout(timer);
     }
+  }
+
+  private silence(cause: unknown): Error {
+    return new Error(`the store did nothing for ${this.order.idleMillis} ms`, { cause });
   }
 
   /** Repeats work whose connection broke off; a refusal of the store would come again. */
@@ -165,25 +147,16 @@ class Uploads {
     }
   }
 
-  private client({ keys }: FileToUpload): S3Client {
-    const name = JSON.stringify(keys ?? null);
-    const { endpoint, region, usePathStyle = endpoint !== undefined } = this.order.store;
-    const client =
-      this.clients.get(name) ??
-      new S3Client({
-        region,
-        endpoint,
-        forcePathStyle: usePathStyle,
-        credentials: keys,
-        // Bodies are read once: what is tried again is begun anew here.
-        maxAttempts: 1,
-        // Stores other than AWS do not know the newer checksums.
-        requestChecksumCalculation: 'WHEN_REQUIRED',
-        responseChecksumValidation: 'WHEN_REQUIRED',
-        logger: silentLog,
-      });
+  /** The client tries nothing again, because it reads a body once; `again` begins anew. */
+  private client(file: FileToUpload): S3Client {
+    const name = JSON.stringify(file.keys ?? null);
+    const client = this.clients.get(name) ?? this.open(file, { maxAttempts: 1 });
     this.clients.set(name, client);
     return client;
+  }
+
+  private open({ keys }: FileToUpload, options: Parameters<typeof objectStoreClient>[1]): S3Client {
+    return objectStoreClient(this.order.store, { credentials: keys, ...options });
   }
 }
 
@@ -200,9 +173,6 @@ const mostParts = 10_000;
 /** Under which the id of a file is noted with its object. */
 const idName = 'muster-file';
 
-/** The client would write calls to the console, signatures included. */
-const silentLog = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
-
 const placeOf = ({ bucket, key }: FileToUpload) => ({ Bucket: bucket, Key: key });
 
 const factsOf = ({ id, storageClass, contentType, contentEncoding }: FileToUpload) => ({
@@ -211,14 +181,6 @@ const factsOf = ({ id, storageClass, contentType, contentEncoding }: FileToUploa
   ContentType: contentType,
   ContentEncoding: contentEncoding,
 });
-
-const statusOf = (cause: unknown): number | undefined =>
-  (cause as { $metadata?: { httpStatusCode?: number } }).$metadata?.httpStatusCode;
-
-function isRefusal(cause: unknown): boolean {
-  const status = statusOf(cause) ?? 500;
-  return status >= 400 && status < 500 && status !== 408 && status !== 429;
-}
 
 /**
  * True for an error of the store itself. A problem of one file (its storage class, its size) is a 400 or the like, and

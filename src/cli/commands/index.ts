@@ -1,3 +1,4 @@
+import { migrate, summaries } from '../../../packages/migrate/src/commands.js';
 import type { Define } from '../run.js';
 
 interface Topic {
@@ -93,9 +94,8 @@ export const commands: readonly Topic[] = [
       psql: 'opens the database in psql, or its views for reports',
       backup: 'writes the whole database into one file, while everything runs',
       restore: 'puts a backup into the database: docs/backup.md',
-      'import-history': 'copies the history of an older installation from its files',
-      'import-from': 'takes what another installation has, through its API: docs/migration.md',
     },
     load: async () => (await import('./serve.js')).serve,
   },
+  { topic: 'Servers:', summaries, load: () => Promise.resolve(migrate) },
 ];

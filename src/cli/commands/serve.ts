@@ -1,34 +1,12 @@
 import { type Command, Option } from 'commander';
-import type { Flags } from '../../platform/settings/load-settings.js';
 import type { Settings } from '../../platform/settings/settings.js';
-import { type Define, examples, type Run } from '../run.js';
-import type { ImportFlags } from '../server/import-from.js';
+import { type Define, examples } from '../run.js';
+import { serving } from './serving.js';
 
-type Given = Flags & ImportFlags & { keepTasks?: boolean; replace?: boolean; reports?: boolean };
-
-/** What runs in this process: with the settings of a server, and all that it is made of. */
-function serving(
-  command: Command,
-  run: Run,
-  work: (settings: Settings, flags: Given, words: string[]) => Promise<number>,
-): Command {
-  return (
-    command
-      .addOption(new Option('--data-dir <folder>', 'where everything lies (MUSTER_DATA_DIR)'))
-      .addOption(new Option('--config <file>', 'settings file, YAML or JSON (MUSTER_CONFIG)'))
-      // The words after the name come first, then the flags, then the command itself.
-      .action(async (...given: unknown[]) => {
-        // Before any class that is decorated.
-        await import('reflect-metadata');
-        const { loadSettings } = await import('../../platform/settings/load-settings.js');
-        const flags = given.at(-2) as Given;
-        run.exitCode = await work(
-          loadSettings({ environment: run.environment, flags }),
-          flags,
-          given.slice(0, -2) as string[],
-        );
-      })
-  );
+interface Given {
+  keepTasks?: boolean;
+  replace?: boolean;
+  reports?: boolean;
 }
 
 const listening = (command: Command): Command =>
@@ -116,36 +94,5 @@ export const serve: Record<string, Define> = {
     command.argument('<file>', 'that muster backup has written; - for stdin');
     serving(command, run, work).option('--replace', 'drop what is in the database, once everything is restored');
     examples(command, 'muster restore muster.backup', 'muster restore muster.backup --replace');
-  },
-  'import-history': (command, run) => {
-    const work = async (settings: Settings, _flags: Given, [folder]: string[]): Promise<number> => {
-      const { importHistory } = await import('../server/import-history.js');
-      return importHistory(settings, folder!);
-    };
-    command.argument('<folder>', 'with taskHistory.csv, requestHistory.csv, deployHistory.csv, taskUsage.csv');
-    examples(serving(command, run, work), 'muster import-history exported/');
-  },
-  'import-from': (command, run) => {
-    const work = async (settings: Settings, flags: Given, [url]: string[]): Promise<number> => {
-      const { importFrom } = await import('../server/import-from.js');
-      return importFrom(settings, url!, flags);
-    };
-    command.argument('<url>', 'of the other installation');
-    serving(command, run, work)
-      .option('--dry-run', 'say what would be taken and what differs, and write nothing')
-      .option('--no-history', 'leave out what happened: changes, deploys and ended tasks')
-      .option(
-        '--header <name: value>',
-        'sent with every call, or @file; may be repeated',
-        (one, all: string[] = []) => [...all, one],
-      )
-      .option('--token <token>', 'sent as Authorization: Bearer, or @file')
-      .option('--concurrency <number>', 'calls at the same time (4)')
-      .option('--timeout <seconds>', 'for one answer (30)')
-      .option('--activate <pattern>', 'hand over the requests that are held and match, such as "web-*"')
-      .option('--pause-source', 'with --activate: pause them there first, which ends their tasks there')
-      .option('--side-by-side', 'with --activate: they may run there and here at the same time')
-      .option('--wait <seconds>', 'with --activate: for tasks that still run there (120)');
-    examples(command, 'muster import-from http://old-scheduler:7099/singularity --dry-run');
   },
 };

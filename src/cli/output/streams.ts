@@ -15,3 +15,9 @@ export const writeBytes = (name: Name, bytes: string | Uint8Array): void => void
 export function surviveClosedTerminal(): void {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 }
+
+/** Ends the process when all that was printed into pipes is through them. */
+export async function exitWhenWritten(exitCode: number): Promise<void> {
+  await Promise.all([process.stdout, process.stderr].map((out) => new Promise((done) => out.write('', done))));
+  process.exit(exitCode);
+}

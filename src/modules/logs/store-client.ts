@@ -1,6 +1,7 @@
-import { GetObjectCommand, HeadObjectCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
+import { GetObjectCommand, HeadObjectCommand, ListObjectsV2Command, type S3Client } from '@aws-sdk/client-s3';
 import { getSignedUrl, S3RequestPresigner } from '@aws-sdk/s3-request-presigner';
 import type { ObjstoreBucket } from '../../core/model/logs.js';
+import { credentialsOf, objectStoreClient, statusOf } from '../../platform/object-store.js';
 import type { ObjstoreSettings } from '../../platform/settings/objstore-settings.js';
 import type { ListChoice, Listing, LogStoreClient } from './log-store-client.js';
 
@@ -14,7 +15,6 @@ interface BucketAddress {
 
 /** Connections to the store of one caller to it, all searches together. */
 const mostConnections = 64;
-const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 const probe = 'x';
 
 /** What stores answer at most in one call. */
@@ -26,23 +26,11 @@ export class StoreClient implements LogStoreClient {
   private readonly signer: S3RequestPresigner;
   private readonly addresses = new Map<string, Promise<BucketAddress>>();
 
-  constructor(settings: ObjstoreSettings, { objstoreAccessKey, objstoreSecretKey }: ObjstoreBucket) {
-    const { endpoint, region, usePathStyle = endpoint !== undefined } = settings;
-    this.s3 = new S3Client({
-      region,
-      endpoint,
-      forcePathStyle: usePathStyle,
-      credentials:
-        objstoreAccessKey !== undefined && objstoreSecretKey !== undefined
-          ? { accessKeyId: objstoreAccessKey, secretAccessKey: objstoreSecretKey }
-          : undefined,
+  constructor(settings: ObjstoreSettings, bucket: ObjstoreBucket) {
+    this.s3 = objectStoreClient(settings, {
+      credentials: credentialsOf(bucket),
       maxAttempts: 2,
-      // Stores other than AWS do not know the newer checksums.
-      requestChecksumCalculation: 'WHEN_REQUIRED',
-      responseChecksumValidation: 'WHEN_REQUIRED',
       requestHandler: { httpAgent: { maxSockets: mostConnections }, httpsAgent: { maxSockets: mostConnections } },
-      // It would write requests to the console, signatures included.
-      logger: silent,
     });
     this.signer = new S3RequestPresigner({ ...this.s3.config });
   }
@@ -112,9 +100,6 @@ export class StoreClient implements LogStoreClient {
     };
   }
 }
-
-const statusOf = (cause: unknown): number | undefined =>
-  (cause as { $metadata?: { httpStatusCode?: number } }).$metadata?.httpStatusCode;
 
 /** As signatures want it: everything but letters, digits and -_.~ */
 const escape = (text: string): string =>

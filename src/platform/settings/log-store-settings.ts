@@ -64,16 +64,23 @@ export const uploadSettings = {
     .min(0.01)
     .max(1_000_000)
     .default(50)
-    .describe('Most that all uploads of the agent take of the disk and the network, in MB per second'),
+    .describe(
+      'Most that all uploads of the agent take of the disk and the network, in MB per second; a part of a large file is read at that pace and then sent at once',
+    ),
   maxUploadFileMegabytes: count(1, 5_000_000)
     .default(10_240)
     .describe('Larger files are not uploaded, in MB: else one of them would hold up those of all other tasks'),
   maxSingleUploadSizeBytes: count(5_242_880, 5_368_709_120)
     .default(104_857_600)
     .describe('Larger files are uploaded in parts'),
-  uploadPartSize: count(5_242_880, 5_368_709_120).default(20_971_520).describe('Size of a part in bytes'),
+  // Twice as much is in memory while a part is sent.
+  uploadPartSize: count(5_242_880, 536_870_912)
+    .default(20_971_520)
+    .describe('Size of a part in bytes; each of the files that go in parts takes twice as much memory meanwhile'),
   retryCount: count(1, 20).default(2).describe('Times that a file, or a part, is tried before it is left for later'),
-  retryWaitMs: count(0, 600_000).default(1_000).describe('Pause before it is tried again'),
+  retryWaitMs: count(0, 600_000)
+    .default(1_000)
+    .describe('Pause before it is tried again; a part is tried again sooner, and then after twice as long each time'),
   uploadIdleSeconds: count(1, 86_400)
     .default(30)
     .describe('How long a store may do nothing before an upload is given up'),

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import { dumpTables } from '../../../src/core/history/index.js';
+import { dumpTables } from '../../../packages/migrate/src/import-history/dump-tables.js';
+import { HistoryImport } from '../../../packages/migrate/src/import-history/history-import.js';
 import { HistoryBackfillRepository } from '../../../src/modules/history/backfill/history-backfill.repository.js';
 import { HistoryBackfill } from '../../../src/modules/history/backfill/history-backfill.service.js';
-import { HistoryImport } from '../../../src/modules/history/import/history-import.js';
 import { Clock } from '../../../src/platform/clock.js';
 import { DatabasePool } from '../../../src/platform/database/pool.js';
 import { Database } from '../../../src/platform/database/database.js';

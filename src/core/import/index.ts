@@ -1,2 +1,0 @@
-export * from './next-slot.js';
-export * from './take.js';
