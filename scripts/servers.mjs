@@ -1,0 +1,86 @@
+import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative, sep } from 'node:path';
+import { build } from 'esbuild';
+
+/**
+ * Puts the servers of a build into `servers`, each at its place in `src`, with its libraries in a few files: to find and compile 3,500
+ * modules one by one took most of the CPU of a start. `src` stays as the compiler made it, for whoever loads a module alone.
+ */
+export async function bundleServers(folder, modules) {
+  const [sources, target] = ['src', 'servers'].map((name) => join(folder, name));
+  const programs = readdirSync(sources, { recursive: true, encoding: 'utf8' })
+    .filter((path) => isProgram.test(slashes(path)))
+    .map((path) => join(sources, path));
+  await bundlePrograms(sources, [...new Set([...modules, ...programs])], target);
+  // What a server reads, or runs as a thread, lies beside it: what the compiler did not make.
+  const isMade = (path) => path.endsWith('.map') || existsSync(`${path}.map`);
+  cpSync(sources, target, { recursive: true, filter: (path) => statSync(path).isDirectory() || !isMade(path) });
+}
+
+/** Modules that are started as processes, or loaded by one at its start. */
+const isProgram = /^agent\/(.*[/-])?main\.js$|^cli\/server\/workers\/(worker|api-server)\.js$/;
+
+/** Puts bundles of the modules `entryPoints` below `sources` into `target`, at the same places. */
+export async function bundlePrograms(sources, entryPoints, target) {
+  const { outputFiles } = await build({
+    entryPoints,
+    outbase: sources,
+    outdir: target,
+    chunkNames: 'chunks/[hash]',
+    write: false,
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20.19',
+    sourcemap: true,
+    sourcesContent: false,
+    // Tables, schemas and lines of the log are named after classes.
+    keepNames: true,
+    banner: {
+      js: `import { createRequire as $createRequire } from 'node:module'; const require = $createRequire(import.meta.url);`,
+    },
+    plugins: [ownPlaces(sources), outsiders],
+    logLevel: 'error',
+  });
+  for (const { path, text } of outputFiles) {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text.replaceAll(placeholder, `${slashes(relative(dirname(path), target)) || '.'}/`));
+  }
+}
+
+const slashes = (path) => path.replaceAll(sep, '/');
+
+/** Stands for the way from a file of the bundles to the folder of all of them. */
+const placeholder = '$servers/';
+
+/** A module finds files from its own place, whichever file of the bundles it is in. */
+const ownPlaces = (sources) => ({
+  name: 'own-places',
+  setup: ({ onLoad }) =>
+    onLoad({ filter: /\.[jt]s$/ }, ({ path }) => {
+      if (!path.startsWith(sources + sep)) return undefined;
+      const text = readFileSync(path, 'utf8');
+      if (!text.includes('import.meta.url')) return undefined;
+      const place = `new URL(${JSON.stringify(placeholder + slashes(relative(sources, path)))}, import.meta.url).href`;
+      return { contents: text.replaceAll('import.meta.url', place), loader: path.endsWith('.ts') ? 'ts' : 'js' };
+    }),
+});
+
+/**
+ * Loaded by their names: TypeORM looks for the driver when it runs, and a bundled one would be another, with parsers of its own; the
+ * metadata of decorators have to be there before the first class, and a bundled CommonJS module runs after the modules beside it.
+ */
+const byName = ['pg', 'reflect-metadata'];
+
+/** Those, packages that are loaded when they are needed, and packages that Nest and TypeORM look for and go on without. */
+const outsiders = {
+  name: 'outsiders',
+  setup: ({ onResolve, resolve }) =>
+    onResolve({ filter: /^[^./]/ }, async ({ path, kind, importer, resolveDir, pluginData }) => {
+      if (pluginData === outsiders || kind === 'entry-point') return undefined;
+      if (kind === 'dynamic-import' || byName.includes(path)) return { path, external: true };
+      const { errors } = await resolve(path, { kind, importer, resolveDir, pluginData: outsiders });
+      return errors.length > 0 ? { path, external: true } : undefined;
+    }),
+};
