@@ -1,5 +1,6 @@
 import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
 /**
@@ -8,22 +9,33 @@ import { build } from 'esbuild';
  */
 export async function bundleServers(folder, modules) {
   const [sources, target] = ['src', 'servers'].map((name) => join(folder, name));
-  const programs = readdirSync(sources, { recursive: true, encoding: 'utf8' })
-    .filter((path) => isProgram.test(slashes(path)))
-    .map((path) => join(sources, path));
-  await bundlePrograms(sources, [...new Set([...modules, ...programs])], target);
+  const compiled = readdirSync(sources, { recursive: true, encoding: 'utf8' })
+    .filter((name) => existsSync(join(sources, `${name}.map`)))
+    .map((name) => join(sources, name));
+  const programs = compiled.filter((path) => isProgram.test(slashes(path)));
+  const later = compiled.flatMap(loadedLater);
+  // As it is for the compiler: packages of ours are those that are built.
+  const tsconfig = fileURLToPath(new URL('../tsconfig.build.json', import.meta.url));
+  const entryPoints = [...new Set([...modules, ...programs, ...later])];
+  await bundlePrograms({ sources, target, entryPoints, tsconfig });
   // What a server reads, or runs as a thread, lies beside it: what the compiler did not make.
-  const isMade = (path) => path.endsWith('.map') || existsSync(`${path}.map`);
-  cpSync(sources, target, { recursive: true, filter: (path) => statSync(path).isDirectory() || !isMade(path) });
+  const isCompiled = (path) => path.endsWith('.map') || existsSync(`${path}.map`);
+  cpSync(sources, target, { recursive: true, filter: (path) => statSync(path).isDirectory() || !isCompiled(path) });
 }
 
 /** Modules that are started as processes, or loaded by one at its start. */
-const isProgram = /^agent\/(.*[/-])?main\.js$|^cli\/server\/workers\/(worker|api-server)\.js$/;
+const isProgram = /\/agent\/(.*[/-])?main\.js$|\/cli\/server\/workers\/(worker|api-server)\.js$/;
 
-/** Puts bundles of the modules `entryPoints` below `sources` into `target`, at the same places. */
-export async function bundlePrograms(sources, entryPoints, target) {
+/** Under a name that the next build has, too: a process that was started before finds them. */
+const loadedLater = (path) =>
+  [...readFileSync(path, 'utf8').matchAll(/\bimport\('(\.{1,2}\/[^']+)'\)/g)].map(([, name]) =>
+    join(dirname(path), name),
+  );
+
+/** Puts bundles of the modules `entryPoints` below `sources` into `target`, at the same places. `more`: options of esbuild. */
+export async function bundlePrograms({ sources, target, plugins = [], ...more }) {
   const { outputFiles } = await build({
-    entryPoints,
+    ...more,
     outbase: sources,
     outdir: target,
     chunkNames: 'chunks/[hash]',
@@ -40,7 +52,7 @@ export async function bundlePrograms(sources, entryPoints, target) {
     banner: {
       js: `import { createRequire as $createRequire } from 'node:module'; const require = $createRequire(import.meta.url);`,
     },
-    plugins: [ownPlaces(sources), outsiders],
+    plugins: [...plugins, ownPlaces(sources), outsiders],
     logLevel: 'error',
   });
   for (const { path, text } of outputFiles) {

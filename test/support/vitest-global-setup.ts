@@ -48,11 +48,8 @@ async function bundleAgent(): Promise<{ path: string; remove: () => void }> {
   const sources = fileURLToPath(new URL('../../src', import.meta.url));
   const programs = ['main', 'artifacts/fetch-main', 'logs/rotate-main', 'uploads/upload-main', 'processes/hang-guard'];
   const paths = [...programs.map((name) => `agent/${name}.ts`), 'pod-agent/main.ts'];
-  await bundlePrograms(
-    sources,
-    paths.map((path) => join(sources, path)),
-    folder.path,
-  );
+  const entryPoints = paths.map((path) => join(sources, path));
+  await bundlePrograms({ sources, target: folder.path, entryPoints });
   return folder;
 }
 
