@@ -25,8 +25,6 @@ let cluster: AgentCluster;
 let clock = Date.UTC(2026, 0, 1, 12, 0, 30);
 afterEach(() => cluster.close());
 
-// Compiled, it starts as fast as in the product.
-
 const start = (settings: object = {}) =>
   AgentCluster.start({
     settings: { logrotateFrequency: 'EVERY_MINUTE', ...settings },
