@@ -1,6 +1,6 @@
 // Makes the file that bin/muster.mjs runs, out of the commands' sources: node scripts/command-line.mjs <folder of the build>
-// Modules one by one would take most of the time that a command takes. What servers are made of stands compiled beside it, and so do
-// the libraries that few commands use: both are loaded by those that need them.
+// Modules one by one would take most of the time that a command takes. What servers are made of stands beside it (servers.mjs), and so
+// do the libraries that few commands use: both are loaded by those that need them.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
@@ -8,6 +8,7 @@ import { join, relative, resolve, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { Script } from 'node:vm';
 import { build } from 'esbuild';
+import { bundleServers } from './servers.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const folder = resolve(process.argv[2]);
@@ -27,6 +28,8 @@ const staysOutside = (path) =>
     : (!isWithin(commands, path) && !shared.includes(path)) || isWithin(join(commands, 'server'), path);
 const isOurs = (path) => isWithin(sources, path) || isWithin(migrate, path);
 
+/** Compiled modules, and the place of each in the bundles. */
+const servers = new Map();
 const { outputFiles } = await build({
   write: false,
   entryPoints: [join(sources, 'main.ts')],
@@ -49,12 +52,15 @@ const { outputFiles } = await build({
         onResolve({ filter: /^\./ }, ({ resolveDir, path, kind }) => {
           const file = resolve(resolveDir, path);
           if (kind === 'entry-point' || !isOurs(file) || !staysOutside(file)) return undefined;
-          const built = join(folder, relative(root, file));
-          return { path: relative(target, built).replaceAll(sep, '/'), external: true };
+          const place = isWithin(migrate, file) ? join('migrate', relative(migrate, file)) : relative(sources, file);
+          servers.set(join(folder, relative(root, file)), place);
+          return { path: relative(target, join(folder, 'servers', place)).replaceAll(sep, '/'), external: true };
         }),
     },
   ],
 });
+
+await bundleServers(folder, servers);
 
 mkdirSync(target, { recursive: true });
 // Of a text that V8 has compiled before, Node.js does not know where its `import()` would look: so it is told.

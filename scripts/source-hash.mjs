@@ -11,14 +11,8 @@ const generated = 'packages/client/src/generated';
 const sourcesOf = (name) =>
   ['src', 'scripts', 'package.json', 'tsconfig.json', 'tsconfig.build.json'].map((path) => `packages/${name}/${path}`);
 const settings = ['nest-cli.json', 'tsconfig.json', 'tsconfig.build.json', 'package-lock.json'];
-const sources = [
-  'src',
-  'migrations',
-  'packages/migrate/src',
-  'scripts/command-line.mjs',
-  'scripts/openapi-document.mjs',
-  ...settings,
-];
+const programs = ['command-line', 'openapi-document', 'servers'].map((name) => `scripts/${name}.mjs`);
+const sources = ['src', 'migrations', 'packages/migrate/src', ...programs, ...settings];
 
 /** Changes with anything the build reads. */
 export const hashOfSources = (root) => hashOf(root, [...sources, ...packages.flatMap(sourcesOf)]);

@@ -4,20 +4,17 @@ import { appendFileSync, chmodSync, readdirSync, readFileSync, statSync, truncat
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { userInfo } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { agentProgram } from '../support/agent-programs.js';
 import type { ExternalArtifact } from '../../src/core/model/deploy.js';
 import type { LaunchSpec } from '../../src/core/model/launch.js';
 import { AgentCluster } from '../support/agent-cluster.js';
 import { tarOf } from '../support/archives.js';
-import { compileAgent } from '../support/compiled-agent.js';
-import { tempFolder } from '../support/temp-folder.js';
 import { waitFor } from '../support/wait-for.js';
 
 const isRoot = userInfo().uid === 0;
-const compiled = tempFolder();
-let program: string;
 let server: Server;
 let url: string;
 /** Paths that were asked for. */
@@ -29,7 +26,6 @@ const megabyte = (fill: string) => Buffer.alloc(1 << 20, fill);
 const askedFor = (path: string) => asked.filter((each) => each === path).length;
 
 beforeAll(async () => {
-  program = compileAgent(compiled.path);
   server = createServer((request, response) => {
     asked.push(request.url ?? '');
     answer(request, response);
@@ -44,13 +40,11 @@ beforeEach(() => {
 afterAll(() => {
   server.closeAllConnections();
   server.close();
-  compiled.remove();
 });
 
 let cluster: AgentCluster;
 const start = async (settings: object = {}, options: object = {}) => {
   cluster = await AgentCluster.start({
-    fetchProgram: [join(dirname(program), 'artifacts', 'fetch-main.js')],
     settings: { maxTaskMessageLength: 400, artifactCacheMegabytes: 3, maxArtifactMegabytes: 8, ...settings },
     ...options,
   });
@@ -272,7 +266,7 @@ test.runIf(isRoot)('who fetches is a user that no task has, and sees nothing of 
 });
 
 test('an agent that is killed in the middle of a download leaves no half file, and the next one no trace', async () => {
-  await start({}, { program });
+  await start({}, { program: agentProgram });
   answer = (_request, response) => {
     response.writeHead(200, { 'content-length': 100_000 });
     response.write('half');

@@ -5,22 +5,20 @@ import { readdirSync, readFileSync } from 'node:fs';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { agentProgram } from '../support/agent-programs.js';
 import type { ExternalArtifact } from '../../src/core/model/deploy.js';
 import { AgentCluster, occupyPort } from '../support/agent-cluster.js';
 import { tarOf } from '../support/archives.js';
-import { compileAgent } from '../support/compiled-agent.js';
 import { tempFolder } from '../support/temp-folder.js';
 import { waitFor } from '../support/wait-for.js';
 
 /* What goes wrong while files are fetched, over TLS, on a full disk, and when the agent is killed meanwhile. */
 
-const compiled = tempFolder();
 const keys = tempFolder();
 const disk = tempFolder();
-let program: string;
 let server: Server;
 let url: string;
 let cluster: AgentCluster;
@@ -35,7 +33,6 @@ const files: Record<string, () => Buffer> = {
 };
 
 beforeAll(async () => {
-  program = compileAgent(compiled.path);
   const [key, cert] = ['key', 'cert'].map((name) => join(keys.path, name));
   const words = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '1', '-subj', '/CN=127.0.0.1'];
   execFileSync('openssl', [...words, '-keyout', key!, '-out', cert!], { stdio: 'ignore' });
@@ -52,13 +49,12 @@ beforeAll(async () => {
 afterAll(() => {
   server.closeAllConnections();
   server.close();
-  for (const folder of [compiled, keys, disk]) folder.remove();
+  for (const folder of [keys, disk]) folder.remove();
 });
 afterEach(() => cluster.close());
 
 const start = async (settings: object = {}, options: object = {}) => {
   cluster = await AgentCluster.start({
-    fetchProgram: [join(dirname(program), 'artifacts', 'fetch-main.js')],
     settings: { maxTaskMessageLength: 400, verifyArtifactTls: false, ...settings },
     ...options,
   });
@@ -149,7 +145,7 @@ describe('a full disk', () => {
 
 describe('an agent that is killed', () => {
   test('while an archive is unpacked starts nothing of it, and leaves no process', async () => {
-    await start({}, { program });
+    await start({}, { program: agentProgram });
     const spec = await launch({ ...external('/many.tar.gz', true), targetFolderRelativeToTask: 'app' });
     const app = cluster.sandbox(spec, spec.taskId.replaceAll(':', '_'), 'app');
     // In a folder beside its place, until it is whole.

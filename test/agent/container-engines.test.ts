@@ -3,11 +3,11 @@ import { chownSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { agentProgram } from '../support/agent-programs.js';
 import { LocalDriver } from '../../src/cluster/local/local-driver.js';
 import type { ContainerInfo, DockerInfo } from '../../src/core/model/deploy.js';
 import type { LaunchSpec } from '../../src/core/model/launch.js';
 import { AgentCluster, newTaskId, testLog } from '../support/agent-cluster.js';
-import { compileAgent } from '../support/compiled-agent.js';
 import { EventRecorder } from '../support/event-recorder.js';
 import { freePort } from '../support/free-port.js';
 import { startRegistry } from '../support/image-registry.js';
@@ -31,11 +31,6 @@ const shell = (script: string, more: Partial<LaunchSpec> = {}): Partial<LaunchSp
 });
 const timeout = 120_000;
 
-const compiled = tempFolder();
-let program: string;
-beforeAll(() => (program = compileAgent(compiled.path)), 60_000);
-afterAll(() => compiled.remove());
-
 describe.skipIf(withoutPodman !== undefined)(`with podman (${withoutPodman ?? 'installed'})`, { timeout }, () => {
   let podman: TestPodman;
   let cluster: AgentCluster;
@@ -43,7 +38,7 @@ describe.skipIf(withoutPodman !== undefined)(`with podman (${withoutPodman ?? 'i
   afterAll(() => podman.remove());
   const start = async (containers: object = {}, settings: object = {}) =>
     (cluster = await AgentCluster.start({
-      program,
+      program: agentProgram,
       settings: { ...settings, containers: { ...podman.settings, ...containers } },
     }));
   afterEach(async () => {
@@ -233,7 +228,7 @@ describe.skipIf(withoutPodman !== undefined)(
       chownSync(own, nobody, nobody);
       const config = join(data.path, 'settings.json');
       writeFileSync(config, JSON.stringify({ containers: podman.settings }), { mode: 0o644 });
-      const agent = spawnNode([asNobody, program, '--data-dir', own, '--config', config]);
+      const agent = spawnNode([asNobody, agentProgram, '--data-dir', own, '--config', config]);
       await agent.line("agent: Agent 'local' listens");
       const seen = new EventRecorder();
       const driver = new LocalDriver({ now: Date.now, agentDirectory: join(own, 'agent'), log: testLog() });

@@ -2,11 +2,11 @@ import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSyn
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { agentProgram } from '../support/agent-programs.js';
 import type { ContainerInfo, DockerInfo } from '../../src/core/model/deploy.js';
 import type { LaunchSpec } from '../../src/core/model/launch.js';
 import { AgentCluster } from '../support/agent-cluster.js';
 import { tarOf } from '../support/archives.js';
-import { compileAgent } from '../support/compiled-agent.js';
 import { image, type TestPodman, testPodman, withoutPodman } from '../support/podman.js';
 import { tempFolder } from '../support/temp-folder.js';
 import { waitFor } from '../support/wait-for.js';
@@ -37,19 +37,15 @@ describe.skipIf(withoutPodman !== undefined)(
   () => {
     let podman: TestPodman;
     let cluster: AgentCluster;
-    const compiled = tempFolder();
-    let program: string;
     beforeAll(() => {
       podman = testPodman();
-      program = compileAgent(compiled.path);
     }, 120_000);
     afterAll(() => {
       podman.remove();
-      compiled.remove();
     });
     const start = async (containers: object = {}, settings: object = {}) =>
       (cluster = await AgentCluster.start({
-        program,
+        program: agentProgram,
         settings: { ...settings, containers: { ...podman.settings, ...containers } },
       }));
     afterEach(async () => {

@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { agentProgram } from '../support/agent-programs.js';
 import { AgentDirectory } from '../../src/agent/state/agent-directory.js';
 import { Cgroups } from '../../src/agent/cgroups/cgroups.js';
 import { readMounts } from '../../src/agent/cgroups/mounts.js';
@@ -15,7 +16,6 @@ import type { ExecutorData } from '../../src/core/model/deploy.js';
 import type { LaunchSpec } from '../../src/core/model/launch.js';
 import { AgentCluster } from '../support/agent-cluster.js';
 import { tarOf } from '../support/archives.js';
-import { compileAgent } from '../support/compiled-agent.js';
 import { image, type TestPodman, testPodman, withoutPodman } from '../support/podman.js';
 import { tempFolder } from '../support/temp-folder.js';
 import { waitFor } from '../support/wait-for.js';
@@ -45,9 +45,7 @@ interface Phase {
 }
 
 const isRoot = process.getuid?.() === 0;
-const compiled = tempFolder();
 const gates = tempFolder();
-let program: string;
 let server: Server;
 let url: string;
 let cluster: AgentCluster;
@@ -56,7 +54,6 @@ let rotatingPid = 0;
 
 beforeAll(async () => {
   chmodSync(gates.path, 0o777);
-  program = compileAgent(compiled.path);
   server = createServer((request, response) => {
     asked.push(request.url ?? '');
     if (request.url === '/many.tar') return void response.end(manyFiles());
@@ -69,7 +66,7 @@ beforeAll(async () => {
 afterAll(() => {
   server.closeAllConnections();
   server.close();
-  for (const folder of [compiled, gates]) folder.remove();
+  gates.remove();
 });
 beforeEach(() => {
   asked = [];
@@ -308,7 +305,7 @@ const phases: Phase[] = [
 ];
 
 async function crash(phase: Phase, settings: object = {}): Promise<LaunchSpec> {
-  cluster = await AgentCluster.start({ program, settings: { ...settings, ...phase.settings } });
+  cluster = await AgentCluster.start({ program: agentProgram, settings: { ...settings, ...phase.settings } });
   const spec = cluster.spec(phase.task());
   phase.prepare?.(spec);
   expect(await cluster.driver.launch([spec], 1)).toMatchObject([{ outcome: 'ACCEPTED' }]);

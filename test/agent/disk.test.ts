@@ -3,11 +3,11 @@ import { closeSync, existsSync, mkdirSync, openSync, rmSync, writeFileSync } fro
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { agentProgram } from '../support/agent-programs.js';
 import { diskUse, TooDeep } from '../../src/agent/sandbox/disk-use.js';
 import { processesUnder, signal } from '../../src/agent/processes/processes.js';
 import { LocalDriver } from '../../src/cluster/local/local-driver.js';
 import { AgentCluster, newTaskId, testLog, testSlave } from '../support/agent-cluster.js';
-import { compileAgent } from '../support/compiled-agent.js';
 import { EventRecorder } from '../support/event-recorder.js';
 import { launchSpec } from '../support/launch-spec.js';
 import { tempFolder } from '../support/temp-folder.js';
@@ -69,7 +69,6 @@ describe('the disk of a task', () => {
 });
 
 describe('a disk that fills up', () => {
-  const compiled = tempFolder();
   const disk = tempFolder();
   let canMount = false;
   try {
@@ -81,7 +80,6 @@ describe('a disk that fills up', () => {
   afterAll(() => {
     if (canMount) execFileSync('umount', ['-l', disk.path]);
     disk.remove();
-    compiled.remove();
   });
 
   test.runIf(canMount)(
@@ -111,14 +109,13 @@ describe('a disk that fills up', () => {
   );
 
   test.runIf(canMount)('leaves an agent that answers, whose log lies on it', async () => {
-    const program = compileAgent(compiled.path);
     const data = join(disk.path, 'data');
     mkdirSync(data);
     const folder = join(data, 'agent');
     const config = join(data, 'settings.json');
     writeFileSync(config, JSON.stringify({ slaves: [testSlave], reservedDiskMb: 1 }));
     const log = openSync(join(data, 'agent.log'), 'a');
-    const agent = spawn(process.execPath, [program, '--data-dir', data, '--config', config], {
+    const agent = spawn(process.execPath, [agentProgram, '--data-dir', data, '--config', config], {
       stdio: ['ignore', log, log],
     });
     const seen = new EventRecorder();

@@ -5,29 +5,25 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, 
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { userInfo } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ExecutorData } from '../../src/core/model/deploy.js';
 import type { LaunchSpec } from '../../src/core/model/launch.js';
 import { AgentCluster, newTaskId } from '../support/agent-cluster.js';
-import { compileAgent } from '../support/compiled-agent.js';
 import { tempFolder } from '../support/temp-folder.js';
 import { waitFor } from '../support/wait-for.js';
 
 let cluster: AgentCluster;
 const folder = tempFolder();
-const compiled = tempFolder();
 beforeAll(async () => {
   chmodSync(folder.path, 0o755);
   cluster = await AgentCluster.start({
-    fetchProgram: [join(dirname(compileAgent(compiled.path)), 'artifacts', 'fetch-main.js')],
     settings: { checkThreadsEveryMillis: 100, allowedArtifactPaths: [folder.path], allowedRunUsers: ['nobody'] },
   });
 }, 180_000);
 afterAll(() => {
   folder.remove();
-  compiled.remove();
 });
 afterAll(() => cluster.close());
 

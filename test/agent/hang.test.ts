@@ -1,29 +1,27 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { compileAgent } from '../support/compiled-agent.js';
+import { hangGuard } from '../support/agent-programs.js';
 import { spawnNode, type TestProcess } from '../support/spawn.js';
 import { tempFolder } from '../support/temp-folder.js';
 
-const compiled = tempFolder();
-let guard: string;
+const folder = tempFolder();
 beforeAll(() => {
-  guard = join(dirname(compileAgent(compiled.path)), 'processes', 'hang-guard.js');
-  execFileSync('mkfifo', [join(compiled.path, 'pipe')]);
+  execFileSync('mkfifo', [join(folder.path, 'pipe')]);
 });
-afterAll(() => compiled.remove());
+afterAll(() => folder.remove());
 
 /** A process under the guard that does `work` at SIGUSR2. */
 async function guarded(work: string): Promise<TestProcess> {
-  const program = join(compiled.path, `guarded-${Math.random()}.mjs`);
+  const program = join(folder.path, `guarded-${Math.random()}.mjs`);
   writeFileSync(
     program,
     `import fs from 'node:fs';
-     import { guardAgainstHangs } from ${JSON.stringify(guard)};
-     guardAgainstHangs(${JSON.stringify(compiled.path)}, 2);
+     import { guardAgainstHangs } from ${JSON.stringify(hangGuard)};
+     guardAgainstHangs(${JSON.stringify(folder.path)}, 2);
      setInterval(() => undefined, 1e6);
      process.on('SIGUSR2', () => { ${work} });
      console.log('ready');`,
@@ -37,7 +35,7 @@ test.each([
   { what: 'whose event loop turns no more', work: 'for (;;);' },
   {
     what: 'whose threads for files all wait',
-    work: `for (let i = 0; i < 4; i++) fs.open(${JSON.stringify(join(compiled.path, 'pipe'))}, () => undefined);`,
+    work: `for (let i = 0; i < 4; i++) fs.open(${JSON.stringify(join(folder.path, 'pipe'))}, () => undefined);`,
   },
 ])('a process $what is ended', async ({ work }) => {
   const running = await guarded(work);

@@ -13,20 +13,18 @@ import {
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { userInfo } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ClusterArtifact } from '../../src/core/model/deploy.js';
 import type { LaunchSpec } from '../../src/core/model/launch.js';
 import { AgentCluster } from '../support/agent-cluster.js';
-import { compileAgent } from '../support/compiled-agent.js';
 import { gzipBomb, tarOf, zipBomb, zipOf } from '../support/archives.js';
 import { tempFolder } from '../support/temp-folder.js';
 
 const isRoot = userInfo().uid === 0;
 const user = isRoot ? 'nobody' : undefined;
 const outside = tempFolder();
-const compiled = tempFolder();
 const open = join(outside.path, 'open');
 const allowed = join(outside.path, 'allowed');
 let cluster: AgentCluster;
@@ -152,7 +150,6 @@ beforeAll(async () => {
   await once(server, 'listening');
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   cluster = await AgentCluster.start({
-    fetchProgram: [join(dirname(compileAgent(compiled.path)), 'artifacts', 'fetch-main.js')],
     settings: {
       allowedArtifactPaths: [allowed],
       maxArtifactMegabytes: 8,
@@ -167,7 +164,6 @@ afterAll(async () => {
   await cluster.close();
   server.closeAllConnections();
   server.close();
-  compiled.remove();
   outside.remove();
 });
 

@@ -17,13 +17,13 @@ import {
 import { tmpdir, userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { agentProgram } from '../support/agent-programs.js';
 import { elsewhere, readEndpoint } from '../../src/agent/state/agent-directory.js';
 import { runAgent } from '../../src/agent/agent.js';
 import { allProcesses, processesUnder, signal } from '../../src/agent/processes/processes.js';
 import { LocalDriver } from '../../src/cluster/local/local-driver.js';
 import type { LaunchSpec } from '../../src/core/model/launch.js';
 import { AgentCluster, newTaskId, testLog, testSlave } from '../support/agent-cluster.js';
-import { compileAgent } from '../support/compiled-agent.js';
 import { EventRecorder } from '../support/event-recorder.js';
 import { launchSpec } from '../support/launch-spec.js';
 import { tempFolder } from '../support/temp-folder.js';
@@ -358,12 +358,11 @@ describe('a file of a task', () => {
 describe('what the agent inherited', () => {
   test('does not reach its tasks', async () => {
     const data = tempFolder();
-    const program = compileAgent(shared.path);
     const config = join(data.path, 'settings.json');
     writeFileSync(config, JSON.stringify({ slaves: [testSlave] }));
     const stdio: ('ignore' | 'pipe')[] = Array.from({ length: 252 }, () => 'ignore');
     for (const descriptor of [1, 2, 5, 12, 251]) stdio[descriptor] = 'pipe';
-    const args = [program, '--data-dir', data.path, '--config', config];
+    const args = [agentProgram, '--data-dir', data.path, '--config', config];
     const agent = spawn(process.execPath, args, { stdio });
     const root = join(data.path, 'agent');
     const seen = new EventRecorder();

@@ -1,25 +1,19 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { agentProgram } from '../support/agent-programs.js';
 import { runAgent } from '../../src/agent/agent.js';
 import { isAlive, parseStat, type ProcessIdentity } from '../../src/agent/processes/process-identity.js';
 import type { LaunchSpec } from '../../src/core/model/launch.js';
 import { AgentCluster } from '../support/agent-cluster.js';
-import { compileAgent } from '../support/compiled-agent.js';
-import { tempFolder } from '../support/temp-folder.js';
 import { waitFor } from '../support/wait-for.js';
-
-const compiled = tempFolder();
-let program: string;
-beforeAll(() => void (program = compileAgent(compiled.path)));
-afterAll(() => compiled.remove());
 
 describe.each([{ cgroups: 'auto' }, { cgroups: 'off' }])(
   'an agent that was killed, with cgroups $cgroups',
   (settings) => {
     let cluster: AgentCluster;
-    beforeEach(async () => (cluster = await AgentCluster.start({ program, settings })));
+    beforeEach(async () => (cluster = await AgentCluster.start({ program: agentProgram, settings })));
     afterEach(() => cluster.close());
 
     async function running(script: string, changes: Partial<LaunchSpec> = {}): Promise<LaunchSpec> {
@@ -187,7 +181,7 @@ describe.each([{ cgroups: 'auto' }, { cgroups: 'off' }])(
 );
 
 test('a second agent on the same folder is refused, and the first is none the worse', async () => {
-  const cluster = await AgentCluster.start({ program });
+  const cluster = await AgentCluster.start({ program: agentProgram });
   try {
     await expect(runAgent({ directory: cluster.root, log: cluster.log })).rejects.toThrow(
       `Another agent runs on ${cluster.root}`,

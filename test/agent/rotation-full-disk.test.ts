@@ -1,19 +1,18 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, afterEach, expect, test } from 'vitest';
+import { rotateProgram } from '../support/agent-programs.js';
 import type { LaunchSpec } from '../../src/core/model/launch.js';
 import { AgentCluster } from '../support/agent-cluster.js';
-import { compileAgent } from '../support/compiled-agent.js';
 import { tempFolder } from '../support/temp-folder.js';
 import { waitFor } from '../support/wait-for.js';
 
 /* A log that is to be rotated while its disk is full: it stays as it is, its task goes on, and it is rotated when there is room. */
 
-const compiled = tempFolder();
 const disk = tempFolder();
 const beside = tempFolder();
 let cluster: AgentCluster;
@@ -32,13 +31,11 @@ try {
 
 const attempts = join(beside.path, 'attempts');
 const counting = join(beside.path, 'rotate.mjs');
-const program = join(dirname(compileAgent(compiled.path)), 'logs/rotate-main.js');
-chmodSync(compiled.path, 0o755);
 chmodSync(beside.path, 0o777);
 // Tells each attempt, as whatever user it is by then.
 writeFileSync(
   counting,
-  `import { appendFileSync } from 'node:fs';\nappendFileSync('${attempts}', 'x');\nawait import('${pathToFileURL(program).href}');\n`,
+  `import { appendFileSync } from 'node:fs';\nappendFileSync('${attempts}', 'x');\nawait import('${pathToFileURL(rotateProgram[0]!).href}');\n`,
 );
 const attemptsSoFar = () => (existsSync(attempts) ? readFileSync(attempts).length : 0);
 
@@ -49,7 +46,7 @@ afterEach(async () => {
 });
 afterAll(() => {
   if (canMount) execFileSync('umount', ['-l', disk.path]);
-  for (const folder of [disk, compiled, beside]) folder.remove();
+  for (const folder of [disk, beside]) folder.remove();
 });
 
 const filler = join(disk.path, 'filler');

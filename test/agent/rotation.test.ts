@@ -8,14 +8,14 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
-import { afterAll, afterEach, expect, test } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
+import { agentProgram } from '../support/agent-programs.js';
 import type { ExecutorData } from '../../src/core/model/deploy.js';
 import type { LaunchSpec } from '../../src/core/model/launch.js';
 import { AgentCluster } from '../support/agent-cluster.js';
-import { compileAgent } from '../support/compiled-agent.js';
 import { tempFolder } from '../support/temp-folder.js';
 import { waitFor } from '../support/wait-for.js';
 
@@ -25,18 +25,10 @@ let cluster: AgentCluster;
 let clock = Date.UTC(2026, 0, 1, 12, 0, 30);
 afterEach(() => cluster.close());
 
-// Compiled, it starts as fast as in the product.
-const compiled = tempFolder();
-const program = compileAgent(compiled.path);
-const rotateProgram = [join(dirname(program), 'logs/rotate-main.js')];
-chmodSync(compiled.path, 0o755);
-afterAll(() => compiled.remove());
-
 const start = (settings: object = {}) =>
   AgentCluster.start({
     settings: { logrotateFrequency: 'EVERY_MINUTE', ...settings },
     now: () => clock,
-    rotateProgram,
   });
 const managed = (data: ExecutorData, changes: Partial<LaunchSpec> = {}): Partial<LaunchSpec> => ({
   ...changes,
@@ -141,7 +133,7 @@ test(
   { timeout: 200_000 },
   async () => {
     cluster = await AgentCluster.start({
-      program,
+      program: agentProgram,
       settings: { logrotateFrequency: 'DAILY', maxServiceLogSizeMb: 1, checkLogSizesEveryMillis: 100 },
     });
     const spec = await cluster.launch('', managed({ cmd: nodeCommand(writer(500, 10)) }));

@@ -4,13 +4,12 @@ import { type AddressInfo, createServer } from 'node:net';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { agentProgram } from '../support/agent-programs.js';
 import { isAlive } from '../../src/agent/processes/process-identity.js';
 import { allProcesses, variableOf } from '../../src/agent/processes/processes.js';
 import type { ShellCommandOrder, ShellCommandReport } from '../../src/cluster/cluster-driver.js';
 import type { LaunchSpec } from '../../src/core/model/launch.js';
 import { AgentCluster, newTaskId } from '../support/agent-cluster.js';
-import { compileAgent } from '../support/compiled-agent.js';
-import { tempFolder } from '../support/temp-folder.js';
 import { waitFor } from '../support/wait-for.js';
 
 const sh = (name: string, script: string, own: object = {}) => ({
@@ -272,14 +271,9 @@ describe('a task with too many threads', () => {
 });
 
 describe('an agent that ends while commands run', () => {
-  const compiled = tempFolder();
-  let program: string;
-  beforeAll(() => void (program = compileAgent(compiled.path)));
-  afterAll(() => compiled.remove());
-
   const forLong = { ...settings, shellCommandTimeoutMillis: 600_000 };
   async function withRunningCommand(end: (cluster: AgentCluster) => Promise<void>): Promise<void> {
-    const cluster = await AgentCluster.start({ program, settings: forLong });
+    const cluster = await AgentCluster.start({ program: agentProgram, settings: forLong });
     try {
       const task = await cluster.launch('exec sleep 600');
       await cluster.untilState(task, 'TASK_RUNNING');
@@ -319,7 +313,7 @@ describe('an agent that ends while commands run', () => {
     }));
 
   test('a task that ended meanwhile is told to have ended after its commands', async () => {
-    const cluster = await AgentCluster.start({ program, settings: forLong });
+    const cluster = await AgentCluster.start({ program: agentProgram, settings: forLong });
     try {
       const task = await cluster.launch('while [ ! -e end ]; do sleep 0.02; done');
       await cluster.untilState(task, 'TASK_RUNNING');
@@ -339,7 +333,7 @@ describe('an agent that ends while commands run', () => {
   });
 
   test('one that was accepted and had not begun is not begun', async () => {
-    const cluster = await AgentCluster.start({ program, settings: forLong });
+    const cluster = await AgentCluster.start({ program: agentProgram, settings: forLong });
     try {
       const task = await cluster.launch('exec sleep 600');
       await cluster.untilState(task, 'TASK_RUNNING');

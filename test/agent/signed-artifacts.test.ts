@@ -4,23 +4,20 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { ExecutorData, ObjstoreArtifact } from '../../src/core/model/deploy.js';
 import type { LaunchSpec } from '../../src/core/model/launch.js';
 import { AgentCluster } from '../support/agent-cluster.js';
 import { tarOf } from '../support/archives.js';
-import { compileAgent } from '../support/compiled-agent.js';
 import { startObjectStore, type TestObjectStore, withoutObjectStore } from '../support/object-store.js';
 import { tempFolder } from '../support/temp-folder.js';
 import { waitFor } from '../support/wait-for.js';
 
 /* Files of an object store, what signs them, and files that list further ones. */
 
-const compiled = tempFolder();
 const keys = tempFolder();
-let program: string;
 let store: TestObjectStore;
 let cluster: AgentCluster;
 
@@ -38,7 +35,6 @@ const signatureOf = (content: string | Buffer, key = 'trusted') => gpg(['-u', ke
 
 describe.skipIf(withoutObjectStore !== undefined)('artifacts of a store', () => {
   beforeAll(async () => {
-    program = compileAgent(compiled.path);
     const trusted = join(keys.path, 'trusted');
     for (const name of ['trusted', 'stranger']) gpg(['--quick-generate-key', name, 'ed25519', 'sign', 'never']);
     mkdirSync(trusted);
@@ -48,13 +44,11 @@ describe.skipIf(withoutObjectStore !== undefined)('artifacts of a store', () => 
   afterAll(async () => {
     execFileSync('gpgconf', ['--homedir', keys.path, '--kill', 'all'], { stdio: 'ignore' });
     await store.close();
-    compiled.remove();
     keys.remove();
   });
 
   const start = async (settings: object = {}, storeSettings: object = {}, options: object = {}) => {
     cluster = await AgentCluster.start({
-      fetchProgram: [join(dirname(program), 'artifacts', 'fetch-main.js')],
       settings: {
         maxTaskMessageLength: 400,
         artifactSignatureKeys: join(keys.path, 'trusted'),

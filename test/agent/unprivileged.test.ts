@@ -7,11 +7,11 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { agentProgram } from '../support/agent-programs.js';
 import { processesUnder, signal } from '../../src/agent/processes/processes.js';
 import { LocalDriver } from '../../src/cluster/local/local-driver.js';
 import type { LaunchSpec } from '../../src/core/model/launch.js';
 import { newTaskId, testLog } from '../support/agent-cluster.js';
-import { compileAgent } from '../support/compiled-agent.js';
 import { EventRecorder } from '../support/event-recorder.js';
 import { launchSpec } from '../support/launch-spec.js';
 import { spawnNode, type TestProcess } from '../support/spawn.js';
@@ -23,16 +23,14 @@ const nobody = 65_534;
 const md5Of = (text: string) => createHash('md5').update(text).digest('hex');
 
 describe.runIf(userInfo().uid === 0)('an agent without rights', () => {
-  const compiled = tempFolder();
   const data = tempFolder();
   const root = join(data.path, 'own', 'agent');
   const seen = new EventRecorder();
   const driver = new LocalDriver({ now: Date.now, agentDirectory: root, log: testLog() });
   let agent: TestProcess;
-  let program: string;
 
   async function startAgent(): Promise<void> {
-    agent = spawnNode([asNobody, program, '--data-dir', join(data.path, 'own')]);
+    agent = spawnNode([asNobody, agentProgram, '--data-dir', join(data.path, 'own')]);
     await agent.line("agent: Agent 'local' listens");
   }
   beforeAll(async () => {
@@ -40,7 +38,6 @@ describe.runIf(userInfo().uid === 0)('an agent without rights', () => {
       mkdirSync(join(data.path, name));
       chownSync(join(data.path, name), nobody, nobody);
     }
-    program = compileAgent(compiled.path);
     await startAgent();
     await driver.start(1, seen, seen.appliedUpdate);
   });
@@ -48,7 +45,6 @@ describe.runIf(userInfo().uid === 0)('an agent without rights', () => {
     await driver.stop();
     await agent.kill('SIGTERM');
     for (const left of processesUnder(join(root, 'sandboxes'))) signal(left, 'SIGKILL');
-    compiled.remove();
     data.remove();
   });
 
@@ -76,7 +72,7 @@ describe.runIf(userInfo().uid === 0)('an agent without rights', () => {
   test('does not start where that is not to be', async () => {
     const config = join(data.path, 'isolated.json');
     writeFileSync(config, '{"requireIsolation":true}', { mode: 0o644 });
-    const other = spawnNode([asNobody, program, '--data-dir', join(data.path, 'isolated'), '--config', config]);
+    const other = spawnNode([asNobody, agentProgram, '--data-dir', join(data.path, 'isolated'), '--config', config]);
     await waitFor('its end', () => other.child.exitCode !== null);
     expect(other.child.exitCode).toBe(1);
     expect(other.lines.join()).toContain("tasks would share the user of the agent ('nobody' is not root)");

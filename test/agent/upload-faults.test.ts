@@ -1,23 +1,18 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { agentProgram, uploadsFolder } from '../support/agent-programs.js';
 import { processesUnder } from '../../src/agent/processes/processes.js';
 import type { LaunchSpec } from '../../src/core/model/launch.js';
 import { AgentCluster } from '../support/agent-cluster.js';
-import { compileAgent } from '../support/compiled-agent.js';
 import { startObjectStore, type TestObjectStore, withoutObjectStore } from '../support/object-store.js';
 import { startTcpProxy } from '../support/tcp-proxy.js';
 import { tempFolder } from '../support/temp-folder.js';
 import { waitFor } from '../support/wait-for.js';
 
 /* Uploads of logs while the store, the disk or the agent itself fails. */
-
-const compiled = tempFolder();
-let program: string;
-beforeAll(() => void (program = compileAgent(compiled.path)), 60_000);
-afterAll(() => compiled.remove());
 
 let cluster: AgentCluster;
 afterEach(() => cluster.close());
@@ -163,7 +158,7 @@ describe.skipIf(withoutObjectStore !== undefined)('a bucket', { timeout: 90_000 
   });
 
   describe('and an agent that is killed', () => {
-    const startProcess = () => start(settingsOf(), { program });
+    const startProcess = () => start(settingsOf(), { program: agentProgram });
     const isUp = (call: string) => call.startsWith('PUT ');
 
     test.each([
@@ -174,7 +169,9 @@ describe.skipIf(withoutObjectStore !== undefined)('a bucket', { timeout: 90_000 
       ['when the store has put the parts together', 'after', (call: string) => /^POST .*uploadId=/.test(call)],
     ] as const)('%s: the next one brings the file to the same key', async (when, hook, isStep) => {
       const folder = when.replaceAll(' ', '-');
-      await start(settingsOf({ maxSingleUploadSizeBytes: 5_242_880, uploadPartSize: 5_242_880 }), { program });
+      await start(settingsOf({ maxSingleUploadSizeBytes: 5_242_880, uploadPartSize: 5_242_880 }), {
+        program: agentProgram,
+      });
       let reached = false;
       store[hook] = (call) => {
         if (!call.includes(folder) || !isStep(call)) return undefined;
@@ -210,7 +207,7 @@ describe.skipIf(withoutObjectStore !== undefined)('a bucket', { timeout: 90_000 
   });
 
   test('a log of 1 GB goes up without more in memory than what is on its way', async () => {
-    await start(settingsOf({ maxUploadMegabytesPerSecond: 1_000 }), { program });
+    await start(settingsOf({ maxUploadMegabytesPerSecond: 1_000 }), { program: agentProgram });
     const bytes = 1_073_741_824;
     const spec = await cluster.launch(`truncate -s ${bytes} dump1`, uploadsTo('large/%filename'));
     let most = 0;
@@ -237,7 +234,7 @@ const uploadersOf = (_root: string): number[] =>
     .filter((name) => /^\d+$/.test(name))
     .filter((pid) => {
       try {
-        return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(join(dirname(program), 'uploads'));
+        return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(uploadsFolder);
       } catch {
         return false;
       }
@@ -257,7 +254,10 @@ describe('the folder', { timeout: 90_000 }, () => {
   const settings = { uploadTarget, checkUploadsEverySeconds: 1 };
 
   test('and an agent that is killed again and again: each file is there once, and none is lost', async () => {
-    cluster = await AgentCluster.start({ settings: { ...settings, maxUploadMegabytesPerSecond: 1 }, program });
+    cluster = await AgentCluster.start({
+      settings: { ...settings, maxUploadMegabytesPerSecond: 1 },
+      program: agentProgram,
+    });
     const spec = await cluster.run(manyFiles(60), uploadsTo('killed/%s-%index-%filename'));
     for (const pause of [50, 150, 250, 350, 450, 100, 200, 300]) {
       await delay(pause);

@@ -7,7 +7,9 @@ import { Installation, type Instance } from './support/product.js';
 import { createDatabase } from '../support/test-database.js';
 import { waitFor } from '../support/wait-for.js';
 
-const preload = fileURLToPath(new URL('../support/programs/crash-point.mjs', import.meta.url));
+const programOfTests = (name: string): string => fileURLToPath(new URL(`../support/programs/${name}`, import.meta.url));
+const program = programOfTests('muster-on-modules.mjs');
+const preload = programOfTests('crash-point.mjs');
 const resources = { cpus: 0.05, memoryMb: 16 };
 
 interface Story {
@@ -67,7 +69,11 @@ describe.each([
   { what: 'the scheduler', workers: '0', points: cuts },
   { what: 'a scheduler with API workers', workers: '1', points: cutsWithWorkers },
 ])('$what is killed', ({ workers, points }) => {
-  const installation = new Installation({ database: createDatabase, env: { MUSTER_HTTP_WORKERS: workers } });
+  const installation = new Installation({
+    database: createDatabase,
+    program,
+    env: { MUSTER_HTTP_WORKERS: workers },
+  });
   let muster: Instance;
   const start = (point: string): Promise<Instance> =>
     installation.start(['start'], { NODE_OPTIONS: `--import ${preload}`, CRASH_POINT: point });

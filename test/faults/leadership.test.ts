@@ -25,17 +25,17 @@ afterEach(async () => {
   await remove();
 });
 
-function contender(name: string): TestProcess {
-  const started = spawnOnBuild(program, [url, name]);
+async function contender(name: string): Promise<TestProcess> {
+  const started = await spawnOnBuild(program, [url, name]);
   processes.push(started);
   return started;
 }
 
 async function leaderAndFollower(): Promise<[TestProcess, TestProcess]> {
-  const first = contender('first');
+  const first = await contender('first');
   await first.line('gained ', startMillis);
   await waitFor('rows of the first', () => written('first'));
-  const second = contender('second');
+  const second = await contender('second');
   // It has connected and competes in vain.
   await waitFor(
     'the second to compete',

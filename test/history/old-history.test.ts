@@ -89,11 +89,11 @@ const count = async (sql: string): Promise<number> =>
 
 /** Kills a process of the program once `isHalfWay`, and lets another one do it to the end. */
 async function killedAndRepeated(args: string[], isHalfWay: () => Promise<boolean>): Promise<string[]> {
-  const first = spawnOnBuild(program, [db.url, ...args]);
+  const first = await spawnOnBuild(program, [db.url, ...args]);
   await waitFor('the first process to be half-way', isHalfWay, { timeoutMillis: 120_000 });
   await first.kill();
   expect(first.lines).not.toContain('done');
-  const second = spawnOnBuild(program, [db.url, ...args]);
+  const second = await spawnOnBuild(program, [db.url, ...args]);
   await second.line('done', 240_000);
   return second.lines;
 }

@@ -49,7 +49,7 @@ async function start(
     lastRetryMillis: 500,
   };
   const env = trusts ? { NODE_EXTRA_CA_CERTS: join(folder, 'ca.pem') } : {};
-  const process = spawnOnBuild(program, [database.url, JSON.stringify(smtp)], env);
+  const process = await spawnOnBuild(program, [database.url, JSON.stringify(smtp)], env);
   processes.push(process);
   return { url: await process.line('listens ', 60_000), process };
 }

@@ -2,10 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, renameSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { agentProgram } from '../support/agent-programs.js';
 import type { ContainerInfo, DockerInfo } from '../../src/core/model/deploy.js';
 import type { LaunchSpec } from '../../src/core/model/launch.js';
 import { AgentCluster } from '../support/agent-cluster.js';
-import { compileAgent } from '../support/compiled-agent.js';
 import { startRegistry } from '../support/image-registry.js';
 import { image, type TestPodman, testPodman, withoutPodman } from '../support/podman.js';
 import { tempFolder } from '../support/temp-folder.js';
@@ -25,11 +25,6 @@ const shell = (script: string, more: Partial<LaunchSpec> = {}): Partial<LaunchSp
 });
 const timeout = 120_000;
 
-const compiled = tempFolder();
-let agent: string;
-beforeAll(() => void (agent = compileAgent(compiled.path)), 120_000);
-afterAll(() => compiled.remove());
-
 describe.skipIf(withoutPodman !== undefined)(`containers (${withoutPodman ?? 'podman'})`, { timeout }, () => {
   let podman: TestPodman;
   let cluster: AgentCluster;
@@ -41,7 +36,7 @@ describe.skipIf(withoutPodman !== undefined)(`containers (${withoutPodman ?? 'po
   });
   const start = async (containers: object = {}, settings: object = {}) =>
     (cluster = await AgentCluster.start({
-      program: agent,
+      program: agentProgram,
       settings: { ...settings, containers: { ...podman.settings, ...containers } },
     }));
   const run = async (changes: Partial<LaunchSpec>) => {

@@ -3,7 +3,6 @@ import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { AgentDirectory, readEndpoint } from '../../src/agent/state/agent-directory.js';
 import { type AgentOptions, runAgent, type RunningAgent } from '../../src/agent/agent.js';
 import { Cgroups } from '../../src/agent/cgroups/cgroups.js';
@@ -11,6 +10,7 @@ import { readMounts } from '../../src/agent/cgroups/mounts.js';
 import { processesUnder, signal } from '../../src/agent/processes/processes.js';
 import { LocalDriver } from '../../src/cluster/local/local-driver.js';
 import type { LaunchSpec } from '../../src/core/model/launch.js';
+import { fetchProgram, rotateProgram, uploadProgram } from './agent-programs.js';
 import { EventRecorder } from './event-recorder.js';
 import { launchSpec } from './launch-spec.js';
 import { spawnNode, type TestProcess } from './spawn.js';
@@ -36,21 +36,11 @@ export function testLog() {
   return { lines, info: add, warn: add, error: add };
 }
 
-/** From its source, as everything in these tests. */
-const program = (path: string): string[] => [
-  '--import',
-  new URL('./ts-register.mjs', import.meta.url).href,
-  fileURLToPath(new URL(`../../src/agent/${path}`, import.meta.url)),
-];
-const fetchProgram = program('artifacts/fetch-main.ts');
-const rotateProgram = program('logs/rotate-main.ts');
-const uploadProgram = program('uploads/upload-main.ts');
-
 let count = 0;
 export const newTaskId = (): string => `request-deploy-${Date.now()}-${++count}-host-rack`;
 
 interface AgentClusterOptions extends Partial<AgentOptions> {
-  /** The agent is a process of its own, which a test may kill: this program (see `compileAgent`). */
+  /** The agent is a process of its own, which a test may kill: this program. */
   program?: string;
 }
 

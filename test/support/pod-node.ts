@@ -9,7 +9,7 @@ import { readStat } from '../../src/agent/processes/process-identity.js';
 import { signal } from '../../src/agent/processes/processes.js';
 import { PodAgentConnection } from '../../src/pod-agent/pod-agent-client.js';
 import type { PodToPrepare } from '../../src/pod-agent/pod-agent-api.js';
-import { compileAgent } from './compiled-agent.js';
+import { podAgentProgram } from './agent-programs.js';
 import { spawnNode, type TestProcess } from './spawn.js';
 import { tempFolder } from './temp-folder.js';
 
@@ -56,7 +56,6 @@ export class PodNode {
 
   static async start(settings: object = {}): Promise<PodNode> {
     const node = new PodNode(settings);
-    compileAgent(join(node.folder.path, 'program'), 'pod-agent');
     writeFileSync(join(node.folder.path, 'secret'), `${node.secret}\n`);
     await node.startAgent();
     return node;
@@ -71,8 +70,7 @@ export class PodNode {
     const { root, podLogs } = this;
     const own = { root, podLogs, secretFile: join(this.folder.path, 'secret'), host: '127.0.0.1', port: 0 };
     writeFileSync(config, JSON.stringify({ ...own, ...this.settings }));
-    const program = join(this.folder.path, 'program/src/pod-agent/main.js');
-    this.agent = spawnNode([program, '--node', this.name, '--config', config]);
+    this.agent = spawnNode([podAgentProgram, '--node', this.name, '--config', config]);
     const said = await this.agent.line(`agent: Agent of node '${this.name}' listens on 127.0.0.1:`);
     this.port = Number.parseInt(said, 10);
   }

@@ -2,10 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 
-/**
- * Module hooks that let a plain Node process run our TypeScript: `./x.js` may be `./x.ts`, compiled when loaded. With
- * `built` what stands in `src` comes from `dist`: test code beside the built product must share its classes.
- */
+/** Module hooks that let a plain Node process run our TypeScript: `./x.js` may be `./x.ts`, compiled when loaded. */
 const compilerOptions = {
   target: ts.ScriptTarget.ES2022,
   module: ts.ModuleKind.ESNext,
@@ -15,18 +12,8 @@ const compilerOptions = {
   inlineSourceMap: true,
 };
 
-const sources = new URL('../../src/', import.meta.url).href;
-const builtSources = new URL('../../dist/src/', import.meta.url).href;
-let isBuilt = false;
-
-export const initialize = (data) => {
-  isBuilt = data?.built === true;
-};
-
 export async function resolve(specifier, context, next) {
   if (specifier.startsWith('.') && specifier.endsWith('.js') && context.parentURL) {
-    const wanted = new URL(specifier, context.parentURL).href;
-    if (isBuilt && wanted.startsWith(sources)) return next(builtSources + wanted.slice(sources.length), context);
     const source = new URL(specifier.replace(/\.js$/, '.ts'), context.parentURL);
     if (!source.pathname.includes('/node_modules/') && existsSync(source)) {
       return { url: source.href, format: 'module', shortCircuit: true };

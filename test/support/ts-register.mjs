@@ -1,3 +1,3 @@
 import { register } from 'node:module';
 
-register('./ts-hooks.mjs', import.meta.url, { data: { built: new URL(import.meta.url).searchParams.has('built') } });
+register('./ts-hooks.mjs', import.meta.url);

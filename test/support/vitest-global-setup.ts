@@ -1,9 +1,13 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { chmodSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { TestProject } from 'vitest/node';
 import { connect } from '../../src/platform/database/connection.js';
 import { migrate } from '../../src/platform/database/migrate.js';
 import { EmbeddedServer } from '../../src/platform/embedded-server/embedded-server.js';
+import { bundlePrograms } from '../../scripts/servers.mjs';
 import { databaseUrl } from './database-url.js';
 import { tempFolder } from './temp-folder.js';
 
@@ -13,6 +17,8 @@ declare module 'vitest' {
     adminUrl: string;
     /** Migrated once; each test file copies it. */
     templateName: string;
+    /** The folder of the agent's programs (agent-programs.ts). */
+    agentPrograms: string;
   }
 }
 
@@ -25,10 +31,26 @@ export default async function setup(project: TestProject): Promise<() => Promise
   await migrate(databaseUrl(adminUrl, templateName));
   project.provide('adminUrl', adminUrl);
   project.provide('templateName', templateName);
+  const programs = await bundleAgent();
+  project.provide('agentPrograms', programs.path);
   return async () => {
+    programs.remove();
     if (server) await server.close();
     else await admin(adminUrl, `DROP DATABASE ${templateName} WITH (FORCE)`);
   };
+}
+
+/** Compiled module by module, each start of one would take seconds. */
+async function bundleAgent(): Promise<{ path: string; remove: () => void }> {
+  const folder = tempFolder();
+  // Agents of other users read them, too.
+  chmodSync(folder.path, 0o755);
+  const sources = fileURLToPath(new URL('../../src', import.meta.url));
+  const programs = ['main', 'artifacts/fetch-main', 'logs/rotate-main', 'uploads/upload-main', 'processes/hang-guard'];
+  const paths = [...programs.map((name) => `agent/${name}.ts`), 'pod-agent/main.ts'];
+  const entryPoints = paths.map((path) => join(sources, path));
+  await bundlePrograms({ sources, target: folder.path, entryPoints });
+  return folder;
 }
 
 async function startServer(): Promise<{ url: string; close: () => Promise<void> }> {

@@ -1,4 +1,6 @@
 import { type ArgumentMetadata, type PipeTransform, type ValidationError, ValidationPipe } from '@nestjs/common';
+import * as transformerPackage from 'class-transformer';
+import * as validatorPackage from 'class-validator';
 import { didYouMean } from '../../core/did-you-mean.js';
 import type { FieldError } from '../../core/field-error.js';
 import { SchedulerError } from '../errors.js';
@@ -19,6 +21,9 @@ class FieldValidation extends ValidationPipe {
 
 const validating = (code: 'INVALID_REQUEST' | 'INVALID_PARAMETER') =>
   new FieldValidation({
+    // Those that the DTOs are declared with: Nest would look for them by name.
+    validatorPackage,
+    transformerPackage,
     transform: true,
     // Unknown members are ignored: newer clients send fields that this version does not know.
     whitelist: true,

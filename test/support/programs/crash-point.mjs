@@ -1,12 +1,12 @@
 /**
- * Preloaded into the product with `node --import`. From SIGUSR2 on the scheduler ends itself, as hard as can be, when it
+ * Preloaded into the product on its modules (muster-on-modules.mjs) with `node --import`. From SIGUSR2 on the scheduler ends itself, as hard as can be, when it
  * comes to the point that CRASH_POINT names: `after the commit of CleanupPoller.clean`, `before launch`, ...
  */
 const point = process.env.CRASH_POINT;
 let armed = false;
 
 // Whatever the product starts inherits the option, and is left alone.
-if (point && process.argv[1]?.endsWith('muster.mjs')) {
+if (point && process.argv[1]?.endsWith('muster-on-modules.mjs')) {
   const { Database } = await import('../../../dist/src/platform/database/database.js');
   const { LocalDriver } = await import('../../../dist/src/cluster/local/local-driver.js');
   process.on('SIGUSR2', () => (armed = true));
