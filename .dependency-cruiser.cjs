@@ -71,7 +71,7 @@ module.exports = {
       to: {
         path: '^src/|node_modules/(@nestjs|typeorm|pg|zod|reflect-metadata)/',
         // Words of hints and what a terminal is shown, which know nothing else.
-        pathNot: '^src/(cli/|core/(did-you-mean|other-names|terminal-text)\\.ts$|platform/addresses\\.ts$)',
+        pathNot: '^src/(cli/|core/(content-id|did-you-mean|other-names|terminal-text)\\.ts$|platform/addresses\\.ts$)',
         dependencyTypesNot: ['type-only', 'dynamic-import'],
       },
     },
