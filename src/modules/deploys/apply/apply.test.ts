@@ -85,9 +85,14 @@ describe('leaves nothing behind', () => {
   test('of a change of a request when its deploy is refused, nor of a deploy when the change is', async () => {
     await insertRequest(tx, { request });
     const before = await written();
-    expect((await apply({ request: { ...request, instances: 3 }, deploy: { ...deploy, user: 'gone' } })).status).toBe(
-      400,
-    );
+    expect(
+      (
+        await apply({
+          request: { ...request, instances: 3 },
+          deploy: { ...deploy, resources: { cpus: 1_000, memoryMb: 1 } },
+        })
+      ).status,
+    ).toBe(400);
     const tooMany = await apply({ request: { ...request, instances: 1_000 }, deploy });
     expect(tooMany).toMatchObject({ status: 400, body: { errors: [{ field: 'request.instances' }] } });
     expect(await written()).toEqual(before);
