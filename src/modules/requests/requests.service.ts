@@ -51,12 +51,9 @@ export class RequestsService {
     }
     const { parent, saved } = await this.database.transaction(
       async (tx) => {
-        const now = await this.saveIn(tx, sent, caller);
-        const { stored, outcome } = now;
-        return {
-          saved: now,
-          parent: outcome === 'CREATED' ? this.parents.ofNew(stored) : await this.parent(tx, stored),
-        };
+        const done = await this.saveIn(tx, sent, caller);
+        const isNew = done.outcome === 'CREATED';
+        return { saved: done, parent: isNew ? this.parents.ofNew(done.stored) : await this.parent(tx, done.stored) };
       },
       [sent.id],
     );
