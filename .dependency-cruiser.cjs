@@ -75,7 +75,7 @@ module.exports = {
         path: '^(src|packages/migrate)/|node_modules/(@nestjs|typeorm|pg|zod|reflect-metadata)/',
         // Words of hints and what a terminal is shown, which know nothing else.
         pathNot:
-          '^src/(cli/|core/(did-you-mean|other-names|terminal-text)\\.ts$|platform/addresses\\.ts$)|^packages/migrate/src/commands\\.ts$',
+          '^src/(cli/|core/(content-id|did-you-mean|other-names|terminal-text)\\.ts$|platform/addresses\\.ts$)|^packages/migrate/src/commands\\.ts$',
         dependencyTypesNot: ['type-only', 'dynamic-import'],
       },
     },

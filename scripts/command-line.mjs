@@ -19,9 +19,13 @@ const target = join(folder, 'cli');
 const outfile = join(target, 'commands.cjs');
 
 const isWithin = (parent, path) => path.startsWith(parent + sep);
-const shared = ['core/did-you-mean', 'core/other-names', 'core/terminal-text', 'platform/addresses'].map((name) =>
-  join(sources, `${name}.js`),
-);
+const shared = [
+  'core/content-id',
+  'core/did-you-mean',
+  'core/other-names',
+  'core/terminal-text',
+  'platform/addresses',
+].map((name) => join(sources, `${name}.js`));
 const staysOutside = (path) =>
   isWithin(migrate, path)
     ? path !== join(migrate, 'commands.js')

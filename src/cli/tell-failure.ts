@@ -8,7 +8,7 @@ export async function tellFailure(cause: unknown, [command]: readonly string[]):
   const beyond = command === 'run' ? beyondTasks : 0;
   // Written where it was thrown. Asked for help, it has done what it was asked.
   if (cause instanceof CommanderError) return cause.exitCode === 0 ? exitCodes.done : exitCodes.usage + beyond;
-  const told = cause instanceof CliError ? cause : await fromClient(cause);
+  const told = await knownFailure(cause);
   if (told) {
     writeError(`muster: ${plain(told.message)}\n`);
     return told.outcome === 'interrupted' ? exitCodes.interrupted : exitCodes[told.outcome] + beyond;
@@ -17,6 +17,10 @@ export async function tellFailure(cause: unknown, [command]: readonly string[]):
   reportFailure(cause);
   return exitCodes.failed + beyond;
 }
+
+/** A failure that people are told on one line; undefined: one of this program. */
+export const knownFailure = async (cause: unknown): Promise<CliError | undefined> =>
+  cause instanceof CliError ? cause : fromClient(cause);
 
 /** Of codes whose status says something else for every other code. */
 const outcomesOfCodes: Record<string, Outcome> = {

@@ -1,5 +1,11 @@
 import { CliError } from './exit-codes.js';
 
+/** Of commands that read requests and deploys. */
+export const fileOption = [
+  '-f, --file <file...>',
+  'YAML or JSON, several documents in one if need be; a folder is all such files in it, - is stdin',
+] as const;
+
 /** What people type, as what it means. */
 export function wholeNumber(name: string, text: string, least: number, most: number): number {
   const value = /^\d{1,15}$/.test(text) ? Number(text) : NaN;

@@ -164,6 +164,11 @@ export const errorCodes = {
     'The run waits already.',
     'Nothing needs to be done: it starts as soon as it has a place.',
   ),
+  RUN_ID_USED: info(
+    409,
+    'An earlier run of the request has this run id, and the call asked for a new one (`newRunId`).',
+    'Follow the earlier run, which the message names, or choose another run id.',
+  ),
   CLEANUP_EXISTS: info(
     409,
     'The task is being ended already; `cleanup` of the answer says how.',

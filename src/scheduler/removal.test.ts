@@ -23,7 +23,7 @@ async function running(request: Partial<Request> = {}): Promise<void> {
   await life.save('job', { requestType: 'ON_DEMAND', ...request });
   await life.deploy('job', 'd1');
   await life.run(2);
-  if (request.requestType === undefined) await life.get(Runs).run('job', { runId: 'r' }, true, caller);
+  if (request.requestType === undefined) await life.get(Runs).run('job', { runId: 'r' }, { minimal: true }, caller);
   await life.run(2);
   expect(await life.world.active()).toHaveLength(1);
 }

@@ -1,14 +1,17 @@
 import {
   connectMuster,
   type DeployView,
+  endOfRun,
   endedTasks,
   followEvents,
   type Muster,
   pastDeploys,
   requestChanges,
   runAndWait,
+  type SchedulerTaskState,
   tailLog,
   waitForDeploy,
+  watchRun,
 } from 'muster-client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Installation } from '../e2e/support/product.js';
@@ -87,6 +90,22 @@ test('a run is waited for, with the exit code of its program, and its log is rea
   expect(pieces.length).toBeGreaterThan(1);
   const taskId = ended.taskId.id;
   expect((await all(tailLog(muster, { taskId, offset: -6, follow: false }))).join('')).toBe('o äö');
+});
+
+test('a run id that is used is refused, followed where that is asked for, and each run is told apart from others of its id', async () => {
+  const requestId = await job('numbered', 'exit $1');
+  const ask = (code: string, options = {}) =>
+    runAndWait(muster, { requestId, runId: 'r1', commandLineArgs: [code] }, { timeoutMs: 20_000, ...options });
+  expect(await ask('0')).toMatchObject({ succeeded: true, exitCode: 0 });
+  await expect(ask('7')).rejects.toMatchObject({ status: 409, code: 'RUN_ID_USED' });
+  expect(await ask('7', { attach: true })).toMatchObject({ succeeded: true, exitCode: 0 });
+  // Asked for without naming it new, there are two.
+  const body = { runId: 'r1', commandLineArgs: ['7'] };
+  const { pendingRequest } = await muster.requests.run({ requestId, minimal: true, body });
+  const { askedAt } = pendingRequest;
+  let last: SchedulerTaskState | undefined;
+  for await (last of watchRun(muster, { requestId, runId: 'r1', askedAt }, { timeoutMs: 20_000 }));
+  expect(endOfRun('r1', last!)).toMatchObject({ succeeded: false, exitCode: 7 });
 });
 
 test('the history is told page by page, each element once', async () => {

@@ -198,6 +198,18 @@ export const wrong: [rule: string, ...Call[]][] = [
     }),
   ],
   ['`deployInstanceCountPerStep`', deploy({ deployInstanceCountPerStep: 0 })],
+  [
+    'an apply: `request`',
+    ['POST', 'requests/apply', {}],
+    [
+      'POST',
+      'requests/apply',
+      {
+        request: { id: 'new', requestType: 'WORKER' },
+        deploy: { requestId: 'svc', command: 'sleep 1', resources: small },
+      },
+    ],
+  ],
   ['`runImmediately`', deploy({ runImmediately: {} })],
   [
     '`targetActiveInstances`',

@@ -258,8 +258,8 @@ deploy:
     env,
     stdin: text('green').replace('deploy:\n', `deploy:\n  id: ${first!.split(' ')[1]}.2\n`),
   });
-  expect(clash).toMatchObject({ code: 6, out: 'request twice: unchanged\n' });
-  expect(clash.err).toContain('(deploy.env.COLOUR)');
+  expect(clash).toMatchObject({ code: 7, out: '' });
+  expect(clash.err).toContain("was used before by request 'twice': choose another, or leave it out");
   await muster(['remove', 'twice'], { env });
 }, 90_000);
 

@@ -4,8 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { tempFolder } from '../support/temp-folder.js';
-import { waitFor } from '../support/wait-for.js';
-import { muster, musterOnTerminal, shell } from './support/muster-command.js';
+import { demoOn, muster, musterOnTerminal, shell } from './support/muster-command.js';
 import { Installation, type Instance } from './support/product.js';
 
 /** The tour of README.md, by the real binary against the real product: in a pipe, then on a pseudo-terminal. */
@@ -43,19 +42,38 @@ test('in a pipe: each line does what the page says, without a byte for terminals
   expect(tour.length).toBeGreaterThanOrEqual(20);
   const of = (begin: string): string => told[tour.find((line) => line.startsWith(begin))!]!;
   expect(of('muster apply -f examples/web')).toContain('request web: created');
-  expect(of('muster apply -f examples/web')).toMatch(/instance 3: HEALTHY web-v1-\S+\n[\s\S]*web v1: SUCCEEDED\n$/);
-  expect(of('muster ps web').split('\n')[1]).toMatch(/^web-v1\S+\tRUNNING\t\d+s\tlocalhost\t$/);
+  expect(of('muster apply -f examples/web')).toMatch(
+    /instance 3: HEALTHY web-[0-9a-f]{12}-\S+\n[\s\S]*web [0-9a-f]{12}: SUCCEEDED\n$/,
+  );
+  expect(of('muster ps web').split('\n')[1]).toMatch(/^web-[0-9a-f]{12}\S+\tRUNNING\t\d+s\tlocalhost\t$/);
   expect(of('muster logs web')).toMatch(/^web\.1 version 1 listens on \d+\nweb\.2 /);
   expect(of('muster plan')).toContain('  - deploy.env.VERSION: "1"\n  + deploy.env.VERSION: "2"\n');
   expect(of('muster plan')).toContain('3 to start, 3 to stop: everything fits');
-  expect(of('muster history web --deploys')).toMatch(/\nv2\tSUCCEEDED\t/);
-  expect(of('muster rollback')).toContain('v1.rollback1: SUCCEEDED');
-  expect(of('muster deploy -f examples/fragile')).toMatch(/muster: fragile: v2 ended as FAILED[\s\S]*$/);
+  expect(of('muster history web --deploys')).toMatch(/\n[0-9a-f]{12}\tSUCCEEDED\t/);
+  expect(of('muster rollback')).toContain('.rollback1: SUCCEEDED');
+  expect(of('muster deploy -f examples/fragile')).toMatch(/muster: fragile: [0-9a-f]{12} ended as FAILED[\s\S]*$/);
   expect(of('muster deploy -f examples/fragile')).toContain('exit code 9\n');
   expect(of('muster run')).toBe('Hello, Ada!\nHello, Grace!\n');
-  expect(of('muster requests')).toMatch(/\nweb\tSERVICE\tACTIVE\t4\tv1\.rollback1\t\n/);
-  await waitFor('the requests to be gone', async () => (await left()).length === 0, { timeoutMillis: 30_000 });
+  expect(of('muster requests')).toMatch(/\nweb\tSERVICE\tACTIVE\t4\t[0-9a-f]{12}\.rollback1\t\n/);
+  expect(await left()).toEqual([]);
 }, 240_000);
+
+test('after it the demo deploys the same examples, and leaves alone what is there; the tour can begin anew', async () => {
+  const names = ['fragile', 'greet', 'report', 'web', 'worker'];
+  const lines = async () =>
+    (await demoOn(instance.api.url)).out
+      .split('\n')
+      .filter((line) => names.some((name) => line.startsWith(`  ${name}: `)));
+  for (const line of await lines()) expect(line).toContain('/api/requests/request/');
+  expect(await lines()).toEqual(names.map((name) => `  ${name}: is there already`));
+  const again = await shell(
+    tour.find((line) => line.startsWith('muster apply -f examples/web'))!,
+    { env },
+  );
+  expect(again, again.err).toMatchObject({ code: 0 });
+  expect(again.out).toMatch(/^request web: unchanged\ndeploy web [0-9a-f]{12}\.2: /);
+  expect(await shell(tour.at(-1)!, { env })).toMatchObject({ code: 0, err: '' });
+}, 90_000);
 
 describe.runIf(hasScript)('on a terminal', () => {
   test('a deploy is drawn in place, instance by instance, in colours; tables have no tabs', async () => {
@@ -63,7 +81,6 @@ describe.runIf(hasScript)('on a terminal', () => {
     onTestFinished(remove);
     const files = ['request.json', 'deploy-v1.json'].map((name) => {
       const text = readFileSync(new URL(`../../examples/worker/${name}`, import.meta.url), 'utf8');
-      // Under another name: no id of a deploy is given twice.
       writeFileSync(join(path, name), text.replaceAll('"worker"', '"drawn"'));
       return join(path, name);
     });
@@ -73,11 +90,11 @@ describe.runIf(hasScript)('on a terminal', () => {
     expect(applied.out).toMatch(/instance 1 {2,}\u001b\[32mHEALTHY/);
     expect(applied.out).toContain('\u001b[32mSUCCEEDED\u001b[39m');
     const { out } = await musterOnTerminal(['ps', 'drawn'], { env });
-    expect(out).toMatch(/drawn-v1-\S+ {2}\u001b\[32mRUNNING\u001b\[39m {2}\d+s +localhost/);
+    expect(out).toMatch(/drawn-[0-9a-f]{12}-\S+ {2}\u001b\[32mRUNNING\u001b\[39m {2}\d+s +localhost/);
     expect(out).not.toContain('\t');
     const plainly = await musterOnTerminal(['ps', 'drawn'], { env: { ...env, NO_COLOR: '1' } });
     expect(plainly.out).not.toContain('\u001b');
-    expect(plainly.out).toMatch(/drawn-v1-\S+ {2}RUNNING/);
+    expect(plainly.out).toMatch(/drawn-[0-9a-f]{12}-\S+ {2}RUNNING/);
     await muster(['remove', 'drawn'], { env });
   }, 60_000);
 

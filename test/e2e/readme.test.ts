@@ -23,12 +23,12 @@ describe('the README and its tour by HTTP do what they say', () => {
   afterAll(() => installation.dispose(), 90_000);
 
   test('the tour by HTTP, line by line', async () => {
-    const tour = blocks(httpTour, 'sh').join('\n').replaceAll(':7099', `:${muster.port}`);
+    const tour = blocks(httpTour, 'sh').join('\n');
     const { failed, output } = await new Promise<{ failed: boolean; output: string }>((resolve) => {
       execFile(
         'bash',
         ['--norc', '-euo', 'pipefail', '-c', tour],
-        { cwd: dirname(readme), timeout: 150_000 },
+        { cwd: dirname(readme), timeout: 150_000, env: { ...process.env, MUSTER_PORT: String(muster.port) } },
         (error, stdout, stderr) => resolve({ failed: error !== null, output: stdout + stderr }),
       );
     });

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe } from 'vitest';
 import { startBalancer } from '../support/load-balancer/balancer-server.js';
 import { everyOperationWasCalled, operationsOf } from './operations.js';
 import { asAnn, guarded, introduce } from './people.js';
+import { applying } from './requests/applying.js';
 import { pausing } from './requests/pausing.js';
 import { reading } from './requests/reading.js';
 import { running } from './requests/running.js';
@@ -28,6 +29,9 @@ const scene = new Scene(operations);
 // Each test has requests of its own.
 describe.concurrent('saving and deleting requests', () => {
   saving(scene);
+});
+describe.concurrent('applying requests and deploys', () => {
+  applying(scene);
 });
 describe.concurrent('pausing requests', () => {
   pausing(scene);

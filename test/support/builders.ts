@@ -146,6 +146,8 @@ export interface TaskRow {
   rackId?: string;
   startedAt?: number;
   runId?: string;
+  /** When the run was asked for. */
+  askedAt?: number;
   commandLineArguments?: string[];
   /** Files of this run that are uploaded. */
   uploads?: ObjstoreUploaderFile[];
@@ -235,6 +237,7 @@ function launchInput(row: TaskRow): LaunchInput {
         createdAt: startedAt,
       }),
       runId: row.runId,
+      askedAt: row.askedAt,
       cmdLineArgsList: row.commandLineArguments,
       objstoreUploaderAdditionalFiles: row.uploads,
     }),

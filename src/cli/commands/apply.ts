@@ -1,9 +1,12 @@
-import type { DeployRequest, Request, RequestParent } from 'muster-client';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Applied as Answer, DeployRequest, Request } from 'muster-client';
+import { forEach } from '../each.js';
 import { CliError, exitCodes } from '../exit-codes.js';
-import type { Placed } from '../files/documents.js';
-import { isMissing } from '../remote/refusal.js';
+import type { Placed, Wanted } from '../files/documents.js';
+import { isRefusal } from '../remote/refusal.js';
 import { remote, type Session } from '../remote/session.js';
 import { type Define, examples } from '../run.js';
+import { fileOption } from '../words.js';
 import { awaitDeploy } from './deploy-progress.js';
 
 interface Flags {
@@ -24,10 +27,20 @@ interface Applied {
   changes: string[];
 }
 
+/** A request and its deploy, or one of the two: applied together or not at all. */
+interface Wish {
+  request?: Request;
+  deploy?: DeployRequest | undefined;
+}
+
+/** How long a request may take to go that is to be made anew. */
+const leavingMillis = 60_000;
+const lookEveryMillis = 500;
+
 /** Makes what files say be so. What is so already is left alone. */
 export function apply(...[command, run]: Parameters<Define>): void {
   command
-    .requiredOption('-f, --file <file...>', 'YAML or JSON, several documents in one if need be; - is stdin')
+    .requiredOption(...fileOption)
     .option('-w, --wait', 'until the deploys have ended, telling how far they are')
     .option('--wait-for <time>', 'at the longest for each, such as 10m; the deploy goes on (1h)')
     .option('-m, --message <text>', 'why; kept in the history of deploys')
@@ -36,33 +49,98 @@ export function apply(...[command, run]: Parameters<Define>): void {
   examples(
     command,
     'muster apply -f examples/web/request.json examples/web/deploy-v1.json --wait',
+    'muster apply -f examples/worker --dry-run',
     'muster apply -f - --dry-run < examples/web/request.json',
   );
   remote<Flags, []>(command, run, async (session, flags) => {
     const { readDocuments } = await import('../files/documents.js');
-    const { requests, deploys } = await readDocuments(flags.file);
+    const wishes = wishesIn(await readDocuments(flags.file));
     const done: Applied[] = [];
-    let code: number = exitCodes.done;
-    for (const { value } of requests) {
-      const applied = await applyRequest(session, value, flags);
-      done.push(applied);
-      tell(session, applied, flags);
-    }
-    for (const placed of deploys) {
-      const isNew = done.some(
-        ({ requestId, result }) => requestId === placed.value.deploy.requestId && result === 'created',
-      );
-      const applied = await applyDeploy(session, placed, flags, isNew);
-      done.push(applied);
-      tell(session, applied, flags);
-      if (!flags.wait || flags.dryRun || applied.result !== 'deployed') continue;
-      const key = { requestId: applied.requestId, deployId: applied.deployId! };
-      const { outcome } = await awaitDeploy(session, key, flags.waitFor);
-      if (outcome !== 'done') code = exitCodes[outcome];
-    }
+    const { code, failed } = await forEach(wishes, async (wish) => {
+      const answer = await applyOne(session, wish, flags);
+      const applied = appliedIn(answer, flags);
+      done.push(...applied);
+      for (const each of applied) tell(session, each, flags);
+      for (const note of answer.notes) session.out.note(`${answer.requestId}: ${note}`);
+      const { requestId, deployId, deploy = 'UNCHANGED' } = answer;
+      if (!flags.wait || flags.dryRun || deploy === 'UNCHANGED') return undefined;
+      const { outcome } = await awaitDeploy(session, { requestId, deployId: deployId! }, flags.waitFor);
+      return exitCodes[outcome];
+    });
     if (session.out.isJson) await session.out.answer(done, () => undefined);
+    else if (wishes.length > 1) session.out.line(summary(done, failed));
     return code;
   });
+}
+
+/** Requests with their deploys, in the order of the files, then deploys alone. */
+function wishesIn({ requests, deploys }: Wanted): Wish[] {
+  refuseTwice(requests, ({ id }) => `request '${id}'`);
+  refuseTwice(deploys, ({ deploy }) => `deploys of request '${deploy.requestId}'`);
+  for (const { value, place } of deploys) {
+    if (!value.updatedRequest) continue;
+    throw new CliError('usage', `${place}: apply takes no updatedRequest: give the request as a document of its own`);
+  }
+  const deployOf = (id: string) => deploys.find(({ value }) => value.deploy.requestId === id)?.value;
+  const wished = new Set(requests.map(({ value }) => value.id));
+  return [
+    ...requests.map(({ value: request }) => ({ request, deploy: deployOf(request.id) })),
+    ...deploys.flatMap(({ value: deploy }) => (wished.has(deploy.deploy.requestId) ? [] : { deploy })),
+  ];
+}
+
+function refuseTwice<T>(all: readonly Placed<T>[], nameOf: (value: T) => string): void {
+  const seen = new Map<string, string>();
+  for (const { value, place } of all) {
+    const name = nameOf(value);
+    const first = seen.get(name);
+    if (first !== undefined) throw new CliError('usage', `${place}: ${name} again, after ${first}: apply one of them`);
+    seen.set(name, place);
+  }
+}
+
+async function applyOne({ api, out }: Session, wish: Wish, flags: Flags): Promise<Answer> {
+  const { request, deploy: { deploy, unpauseOnSuccessfulDeploy, ...said } = {} as Partial<DeployRequest> } = wish;
+  const message = flags.message ?? said.message;
+  const call = {
+    ...(flags.dryRun && { dryRun: true }),
+    ...(flags.acknowledge && { largeScaleDownAcknowledged: true }),
+    body: {
+      ...(request && { request }),
+      ...(deploy && { deploy }),
+      ...(unpauseOnSuccessfulDeploy !== undefined && { unpauseOnSuccessfulDeploy }),
+      ...(deploy && message !== undefined && { message }),
+    },
+  };
+  const deadline = performance.now() + leavingMillis;
+  for (let isTold = false; ; isTold = true) {
+    try {
+      return await api.requests.apply(call);
+    } catch (cause) {
+      const isLeaving = isRefusal(cause) && cause.code === 'REQUEST_BEING_CLEANED';
+      if (!isLeaving || flags.dryRun || performance.now() > deadline) throw cause;
+      if (!isTold) out.note(`${cause.message.replace(/; try again later$/, '')}: waits until that is done`);
+      await delay(lookEveryMillis);
+    }
+  }
+}
+
+/** What is told of an answer: a line for each document. */
+function appliedIn({ requestId, request, deploy, deployId, changes }: Answer, { wait }: Flags): Applied[] {
+  const of = (kind: string): string[] =>
+    changes.filter((name) => name.startsWith(`${kind}.`)).map((name) => name.slice(kind.length + 1));
+  const applied: Applied[] = [];
+  if (request) {
+    const result = ({ CREATED: 'created', CHANGED: 'changed', UNCHANGED: 'unchanged' } as const)[request];
+    applied.push({ kind: 'request', requestId, result, changes: of('request') });
+  }
+  if (deploy) {
+    // Under way since an earlier call: it is what is waited for.
+    const isStarted = deploy === 'STARTED' || (deploy === 'IN_PROGRESS' && wait);
+    const result = isStarted ? 'deployed' : 'unchanged';
+    applied.push({ kind: 'deploy', requestId, ...(deployId && { deployId }), result, changes: of('deploy') });
+  }
+  return applied;
 }
 
 function tell({ out }: Session, { kind, requestId, deployId, result, changes }: Applied, { dryRun }: Flags): void {
@@ -72,82 +150,12 @@ function tell({ out }: Session, { kind, requestId, deployId, result, changes }: 
   out.text(`${kind} ${requestId}${deployId === undefined ? '' : ` ${deployId}`}: ${verb}${fields}`);
 }
 
-async function applyRequest({ api }: Session, wanted: Request, { dryRun }: Flags): Promise<Applied> {
-  const { differences } = await import('../files/differences.js');
-  const applied = { kind: 'request', requestId: wanted.id } as const;
-  const present = await api.requests.simple({ requestId: wanted.id }).catch((cause: unknown) => {
-    if (isMissing(cause)) return undefined;
-    throw cause;
-  });
-  if (!present) {
-    if (!dryRun) await api.requests.save({ body: wanted });
-    return { ...applied, result: 'created', changes: [] };
-  }
-  const changes = differences(wanted, present.request);
-  if (changes.length === 0) return { ...applied, result: 'unchanged', changes };
-  if (!dryRun) await api.requests.save({ body: wanted });
-  return { ...applied, result: 'changed', changes };
-}
-
-async function applyDeploy(
-  session: Session,
-  placed: Placed<DeployRequest>,
-  flags: Flags,
-  isNew: boolean,
-): Promise<Applied> {
-  const { api } = session;
-  const { idOf } = await import('../files/deploys.js');
-  const { differences } = await import('../files/differences.js');
-  const { deploy } = placed.value;
-  const { requestId } = deploy;
-  const applied = { kind: 'deploy', requestId } as const;
-  // In a dry run its request may be one that would be made.
-  if (isNew && flags.dryRun)
-    return { ...applied, deployId: deploy.id ?? idOf(deploy), result: 'deployed', changes: [] };
-  const parent: RequestParent = await api.requests.get({ requestId });
-  const present = parent.pendingDeploy ?? parent.activeDeploy;
-  const changes = present ? differences({ ...deploy, id: present.id }, present) : [];
-  if (present && changes.length === 0) {
-    // Under way since an earlier call: it is what is waited for.
-    const result = parent.pendingDeploy && flags.wait ? 'deployed' : 'unchanged';
-    return { ...applied, deployId: present.id, result, changes };
-  }
-  if (present && present.id === deploy.id) {
-    const what = changes.map((name) => `deploy.${name}`).join(', ');
-    throw new CliError(
-      'conflict',
-      `${placed.place}: ${requestId} runs another ${deploy.id} (${what}): a deploy keeps what it says, so choose another deploy.id, or leave it out`,
-    );
-  }
-  const deployId = deploy.id ?? (await unusedId(session, requestId, idOf(deploy)));
-  if (flags.dryRun) return { ...applied, deployId, result: 'deployed', changes };
-  const answer = await api.deploys.start({
-    ...(flags.acknowledge && { largeScaleDownAcknowledged: true }),
-    body: {
-      ...placed.value,
-      deploy: { ...deploy, id: deployId },
-      ...(flags.message !== undefined && { message: flags.message }),
-    },
-  });
-  return {
-    ...applied,
-    deployId: answer.pendingDeployState?.deployMarker.deployId ?? deployId,
-    result: 'deployed',
-    changes,
-  };
-}
-
-/** What was deployed once and is wanted again needs another id: those of a request are never given twice. */
-async function unusedId({ api }: Session, requestId: string, id: string): Promise<string> {
-  for (let number = 1; ; number++) {
-    const deployId = number === 1 ? id : `${id}.${number}`;
-    const isUsed = await api.history.deploy({ requestId, deployId }).then(
-      () => true,
-      (cause: unknown) => {
-        if (isMissing(cause)) return false;
-        throw cause;
-      },
-    );
-    if (!isUsed) return deployId;
-  }
+function summary(done: readonly Applied[], failed: number): string {
+  const parts = (['created', 'changed', 'deployed', 'unchanged'] as const).map(
+    (result) => [done.filter((each) => each.result === result).length, result] as const,
+  );
+  return [...parts, [failed, 'failed'] as const]
+    .filter(([count]) => count > 0)
+    .map(([count, result]) => `${count} ${result}`)
+    .join(', ');
 }

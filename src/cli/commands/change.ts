@@ -1,8 +1,14 @@
-import { CliError, exitCodes } from '../exit-codes.js';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Request } from 'muster-client';
+import { forEach } from '../each.js';
+import { CliError } from '../exit-codes.js';
+import { isRefusal } from '../remote/refusal.js';
 import { remote, type Session } from '../remote/session.js';
 import { type Define, examples } from '../run.js';
 import { durationMillis, wholeNumber } from '../words.js';
 import { isTask } from './history.js';
+
+const lookEveryMillis = 300;
 
 /** What is done to requests and tasks that are there. */
 export const change: Record<string, Define> = { scale, bounce, pause, unpause, kill, remove };
@@ -141,6 +147,7 @@ export async function taskOf(api: Session['api'], id: string, instance: string |
 
 interface RemoveFlags extends Flags {
   force?: boolean;
+  wait?: boolean;
   waitForTasks?: boolean;
 }
 
@@ -149,23 +156,42 @@ function remove(...[command, run]: Parameters<Define>): void {
     .argument('<request...>')
     .option(...message)
     .option('--force', 'its tasks end at once, by SIGKILL')
-    .option('--wait-for-tasks', 'its runs end by themselves first; nothing new starts meanwhile');
+    .option('--wait-for-tasks', 'its runs end by themselves first; nothing new starts meanwhile')
+    .option('-w, --wait', 'until they are gone, so that their ids are free');
   examples(
     command,
     'muster remove greet -m "no greetings any more"',
-    'muster remove web fragile report',
+    'muster remove web fragile report --wait',
     'muster remove nightly --wait-for-tasks',
   );
   remote<RemoveFlags, [string[]]>(command, run, async ({ api, out }, flags, ids) => {
-    const { force, waitForTasks } = flags;
+    const { force, waitForTasks, wait } = flags;
     const body = { ...bodyOf(flags), ...(force && { force }), ...(waitForTasks && { waitForTasks }) };
-    const removed = [];
-    for (const requestId of ids) {
+    const removed: Request[] = [];
+    const { code, failed } = await forEach(ids, async (requestId) => {
       removed.push(await api.requests.remove({ requestId, body }));
       if (!out.isJson)
         out.text(`${requestId} is ${waitForTasks ? 'removed when its runs have ended' : 'being removed'}`);
-    }
+    });
+    if (wait) for (const { id } of removed) await untilGone(api, id);
     if (out.isJson) await out.answer(removed, () => undefined);
-    return exitCodes.done;
+    else if (failed > 0) out.note(`${removed.length} of ${ids.length} removed`);
+    return code;
   });
+}
+
+/** Its tasks have ended, and nothing of it is left but its history. */
+async function untilGone(api: Session['api'], requestId: string): Promise<void> {
+  for (;;) {
+    const isThere = await api.requests.simple({ requestId }).then(
+      () => true,
+      (cause: unknown) => {
+        // Where callers are known, they are not told that there is none.
+        if (isRefusal(cause) && (cause.status === 404 || cause.status === 403)) return false;
+        throw cause;
+      },
+    );
+    if (!isThere) return;
+    await delay(lookEveryMillis);
+  }
 }

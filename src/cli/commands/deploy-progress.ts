@@ -1,11 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { DeployHistory, RequestParent, TaskIdHistory } from 'muster-client';
+import type { DeployHistory, RequestParent, TaskExplanation, TaskIdHistory } from 'muster-client';
 import { CliError, type Outcome } from '../exit-codes.js';
 import { stateCell } from '../output/output.js';
 import { writeError } from '../output/streams.js';
 import { plain, terminalText } from '../../core/terminal-text.js';
 import type { Session } from '../remote/session.js';
 import { durationMillis, shownDuration, shownState } from '../words.js';
+import { lastLines } from './last-lines.js';
 
 interface DeployKey {
   requestId: string;
@@ -14,19 +15,23 @@ interface DeployKey {
 
 const lookEveryMillis = 300;
 
+/** How often it is asked why a task waits. */
+const explainEveryMillis = 1_000;
+
 /**
- * Waits until a deploy has ended and tells how each of its instances is doing: drawn over and over on a terminal, a line for each
- * change in a pipe.
+ * Waits until a deploy has ended and tells how each of its instances is doing, and why it waits: drawn over and over on a terminal, a
+ * line for each change in a pipe. A deploy that no machine is great enough for is not waited for.
  */
 export async function awaitDeploy(
   session: Session,
   key: DeployKey,
   longest = '1h',
 ): Promise<{ outcome: Outcome; history: DeployHistory }> {
-  const { api, out } = session;
+  const { api } = session;
   const deadline = Date.now() + durationMillis('--wait-for', longest);
   const begin = Date.now();
   const view = await viewFor(session);
+  const waits = new Waits(session, key);
   try {
     for (;;) {
       // Looked at before its tasks: what is told of a deploy that has ended is then all of it.
@@ -35,10 +40,17 @@ export async function awaitDeploy(
         api.requests.get({ requestId: key.requestId }),
         api.history.activeTasksOfDeploy(key),
       ]);
-      view.show(linesOf(key, parent, tasks, Date.now() - begin));
+      const why = history.deployResult ? undefined : await waits.why(parent);
+      view.show(linesOf(key, parent, tasks, Date.now() - begin, why?.message));
       if (history.deployResult) {
         view.close();
-        return end(out, key, history);
+        return await end(session, key, history);
+      }
+      if (why?.neverFits) {
+        throw new CliError(
+          'timeout',
+          `${key.requestId}: ${key.deployId} waits for a greater machine; it goes on. ${why.message}`,
+        );
       }
       if (Date.now() > deadline) {
         throw new CliError('timeout', `${key.requestId}: ${key.deployId} has not ended after ${longest}; it goes on`);
@@ -50,6 +62,30 @@ export async function awaitDeploy(
   }
 }
 
+type Why = Pick<TaskExplanation, 'message' | 'neverFits'>;
+
+/** Why the tasks of a deploy wait that have no machine. */
+class Waits {
+  private told: Why | undefined;
+  private askedAt = -Infinity;
+
+  constructor(
+    private readonly session: Session,
+    private readonly key: DeployKey,
+  ) {}
+
+  async why({ taskIds }: RequestParent): Promise<Why | undefined> {
+    const waiting = taskIds?.pending.find(({ deployId }) => deployId === this.key.deployId);
+    if (!waiting) return undefined;
+    if (performance.now() - this.askedAt < explainEveryMillis) return this.told;
+    this.askedAt = performance.now();
+    // It may have a machine by now.
+    const found = await this.session.api.tasks.explain({ pendingTaskId: waiting.id }).catch(() => undefined);
+    this.told = found?.reason === 'PLACEABLE' ? undefined : found;
+    return this.told;
+  }
+}
+
 interface Line {
   /** What it is about; a pipe is told when what follows changes. */
   name: string;
@@ -57,7 +93,13 @@ interface Line {
   detail?: string;
 }
 
-function linesOf(key: DeployKey, parent: RequestParent, tasks: readonly TaskIdHistory[], millis: number): Line[] {
+function linesOf(
+  key: DeployKey,
+  parent: RequestParent,
+  tasks: readonly TaskIdHistory[],
+  millis: number,
+  why = 'for a machine',
+): Line[] {
   const healthy = new Set(parent.taskIds?.healthy.map(({ id }) => id));
   const instances = tasks
     .slice()
@@ -69,7 +111,7 @@ function linesOf(key: DeployKey, parent: RequestParent, tasks: readonly TaskIdHi
     }));
   const waiting = (parent.taskIds?.pending ?? [])
     .filter(({ deployId }) => deployId === key.deployId)
-    .map(({ instanceNo }) => ({ name: `instance ${instanceNo}`, state: 'WAITS', detail: 'for a machine' }));
+    .map(({ instanceNo }) => ({ name: `instance ${instanceNo}`, state: 'WAITS', detail: why }));
   const isPending = parent.pendingDeployState?.deployMarker.deployId === key.deployId;
   const progress = isPending ? parent.pendingDeployState?.deployProgress : undefined;
   const healthyNow = instances.filter(({ state }) => state === 'HEALTHY').length;
@@ -111,16 +153,19 @@ async function viewFor({ out }: Session): Promise<View> {
   };
 }
 
-function end(out: Session['out'], { requestId, deployId }: DeployKey, history: DeployHistory) {
+/** Tasks whose last lines are shown: those of one deploy mostly die of the same. */
+const shownTasks = 2;
+
+async function end(session: Session, { requestId, deployId }: DeployKey, history: DeployHistory) {
+  const { out } = session;
   const { deployState, message, deployFailures } = history.deployResult!;
   const isGood = deployState === 'SUCCEEDED';
   if (!out.isJson) {
     out.line(`${plain(`${requestId} ${deployId}`)}: ${out.paint(isGood ? 'green' : 'red', deployState)}`);
     if (!isGood) {
-      for (const failure of deployFailures) {
-        out.text(
-          `  ${failure.reason}${failure.taskId ? ` of ${failure.taskId.id}` : ''}${failure.message ? `: ${failure.message}` : ''}`,
-        );
+      for (const [index, { reason, taskId, message: text }] of deployFailures.entries()) {
+        out.text(`  ${reason}${taskId ? ` of ${taskId.id}` : ''}${text ? `: ${text}` : ''}`);
+        if (taskId && index < shownTasks) for (const line of await lastLines(session, taskId.id)) out.line(`  ${line}`);
       }
       writeError(
         `muster: ${plain(`${requestId}: ${deployId} ended as ${deployState}${message ? `: ${message}` : ''}`)}\n`,

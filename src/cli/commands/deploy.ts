@@ -1,15 +1,13 @@
 import { exitCodes } from '../exit-codes.js';
 import { remote } from '../remote/session.js';
 import { type Define, examples } from '../run.js';
-import { wholeNumber } from '../words.js';
+import { fileOption, wholeNumber } from '../words.js';
 import { apply } from './apply.js';
 import { awaitDeploy } from './deploy-progress.js';
 import { tellPlan } from './tell-plan.js';
 
 /** From files to tasks. */
 export const deploy: Record<string, Define> = { apply, deploy: deployFiles, plan, rollback };
-
-const file = ['-f, --file <file...>', 'YAML or JSON, several documents in one if need be; - is stdin'] as const;
 
 export interface WaitFlags {
   wait?: boolean;
@@ -29,7 +27,7 @@ interface DeployFlags extends WaitFlags {
 
 function deployFiles(...[command, run]: Parameters<Define>): void {
   command
-    .requiredOption(...file)
+    .requiredOption(...fileOption)
     .option(...waitOptions[0])
     .option(...waitOptions[1])
     .option('-m, --message <text>', 'why; kept in the history')
@@ -38,14 +36,14 @@ function deployFiles(...[command, run]: Parameters<Define>): void {
   examples(
     command,
     'muster deploy -f examples/web/deploy-v2.json --wait',
-    'sed s/v1/v3/ examples/worker/deploy-v1.json | muster deploy -f - --wait --wait-for 5m',
+    'sed s/working/busy/ examples/worker/deploy-v1.json | muster deploy -f - --wait --wait-for 5m',
     'muster deploy -f examples/fragile/deploy-v2.json --wait || echo "exit code $?"',
   );
   remote<DeployFlags, []>(command, run, async (session, flags) => {
     const { readDeploys } = await import('../files/deploys.js');
     const answers = [];
     let code: number = exitCodes.done;
-    for (const body of await readDeploys(flags.file)) {
+    for (const body of await readDeploys(session, flags.file)) {
       const answer = await session.api.deploys.start({
         ...callOf(flags),
         body: { ...body, ...(flags.message !== undefined && { message: flags.message }) },
@@ -82,7 +80,7 @@ interface PlanFlags {
 function plan(...[command, run]: Parameters<Define>): void {
   command
     .argument('[request]', 'with --instances: the request that would be scaled')
-    .option(...file)
+    .option(...fileOption)
     .option('--instances <number>', 'plan another number of instances')
     .option('--acknowledge', 'yes, many fewer instances are meant')
     .option('--check', `end with ${exitCodes.badEnd} where not everything fits`);
@@ -99,7 +97,7 @@ function plan(...[command, run]: Parameters<Define>): void {
       plans.push(await session.api.requests.planScale({ requestId, ...callOf(flags), body: { instances } }));
     } else if (flags.file) {
       const { readDeploys } = await import('../files/deploys.js');
-      for (const body of await readDeploys(flags.file))
+      for (const body of await readDeploys(session, flags.file))
         plans.push(await session.api.deploys.plan({ ...callOf(flags), body }));
     } else return command.error('error: plan what? -f <file>, or <request> --instances <number>');
     if (session.out.isJson) await session.out.answer(plans.length === 1 ? plans[0] : plans, () => undefined);
@@ -123,7 +121,7 @@ function rollback(...[command, run]: Parameters<Define>): void {
     .option('-m, --message <text>', 'why; kept in the history')
     .option('--acknowledge', 'yes, many fewer instances are meant')
     .option('--check-index <index>', 'as muster plan told it: nothing is done if the request has changed since');
-  examples(command, 'muster rollback web --wait -m "it does not sell"', 'muster rollback web v1 --wait');
+  examples(command, 'muster history web --deploys', 'muster rollback web --wait -m "it does not sell"');
   remote<RollbackFlags, [string, string?]>(command, run, async (session, flags, requestId, to) => {
     const body = {
       ...(to !== undefined && { deployId: to }),

@@ -4,6 +4,7 @@ import { stateCell } from '../output/output.js';
 import { age, knownWord, shownDuration, shownState } from '../words.js';
 import type { PendingTaskId, RequestParent, TaskExplanation, TaskIdHistory } from 'muster-client';
 import { history } from './history.js';
+import { lastLines } from './last-lines.js';
 import { events } from './events.js';
 
 export const look: Record<string, Define> = { requests, ps, explain, history, events };
@@ -131,14 +132,15 @@ async function waitingTasks(api: Session['api'], requestId: string | undefined):
 function explain(...[command, run]: Parameters<Define>): void {
   command.argument('<request>', 'or the id of a task that waits');
   examples(command, 'muster explain web', 'muster explain web --json');
-  remote<object, [string]>(command, run, async ({ api, out }, _flags, id) => {
+  remote<object, [string]>(command, run, async (session, _flags, id) => {
+    const { api, out } = session;
     // Ids of requests have no more than one part that is a number after a name in capital letters.
     if (/-\d+-[A-Z_]+-\d+$/.test(id)) {
       const task = await api.tasks.explain({ pendingTaskId: id });
       return out.answer(task, () => tell(out, task));
     }
     const about = await api.requests.explain({ requestId: id });
-    await out.answer(about, () => {
+    await out.answer(about, async () => {
       out.line(`${about.requestId} is ${about.state}, with ${wholeTasks(about.activeTasks)} active`);
       if (about.message !== undefined) out.text(about.message);
       for (const { local, timeZone } of about.nextRuns ?? []) out.line(`next run: ${local} (${timeZone})`);
@@ -147,10 +149,12 @@ function explain(...[command, run]: Parameters<Define>): void {
       for (const task of about.pendingTasks) tell(out, task);
       if (about.pendingTasks.length + about.queued.length === 0) out.line('Nothing of it waits.');
       const failed = about.failedDeploy;
-      if (failed)
-        out.text(
-          `deploy ${failed.deployId} ended as ${failed.deployState}: ${failed.message ?? ''} ${failed.lookAtFirst}`,
-        );
+      if (!failed) return;
+      out.text(
+        `deploy ${failed.deployId} ended as ${failed.deployState}${failed.message ? `: ${failed.message}` : ''}`,
+      );
+      const lines = failed.taskId ? await lastLines(session, failed.taskId.id) : [];
+      for (const line of lines.length > 0 ? lines : [`  ${failed.lookAtFirst}`]) out.line(line);
     });
   });
 }

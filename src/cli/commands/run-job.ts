@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { EndedRun, RunNowRequest, SchedulerTaskState } from 'muster-client';
 import { beyondTasks, CliError, exitCodes } from '../exit-codes.js';
 import { remote, type Session } from '../remote/session.js';
@@ -12,6 +11,7 @@ interface Flags {
   quiet?: boolean;
   killOnInterrupt?: boolean;
   runId?: string;
+  attach?: boolean;
   message?: string;
   env?: string[];
   at?: string;
@@ -25,7 +25,8 @@ function define(...[command, run]: Parameters<Define>): void {
     .option('-d, --detach', 'do not wait: print the id of the run')
     .option('-q, --quiet', 'do not print what the task prints')
     .option('--kill-on-interrupt', 'Ctrl-C kills the task; unless given it runs on')
-    .option('--run-id <id>', 'by which the run is found again')
+    .option('--run-id <id>', 'a name for this run, which no run of the request has had')
+    .option('--attach', 'with --run-id: where there is a run of that name, wait for it and start no other')
     .option('--env <NAME=value...>', 'variables in place of, or beside, those of the deploy')
     .option('--at <time>', 'not now, such as 2026-01-31T12:00:00Z')
     .option('-m, --message <text>', 'why; kept in the history');
@@ -34,19 +35,28 @@ function define(...[command, run]: Parameters<Define>): void {
     `\nExits with the exit code of the task. What goes wrong before there is one: the codes of docs/cli.md and ${beyondTasks},` +
       ` such as ${beyondTasks + exitCodes.notFound} for an unknown request.`,
   );
-  examples(command, 'muster run greet Ada Grace', 'muster run greet --detach --run-id nightly-1 -- --loud Ada');
+  examples(
+    command,
+    'muster run greet Ada Grace',
+    'muster run greet --detach --run-id nightly-1 -- --loud Ada',
+    'muster run greet --run-id nightly-1 --attach',
+  );
   remote<Flags, [string, string[]]>(command, run, async (session, flags, requestId, words) => {
-    const runId = flags.runId ?? randomUUID();
-    const body: RunNowRequest = {
-      runId,
+    const { attach = false, runId } = flags;
+    if (attach && runId === undefined) throw new CliError('usage', '--attach needs the --run-id of the run');
+    const asked: RunNowRequest = {
+      ...(runId !== undefined && { runId }),
       ...(words.length > 0 && { commandLineArgs: words }),
       ...(flags.message !== undefined && { message: flags.message }),
       ...(flags.env && { envOverrides: variables(flags.env) }),
       ...(flags.at !== undefined && { runAt: timeMillis('--at', flags.at) }),
     };
-    const answer = await session.api.requests.run({ requestId, minimal: true, body });
-    if (flags.detach) return session.out.answer(answer, () => runId);
-    return attend(session, { requestId, runId }, flags);
+    const { startRun } = await import('muster-client');
+    const started = await startRun(session.api, { requestId, ...asked }, { attach });
+    if (started.attached) session.out.note(`${requestId}: there is a run ${started.runId}, and no other was started`);
+    if (flags.detach) return session.out.answer(started, () => started.runId);
+    const { runId: name, askedAt } = started;
+    return attend(session, { requestId, runId: name, ...(askedAt !== undefined && { askedAt }) }, flags);
   });
 }
 
@@ -66,6 +76,7 @@ const patienceMillis = 3_000;
 interface Key {
   requestId: string;
   runId: string;
+  askedAt?: number;
 }
 
 /** Prints what the task prints until it has ended, and answers its exit code. */

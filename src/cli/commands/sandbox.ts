@@ -17,6 +17,7 @@ interface LogsFlags {
   file?: string;
   lines?: string;
   instance?: string;
+  runId?: string;
   raw?: boolean;
 }
 
@@ -32,6 +33,7 @@ function logs(...[command, run]: Parameters<Define>): void {
     .option('--file <path>', 'another file of the sandbox')
     .option('-n, --lines <number>', 'only so many at the end of each')
     .option('--instance <number>', 'of the requests only this one')
+    .option('--run-id <id>', 'of the requests only the task of this run, also one that has ended')
     .option('--raw', 'on a terminal, too: everything that tasks print, which may drive the terminal');
   examples(
     command,
@@ -39,11 +41,12 @@ function logs(...[command, run]: Parameters<Define>): void {
     'muster logs web --instance 2 -n 20',
     'muster logs web worker -f',
     'muster logs greet --stderr',
+    'muster logs greet --run-id nightly-1',
   );
   remote<LogsFlags, [string[]]>(command, run, async (session, flags, what) => {
     const path = flags.file ?? (flags.stderr ? 'stderr' : 'stdout');
     const lines = flags.lines === undefined ? undefined : wholeNumber('--lines', flags.lines, 0, 100_000);
-    const isWanted = await sourcesOf(session, what, flags.instance);
+    const isWanted = await sourcesOf(session, what, flags);
     const known = new Map<string, Source>();
     const printing: Promise<void>[] = [];
     const lookForTasks = async (): Promise<void> => {
@@ -61,10 +64,13 @@ function logs(...[command, run]: Parameters<Define>): void {
       }
     };
     await lookForTasks();
-    if (known.size === 0 && !flags.follow)
-      throw new CliError('notFound', `${what.join(', ')}: there is no task to show`);
-    // Followed are requests until Ctrl-C, and tasks until they have ended.
-    while (flags.follow && what.some((each) => !isTask(each))) {
+    if (known.size === 0 && !flags.follow) {
+      const run = flags.runId === undefined ? '' : ` of run ${flags.runId} yet`;
+      throw new CliError('notFound', `${what.join(', ')}: there is no task${run} to show`);
+    }
+    // Followed are requests until Ctrl-C; tasks, and the task of a run, until they have ended.
+    const isOver = () => flags.runId !== undefined && known.size > 0;
+    while (flags.follow && what.some((each) => !isTask(each)) && !isOver()) {
       const pause = delay(lookForTasksEveryMillis);
       // One that cannot be read ends all of it at once.
       await Promise.race([pause, Promise.all(printing).then(() => pause)]);
@@ -85,12 +91,12 @@ interface Source {
   rest: string;
 }
 
-/** Tasks by their ids; of a request those that run, or, where none does, the last one that ran. */
-async function sourcesOf({ api }: Session, what: readonly string[], instance: string | undefined) {
+/** Tasks by their ids; of a request those that run, or, where none does, the last one that ran; of a run its newest task. */
+async function sourcesOf({ api, out }: Session, what: readonly string[], { instance, runId }: LogsFlags) {
   const wanted = instance === undefined ? undefined : wholeNumber('--instance', instance, 1, 1_000_000);
   const ids = what.filter(isTask);
   const requests = what.filter((each) => !isTask(each));
-  for (const requestId of requests) {
+  for (const requestId of runId === undefined ? requests : []) {
     const [last] = await api.history.tasksOfRequest({ requestId, count: 1 });
     // Removed ones have a history still.
     if (!last) await api.requests.simple({ requestId });
@@ -98,11 +104,27 @@ async function sourcesOf({ api }: Session, what: readonly string[], instance: st
   const tasks = await Promise.all(
     ids.map(async (taskId) => ({ taskId: (await api.history.task({ taskId })).task.taskId })),
   );
+  const told = new Set<string>();
+  const lastTask = async (requestId: string): Promise<TaskIdHistory[]> => {
+    const ended = await api.history.tasksOfRequest({ requestId, count: 1 });
+    for (const { taskId, runId: run } of ended) {
+      // Many may have run: it is said which one this is, and how another is named.
+      if (!told.has(taskId.id) && run !== undefined)
+        out.note(`${requestId}: no task runs; this is the last one, of run ${run} (--run-id <id> shows another)`);
+      told.add(taskId.id);
+    }
+    return ended;
+  };
   return async (): Promise<Pick<TaskIdHistory, 'taskId'>[]> => {
     const found: Pick<TaskIdHistory, 'taskId'>[] = [...tasks];
     for (const requestId of requests) {
+      if (runId !== undefined) {
+        const { taskId } = await api.track.run({ requestId, runId });
+        if (taskId) found.push({ taskId });
+        continue;
+      }
       const active = await api.history.activeTasksOfRequest({ requestId });
-      const shown = active.length > 0 ? active : await api.history.tasksOfRequest({ requestId, count: 1 });
+      const shown = active.length > 0 ? active : await lastTask(requestId);
       found.push(...shown.filter(({ taskId }) => wanted === undefined || taskId.instanceNo === wanted));
     }
     return found.sort((a, b) => a.taskId.instanceNo - b.taskId.instanceNo);

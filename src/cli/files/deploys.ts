@@ -1,37 +1,46 @@
-import { createHash } from 'node:crypto';
-import type { Deploy, DeployRequest } from 'muster-client';
+import type { DeployRequest } from 'muster-client';
+import { contentId } from '../../core/content-id.js';
 import { CliError } from '../exit-codes.js';
+import { isMissing } from '../remote/refusal.js';
+import type { Session } from '../remote/session.js';
 import { readDocuments } from './documents.js';
 
-/** The deploys of files; a request beside its deploy goes along with it, and takes effect when the deploy succeeds. */
-export async function readDeploys(files: readonly string[]): Promise<DeployRequest[]> {
+/**
+ * The deploys of files, each with an id; a request beside its deploy goes along with it, and takes effect when the deploy succeeds.
+ */
+export async function readDeploys(session: Session, files: readonly string[]): Promise<DeployRequest[]> {
   const { requests, deploys } = await readDocuments(files);
   const deployed = deploys.map(({ value }) => value.deploy.requestId);
   const [alone] = requests.filter(({ value }) => !deployed.includes(value.id));
   if (alone) {
     throw new CliError('usage', `${alone.place}: a request without a deploy beside it; muster apply -f makes requests`);
   }
-  return deploys.map(({ value }) => {
-    const request = requests.find(({ value: { id } }) => id === value.deploy.requestId)?.value;
-    const { deploy } = value;
-    return {
-      ...value,
-      deploy: { ...deploy, id: deploy.id ?? idOf(deploy) },
-      ...(request && { updatedRequest: request }),
-    };
-  });
+  return Promise.all(
+    deploys.map(async ({ value }) => {
+      const request = requests.find(({ value: { id } }) => id === value.deploy.requestId)?.value;
+      const { deploy } = value;
+      return {
+        ...value,
+        deploy: { ...deploy, id: deploy.id ?? (await unusedId(session, deploy)) },
+        ...(request && { updatedRequest: request }),
+      };
+    }),
+  );
 }
 
-/** Of a deploy without one: the same for the same content, in whatever order its members stand. */
-export function idOf(deploy: Omit<Deploy, 'id'>): string {
-  const { id: _none, ...content } = deploy as Deploy;
-  return createHash('sha256').update(canonical(content)).digest('hex').slice(0, 12);
-}
-
-export function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
-  const members = Object.entries(value).filter(([, member]) => member !== undefined && member !== null);
-  members.sort(([a], [b]) => (a < b ? -1 : 1));
-  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`).join(',')}}`;
+/** Made from what it says. What was deployed once and is deployed again needs another id: those of a request are never given twice. */
+async function unusedId({ api }: Session, deploy: DeployRequest['deploy']): Promise<string> {
+  const { requestId } = deploy;
+  const id = contentId(deploy);
+  for (let number = 1; ; number++) {
+    const deployId = number === 1 ? id : `${id}.${number}`;
+    const isUsed = await api.history.deploy({ requestId, deployId }).then(
+      () => true,
+      (cause: unknown) => {
+        if (isMissing(cause)) return false;
+        throw cause;
+      },
+    );
+    if (!isUsed) return deployId;
+  }
 }

@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import type { DeployRequest, Request } from 'muster-client';
 import { type Document, isMap, isNode, isScalar, LineCounter, parseAllDocuments, visit } from 'yaml';
 import { CliError } from '../exit-codes.js';
@@ -22,7 +23,7 @@ const maxFileBytes = 16 * 1_024 * 1_024;
 /** Reads YAML or JSON, checks it by the published schema, and tells the first thing that is wrong with its line. */
 export async function readDocuments(files: readonly string[]): Promise<Wanted> {
   const wanted: Wanted = { requests: [], deploys: [] };
-  for (const file of files) {
+  for (const file of files.flatMap(filesOf)) {
     const name = file === '-' ? 'stdin' : file;
     const text = read(file, name);
     const lines = new LineCounter();
@@ -46,6 +47,16 @@ export async function readDocuments(files: readonly string[]): Promise<Wanted> {
     throw new CliError('usage', `${files.join(', ')}: there is no request and no deploy in it`);
   }
   return wanted;
+}
+
+/** Of a folder those that may hold documents, in the order of their names; what lies further down is given by itself. */
+function filesOf(given: string): string[] {
+  if (given === '-' || !statSync(given, { throwIfNoEntry: false })?.isDirectory()) return [given];
+  const found = readdirSync(given, { withFileTypes: true }).filter(
+    (entry) => !entry.isDirectory() && /\.(ya?ml|json)$/.test(entry.name),
+  );
+  if (found.length === 0) throw new CliError('usage', `${given}: there is no .yaml, .yml or .json file in it`);
+  return found.map((entry) => join(given, entry.name)).toSorted();
 }
 
 function read(file: string, name: string): string {

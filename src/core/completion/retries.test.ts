@@ -40,6 +40,7 @@ const asked: Required<Omit<PendingTask, 'pendingTaskId'>> = {
   extraArtifacts: [{ uri: 'http://x/y' }],
   actionId: 'action-1',
   retries: 2,
+  askedAt: 1_767_614_400_000,
 };
 const run = { pendingTask: { pendingTaskId, ...asked } };
 

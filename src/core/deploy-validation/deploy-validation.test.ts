@@ -291,7 +291,7 @@ describe('health check', () => {
     {
       name: 'no port at all',
       deploy: { resources: { cpus: 1, memoryMb: 1 }, healthcheck: { uri: '/' } },
-      errors: ['deploy.healthcheck.portNumber required'],
+      errors: ['deploy.resources.numPorts required'],
     },
     {
       name: 'no resources, but a number that the settings allow',
@@ -310,7 +310,7 @@ describe('health check', () => {
     {
       name: 'described in older fields',
       deploy: { resources: undefined, healthcheckUri: '/' },
-      errors: ['deploy.healthcheck.portNumber required'],
+      errors: ['deploy.resources.numPorts required'],
     },
     {
       name: 'longer than allowed in all',

@@ -41,9 +41,9 @@ function targetProblems(
     ),
     ...problem(
       Boolean(uri) && numPorts === 0 && portNumber === undefined,
-      'healthcheck.portNumber',
+      'resources.numPorts',
       'required',
-      'is required when resources.numPorts gives the task no port',
+      'must be at least 1: a health check by uri asks a port of the task, or the one that healthcheck.portNumber names',
     ),
   ];
 }

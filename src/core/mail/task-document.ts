@@ -70,6 +70,9 @@ export function taskDocument(input: TaskMailInput, style: MailStyle): MailDocume
       { kind: 'facts', rows: placeRows(input, style) },
       ...historyTable(updates, style),
       ...input.tails.map((tail) => fileBlock(tail, id, style)),
+      ...(input.tails.length === 0
+        ? []
+        : [paragraph(`More of them: muster logs ${oneLine(id)} and muster logs ${oneLine(id)} --stderr.`)]),
       ...notes(history, style),
     ],
   };

@@ -35,6 +35,15 @@ export interface PendingRequest {
   runAt?: number;
   /** Number of retries of the run after failures. */
   retries?: number;
+  /** When a caller asked for the run, in epoch milliseconds: with its id the run itself, whatever other runs have the id. */
+  askedAt?: number;
+}
+
+/** Which run of a request: one of this id that was asked for at this time, or else the newest of this id. */
+export interface RunKey {
+  requestId: string;
+  runId: string;
+  askedAt?: number;
 }
 
 export interface PendingTask {
@@ -54,6 +63,8 @@ export interface PendingTask {
   actionId?: string;
   /** Number of retries of the run after failures. */
   retries?: number;
+  /** When a caller asked for the run; tries after the first have the same. */
+  askedAt?: number;
 }
 
 export interface TaskRequest {

@@ -198,6 +198,7 @@ function inherited(entry: PendingRequest): Omit<PendingTask, 'pendingTaskId'> {
     extraArtifacts: entry.extraArtifacts ?? [],
     actionId: entry.actionId,
     retries: entry.retries,
+    askedAt: entry.askedAt,
   };
 }
 

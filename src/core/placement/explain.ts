@@ -75,6 +75,12 @@ export function explainWaiting(outcome: WaitingOutcome, slaves: number): Explana
   return { reason: outcome.why, slaves, fitting: 0, rejections: byCount(outcome) };
 }
 
+/** Fits on none of the machines that there are, even were all of them empty: each is too small as a whole. */
+export const neverFits = ({ reason, slaves, rejections }: Explanation): boolean =>
+  reason === 'NO_MATCHING_SLAVE' &&
+  slaves > 0 &&
+  rejections.every(({ asked, largest }) => asked !== undefined && largest !== undefined && asked > largest);
+
 /** Most frequent first, then by name. */
 const byCount = ({ rejections, shortages }: PlacementRefusal): Rejection[] =>
   [...rejections]

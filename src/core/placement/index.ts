@@ -5,6 +5,7 @@ export {
   explainWaiting,
   type Explanation,
   explanationText,
+  neverFits,
   type Rejection,
   type WaitingReason,
   waitingReasons,

@@ -3,7 +3,7 @@ import type { ResourceLimits } from '../deploy-validation/context.js';
 import { resourceProblems } from '../deploy-validation/resource-rules.js';
 import type { FieldError } from '../field-error.js';
 import type { ObjstoreUploaderFile } from '../model/deploy.js';
-import type { PendingType } from '../model/enums.js';
+import { isTerminal, type PendingType, type TaskState } from '../model/enums.js';
 import type { Request, RunNowRequest } from '../model/request.js';
 import type { PendingRequest } from '../model/task.js';
 import { type RecordLimits, sizeProblem } from '../record-size.js';
@@ -87,11 +87,18 @@ export interface RunFacts extends Pick<RequestFacts, 'request' | 'state' | 'depl
   numPorts: number;
 }
 
+/** The newest run of the same id; `taskId` and `state` once it has a task. */
+export interface EarlierRun {
+  taskId?: string;
+  state?: TaskState;
+}
+
 type RunDecision =
   | { kind: 'queue'; pendingType: Extract<PendingType, 'IMMEDIATE' | 'ONEOFF'>; deployId: string }
   | {
       kind: 'refuse';
       code:
+        | 'RUN_ID_USED'
         | 'REQUEST_BEING_CLEANED'
         | 'REQUEST_PAUSED'
         | 'REQUEST_FINISHED'
@@ -107,14 +114,16 @@ type RunDecision =
 export const countsRuns = ({ requestType, instances }: Request): boolean =>
   requestType === 'SCHEDULED' || instances !== undefined;
 
-/** May this request run once more now? */
-export function decideRun(run: RunNowRequest, facts: RunFacts): RunDecision {
+/** May this request run once more now? `earlier`: what has the run id already, where the caller asks for a new one. */
+export function decideRun(run: RunNowRequest, facts: RunFacts, earlier?: EarlierRun): RunDecision {
   const { request, state, deployInUse } = facts;
   const refuse = (code: (RunDecision & { kind: 'refuse' })['code'], what: string): RunDecision => ({
     kind: 'refuse',
     code,
     message: `Request '${request.id}' ${what}`,
   });
+  // Before all else: who repeats a call is to hear of the run that there is, also while another one could not begin.
+  if (earlier) return refuse('RUN_ID_USED', `has a run '${run.runId}' already: ${shownRun(earlier)}`);
   if (state === 'DELETING') return refuse('REQUEST_BEING_CLEANED', 'is being deleted');
   if (state === 'PAUSED') return refuse('REQUEST_PAUSED', 'is paused');
   if (state === 'FINISHED') return refuse('REQUEST_FINISHED', 'has finished; change its schedule or deploy it again');
@@ -145,6 +154,11 @@ export function decideRun(run: RunNowRequest, facts: RunFacts): RunDecision {
     pendingType: request.requestType === 'SCHEDULED' ? 'IMMEDIATE' : 'ONEOFF',
     deployId: deployInUse,
   };
+}
+
+function shownRun({ taskId, state = 'TASK_LAUNCHED' }: EarlierRun): string {
+  if (taskId === undefined) return 'it waits';
+  return isTerminal(state) ? `task ${taskId} ended as ${state}` : `task ${taskId} is ${state}`;
 }
 
 const problem = (field: string, rule: string, message: string): FieldError => ({ field, rule, message });

@@ -340,3 +340,37 @@ describe('the body of a caller who is not known', () => {
     expect(await post(body(), known)).toEqual([400, 'INVALID_JSON']);
   });
 });
+
+describe('a request and its deploy together', () => {
+  const apply = async (who: Who, id: string, group: string | undefined, parts = 'both') => {
+    const request = { id, requestType: 'ON_DEMAND', group };
+    const deploy = { requestId: id, command: 'true' };
+    const body = { ...(parts !== 'deploy' && { request }), ...(parts !== 'request' && { deploy }) };
+    const { status, body: answer } = await call(who, 'POST', '/api/requests/apply', body);
+    return [status, answer.message ?? ''];
+  };
+
+  test('are made by those who are in its group, of an id that nobody has had', async () => {
+    expect((await apply('reader', 'applied', 'web'))[0]).toBe(403);
+    expect(await apply('web', 'applied', 'web')).toEqual([200, '']);
+    expect(await apply('web', 'applied', 'web')).toEqual([200, '']);
+    expect((await apply('db', 'applied', 'db'))[0]).toBe(403);
+    expect((await apply('web', 'applied', 'db'))[0]).toBe(403);
+    expect((await apply('db', 'applied', undefined, 'deploy'))[0]).toBe(403);
+    expect(await apply('web', 'empty', 'web', 'request')).toEqual([200, '']);
+  });
+
+  test('tell nobody else whether there is such a request', async () => {
+    const [[, there], [, none]] = await Promise.all([
+      apply('db', 'shop', undefined, 'deploy'),
+      apply('db', 'none', undefined, 'deploy'),
+    ]);
+    expect(String(there).replaceAll('shop', 'none')).toBe(none);
+  });
+
+  test('need both to be about one request that the caller may change', async () => {
+    const request = { id: 'mine', requestType: 'ON_DEMAND', group: 'db' };
+    const deploy = { requestId: 'shop', command: 'true' };
+    expect((await call('db', 'POST', '/api/requests/apply', { request, deploy })).status).toBe(403);
+  });
+});

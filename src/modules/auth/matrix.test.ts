@@ -45,6 +45,7 @@ const pendingTaskId = makePendingTaskId({
 const parameters: Record<string, string> = { requestId: 'shop', taskId, pendingTaskId, scheduledTaskId: pendingTaskId };
 const bodies: Record<string, unknown> = {
   'POST /api/requests': shop,
+  'POST /api/requests/apply': { request: shop },
   'POST /api/requests/request/:requestId/groups': groups,
   'POST /api/requests/request/:requestId/groups/auth-check': groups,
   'POST /api/deploys': { deploy: { requestId: 'shop', id: 'd2' } },

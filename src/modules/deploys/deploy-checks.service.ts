@@ -35,10 +35,7 @@ export class DeployChecks {
       const message = `updatedRequest.id must be '${id}', the request of the deploy`;
       throw SchedulerError.invalid('INVALID_REQUEST', [{ field: 'updatedRequest.id', rule: 'match', message }]);
     }
-    return this.requests.valid(tx, updated, stored).catch((cause: unknown) => {
-      if (!(cause instanceof SchedulerError)) throw cause;
-      throw SchedulerError.invalid('INVALID_REQUEST', below('updatedRequest', cause.errors));
-    });
+    return this.requests.valid(tx, updated, stored).catch(tellBelow('updatedRequest'));
   }
 
   /** Enough machines for its instances, and no slip that ends many tasks at once. */
@@ -81,6 +78,14 @@ export class DeployChecks {
     return randomBytes(this.settings.deployIdLength).toString('hex').slice(0, this.settings.deployIdLength);
   }
 }
+
+/** What is wrong with a request that is a member of the body is told by its place there. */
+export const tellBelow =
+  (field: string) =>
+  (cause: unknown): never => {
+    if (!(cause instanceof SchedulerError) || cause.errors.length === 0) throw cause;
+    throw SchedulerError.invalid('INVALID_REQUEST', below(field, cause.errors));
+  };
 
 const below = (field: string, errors: readonly FieldError[]): FieldError[] =>
   errors.map((error) => ({ ...error, field: `${field}.${error.field}`, message: `${field}.${error.message}` }));

@@ -174,12 +174,12 @@ export class DeployRepository {
     return found.length > 0;
   }
 
-  /** Ids that rollbacks of the request have used. */
-  async rollbackIds(tx: Transaction, requestId: string): Promise<Set<string>> {
+  /** Of the deploys that requests of this id have had, those with `part` in them. */
+  async idsWith(tx: Transaction, requestId: string, part: string): Promise<Set<string>> {
     const found = await rows<{ deploy_id: string }>(
       tx,
-      `SELECT deploy_id FROM deploy_history WHERE request_id = $1 AND position('.rollback' IN deploy_id) > 0`,
-      [requestId],
+      `SELECT deploy_id FROM deploy_history WHERE request_id = $1 AND position($2 IN deploy_id) > 0`,
+      [requestId, part],
     );
     return new Set(found.map((row) => row.deploy_id));
   }

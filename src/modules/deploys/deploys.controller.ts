@@ -18,11 +18,9 @@ import {
   UpdatePendingDeployRequestDto,
 } from './dto/deploy-request.dto.js';
 import { PendingDeployDto } from './dto/pending-deploy.dto.js';
+import { warnOfNoChecks } from './no-checks.js';
 import { Rollbacks, type RolledBack } from './rollbacks.service.js';
 import { Since } from '../../platform/http/since.js';
-
-const noChecks =
-  '299 muster "deploy.canaryDeploySettings.acceptanceMode: this installation has no checks, so every group is accepted"';
 
 @ApiTags('Deploys')
 @Controller('api/deploys')
@@ -44,9 +42,7 @@ export class DeploysController {
     @Res({ passthrough: true }) response: Response,
   ): Promise<RequestParent> {
     const start = toStartDeploy(body, query);
-    const isGated = start.deploy.canaryDeploySettings?.acceptanceMode === 'CHECKS';
-    // Whoever asks for a gate and has none is told so, as the deploy goes through all the same.
-    if (isGated && this.acceptance.names().length === 0) response.append('Warning', noChecks);
+    warnOfNoChecks(response, start.deploy, this.acceptance);
     return this.deploys.start(start, caller);
   }
 

@@ -2,6 +2,8 @@ import { Module } from '@nestjs/common';
 import { LoadBalancerClientModule } from '../../platform/load-balancer/load-balancer-client.module.js';
 import { RequestsModule } from '../requests/requests.module.js';
 import { TaskStoreModule } from '../tasks/task-store.module.js';
+import { Applies } from './apply/applies.service.js';
+import { ApplyController } from './apply/apply.controller.js';
 import { AcceptanceChecks, DeployAcceptance } from './deploy-acceptance.service.js';
 import { BalancerChanges, DeployBalancing } from './deploy-balancing.service.js';
 import { DeployChecks } from './deploy-checks.service.js';
@@ -16,7 +18,7 @@ import { Rollbacks } from './rollbacks.service.js';
 /** Deploys: starts them, and moves each forward until it succeeds, fails or is cancelled. */
 @Module({
   imports: [RequestsModule, LoadBalancerClientModule, TaskStoreModule],
-  controllers: [DeploysController, RollbackController],
+  controllers: [DeploysController, RollbackController, ApplyController],
   providers: [
     DeploysService,
     DeployChecks,
@@ -25,6 +27,7 @@ import { Rollbacks } from './rollbacks.service.js';
     DeployViews,
     DeployFinisher,
     Rollbacks,
+    Applies,
     DeployBalancing,
     BalancerChanges,
     DeployAcceptance,

@@ -275,6 +275,7 @@ export class DeploysService {
 }
 
 function usedBefore(deploy: Deploy): SchedulerError {
-  const message = `deploy.id '${deploy.id}' was used before by request '${deploy.requestId}'`;
+  const advice = 'choose another, or leave it out where POST /api/requests/apply (muster apply) makes one';
+  const message = `deploy.id '${deploy.id}' was used before by request '${deploy.requestId}': ${advice}`;
   return SchedulerError.invalid('INVALID_DEPLOY', [{ field: 'deploy.id', rule: 'unique', message }]);
 }

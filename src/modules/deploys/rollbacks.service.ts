@@ -101,7 +101,7 @@ export class Rollbacks {
   }
 
   private async newId(tx: Transaction, requestId: string, earlierId: string): Promise<string> {
-    const used = await this.deploys.rollbackIds(tx, requestId);
+    const used = await this.deploys.idsWith(tx, requestId, '.rollback');
     return rollbackId(earlierId, (id) => used.has(id), this.settings.maxDeployIdSize);
   }
 }

@@ -289,7 +289,7 @@ describe('jobs', () => {
   });
   test('a run that waits for room runs with the deploy that came meanwhile', async () => {
     await launched('ON_DEMAND');
-    await service.world.get(Runs).run('web', { runId: 'r1', runAt: service.world.now + 2_000 }, false, caller);
+    await service.world.get(Runs).run('web', { runId: 'r1', runAt: service.world.now + 2_000 }, {}, caller);
     await service.world.pass();
     await service.deploy('v2');
     await service.run(5);

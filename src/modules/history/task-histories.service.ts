@@ -91,7 +91,7 @@ export class TaskHistories {
   }
 
   async ofRun(requestId: string, runId: string, past: TimeRange): Promise<TaskIdHistory> {
-    const found = await this.searches.newestOfRun(this.db.pool, requestId, runId, past);
+    const found = await this.searches.newestOfRun(this.db.pool, { requestId, runId }, past);
     if (!found) throw new SchedulerError('RUN_NOT_FOUND', `Request '${requestId}' has no task of the run '${runId}'`);
     return found;
   }

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { TimeRange } from '../../core/authorization/index.js';
 import type { TaskState } from '../../core/model/enums.js';
-import type { TaskHistory, TaskIdHistory } from '../../core/model/task.js';
+import type { RunKey, TaskHistory, TaskIdHistory } from '../../core/model/task.js';
 import { parseTaskId, sanitize } from '../../core/task-id.js';
 import { plannedEachTime } from '../../platform/database/prepared-statements.js';
 import type { Queryable } from '../../platform/database/queryable.js';
@@ -100,18 +100,20 @@ export class TaskSearchRepository {
   /** The newest task of a run, active or ended. */
   async newestOfRun(
     tx: Queryable,
-    requestId: string,
-    runId: string,
+    { requestId, runId, askedAt }: RunKey,
     past: TimeRange,
   ): Promise<TaskIdHistory | undefined> {
-    const parameters: unknown[] = [requestId, runId];
+    const parameters: unknown[] = [requestId, runId, askedAt ?? null];
+    // Few tasks have one run id, so the documents of those are read.
+    const isAsked = (task: string) => `($3::bigint IS NULL OR (${task}->'pendingTask'->>'askedAt')::bigint = $3)`;
     const found = await rows<TaskIdRow>(
       tx,
       `SELECT task_id, updated_at, run_id, state FROM (
          SELECT t.task_id, t.started_at, ${newestUpdateSql} AS updated_at, t.run_id, ${newestStateSql} AS state
          FROM task t WHERE t.request_id = $1 AND t.run_id = $2
+           AND ${isAsked('(SELECT document FROM task_launch l WHERE l.task_id = t.task_id)')}
          UNION ALL SELECT task_id, started_at, updated_at, run_id, last_task_status FROM task_history
-         WHERE request_id = $1 AND run_id = $2) AS found
+         WHERE request_id = $1 AND run_id = $2 AND ${isAsked(`data->'task'->'taskRequest'`)}) AS found
        WHERE true${timeTests('started_at', past, parameters)} ORDER BY started_at DESC, task_id LIMIT 1`,
       parameters,
     );

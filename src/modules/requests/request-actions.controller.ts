@@ -164,7 +164,7 @@ export class RequestRunsController {
     @Query() query: RunQuery,
     @CallerUser() caller: Caller,
   ): Promise<PendingRequestParent> {
-    return this.runs.run(id, run, query.minimal ?? false, caller);
+    return this.runs.run(id, run, query, caller);
   }
 
   /** The task that carries out a run. */

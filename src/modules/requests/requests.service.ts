@@ -6,6 +6,7 @@ import {
   type RequestParent,
   type UpdateGroupsRequest,
 } from '../../core/model/request.js';
+import { diffFields, type FieldChange } from '../../core/plan/index.js';
 import { refuseUpdate } from '../../core/requests/action-rules.js';
 import { DisabledActions } from '../../platform/actions/disabled-actions.js';
 import { Clock } from '../../platform/clock.js';
@@ -20,6 +21,13 @@ import { RequestChecks } from './request-checks.service.js';
 import { RequestCreationRepository, type Surroundings } from './request-creation.repository.js';
 import { RequestParents } from './request-parents.service.js';
 import { RequestRepository, type StoredRequest } from './request.repository.js';
+
+export interface SavedRequest {
+  stored: StoredRequest;
+  outcome: 'CREATED' | 'CHANGED' | 'UNCHANGED';
+  /** By which it differs from what was stored; looked for only where what is the same is left alone. */
+  changes: readonly FieldChange[];
+}
 
 /** Creates and updates requests. The first call with an id creates the request, every later one updates it. */
 @Injectable()
@@ -41,27 +49,42 @@ export class RequestsService {
     if (!sent.id) {
       throw SchedulerError.invalid('INVALID_REQUEST', [{ field: 'id', rule: 'required', message: 'id is required' }]);
     }
-    const { parent, isNew } = await this.database.transaction(
+    const { parent, saved } = await this.database.transaction(
       async (tx) => {
-        for (;;) {
-          const [stored, around] = await Promise.all([
-            this.requests.lock(tx, sent.id),
-            this.creations.look(tx, sent.id),
-          ]);
-          if (stored) {
-            const updated = await this.update(tx, stored, around, sent, caller);
-            return { parent: await this.parent(tx, updated), isNew: false };
-          }
-          const created = await this.create(tx, around, sent, caller);
-          if (created) return { parent: this.parents.ofNew(created), isNew: true };
-          // Another caller created it between the two looks: look again.
-        }
+        const done = await this.saveIn(tx, sent, caller);
+        const isNew = done.outcome === 'CREATED';
+        return { saved: done, parent: isNew ? this.parents.ofNew(done.stored) : await this.parent(tx, done.stored) };
       },
       [sent.id],
     );
-    // A new request has no deploy, so there is nothing to be done for it yet.
-    if (!isNew) this.wake.signalOf([parent.request.id], 'scheduler', 'cleanup');
+    this.saved(saved);
     return parent;
+  }
+
+  /** In the transaction of a caller, who says so after it (`saved`). `unlessSame`: what is so already is left alone. */
+  async saveIn(tx: Transaction, sent: Request, caller: Caller, { unlessSame = false } = {}): Promise<SavedRequest> {
+    for (;;) {
+      const [stored, around] = await Promise.all([this.requests.lock(tx, sent.id), this.creations.look(tx, sent.id)]);
+      if (stored) {
+        const isLeaving = stored.state === 'DELETING' || around.cleanups.includes('DELETING');
+        const changes = unlessSame ? await this.changesOf(tx, stored, sent) : [];
+        if (unlessSame && changes.length === 0 && !isLeaving) return { stored, outcome: 'UNCHANGED', changes };
+        return { stored: await this.update(tx, stored, around, sent, caller), outcome: 'CHANGED', changes };
+      }
+      const created = await this.create(tx, around, sent, caller);
+      if (created) return { stored: created, outcome: 'CREATED', changes: [] };
+      // Another caller created it between the two looks: look again.
+    }
+  }
+
+  /** After the commit. */
+  saved({ stored, outcome }: SavedRequest): void {
+    // A new request has no deploy, so there is nothing to be done for it yet.
+    if (outcome === 'CHANGED') this.wake.signalOf([stored.request.id], 'scheduler', 'cleanup');
+  }
+
+  private async changesOf(tx: Transaction, stored: StoredRequest, sent: Request): Promise<FieldChange[]> {
+    return diffFields(stored.request, await this.checks.valid(tx, sent, stored), 'request');
   }
 
   /** Replaces the groups of a request. */

@@ -36,6 +36,7 @@ describe('a run', () => {
       requestId: 'job',
       deployId: 'd1',
       timestamp: room.clock.now(),
+      askedAt: room.clock.now(),
       pendingType: 'ONEOFF',
       runId: expect.stringMatching(/^[0-9a-f-]{36}$/),
       ...overrides,
@@ -64,6 +65,7 @@ describe('a run', () => {
       requestId: 'job',
       deployId: 'd1',
       timestamp: room.clock.now(),
+      askedAt: room.clock.now(),
       pendingType: 'ONEOFF',
       ...overrides,
       ...same,
@@ -151,6 +153,60 @@ describe('a run', () => {
     if (id === 'paused') await room.sql(`UPDATE request SET state = 'PAUSED' WHERE id = 'paused'`);
     if (id.startsWith('deleting')) expect((await room.call('DELETE', `/api/requests/request/${id}`)).status).toBe(200);
     expect(await run(id)).toRefuse(status, code);
+  });
+});
+
+describe('a run that must have a new run id', () => {
+  const strictly = async (id: string, body: unknown) => {
+    const { status, body: answer } = await run(id, body, '?newRunId=true');
+    return [status, answer.code ?? answer.pendingRequest.runId, answer.message ?? ''];
+  };
+  const used = (id: string, what: string) => [409, 'RUN_ID_USED', `Request '${id}' has a run 'r1' already: ${what}`];
+
+  test('is 409 with the earlier run, which waits, runs, has ended or is in the history', async () => {
+    await job('used');
+    expect(await strictly('used', { runId: 'r1' })).toEqual([200, 'r1', '']);
+    expect(await strictly('used', { runId: 'r1' })).toEqual(used('used', 'it waits'));
+    await room.sql(`DELETE FROM pending_request WHERE request_id = 'used'`);
+    const { id } = await room.task('used', 1);
+    await room.sql(`UPDATE task SET run_id = 'r1' WHERE task_id = $1`, [id]);
+    expect(await strictly('used', { runId: 'r1' })).toEqual(used('used', `task ${id} is TASK_RUNNING`));
+    await room.sql(
+      `WITH moved AS (DELETE FROM task WHERE task_id = $1 RETURNING *)
+       INSERT INTO task_history (task_id, request_id, deploy_id, run_id, host, instance_no, started_at, updated_at, last_task_status)
+       SELECT task_id, request_id, deploy_id, run_id, host, instance_no, started_at, now(), 'TASK_FAILED' FROM moved`,
+      [id],
+    );
+    expect(await strictly('used', { runId: 'r1' })).toEqual(used('used', `task ${id} ended as TASK_FAILED`));
+    expect(await strictly('used', { runId: 'r2' })).toEqual([200, 'r2', '']);
+    expect((await run('used', { runId: 'r1' })).status).toBe(200);
+  });
+
+  test('is told of the earlier run also where no other could begin now', async () => {
+    await job('resting');
+    await run('resting', { runId: 'r1' });
+    await room.sql(`UPDATE request SET state = 'PAUSED' WHERE id = 'resting'`);
+    expect(await strictly('resting', { runId: 'r1' })).toEqual(used('resting', 'it waits'));
+    expect((await strictly('resting', { runId: 'r2' })).slice(0, 2)).toEqual([409, 'REQUEST_PAUSED']);
+  });
+
+  test('is one of those that are asked for at the same time', async () => {
+    await job('race');
+    const answers = await Promise.all(Array.from({ length: 6 }, () => strictly('race', { runId: 'r1' })));
+    expect(answers.map(([status]) => status).toSorted()).toEqual([200, 409, 409, 409, 409, 409]);
+    expect(await room.pending('race')).toHaveLength(1);
+  });
+
+  test('is not told of what a former request of the id ran', async () => {
+    await job('reborn');
+    const { id } = await room.task('reborn', 1);
+    await room.sql(`UPDATE task SET run_id = 'r1' WHERE task_id = $1`, [id]);
+    room.clock.millis += 1_000;
+    await room.sql(
+      `INSERT INTO request_history (request_id, created_at, event_type) VALUES ('reborn', $1, 'DELETED')`,
+      [new Date(room.clock.now())],
+    );
+    expect(await strictly('reborn', { runId: 'r1' })).toEqual([200, 'r1', '']);
   });
 });
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { type PendingType, promisedTypes } from '../../core/model/enums.js';
-import type { PendingRequest } from '../../core/model/task.js';
+import type { PendingRequest, RunKey } from '../../core/model/task.js';
 import type { Queryable } from '../../platform/database/queryable.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { rows } from '../../platform/database/sql.js';
@@ -148,11 +148,13 @@ export class PendingRequestRepository {
     return found!.count;
   }
 
-  async hasRun(tx: Transaction, requestId: string, runId: string): Promise<boolean> {
-    const found = await rows(tx, 'SELECT 1 FROM pending_request WHERE request_id = $1 AND run_id = $2 LIMIT 1', [
-      requestId,
-      runId,
-    ]);
+  async hasRun(tx: Transaction, { requestId, runId, askedAt }: RunKey): Promise<boolean> {
+    const found = await rows(
+      tx,
+      `SELECT 1 FROM pending_request WHERE request_id = $1 AND run_id = $2
+         AND ($3::bigint IS NULL OR (document->>'askedAt')::bigint = $3) LIMIT 1`,
+      [requestId, runId, askedAt ?? null],
+    );
     return found.length > 0;
   }
 

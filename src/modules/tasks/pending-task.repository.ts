@@ -11,7 +11,7 @@ import {
 } from '../../core/model/enums.js';
 import type { Request } from '../../core/model/request.js';
 import type { RequestToRun } from '../../core/pending-work/index.js';
-import type { PendingTask, PendingTaskId, TaskRequest } from '../../core/model/task.js';
+import type { PendingTask, PendingTaskId, RunKey, TaskRequest } from '../../core/model/task.js';
 import { parsePendingTaskId } from '../../core/task-id.js';
 import type { ClockLimit } from '../../platform/clock-limit.js';
 import { keysetOf, type PageQuery } from '../../platform/database/keyset.js';
@@ -134,12 +134,13 @@ export class PendingTaskRepository {
   }
 
   /** The newest one of a run. */
-  async ofRun(tx: Transaction, requestId: string, runId: string): Promise<PendingTask | undefined> {
+  async ofRun(tx: Transaction, { requestId, runId, askedAt }: RunKey): Promise<PendingTask | undefined> {
     const [found] = await rows<{ document: PendingTask }>(
       tx,
       `SELECT document FROM pending_task WHERE request_id = $1 AND run_id = $2 AND NOT delete_requested
+         AND ($3::bigint IS NULL OR (document->>'askedAt')::bigint = $3)
        ORDER BY created_at DESC LIMIT 1`,
-      [requestId, runId],
+      [requestId, runId, askedAt ?? null],
     );
     return found?.document;
   }

@@ -2,8 +2,10 @@ import { Controller, Get, Param } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { TimeRange } from '../../core/authorization/index.js';
 import { ReadablePast } from '../../platform/http/caller.js';
+import { Query } from '../../platform/http/inputs.js';
 import { TaskIdPipe } from '../../platform/http/task-id.pipe.js';
 import { TaskTrackingDto } from './dto/task-id.dto.js';
+import { TrackRunQuery } from './dto/track-run-query.dto.js';
 import { TrackService } from './track.service.js';
 
 @ApiTags('Task tracking')
@@ -22,8 +24,9 @@ export class TrackController {
   run(
     @Param('requestId') requestId: string,
     @Param('runId') runId: string,
+    @Query() { askedAt }: TrackRunQuery,
     @ReadablePast() past: TimeRange,
   ): Promise<TaskTrackingDto> {
-    return this.tracks.run(requestId, runId, past);
+    return this.tracks.run({ requestId, runId, askedAt }, past);
   }
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { TimeRange } from '../../core/authorization/index.js';
-import type { TaskTracking } from '../../core/model/task.js';
+import type { RunKey, TaskTracking } from '../../core/model/task.js';
 import { Database } from '../../platform/database/database.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { SchedulerError } from '../../platform/errors.js';
@@ -29,24 +29,25 @@ export class TrackService {
   }
 
   /** The newest task of the run; while there is none, what waits to become it. */
-  run(requestId: string, runId: string, past: TimeRange): Promise<TaskTracking> {
+  run(run: RunKey, past: TimeRange): Promise<TaskTracking> {
     // One snapshot: a run must not be overlooked because it moves on from one table to the next meanwhile.
     return this.db.snapshot(async (tx) => {
-      const newest = await this.searches.newestOfRun(tx, requestId, runId, past);
+      const newest = await this.searches.newestOfRun(tx, run, past);
       const record = newest && (await this.records.find(tx, newest.taskId.id));
       if (record) return toTracking(record);
       // What waits belongs to the request that is there.
-      const waiting = past.before === undefined && (await this.waiting(tx, requestId, runId));
-      if (!waiting) throw new SchedulerError('RUN_NOT_FOUND', `Request '${requestId}' has no run '${runId}'`);
-      return waiting;
+      const waiting = past.before === undefined && (await this.waiting(tx, run));
+      if (waiting) return waiting;
+      const when = run.askedAt === undefined ? '' : ` asked for at ${run.askedAt}`;
+      throw new SchedulerError('RUN_NOT_FOUND', `Request '${run.requestId}' has no run '${run.runId}'${when}`);
     });
   }
 
-  private async waiting(tx: Transaction, requestId: string, runId: string): Promise<TaskTracking | undefined> {
-    const state = { runId, taskHistory: [], pending: true };
-    const pending = await this.pending.ofRun(tx, requestId, runId);
+  private async waiting(tx: Transaction, run: RunKey): Promise<TaskTracking | undefined> {
+    const state = { runId: run.runId, taskHistory: [], pending: true };
+    const pending = await this.pending.ofRun(tx, run);
     if (pending) return { ...state, pendingTaskId: pending.pendingTaskId };
-    return (await this.queue.hasRun(tx, requestId, runId)) ? state : undefined;
+    return (await this.queue.hasRun(tx, run)) ? state : undefined;
   }
 }
 

@@ -66,6 +66,30 @@ describe('a run', () => {
     const retry = await insertTask(tx(), { runId: 'r1', startedAt: start + 6 });
     expect((await track('run/web/r1')).body).toMatchObject({ taskId: retry });
   });
+
+  test('is told apart from others of its id by the time at which it was asked for, wherever it stands', async () => {
+    const first = await insertTask(tx(), { runId: 'r1', askedAt: start, updates: [['TASK_FINISHED', start + 5]] });
+    await move(first.id);
+    const [again, queued] = [start + 10, start + 20];
+    const { pendingTaskId } = await insertPendingTask(tx(), makePendingTask({ runId: 'r1', askedAt: again }));
+    await tx().query(
+      `INSERT INTO pending_request (request_id, deploy_id, entry_key, pending_type, created_at, run_id, document)
+       VALUES ('web', 'd1', 'x', 'ONEOFF', now(), 'r1', $1)`,
+      [JSON.stringify({ askedAt: queued })],
+    );
+    const asked = async (at: number) => (await track(`run/web/r1?askedAt=${at}`)).body;
+    expect(await asked(start)).toMatchObject({ taskId: first, pending: false });
+    expect(await asked(again)).toMatchObject({ pendingTaskId, pending: true });
+    expect(await asked(queued)).toEqual({ runId: 'r1', pending: true, taskHistory: [] });
+    expect(await track(`run/web/r1?askedAt=${start + 1}`)).toMatchObject({
+      status: 404,
+      body: { code: 'RUN_NOT_FOUND', message: `Request 'web' has no run 'r1' asked for at ${start + 1}` },
+    });
+    const task = await insertTask(tx(), { runId: 'r1', askedAt: again, startedAt: start + 30 });
+    const retry = await insertTask(tx(), { runId: 'r1', askedAt: again, startedAt: start + 40 });
+    expect(await asked(again)).toMatchObject({ taskId: retry, pending: false });
+    expect(task.id).not.toBe(retry.id);
+  });
 });
 
 test.each([

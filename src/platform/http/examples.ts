@@ -31,11 +31,20 @@ export function versionOfPackage(): string {
   return (readRepositoryFile('package.json') as { version?: string } | undefined)?.version ?? 'unknown';
 }
 
+const exampleOf = (name: string): object =>
+  (readRepositoryFile(`examples/web/${name}.json`) as object | undefined) ?? {};
+/** The files have no ids of deploys: no id can be used again, and `muster apply` makes them. */
+function deployExample(name: string, id: string): object {
+  const { deploy } = exampleOf(name) as { deploy?: object };
+  return { deploy: { id, ...deploy } };
+}
+
 /** Files of examples/, which the tour of the README sends, and bodies that say more than what is required. */
-const files: Readonly<Record<string, string>> = {
-  'post /api/requests': 'examples/web/request.json',
-  'post /api/deploys': 'examples/web/deploy-v1.json',
-  'post /api/deploys/plan': 'examples/web/deploy-v2.json',
+const files: Readonly<Record<string, () => object>> = {
+  'post /api/requests': () => exampleOf('request'),
+  'post /api/requests/apply': () => ({ request: exampleOf('request'), ...exampleOf('deploy-v1') }),
+  'post /api/deploys': () => deployExample('deploy-v1', 'v1'),
+  'post /api/deploys/plan': () => deployExample('deploy-v2', 'v2'),
 };
 const bodies: Readonly<Record<string, unknown>> = {
   'put /api/requests/request/{requestId}/scale': { instances: 4, message: 'more of them' },
@@ -100,8 +109,7 @@ const words: Readonly<Record<string, unknown>> = {
 
 /** A body that can be sent: members that only may be there would have made-up values in it. */
 export function exampleBody(operation: string, schema: object, document: OpenAPIObject): unknown {
-  const file = files[operation];
-  return (file && readRepositoryFile(file)) ?? bodies[operation] ?? valueOf(schema, document);
+  return files[operation]?.() ?? bodies[operation] ?? valueOf(schema, document);
 }
 
 function valueOf(given: Schema, document: OpenAPIObject): unknown {

@@ -14,8 +14,15 @@ export const refusals: Readonly<Record<string, Readonly<Record<number, string>>>
   'GET /api/requests/request/{requestId}/simple': { 404: 'There is no such request.' },
   'DELETE /api/requests/request/{requestId}': { 404: 'There is no such request.' },
   'POST /api/requests': { 409: 'The request is being cleaned, or the action is disabled.' },
+  'POST /api/requests/apply': {
+    404: 'There is no such request, and none is sent.',
+    409: 'The request is being cleaned, a deploy is in progress, or the action is disabled.',
+  },
   'DELETE /api/requests/request/{requestId}/bounce': { 404: 'There is no request, or no bounce that lapses.' },
   'POST /api/requests/request/{requestId}/pause': { 409: 'The request is paused already, or is being cleaned.' },
+  'POST /api/requests/request/{requestId}/run': {
+    409: 'The request cannot run now, or, with newRunId, a run of it has the run id.',
+  },
   'DELETE /api/requests/request/{requestId}/pause': { 404: 'There is no request, or no pause that lapses.' },
   'POST /api/requests/request/{requestId}/exit-cooldown': { 409: 'The request is not in cooldown.' },
   'PUT /api/requests/request/{requestId}/scale': { 404: 'There is no such request.' },

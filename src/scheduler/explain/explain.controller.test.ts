@@ -69,7 +69,7 @@ test('of a request whose newest deploy failed it says what to look at first', as
   expect(await explained()).toBeUndefined();
   await insertDeploy(tx(), { deploy: { id: 'd2' }, createdAt: 2, result: { ...result, deployFailures: [failed] } });
   const lookAtFirst = `Look first at its last status message in GET /api/history/task/${taskId.id}, then its output: GET /api/sandbox/${taskId.id}/read?path=stderr and stdout`;
-  expect(await explained()).toEqual({ deployId: 'd2', deployState: 'FAILED', message: 'too bad', lookAtFirst });
+  expect(await explained()).toEqual({ deployId: 'd2', deployState: 'FAILED', message: 'too bad', taskId, lookAtFirst });
 });
 
 test('an id that cannot be one is 400, an unknown one 404', async () => {

@@ -5,7 +5,7 @@ import type { Request, RequestCleanup } from '../../core/model/request.js';
 import type { PendingRequest, PendingTask } from '../../core/model/task.js';
 import { isRunnable, promisedTypes, type RequestState } from '../../core/model/enums.js';
 import { waitsForPromises, waitsForRuns } from '../../core/pending-work/index.js';
-import { type Explanation, explainPending, explanationText } from '../../core/placement/index.js';
+import { type Explanation, explainPending, explanationText, neverFits } from '../../core/placement/index.js';
 import { nextTimes, timeIn, type TimeInZone, zoneOf } from '../../core/schedules/index.js';
 import type { HeldRequest } from '../../core/working-set/index.js';
 import { parsePendingTaskId } from '../../core/task-id.js';
@@ -70,9 +70,9 @@ export class ExplainService {
     const byRows = explainPending(pending, snapshot, rules, this.clock.now());
     const { pendingTaskId } = pending;
     const noted = byRows.reason === 'PLACEABLE' ? found.get(pendingTaskId.id) : undefined;
-    if (noted) return { pendingTaskId, ...noted };
+    if (noted) return { pendingTaskId, ...noted, neverFits: false };
     const message = explanationText(byRows) + dueText(pending, byRows, loaded.request?.request);
-    return { pendingTaskId, ...byRows, message };
+    return { pendingTaskId, ...byRows, message, neverFits: neverFits(byRows) };
   }
 }
 
@@ -115,8 +115,9 @@ function dueText({ pendingTaskId }: PendingTask, { reason }: Explanation, reques
 function failedDeploy({ deployMarker: { deployId }, deployResult }: DeployHistory): FailedDeployDto | undefined {
   const place = deployResult && lookAtFirst(deployResult);
   if (!place) return undefined;
-  const { deployState, message } = deployResult;
-  return { deployId, deployState, message, lookAtFirst: `Look first at ${place}` };
+  const { deployState, message, deployFailures } = deployResult;
+  const taskId = deployFailures.find((failure) => failure.taskId !== undefined)?.taskId;
+  return { deployId, deployState, message, taskId, lookAtFirst: `Look first at ${place}` };
 }
 
 function queuedEntry(

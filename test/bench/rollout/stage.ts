@@ -42,7 +42,7 @@ export class Stage {
   }
 
   saveRequest = () => this.api.saveRequest(example<Request>('request'));
-  deploy = (version: string) => this.api.deploy(example<{ deploy: Deploy }>(`deploy-${version}`).deploy);
+  deploy = (id: string) => this.api.deploy({ ...example<{ deploy: Deploy }>(`deploy-${id}`).deploy, id });
 
   /** Exactly these many tasks run, all of one version, and the proxy sends calls to them and to no others. */
   async settled(count: number, version: string, without: readonly string[] = []): Promise<string[]> {

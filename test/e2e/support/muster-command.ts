@@ -40,6 +40,13 @@ export function shell(line: string, options: CommandOptions = {}): Promise<Ended
   return run('bash', ['--norc', '-uo', 'pipefail', '-c', body], options);
 }
 
+/** What `muster demo` does when it is ready, on a server that is. */
+export function demoOn(url: string): Promise<Ended> {
+  const demo = new URL('../../../dist/src/cli/server/demo.js', import.meta.url).href;
+  const call = `import { deployExamples } from '${demo}'; await deployExamples(process.argv[1]);`;
+  return run(process.execPath, ['--input-type=module', '-e', call, url], {});
+}
+
 function run(file: string, args: string[], { env = {}, stdin, watch }: CommandOptions): Promise<Ended> {
   const child = spawn(file, args, { cwd: root, env: environment(env), stdio: ['pipe', 'pipe', 'pipe'] });
   const told: Ended = { code: -1, out: '', err: '' };

@@ -59,7 +59,7 @@ export class RealOperators implements Operators {
   }
 
   run(requestId: string, runId: string): Promise<Answer> {
-    return answerOf(this.world.get(Runs).run(requestId, { runId }, true, caller));
+    return answerOf(this.world.get(Runs).run(requestId, { runId }, { minimal: true }, caller));
   }
 
   delete(requestId: string): Promise<Answer> {

@@ -49,6 +49,7 @@ export function running(scene: Scene): void {
         deployId: 'v1',
         pendingType: 'ONEOFF',
         timestamp,
+        askedAt: timestamp,
         user: ann.email,
         cmdLineArgsList: ['--fast', 'x'],
       });
@@ -69,7 +70,11 @@ export function running(scene: Scene): void {
       const { pendingRequest } = await operations.call<PendingRequestParent>(run, 200, { params });
       const runId = pendingRequest.runId!;
       const entry = { requestId: 'plain-run', deployId: 'v1', pendingType: 'ONEOFF', user: ann.email, runId, ...plain };
-      expect(pendingRequest).toEqual({ ...entry, timestamp: pendingRequest.timestamp });
+      expect(pendingRequest).toEqual({
+        ...entry,
+        timestamp: pendingRequest.timestamp,
+        askedAt: pendingRequest.timestamp,
+      });
       const [task] = await operations.api.running('plain-run', 1);
       const found = await operations.call<TaskId>(findRun, 200, { params: { ...params, runId } });
       expect(found).toEqual(task!.taskId);

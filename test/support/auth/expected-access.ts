@@ -94,6 +94,7 @@ const asked: Record<Ask, string[]> = {
     GET /api/usage/tasks/:taskId/history`),
   WRITE: lines(`
     POST /api/requests
+    POST /api/requests/apply
     DELETE /api/requests/request/:requestId
     POST /api/requests/request/:requestId/groups
     POST /api/requests/request/:requestId/groups/auth-check

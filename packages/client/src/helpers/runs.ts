@@ -20,6 +20,8 @@ export interface EndedRun {
 export interface WhichRun {
   readonly requestId: string;
   readonly runId: string;
+  /** `pendingRequest.askedAt` of the answer to the call that asked for it; unless given, it is the newest run of this id. */
+  readonly askedAt?: number | undefined;
 }
 
 const ends: ReadonlySet<TaskState | undefined> = new Set<TaskState>([
@@ -43,19 +45,21 @@ const UNKNOWN_MS = 10_000;
 /** Tells how far a run has come, now and each time that changes, until it has ended. */
 export async function* watchRun(
   muster: Muster,
-  which: WhichRun,
+  { requestId, runId, askedAt }: WhichRun,
   options: WaitOptions = {},
 ): AsyncGenerator<SchedulerTaskState, void, undefined> {
-  const waiting = new Waiting(`Run ${which.runId} of ${which.requestId}`, options, 15, 500);
+  const waiting = new Waiting(`Run ${runId} of ${requestId}`, options, 15, 500);
   const begun = performance.now();
   let last = '';
   for (;;) {
     const seen = await waiting.ask((call) =>
-      muster.track.run({ requestId: which.requestId, runId: which.runId }, call).catch((cause: unknown) => {
-        const isNew = performance.now() - begun < UNKNOWN_MS;
-        if (isNew && cause instanceof MusterError && cause.status === 404) return undefined;
-        throw cause;
-      }),
+      muster.track
+        .run({ requestId, runId, ...(askedAt !== undefined && { askedAt }) }, call)
+        .catch((cause: unknown) => {
+          const isNew = performance.now() - begun < UNKNOWN_MS;
+          if (isNew && cause instanceof MusterError && cause.status === 404) return undefined;
+          throw cause;
+        }),
     );
     const text = JSON.stringify(seen);
     if (seen && text !== last) {
@@ -68,22 +72,54 @@ export async function* watchRun(
   }
 }
 
-export interface RunOptions extends WaitOptions {
+export interface StartRunOptions {
+  /** Where there is a run of this `runId` already, follow that one; unless given, such a run id is refused. */
+  readonly attach?: boolean | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface StartedRun extends WhichRun {
+  /** It had been asked for before this call. */
+  readonly attached: boolean;
+}
+
+/**
+ * Asks for a run of an ON_DEMAND or SCHEDULED request and answers which one it is. A `runId` that a run of the request has already is
+ * refused with 409 RUN_ID_USED.
+ */
+export async function startRun(
+  muster: Muster,
+  { requestId, ...run }: RunNowRequest & { requestId: string },
+  { attach = false, signal }: StartRunOptions = {},
+): Promise<StartedRun> {
+  const runId = run.runId ?? freshId();
+  // A fresh id need not be looked for.
+  const newRunId = run.runId !== undefined && { newRunId: true };
+  try {
+    const body = { ...run, runId };
+    const { pendingRequest } = await muster.requests.run({ requestId, minimal: true, ...newRunId, body }, { signal });
+    return { requestId, runId, askedAt: pendingRequest?.askedAt, attached: false };
+  } catch (cause) {
+    if (!attach || !(cause instanceof MusterError) || cause.code !== 'RUN_ID_USED') throw cause;
+    return { requestId, runId, attached: true };
+  }
+}
+
+export interface RunOptions extends WaitOptions, StartRunOptions {
   /** Told how far the run has come, each time that changes. */
   readonly onProgress?: ((state: SchedulerTaskState) => void) | undefined;
 }
 
-/** Runs an ON_DEMAND or SCHEDULED request once and waits for its end. */
+/** Runs an ON_DEMAND or SCHEDULED request once and waits for the end of that run. */
 export async function runAndWait(
   muster: Muster,
-  { requestId, ...run }: RunNowRequest & { requestId: string },
+  run: RunNowRequest & { requestId: string },
   { onProgress, ...options }: RunOptions = {},
 ): Promise<EndedRun> {
-  const runId = run.runId ?? freshId();
-  await muster.requests.run({ requestId, minimal: true, body: { ...run, runId } }, { signal: options.signal });
+  const started = await startRun(muster, run, options);
   let last: SchedulerTaskState | undefined;
-  for await (last of watchRun(muster, { requestId, runId }, options)) onProgress?.(last);
-  return endOfRun(runId, last!);
+  for await (last of watchRun(muster, started, options)) onProgress?.(last);
+  return endOfRun(started.runId, last!);
 }
 
 /** How a run that has ended did, out of the last that `watchRun` told. */

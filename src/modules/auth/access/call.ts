@@ -48,16 +48,26 @@ export const inBody =
     named(member(body, name));
 export const groupInBody = ({ body }: Call): string | undefined => texts(member(body, 'id'))[0];
 export const ofSentDeploy: Names = ({ body }) => named(member(member(body, 'deploy'), 'requestId'));
+/** A request and a deploy that are sent together. */
+export const ofApplied: Names = ({ body }) => [
+  ...named(member(member(body, 'request'), 'id')),
+  ...named(member(member(body, 'deploy'), 'requestId')),
+];
+export const sends = (name: 'request' | 'deploy', { body }: Call): boolean => isMap(member(body, name));
 export const ofLogSearch: Names = ({ body }) => {
   const sent = member(body, 'requestsAndDeploys');
   return [...named(isMap(sent) ? Object.keys(sent) : []), ...texts(member(body, 'taskIds')).flatMap(requestOfTask)];
 };
 
 export const sentGroups = ({ body }: Call): RequestGroups => groupsIn(body);
-export const groupsOfUpdatedRequest = ({ body }: Call): RequestGroups | undefined => {
-  const updated = member(body, 'updatedRequest');
-  return isMap(updated) ? groupsIn(updated) : undefined;
-};
+const groupsOfMember =
+  (name: string) =>
+  ({ body }: Call): RequestGroups | undefined => {
+    const request = member(body, name);
+    return isMap(request) ? groupsIn(request) : undefined;
+  };
+export const groupsOfUpdatedRequest = groupsOfMember('updatedRequest');
+export const groupsOfAppliedRequest = groupsOfMember('request');
 
 function groupsIn(value: unknown): RequestGroups {
   const [group] = texts(member(value, 'group'));

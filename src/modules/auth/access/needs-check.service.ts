@@ -154,7 +154,9 @@ export class NeedsCheck {
     if (!wanted) return;
     if (last && !last.gone) this.access.requireRegroup(user, id, { stored: last.groups, wanted }, need.refusal);
     if (!need.writesNew) return;
-    this.access.require(user, { kind: 'request', scope: 'WRITE', requestId: id, groups: wanted }, need.refusal);
+    const scopes = need.scopes.includes('DEPLOY') ? (['WRITE', 'DEPLOY'] as const) : (['WRITE'] as const);
+    for (const scope of scopes)
+      this.access.require(user, { kind: 'request', scope, requestId: id, groups: wanted }, need.refusal);
   }
 }
 

@@ -35,7 +35,7 @@ export interface RequestNeed {
   past?: 'some' | 'all';
   /** The groups that the call wants the request to have from now on. */
   newGroups?: (call: Call) => RequestGroups | undefined;
-  /** The caller needs WRITE on the request with these, too. */
+  /** The caller needs WRITE on the request with these, too; and DEPLOY, where the operation needs it at all. */
   writesNew?: true;
   /** The call replaces a group of requests of this id: those that are in it are asked for as well. */
   replacesGroup?: (call: Call) => string | undefined;

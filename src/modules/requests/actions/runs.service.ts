@@ -7,7 +7,14 @@ import type { Resources } from '../../../core/model/deploy.js';
 import type { PendingRequestParent, RequestParent, RunNowRequest } from '../../../core/model/request.js';
 import type { PendingRequest, TaskId } from '../../../core/model/task.js';
 import type { Deploy } from '../../../core/model/deploy.js';
-import { countsRuns, decideRun, type RunFacts, runProblems, runOptions } from '../../../core/requests/run-now.js';
+import {
+  countsRuns,
+  decideRun,
+  type EarlierRun,
+  type RunFacts,
+  runProblems,
+  runOptions,
+} from '../../../core/requests/run-now.js';
 import { Clock } from '../../../platform/clock.js';
 import { Database } from '../../../platform/database/database.js';
 import { SharedTransactions, type Settled } from '../../../platform/database/shared-transactions.js';
@@ -21,9 +28,11 @@ import { DeployRepository } from '../../deploys/deploy.repository.js';
 import { refusedRunUserErrors, unsupportedRunErrors } from '../driver-refusals.js';
 import { TaskSearchRepository } from '../../history/task-search.repository.js';
 import { PendingRequestRepository } from '../../tasks/pending-request.repository.js';
+import { PendingTaskRepository } from '../../tasks/pending-task.repository.js';
 import { TaskRepository } from '../../tasks/task.repository.js';
 import { deployInUse } from '../request-actions.service.js';
 import { shownPendingRequest } from '../request-parents.service.js';
+import { RequestAccessRepository } from '../request-access.repository.js';
 import { RequestQuotas } from '../request-quotas.service.js';
 import { RequestReads } from '../request-reads.service.js';
 import { RequestRepository, type StoredRequest } from '../request.repository.js';
@@ -32,6 +41,15 @@ import { RequestRepository, type StoredRequest } from '../request.repository.js'
 interface RunWish {
   run: RunNowRequest;
   user: string | undefined;
+  /** Its run id must be one that no run of the request has. */
+  newRunId: boolean;
+}
+
+/** How a caller asks for a run. */
+interface RunOptions {
+  /** The answer has only the request, its state and the pending request. */
+  minimal?: boolean;
+  newRunId?: boolean;
 }
 
 interface AcceptedRun {
@@ -54,7 +72,9 @@ export class Runs {
     private readonly queue: PendingRequestRepository,
     private readonly quotas: RequestQuotas,
     private readonly tasks: TaskRepository,
+    private readonly pending: PendingTaskRepository,
     private readonly searches: TaskSearchRepository,
+    private readonly lives: RequestAccessRepository,
     private readonly database: Database,
     private readonly clock: Clock,
     @Inject(CLUSTER_DRIVER) private readonly driver: ClusterDriver,
@@ -65,12 +85,16 @@ export class Runs {
     this.together = new SharedTransactions(database, (tx, id, wishes) => this.queueAll(tx, id, wishes));
   }
 
-  /** `minimal`: the answer has only the request, its state and the pending request. */
-  async run(id: string, run: RunNowRequest, minimal: boolean, caller: Caller): Promise<PendingRequestParent> {
+  async run(
+    id: string,
+    run: RunNowRequest,
+    { minimal = false, newRunId = false }: RunOptions,
+    caller: Caller,
+  ): Promise<PendingRequestParent> {
     const errors = runProblems(run, this.clock.now(), this.limits);
     errors.push(...unsupportedRunErrors(this.driver, run), ...(await refusedRunUserErrors(this.driver, run)));
     if (errors.length > 0) throw SchedulerError.invalid('INVALID_REQUEST', errors);
-    const { answer, around } = await this.together.add(id, { run, user: caller.email });
+    const { answer, around } = await this.together.add(id, { run, user: caller.email, newRunId });
     this.wake.signalOf([id], 'scheduler');
     return minimal ? answer : { ...(await around()), ...answer };
   }
@@ -87,12 +111,13 @@ export class Runs {
     let accepted = 0;
     const now = this.clock.now();
     const timesAsked = new Map<string, number>();
-    const decided = wishes.map(({ run, user }) => {
+    const earlierRuns = await this.earlierRuns(tx, requestId, wishes);
+    const decided = wishes.map(({ run, user, newRunId }) => {
       const errors = deploy
         ? [...unsupportedRunErrors(this.driver, run, deploy), ...textProblems(deploy, runOptions(run))]
         : [];
       if (errors.length > 0) return { refusal: SchedulerError.invalid('INVALID_REQUEST', errors) };
-      const decision = decideRun(run, facts);
+      const decision = decideRun(run, facts, newRunId ? earlierRuns.get(run.runId ?? '') : undefined);
       if (decision.kind === 'refuse') {
         return { refusal: new SchedulerError(decision.code, decision.message, { errors: decision.errors }) };
       }
@@ -101,7 +126,10 @@ export class Runs {
       if (decision.pendingType === 'ONEOFF') facts.waitingTasks += 1;
       // A run is known by its time and its id: two calls with one id are two runs.
       const earlier = timesAsked.get(run.runId ?? '') ?? 0;
-      if (run.runId !== undefined) timesAsked.set(run.runId, earlier + 1);
+      if (run.runId !== undefined) {
+        timesAsked.set(run.runId, earlier + 1);
+        earlierRuns.set(run.runId, {});
+      }
       return pendingRequest(run, { requestId, ...decision, timestamp: now + earlier, user });
     });
     const isWanted = (one: (typeof decided)[number]): one is PendingRequest => !('refusal' in one);
@@ -120,9 +148,28 @@ export class Runs {
 
   /** The task that carries out a run, or did: the newest one if the run was tried again. */
   async findTask(id: string, runId: string, past: TimeRange): Promise<TaskId> {
-    const found = await this.searches.newestOfRun(this.database.pool, id, runId, past);
+    const found = await this.searches.newestOfRun(this.database.pool, { requestId: id, runId }, past);
     if (!found) throw new SchedulerError('RUN_NOT_FOUND', `No task of request '${id}' carries out run '${runId}'`);
     return found.taskId;
+  }
+
+  /** By run id, of the request as it is there now: what former requests of this id ran may be the secret of others. */
+  private async earlierRuns(
+    tx: Transaction,
+    requestId: string,
+    wishes: readonly RunWish[],
+  ): Promise<Map<string, EarlierRun>> {
+    const found = new Map<string, EarlierRun>();
+    const asked = wishes.flatMap(({ run: { runId }, newRunId }) => (newRunId && runId !== undefined ? runId : []));
+    if (asked.length === 0) return found;
+    const ended = await this.lives.findEnded(tx, [requestId]);
+    for (const runId of new Set(asked)) {
+      const run = { requestId, runId };
+      const task = await this.searches.newestOfRun(tx, run, { after: ended.at(-1)?.endedAt });
+      if (task) found.set(runId, { taskId: task.taskId.id, state: task.lastTaskState });
+      else if ((await this.pending.ofRun(tx, run)) ?? (await this.queue.hasRun(tx, run))) found.set(runId, {});
+    }
+    return found;
   }
 
   /** Only what a decision may depend on: others wait for the row meanwhile. */
@@ -163,6 +210,7 @@ const pendingRequest = (run: RunNowRequest, queued: Queued): PendingRequest => (
   requestId: queued.requestId,
   deployId: queued.deployId,
   timestamp: queued.timestamp,
+  askedAt: queued.timestamp,
   user: queued.user,
   pendingType: queued.pendingType,
   ...runOptions(run),

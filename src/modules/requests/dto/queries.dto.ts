@@ -67,4 +67,8 @@ export class RunQuery {
   /** Answer only request, state and pendingRequest. */
   @QueryBoolean()
   minimal?: boolean;
+  /** Refuse a runId that an earlier run of this request has (409 RUN_ID_USED); else there are two runs of that id. */
+  @Since('muster')
+  @QueryBoolean()
+  newRunId?: boolean;
 }

@@ -138,6 +138,10 @@ export class PendingRequestDto implements PendingRequest {
   @Since('muster')
   @ApiProperty({ type: 'integer', format: 'int32' })
   retries?: number;
+  /** When a caller asked for the run, in epoch milliseconds; a run that is tried again keeps it. */
+  @Since('muster')
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  askedAt?: number;
 }
 
 /** An order for a whole request that the cleaner has not carried out yet. */

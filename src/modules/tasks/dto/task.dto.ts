@@ -164,6 +164,10 @@ export class PendingTaskDto implements PendingTask {
   @Since('muster')
   @ApiProperty({ type: 'integer', format: 'int32' })
   retries?: number;
+  /** When a caller asked for the run, in epoch milliseconds; a run that is tried again keeps it. */
+  @Since('muster')
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  askedAt?: number;
 }
 
 /** A pending task with all that is needed to launch it. */

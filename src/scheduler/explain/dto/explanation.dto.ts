@@ -15,7 +15,7 @@ import {
   type WaitingReason,
 } from '../../../core/placement/index.js';
 import { TimeInZoneDto } from '../../../modules/requests/dto/request-parent.dto.js';
-import { PendingTaskIdDto } from '../../../modules/tasks/dto/task-id.dto.js';
+import { PendingTaskIdDto, TaskIdDto } from '../../../modules/tasks/dto/task-id.dto.js';
 
 /** Slaves that cannot take a task, all for the same reason. */
 export class RejectionDto implements Rejection {
@@ -50,6 +50,8 @@ export class TaskExplanationDto {
   fitting: number;
   /** The other ones by reason, most frequent first. */
   rejections: RejectionDto[];
+  /** It asks for more than any of the slaves has in all, so it waits until there is a greater one. */
+  neverFits: boolean;
 }
 
 /** An entry of the pending queue: it leads to pending tasks. */
@@ -75,6 +77,8 @@ export class FailedDeployDto {
   deployState: DeployState;
   /** What was said about it. */
   message?: string;
+  /** The first of its tasks that failed. */
+  taskId?: TaskIdDto;
   /** What to look at first to find out why. */
   lookAtFirst: string;
 }

@@ -1,0 +1,29 @@
+import { plain } from '../../core/terminal-text.js';
+import type { Session } from '../remote/session.js';
+
+const mostLines = 5;
+const mostCharacters = 500;
+/** Why a task died is worth no long wait: its machine may be away. */
+const patienceMs = 3_000;
+
+/**
+ * The last lines that a task wrote on stderr, or, where it wrote none there, on stdout, and the command that shows more. Nothing where
+ * they cannot be read: they are beside what is told anyway.
+ */
+export async function lastLines({ api }: Session, taskId: string): Promise<string[]> {
+  const { tailLog } = await import('muster-client');
+  for (const path of ['stderr', 'stdout']) {
+    let text = '';
+    try {
+      const options = { timeoutMs: patienceMs, patienceMs };
+      for await (const piece of tailLog(api, { taskId, path, lines: mostLines, follow: false }, options)) text += piece;
+    } catch {
+      continue;
+    }
+    const lines = text.split('\n').filter((line) => line.trim() !== '');
+    if (lines.length === 0) continue;
+    const shown = lines.slice(-mostLines).map((line) => `  ${path}: ${plain(line).slice(0, mostCharacters)}`);
+    return [...shown, `  more of it: muster logs ${taskId}${path === 'stderr' ? ' --stderr' : ''}`];
+  }
+  return [];
+}
