@@ -9,7 +9,7 @@ import { StartError } from '../../platform/errors.js';
 import { holderOf } from '../../platform/process/pid-file.js';
 import type { Settings } from '../../platform/settings/settings.js';
 import { say } from './announce.js';
-import { pidFileOf } from './run-scheduler.js';
+import { pidFileOf } from './instance-place.js';
 import type { StopSequence } from './stop-sequence.js';
 
 /** The URL of a database that has the present schema: the one that was named, or the embedded one. */

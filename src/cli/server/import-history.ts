@@ -11,7 +11,7 @@ import type { Settings } from '../../platform/settings/settings.js';
 import { say } from './announce.js';
 import { openDatabase } from './open-database.js';
 import { reportFailure } from './report-failure.js';
-import { pidFileOf } from './run-scheduler.js';
+import { pidFileOf } from './instance-place.js';
 import { StopSequence } from './stop-sequence.js';
 
 const quiet = (): void => undefined;

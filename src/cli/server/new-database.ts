@@ -1,0 +1,23 @@
+import { createInterface } from 'node:readline/promises';
+import { EmbeddedServer } from '../../platform/embedded-server/embedded-server.js';
+import { StartError } from '../../platform/errors.js';
+import type { Settings } from '../../platform/settings/settings.js';
+
+/**
+ * A scheduler alone is mostly meant to share the database of another one. Where it would make one of its own, which knows nothing of
+ * any other, it asks first; where nobody can be asked, it does not start.
+ */
+export async function confirmNewDatabase({ databaseUrl, dataDir }: Settings, isConfirmed: boolean): Promise<void> {
+  if (databaseUrl !== undefined || isConfirmed || EmbeddedServer.urlIn(dataDir) !== undefined) return;
+  const without = `There is no database in ${dataDir}, and a new one would know nothing of a Muster that runs elsewhere.`;
+  const choices =
+    '--join <data directory or URL> shares those of a Muster, DATABASE_URL names a server, --new-database makes a new one';
+  if (!process.stdin.isTTY || !process.stdout.isTTY) throw new StartError(`${without} ${choices}`);
+  const terminal = createInterface({ input: process.stdin, output: process.stdout });
+  try {
+    const answer = await terminal.question(`${without} ${choices}.\nMake a new one? [y/N] `);
+    if (!/^y(es)?$/i.test(answer.trim())) throw new StartError('Not started: no database was made');
+  } finally {
+    terminal.close();
+  }
+}
