@@ -106,7 +106,9 @@ describe('what cannot start says why on one line and ends with exit code 1:', ()
     await first.line('Muster is ready');
     const second = muster(alone, { MUSTER_DATA_DIR: dataDir });
     expect(await exitCode(second)).toBe(1);
-    expect(second.lines).toEqual([`Muster already runs on ${dataDir} (process ${first.pid})`]);
+    expect(second.lines).toEqual([
+      `Muster already runs on ${dataDir} (process ${first.pid}); a second scheduler joins it by --join ${dataDir}`,
+    ]);
     first.child.kill('SIGTERM');
     expect(await exitCode(first)).toBe(0);
   });

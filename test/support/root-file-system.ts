@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, lstatSync, mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  realpathSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 
 /*
@@ -76,9 +85,6 @@ export function makeRootFileSystem(archive: string, folder: string, { packages =
   const paths = [...links, ...listed.split('\n')].filter((path) => path.startsWith('/') && path !== '/.');
   const there = paths.filter((path) => !isLeftOut(path) && existsSync(dirname(path)));
   const files = new Set(there.map(realPath).filter((path) => lstatSync(path, { throwIfNoEntry: false })));
-  const relative = [...files].map((path) => `.${path}`);
-  const tar = (...words: string[]) => execFileSync('tar', words, { input: relative.join('\0') });
-  tar('--create', `--file=${archive}`, '--directory=/', '--no-recursion', '--null', '--files-from=-');
   mkdirSync(join(folder, 'etc'), { recursive: true });
   const entries = Object.entries({ root: 0, ...users });
   const home = (name: string) => (name === 'root' ? '/root' : `/home/${name}`);
@@ -93,7 +99,31 @@ export function makeRootFileSystem(archive: string, folder: string, { packages =
   );
   for (const [name] of entries) mkdirSync(join(folder, home(name)), { recursive: true });
   add(folder);
-  execFileSync('tar', ['--append', `--file=${archive}`, `--directory=${folder}`, '--owner=0', '--group=0', '.']);
+  const added = new Set(readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((path) => `/${path}`));
+  // Engines refuse an archive that has a path twice.
+  const isTwice = (path: string): boolean => files.has(path) && lstatSync(join(folder, path)).isDirectory();
+  const tar = (how: string, from: string, paths: string[]) =>
+    execFileSync(
+      'tar',
+      [
+        how,
+        `--file=${archive}`,
+        `--directory=${from}`,
+        '--no-recursion',
+        '--null',
+        '--files-from=-',
+        '--owner=0',
+        '--group=0',
+      ],
+      { input: paths.map((path) => `.${path}`).join('\0') },
+    );
+  for (const path of added) if (isTwice(path)) added.delete(path);
+  tar(
+    '--create',
+    '/',
+    [...files].filter((path) => !added.has(path)),
+  );
+  tar('--append', folder, [...added]);
 }
 
 /** The Node.js that runs this, its npm and what npm trusts, in the places in which official images have them. */

@@ -24,9 +24,10 @@ export class InstancePlace {
 
   constructor(
     private readonly settings: Pick<Settings, 'dataDir' | 'databaseUrl' | 'port'>,
-    { withAgent, instanceDir }: PlaceOptions,
+    private readonly options: PlaceOptions,
   ) {
     const { dataDir, databaseUrl, port } = settings;
+    const { withAgent, instanceDir } = options;
     const shares = !withAgent && databaseUrl !== undefined;
     this.folder = instanceDir ?? (shares ? join(sharersOf(dataDir), String(port || process.pid)) : dataDir);
   }
@@ -34,7 +35,9 @@ export class InstancePlace {
   claim(): void {
     mkdirSync(this.folder, { recursive: true, mode: 0o711 });
     const holder = takePidFile(pidFileOf(this.folder));
-    if (holder !== undefined) throw new StartError(`Muster already runs on ${this.folder} (process ${holder})`);
+    if (holder === undefined) return;
+    const advice = this.options.withAgent ? '' : `; a second scheduler joins it by --join ${this.settings.dataDir}`;
+    throw new StartError(`Muster already runs on ${this.folder} (process ${holder})${advice}`);
   }
 
   tellAddress(url: string): void {

@@ -25,7 +25,7 @@ const send = (message: Envelope): Promise<void> =>
     if (!self.isConnected()) resolve();
     else self.send(message, () => resolve());
   });
-const leader = new RequestChannel<LeaderRequests, WorkerRequests>(send, {
+const leader: RequestChannel<LeaderRequests, WorkerRequests> = new RequestChannel(send, {
   connection: async (_none, socket) => {
     // Nothing is read of it before the leader will hear of it, even if this process ends now.
     await leader.notify('takeConnection', undefined);
@@ -40,7 +40,9 @@ const leader = new RequestChannel<LeaderRequests, WorkerRequests>(send, {
     void stop();
   },
 });
-const messages = new ProcessMessages((message) => leader.request('publish', message, deliveredWithinMillis));
+const messages: ProcessMessages = new ProcessMessages((message) =>
+  leader.request('publish', message, deliveredWithinMillis),
+);
 self.on('message', (message: Envelope, socket?: Socket) => void leader.receive(message, socket));
 void run();
 
