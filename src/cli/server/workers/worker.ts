@@ -25,21 +25,24 @@ const send = (message: Envelope): Promise<void> =>
     if (!self.isConnected()) resolve();
     else self.send(message, () => resolve());
   });
-const leader: RequestChannel<LeaderRequests, WorkerRequests> = new RequestChannel(send, {
-  connection: async (_none, socket) => {
-    // Nothing is read of it before the leader will hear of it, even if this process ends now.
-    await leader.notify('takeConnection', undefined);
-    // It may have ended on its way.
-    if (socket) api?.server.emit('connection', socket);
+const leader: RequestChannel<LeaderRequests, WorkerRequests> = new RequestChannel<LeaderRequests, WorkerRequests>(
+  send,
+  {
+    connection: async (_none, socket) => {
+      // Nothing is read of it before the leader will hear of it, even if this process ends now.
+      await leader.notify('takeConnection', undefined);
+      // It may have ended on its way.
+      if (socket) api?.server.emit('connection', socket);
+    },
+    heartbeat: () => undefined,
+    metrics: () => api?.metrics(),
+    deliver: (message) => messages.receive(message),
+    stop: () => {
+      isStopping = true;
+      void stop();
+    },
   },
-  heartbeat: () => undefined,
-  metrics: () => api?.metrics(),
-  deliver: (message) => messages.receive(message),
-  stop: () => {
-    isStopping = true;
-    void stop();
-  },
-});
+);
 const messages: ProcessMessages = new ProcessMessages((message) =>
   leader.request('publish', message, deliveredWithinMillis),
 );
