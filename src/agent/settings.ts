@@ -38,11 +38,11 @@ interface SettingsForAgent {
 
 /** What an agent has to know of the settings. `logStore`: where the logs of tasks are kept. */
 export const settingsOfAgent = (
-  { agent, cluster: { local, rackIdAttributeKey, defaultRackId }, logFolder }: SettingsForAgent,
+  { agent: { requireIsolation }, cluster: { local, rackIdAttributeKey, defaultRackId }, logFolder }: SettingsForAgent,
   logStore: LogStore | undefined,
 ): object => ({
   ...local,
-  ...agent,
+  requireIsolation,
   rackIdAttributeKey,
   defaultRackId,
   ...(logStore && { uploadTarget: uploadTargetOf(logStore, logFolder) }),
