@@ -1,3 +1,3 @@
 import { setUp } from './setup.mjs';
 
-await setUp();
+await setUp({ packagesOnly: process.argv.includes('--packages-only') });

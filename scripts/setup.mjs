@@ -5,7 +5,6 @@ import { fileURLToPath } from 'node:url';
 import { hashOfPackage, hashOfSources } from './source-hash.mjs';
 import { install } from './install.mjs';
 import { withLock } from './lock.mjs';
-import { makePostgresLinks } from './postgres-links.mjs';
 import { during } from './progress.mjs';
 import { SetupError, nodeProgram } from './run.mjs';
 
@@ -13,26 +12,49 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const oldestNode = [20, 19];
 
 /**
- * Everything that has to be there before the program runs: packages as the lockfile says, PostgreSQL's links, the
- * compiled output. Done already: nothing happens, and no network is needed. Ends the process when it cannot be done.
+ * Everything that has to be there before the program runs: packages as the lockfile says, the compiled output, PostgreSQL's
+ * links. Done already: nothing happens, and no network is needed. Ends the process when it cannot be done. `packagesOnly` is for
+ * images, in which the packages are a layer of their own: nothing of the program has to be there yet.
  */
-export async function setUp() {
+export async function setUp({ packagesOnly = false } = {}) {
   try {
     checkNode();
-    if (isInstalled() && isBuilt()) return;
+    if (isInstalled() && (packagesOnly || isBuilt())) return;
     await withLock(join(root, '.setup', 'lock'), async (owner) => {
       if (!isInstalled()) {
         refuseOthersPackages();
         await install(root, owner);
         writeFileSync(stampFile, wantedStamp());
       }
-      await makePostgresLinks(root);
+      if (packagesOnly) return;
       if (!isBuilt()) await during('Building', () => build(owner));
+      await linkPostgres();
     });
   } catch (cause) {
-    if (!(cause instanceof SetupError)) throw cause;
-    console.error(cause.message);
+    const message = describe(cause);
+    if (message === undefined) throw cause;
+    console.error(message);
     process.exit(1);
+  }
+}
+
+/** For what the person at the terminal can put right; undefined: all that is known has to be shown. */
+function describe(cause) {
+  if (cause instanceof SetupError) return cause.message;
+  if (!['EACCES', 'EPERM', 'EROFS'].includes(cause.code)) return undefined;
+  return `It is not built for these sources and this Node.js, and ${cause.path} cannot be written (${cause.code}): npm run build does it, as the owner of ${root}`;
+}
+
+/** Made now, for the PostgreSQL that the program brings: whoever starts it later may not be allowed to write here. */
+async function linkPostgres() {
+  const built = new URL('../dist/src/platform/', import.meta.url);
+  const { findBinaries, linkLibraries } = await import(new URL('embedded-server/binaries.js', built));
+  const { StartError } = await import(new URL('errors.js', built));
+  try {
+    linkLibraries(findBinaries());
+  } catch (cause) {
+    // No binaries for this platform: the start asks for DATABASE_URL then.
+    if (!(cause instanceof StartError)) throw cause;
   }
 }
 

@@ -38,11 +38,11 @@ interface SettingsForAgent {
 
 /** Settings that an agent needs. `logStore`: store for the logs of tasks. */
 export const settingsOfAgent = (
-  { agent, cluster: { local, rackIdAttributeKey, defaultRackId }, logFolder }: SettingsForAgent,
+  { agent: { requireIsolation }, cluster: { local, rackIdAttributeKey, defaultRackId }, logFolder }: SettingsForAgent,
   logStore: LogStore | undefined,
 ): object => ({
   ...local,
-  ...agent,
+  requireIsolation,
   rackIdAttributeKey,
   defaultRackId,
   ...(logStore && { uploadTarget: uploadTargetOf(logStore, logFolder) }),

@@ -163,6 +163,10 @@ async function measure(url) {
     }
     const moved = await count(world, 'task_history');
     if (moved !== tasks) throw new Error(`${moved} of ${tasks} tasks are in the history`);
+    const [{ bytes }] = await world.query(
+      `SELECT round(pg_total_relation_size('task_history')::numeric / $1)::integer AS bytes`,
+      [tasks],
+    );
     const columns = await historyColumns(world);
     await world.query(`CREATE TABLE bench_history AS SELECT ${columns} FROM task_history`);
     await world.query('CREATE INDEX ON bench_history (task_id); ANALYZE bench_history');
@@ -172,7 +176,7 @@ async function measure(url) {
     await world.query('INSERT INTO task TABLE bench_task; INSERT INTO task_update TABLE bench_update');
     const bare = [];
     for (const state of phases) bare.push(await writeBare(world, state, updates.get(state), columns));
-    return { seconds, bare };
+    return { seconds, bare, bytes };
   } finally {
     await world.close();
   }
@@ -185,7 +189,7 @@ try {
 } finally {
   await server.stop();
 }
-const { seconds, bare } = result;
+const { seconds, bare, bytes } = result;
 console.log(`${tasks} tasks on ${machines} machines, updates per second`);
 console.table({
   ...Object.fromEntries(
@@ -193,6 +197,7 @@ console.table({
   ),
   'all three': { applied: total(seconds), bare: total(bare) },
 });
+console.log(`An ended task takes ${bytes} bytes in the history, indexes included`);
 console.log(
   JSON.stringify({
     bench: 'updates',
@@ -200,6 +205,7 @@ console.log(
     machines,
     updatesPerSecond: total(seconds),
     bareUpdatesPerSecond: total(bare),
+    bytesOfEndedTask: bytes,
     rssMiB: Math.round(process.memoryUsage().rss / 2 ** 20),
     machine,
   }),

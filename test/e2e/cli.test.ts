@@ -24,6 +24,8 @@ function folder(): string {
   onTestFinished(remove);
   return path;
 }
+/** With a database of its own. */
+const alone = ['scheduler', '--new-database'];
 function muster(args: string[], env: Record<string, string> = {}): TestProcess {
   const own = { DATABASE_URL: '', MUSTER_PORT: '0', MUSTER_DATA_DIR: folder(), ...env };
   const process = spawnNode([program, ...args], own);
@@ -100,11 +102,13 @@ describe('what cannot start says why on one line and ends with exit code 1:', ()
 
   test('a second Muster on the same data directory', async () => {
     const dataDir = folder();
-    const first = muster(['scheduler'], { MUSTER_DATA_DIR: dataDir });
+    const first = muster(alone, { MUSTER_DATA_DIR: dataDir });
     await first.line('Muster is ready');
-    const second = muster(['scheduler'], { MUSTER_DATA_DIR: dataDir });
+    const second = muster(alone, { MUSTER_DATA_DIR: dataDir });
     expect(await exitCode(second)).toBe(1);
-    expect(second.lines).toEqual([`Muster already runs on ${dataDir} (process ${first.pid})`]);
+    expect(second.lines).toEqual([
+      `Muster already runs on ${dataDir} (process ${first.pid}); a second scheduler joins it by --join ${dataDir}`,
+    ]);
     first.child.kill('SIGTERM');
     expect(await exitCode(first)).toBe(0);
   });
@@ -112,7 +116,7 @@ describe('what cannot start says why on one line and ends with exit code 1:', ()
 
 describe('muster scheduler', () => {
   test('prints its addresses, serves, and stops in order on SIGTERM', async () => {
-    const process = muster(['scheduler']);
+    const process = muster(alone);
     const api = await process.line('  API         ');
     const ready = await fetch(api.replace(/\/api$/, '/healthz'));
     expect(ready.status).toBe(200);
@@ -124,6 +128,12 @@ describe('muster scheduler', () => {
     const steps = process.lines.slice(process.lines.indexOf('Stopping in order (once more: now)'));
     const names = steps.filter((line) => line.startsWith('  ')).map((line) => line.split(':')[0]!.trim());
     expect(names).toEqual(['scheduler', 'database']);
+  });
+
+  test('that makes a database of its own says so where nobody can be asked', async () => {
+    const process = muster(['scheduler']);
+    expect(await process.line('There is no database in ')).toMatch(/--join <.*DATABASE_URL .*--new-database /);
+    await process.line('Muster is ready');
   });
 
   test('does not show the password of a database that is not its own', async () => {
@@ -140,7 +150,7 @@ describe('muster scheduler', () => {
 
   test('on a second SIGINT stops now, and leaves no database behind', async () => {
     const dataDir = folder();
-    const process = muster(['scheduler'], { MUSTER_DATA_DIR: dataDir });
+    const process = muster(alone, { MUSTER_DATA_DIR: dataDir });
     await process.line('Muster is ready');
     const url = await databaseUrl(dataDir);
     await checkDatabase(url);
@@ -160,7 +170,7 @@ describe('muster scheduler', () => {
 describe('muster database-url', () => {
   test('prints the password of the embedded database, which nothing else does, while it runs and afterwards', async () => {
     const dataDir = folder();
-    const scheduler = muster(['scheduler'], { MUSTER_DATA_DIR: dataDir });
+    const scheduler = muster(alone, { MUSTER_DATA_DIR: dataDir });
     await scheduler.line('  Process id');
     const url = await databaseUrl(dataDir);
     await checkDatabase(url);
@@ -248,7 +258,7 @@ describe('muster token --bootstrap with the embedded database', () => {
     const env = secured(folder());
     const token = await makeToken(env);
     expect(pidsMentioning(env['MUSTER_DATA_DIR']!)).toEqual([]);
-    const running = muster(['scheduler'], env);
+    const running = muster(alone, env);
     const api = await running.line('  API         ');
     await running.line('Muster is ready');
     expect(await statusFor(api, token)).toBe(200);
@@ -259,7 +269,7 @@ describe('muster token --bootstrap with the embedded database', () => {
 
   test('beside a Muster that runs: its database stays, and the token opens it at once', async () => {
     const env = secured(folder());
-    const running = muster(['scheduler'], env);
+    const running = muster(alone, env);
     const api = await running.line('  API         ');
     await running.line('Muster is ready');
     const token = await makeToken(env);
@@ -272,7 +282,7 @@ describe('muster token --bootstrap with the embedded database', () => {
 describe('muster stop', () => {
   test('stops in order what runs on the data directory', async () => {
     const dataDir = folder();
-    const running = muster(['scheduler'], { MUSTER_DATA_DIR: dataDir });
+    const running = muster(alone, { MUSTER_DATA_DIR: dataDir });
     await running.line('Muster is ready');
     const stop = muster(['stop'], { MUSTER_DATA_DIR: dataDir });
     expect(await exitCode(stop)).toBe(0);

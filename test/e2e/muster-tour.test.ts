@@ -6,17 +6,9 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { tempFolder } from '../support/temp-folder.js';
 import { demoOn, muster, musterOnTerminal, shell } from './support/muster-command.js';
 import { Installation, type Instance } from './support/product.js';
+import { readmeTour as tour } from './support/readme-tour.js';
 
 /** The tour of README.md, by the real binary against the real product: in a pipe, then on a pseudo-terminal. */
-const page = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
-const tour = [
-  ...page
-    .split('\n## Five minutes\n')[1]!
-    .split('\n## ')[0]!
-    .matchAll(/```sh\n([\s\S]*?)```/g),
-]
-  .flatMap(([, block]) => block!.trim().split('\n'))
-  .filter((line) => line !== '');
 const hasScript = spawnSync('script', ['--version']).status === 0;
 
 const installation = new Installation();

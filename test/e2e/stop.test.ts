@@ -35,6 +35,7 @@ describe('a stop', () => {
   test('ends tasks with their grace, then agent, scheduler and database, and the last statuses are recorded', async () => {
     const installation = install();
     const first = await installation.start();
+    expect(first.output).toMatch(/^ {2}Tasks {7}end when this process stops/m);
     // Takes a moment to end, as a program does that finishes what it is at.
     const tasks = await runWorker(first.api, 2, "trap 'sleep 1; exit 0' TERM; while :; do sleep 0.1; done");
     const agent = installation.agentPid();
@@ -50,9 +51,10 @@ describe('a stop', () => {
     expect(replaced.filter((id) => tasks.includes(id))).toEqual([]);
   }, 180_000);
 
-  test('with --keep-tasks leaves agent and tasks running; what ends meanwhile is seen by the next start', async () => {
+  test('with MUSTER_KEEP_TASKS leaves agent and tasks running; what ends meanwhile is seen by the next start', async () => {
     const installation = install();
-    const first = await installation.start(['start', '--keep-tasks']);
+    const first = await installation.start(['start'], { MUSTER_KEEP_TASKS: 'true' });
+    expect(first.output).toMatch(/^ {2}Tasks {7}run on when this process stops/m);
     const [victim, ...others] = await runWorker(first.api, 3, 'exec sleep 1000');
     const agent = installation.agentPid();
     await first.stop();

@@ -1,4 +1,4 @@
-import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chownSync, cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -30,6 +30,15 @@ function run(folder: string, script: string, env: Record<string, string> = {}): 
   processes.push(started);
   return started;
 }
+const isRoot = process.getuid?.() === 0;
+const nobody = fileURLToPath(new URL('../support/programs/as-nobody.mjs', import.meta.url));
+function asNobody(folder: string, script: string, env: Record<string, string>): TestProcess {
+  mkdirSync(env['MUSTER_DATA_DIR']!);
+  chownSync(env['MUSTER_DATA_DIR']!, 65_534, 65_534);
+  const started = spawnNode([nobody, join(folder, 'scripts', script)], { DATABASE_URL: '', NODE_ENV: '', ...env });
+  processes.push(started);
+  return started;
+}
 async function exitCode(each: TestProcess, timeoutMillis: number): Promise<number> {
   await waitFor('the command to end', () => each.child.exitCode !== null, { timeoutMillis }).catch((cause: unknown) => {
     throw new Error(`It printed:\n${each.lines.join('\n')}`, { cause });
@@ -55,7 +64,8 @@ test('two commands at once, without install scripts, as in production, in a path
     MUSTER_PORT: '0',
     MUSTER_DATA_DIR: join(folder, 'data dir'),
   };
-  const product = run(folder, 'start.mjs', later);
+  // Another user than the one who built it starts it, where there is another.
+  const product = isRoot ? asNobody(folder, 'start.mjs', later) : run(folder, 'start.mjs', later);
   const api = await product.line('  API         ', 60_000);
   expect((await fetch(api.replace(/\/api$/, '/readyz'))).status).toBe(200);
   product.child.kill('SIGTERM');
@@ -153,6 +163,18 @@ describe('the lock', () => {
     await survivor.kill('SIGKILL');
     await waiting.line('out');
   });
+});
+
+test.runIf(isRoot)('what another user would have to build says so', async () => {
+  const folder = clone('of root');
+  // Packages of another lockfile: there is something to do.
+  mkdirSync(join(folder, 'node_modules'));
+  const dataDir = join(folder, 'data');
+  const refused = asNobody(folder, 'start.mjs', { MUSTER_DATA_DIR: dataDir });
+  expect(await exitCode(refused, 30_000)).toBe(1);
+  expect(refused.lines).toEqual([
+    expect.stringMatching(/^It is not built .*\.setup cannot be written \(EACCES\): npm run build/),
+  ]);
 });
 
 test('packages that a link leads to are left alone', async () => {

@@ -10,6 +10,9 @@ export const withoutPodman: string | undefined = missing('/usr/bin/podman', '/us
 export const withoutBridges: string | undefined =
   withoutPodman ?? missing('/usr/lib/cni/bridge', '/usr/lib/cni/portmap', '/usr/sbin/iptables');
 
+/** The same for tests of images that are put together of this machine's packages, and started with an init. */
+export const withoutImages: string | undefined = withoutBridges ?? missing('/usr/bin/catatonit', '/usr/bin/dpkg-query');
+
 function missing(...paths: string[]): string | undefined {
   if (process.getuid?.() !== 0) return 'only root has podman and runc with a storage of their own here';
   const lacking = paths.filter((path) => !existsSync(path));
@@ -48,7 +51,8 @@ export function testPodman({ uid = 0 }: PodmanOptions = {}) {
   chownSync(at('auth.json'), uid, uid);
   writeFileSync(
     engine,
-    `#!/bin/sh\nexport CONTAINERS_CONF=${at('containers.conf')} CONTAINERS_REGISTRIES_CONF=${at('registries.conf')} ` +
+    // Health checks are run when a test asks for them: timers of systemd are not everywhere.
+    `#!/bin/sh\nexport DISABLE_HC_SYSTEMD=true CONTAINERS_CONF=${at('containers.conf')} CONTAINERS_REGISTRIES_CONF=${at('registries.conf')} ` +
       `REGISTRY_AUTH_FILE=${at('auth.json')} HOME=${at('home')} XDG_RUNTIME_DIR=${at('runtime')}\n` +
       'exec /usr/bin/podman "$@"\n',
     { mode: 0o755 },

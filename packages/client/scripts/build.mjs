@@ -2,7 +2,7 @@
 // repository, makes one file of it that a command line loads in a moment, and puts the document beside it. The old dist stays until
 // the new one is whole. The build of the repository runs it, once it has the document.
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,8 +12,9 @@ import { generate } from './generate.mjs';
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
 const [document] = process.argv.slice(2);
-const fresh = mkdtempSync(join(root, 'dist.new-'));
-const old = fresh.replace('.new-', '.old-');
+// The compiler makes the folder, by the umask: one of mkdtemp would be closed to all users but the one who builds.
+const [fresh, old] = ['new', 'old'].map((name) => join(root, `dist.${name}-${process.pid}`));
+for (const folder of [fresh, old]) rmSync(folder, { recursive: true, force: true });
 try {
   await generate(JSON.parse(readFileSync(document, 'utf8')), join(root, 'src', 'generated'));
   execFileSync(process.execPath, [tsc, '-p', join(root, 'tsconfig.build.json'), '--outDir', fresh], {

@@ -1,14 +1,15 @@
 // Compiles src to dist with the compiler of the repository. The old dist stays until the new one is whole.
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, renameSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
-const fresh = mkdtempSync(join(root, 'dist.new-'));
-const old = fresh.replace('.new-', '.old-');
+// The compiler makes the folder, by the umask: one of mkdtemp would be closed to all users but the one who builds.
+const [fresh, old] = ['new', 'old'].map((name) => join(root, `dist.${name}-${process.pid}`));
+for (const folder of [fresh, old]) rmSync(folder, { recursive: true, force: true });
 try {
   execFileSync(process.execPath, [tsc, '-p', join(root, 'tsconfig.build.json'), '--outDir', fresh], {
     stdio: 'inherit',

@@ -1,4 +1,3 @@
-import { userInfo } from 'node:os';
 import { join, relative } from 'node:path';
 import type { ShellCommandOrder } from '../../cluster/cluster-driver.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
@@ -13,6 +12,7 @@ import { taskEnvironment } from '../shim/command.js';
 import type { CommandRecord } from './command-record.js';
 import { type CommandPlan, commandVariable } from './command-run.js';
 import { commandWords, findCommand, type InvalidCommand, isInvalid } from './command-words.js';
+import { ownUser } from '../users/own-user.js';
 import { taskPid } from './task-pid.js';
 
 interface CommandTask {
@@ -49,7 +49,7 @@ export class CommandPlans {
       (await taskPid(task.sandbox.root, join(relative(task.sandbox.root, directory), settings.shellCommandPidFile))) ??
       (task.container ? firstInContainer : mainPid);
     if (typeof pid !== 'number') return pid;
-    const user = runAs?.name ?? userInfo().username;
+    const user = runAs?.name ?? ownUser().username;
     if (task.container) return this.planInContainer(task.container, command, order, { pid, user }, directory, record);
     return {
       words: commandWords(command, order.options, { pid, user }, settings),

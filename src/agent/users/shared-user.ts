@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { userInfo } from 'node:os';
 import type { LocalClusterSettings } from '../settings.js';
+import { ownUser } from './own-user.js';
 import { usableRange } from './user-numbers.js';
 
 type UserSettings = Pick<LocalClusterSettings, 'tasksRunAs' | 'taskUsers' | 'requireIsolation'>;
@@ -30,7 +30,7 @@ export function sharingOf(settings: UserSettings): Sharing | undefined {
 }
 
 function whyShared(settings: UserSettings): string | undefined {
-  const { uid, username } = userInfo();
+  const { uid, username } = ownUser();
   if (uid !== 0) return `'${username}' is not root`;
   if (!rangeHere(settings)) return 'there is no other one in its user namespace';
   return settings.tasksRunAs === 'AGENT' ? 'cluster.local.tasksRunAs is AGENT' : undefined;

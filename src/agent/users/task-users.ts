@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process';
 import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
-import { userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { type AgentDirectory, elsewhere } from '../state/agent-directory.js';
@@ -10,6 +9,7 @@ import { ensureFolder, messageOf, barredDirectory } from '../../platform/files.j
 import type { LocalClusterSettings } from '../settings.js';
 import { type Account, Accounts, namesIn, ownersIn } from './accounts.js';
 import { cleanEnvironment, type RunAs, type SavedUser, UserSwitch } from '../processes/run-as.js';
+import { ownUser } from './own-user.js';
 import { rangeHere, sharingOf } from './shared-user.js';
 import { UserNumbers } from './user-numbers.js';
 
@@ -26,7 +26,7 @@ type UserSettings = Pick<
 /** Says as which user a task runs. */
 export class TaskUsers {
   private readonly accounts = new Accounts();
-  private readonly own = userInfo();
+  private readonly own = ownUser();
 
   private constructor(
     private readonly settings: UserSettings,
@@ -162,7 +162,7 @@ async function findWay(
   const sharing = sharingOf(settings);
   if (sharing?.problem !== undefined) throw new Error(sharing.problem);
   if (sharing) log.warn(sharing.warning);
-  if (userInfo().uid !== 0) return undefined;
+  if (ownUser().uid !== 0) return undefined;
   const { first, count } = settings.taskUsers;
   const range = rangeHere(settings);
   if (!range) return undefined;

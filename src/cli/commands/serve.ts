@@ -1,13 +1,10 @@
 import { type Command, Option } from 'commander';
+import type { Flags } from '../../platform/settings/load-settings.js';
 import type { Settings } from '../../platform/settings/settings.js';
 import { type Define, examples } from '../run.js';
 import { serving } from './serving.js';
 
-interface Given {
-  keepTasks?: boolean;
-  replace?: boolean;
-  reports?: boolean;
-}
+type Given = Flags & { replace?: boolean; reports?: boolean; join?: string; newDatabase?: boolean };
 
 const listening = (command: Command): Command =>
   command
@@ -15,34 +12,49 @@ const listening = (command: Command): Command =>
     .addOption(new Option('--host <host>', 'address to listen on (MUSTER_HOST)'));
 
 const keepTasks = (command: Command): Command =>
-  command.option('--keep-tasks', 'leave agent and tasks running when this process stops', false);
+  command
+    .option('--keep-tasks', 'leave agent and tasks running when this process stops (MUSTER_KEEP_TASKS)')
+    .option('--no-keep-tasks', 'end them, whatever the settings say');
 
 export const serve: Record<string, Define> = {
   start: (command, run) => {
-    const work = async (settings: Settings, flags: Given): Promise<number> => {
+    const work = async (settings: Settings): Promise<number> => {
       const { runScheduler } = await import('../server/run-scheduler.js');
-      return runScheduler(settings, { withAgent: true, keepTasks: flags.keepTasks ?? false });
+      return runScheduler(settings, { withAgent: true, keepTasks: settings.agent.keepTasks });
     };
     examples(keepTasks(listening(serving(command, run, work))), 'muster start --port 7100 --data-dir /var/lib/muster');
   },
   demo: (command, run) => {
-    const work = async (settings: Settings, flags: Given): Promise<number> => {
+    const work = async (settings: Settings): Promise<number> => {
       const { runScheduler } = await import('../server/run-scheduler.js');
       const { deployExamples } = await import('../server/demo.js');
-      return runScheduler(settings, {
-        withAgent: true,
-        keepTasks: flags.keepTasks ?? false,
-        ready: deployExamples,
-      });
+      return runScheduler(settings, { withAgent: true, keepTasks: settings.agent.keepTasks, ready: deployExamples });
     };
     examples(keepTasks(listening(serving(command, run, work))), 'muster demo');
   },
   scheduler: (command, run) => {
-    const work = async (settings: Settings): Promise<number> => {
+    const work = async (settings: Settings, flags: Given): Promise<number> => {
       const { runScheduler } = await import('../server/run-scheduler.js');
-      return runScheduler(settings, { withAgent: false, keepTasks: true });
+      const options = { withAgent: false, keepTasks: true };
+      if (flags.join === undefined) {
+        const { confirmNewDatabase } = await import('../server/new-database.js');
+        await confirmNewDatabase(settings, flags.newDatabase ?? false);
+        return runScheduler(settings, options);
+      }
+      const { joining, sayWhoseDatabase } = await import('../server/join.js');
+      const { freePortFrom } = await import('../server/clear-port.js');
+      const joined = await joining(settings, flags.join);
+      const isPortGiven = flags.port !== undefined || !!run.environment['MUSTER_PORT'];
+      const port = isPortGiven ? joined.port : await freePortFrom(joined.host, joined.port + 1);
+      // The variable may be that of the one that is joined.
+      const instanceDir = flags.dataDir === undefined ? undefined : settings.dataDir;
+      const ready = settings.databaseUrl === undefined ? sayWhoseDatabase : undefined;
+      return runScheduler({ ...joined, port }, { ...options, instanceDir, ready });
     };
-    examples(listening(serving(command, run, work)), 'muster scheduler --port 7101');
+    listening(serving(command, run, work))
+      .option('--join <place>', 'share database and agent of the Muster of this data directory, or at this URL')
+      .option('--new-database', 'make a database where there is none yet, without asking');
+    examples(command, 'muster scheduler --join /var/lib/muster', 'muster scheduler --port 7101');
   },
   agent: (command, run) => {
     const work = async (settings: Settings): Promise<number> => {

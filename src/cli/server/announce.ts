@@ -12,20 +12,28 @@ export interface Addresses {
   page: string;
   databaseUrl: string;
   dataDir: string;
+  /** What the line that stops this instance names. */
+  instanceDir: string;
   /** Process ids of API workers. */
   workers: readonly number[];
+  /** What becomes of agent and tasks when this process stops; undefined: they are not of this process. */
+  keepsTasks?: boolean;
 }
 
 /** A line that ends this very instance, pasted into any shell on this machine, whatever its folder and environment. */
-function stopCommand(dataDir: string): string {
+function stopCommand(instanceDir: string): string {
   const program = fileURLToPath(new URL('../../../../bin/muster.mjs', import.meta.url));
-  return ['node', program, 'stop', '--data-dir', resolve(dataDir)].map(quoted).join(' ');
+  return ['node', program, 'stop', '--data-dir', resolve(instanceDir)].map(quoted).join(' ');
 }
 const quoted = (word: string): string =>
   /^[\w/.:@-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 
+const tasksStay = 'run on when this process stops, with their agent; the next start finds them';
+const tasksEnd = 'end when this process stops; with --keep-tasks (agent.keepTasks) they run on';
+
 /** What one needs to know to use what has just started. */
-export function announce({ url, page, databaseUrl, dataDir, workers }: Addresses): void {
+export function announce(addresses: Addresses): void {
+  const { url, page, databaseUrl, dataDir, instanceDir, workers, keepsTasks } = addresses;
   say('');
   say('Muster is ready.');
   say(`  Page        ${url}/${page}`);
@@ -34,7 +42,8 @@ export function announce({ url, page, databaseUrl, dataDir, workers }: Addresses
   say(`  Database    ${databaseUrl}   (to open it: muster psql)`);
   say(`  Data        ${dataDir}`);
   say(`  Process id  ${process.pid}${workers.length > 0 ? `, API workers: ${workers.join(', ')}` : ''}`);
-  say(`  Stop        Ctrl-C, or: ${stopCommand(dataDir)}`);
+  if (keepsTasks !== undefined) say(`  Tasks       ${keepsTasks ? tasksStay : tasksEnd}`);
+  say(`  Stop        Ctrl-C, or: ${stopCommand(instanceDir)}`);
   say('');
 }
 

@@ -17,7 +17,7 @@ import { exitCodes, type Outcome } from '../exit-codes.js';
 import { plain } from '../../core/terminal-text.js';
 import { writeError, writeOut } from '../output/streams.js';
 import { projectFile } from '../project-file.js';
-import { pidFileOf } from './run-scheduler.js';
+import { pidFileOf } from './instance-place.js';
 
 const progressEveryMillis = 2_000;
 /** As a name of a file: what is sent through a pipe. */

@@ -13,7 +13,7 @@ import { Notifier } from '../../platform/wake/notifier.js';
 import { Wake } from '../../platform/wake/wake.js';
 import type { Settings } from '../../platform/settings/settings.js';
 import { say } from './announce.js';
-import { pidFileOf } from './run-scheduler.js';
+import { pidFileOf } from './instance-place.js';
 
 const dayMillis = 86_400_000;
 

@@ -1,5 +1,4 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import { sharingOf } from '../../agent/users/shared-user.js';
@@ -17,13 +16,13 @@ import { collectGarbageSooner } from '../../platform/process/garbage.js';
 import { Leadership } from '../../platform/leadership/leadership.js';
 import { logConsoleLines, PinoLogger } from '../../platform/logging/log.js';
 import { Pollers } from '../../platform/poller/pollers.js';
-import { releasePidFile, takePidFile } from '../../platform/process/pid-file.js';
 import { logStoreOf } from '../../platform/settings/log-store-settings.js';
 import type { Settings } from '../../platform/settings/settings.js';
 import { surviveClosedTerminal } from '../output/streams.js';
 import { AgentProcess } from './agent-process.js';
 import { animate, announce, during, say, warnIfOpen } from './announce.js';
 import { clearPort } from './clear-port.js';
+import { InstancePlace } from './instance-place.js';
 import { openDatabase } from './open-database.js';
 import { openDriver } from './open-driver.js';
 import { reportFailure } from './report-failure.js';
@@ -32,15 +31,13 @@ import { stopTasks } from './stop-tasks.js';
 import { roomHere } from './workers/worker-count.js';
 import { WorkerPool } from './workers/worker-pool.js';
 
-export const pidFileOf = (dataDir: string): string => join(dataDir, 'muster.pid');
-/** Commands of the same data directory find the API by it, on whatever port it listens. No secret. */
-const addressFileOf = (dataDir: string): string => join(dataDir, 'address');
-
 interface RunOptions {
   /** Start an agent on this machine, and end it with us. */
   withAgent: boolean;
   /** When we stop, agent and tasks run on. */
   keepTasks: boolean;
+  /** Where a scheduler that shares the data directory of another notes that it runs; default: a folder in it, by its port. */
+  instanceDir?: string;
   /** Called with the address once everything runs. */
   ready?: (url: string) => Promise<void>;
 }
@@ -57,13 +54,12 @@ export async function runScheduler(settings: Settings, asked: RunOptions): Promi
   surviveUncaughtErrors(logger);
   collectGarbageSooner();
   const stop = new StopSequence(['tasks', 'agent', 'scheduler', 'database']);
-  let address: string | undefined;
+  const place = new InstancePlace(settings, options);
   stop.listen();
   await stop.start(async (checkpoint) => {
     // Other users pass through it, the database's and those of tasks, and see nothing of what is in it.
     mkdirSync(settings.dataDir, { recursive: true, mode: 0o711 });
-    // Schedulers that share a database may share a data directory too: it only holds their common agent then.
-    if (options.withAgent || settings.databaseUrl === undefined) claimDataDir(settings.dataDir);
+    place.claim();
     const localSettings = settingsOfAgent(settings, logStoreOf(settings));
     if (options.withAgent) judgeIsolation(localSettings);
     const { url: databaseUrl, shownUrl, connections } = await openDatabase(settings, stop);
@@ -106,31 +102,23 @@ export async function runScheduler(settings: Settings, asked: RunOptions): Promi
     checkpoint();
     if (options.withAgent) await untilMachinesAreKnown(app.get(Readiness), checkpoint);
     const { dataDir, ui } = settings;
-    announce({ url, page: ui.path, databaseUrl: shownUrl, dataDir, workers: workers?.pids ?? [] });
+    announce({
+      url,
+      page: ui.path,
+      databaseUrl: shownUrl,
+      dataDir,
+      instanceDir: place.folder,
+      workers: workers?.pids ?? [],
+      keepsTasks: options.withAgent ? options.keepTasks : undefined,
+    });
     warnIfOpen(settings.host, settings.auth.enabled);
-    address = `${url}\n`;
-    writeFileSync(addressFileOf(settings.dataDir), address, { mode: 0o644 });
+    place.tellAddress(url);
     await options.ready?.(url);
     await tellWhoLeads(app.get(Leadership), url, settings.leadership.competes, checkpoint);
   }, reportFailure);
   const exitCode = await stop.stopped;
-  forgetAddress(settings.dataDir, address);
-  releasePidFile(pidFileOf(settings.dataDir));
+  place.release();
   return exitCode;
-}
-
-/** Schedulers may share a data directory: the last one that started is found, and another one's address stays. */
-function forgetAddress(dataDir: string, address: string | undefined): void {
-  try {
-    if (readFileSync(addressFileOf(dataDir), 'utf8') === address) rmSync(addressFileOf(dataDir));
-  } catch {
-    // It did not come as far as to write it.
-  }
-}
-
-function claimDataDir(dataDir: string): void {
-  const holder = takePidFile(pidFileOf(dataDir));
-  if (holder !== undefined) throw new StartError(`Muster already runs on ${dataDir} (process ${holder})`);
 }
 
 /** The agent has a log of its own, which nobody looks at while a start goes well. */

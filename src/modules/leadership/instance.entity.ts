@@ -25,6 +25,10 @@ export class InstanceEntity {
   @Column({ name: 'reaches_agents_at', type: 'timestamptz', nullable: true })
   reachesAgentsAt: Date | null;
 
+  /** Its data directory, which has the folder of the agent; null: an earlier release wrote the row. */
+  @Column({ name: 'data_dir', type: 'text', nullable: true })
+  dataDir: string | null;
+
   @Column({ name: 'written_at', type: 'timestamptz' })
   writtenAt: Date;
 }

@@ -13,6 +13,15 @@ export interface InstanceNote {
   ageMillis: number;
 }
 
+/** Where an instance answers, and where its files are. */
+export interface InstanceAddress {
+  /** Host and port, as the instance tells them to others. */
+  address: string;
+  /** The name of its machine. */
+  hostname: string;
+  dataDir: string | null;
+}
+
 /** The instances of this service, by the clock of the database: those of the instances may differ. */
 @Injectable()
 export class InstanceRepository {
@@ -23,7 +32,7 @@ export class InstanceRepository {
       .createQueryBuilder()
       .insert()
       .values({ ...instance, writtenAt: () => 'clock_timestamp()' })
-      .orUpdate(['epoch', 'status_delay_millis', 'document', 'worker_of', 'written_at'], ['id'])
+      .orUpdate(['epoch', 'status_delay_millis', 'document', 'worker_of', 'data_dir', 'written_at'], ['id'])
       .execute();
   }
 
@@ -53,6 +62,16 @@ export class InstanceRepository {
       .orderBy('other.id')
       .getOne();
     return found?.document.hostAddress;
+  }
+
+  /** All instances that have not been removed yet, without their workers; the newest first. */
+  async addresses(tx: Queryable): Promise<InstanceAddress[]> {
+    return rows<InstanceAddress>(
+      tx,
+      `SELECT document->>'hostAddress' AS address, document->>'hostname' AS hostname, data_dir AS "dataDir"
+       FROM instance WHERE worker_of IS NULL ORDER BY written_at DESC, id`,
+      [],
+    );
   }
 
   /** Removes those that did not write for so long, or by a clock that has been set back since. */

@@ -101,9 +101,9 @@ export class Instances {
     private readonly delays: StatusDelays,
     private readonly leadership: Leadership,
     @Inject(PROCESS_ROLE) private readonly role: ProcessRole,
-    @Inject(SETTINGS) { saveStateEverySeconds }: Settings,
+    @Inject(SETTINGS) private readonly settings: Settings,
   ) {
-    this.lifeSeconds = Math.max(shortestLifeSeconds, periodsUntilStale * saveStateEverySeconds);
+    this.lifeSeconds = Math.max(shortestLifeSeconds, periodsUntilStale * settings.saveStateEverySeconds);
   }
 
   /** Writes this instance down, and removes those that vanished. */
@@ -116,6 +116,7 @@ export class Instances {
       statusDelayMillis: state.master ? this.delays.average() : null,
       document: state,
       workerOf: this.role.kind === 'worker' ? this.role.leaderInstanceId : null,
+      dataDir: this.settings.dataDir,
     });
     await this.store.removeOlderThan(tx, this.lifeSeconds);
   }

@@ -48,6 +48,7 @@ import { SkippedRuns1766100000002 } from '../../../migrations/1766100000002-skip
 import { SeveralTokens1765150000000 } from '../../../migrations/1765150000000-several-tokens.js';
 import { WhyDeploysWait1765640000000 } from '../../../migrations/1765640000000-why-deploys-wait.js';
 import { RequestsByGroup1766275200000 } from '../../../migrations/1766275200000-requests-by-group.js';
+import { DataDirOfInstances1766361600000 } from '../../../migrations/1766361600000-data-dir-of-instances.js';
 
 /** Every migration, in order. Named here one by one: what is compiled in is what runs. */
 export const migrations = [
@@ -101,4 +102,5 @@ export const migrations = [
   RemovalManner1766100000001,
   SkippedRuns1766100000002,
   RequestsByGroup1766275200000,
+  DataDirOfInstances1766361600000,
 ];

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { backOffMillis } from '../async.js';
 import { connect, discard } from '../database/connection.js';
 import { StartError } from '../errors.js';
-import { findBinaries } from './binaries.js';
+import { findBinaries, linkLibraries } from './binaries.js';
 import { type ClusterAccess, clusterExists, createCluster, readAccess, urlOf, writeAccess } from './cluster.js';
 import { clusterOwner, findPlaces, freePort, isFree, type Places } from './places.js';
 import {
@@ -51,7 +51,9 @@ export class EmbeddedServer {
 
   static async start(options: EmbeddedServerOptions): Promise<EmbeddedServer> {
     const user = serverUser(clusterOwner(options.dataDir));
-    const places = findPlaces(options.dataDir, findBinaries(), user, options.say ?? (() => undefined));
+    const installed = findBinaries();
+    linkLibraries(installed);
+    const places = findPlaces(options.dataDir, installed, user, options.say ?? (() => undefined));
     if (!clusterExists(places)) await createCluster(places, user);
     const server = new EmbeddedServer(places, user, options);
     if (options.isAlone) await server.leaveTcp();

@@ -38,6 +38,18 @@ test('with nothing given, everything has its default', () => {
   });
 });
 
+test('tasks are kept as the flag says, else the environment, else the file', () => {
+  const MUSTER_CONFIG = file('settings.json', '{"agent": {"keepTasks": true}}');
+  const kept = (environment: Record<string, string>, keepTasks?: boolean) =>
+    loadSettings({ environment, flags: { keepTasks } }).agent.keepTasks;
+  expect(kept({})).toBe(false);
+  expect(kept({ MUSTER_CONFIG })).toBe(true);
+  expect(kept({ MUSTER_CONFIG, MUSTER_KEEP_TASKS: 'false' })).toBe(false);
+  expect(kept({ MUSTER_KEEP_TASKS: '1' })).toBe(true);
+  expect(kept({ MUSTER_KEEP_TASKS: '1' }, false)).toBe(false);
+  expect(kept({}, true)).toBe(true);
+});
+
 test('the sample file is taken as it is', () => {
   const sample = new URL('../../../examples/settings.yml', import.meta.url).pathname;
   const settings = loadSettings({ environment: { MUSTER_CONFIG: sample } });

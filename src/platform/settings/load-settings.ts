@@ -13,6 +13,7 @@ export interface Flags {
   host?: string;
   dataDir?: string;
   config?: string;
+  keepTasks?: boolean;
 }
 
 export interface SettingsSources {
@@ -49,6 +50,7 @@ const Environment = z.object({
   MUSTER_ALLOW_TEST_RESOURCE_CALLS: flag.optional(),
   MUSTER_HTTP_WORKERS: z.coerce.number('must be a number of processes').int().min(0).max(mostWorkers).optional(),
   MUSTER_CLUSTER: z.enum(['local', 'kubernetes']).default('local'),
+  MUSTER_KEEP_TASKS: flag.optional(),
   MUSTER_LOG_LEVEL: z.enum(logLevels).optional(),
   MUSTER_LOG_FORMAT: z.enum(logFormats).optional(),
 });
@@ -90,6 +92,10 @@ export function loadSettings({ environment, flags = {} }: SettingsSources): Sett
     allowTestResourceCalls: data.MUSTER_ALLOW_TEST_RESOURCE_CALLS ?? settings.data.allowTestResourceCalls,
     http: { ...settings.data.http, workers: data.MUSTER_HTTP_WORKERS ?? settings.data.http.workers },
     clusterDriver: data.MUSTER_CLUSTER,
+    agent: {
+      ...settings.data.agent,
+      keepTasks: flags.keepTasks ?? data.MUSTER_KEEP_TASKS ?? settings.data.agent.keepTasks,
+    },
     log: {
       level: data.MUSTER_LOG_LEVEL ?? settings.data.log.level,
       format: data.MUSTER_LOG_FORMAT ?? settings.data.log.format,

@@ -43,6 +43,12 @@ const Sections = z.strictObject({
         .boolean()
         .default(false)
         .describe('Whether an agent refuses to start where tasks would have its own user, as without root'),
+      keepTasks: z
+        .boolean()
+        .default(false)
+        .describe(
+          'Whether agent and tasks run on when `muster start` stops, for the next start to find them (MUSTER_KEEP_TASKS, --keep-tasks)',
+        ),
     })
     .prefault({}),
   cluster: ClusterSettings.superRefine((settings, context) =>

@@ -12,7 +12,8 @@ export async function startMuster(
   const dataDir = side.folder('store');
   await side.playCluster(process.execPath, [file('played-machines.mjs'), dataDir, String(machines)]);
   const port = await freePort();
-  const service = side.run('service', process.execPath, [file('../../../bin/muster.mjs'), 'scheduler'], {
+  const words = [file('../../../bin/muster.mjs'), 'scheduler', '--new-database'];
+  const service = side.run('service', process.execPath, words, {
     MUSTER_PORT: String(port),
     MUSTER_DATA_DIR: dataDir,
     DATABASE_URL: undefined,

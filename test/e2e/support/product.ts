@@ -75,7 +75,10 @@ export class Installation {
   async spawn(command: string[], env: Record<string, string> = {}): Promise<Instance> {
     this.lent ??= await (this.lending ??= this.options.database?.());
     const port = Number(env['MUSTER_PORT']) || (await freePort());
-    const child = spawn(process.execPath, [this.program, ...command], {
+    // Where the tests name no server, a scheduler alone makes one of its own.
+    const hasDatabase = (this.lent?.url ?? this.options.databaseUrl ?? env['DATABASE_URL']) !== undefined;
+    const words = command[0] === 'scheduler' && !hasDatabase ? ['--new-database'] : [];
+    const child = spawn(process.execPath, [this.program, ...command, ...words], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
         PATH: process.env['PATH'],

@@ -9,7 +9,7 @@ import { StartError } from '../../../../src/platform/errors.js';
 import { holderOf } from '../../../../src/platform/process/pid-file.js';
 import type { Settings } from '../../../../src/platform/settings/settings.js';
 import { say } from '../../../../src/cli/server/announce.js';
-import { pidFileOf } from '../../../../src/cli/server/run-scheduler.js';
+import { pidFileOf } from '../../../../src/cli/server/instance-place.js';
 import type { StopSequence } from '../../../../src/cli/server/stop-sequence.js';
 
 /** The URL of a database that has the present schema: the one that was named, or the embedded one. */

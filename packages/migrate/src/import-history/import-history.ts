@@ -11,7 +11,7 @@ import type { Settings } from '../../../../src/platform/settings/settings.js';
 import { say } from '../../../../src/cli/server/announce.js';
 import { openDatabase } from '../../../../src/cli/server/open-database.js';
 import { reportFailure } from '../../../../src/cli/server/report-failure.js';
-import { pidFileOf } from '../../../../src/cli/server/run-scheduler.js';
+import { pidFileOf } from '../../../../src/cli/server/instance-place.js';
 import { StopSequence } from '../../../../src/cli/server/stop-sequence.js';
 
 const quiet = (): void => undefined;

@@ -1,0 +1,24 @@
+import { createInterface } from 'node:readline/promises';
+import { EmbeddedServer } from '../../platform/embedded-server/embedded-server.js';
+import { StartError } from '../../platform/errors.js';
+import type { Settings } from '../../platform/settings/settings.js';
+import { say } from './announce.js';
+
+/**
+ * A scheduler alone is mostly meant to share the database of another one. Where it would make one of its own, which knows nothing of
+ * any other, it asks first; where nobody can be asked, as in a container or under a supervisor, it says so.
+ */
+export async function confirmNewDatabase({ databaseUrl, dataDir }: Settings, isConfirmed: boolean): Promise<void> {
+  if (databaseUrl !== undefined || isConfirmed || EmbeddedServer.urlIn(dataDir) !== undefined) return;
+  const without = `There is no database in ${dataDir}, and a new one would know nothing of a Muster that runs elsewhere.`;
+  const choices =
+    '--join <data directory or URL> shares those of a Muster, DATABASE_URL names a server, --new-database makes a new one';
+  if (!process.stdin.isTTY || !process.stdout.isTTY) return say(`${without} ${choices}`);
+  const terminal = createInterface({ input: process.stdin, output: process.stdout });
+  try {
+    const answer = await terminal.question(`${without} ${choices}.\nMake a new one? [y/N] `);
+    if (!/^y(es)?$/i.test(answer.trim())) throw new StartError('Not started: no database was made');
+  } finally {
+    terminal.close();
+  }
+}
