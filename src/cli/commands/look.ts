@@ -3,7 +3,7 @@ import { type Session, remote } from '../remote/session.js';
 import { stateCell } from '../output/output.js';
 import { age, knownWord, shownDuration, shownState } from '../words.js';
 import type { PendingTaskId, RequestParent, TaskExplanation, TaskIdHistory } from 'muster-client';
-import { history } from './history.js';
+import { history, isRequest } from './history.js';
 import { events } from './events.js';
 
 export const look: Record<string, Define> = { requests, ps, explain, history, events };
@@ -132,8 +132,7 @@ function explain(...[command, run]: Parameters<Define>): void {
   command.argument('<request>', 'or the id of a task that waits');
   examples(command, 'muster explain web', 'muster explain web --json');
   remote<object, [string]>(command, run, async ({ api, out }, _flags, id) => {
-    // Ids of requests have no more than one part that is a number after a name in capital letters.
-    if (/-\d+-[A-Z_]+-\d+$/.test(id)) {
+    if (looksLikeWaitingTask(id) && !(await isRequest(api, id))) {
       const task = await api.tasks.explain({ pendingTaskId: id });
       return out.answer(task, () => tell(out, task));
     }
@@ -154,6 +153,9 @@ function explain(...[command, run]: Parameters<Define>): void {
     });
   });
 }
+
+/** requestId-deployId-nextRunAt-instanceNo-pendingType-createdAt; a request may be called so, too. */
+const looksLikeWaitingTask = (id: string): boolean => /-\d+-[A-Z_]+-\d+$/.test(id);
 
 const wholeTasks = (count: number): string => `${count} ${count === 1 ? 'task' : 'tasks'}`;
 
