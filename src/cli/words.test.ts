@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { matches } from './commands/look.js';
-import { isTask } from './commands/history.js';
+import { looksLikeTask } from './commands/history.js';
 import { cleanUrl } from './remote/address.js';
 import { durationMillis, shownDuration, wholeNumber } from './words.js';
 
@@ -38,7 +38,7 @@ test.each([
   ['a-b-c-v1.rollback1-1795419885387-12-host_1-rack_1', true],
   ['web', false],
   ['my-web-2026-11-23', false],
-])('%s names a task: %s', (id, is) => expect(isTask(id)).toBe(is));
+])('%s may name a task: %s', (id, is) => expect(looksLikeTask(id)).toBe(is));
 
 test.each([
   ['http://localhost:7099/api/', 'http://localhost:7099'],

@@ -110,6 +110,11 @@ describe('what was written while the clock was ten minutes ahead waits no longer
       due: 'SELECT counts_since AS at FROM task',
     },
     {
+      what: 'a kill that was sent',
+      insert: `INSERT INTO killed_task (task_id, request_id, killed_at, first_killed_at) VALUES ('t', 'web', $2, $1)`,
+      due: `SELECT killed_at AS at FROM killed_task WHERE first_killed_at = killed_at`,
+    },
+    {
       what: 'an action that a disaster switched off',
       insert: `INSERT INTO disabled_action (action, message, automatically_clearable, expires_at)
         VALUES ('BOUNCE_REQUEST', '', true, $1::timestamptz + ${switchedOff}), ('KILL_TASK', '', false, $2)`,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Contract } from './contract.js';
 import type { Document } from './document.js';
-import { walk } from './walk.js';
+import { alikeMembers, walk } from './walk.js';
 
 const contract = (): Contract => ({
   operations: [
@@ -148,3 +148,21 @@ describe('the walk finds', () => {
     },
   ])('$name', ({ change, found }) => expect(differences(change)).toEqual(found));
 });
+
+test('members that are one but for capital letters and underscores are alike, and one of them is enough for the contract', () => {
+  const served = document();
+  Object.assign(served.components.schemas.ThingDto.properties, { old_size: {}, Size: {} });
+  expect(alikeMembers(served as unknown as Document)).toEqual([
+    'ThingDto.size',
+    'ThingDto.oldSize',
+    'ThingDto.old_size',
+    'ThingDto.Size',
+  ]);
+  expect(differences((other) => renamed(other.components.schemas.ThingDto.properties, 'oldSize', 'oldsize'))).toEqual(
+    {},
+  );
+});
+const renamed = (members: Record<string, object>, from: string, to: string): void => {
+  members[to] = members[from]!;
+  delete members[from];
+};

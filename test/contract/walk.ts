@@ -31,14 +31,14 @@ const underPath = ({ paths }: Document, path: string): Record<string, Operation>
 
 /** Names that are one but for capital letters and underscores are one member, in the newer spelling. */
 const spellingOf = (name: string): string => name.replaceAll('_', '').toLowerCase();
-const isOlderSpelling = (name: string, members: Iterable<string>): boolean =>
-  name.includes('_') && [...members].some((one) => one !== name && spellingOf(one) === spellingOf(name));
+const hasOtherSpelling = (name: string, members: Iterable<string>): boolean =>
+  [...members].some((one) => one !== name && spellingOf(one) === spellingOf(name));
 
 /** Pairs of members of a record that no language with one style of names can tell apart. */
 export const alikeMembers = ({ components }: Document): string[] =>
   Object.entries(components.schemas).flatMap(([record, { properties = {} }]) => {
     const names = Object.keys(properties);
-    return names.filter((name) => isOlderSpelling(name, names)).map((name) => `${record}.${name}`);
+    return names.filter((name) => hasOtherSpelling(name, names)).map((name) => `${record}.${name}`);
   });
 
 /** What a served document has below /api that the contract does not know: the operations, and what bears no mark as an addition. */
@@ -154,7 +154,7 @@ function compareRecord(record: string, contract: Contract, schemas: Schemas): st
   const { properties = {} } = schemas.named(name);
   return Object.entries(contract.records[record]!).flatMap(([field, wanted]) => {
     const served = properties[field];
-    if (!served && isOlderSpelling(field, Object.keys(properties))) return [];
+    if (!served && hasOtherSpelling(field, Object.keys(properties))) return [];
     if (!served) return [`${field} does not exist`];
     const differences = compareTypes(wanted.type, served, schemas).map((difference) => `${field} ${difference}`);
     return wanted.writeOnly && !served.writeOnly ? [...differences, `${field} is not marked writeOnly`] : differences;

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { RequestParent } from '../../src/core/model/request.js';
-import type { Task } from '../../src/core/model/task.js';
+import type { Task, TaskCleanup } from '../../src/core/model/task.js';
 import type { Api } from '../e2e/support/api.js';
 import { Installation } from '../e2e/support/product.js';
 import { createDatabase } from '../support/test-database.js';
+import { waitFor } from '../support/wait-for.js';
 
 /* What clients of version 1.5.0 and before send word by word, at the addresses where they look by themselves. */
 
@@ -128,4 +129,30 @@ test('is refused by the names that it sent', async () => {
   expect(await refusal({ executorData: { cmd: 'x', s3Artifacts: artifacts } })).toContain('.s3Artifacts.0.');
   const action = await send<{ message: string }>('POST', '/disasters/disabled-actions/VIEW_AGENTS', '{}');
   expect([action.status, action.body.message]).toEqual([400, expect.stringContaining('VIEW_AGENTS')]);
+});
+
+test("takes the call of the web UI's button 'Override cleanup', which says no override", async () => {
+  const command = `trap '' TERM; while true; do sleep 0.2; done`;
+  // A second one finds no place: the bounce waits for as long as this looks.
+  const large = { cpus: 6, memoryMb: 16 };
+  await api.saveRequest({ id: 'held', requestType: 'SERVICE' });
+  await api.deploy({ requestId: 'held', id: 'd1', command, resources: large });
+  await api.deployEnded('held', 'd1');
+  const [task] = await api.running('held', 1);
+  const { id } = task!.taskId;
+  expect((await send('POST', '/requests/request/held/bounce', '{"incremental":false}')).status).toBe(200);
+  const cleanup = async () =>
+    (await send<TaskCleanup[]>('GET', '/tasks/cleaning')).body.find(({ taskId }) => taskId.id === id)?.cleanupType;
+  await waitFor('the bounce', async () => (await cleanup()) === 'BOUNCING');
+  /** As the button sends it, its box checked or not. */
+  const press = (body: object) => send('DELETE', `/tasks/task/${id}?user=visitor`, JSON.stringify(body));
+  expect(await press({ waitForReplacementTask: true })).toMatchObject({ status: 200 });
+  expect(await cleanup()).toBe('USER_REQUESTED_TASK_BOUNCE');
+  expect(await press({ waitForReplacementTask: false })).toMatchObject({
+    status: 200,
+    body: { cleanupType: 'USER_REQUESTED' },
+  });
+  // It ends without the grace that it would take.
+  await press({ override: true });
+  await waitFor('its end', async () => (await api.endedTasks('held'))[0]?.lastTaskState === 'TASK_KILLED');
 });

@@ -3,12 +3,15 @@ import { existsSync, mkdirSync, readFileSync, renameSync, statfsSync, writeFileS
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { agentProgram } from '../support/agent-programs.js';
-import type { ContainerInfo, DockerInfo } from '../../src/core/model/deploy.js';
+import type { ContainerInfo, Deploy, DockerInfo } from '../../src/core/model/deploy.js';
 import type { LaunchSpec } from '../../src/core/model/launch.js';
-import { AgentCluster } from '../support/agent-cluster.js';
+import { Api, type ApiError } from '../e2e/support/api.js';
+import { AgentCluster, testSlave } from '../support/agent-cluster.js';
+import { freePort } from '../support/free-port.js';
 import { startRegistry } from '../support/image-registry.js';
-import { image, type TestPodman, testPodman, withoutPodman } from '../support/podman.js';
+import { image, type TestPodman, testPodman, withoutBridges, withoutPodman } from '../support/podman.js';
 import { tempFolder } from '../support/temp-folder.js';
+import { startTestApp } from '../support/test-app.js';
 import { waitFor } from '../support/wait-for.js';
 
 /* What a deploy might get out of the engine that runs its container, tried on a real one. */
@@ -156,6 +159,51 @@ describe.skipIf(withoutPodman !== undefined)(`containers (${withoutPodman ?? 'po
       command: { shell: false, value: '/bin/sh', arguments: ['-c', 'pwd; echo mine >file; cat file'] },
     });
     expect(cluster.output(spec)).toBe('/mnt/cluster/sandbox/a/b\nmine\n');
+  });
+
+  test('a port that no machine gives to tasks is refused at the deploy and its plan; one that a machine gives is published', async () => {
+    const port = await freePort();
+    if (withoutBridges === undefined) podman.addNetwork();
+    cluster = await AgentCluster.start({
+      program: agentProgram,
+      slaves: [{ ...testSlave, ports: `${port}-${port}` }],
+      settings: { containers: podman.settings },
+    });
+    await cluster.driver.stop();
+    const app = await startTestApp({ driver: cluster.newDriver() });
+    try {
+      const api = new Api(app.url);
+      await waitFor('the engine', () => app.driver.machines()[0]?.runsContainers);
+      await waitFor('the slave', async () => (await api.get<unknown[]>('slaves')).length === 1);
+      await api.saveRequest({ id: 'fixed', requestType: 'SERVICE' });
+      const onPort = (hostPort: number, more: Partial<ContainerInfo> = {}): Deploy => ({
+        requestId: 'fixed',
+        id: `d${hostPort}`,
+        command: "trap 'exit 0' TERM; cd $CLUSTER_SANDBOX; echo here >index.html; httpd -f -p 8080 -h . & wait",
+        shell: true,
+        resources: { cpus: 0.1, memoryMb: 64 },
+        considerHealthyAfterRunningForSeconds: 0,
+        containerInfo: docker({ network: 'BRIDGE', portMappings: [{ containerPort: 8080, hostPort }] }, more),
+      });
+      const networkInfos = [{ portMappings: [{ containerPort: 8081, hostPort: 22 }] }];
+      for (const deploy of [onPort(22), onPort(80), onPort(port + 1), onPort(port, { networkInfos })]) {
+        for (const path of ['deploys', 'deploys/plan']) {
+          const cause: unknown = await api.post(path, { deploy }).catch((error: unknown) => error);
+          expect(cause, `${path} ${deploy.id}`).toMatchObject({ status: 400 });
+          expect(JSON.parse((cause as ApiError).body)).toMatchObject({
+            errors: [{ field: 'deploy.containerInfo', rule: 'supported' }],
+            message: expect.stringContaining('no machine has the ports'),
+          });
+        }
+      }
+      expect(await api.get('tasks/scheduled')).toEqual([]);
+      if (withoutBridges !== undefined) return;
+      await api.deploy(onPort(port));
+      expect((await api.deployEnded('fixed', `d${port}`)).deployResult?.deployState).toBe('SUCCEEDED');
+      await waitFor('its page', async () => (await (await fetch(`http://127.0.0.1:${port}/`)).text()) === 'here\n');
+    } finally {
+      await app.close();
+    }
   });
 
   describe('an engine that fails', () => {

@@ -128,7 +128,7 @@ function kill(...[command, run]: Parameters<Define>): void {
 
 /** A task is named by its id, or by its request where that has one alone, or by the number of the instance. */
 export async function taskOf(api: Session['api'], id: string, instance: string | undefined): Promise<string> {
-  if (isTask(id)) return id;
+  if (await isTask(api, id)) return id;
   // Answers 404 for one that is not there, where a list of its tasks is empty.
   const [, tasks] = await Promise.all([
     api.requests.simple({ requestId: id }),

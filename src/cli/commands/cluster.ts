@@ -161,8 +161,9 @@ function open(...[command, run]: Parameters<Define>): void {
     .argument('[what]', 'a request or a task; the first page unless given')
     .option('--print', 'print the address in place of opening it');
   examples(command, 'muster open --print', 'muster open web --print');
-  remote<{ print?: boolean }, [string?]>(command, run, async ({ address, out }, { print }, what) => {
-    const path = what === undefined ? '' : `/${isTask(what) ? 'task' : 'request'}/${encodeURIComponent(what)}`;
+  remote<{ print?: boolean }, [string?]>(command, run, async ({ api, address, out }, { print }, what) => {
+    const kind = what !== undefined && (await isTask(api, what)) ? 'task' : 'request';
+    const path = what === undefined ? '' : `/${kind}/${encodeURIComponent(what)}`;
     const url = `${address.url}/ui${path}`;
     if (!print && !out.isJson) await (await import('open')).default(url);
     await out.answer({ url }, () => url);

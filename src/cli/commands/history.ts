@@ -1,7 +1,7 @@
 import type { TaskState } from 'muster-client';
 import { CliError } from '../exit-codes.js';
 import { stateCell } from '../output/output.js';
-import { isMissing } from '../remote/refusal.js';
+import { isMissing, isRefusal } from '../remote/refusal.js';
 import { remote, type Session } from '../remote/session.js';
 import { type Define, examples } from '../run.js';
 import { knownWord, shownDuration, shownState, shownTime, timeMillis, wholeNumber } from '../words.js';
@@ -50,13 +50,29 @@ export function history(...[command, run]: Parameters<Define>): void {
     };
     if (flags.deploys) return deploys(session, what!, pages);
     if (flags.changes) return changes(session, what!, pages);
-    if (what !== undefined && isTask(what)) return task(session, what);
+    if (what !== undefined && (await isTask(session.api, what))) return task(session, what);
     return tasks(session, what, flags, pages);
   });
 }
 
 /** requestId-deployId-startedAt-instanceNo-host-rackId; neither host nor rack has a hyphen. */
-export const isTask = (id: string): boolean => /^.+-[^-]+-\d{12,15}-\d+-[^-]+-[^-]+$/.test(id);
+export const looksLikeTask = (id: string): boolean => /^.+-[^-]+-\d{12,15}-\d+-[^-]+-[^-]+$/.test(id);
+
+/** A request may be called as a task could be: what is no task, and is a request, is meant as one. */
+export const isTask = async (api: Session['api'], id: string): Promise<boolean> =>
+  looksLikeTask(id) && ((await isThere(api.history.task({ taskId: id }))) || !(await isRequest(api, id)));
+
+export const isRequest = (api: Session['api'], requestId: string): Promise<boolean> =>
+  isThere(api.requests.simple({ requestId }));
+
+const isThere = (answer: Promise<unknown>): Promise<boolean> =>
+  answer.then(
+    () => true,
+    (cause: unknown) => {
+      if (isRefusal(cause)) return false;
+      throw cause;
+    },
+  );
 
 interface Pages {
   count: number;

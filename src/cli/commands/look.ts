@@ -3,7 +3,7 @@ import { type Session, remote } from '../remote/session.js';
 import { stateCell } from '../output/output.js';
 import { age, knownWord, shownDuration, shownState } from '../words.js';
 import type { PendingTaskId, RequestParent, TaskExplanation, TaskIdHistory } from 'muster-client';
-import { history } from './history.js';
+import { history, isRequest } from './history.js';
 import { lastLines } from './last-lines.js';
 import { events } from './events.js';
 
@@ -134,8 +134,7 @@ function explain(...[command, run]: Parameters<Define>): void {
   examples(command, 'muster explain web', 'muster explain web --json');
   remote<object, [string]>(command, run, async (session, _flags, id) => {
     const { api, out } = session;
-    // Ids of requests have no more than one part that is a number after a name in capital letters.
-    if (/-\d+-[A-Z_]+-\d+$/.test(id)) {
+    if (looksLikeWaitingTask(id) && !(await isRequest(api, id))) {
       const task = await api.tasks.explain({ pendingTaskId: id });
       return out.answer(task, () => tell(out, task));
     }
@@ -158,6 +157,9 @@ function explain(...[command, run]: Parameters<Define>): void {
     });
   });
 }
+
+/** requestId-deployId-nextRunAt-instanceNo-pendingType-createdAt; a request may be called so, too. */
+const looksLikeWaitingTask = (id: string): boolean => /-\d+-[A-Z_]+-\d+$/.test(id);
 
 const wholeTasks = (count: number): string => `${count} ${count === 1 ? 'task' : 'tasks'}`;
 

@@ -46,12 +46,12 @@ function logs(...[command, run]: Parameters<Define>): void {
   remote<LogsFlags, [string[]]>(command, run, async (session, flags, what) => {
     const path = flags.file ?? (flags.stderr ? 'stderr' : 'stdout');
     const lines = flags.lines === undefined ? undefined : wholeNumber('--lines', flags.lines, 0, 100_000);
-    const isWanted = await sourcesOf(session, what, flags);
+    const { look, hasRequests } = await sourcesOf(session, what, flags);
     const known = new Map<string, Source>();
     const printing: Promise<void>[] = [];
     const lookForTasks = async (): Promise<void> => {
-      const fresh = (await isWanted()).filter(({ taskId }) => !known.has(taskId.id));
-      const isMany = known.size + fresh.length > 1 || (flags.follow === true && what.some((each) => !isTask(each)));
+      const fresh = (await look()).filter(({ taskId }) => !known.has(taskId.id));
+      const isMany = known.size + fresh.length > 1 || (flags.follow === true && hasRequests);
       for (const { taskId } of fresh) {
         const name = `${taskId.requestId}.${taskId.instanceNo}`;
         const colour = colours[known.size % colours.length]!;
@@ -70,7 +70,7 @@ function logs(...[command, run]: Parameters<Define>): void {
     }
     // Followed are requests until Ctrl-C; tasks, and the task of a run, until they have ended.
     const isOver = () => flags.runId !== undefined && known.size > 0;
-    while (flags.follow && what.some((each) => !isTask(each)) && !isOver()) {
+    while (flags.follow && hasRequests && !isOver()) {
       const pause = delay(lookForTasksEveryMillis);
       // One that cannot be read ends all of it at once.
       await Promise.race([pause, Promise.all(printing).then(() => pause)]);
@@ -94,8 +94,9 @@ interface Source {
 /** Tasks by their ids; of a request those that run, or, where none does, the last one that ran; of a run its newest task. */
 async function sourcesOf({ api, out }: Session, what: readonly string[], { instance, runId }: LogsFlags) {
   const wanted = instance === undefined ? undefined : wholeNumber('--instance', instance, 1, 1_000_000);
-  const ids = what.filter(isTask);
-  const requests = what.filter((each) => !isTask(each));
+  const areTasks = await Promise.all(what.map((each) => isTask(api, each)));
+  const ids = what.filter((_each, index) => areTasks[index]);
+  const requests = what.filter((_each, index) => !areTasks[index]);
   for (const requestId of runId === undefined ? requests : []) {
     const [last] = await api.history.tasksOfRequest({ requestId, count: 1 });
     // Removed ones have a history still.
@@ -115,7 +116,7 @@ async function sourcesOf({ api, out }: Session, what: readonly string[], { insta
     }
     return ended;
   };
-  return async (): Promise<Pick<TaskIdHistory, 'taskId'>[]> => {
+  const look = async (): Promise<Pick<TaskIdHistory, 'taskId'>[]> => {
     const found: Pick<TaskIdHistory, 'taskId'>[] = [...tasks];
     for (const requestId of requests) {
       if (runId !== undefined) {
@@ -129,6 +130,7 @@ async function sourcesOf({ api, out }: Session, what: readonly string[], { insta
     }
     return found.sort((a, b) => a.taskId.instanceNo - b.taskId.instanceNo);
   };
+  return { look, hasRequests: requests.length > 0 };
 }
 
 async function print(session: Session, source: Source, isMany: boolean, { raw, follow = false, file }: LogsFlags) {

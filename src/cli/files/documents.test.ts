@@ -100,6 +100,16 @@ describe('is refused with file and line', () => {
       'id: r\nrequestType: SCHEDULED\nschedule: */5 * * * *\n',
       'must be quoted: schedule: "*/5 * * * *"',
     ],
+    [
+      'a name that other schedulers have for a member of a request',
+      'id: r\nrequestType: SERVICE\nreplicas: 3\n',
+      "a.yml:3: there is no field 'replicas' (here it is instances, of the request)",
+    ],
+    [
+      'one for a member of a deploy',
+      `${head}  args: [a]\n`,
+      "a.yml:5: there is no field 'args' of deploy (here it is arguments, of the deploy)",
+    ],
     ['a tag that nobody knows', `${head}  env: { A: !secret x }\n`, 'a.yml:5: Unresolved tag'],
     ['bytes that are no UTF-8', Buffer.from(`${head}  env: { A: caf\xe9 }\n`, 'latin1'), 'a.yml must be text in UTF-8'],
   ])('%s', async (_name, content, message) => expect(await refusal(content)).toContain(message));

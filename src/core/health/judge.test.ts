@@ -190,3 +190,13 @@ test('a healthy task is never named as a failure, however long the others take',
     }),
   );
 });
+
+test('where one of a set was launched to skip checks, none of it is named that has run for long enough', () => {
+  const set = [
+    observed({ launchedWithSkip: true }),
+    observed({ instanceNo: 2, lastResult: failed }),
+    observed({ instanceNo: 3 }),
+  ];
+  const context = healthContext({ ...checked({ uri: '/', maxRetries: 0 }), deployPending: true });
+  expect(explainFailures(set, context, launchedAt + 999_999)).toEqual([]);
+});

@@ -78,7 +78,7 @@ describe('lists', () => {
     ['useWebCache=banana', 'useWebCache'],
     ['requestType=FOO', 'requestType'],
   ])('%s is 400', async (query, field) => {
-    expect(await room.call('GET', `/api/requests?${query}`)).toRefuse(400, 'INVALID_REQUEST', { field });
+    expect(await room.call('GET', `/api/requests?${query}`)).toRefuse(400, 'INVALID_PARAMETER', { field });
   });
 
   test('`property` selects members', async () => {
@@ -268,7 +268,7 @@ test('lists say when requests run next where that is asked for, of so many as ca
   for (const parent of await room.list('/api/requests?limit=100')) expect(parent).not.toHaveProperty('nextRuns');
   for (const limit of ['', '&limit=101']) {
     const answer = await room.call('GET', `/api/requests?nextRuns=true${limit}`);
-    expect(answer).toRefuse(400, 'INVALID_REQUEST', { message: 'nextRuns needs a limit of at most 100' });
+    expect(answer).toRefuse(400, 'INVALID_PARAMETER', { message: 'nextRuns needs a limit of at most 100' });
   }
 });
 

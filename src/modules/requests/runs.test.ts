@@ -203,7 +203,8 @@ describe('a run that must have a new run id', () => {
     await room.sql(`UPDATE task SET run_id = 'r1' WHERE task_id = $1`, [id]);
     room.clock.millis += 1_000;
     await room.sql(
-      `INSERT INTO request_history (request_id, created_at, event_type) VALUES ('reborn', $1, 'DELETED')`,
+      `INSERT INTO request_history (request_id, created_at, event_type, request)
+       SELECT id, $1, 'DELETED', document FROM request WHERE id = 'reborn'`,
       [new Date(room.clock.now())],
     );
     expect(await strictly('reborn', { runId: 'r1' })).toEqual([200, 'r1', '']);

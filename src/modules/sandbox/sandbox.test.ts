@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { insertTask, start } from '../../../test/support/builders.js';
 import { FileDriver, sandboxRoot } from '../../../test/support/file-driver.js';
 import { startRooms, type RoomApp } from '../../../test/support/room-app.js';
@@ -95,6 +95,15 @@ describe('read', () => {
     { query: '?path=growing&offset=1', data: '', offset: 1, nextOffset: 1 },
   ])('$query', async ({ query, ...chunk }) => {
     expect(await read(query)).toMatchObject({ status: 200, body: chunk });
+  });
+
+  test('of clients of version 1.5 without an offset answers how long the file is, and with one what is there', async () => {
+    const settings = { compatibility: '1.5' as const };
+    const older = await startRooms({ modules: [SandboxModule], driver, settings, databaseUrl: rooms.databaseUrl });
+    onTestFinished(() => older.close());
+    const of = async (query: string) => (await older.get(`/api/sandbox/${id}/read?path=stdout${query}`)).body;
+    expect(await of('')).toMatchObject({ data: '', offset: 14 });
+    expect(await of('&offset=0')).toMatchObject({ data: 'one\ntwo\nthree\n', offset: 0 });
   });
 
   test('the id of the task at the begin of a path is the sandbox itself', async () => {

@@ -141,8 +141,9 @@ export function describeApi(app: INestApplication, settings: Pick<Settings, 'aut
   showAtNames(document);
   putUnderOneTemplate(document);
   for (const schema of Object.values(document.components?.schemas ?? {})) {
-    if ('properties' in schema)
-      for (const member of Object.values(schema.properties ?? {})) sayAddition(member as Marked);
+    if (!('properties' in schema) || !schema.properties) continue;
+    dropOtherSpellings(schema.properties as Record<string, { writeOnly?: boolean }>);
+    for (const member of Object.values(schema.properties)) sayAddition(member as Marked);
   }
   for (const [path, operations] of Object.entries(document.paths)) {
     for (const [method, operation] of operationsOf(operations)) {
@@ -203,6 +204,15 @@ function putUnderOneTemplate({ paths }: OpenAPIObject): void {
   }
 }
 const parameterOfPath = /\{(\w+)\}/g;
+
+/** Not every language can tell apart names that are one but for capital letters and underscores: of these the one that is answered stays. */
+function dropOtherSpellings(members: Record<string, { writeOnly?: boolean }>): void {
+  const spellingOf = (name: string): string => name.replaceAll('_', '').toLowerCase();
+  for (const [name, { writeOnly }] of Object.entries(members)) {
+    const isOther = (other: string): boolean => other !== name && spellingOf(other) === spellingOf(name);
+    if (writeOnly && Object.keys(members).some(isOther)) delete members[name];
+  }
+}
 
 /** In words as well, for readers of the page. */
 function sayAddition(marked: Marked): void {

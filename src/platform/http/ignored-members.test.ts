@@ -64,6 +64,11 @@ test.each([
   [{ id: 'a', parts: [{ cpus: 1 }, { cpus: 1, x: 1 }] }, 'parts.1.x is not known'],
   [{ id: 'a', cpus: 1 }, 'cpus is not known: did you mean resources.cpus?'],
   [{ id: 'a', gb: 1 }, 'gb is not known: did you mean resources.gb?'],
+  [{ id: 'a', replicas: 2 }, 'replicas is not known: here it is instances, of the request'],
+  [
+    { id: 'a', resources: { cpus: 1, mem: 5 } },
+    'resources.mem is not known: here it is resources.memoryMb, of the deploy',
+  ],
   [{ id: 'a', instance: { cpus: 1 } }, 'instance is not known'],
   [{ id: 'a', resource: { cpus: 1 } }, 'resource is not known: did you mean resources?'],
   [{ id: 'a', 'ü"\\\r\nX-Evil: 1': 1 }, '?????X-Evil: 1 is not known'],

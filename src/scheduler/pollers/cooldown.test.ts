@@ -103,6 +103,20 @@ describe('a cooldown ends', () => {
     expect(await events()).toEqual(['ENTERED_COOLDOWN', 'EXITED_COOLDOWN']);
   });
 
+  test('in its own time for a task that was planned by a clock that was set back since, once another leader begins', async () => {
+    await coolDown();
+    await world.query(
+      `UPDATE pending_task SET created_at = created_at + interval '10 min', next_run_at = next_run_at + interval '10 min',
+         document = jsonb_set(document, '{pendingTaskId,nextRunAt}',
+           to_jsonb((document #>> '{pendingTaskId,nextRunAt}')::bigint + 600000))`,
+    );
+    await world.crash();
+    await world.run(2);
+    await world.cluster.advance(120_000);
+    await world.run(2);
+    expect(await world.active('svc')).toHaveLength(1);
+  });
+
   test('by call, which starts a task at once', async () => {
     await coolDown();
     await world.get(Pauses).exitCooldown('svc', { message: 'mended' }, { id: 'me', email: 'me@x' });
