@@ -27,7 +27,7 @@ function stage(ids: readonly string[]) {
   const settle = async (): Promise<void> => {
     for (let round = 0; round < 50; round++) {
       for (const timer of timers.splice(0)) timer();
-      await new Promise((resolve) => setImmediate(resolve));
+      await new Promise((resolve) => setTimeout(resolve));
       if (timers.length === 0) return;
     }
   };

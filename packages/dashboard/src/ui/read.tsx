@@ -1,7 +1,6 @@
 import { Component, type ReactNode } from 'react';
 import { keepPreviousData, useQuery, type UseQueryResult } from '@tanstack/react-query';
 import { MusterError } from 'muster-client';
-import type { ReadKey } from '../live/outdated';
 
 export interface ReadOptions {
   /** Read again after these many milliseconds, where no event tells of a change. */
@@ -10,7 +9,7 @@ export interface ReadOptions {
 }
 
 /** Reads for one panel. Events of the stream have it read again by the beginning of its key. */
-export const useRead = <T,>(key: readonly [...ReadKey, ...unknown[]], read: () => Promise<T>, options: ReadOptions = {}) =>
+export const useRead = <T,>(key: readonly unknown[], read: () => Promise<T>, options: ReadOptions = {}) =>
   useQuery<T>({
     queryKey: key,
     queryFn: read,

@@ -90,7 +90,7 @@ export class WorkerPool implements ApiWorkers {
   ) {
     this.limits = { ...defaultLimits, ...limits };
     this.slots = Array.from({ length: count }, (_, index) => {
-      const slot = new WorkerSlot(index + 1, this.limits, (message) => this.broadcast(message, slot));
+      const slot: WorkerSlot = new WorkerSlot(index + 1, this.limits, (message) => this.broadcast(message, slot));
       return slot.on('free', () => this.assign());
     });
     const exec = fileURLToPath(new URL('worker.js', import.meta.url));

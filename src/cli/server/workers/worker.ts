@@ -20,12 +20,13 @@ const self = cluster.worker!;
 let api: ApiServer | undefined;
 let isStopping = false;
 
+type Channel = RequestChannel<LeaderRequests, WorkerRequests>;
 const send = (message: Envelope): Promise<void> =>
   new Promise((resolve) => {
     if (!self.isConnected()) resolve();
     else self.send(message, () => resolve());
   });
-const leader = new RequestChannel<LeaderRequests, WorkerRequests>(send, {
+const leader: Channel = new RequestChannel<LeaderRequests, WorkerRequests>(send, {
   connection: async (_none, socket) => {
     // Nothing is read of it before the leader will hear of it, even if this process ends now.
     await leader.notify('takeConnection', undefined);
