@@ -43,7 +43,8 @@ module.exports = {
       from: { path: '^packages/dashboard/src/', pathNot: '\\.test\\.tsx?$' },
       to: {
         path: `${ours}|node_modules/`,
-        pathNot: '^packages/(dashboard/src/|client/)|node_modules/(react|react-dom|@base-ui|@tanstack|@types|muster-client)/',
+        pathNot:
+          '^packages/(dashboard/src/|client/)|node_modules/(react|react-dom|@base-ui|@tanstack|@types|muster-client)/',
       },
     },
     {

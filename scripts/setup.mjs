@@ -28,7 +28,8 @@ export async function setUp() {
       }
       await makePostgresLinks(root);
       if (!isBuilt()) await during('Building', () => build(owner));
-      if (!isDashboardBuilt()) await during('Building the dashboard', () => buildPackage(dashboard, owner, builtDocument()));
+      if (!isDashboardBuilt())
+        await during('Building the dashboard', () => buildPackage(dashboard, owner, builtDocument()));
     });
   } catch (cause) {
     if (!(cause instanceof SetupError)) throw cause;
@@ -70,9 +71,7 @@ const documentIn = (folder) => join(folder, 'openapi.json');
 const builtDocument = () => documentIn(join(root, 'dist'));
 
 const isBuilt = () =>
-  isMade(join(root, 'dist'), hashOfSources(root)) &&
-  isPackageBuilt('rest-contract') &&
-  isClientBuilt(builtDocument());
+  isMade(join(root, 'dist'), hashOfSources(root)) && isPackageBuilt('rest-contract') && isClientBuilt(builtDocument());
 const isPackageBuilt = (name, document) => isMade(join(folderOf(name), 'dist'), hashOfPackage(root, name, document));
 const isClientBuilt = (document) =>
   existsSync(join(folderOf('client'), 'src', 'generated')) && isPackageBuilt('client', readFileSync(document));

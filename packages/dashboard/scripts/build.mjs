@@ -50,7 +50,11 @@ function hold(manifest, sizes) {
   add(entry);
   const firstLoad = [...first].reduce((sum, file) => sum + sizes.get(file), 0);
   const further = chunks.filter(({ file }) => !first.has(file) && sizes.get(file) > budget.furtherScript);
-  console.log(`First load: ${Math.round(firstLoad / 1000)} kB of scripts in gzip; budget ${budget.firstLoad / 1000} kB`);
-  if (firstLoad > budget.firstLoad) throw new Error(`The first load is ${firstLoad} bytes, more than ${budget.firstLoad}`);
-  if (further.length > 0) throw new Error(`${further.map(({ file }) => file).join(', ')} is beyond the budget of a page`);
+  console.log(
+    `First load: ${Math.round(firstLoad / 1000)} kB of scripts in gzip; budget ${budget.firstLoad / 1000} kB`,
+  );
+  if (firstLoad > budget.firstLoad)
+    throw new Error(`The first load is ${firstLoad} bytes, more than ${budget.firstLoad}`);
+  if (further.length > 0)
+    throw new Error(`${further.map(({ file }) => file).join(', ')} is beyond the budget of a page`);
 }

@@ -33,7 +33,12 @@ export const muster = connectMuster({
 
 /** Fails where this token opens nothing, whatever else the page has to say who calls. */
 export async function prove(token: string): Promise<void> {
-  const trial = connectMuster({ url: clientRoot, token, retries: 0, fetch: (path, init) => fetch(plainAddress(path), init) });
+  const trial = connectMuster({
+    url: clientRoot,
+    token,
+    retries: 0,
+    fetch: (path, init) => fetch(plainAddress(path), init),
+  });
   const who = await trial.auth.whoCalls({});
   if (!who.authenticated) throw new Error('This token opens nothing');
 }

@@ -10,13 +10,18 @@ const states: Readonly<Record<string, string>> = {
 const isState = (word: string): boolean => word === 'all' || Object.hasOwn(states, word.toLowerCase());
 
 const query = (values: Readonly<Record<string, string | undefined>>): string => {
-  const given = Object.entries(values).filter((pair): pair is [string, string] => pair[1] !== undefined && pair[1] !== 'all' && pair[1] !== '');
+  const given = Object.entries(values).filter(
+    (pair): pair is [string, string] => pair[1] !== undefined && pair[1] !== 'all' && pair[1] !== '',
+  );
   return given.length === 0 ? '' : `?${new URLSearchParams(given)}`;
 };
 
 /** Where a page of an older dashboard is now; undefined, where no page was. Paths are below the page's own. */
 export function oldPaths(path: string, search = ''): string | undefined {
-  const parts = path.split('/').filter((part) => part !== '').map(decodeURIComponent);
+  const parts = path
+    .split('/')
+    .filter((part) => part !== '')
+    .map(decodeURIComponent);
   const [first = '', ...rest] = parts;
   if (first === 'requests') {
     const [group, ...others] = rest.length > 0 && !isState(rest[0]!) ? rest : [undefined, ...rest];

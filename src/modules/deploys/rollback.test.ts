@@ -223,10 +223,12 @@ test('of two rollbacks at once one is made, and the other is told of it', async 
 
 test('of each request the last deploy is listed where it has failed, until another one has come', async () => {
   const failed = async () =>
-    (await rooms.call<DeployHistory[]>('GET', '/api/deploys/failed')).body.map(({ deployMarker, deployResult, deploy }) => {
-      expect(deploy).toBeUndefined();
-      return [deployMarker.requestId, deployMarker.deployId, deployResult?.deployState];
-    });
+    (await rooms.call<DeployHistory[]>('GET', '/api/deploys/failed')).body.map(
+      ({ deployMarker, deployResult, deploy }) => {
+        expect(deploy).toBeUndefined();
+        return [deployMarker.requestId, deployMarker.deployId, deployResult?.deployState];
+      },
+    );
   expect(await failed()).toEqual([]);
   await history({ v1: 'SUCCEEDED', v2: 'FAILED' });
   const others: [string, DeployState | undefined][] = [

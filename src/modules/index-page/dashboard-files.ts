@@ -7,8 +7,8 @@ import type { IndexViewDto } from './dto/index-view.dto.js';
 export type AssetNames = Pick<IndexViewDto, 'appJsPath' | 'appCssPath' | 'vendorJsPath'>;
 
 /** Packings of a file that the build made, the smallest first. */
-const encodings = ['br', 'gzip'] as const;
-export type Encoding = (typeof encodings)[number];
+export const encodings = ['br', 'gzip'] as const;
+type Encoding = (typeof encodings)[number];
 const endings: Readonly<Record<Encoding, string>> = { br: '.br', gzip: '.gz' };
 
 export interface DashboardFile {

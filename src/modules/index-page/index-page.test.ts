@@ -31,7 +31,13 @@ function builtDashboard(): { folder: string; remove: () => void } {
     writeFileSync(join(folder, `${name}.gz`), gzipSync(text));
   }
   const manifest = {
-    'src/main.tsx': { file: 'app.a1.js', name: 'main', isEntry: true, imports: ['_vendor.b2.js'], css: ['style.c3.css'] },
+    'src/main.tsx': {
+      file: 'app.a1.js',
+      name: 'main',
+      isEntry: true,
+      imports: ['_vendor.b2.js'],
+      css: ['style.c3.css'],
+    },
     '_vendor.b2.js': { file: 'vendor.b2.js', name: 'vendor' },
     'src/pages/task/task-page.tsx': { file: 'task-page.d4.js', name: 'task-page', imports: ['_vendor.b2.js'] },
     'style.css': { file: 'style.c3.css' },
@@ -258,7 +264,8 @@ describe('in the browser', () => {
     );
     expect(policy).not.toContain('unsafe');
     const page = await response.text();
-    for (const script of page.match(/<script[^>]*>/g)!) expect(script).toMatch(/src="\/static\/|type="application\/json"/);
+    for (const script of page.match(/<script[^>]*>/g)!)
+      expect(script).toMatch(/src="\/static\/|type="application\/json"/);
     expect(page).not.toContain('style=');
   });
 
@@ -284,11 +291,15 @@ describe('in the browser', () => {
   /** The answer as it comes, which fetch would unpack. */
   const packed = (encoding: string): Promise<{ headers: Record<string, unknown>; body: Buffer }> =>
     new Promise((resolve, reject) => {
-      const call = httpRequest(`${rooms.url}/static/app.a1.js`, { headers: { 'Accept-Encoding': encoding } }, (answer) => {
-        const pieces: Buffer[] = [];
-        answer.on('data', (piece: Buffer) => pieces.push(piece));
-        answer.on('end', () => resolve({ headers: answer.headers, body: Buffer.concat(pieces) }));
-      });
+      const call = httpRequest(
+        `${rooms.url}/static/app.a1.js`,
+        { headers: { 'Accept-Encoding': encoding } },
+        (answer) => {
+          const pieces: Buffer[] = [];
+          answer.on('data', (piece: Buffer) => pieces.push(piece));
+          answer.on('end', () => resolve({ headers: answer.headers, body: Buffer.concat(pieces) }));
+        },
+      );
       call.on('error', reject).end();
     });
 

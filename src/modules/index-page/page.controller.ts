@@ -12,7 +12,7 @@ import { SchedulerError } from '../../platform/errors.js';
 import { ShownAt } from '../../platform/http/docs.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { IndexViewDto } from './dto/index-view.dto.js';
-import { DashboardFiles, type Encoding } from './dashboard-files.js';
+import { DashboardFiles, encodings } from './dashboard-files.js';
 import { PageService } from './page.service.js';
 
 /** Below the path that the settings name. */
@@ -61,9 +61,9 @@ export class RootController {
     const file = this.files.find(name);
     if (!file) throw new SchedulerError('NOT_FOUND', `There is no file '${name}'`);
     // The build has packed them, better than there is time for here.
-    const encoding = request.acceptsEncodings(...(Object.keys(file.packed) as Encoding[])) as Encoding | false;
+    const encoding = encodings.find((each) => file.packed[each] && request.acceptsEncodings(each));
     response.set('Cache-Control', 'public, max-age=31536000, immutable').vary('Accept-Encoding').type(file.type);
-    if (encoding && file.packed[encoding]) response.set('Content-Encoding', encoding).send(file.packed[encoding]);
-    else response.send(file.body);
+    if (encoding) response.set('Content-Encoding', encoding);
+    response.send((encoding && file.packed[encoding]) ?? file.body);
   }
 }

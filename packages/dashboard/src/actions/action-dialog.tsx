@@ -1,10 +1,10 @@
 import { useEffect, useId, useRef, useState, type ReactNode } from 'react';
 import { Dialog } from '@base-ui/react/dialog';
 import { useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
 import { MusterError } from 'muster-client';
-import { Failure } from '../ui/read';
+import { Failure, failureText } from '../ui/read';
 import { toast } from '../ui/toasts';
-import { failureText } from '../ui/read';
 import { formatDuration, parseDuration } from '../ui/duration';
 import { openAction, Values, type Action, type Field } from './action';
 
@@ -49,6 +49,7 @@ export function ActionDialog({ action }: { action: Action }) {
 
 function ActionForm({ action, close }: { action: Action; close: () => void }) {
   const queries = useQueryClient();
+  const navigate = useNavigate();
   const [given, setGiven] = useState<Given>(() => initially(action.fields));
   const [typed, setTyped] = useState('');
   const [busy, setBusy] = useState(false);
@@ -70,7 +71,7 @@ function ActionForm({ action, close }: { action: Action; close: () => void }) {
       again();
       close();
       toast.add({ title: action.done, ...undoOf(action, again) });
-      action.then?.(answer, values);
+      action.afterwards?.(answer, values, (to, search = {}) => void navigate({ to, search: search as never }));
     } catch (cause) {
       setFailure(cause);
     } finally {
@@ -194,7 +195,15 @@ function FieldInput(props: {
       ) : field.kind === 'lines' ? (
         <textarea {...described} rows={3} value={String(value)} spellCheck={false} />
       ) : field.kind === 'number' ? (
-        <input {...described} type="number" min={field.min} max={field.max} step={field.step ?? 1} value={String(value)} required />
+        <input
+          {...described}
+          type="number"
+          min={field.min}
+          max={field.max}
+          step={field.step ?? 1}
+          value={String(value)}
+          required
+        />
       ) : (
         <input {...described} value={String(value)} autoComplete="off" list={`${id}-list`} />
       )}

@@ -8,11 +8,25 @@ interface FieldBase {
 }
 
 export type Field =
-  | (FieldBase & { readonly kind: 'text' | 'lines'; readonly initial?: string; readonly suggestions?: readonly string[] })
+  | (FieldBase & {
+      readonly kind: 'text' | 'lines';
+      readonly initial?: string;
+      readonly suggestions?: readonly string[];
+    })
   | (FieldBase & { readonly kind: 'duration'; readonly initial?: string })
-  | (FieldBase & { readonly kind: 'number'; readonly initial: number; readonly min?: number; readonly max?: number; readonly step?: number })
+  | (FieldBase & {
+      readonly kind: 'number';
+      readonly initial: number;
+      readonly min?: number;
+      readonly max?: number;
+      readonly step?: number;
+    })
   | (FieldBase & { readonly kind: 'check'; readonly initial: boolean })
-  | (FieldBase & { readonly kind: 'choice'; readonly initial: string; readonly choices: readonly (readonly [value: string, label: string])[] });
+  | (FieldBase & {
+      readonly kind: 'choice';
+      readonly initial: string;
+      readonly choices: readonly (readonly [value: string, label: string])[];
+    });
 
 /** What was filled in: texts without blanks at their ends, durations in milliseconds; what was left empty is undefined. */
 export class Values {
@@ -37,6 +51,9 @@ export class Values {
   }
 }
 
+/** Goes to a page, by its path below the page's own. */
+export type Go = (to: string, search?: Readonly<Record<string, string>>) => void;
+
 /** Something that a person may have the service do: what it asks for, what it does, and how it is undone. */
 export interface Action {
   readonly id: string;
@@ -54,8 +71,8 @@ export interface Action {
   readonly undo?: { readonly label: string; readonly run: () => Promise<unknown> };
   /** Keys of reads that are not up to date after it. */
   readonly outdates?: readonly (readonly string[])[];
-  /** Where to go afterwards. */
-  readonly then?: (answer: unknown, values: Values) => void;
+  /** What comes afterwards, such as going to another page. */
+  readonly afterwards?: (answer: unknown, values: Values, go: Go) => void;
 }
 
 /** The action whose dialog is open. */

@@ -21,7 +21,10 @@ const back: Field = {
   name: 'revertToState',
   label: 'When that time is over, it becomes',
   initial: '',
-  choices: [['', 'What it was'], ...enumerations.MachineState.map((state) => [state, state.toLowerCase().replaceAll('_', ' ')] as const)],
+  choices: [
+    ['', 'What it was'],
+    ...enumerations.MachineState.map((state) => [state, state.toLowerCase().replaceAll('_', ' ')] as const),
+  ],
 };
 
 const bodyOf = (values: Values): MachineChangeRequest => {
@@ -74,7 +77,14 @@ export function machineActions({ kind, id, state, tasks, isExpiring }: Machine):
       fields: [
         ...timed,
         ...(kind === 'slave'
-          ? [{ kind: 'check', name: 'kill', label: 'Kill the tasks that are left when the time is over', initial: false } as const]
+          ? [
+              {
+                kind: 'check',
+                name: 'kill',
+                label: 'Kill the tasks that are left when the time is over',
+                initial: false,
+              } as const,
+            ]
           : []),
         message,
       ],

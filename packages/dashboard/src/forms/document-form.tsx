@@ -23,7 +23,16 @@ export function DocumentForm(props: DocumentFormProps) {
           JSON
         </button>
       </div>
-      {asJson ? <JsonEditor label="Document" value={props.document} rows={30} onChange={(value) => props.onChange((value ?? {}) as Document)} /> : <Groups {...props} />}
+      {asJson ? (
+        <JsonEditor
+          label="Document"
+          value={props.document}
+          rows={30}
+          onChange={(value) => props.onChange((value ?? {}) as Document)}
+        />
+      ) : (
+        <Groups {...props} />
+      )}
     </>
   );
 }
@@ -65,7 +74,12 @@ function FieldOf({ field, value, problem, onChange }: FieldOfProps) {
   if (kind === 'check')
     return (
       <label className="check">
-        <input type="checkbox" checked={value === true} onChange={(event) => onChange(event.target.checked || undefined)} /> {label}
+        <input
+          type="checkbox"
+          checked={value === true}
+          onChange={(event) => onChange(event.target.checked || undefined)}
+        />{' '}
+        {label}
       </label>
     );
   return (
@@ -93,7 +107,9 @@ function FieldOf({ field, value, problem, onChange }: FieldOfProps) {
           {...common}
           inputMode={kind === 'number' ? 'decimal' : undefined}
           value={String(value ?? '')}
-          onChange={(event) => onChange(kind === 'number' ? numberOf(event.target.value) : event.target.value || undefined)}
+          onChange={(event) =>
+            onChange(kind === 'number' ? numberOf(event.target.value) : event.target.value || undefined)
+          }
         />
       )}
       <small id={`${id}-help`} className={problem === undefined ? undefined : 'bad'}>
@@ -108,17 +124,40 @@ const numberOf = (text: string): number | string | undefined =>
   text === '' ? undefined : /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
 
 /** Keeps what is typed, empty lines too, while the value has the lines that count. */
-function TextLines({ text, onText, ...common }: { text: string; onText: (text: string) => void; id: string; placeholder: string | undefined }) {
+function TextLines({
+  text,
+  onText,
+  ...common
+}: {
+  text: string;
+  onText: (text: string) => void;
+  id: string;
+  placeholder: string | undefined;
+}) {
   const [typed, setTyped] = useState(text);
   const onChange = (event: React.ChangeEvent<HTMLTextAreaElement>) => {
     setTyped(event.target.value);
     onText(event.target.value);
   };
-  return <textarea {...common} rows={Math.min(10, Math.max(2, typed.split('\n').length))} value={typed} onChange={onChange} spellCheck={false} />;
+  return (
+    <textarea
+      {...common}
+      rows={Math.min(10, Math.max(2, typed.split('\n').length))}
+      value={typed}
+      onChange={onChange}
+      spellCheck={false}
+    />
+  );
 }
 
 /** Text that is taken over while it is JSON; until then it says where it is not. */
-export function JsonEditor(props: { label: string; id?: string; value: unknown; rows: number; onChange: (value: unknown) => void }) {
+export function JsonEditor(props: {
+  label: string;
+  id?: string;
+  value: unknown;
+  rows: number;
+  onChange: (value: unknown) => void;
+}) {
   const [typed, setTyped] = useState(() => (props.value === undefined ? '' : JSON.stringify(props.value, null, 2)));
   const [problem, setProblem] = useState<string>();
   const onChange = (event: React.ChangeEvent<HTMLTextAreaElement>) => {

@@ -1,7 +1,8 @@
 /** A request or a deploy while it is being written: members that the form does not know stay in it. */
 export type Document = Readonly<Record<string, unknown>>;
 
-const isRecord = (value: unknown): value is Document => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isRecord = (value: unknown): value is Document =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 export function valueAt(document: Document, path: string): unknown {
   let at: unknown = document;

@@ -23,7 +23,9 @@ type Details = Partial<Omit<FormField, 'path' | 'label' | 'kind'>>;
 const field =
   (kind: FormField['kind']) =>
   (path: string, label: string, details: Details = {}): FormField => ({ path, label, kind, ...details });
-const [text, number, check, lines, map, json] = (['text', 'number', 'check', 'lines', 'map', 'json'] as const).map(field) as [
+const [text, number, check, lines, map, json] = (['text', 'number', 'check', 'lines', 'map', 'json'] as const).map(
+  field,
+) as [
   ReturnType<typeof field>,
   ReturnType<typeof field>,
   ReturnType<typeof field>,
@@ -132,9 +134,15 @@ export const deployGroups: readonly FieldGroup[] = [
       choice('healthcheck.protocol', 'Protocol', same('HTTP', 'HTTPS', 'HTTP2', 'HTTPS2')),
       choice('healthcheck.method', 'Method', same('GET', 'POST')),
       number('healthcheck.portIndex', 'Index of its port', { placeholder: '0' }),
-      number('healthcheck.intervalSeconds', 'Seconds between two', { placeholder: String(view.defaultHealthcheckIntervalSeconds) }),
-      number('healthcheck.responseTimeoutSeconds', 'Seconds for one', { placeholder: String(view.defaultHealthcheckTimeoutSeconds) }),
-      number('healthcheck.startupTimeoutSeconds', 'Seconds until it has to listen', { placeholder: String(view.defaultStartupTimeoutSeconds) }),
+      number('healthcheck.intervalSeconds', 'Seconds between two', {
+        placeholder: String(view.defaultHealthcheckIntervalSeconds),
+      }),
+      number('healthcheck.responseTimeoutSeconds', 'Seconds for one', {
+        placeholder: String(view.defaultHealthcheckTimeoutSeconds),
+      }),
+      number('healthcheck.startupTimeoutSeconds', 'Seconds until it has to listen', {
+        placeholder: String(view.defaultStartupTimeoutSeconds),
+      }),
       number('healthcheck.startupDelaySeconds', 'Seconds before the first'),
       number('healthcheck.startupIntervalSeconds', 'Seconds between two while it starts'),
       number('healthcheck.maxRetries', 'How many may fail', { placeholder: String(view.defaultHealthcheckMaxRetries) }),
@@ -161,7 +169,9 @@ export const deployGroups: readonly FieldGroup[] = [
       json('containerInfo', 'Container, as JSON', { help: 'Image, network, volumes, port mappings, parameters' }),
       text('customExecutorCmd', 'Command of an own executor'),
       text('customExecutorId', 'Id of an own executor'),
-      json('executorData', 'Data of the executor, as JSON', { help: 'Artifacts of all three kinds, user, limits, logs' }),
+      json('executorData', 'Data of the executor, as JSON', {
+        help: 'Artifacts of all three kinds, user, limits, logs',
+      }),
       json('runImmediately', 'Run at once after the deploy, as JSON'),
     ],
   },

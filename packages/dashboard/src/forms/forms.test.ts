@@ -6,14 +6,18 @@ import { nextId } from './next-id';
 
 test('a value that is set is there, other members stay, and taking it out leaves the document as it was', () =>
   fc.assert(
-    fc.property(fc.array(fc.constantFrom('a', 'b', 'c'), { minLength: 1, maxLength: 3 }), fc.integer(), (names, value) => {
-      const path = `new.${names.join('.')}`;
-      const document = { unknown: { deep: [1] }, a: 1 };
-      const changed = withValue(document, path, value);
-      expect(valueAt(changed, path)).toBe(value);
-      expect(changed).toMatchObject(document);
-      expect(withValue(changed, path, undefined)).toEqual(document);
-    }),
+    fc.property(
+      fc.array(fc.constantFrom('a', 'b', 'c'), { minLength: 1, maxLength: 3 }),
+      fc.integer(),
+      (names, value) => {
+        const path = `new.${names.join('.')}`;
+        const document = { unknown: { deep: [1] }, a: 1 };
+        const changed = withValue(document, path, value);
+        expect(valueAt(changed, path)).toBe(value);
+        expect(changed).toMatchObject(document);
+        expect(withValue(changed, path, undefined)).toEqual(document);
+      },
+    ),
   ));
 
 test('lines of a form become what the document has, and back', () => {

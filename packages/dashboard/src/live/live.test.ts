@@ -37,7 +37,9 @@ function stage(ids: readonly string[]) {
 test('whatever changes, comes and goes, in whichever order it is told, the rows become those of the service', () =>
   fc.assert(
     fc.asyncProperty(
-      fc.array(fc.record({ id: fc.constantFrom('a', 'b', 'c', 'd'), gone: fc.boolean(), settles: fc.boolean() }), { maxLength: 20 }),
+      fc.array(fc.record({ id: fc.constantFrom('a', 'b', 'c', 'd'), gone: fc.boolean(), settles: fc.boolean() }), {
+        maxLength: 20,
+      }),
       async (changes) => {
         const { service, rows, settle } = stage(['a', 'b']);
         const loading = rows.load();
@@ -90,7 +92,8 @@ const parent = (
   state: RequestParent['state'] = 'ACTIVE',
   requestType: RequestParent['request']['requestType'] = 'SERVICE',
 ): RequestParent => ({ state, request: { id: 'web', requestType } });
-const kinds = (all: Partial<typeof noTroubles>, of = parent()) => troublesOf(of, { ...noTroubles, ...all }).map(({ kind }) => kind);
+const kinds = (all: Partial<typeof noTroubles>, of = parent()) =>
+  troublesOf(of, { ...noTroubles, ...all }).map(({ kind }) => kind);
 
 test('a request is red for a crash loop that goes on, a cooldown, and missing instances', () => {
   const loop = { requestId: 'web', deployId: 'v1', type: 'OOM', start: 1 } as const;

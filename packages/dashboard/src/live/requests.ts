@@ -37,7 +37,12 @@ class Requests {
 export const requests = new Requests();
 
 /** All requests that the caller may read. */
-export function useRequests(): { rows: readonly RequestParent[]; loaded: boolean; failure: unknown; retry: () => void } {
+export function useRequests(): {
+  rows: readonly RequestParent[];
+  loaded: boolean;
+  failure: unknown;
+  retry: () => void;
+} {
   const rows = useSyncExternalStore(requests.rows.subscribeList, requests.rows.all);
   const [failure, setFailure] = useState<unknown>();
   const retry = useCallback(() => {

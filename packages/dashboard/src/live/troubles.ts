@@ -46,7 +46,9 @@ export function failuresOf(
   const finishedAt = new Map<string, number>();
   for (const { taskId, updatedAt } of finished)
     finishedAt.set(taskId.requestId, Math.max(updatedAt, finishedAt.get(taskId.requestId) ?? 0));
-  const last = failed.filter(({ taskId, updatedAt }) => updatedAt >= Math.max(knownSince, finishedAt.get(taskId.requestId) ?? 0));
+  const last = failed.filter(
+    ({ taskId, updatedAt }) => updatedAt >= Math.max(knownSince, finishedAt.get(taskId.requestId) ?? 0),
+  );
   return { failedDeploys, failedRuns: new Set(last.map(({ taskId }) => taskId.requestId)) };
 }
 

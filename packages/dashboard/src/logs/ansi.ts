@@ -4,12 +4,26 @@ export interface Span {
   readonly style: string;
 }
 
-const sequence = /\u001b\[([\d;]*)m|\u001b\[[\d;?]*[A-Za-z]|\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)|\u001b[@-_]/g;
-const control = /[\u0000-\u0008\u000b-\u001f\u007f]/g;
+const [escape, bell] = [String.raw`\u001b`, String.raw`\u0007`];
+/** What drives a terminal: colours, other sequences, and texts for its title. */
+const sequence = new RegExp(
+  [
+    String.raw`${escape}\[([\d;]*)m`,
+    String.raw`${escape}\[[\d;?]*[A-Za-z]`,
+    String.raw`${escape}\][^${bell}${escape}]*(?:${bell}|${escape}\\)`,
+    String.raw`${escape}[@-_]`,
+  ].join('|'),
+  'g',
+);
+const control = /(?![\t\n])\p{Cc}/gu;
 
 /** Characters that move a terminal are shown as signs, so that a line cannot hide what stands in it. */
 const visible = (text: string): string =>
-  text.replaceAll(control, (character) => (character === '\r' ? '' : String.fromCharCode(0x2400 + (character.charCodeAt(0) & 0x1f))));
+  text.replaceAll(control, (character) => {
+    if (character === '\r') return '';
+    const code = character.charCodeAt(0);
+    return code < 0x20 ? String.fromCharCode(0x2400 + code) : '\ufffd';
+  });
 
 /** The 16 colours and bold; other sequences are left out. */
 export function spansOf(line: string): readonly Span[] {

@@ -63,7 +63,15 @@ export function LogLines(props: LogLinesProps) {
   };
 
   return (
-    <div ref={box} className={wraps ? 'log-lines wraps' : 'log-lines'} role="log" aria-live="off" aria-label="Lines" tabIndex={0} onScroll={onScroll}>
+    <div
+      ref={box}
+      className={wraps ? 'log-lines wraps' : 'log-lines'}
+      role="log"
+      aria-live="off"
+      aria-label="Lines"
+      tabIndex={0}
+      onScroll={onScroll}
+    >
       <div className="log-all" style={{ height: virtual.getTotalSize() }}>
         {items.map(({ key, index, start }) => {
           const line = lines[index];
@@ -76,7 +84,13 @@ export function LogLines(props: LogLinesProps) {
               className="log-line"
               style={{ transform: `translateY(${start}px)` }}
             >
-              <Row at={line.at} text={line.text} isMarked={line.at === props.marked} expression={props.expression} onMark={props.onMark} />
+              <Row
+                at={line.at}
+                text={line.text}
+                isMarked={line.at === props.marked}
+                expression={props.expression}
+                onMark={props.onMark}
+              />
             </div>
           );
         })}

@@ -7,7 +7,13 @@ const ESC = '\u001b';
 describe('colours of a line', () => {
   test.each([
     ['plain', [{ text: 'plain', style: '' }]],
-    [`${ESC}[31mred${ESC}[0m rest`, [{ text: 'red', style: 'ansi-1' }, { text: ' rest', style: '' }]],
+    [
+      `${ESC}[31mred${ESC}[0m rest`,
+      [
+        { text: 'red', style: 'ansi-1' },
+        { text: ' rest', style: '' },
+      ],
+    ],
     [`${ESC}[1;92mgreen`, [{ text: 'green', style: 'ansi-bold ansi-2' }]],
     [`${ESC}[44mback${ESC}[49m`, [{ text: 'back', style: 'ansi-bg-4' }]],
     [`${ESC}[2Kcleared`, [{ text: 'cleared', style: '' }]],

@@ -64,10 +64,12 @@ export function SearchBar({ file, onExpression, onGo }: SearchBarProps) {
         onKeyDown={onKey}
       />
       <label className="check">
-        <input type="checkbox" checked={isRegExp} onChange={(event) => setRegExp(event.target.checked)} /> <span title="Regular expression">.*</span>
+        <input type="checkbox" checked={isRegExp} onChange={(event) => setRegExp(event.target.checked)} />{' '}
+        <span title="Regular expression">.*</span>
       </label>
       <label className="check">
-        <input type="checkbox" checked={matchCase} onChange={(event) => setMatchCase(event.target.checked)} /> <span title="Upper and lower case">aA</span>
+        <input type="checkbox" checked={matchCase} onChange={(event) => setMatchCase(event.target.checked)} />{' '}
+        <span title="Upper and lower case">aA</span>
       </label>
       <button type="button" disabled={!expression} onClick={search}>
         Search

@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useRef, useState, type ReactNode } from 'react';
+import { useEffect, useRef, useState, type ReactNode } from 'react';
 import { download } from '../api';
 import { useSignal } from '../live/signal';
 import { formatBytes } from '../ui/duration';
@@ -22,19 +22,26 @@ export interface LogViewerProps {
 
 /** One file of one task: followed at its end, scrolled to its beginning, searched as a whole. */
 export function LogViewer(props: LogViewerProps) {
-  const { taskId, path, hasEnded, at } = props;
-  const reader = useMemo(() => new LogReader(taskId, path), [taskId, path]);
+  const { taskId, path, at } = props;
+  const [reader, setReader] = useState<LogReader>();
+  useEffect(() => {
+    const fresh = new LogReader(taskId, path);
+    setReader(fresh);
+    void fresh.open(at);
+    return () => fresh.close();
+    // `at` is where it begins; a line that is marked later does not have it begin anew.
+  }, [taskId, path]);
+  return reader && <OpenLog {...props} reader={reader} />;
+}
+
+function OpenLog(props: LogViewerProps & { reader: LogReader }) {
+  const { taskId, path, hasEnded, at, reader } = props;
   const view = useSignal(reader.view);
   const [wraps, setWraps] = useState(false);
   const [expression, setExpression] = useState<RegExp>();
   const lines = useRef<LinesHandle>(null);
   const seenLines = useRef(0);
 
-  useEffect(() => {
-    void reader.open(at);
-    return () => reader.close();
-    // `at` is where it begins; a line that is marked later does not have it begin anew.
-  }, [reader]);
   useEffect(() => {
     reader.hasEnded = hasEnded;
   }, [reader, hasEnded]);
@@ -61,7 +68,9 @@ export function LogViewer(props: LogViewerProps) {
         </button>
         <Position start={view.start} size={view.size} onGo={goTo} />
       </div>
-      {view.isMissing ? props.missing : view.failure !== undefined && <Failure cause={view.failure} retry={() => goTo(at)} />}
+      {view.isMissing
+        ? props.missing
+        : view.failure !== undefined && <Failure cause={view.failure} retry={() => goTo(at)} />}
       <LogLines
         ref={lines}
         view={view}
@@ -75,7 +84,11 @@ export function LogViewer(props: LogViewerProps) {
       />
       <p className="log-foot" role="status">
         {view.isFollowing ? (
-          hasEnded ? 'The task has ended; this is all of it.' : 'Following'
+          hasEnded ? (
+            'The task has ended; this is all of it.'
+          ) : (
+            'Following'
+          )
         ) : (
           <>
             Following paused{unseen > 0 && `, ${formatBytes(unseen)} more`}{' '}

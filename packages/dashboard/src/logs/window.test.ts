@@ -21,7 +21,9 @@ function cutsOf(text: string, wanted: readonly number[]): number[] {
   const characters = [...text];
   const positions = [0];
   for (const character of characters) positions.push(positions.at(-1)! + encoder.encode(character).length);
-  return [...new Set(wanted.map((cut) => positions[cut % positions.length]!)), 0, positions.at(-1)!].sort((a, b) => a - b);
+  return [...new Set(wanted.map((cut) => positions[cut % positions.length]!)), 0, positions.at(-1)!].sort(
+    (a, b) => a - b,
+  );
 }
 
 function linesOf(text: string): { at: number; text: string }[] {
@@ -65,7 +67,11 @@ test('what is too much goes at the other end, and what is left are lines of the 
   const bytes = encoder.encode(text);
   const window = new LogWindow({ lines: 10, bytes: 1_000_000 });
   expect(window.append(pieceOf(bytes, 0, bytes.length))).toBe(90);
-  expect(window.lines.map((line) => line.text)).toEqual(linesOf(text).slice(90).map((line) => line.text));
+  expect(window.lines.map((line) => line.text)).toEqual(
+    linesOf(text)
+      .slice(90)
+      .map((line) => line.text),
+  );
   expect(window.start).toBe(window.lines[0]!.at);
   const before = window.start;
   const lineBefore = 'line 89\n'.length;
@@ -78,7 +84,8 @@ test('what is too much goes at the other end, and what is left are lines of the 
 test('a log of many bytes stays below the bound of its bytes', () => {
   const window = new LogWindow({ lines: 1_000_000, bytes: 10_000 });
   const data = `${'x'.repeat(99)}\n`.repeat(50);
-  for (let at = 0; at < 100; at++) window.append({ offset: at * data.length, nextOffset: (at + 1) * data.length, data });
+  for (let at = 0; at < 100; at++)
+    window.append({ offset: at * data.length, nextOffset: (at + 1) * data.length, data });
   expect(window.end - window.start).toBeLessThanOrEqual(10_100);
   expect(window.end).toBe(100 * data.length);
 });

@@ -18,7 +18,7 @@ export interface Bounds {
 
 const usual: Bounds = { lines: 20_000, bytes: 4 * 1024 * 1024 };
 const encoder = new TextEncoder();
-const bytesOf = (text: string): number => (/^[\x00-\x7f]*$/.test(text) ? text.length : encoder.encode(text).length);
+const bytesOf = (text: string): number => (/^\p{ASCII}*$/u.test(text) ? text.length : encoder.encode(text).length);
 
 /**
  * The part of a file that is in memory. However it was cut into pieces, its lines are those of the file between `start` and `end`.

@@ -15,7 +15,9 @@ export const useClusterState = () => useRead(['state'], () => muster.state.get({
 export function Banners() {
   const state = useClusterState();
   const link = useSignal(connection);
-  const disasters = useRead(['disasters', 'active'], () => readIfAllowed(muster.disasters.active({})), { everyMs: 60_000 });
+  const disasters = useRead(['disasters', 'active'], () => readIfAllowed(muster.disasters.active({})), {
+    everyMs: 60_000,
+  });
   const disabled = useRead(['disasters', 'actions'], () => readIfAllowed(muster.disasters.disabledActions({})), {
     everyMs: 60_000,
   });
@@ -55,17 +57,23 @@ export function Banners() {
       {disabled.data && disabled.data.length > 0 && (
         <p className="notice warn">
           {disabled.data.length === 1 ? '1 action is' : `${disabled.data.length} actions are`} switched off:{' '}
-          {disabled.data.slice(0, 3).map(({ type }) => inWords(type)).join(', ')}. <Go to="/disasters">Disasters</Go>
+          {disabled.data
+            .slice(0, 3)
+            .map(({ type }) => inWords(type))
+            .join(', ')}
+          . <Go to="/disasters">Disasters</Go>
         </p>
       )}
       {state.data?.minimumPriorityLevel !== undefined && (
         <p className="notice warn">
-          Priority freeze: no task below {state.data.minimumPriorityLevel} is started. <Go to="/disasters">Disasters</Go>
+          Priority freeze: no task below {state.data.minimumPriorityLevel} is started.{' '}
+          <Go to="/disasters">Disasters</Go>
         </p>
       )}
       {state.data && state.data.maxTaskLag > LATE_MS && (
         <p className="notice warn">
-          {state.data.lateTasks} tasks are late, by up to {formatDuration(state.data.maxTaskLag)}. <Go to="/status">Status</Go>
+          {state.data.lateTasks} tasks are late, by up to {formatDuration(state.data.maxTaskLag)}.{' '}
+          <Go to="/status">Status</Go>
         </p>
       )}
     </div>

@@ -23,7 +23,7 @@ export function useKeys(): void {
         return;
       }
       if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
-      if (!preferences.get().letterKeys || document.querySelector('[role=dialog]')) return;
+      if (!preferences.get().letterKeys || document.querySelector('.dialog')) return;
       const page = afterG ? pages[event.key] : undefined;
       afterG = event.key === 'g';
       if (page !== undefined) void navigate({ to: page });

@@ -35,9 +35,18 @@ const LIMIT = 10;
 /** Ids of tasks end with their host and rack, and have a time in epoch milliseconds in them. */
 const looksLikeTask = /-\d{13}-\d+-/;
 
-function find(ids: readonly string[], machines: readonly Found[], groups: readonly Found[], typed: string): readonly Found[] {
+function find(
+  ids: readonly string[],
+  machines: readonly Found[],
+  groups: readonly Found[],
+  typed: string,
+): readonly Found[] {
   if (looksLikeTask.test(typed)) return [{ label: typed.trim(), kind: 'task', to: paths.task(typed.trim()) }];
-  const requests = best(ids, (id) => id, typed, LIMIT).map((id) => ({ label: id, kind: 'request', to: paths.request(id) }));
+  const requests = best(ids, (id) => id, typed, LIMIT).map((id) => ({
+    label: id,
+    kind: 'request',
+    to: paths.request(id),
+  }));
   const others = typed.trim() === '' ? pages : best([...pages, ...machines, ...groups], ({ label }) => label, typed, 5);
   return [...requests, ...others].slice(0, LIMIT);
 }
@@ -54,7 +63,11 @@ export function Palette() {
     () =>
       find(
         ids.data ?? [],
-        (machines.data ?? []).map(({ host }) => ({ label: host, kind: 'machine', to: `/tasks?q=${encodeURIComponent(host)}` })),
+        (machines.data ?? []).map(({ host }) => ({
+          label: host,
+          kind: 'machine',
+          to: `/tasks?q=${encodeURIComponent(host)}`,
+        })),
         (groups.data ?? []).map(({ id }) => ({ label: id, kind: 'group', to: paths.group(id) })),
         later,
       ),
@@ -63,7 +76,11 @@ export function Palette() {
   const close = () => palette.set(false);
   const go = ({ to }: Found) => {
     close();
-    void navigate({ href: undefined, to: to.split('?')[0]!, search: Object.fromEntries(new URLSearchParams(to.split('?')[1])) as never });
+    void navigate({
+      href: undefined,
+      to: to.split('?')[0]!,
+      search: Object.fromEntries(new URLSearchParams(to.split('?')[1])) as never,
+    });
   };
   return (
     <Dialog.Root open onOpenChange={(open) => !open && close()}>
@@ -81,10 +98,19 @@ export function Palette() {
             autoHighlight="always"
             keepHighlight
           >
-            <Autocomplete.Input className="wide" placeholder="Request, page, machine, group or id of a task" aria-label="Find" />
+            <Autocomplete.Input
+              className="wide"
+              placeholder="Request, page, machine, group or id of a task"
+              aria-label="Find"
+            />
             <Autocomplete.List className="found">
               {(each: Found) => (
-                <Autocomplete.Item key={`${each.kind} ${each.label}`} value={each} className="menu-item" onClick={() => go(each)}>
+                <Autocomplete.Item
+                  key={`${each.kind} ${each.label}`}
+                  value={each}
+                  className="menu-item"
+                  onClick={() => go(each)}
+                >
                   {each.label} <span className="faint">{each.kind}</span>
                 </Autocomplete.Item>
               )}

@@ -86,9 +86,14 @@ function More() {
     details.current.querySelector('summary')?.focus();
   };
   return (
-    <details ref={details} className="more" onKeyDown={close} onBlur={(event) => {
-      if (details.current && !details.current.contains(event.relatedTarget)) details.current.open = false;
-    }}>
+    <details
+      ref={details}
+      className="more"
+      onKeyDown={close}
+      onBlur={(event) => {
+        if (details.current && !details.current.contains(event.relatedTarget)) details.current.open = false;
+      }}
+    >
       <summary>More</summary>
       <div className="menu">
         {more.map(([to, text]) => (

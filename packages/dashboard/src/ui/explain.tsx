@@ -54,9 +54,7 @@ export function ExplainedRequest({ explanation }: { explanation: RequestExplanat
       {message !== undefined && <p>{message}</p>}
       {waiting.length > 0 && (
         <>
-          <Mark tone="warn">
-            {waiting.length === 1 ? '1 task waits' : `${waiting.length} tasks wait`}
-          </Mark>
+          <Mark tone="warn">{waiting.length === 1 ? '1 task waits' : `${waiting.length} tasks wait`}</Mark>
           <Explained task={waiting[0]!} />
         </>
       )}
@@ -67,7 +65,10 @@ export function ExplainedRequest({ explanation }: { explanation: RequestExplanat
       ))}
       {nextRuns !== undefined && nextRuns.length > 0 && (
         <p>
-          Next run <Time at={nextRuns[0]!.at} /> <span className="faint">({nextRuns[0]!.local} {nextRuns[0]!.timeZone})</span>
+          Next run <Time at={nextRuns[0]!.at} />{' '}
+          <span className="faint">
+            ({nextRuns[0]!.local} {nextRuns[0]!.timeZone})
+          </span>
         </p>
       )}
     </section>

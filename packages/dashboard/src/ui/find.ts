@@ -24,7 +24,10 @@ export function matcherOf(typed: string): Matcher {
 }
 
 function globMatcher(query: string): Matcher {
-  const pattern = query.replaceAll(/[.+^${}()|[\]\\]/g, '\\$&').replaceAll('*', '.*').replaceAll('?', '.');
+  const pattern = query
+    .replaceAll(/[.+^${}()|[\]\\]/g, '\\$&')
+    .replaceAll('*', '.*')
+    .replaceAll('?', '.');
   const whole = new RegExp(`^${pattern}$`, 'i');
   return (text) => (whole.test(text) ? 1 : undefined);
 }
@@ -65,5 +68,8 @@ export function best<T>(all: readonly T[], textOf: (each: T) => string, typed: s
   }
   const compare = (a: { each: T; rank: number }, b: { each: T; rank: number }): number =>
     a.rank - b.rank || textOf(a.each).length - textOf(b.each).length || (textOf(a.each) < textOf(b.each) ? -1 : 1);
-  return found.sort(compare).slice(0, limit).map(({ each }) => each);
+  return found
+    .sort(compare)
+    .slice(0, limit)
+    .map(({ each }) => each);
 }

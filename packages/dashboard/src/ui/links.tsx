@@ -12,7 +12,12 @@ interface GoProps {
 }
 
 export const Go = ({ to, search, hash, className, children }: GoProps) => (
-  <Link to={to} search={search ?? {}} {...(hash !== undefined && { hash })} {...(className !== undefined && { className })}>
+  <Link
+    to={to}
+    search={search ?? {}}
+    {...(hash !== undefined && { hash })}
+    {...(className !== undefined && { className })}
+  >
     {children}
   </Link>
 );

@@ -8,7 +8,15 @@ export interface MenuChoice {
   readonly isDangerous?: boolean;
 }
 
-export function MenuButton({ label, choices, text }: { label: string; choices: readonly MenuChoice[]; text?: ReactNode }) {
+export function MenuButton({
+  label,
+  choices,
+  text,
+}: {
+  label: string;
+  choices: readonly MenuChoice[];
+  text?: ReactNode;
+}) {
   return (
     <Menu.Root>
       <Menu.Trigger className="button" aria-label={label}>

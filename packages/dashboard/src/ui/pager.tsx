@@ -1,4 +1,12 @@
-export function Pager({ page, pageCount, onPage }: { page: number; pageCount: number | undefined; onPage: (page: number) => void }) {
+export function Pager({
+  page,
+  pageCount,
+  onPage,
+}: {
+  page: number;
+  pageCount: number | undefined;
+  onPage: (page: number) => void;
+}) {
   if (page === 1 && (pageCount ?? 1) <= 1) return null;
   return (
     <nav className="pager" aria-label="Pages of the table">

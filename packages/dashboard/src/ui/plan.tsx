@@ -34,7 +34,8 @@ function Steps({ steps, fits }: { steps: readonly PlannedStep[]; fits: boolean }
           <li key={index}>
             {[
               step.start.length > 0 && `start ${step.start.map(({ instanceNo }) => `#${instanceNo}`).join(', ')}`,
-              step.stop.length > 0 && `stop ${step.stop.map(({ taskId }) => `#${taskId.instanceNo} of ${taskId.deployId}`).join(', ')}`,
+              step.stop.length > 0 &&
+                `stop ${step.stop.map(({ taskId }) => `#${taskId.instanceNo} of ${taskId.deployId}`).join(', ')}`,
               step.waitMillis !== undefined && step.waitMillis > 0 && `then wait ${formatDuration(step.waitMillis)}`,
               step.waitsForUpdate && 'then wait to be advanced',
             ]

@@ -2,12 +2,23 @@ const WIDTH = 300;
 const HEIGHT = 40;
 
 /** A small picture of figures in their order, with its range in words for those who do not see it. */
-export function Sparkline({ label, values, format }: { label: string; values: readonly number[]; format: (value: number) => string }) {
+export function Sparkline({
+  label,
+  values,
+  format,
+}: {
+  label: string;
+  values: readonly number[];
+  format: (value: number) => string;
+}) {
   const most = Math.max(...values);
   const least = Math.min(...values);
   const range = most - least || 1;
   const points = values
-    .map((value, index) => `${(index / Math.max(1, values.length - 1)) * WIDTH},${HEIGHT - ((value - least) / range) * HEIGHT}`)
+    .map(
+      (value, index) =>
+        `${(index / Math.max(1, values.length - 1)) * WIDTH},${HEIGHT - ((value - least) / range) * HEIGHT}`,
+    )
     .join(' ');
   const text = `${label}: from ${format(least)} to ${format(most)}, last ${format(values.at(-1) ?? 0)}`;
   return (

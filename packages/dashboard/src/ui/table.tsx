@@ -14,7 +14,11 @@ export interface Sort {
   readonly descending: boolean;
 }
 
-export function sorted<Row>(rows: readonly Row[], columns: readonly Column<Row>[], sort: Sort | undefined): readonly Row[] {
+export function sorted<Row>(
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+  sort: Sort | undefined,
+): readonly Row[] {
   const value = sort && columns.find(({ id }) => id === sort.by)?.value;
   if (!value) return rows;
   const sign = sort.descending ? -1 : 1;
@@ -65,12 +69,24 @@ export function Table<Row>(props: {
   );
 }
 
-function Head<Row>({ column, sort, onSort }: { column: Column<Row>; sort: Sort | undefined; onSort: (sort: Sort) => void }) {
+function Head<Row>({
+  column,
+  sort,
+  onSort,
+}: {
+  column: Column<Row>;
+  sort: Sort | undefined;
+  onSort: (sort: Sort) => void;
+}) {
   const isBy = sort?.by === column.id;
   if (!column.value) return <th scope="col">{column.title}</th>;
   return (
     <th scope="col" className={column.align} aria-sort={isBy ? (sort.descending ? 'descending' : 'ascending') : 'none'}>
-      <SortButton title={column.title} sort={isBy ? sort : undefined} onSort={(descending) => onSort({ by: column.id, descending })} />
+      <SortButton
+        title={column.title}
+        sort={isBy ? sort : undefined}
+        onSort={(descending) => onSort({ by: column.id, descending })}
+      />
     </th>
   );
 }

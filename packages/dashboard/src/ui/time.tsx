@@ -42,7 +42,8 @@ export function Time({ at }: { at: number | undefined }) {
 function Moment({ at }: { at: number }) {
   const { times } = useSignal(preferences);
   const exact = useExactTime(at);
-  const isNear = Math.abs(at - now.get()) < 60_000;
+  // Beyond some minutes a second more or less is not seen.
+  const isNear = Math.abs(at - now.get()) < 180_000;
   const relative = relativeTime(at, useNow(isNear ? 1_000 : 30_000));
   return (
     <time dateTime={new Date(at).toISOString()} title={times === 'relative' ? exact : relative}>

@@ -57,7 +57,12 @@ const machineStates: Readonly<Record<string, Word>> = {
   MISSING_ON_STARTUP: word('Missing on startup', 'warn'),
 };
 
-export const tables = { request: requestStates, task: taskStates, deploy: deployStates, machine: machineStates } as const;
+export const tables = {
+  request: requestStates,
+  task: taskStates,
+  deploy: deployStates,
+  machine: machineStates,
+} as const;
 
 /** A word that is not known is shown as it came. */
 export const wordOf = (table: keyof typeof tables, state: string | undefined): Word =>

@@ -22,12 +22,15 @@ export function Page() {
   const [{ from }] = useFilters();
   const read = useRead(['request', requestId, 'to-deploy', from ?? ''], async () => {
     const parent = await muster.requests.get({ requestId });
-    const source = from === undefined ? parent.activeDeploy : (await muster.history.deploy({ requestId, deployId: from })).deploy;
+    const source =
+      from === undefined ? parent.activeDeploy : (await muster.history.deploy({ requestId, deployId: from })).deploy;
     return { parent, source };
   });
   return (
     <Panel of={read}>
-      {({ parent, source }) => <Form key={`${requestId} ${from ?? ''}`} parent={parent} begin={beginOf(requestId, source)} from={from} />}
+      {({ parent, source }) => (
+        <Form key={`${requestId} ${from ?? ''}`} parent={parent} begin={beginOf(requestId, source)} from={from} />
+      )}
     </Panel>
   );
 }
@@ -81,7 +84,8 @@ function Form({ parent, begin, from }: { parent: RequestParent; begin: Document;
         ...(message !== '' && { message }),
         ...(unpauses && { unpauseOnSuccessfulDeploy: true }),
       };
-      const acknowledged = plan && isLargeScaleDown(plan.stopping, plan.starting) ? { largeScaleDownAcknowledged: true } : {};
+      const acknowledged =
+        plan && isLargeScaleDown(plan.stopping, plan.starting) ? { largeScaleDownAcknowledged: true } : {};
       await muster.deploys.start({ body, ...(plan && { checkIndex: plan.checkIndex }), ...acknowledged });
       discard();
       toast.add({ title: `${String(document['id'])} of ${requestId} is being deployed` });
@@ -110,7 +114,8 @@ function Form({ parent, begin, from }: { parent: RequestParent; begin: Document;
         </label>
         {parent.state === 'PAUSED' && (
           <label className="check">
-            <input type="checkbox" checked={unpauses} onChange={(event) => setUnpauses(event.target.checked)} /> Unpause when it has succeeded
+            <input type="checkbox" checked={unpauses} onChange={(event) => setUnpauses(event.target.checked)} /> Unpause
+            when it has succeeded
           </label>
         )}
         {failure !== undefined && <Failure cause={failure} />}

@@ -23,7 +23,9 @@ const OTHERS = 50;
 export function Page() {
   const requestId = useParam('requestId');
   const deployId = useParam('deployId');
-  const read = useRead(['request', requestId, 'deploy', deployId], () => orNone(muster.history.deploy({ requestId, deployId })));
+  const read = useRead(['request', requestId, 'deploy', deployId], () =>
+    orNone(muster.history.deploy({ requestId, deployId })),
+  );
   const parent = useRead(['request', requestId, 'parent'], () => orNone(muster.requests.get({ requestId })));
   return (
     <Panel of={read}>
@@ -68,7 +70,9 @@ function Known({ deploy, parent }: { deploy: DeployHistory; parent: RequestParen
         </Go>
         <CopyJson value={deploy.deploy} what="The deploy" />
       </div>
-      {result === undefined && deploy.waitsBecause !== undefined && <p className="notice busy">{deploy.waitsBecause}</p>}
+      {result === undefined && deploy.waitsBecause !== undefined && (
+        <p className="notice busy">{deploy.waitsBecause}</p>
+      )}
       {result && result.deployState !== 'SUCCEEDED' && (
         <section className="notice bad" aria-label="Why it failed">
           <p>{result.message}</p>
@@ -111,12 +115,18 @@ function Statistics({ deploy: { deployStatistics } }: { deploy: DeployHistory })
 function Compare({ deploy }: { deploy: DeployHistory }) {
   const { requestId, deployId, timestamp } = deploy.deployMarker;
   const [{ against }, setFilters] = useFilters();
-  const others = useRead(['request', requestId, 'deploys', 'ids'], () => muster.history.deploys({ requestId, count: OTHERS }));
+  const others = useRead(['request', requestId, 'deploys', 'ids'], () =>
+    muster.history.deploys({ requestId, count: OTHERS }),
+  );
   const ids = (others.data ?? []).map(({ deployMarker }) => deployMarker).filter((each) => each.deployId !== deployId);
   const chosen = against ?? ids.find((each) => each.timestamp < timestamp)?.deployId;
-  const other = useRead(['request', requestId, 'deploy', chosen ?? ''], () => muster.history.deploy({ requestId, deployId: chosen ?? '' }), {
-    enabled: chosen !== undefined,
-  });
+  const other = useRead(
+    ['request', requestId, 'deploy', chosen ?? ''],
+    () => muster.history.deploy({ requestId, deployId: chosen ?? '' }),
+    {
+      enabled: chosen !== undefined,
+    },
+  );
   if (chosen === undefined) return <p className="faint">There is no deploy before it.</p>;
   return (
     <>
@@ -130,25 +140,66 @@ function Compare({ deploy }: { deploy: DeployHistory }) {
           ))}
         </select>
       </label>
-      <Panel of={other}>{(before) => <Changes changes={changesBetween(before.deploy ?? {}, deploy.deploy ?? {})} />}</Panel>
+      <Panel of={other}>
+        {(before) => <Changes changes={changesBetween(before.deploy ?? {}, deploy.deploy ?? {})} />}
+      </Panel>
     </>
   );
 }
 
 const columns: readonly Column<TaskIdHistory>[] = [
-  { id: 'no', title: '#', value: ({ taskId }) => taskId.instanceNo, cell: ({ taskId }) => <Go to={paths.task(taskId.id)}>{taskId.instanceNo}</Go> },
-  { id: 'state', title: 'State', value: ({ lastTaskState }) => lastTaskState ?? '', cell: ({ lastTaskState }) => <Badge of="task" state={lastTaskState} /> },
-  { id: 'host', title: 'Machine', value: ({ taskId }) => taskId.host, cell: ({ taskId }) => <HostLink host={taskId.host} /> },
-  { id: 'at', title: 'Started', value: ({ taskId }) => taskId.startedAt, cell: ({ taskId }) => <Time at={taskId.startedAt} /> },
-  { id: 'updated', title: 'Changed', value: ({ updatedAt }) => updatedAt, cell: ({ updatedAt }) => <Time at={updatedAt} /> },
-  { id: 'log', title: 'Log', cell: ({ taskId }) => <Go to={paths.tail(taskId.id, logPathOf(taskId.id, true))}>log</Go> },
+  {
+    id: 'no',
+    title: '#',
+    value: ({ taskId }) => taskId.instanceNo,
+    cell: ({ taskId }) => <Go to={paths.task(taskId.id)}>{taskId.instanceNo}</Go>,
+  },
+  {
+    id: 'state',
+    title: 'State',
+    value: ({ lastTaskState }) => lastTaskState ?? '',
+    cell: ({ lastTaskState }) => <Badge of="task" state={lastTaskState} />,
+  },
+  {
+    id: 'host',
+    title: 'Machine',
+    value: ({ taskId }) => taskId.host,
+    cell: ({ taskId }) => <HostLink host={taskId.host} />,
+  },
+  {
+    id: 'at',
+    title: 'Started',
+    value: ({ taskId }) => taskId.startedAt,
+    cell: ({ taskId }) => <Time at={taskId.startedAt} />,
+  },
+  {
+    id: 'updated',
+    title: 'Changed',
+    value: ({ updatedAt }) => updatedAt,
+    cell: ({ updatedAt }) => <Time at={updatedAt} />,
+  },
+  {
+    id: 'log',
+    title: 'Log',
+    cell: ({ taskId }) => <Go to={paths.tail(taskId.id, logPathOf(taskId.id, true))}>log</Go>,
+  },
 ];
 
 function Active({ requestId, deployId }: { requestId: string; deployId: string }) {
-  const read = useRead(['request', requestId, 'deploy', deployId, 'active'], () => muster.history.activeTasksOfDeploy({ requestId, deployId }));
+  const read = useRead(['request', requestId, 'deploy', deployId, 'active'], () =>
+    muster.history.activeTasksOfDeploy({ requestId, deployId }),
+  );
   return (
     <Panel of={read}>
-      {(tasks) => <Table label="Running tasks" rows={tasks} columns={columns} keyOf={({ taskId }) => taskId.id} empty="No task of it runs." />}
+      {(tasks) => (
+        <Table
+          label="Running tasks"
+          rows={tasks}
+          columns={columns}
+          keyOf={({ taskId }) => taskId.id}
+          empty="No task of it runs."
+        />
+      )}
     </Panel>
   );
 }
@@ -162,7 +213,13 @@ function Ended({ requestId, deployId }: { requestId: string; deployId: string })
     <Panel of={read}>
       {({ objects, pageCount }) => (
         <>
-          <Table label="Ended tasks" rows={objects} columns={columns} keyOf={({ taskId }) => taskId.id} empty="No task of it has ended." />
+          <Table
+            label="Ended tasks"
+            rows={objects}
+            columns={columns}
+            keyOf={({ taskId }) => taskId.id}
+            empty="No task of it has ended."
+          />
           <Pager page={page} pageCount={pageCount} onPage={setPage} />
         </>
       )}

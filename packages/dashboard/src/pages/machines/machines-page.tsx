@@ -42,7 +42,12 @@ const columns: readonly Column<Row>[] = [
       </>
     ),
   },
-  { id: 'state', title: 'State', value: ({ slave }) => slave.currentState.state, cell: ({ slave }) => <Badge of="machine" state={slave.currentState.state} /> },
+  {
+    id: 'state',
+    title: 'State',
+    value: ({ slave }) => slave.currentState.state,
+    cell: ({ slave }) => <Badge of="machine" state={slave.currentState.state} />,
+  },
   {
     id: 'since',
     title: 'Since',
@@ -54,14 +59,30 @@ const columns: readonly Column<Row>[] = [
     ),
   },
   { id: 'rack', title: 'Rack', value: ({ slave }) => slave.rackId, cell: ({ slave }) => slave.rackId },
-  { id: 'seen', title: 'First seen', value: ({ slave }) => slave.firstSeenAt, cell: ({ slave }) => <Time at={slave.firstSeenAt} /> },
-  { id: 'tasks', title: 'Tasks', align: 'end', value: ({ usage }) => usage?.numTasks ?? -1, cell: ({ usage }) => usage?.numTasks ?? '–' },
+  {
+    id: 'seen',
+    title: 'First seen',
+    value: ({ slave }) => slave.firstSeenAt,
+    cell: ({ slave }) => <Time at={slave.firstSeenAt} />,
+  },
+  {
+    id: 'tasks',
+    title: 'Tasks',
+    align: 'end',
+    value: ({ usage }) => usage?.numTasks ?? -1,
+    cell: ({ usage }) => usage?.numTasks ?? '–',
+  },
   {
     id: 'cpu',
     title: 'Cores reserved',
     value: ({ usage }) => share(usage?.cpusReserved, usage?.cpusTotal),
     cell: ({ usage, slave }) => (
-      <Share used={usage?.cpusReserved} of={usage?.cpusTotal ?? slave.resources?.cpus} format={formatNumber} label="Cores reserved" />
+      <Share
+        used={usage?.cpusReserved}
+        of={usage?.cpusTotal ?? slave.resources?.cpus}
+        format={formatNumber}
+        label="Cores reserved"
+      />
     ),
   },
   {
@@ -115,9 +136,15 @@ const columns: readonly Column<Row>[] = [
   },
 ];
 
-const share = (used: number | undefined, all: number | undefined): number => (used === undefined || !all ? -1 : used / all);
+const share = (used: number | undefined, all: number | undefined): number =>
+  used === undefined || !all ? -1 : used / all;
 
-function Share(props: { used: number | undefined; of: number | undefined; format: (value: number) => string; label: string }) {
+function Share(props: {
+  used: number | undefined;
+  of: number | undefined;
+  format: (value: number) => string;
+  label: string;
+}) {
   const { used, of, format, label } = props;
   if (used === undefined || !of) return <span className="faint">{of ? format(of) : '–'}</span>;
   return (
@@ -162,7 +189,12 @@ export function Page() {
         muster.inactive.list({}),
         muster.usage.slaves({}),
       ]);
-      return { slaves, expiring, inactive: new Set(inactive), usage: new Map(usage.map((each) => [each.slaveId, each])) };
+      return {
+        slaves,
+        expiring,
+        inactive: new Set(inactive),
+        usage: new Map(usage.map((each) => [each.slaveId, each])),
+      };
     },
     { everyMs: 30_000 },
   );
@@ -181,7 +213,13 @@ export function Page() {
         </button>
       </div>
       <form className="filters" role="search" onSubmit={(event) => event.preventDefault()}>
-        <input type="search" aria-label="Search machines" placeholder="Name, rack or attribute" value={q} onChange={(event) => setFilters({ q: event.target.value })} />
+        <input
+          type="search"
+          aria-label="Search machines"
+          placeholder="Name, rack or attribute"
+          value={q}
+          onChange={(event) => setFilters({ q: event.target.value })}
+        />
       </form>
       <Panel of={read}>
         {({ slaves, expiring, inactive, usage }) => {
@@ -196,7 +234,9 @@ export function Page() {
             }));
           if (rows.length === 0) return <p className="empty">No machine {q || state ? 'matches.' : 'has come yet.'}</p>;
           return sections.map(([title, states]) => {
-            const inSection = rows.filter(({ slave }) => (states as readonly string[]).includes(slave.currentState.state));
+            const inSection = rows.filter(({ slave }) =>
+              (states as readonly string[]).includes(slave.currentState.state),
+            );
             if (inSection.length === 0) return null;
             return (
               <section key={title}>

@@ -26,9 +26,25 @@ const columns: readonly Column<Row>[] = [
       </Go>
     ),
   },
-  { id: 'state', title: 'State', value: ({ rack }) => rack.currentState.state, cell: ({ rack }) => <Badge of="machine" state={rack.currentState.state} /> },
-  { id: 'since', title: 'Since', value: ({ rack }) => rack.currentState.timestamp, cell: ({ rack }) => <Time at={rack.currentState.timestamp} /> },
-  { id: 'machines', title: 'Machines', align: 'end', value: ({ machines }) => machines, cell: ({ machines }) => machines },
+  {
+    id: 'state',
+    title: 'State',
+    value: ({ rack }) => rack.currentState.state,
+    cell: ({ rack }) => <Badge of="machine" state={rack.currentState.state} />,
+  },
+  {
+    id: 'since',
+    title: 'Since',
+    value: ({ rack }) => rack.currentState.timestamp,
+    cell: ({ rack }) => <Time at={rack.currentState.timestamp} />,
+  },
+  {
+    id: 'machines',
+    title: 'Machines',
+    align: 'end',
+    value: ({ machines }) => machines,
+    cell: ({ machines }) => machines,
+  },
   { id: 'user', title: 'By', cell: ({ rack }) => rack.currentState.user ?? '' },
   { id: 'message', title: 'Message', cell: ({ rack }) => rack.currentState.message ?? '' },
   {
@@ -38,11 +54,13 @@ const columns: readonly Column<Row>[] = [
       <MenuButton
         label={`Actions of ${rack.id}`}
         text="⋯"
-        choices={machineActions({ kind: 'rack', id: rack.id, state: rack.currentState.state, isExpiring }).map((action) => ({
-          label: action.label,
-          onChoose: () => openAction.set(action),
-          isDangerous: action.isDangerous ?? false,
-        }))}
+        choices={machineActions({ kind: 'rack', id: rack.id, state: rack.currentState.state, isExpiring }).map(
+          (action) => ({
+            label: action.label,
+            onChoose: () => openAction.set(action),
+            isDangerous: action.isDangerous ?? false,
+          }),
+        )}
       />
     ),
   },
@@ -51,7 +69,11 @@ const columns: readonly Column<Row>[] = [
 export function Page() {
   const [{ state }] = useFilters();
   const read = useRead(['machines', 'racks'], async () => {
-    const [racks, slaves, expiring] = await Promise.all([muster.racks.list({}), muster.slaves.list({}), muster.racks.expiring({})]);
+    const [racks, slaves, expiring] = await Promise.all([
+      muster.racks.list({}),
+      muster.slaves.list({}),
+      muster.racks.expiring({}),
+    ]);
     return racks.map((rack) => ({
       rack,
       machines: slaves.filter(({ rackId }) => rackId === rack.id).length,

@@ -6,7 +6,6 @@ import { Panel, useRead } from '../../ui/read';
 import { Use } from '../../ui/use';
 import { view } from '../../view';
 
-
 interface Measure {
   readonly label: string;
   readonly share: (usage: SlaveUsageWithId) => number | undefined;
@@ -24,7 +23,8 @@ const measures: Readonly<Record<string, Measure>> = {
 };
 
 /** In ten steps, which is what a colour can tell. */
-const heat = (share: number | undefined): string => (share === undefined ? 'none' : String(Math.min(9, Math.floor(share * 10))));
+const heat = (share: number | undefined): string =>
+  share === undefined ? 'none' : String(Math.min(9, Math.floor(share * 10)));
 
 export function Page() {
   const [{ by = 'cpu' }, setFilters] = useFilters();
@@ -45,7 +45,13 @@ export function Page() {
       <h2>Machines</h2>
       <div className="tabs" role="group" aria-label="Coloured by">
         {Object.entries(measures).map(([name, { label }]) => (
-          <button key={name} type="button" className="tab" aria-pressed={name === by} onClick={() => setFilters({ by: name })}>
+          <button
+            key={name}
+            type="button"
+            className="tab"
+            aria-pressed={name === by}
+            onClick={() => setFilters({ by: name })}
+          >
             {label}
           </button>
         ))}
@@ -90,7 +96,12 @@ function Cluster({ figures }: { figures: ClusterUtilization }) {
   ];
   return (
     <>
-      <Use label="CPU" used={figures.totalCpuUsed} of={figures.totalCpuAvailable} format={(value) => `${formatNumber(value)} cores`} />
+      <Use
+        label="CPU"
+        used={figures.totalCpuUsed}
+        of={figures.totalCpuAvailable}
+        format={(value) => `${formatNumber(value)} cores`}
+      />
       <Use label="Memory" used={figures.totalMemBytesUsed} of={figures.totalMemBytesAvailable} format={formatBytes} />
       {view.showTaskDiskResource && (
         <Use label="Disk" used={figures.totalDiskBytesUsed} of={figures.totalDiskBytesAvailable} format={formatBytes} />
@@ -108,4 +119,3 @@ function Cluster({ figures }: { figures: ClusterUtilization }) {
     </>
   );
 }
-

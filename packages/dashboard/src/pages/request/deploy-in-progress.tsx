@@ -23,13 +23,19 @@ export function DeployInProgress({ parent, pending }: { parent: RequestParent; p
       </p>
       {deployProgress && (
         <p>
-          <progress max={wanted} value={healthy ?? deployProgress.currentActiveInstances} aria-label="Instances that are healthy" />{' '}
+          <progress
+            max={wanted}
+            value={healthy ?? deployProgress.currentActiveInstances}
+            aria-label="Instances that are healthy"
+          />{' '}
           {healthy !== undefined && `${healthy} healthy, `}step to {deployProgress.targetActiveInstances} of {wanted}
           {waitsForPerson && ', waits to be advanced'}
         </p>
       )}
       {waitsBecause !== undefined && <p>{waitsBecause}</p>}
-      {deployProgress?.acceptanceResultMessageHistory?.map((text) => <p key={text}>{text}</p>)}
+      {deployProgress?.acceptanceResultMessageHistory?.map((text) => (
+        <p key={text}>{text}</p>
+      ))}
       <div className="buttons">
         {deployProgress && (
           <button type="button" onClick={() => openAction.set(advance(parent, pending))}>
@@ -47,14 +53,19 @@ export function DeployInProgress({ parent, pending }: { parent: RequestParent; p
 function advance(parent: RequestParent, { deployMarker, deployProgress }: PendingDeploy): Action {
   const { requestId, deployId } = deployMarker;
   const most = parent.request.instances ?? 1;
-  const next = Math.min(most, (deployProgress?.targetActiveInstances ?? 0) + (deployProgress?.deployInstanceCountPerStep ?? most));
+  const next = Math.min(
+    most,
+    (deployProgress?.targetActiveInstances ?? 0) + (deployProgress?.deployInstanceCountPerStep ?? most),
+  );
   return {
     id: 'advance-deploy',
     label: 'Advance',
     explains: `The next step of ${deployId}: so many instances of it.`,
     fields: [{ kind: 'number', name: 'instances', label: 'Instances', initial: next, min: 1, max: most }],
     run: (values) =>
-      muster.deploys.update({ body: { requestId, deployId, targetActiveInstances: values.number('instances') ?? next } }),
+      muster.deploys.update({
+        body: { requestId, deployId, targetActiveInstances: values.number('instances') ?? next },
+      }),
     done: `${deployId} takes its next step`,
     outdates: [['request', requestId]],
   };

@@ -18,7 +18,9 @@ export function DeploysTab({ parent }: { parent: RequestParent }) {
   const active = parent.requestDeployState?.activeDeploy?.deployId;
   const pending = parent.requestDeployState?.pendingDeploy?.deployId;
   const [page, setPage] = useState(1);
-  const read = useRead(['request', requestId, 'deploys', page], () => muster.history.deploysPage({ requestId, count: PAGE, page }));
+  const read = useRead(['request', requestId, 'deploys', page], () =>
+    muster.history.deploysPage({ requestId, count: PAGE, page }),
+  );
   const columns: readonly Column<DeployHistory>[] = [
     {
       id: 'id',
@@ -38,8 +40,18 @@ export function DeploysTab({ parent }: { parent: RequestParent }) {
       cell: ({ deployResult }) => <Badge of="deploy" state={deployResult?.deployState ?? 'WAITING'} />,
     },
     { id: 'why', title: 'Why', cell: whyOf },
-    { id: 'user', title: 'By', value: ({ deployMarker }) => deployMarker.user ?? '', cell: ({ deployMarker }) => deployMarker.user ?? '' },
-    { id: 'at', title: 'Started', value: ({ deployMarker }) => deployMarker.timestamp, cell: ({ deployMarker }) => <Time at={deployMarker.timestamp} /> },
+    {
+      id: 'user',
+      title: 'By',
+      value: ({ deployMarker }) => deployMarker.user ?? '',
+      cell: ({ deployMarker }) => deployMarker.user ?? '',
+    },
+    {
+      id: 'at',
+      title: 'Started',
+      value: ({ deployMarker }) => deployMarker.timestamp,
+      cell: ({ deployMarker }) => <Time at={deployMarker.timestamp} />,
+    },
     { id: 'message', title: 'Message', cell: ({ deployMarker }) => deployMarker.message ?? '' },
     {
       id: 'do',
@@ -62,7 +74,13 @@ export function DeploysTab({ parent }: { parent: RequestParent }) {
     <Panel of={read}>
       {({ objects, pageCount }) => (
         <>
-          <Table label="Deploys" rows={objects} columns={columns} keyOf={({ deployMarker }) => deployMarker.deployId} empty="Nothing was deployed yet." />
+          <Table
+            label="Deploys"
+            rows={objects}
+            columns={columns}
+            keyOf={({ deployMarker }) => deployMarker.deployId}
+            empty="Nothing was deployed yet."
+          />
           <Pager page={page} pageCount={pageCount} onPage={setPage} />
         </>
       )}

@@ -23,7 +23,13 @@ export function HistoryTab({ requestId }: { requestId: string }) {
         const rows = objects.map((change, index) => ({ change, before: objects[index + 1] }));
         return (
           <>
-            <Table label="Changes" rows={rows} columns={columns} keyOf={({ change }) => `${change.createdAt} ${change.eventType}`} empty="Nothing has changed yet." />
+            <Table
+              label="Changes"
+              rows={rows}
+              columns={columns}
+              keyOf={({ change }) => `${change.createdAt} ${change.eventType}`}
+              empty="Nothing has changed yet."
+            />
             <Pager page={page} pageCount={pageCount} onPage={setPage} />
           </>
         );
@@ -38,8 +44,18 @@ interface Row {
 }
 
 const columns: readonly Column<Row>[] = [
-  { id: 'at', title: 'When', value: ({ change }) => change.createdAt, cell: ({ change }) => <Time at={change.createdAt} /> },
-  { id: 'what', title: 'What', value: ({ change }) => change.eventType, cell: ({ change }) => inWords(change.eventType) },
+  {
+    id: 'at',
+    title: 'When',
+    value: ({ change }) => change.createdAt,
+    cell: ({ change }) => <Time at={change.createdAt} />,
+  },
+  {
+    id: 'what',
+    title: 'What',
+    value: ({ change }) => change.eventType,
+    cell: ({ change }) => inWords(change.eventType),
+  },
   { id: 'user', title: 'By', value: ({ change }) => change.user ?? '', cell: ({ change }) => change.user ?? '' },
   { id: 'message', title: 'Message', cell: ({ change }) => change.message ?? '' },
   { id: 'fields', title: 'Fields', cell: (row) => <Fields {...row} /> },

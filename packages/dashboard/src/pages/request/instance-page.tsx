@@ -9,7 +9,9 @@ export function Page() {
   const requestId = useParam('requestId');
   const instanceNo = Number(useParam('instanceNo'));
   const navigate = useNavigate();
-  const active = useRead(['request', requestId, 'active', 'ids'], () => muster.history.activeTasksOfRequest({ requestId }));
+  const active = useRead(['request', requestId, 'active', 'ids'], () =>
+    muster.history.activeTasksOfRequest({ requestId }),
+  );
   const task = active.data?.find(({ taskId }) => taskId.instanceNo === instanceNo);
   useEffect(() => {
     if (task) void navigate({ to: paths.task(task.taskId.id), replace: true });
@@ -20,7 +22,13 @@ export function Page() {
         {requestId} #{instanceNo}
       </h1>
       <Panel of={active}>
-        {() => !task && <p>No task runs as instance {instanceNo}. <RequestLink id={requestId} /></p>}
+        {() =>
+          !task && (
+            <p>
+              No task runs as instance {instanceNo}. <RequestLink id={requestId} />
+            </p>
+          )
+        }
       </Panel>
     </>
   );

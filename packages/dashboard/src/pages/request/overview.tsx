@@ -20,11 +20,15 @@ export function Overview({ parent }: { parent: RequestParent }) {
   const explanation = useRead(['request', requestId, 'explain'], () => orNone(muster.requests.explain({ requestId })), {
     everyMs: 3_000,
   });
-  const last = useRead(['request', requestId, 'deploys', 'last'], () => muster.history.deploys({ requestId, count: 1 }));
+  const last = useRead(['request', requestId, 'deploys', 'last'], () =>
+    muster.history.deploys({ requestId, count: 1 }),
+  );
   return (
     <>
       <Panel of={explanation}>{(found) => found && <ExplainedRequest explanation={found} />}</Panel>
-      <Panel of={last}>{([newest]) => newest && hasFailed(newest) && <FailedDeploy parent={parent} deploy={newest} />}</Panel>
+      <Panel of={last}>
+        {([newest]) => newest && hasFailed(newest) && <FailedDeploy parent={parent} deploy={newest} />}
+      </Panel>
       {!isLongRunning(parent.request.requestType) && <LastRun requestId={requestId} />}
       <p>
         {activeDeploy ? (
@@ -90,7 +94,9 @@ function FailedDeploy({ parent, deploy }: { parent: RequestParent; deploy: Deplo
 
 /** The last run of a job: when it failed, why, and what it wrote last. */
 function LastRun({ requestId }: { requestId: string }) {
-  const last = useRead(['request', requestId, 'last-run'], () => muster.history.tasksOfRequest({ requestId, count: 1 }));
+  const last = useRead(['request', requestId, 'last-run'], () =>
+    muster.history.tasksOfRequest({ requestId, count: 1 }),
+  );
   return (
     <Panel of={last}>
       {([run]) => {

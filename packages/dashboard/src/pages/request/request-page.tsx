@@ -2,7 +2,8 @@ import { useEffect } from 'react';
 import type { RequestParent } from 'muster-client';
 import { isStatus, muster, orNone } from '../../api';
 import { openAction } from '../../actions/action';
-import { requestActions, runNow } from '../../actions/request-actions';
+import { requestActions } from '../../actions/request-actions';
+import { runNow } from '../../actions/run-actions';
 import { troublesOf } from '../../live/troubles';
 import { useTroubles } from '../../live/use-troubles';
 import { Badge, Mark } from '../../ui/badge';
@@ -50,7 +51,7 @@ export function Page() {
         ) : (
           <>
             <Head parent={parent} />
-            <Standing parent={parent} />
+            <Standing parent={parent} tab={tab} />
             <nav className="tabs" aria-label={`Parts of ${requestId}`}>
               {tabs.map((each) => (
                 <TabLink key={each} requestId={requestId} tab={each} isOpen={each === tab} />
@@ -66,7 +67,11 @@ export function Page() {
 
 function TabLink({ requestId, tab, isOpen }: { requestId: string; tab: Tab; isOpen: boolean }) {
   return (
-    <Go to={paths.request(requestId)} search={{ tab: tab === 'overview' ? undefined : tab }} className={isOpen ? 'tab open' : 'tab'}>
+    <Go
+      to={paths.request(requestId)}
+      search={{ tab: tab === 'overview' ? undefined : tab }}
+      className={isOpen ? 'tab open' : 'tab'}
+    >
       {tab[0]!.toUpperCase() + tab.slice(1)}
     </Go>
   );
@@ -93,9 +98,13 @@ function TabOf({ tab, parent }: { tab: Tab; parent: RequestParent }) {
 function Head({ parent }: { parent: RequestParent }) {
   const { request } = parent;
   const { starred, toggle } = useStars();
-  const args = useRead(['request', request.id, 'args'], () => muster.history.commandLineArgs({ requestId: request.id, count: 5 }), {
-    enabled: request.requestType === 'ON_DEMAND' || request.requestType === 'SCHEDULED',
-  });
+  const args = useRead(
+    ['request', request.id, 'args'],
+    () => muster.history.commandLineArgs({ requestId: request.id, count: 5 }),
+    {
+      enabled: request.requestType === 'ON_DEMAND' || request.requestType === 'SCHEDULED',
+    },
+  );
   const shuffle = useShuffleAction(request.id);
   const given = requestActions(parent);
   const actions = [...given.map((action) => (action.id === 'run' ? runNow(parent, args.data) : action)), ...shuffle];
@@ -104,7 +113,13 @@ function Head({ parent }: { parent: RequestParent }) {
   const isStarred = starred.has(request.id);
   return (
     <div className="head">
-      <button type="button" className="star" aria-label={`Star ${request.id}`} aria-pressed={isStarred} onClick={() => toggle(request.id)}>
+      <button
+        type="button"
+        className="star"
+        aria-label={`Star ${request.id}`}
+        aria-pressed={isStarred}
+        onClick={() => toggle(request.id)}
+      >
         {isStarred ? '★' : '☆'}
       </button>
       <h1>{request.id}</h1>
@@ -158,8 +173,11 @@ function QuickLinkList({ parent }: { parent: RequestParent }) {
 }
 
 /** What is wrong, what is under way and what will end by itself. */
-function Standing({ parent }: { parent: RequestParent }) {
-  const troubles = troublesOf(parent, useTroubles());
+function Standing({ parent, tab }: { parent: RequestParent; tab: Tab }) {
+  // The overview says more of what has failed.
+  const troubles = troublesOf(parent, useTroubles()).filter(
+    ({ kind }) => tab !== 'overview' || !kind.startsWith('last '),
+  );
   return (
     <>
       {troubles.map(({ kind, text }) => (
@@ -208,7 +226,10 @@ function Gone({ requestId }: { requestId: string }) {
         {(found) =>
           found.length === 0 ? (
             <p>
-              There is no request of this id. <Go to="/requests" search={{ q: requestId }}>Look for one like it</Go>
+              There is no request of this id.{' '}
+              <Go to="/requests" search={{ q: requestId }}>
+                Look for one like it
+              </Go>
             </p>
           ) : (
             <>

@@ -36,16 +36,36 @@ export function TasksTab({ requestId, isGone = false }: { requestId: string; isG
 }
 
 const common: readonly Column<TaskIdHistory>[] = [
-  { id: 'no', title: '#', value: ({ taskId }) => taskId.instanceNo, cell: ({ taskId }) => <Go to={paths.task(taskId.id)}>{taskId.instanceNo}</Go> },
-  { id: 'state', title: 'State', value: ({ lastTaskState }) => lastTaskState ?? '', cell: ({ lastTaskState }) => <Badge of="task" state={lastTaskState} /> },
+  {
+    id: 'no',
+    title: '#',
+    value: ({ taskId }) => taskId.instanceNo,
+    cell: ({ taskId }) => <Go to={paths.task(taskId.id)}>{taskId.instanceNo}</Go>,
+  },
+  {
+    id: 'state',
+    title: 'State',
+    value: ({ lastTaskState }) => lastTaskState ?? '',
+    cell: ({ lastTaskState }) => <Badge of="task" state={lastTaskState} />,
+  },
   {
     id: 'deploy',
     title: 'Deploy',
     value: ({ taskId }) => taskId.deployId,
     cell: ({ taskId }) => <DeployLink requestId={taskId.requestId} deployId={taskId.deployId} />,
   },
-  { id: 'host', title: 'Machine', value: ({ taskId }) => taskId.host, cell: ({ taskId }) => <HostLink host={taskId.host} /> },
-  { id: 'started', title: 'Started', value: ({ taskId }) => taskId.startedAt, cell: ({ taskId }) => <Time at={taskId.startedAt} /> },
+  {
+    id: 'host',
+    title: 'Machine',
+    value: ({ taskId }) => taskId.host,
+    cell: ({ taskId }) => <HostLink host={taskId.host} />,
+  },
+  {
+    id: 'started',
+    title: 'Started',
+    value: ({ taskId }) => taskId.startedAt,
+    cell: ({ taskId }) => <Time at={taskId.startedAt} />,
+  },
 ];
 
 const logLink = (hasEnded: boolean): Column<TaskIdHistory> => ({
@@ -87,7 +107,12 @@ export function ActiveTasks({ requestId }: { requestId: string }) {
             value: ({ taskId }) => healthWord(taskId.id),
             cell: ({ taskId }) => `${healthWord(taskId.id)}${balanced.has(taskId.id) ? ', in the load balancer' : ''}`,
           },
-          { id: 'up', title: 'Up', value: ({ taskId }) => taskId.startedAt, cell: ({ taskId }) => <Lasted from={taskId.startedAt} /> },
+          {
+            id: 'up',
+            title: 'Up',
+            value: ({ taskId }) => taskId.startedAt,
+            cell: ({ taskId }) => <Lasted from={taskId.startedAt} />,
+          },
           logLink(false),
           {
             id: 'do',
@@ -106,7 +131,13 @@ export function ActiveTasks({ requestId }: { requestId: string }) {
                 <Go to={`${paths.request(requestId)}/tail/${logPathOf('$TASK_ID', false)}`}>Logs of all instances</Go>
               </p>
             )}
-            <Table label="Running tasks" rows={tasks} columns={columns} keyOf={({ taskId }) => taskId.id} empty="No task runs." />
+            <Table
+              label="Running tasks"
+              rows={tasks}
+              columns={columns}
+              keyOf={({ taskId }) => taskId.id}
+              empty="No task runs."
+            />
           </>
         );
       }}
@@ -115,7 +146,9 @@ export function ActiveTasks({ requestId }: { requestId: string }) {
 }
 
 export function ScheduledTasks({ requestId }: { requestId: string }) {
-  const read = useRead(['request', requestId, 'scheduled'], () => muster.tasks.scheduledOfRequest({ requestId }), { everyMs: 10_000 });
+  const read = useRead(['request', requestId, 'scheduled'], () => muster.tasks.scheduledOfRequest({ requestId }), {
+    everyMs: 10_000,
+  });
   const columns: readonly Column<TaskRequest>[] = [
     {
       id: 'due',
@@ -125,14 +158,22 @@ export function ScheduledTasks({ requestId }: { requestId: string }) {
     },
     { id: 'no', title: '#', cell: ({ pendingTask }) => pendingTask.pendingTaskId.instanceNo },
     { id: 'type', title: 'Because', cell: ({ pendingTask }) => inWords(pendingTask.pendingTaskId.pendingType) },
-    { id: 'deploy', title: 'Deploy', cell: ({ deploy }) => <DeployLink requestId={requestId} deployId={deploy.id ?? ''} /> },
+    {
+      id: 'deploy',
+      title: 'Deploy',
+      cell: ({ deploy }) => <DeployLink requestId={requestId} deployId={deploy.id ?? ''} />,
+    },
     { id: 'message', title: 'Message', cell: ({ pendingTask }) => pendingTask.message ?? '' },
     { id: 'why', title: 'Why it waits', cell: ({ pendingTask }) => <Why id={pendingTask.pendingTaskId.id} /> },
     {
       id: 'do',
       title: '',
       cell: ({ pendingTask }) => (
-        <button type="button" className="quiet" onClick={() => openAction.set(removeScheduled(requestId, pendingTask.pendingTaskId.id))}>
+        <button
+          type="button"
+          className="quiet"
+          onClick={() => openAction.set(removeScheduled(requestId, pendingTask.pendingTaskId.id))}
+        >
           Remove
         </button>
       ),
@@ -141,7 +182,13 @@ export function ScheduledTasks({ requestId }: { requestId: string }) {
   return (
     <Panel of={read}>
       {(tasks) => (
-        <Table label="Waiting tasks" rows={tasks} columns={columns} keyOf={({ pendingTask }) => pendingTask.pendingTaskId.id} empty="No task waits." />
+        <Table
+          label="Waiting tasks"
+          rows={tasks}
+          columns={columns}
+          keyOf={({ pendingTask }) => pendingTask.pendingTaskId.id}
+          empty="No task waits."
+        />
       )}
     </Panel>
   );
@@ -157,7 +204,9 @@ export function Why({ id }: { id: string }) {
   return (
     <details onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>Why?</summary>
-      {isOpen && <Panel of={read}>{(found) => (found === null ? <p>It waits no more.</p> : <Explained task={found} />)}</Panel>}
+      {isOpen && (
+        <Panel of={read}>{(found) => (found === null ? <p>It waits no more.</p> : <Explained task={found} />)}</Panel>
+      )}
     </details>
   );
 }
@@ -169,7 +218,12 @@ export function EndedTasks({ requestId, count }: { requestId: string; count: num
   );
   const columns: readonly Column<TaskIdHistory>[] = [
     ...common,
-    { id: 'ended', title: 'Ended', value: ({ updatedAt }) => updatedAt, cell: ({ updatedAt }) => <Time at={updatedAt} /> },
+    {
+      id: 'ended',
+      title: 'Ended',
+      value: ({ updatedAt }) => updatedAt,
+      cell: ({ updatedAt }) => <Time at={updatedAt} />,
+    },
     {
       id: 'lasted',
       title: 'Lasted',
@@ -183,7 +237,13 @@ export function EndedTasks({ requestId, count }: { requestId: string; count: num
     <Panel of={read}>
       {({ objects, pageCount }) => (
         <>
-          <Table label="Ended tasks" rows={objects} columns={columns} keyOf={({ taskId }) => taskId.id} empty="No task has ended yet." />
+          <Table
+            label="Ended tasks"
+            rows={objects}
+            columns={columns}
+            keyOf={({ taskId }) => taskId.id}
+            empty="No task has ended yet."
+          />
           <Pager page={page} pageCount={pageCount} onPage={setPage} />
         </>
       )}

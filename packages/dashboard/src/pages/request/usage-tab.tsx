@@ -27,17 +27,33 @@ function Figures({ usage }: { usage: RequestUtilization }) {
   return (
     <>
       <p>For each of {numTasks} tasks, on average:</p>
-      <Use label="CPU" used={usage.cpuUsed / numTasks} of={usage.cpuReserved / numTasks} format={(value) => `${formatNumber(value)} cores`} />
+      <Use
+        label="CPU"
+        used={usage.cpuUsed / numTasks}
+        of={usage.cpuReserved / numTasks}
+        format={(value) => `${formatNumber(value)} cores`}
+      />
       <p className="faint">
         In 24 hours from {formatNumber(usage.minCpuUsed)} to {formatNumber(usage.maxCpuUsed)} cores; throttled for{' '}
-        {formatNumber(usage.percentCpuTimeThrottled)} % of the time, at most {formatNumber(usage.maxPercentCpuTimeThrottled)} %
+        {formatNumber(usage.percentCpuTimeThrottled)} % of the time, at most{' '}
+        {formatNumber(usage.maxPercentCpuTimeThrottled)} %
       </p>
-      <Use label="Memory" used={usage.memBytesUsed / numTasks} of={usage.memBytesReserved / numTasks} format={formatBytes} />
+      <Use
+        label="Memory"
+        used={usage.memBytesUsed / numTasks}
+        of={usage.memBytesReserved / numTasks}
+        format={formatBytes}
+      />
       <p className="faint">
         In 24 hours from {formatBytes(usage.minMemBytesUsed)} to {formatBytes(usage.maxMemBytesUsed)}
       </p>
       {view.showTaskDiskResource && (
-        <Use label="Disk" used={usage.diskBytesUsed / numTasks} of={usage.diskBytesReserved / numTasks} format={formatBytes} />
+        <Use
+          label="Disk"
+          used={usage.diskBytesUsed / numTasks}
+          of={usage.diskBytesReserved / numTasks}
+          format={formatBytes}
+        />
       )}
     </>
   );

@@ -24,7 +24,15 @@ const AT_ONCE = 8;
 const MANY = 20;
 
 /** The ids are those that were chosen when it began, and each of them gets an answer of its own. */
-export function Bulk({ ids, all, choose }: { ids: readonly string[]; all: readonly RequestParent[]; choose: (ids: ReadonlySet<string>) => void }) {
+export function Bulk({
+  ids,
+  all,
+  choose,
+}: {
+  ids: readonly string[];
+  all: readonly RequestParent[];
+  choose: (ids: ReadonlySet<string>) => void;
+}) {
   const [message, setMessage] = useState('');
   const [typed, setTyped] = useState('');
   const [outcomes, setOutcomes] = useState<readonly Outcome[]>();
@@ -64,9 +72,19 @@ export function Bulk({ ids, all, choose }: { ids: readonly string[]; all: readon
           Choose none
         </button>
       </p>
-      <input aria-label="Message" placeholder="Message" value={message} onChange={(event) => setMessage(event.target.value)} />
+      <input
+        aria-label="Message"
+        placeholder="Message"
+        value={message}
+        onChange={(event) => setMessage(event.target.value)}
+      />
       {ids.length > MANY && (
-        <input aria-label={`Type ${ids.length} to go on`} placeholder={`Type ${ids.length}`} value={typed} onChange={(event) => setTyped(event.target.value)} />
+        <input
+          aria-label={`Type ${ids.length} to go on`}
+          placeholder={`Type ${ids.length}`}
+          value={typed}
+          onChange={(event) => setTyped(event.target.value)}
+        />
       )}
       {Object.keys(doings).map((name) => (
         <button key={name} type="button" disabled={busy || !isSure} onClick={() => void run(name, ids)}>

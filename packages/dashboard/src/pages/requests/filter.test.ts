@@ -1,8 +1,12 @@
 import { expect, test } from 'vitest';
-import type { RequestParent } from 'muster-client';
+import type { RequestParent, RequestUtilization } from 'muster-client';
 import { filtered, healthOf, type Context, type Filters } from './filter';
 
-const parent = (id: string, more: Partial<RequestParent> = {}, request: Partial<RequestParent['request']> = {}): RequestParent => ({
+const parent = (
+  id: string,
+  more: Partial<RequestParent> = {},
+  request: Partial<RequestParent['request']> = {},
+): RequestParent => ({
   state: 'ACTIVE',
   request: { id, requestType: 'SERVICE', ...request },
   ...more,
@@ -13,13 +17,20 @@ const active = (requestId: string, user: string) => ({
 const rows = [
   parent('web', active('web', 'ann'), { group: 'shop' }),
   parent('worker', { state: 'PAUSED' }, { requestType: 'WORKER' }),
-  parent('nightly', { ...active('nightly', 'bob'), state: 'SYSTEM_COOLDOWN' }, { requestType: 'SCHEDULED', readWriteGroups: ['ops'] }),
+  parent(
+    'nightly',
+    { ...active('nightly', 'bob'), state: 'SYSTEM_COOLDOWN' },
+    { requestType: 'SCHEDULED', readWriteGroups: ['ops'] },
+  ),
 ];
 const context: Context = {
   starred: new Set(['worker']),
   groups: new Set(['ops']),
   pending: new Set(['web']),
   cleaning: new Set(['worker']),
+  usage: new Map([
+    ['web', { numTasks: 1, cpuUsed: 2, cpuReserved: 1, memBytesUsed: 1, memBytesReserved: 9 } as RequestUtilization],
+  ]),
   troublesOf: ({ state }) => (state === 'SYSTEM_COOLDOWN' ? [{ kind: 'cooling down', text: '' }] : []),
 };
 
@@ -31,6 +42,9 @@ test.each<[Filters, string[]]>([
   [{ state: 'pending' }, ['web']],
   [{ state: 'cleaning' }, ['worker']],
   [{ state: 'noDeploy' }, ['worker']],
+  [{ state: 'cpuOver' }, ['web']],
+  [{ state: 'cpuUnder' }, []],
+  [{ state: 'memoryUnder' }, ['web']],
   [{ state: 'activeDeploy' }, ['web', 'nightly']],
   [{ type: 'WORKER,SCHEDULED' }, ['worker', 'nightly']],
   [{ group: 'shop' }, ['web']],

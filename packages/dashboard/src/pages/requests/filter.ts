@@ -1,11 +1,11 @@
-import type { RequestParent } from 'muster-client';
+import type { RequestParent, RequestUtilization } from 'muster-client';
 import { matcherOf } from '../../ui/find';
 import type { Trouble } from '../../live/troubles';
 
 /** The filters of the list, as they stand in its address. */
 export interface Filters {
   readonly q?: string | undefined;
-  /** A state of requests, or `pending`, `cleaning`, `deploying`, `noDeploy`, `activeDeploy`, `failing`. */
+  /** A state of requests, or one of those that `isInState` derives. */
   readonly state?: string | undefined;
   /** Types with a comma between them. */
   readonly type?: string | undefined;
@@ -18,6 +18,7 @@ export interface Context {
   readonly groups: ReadonlySet<string>;
   readonly pending: ReadonlySet<string>;
   readonly cleaning: ReadonlySet<string>;
+  readonly usage: ReadonlyMap<string, RequestUtilization>;
   readonly troublesOf: (parent: RequestParent) => readonly Trouble[];
 }
 
@@ -62,9 +63,28 @@ function isInState(row: RequestParent, state: string | undefined, context: Conte
       return row.requestDeployState?.activeDeploy === undefined;
     case 'failing':
       return context.troublesOf(row).length > 0;
+    case 'cpuOver':
+    case 'cpuUnder':
+    case 'memoryUnder':
+    case 'diskUnder':
+      return isUsed(state, context.usage.get(row.request.id));
     default:
       return row.state === state;
   }
+}
+
+/** Less than half of what is set aside counts as too little. */
+const UNDER = 0.5;
+
+function isUsed(
+  state: 'cpuOver' | 'cpuUnder' | 'memoryUnder' | 'diskUnder',
+  usage: RequestUtilization | undefined,
+): boolean {
+  if (!usage || usage.numTasks === 0) return false;
+  if (state === 'cpuOver') return usage.cpuUsed > usage.cpuReserved;
+  if (state === 'cpuUnder') return usage.cpuUsed < usage.cpuReserved * UNDER;
+  if (state === 'memoryUnder') return usage.memBytesUsed < usage.memBytesReserved * UNDER;
+  return usage.diskBytesUsed < usage.diskBytesReserved * UNDER;
 }
 
 const isMine = ({ request }: RequestParent, { starred, groups }: Context): boolean =>

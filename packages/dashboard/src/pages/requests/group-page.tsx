@@ -9,8 +9,18 @@ import { Bulk } from './bulk';
 import { healthOf } from './filter';
 
 const columns: readonly Column<RequestParent>[] = [
-  { id: 'id', title: 'Request', value: ({ request }) => request.id, cell: ({ request }) => <RequestLink id={request.id} /> },
-  { id: 'state', title: 'State', value: ({ state }) => state, cell: ({ state }) => <Badge of="request" state={state} /> },
+  {
+    id: 'id',
+    title: 'Request',
+    value: ({ request }) => request.id,
+    cell: ({ request }) => <RequestLink id={request.id} />,
+  },
+  {
+    id: 'state',
+    title: 'State',
+    value: ({ state }) => state,
+    cell: ({ state }) => <Badge of="request" state={state} />,
+  },
   {
     id: 'health',
     title: 'Instances',
@@ -23,7 +33,11 @@ const columns: readonly Column<RequestParent>[] = [
     id: 'deploy',
     title: 'Deploy',
     cell: ({ request, requestDeployState }) =>
-      requestDeployState?.activeDeploy ? <DeployLink requestId={request.id} deployId={requestDeployState.activeDeploy.deployId} /> : 'none',
+      requestDeployState?.activeDeploy ? (
+        <DeployLink requestId={request.id} deployId={requestDeployState.activeDeploy.deployId} />
+      ) : (
+        'none'
+      ),
   },
 ];
 
@@ -33,8 +47,13 @@ export function Page() {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const read = useRead(['request', 'group', groupId], async () => {
     const group = await orNone(muster.groups.get({ requestGroupId: groupId }));
-    const ids = group?.requestIds ?? (await muster.requests.list({})).filter(({ request }) => request.group === groupId).map(({ request }) => request.id);
-    const { requests, notFound } = ids.length === 0 ? { requests: [], notFound: [] } : await muster.requests.batch({ id: [...ids] });
+    const ids =
+      group?.requestIds ??
+      (await muster.requests.list({}))
+        .filter(({ request }) => request.group === groupId)
+        .map(({ request }) => request.id);
+    const { requests, notFound } =
+      ids.length === 0 ? { requests: [], notFound: [] } : await muster.requests.batch({ id: [...ids] });
     return { group, requests, notFound };
   });
   return (
@@ -53,7 +72,13 @@ export function Page() {
                 ))}
               </dl>
             )}
-            <Table label="Requests of the group" rows={requests} columns={columns} keyOf={({ request }) => request.id} empty="The group has no requests." />
+            <Table
+              label="Requests of the group"
+              rows={requests}
+              columns={columns}
+              keyOf={({ request }) => request.id}
+              empty="The group has no requests."
+            />
             {notFound.length > 0 && <p className="notice">Removed: {notFound.join(', ')}</p>}
             {requests.length > 0 && chosen.size === 0 && (
               <button type="button" onClick={() => setChosen(new Set(requests.map(({ request }) => request.id)))}>

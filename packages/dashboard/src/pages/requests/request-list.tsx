@@ -74,7 +74,10 @@ export function RequestList(props: RequestListProps) {
   const { sortText, keepsOrder, rows } = props;
   const all = columns(props);
   const sort = sortOf(sortText) ?? (keepsOrder ? undefined : { by: 'id', descending: false });
-  const inOrder = useMemo(() => sorted(rows, columns(props), sort), [rows, sort?.by, sort?.descending, props.troublesOf]);
+  const inOrder = useMemo(
+    () => sorted(rows, columns(props), sort),
+    [rows, sort?.by, sort?.descending, props.troublesOf],
+  );
   const list = useRef<HTMLDivElement>(null);
   const virtual = useWindowVirtualizer({
     count: inOrder.length,
@@ -95,7 +98,11 @@ export function RequestList(props: RequestListProps) {
           <span className="hidden">Chosen and starred</span>
         </span>
         {all.map(({ id, title }) => (
-          <span key={id} role="columnheader" aria-sort={sort?.by === id ? (sort.descending ? 'descending' : 'ascending') : 'none'}>
+          <span
+            key={id}
+            role="columnheader"
+            aria-sort={sort?.by === id ? (sort.descending ? 'descending' : 'ascending') : 'none'}
+          >
             <SortButton
               title={title}
               sort={sort?.by === id ? sort : undefined}
@@ -128,7 +135,11 @@ export function RequestList(props: RequestListProps) {
   );
 }
 
-function Cells({ row, all, ...props }: RequestListProps & { row: RequestParent; all: readonly Column<RequestParent>[] }) {
+function Cells({
+  row,
+  all,
+  ...props
+}: RequestListProps & { row: RequestParent; all: readonly Column<RequestParent>[] }) {
   const { id } = row.request;
   const isStarred = props.starred.has(id);
   const choose = () => {
@@ -140,7 +151,13 @@ function Cells({ row, all, ...props }: RequestListProps & { row: RequestParent; 
     <>
       <span role="cell" className="marks">
         <input type="checkbox" aria-label={`Choose ${id}`} checked={props.chosen.has(id)} onChange={choose} />
-        <button type="button" className="star" aria-label={`Star ${id}`} aria-pressed={isStarred} onClick={() => props.toggleStar(id)}>
+        <button
+          type="button"
+          className="star"
+          aria-label={`Star ${id}`}
+          aria-pressed={isStarred}
+          onClick={() => props.toggleStar(id)}
+        >
           {isStarred ? '★' : '☆'}
         </button>
       </span>
@@ -174,7 +191,8 @@ function StateCell({ row, troubles }: { row: RequestParent; troubles: readonly T
 function Health({ row }: { row: RequestParent }) {
   const health = healthOf(row);
   if (!health) return <span className="faint">…</span>;
-  if (!isLongRunning(row.request.requestType)) return <span>{health.healthy > 0 ? `${health.healthy} running` : '–'}</span>;
+  if (!isLongRunning(row.request.requestType))
+    return <span>{health.healthy > 0 ? `${health.healthy} running` : '–'}</span>;
   if (row.state === 'PAUSED' || row.state === 'FINISHED') return <span className="faint">–</span>;
   const tone = health.healthy >= health.wanted ? 'good' : health.healthy === 0 ? 'bad' : 'warn';
   return (

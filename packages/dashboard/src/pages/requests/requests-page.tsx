@@ -23,6 +23,10 @@ const derived = [
   ['cleaning', 'Cleaning'],
   ['activeDeploy', 'With an active deploy'],
   ['noDeploy', 'Without a deploy'],
+  ['cpuOver', 'Uses more CPU than reserved'],
+  ['cpuUnder', 'Uses less than half of its CPU'],
+  ['memoryUnder', 'Uses less than half of its memory'],
+  ['diskUnder', 'Uses less than half of its disk'],
 ] as const;
 
 const noIds: ReadonlySet<string> = new Set();
@@ -30,13 +34,22 @@ const idsOf = (entries: readonly { requestId: string }[] | undefined): ReadonlyS
   entries === undefined ? noIds : new Set(entries.map(({ requestId }) => requestId));
 
 export function RequestsPage() {
-  const [filters, setFilters] = useFilters() as readonly [Filters & Record<string, string | undefined>, ReturnType<typeof useFilters>[1]];
+  const [filters, setFilters] = useFilters() as readonly [
+    Filters & Record<string, string | undefined>,
+    ReturnType<typeof useFilters>[1],
+  ];
   const { rows, loaded, failure, retry } = useRequests();
   const troubles = useTroubles();
   const { starred, toggle } = useStars();
   const who = useWhoCalls();
-  const pending = useRead(['tasks', 'queued'], () => muster.requests.queuedPending({}), { enabled: filters.state === 'pending' });
-  const cleaning = useRead(['tasks', 'cleanup'], () => muster.requests.queuedCleanup({}), { enabled: filters.state === 'cleaning' });
+  const pending = useRead(['tasks', 'queued'], () => muster.requests.queuedPending({}), {
+    enabled: filters.state === 'pending',
+  });
+  const cleaning = useRead(['tasks', 'cleanup'], () => muster.requests.queuedCleanup({}), {
+    enabled: filters.state === 'cleaning',
+  });
+  const isByUse = /(Over|Under)$/.test(filters.state ?? '');
+  const usage = useRead(['usage', 'requests'], () => muster.usage.requests({}), { enabled: isByUse, everyMs: 60_000 });
   const [chosen, setChosen] = useState<ReadonlySet<string>>(noIds);
 
   const context = useMemo<Context>(
@@ -45,9 +58,10 @@ export function RequestsPage() {
       groups: new Set(who.data?.user?.groups),
       pending: idsOf(pending.data),
       cleaning: idsOf(cleaning.data),
+      usage: new Map(usage.data?.map((each) => [each.requestId, each])),
       troublesOf: (parent) => troublesOf(parent, troubles),
     }),
-    [starred, who.data, pending.data, cleaning.data, troubles],
+    [starred, who.data, pending.data, cleaning.data, usage.data, troubles],
   );
   const wanted = useDeferredValue(filters);
   const shown = useMemo(() => filtered(rows, wanted, context), [rows, wanted, context]);
@@ -63,7 +77,11 @@ export function RequestsPage() {
         <p className="figures" role="status">
           {loaded && (isFiltered ? `${shown.length} of ${rows.length}` : `${rows.length}`)}
         </p>
-        <Quick label="Mine" on={filters.mine !== undefined} onClick={() => setFilters({ mine: filters.mine ? undefined : 'true' })} />
+        <Quick
+          label="Mine"
+          on={filters.mine !== undefined}
+          onClick={() => setFilters({ mine: filters.mine ? undefined : 'true' })}
+        />
         <Quick
           label={`Failing ${failing}`}
           tone={failing > 0 ? 'bad' : undefined}
@@ -96,7 +114,12 @@ export function RequestsPage() {
           onChange={(state) => setFilters({ state })}
           choices={[...states.map((state) => [state, wordOf('request', state).text] as const), ...derived]}
         />
-        <Choice label="Type" value={filters.type} onChange={(type) => setFilters({ type })} choices={Object.entries(requestTypes)} />
+        <Choice
+          label="Type"
+          value={filters.type}
+          onChange={(type) => setFilters({ type })}
+          choices={Object.entries(requestTypes)}
+        />
         {groups.length > 0 && (
           <Choice
             label="Group"
@@ -109,7 +132,9 @@ export function RequestsPage() {
           <button
             type="button"
             className="quiet"
-            onClick={() => setFilters({ q: undefined, state: undefined, type: undefined, group: undefined, mine: undefined })}
+            onClick={() =>
+              setFilters({ q: undefined, state: undefined, type: undefined, group: undefined, mine: undefined })
+            }
           >
             Clear filters
           </button>
@@ -159,7 +184,11 @@ function Choice(props: {
   onChange: (value: string | undefined) => void;
 }) {
   return (
-    <select aria-label={props.label} value={props.value ?? ''} onChange={(event) => props.onChange(event.target.value || undefined)}>
+    <select
+      aria-label={props.label}
+      value={props.value ?? ''}
+      onChange={(event) => props.onChange(event.target.value || undefined)}
+    >
       <option value="">{props.label}: all</option>
       {props.choices.map(([value, label]) => (
         <option key={value} value={value}>

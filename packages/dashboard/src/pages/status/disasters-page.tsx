@@ -115,7 +115,11 @@ const failOver: Action = {
 const actionColumns: readonly Column<DisabledAction>[] = [
   { id: 'type', title: 'Action', value: ({ type }) => type, cell: ({ type }) => inWords(type) },
   { id: 'message', title: 'Message', cell: ({ message: text }) => text },
-  { id: 'user', title: 'By', cell: ({ user, automaticallyClearable }) => user ?? (automaticallyClearable ? 'a disaster' : '') },
+  {
+    id: 'user',
+    title: 'By',
+    cell: ({ user, automaticallyClearable }) => user ?? (automaticallyClearable ? 'a disaster' : ''),
+  },
   { id: 'ends', title: 'Ends', cell: ({ expiresAt }) => <Time at={expiresAt} /> },
   {
     id: 'do',
@@ -171,13 +175,16 @@ export function Page() {
         {(freezeNow) =>
           freezeNow === null ? (
             <p>
-              None. <button type="button" onClick={() => openAction.set(freeze)}>Freeze priorities</button>
+              None.{' '}
+              <button type="button" onClick={() => openAction.set(freeze)}>
+                Freeze priorities
+              </button>
             </p>
           ) : (
             <p className="notice warn">
               Nothing below {freezeNow.priorityFreeze.minimumPriorityLevel} is started
-              {freezeNow.priorityFreeze.killTasks && ', and what ran was killed'}. {freezeNow.priorityFreeze.message} {freezeNow.user}{' '}
-              <Time at={freezeNow.timestamp} />{' '}
+              {freezeNow.priorityFreeze.killTasks && ', and what ran was killed'}. {freezeNow.priorityFreeze.message}{' '}
+              {freezeNow.user} <Time at={freezeNow.timestamp} />{' '}
               <button type="button" onClick={() => openAction.set(freeze)}>
                 Change
               </button>
@@ -195,7 +202,15 @@ export function Page() {
         </button>
       </p>
       <Panel of={disabled}>
-        {(actions) => <Table label="Actions that are switched off" rows={actions} columns={actionColumns} keyOf={({ type }) => type} empty="None." />}
+        {(actions) => (
+          <Table
+            label="Actions that are switched off"
+            rows={actions}
+            columns={actionColumns}
+            keyOf={({ type }) => type}
+            empty="None."
+          />
+        )}
       </Panel>
     </>
   );

@@ -45,7 +45,12 @@ export function Page() {
         </select>
       </label>
       <label className="check">
-        <input type="checkbox" checked={letterKeys} onChange={(event) => prefer({ letterKeys: event.target.checked })} /> Keys without Ctrl
+        <input
+          type="checkbox"
+          checked={letterKeys}
+          onChange={(event) => prefer({ letterKeys: event.target.checked })}
+        />{' '}
+        Keys without Ctrl
       </label>
       <h2>Keys</h2>
       <dl className="facts wide">

@@ -21,11 +21,23 @@ interface Figure {
 const requestFigures = (state: State): readonly Figure[] => [
   { label: 'Active', value: state.activeRequests, to: '/requests', search: { state: 'ACTIVE' } },
   { label: 'Paused', value: state.pausedRequests, to: '/requests', search: { state: 'PAUSED' } },
-  { label: 'Cooling down', value: state.cooldownRequests, to: '/requests', search: { state: 'SYSTEM_COOLDOWN' }, isBad: state.cooldownRequests > 0 },
+  {
+    label: 'Cooling down',
+    value: state.cooldownRequests,
+    to: '/requests',
+    search: { state: 'SYSTEM_COOLDOWN' },
+    isBad: state.cooldownRequests > 0,
+  },
   { label: 'Finished', value: state.finishedRequests, to: '/requests', search: { state: 'FINISHED' } },
   { label: 'Pending', value: state.pendingRequests, to: '/requests', search: { state: 'pending' } },
   { label: 'Cleaning', value: state.cleaningRequests, to: '/requests', search: { state: 'cleaning' } },
-  { label: 'Too few instances', value: state.underProvisionedRequests, to: '/requests', search: { state: 'failing' }, isBad: state.underProvisionedRequests > 0 },
+  {
+    label: 'Too few instances',
+    value: state.underProvisionedRequests,
+    to: '/requests',
+    search: { state: 'failing' },
+    isBad: state.underProvisionedRequests > 0,
+  },
   { label: 'Too many instances', value: state.overProvisionedRequests },
 ];
 
@@ -50,61 +62,125 @@ const machineFigures = (state: State): readonly Figure[] => [
 ];
 
 const hostColumns: readonly Column<HostState>[] = [
-  { id: 'host', title: 'Instance', value: ({ hostname }) => hostname, cell: ({ hostname, hostAddress }) => <>{hostname} <span className="faint">{hostAddress}</span></> },
-  { id: 'role', title: 'Role', cell: ({ master }) => <Mark tone={master ? 'good' : 'off'}>{master ? 'leads' : 'waits'}</Mark> },
+  {
+    id: 'host',
+    title: 'Instance',
+    value: ({ hostname }) => hostname,
+    cell: ({ hostname, hostAddress }) => (
+      <>
+        {hostname} <span className="faint">{hostAddress}</span>
+      </>
+    ),
+  },
+  {
+    id: 'role',
+    title: 'Role',
+    cell: ({ master }) => <Mark tone={master ? 'good' : 'off'}>{master ? 'leads' : 'waits'}</Mark>,
+  },
   { id: 'driver', title: 'Client of the cluster', cell: ({ driverStatus }) => inWords(driverStatus) },
-  { id: 'connected', title: 'Cluster', cell: ({ clusterConnected }) => <Mark tone={clusterConnected ? 'good' : 'bad'}>{clusterConnected ? 'connected' : 'not connected'}</Mark> },
-  { id: 'uptime', title: 'Up', align: 'end', value: ({ uptime }) => uptime, cell: ({ uptime }) => formatDuration(uptime) },
+  {
+    id: 'connected',
+    title: 'Cluster',
+    cell: ({ clusterConnected }) => (
+      <Mark tone={clusterConnected ? 'good' : 'bad'}>{clusterConnected ? 'connected' : 'not connected'}</Mark>
+    ),
+  },
+  {
+    id: 'uptime',
+    title: 'Up',
+    align: 'end',
+    value: ({ uptime }) => uptime,
+    cell: ({ uptime }) => formatDuration(uptime),
+  },
   {
     id: 'offer',
     title: 'Last offer',
-    cell: ({ millisSinceLastOffer }) => (millisSinceLastOffer === undefined ? '–' : `${formatDuration(millisSinceLastOffer)} ago`),
+    cell: ({ millisSinceLastOffer }) =>
+      millisSinceLastOffer === undefined ? '–' : `${formatDuration(millisSinceLastOffer)} ago`,
   },
-  { id: 'cache', title: 'Offers kept', cell: (host) => `${host.offerCacheSize}: ${formatNumber(host.availableCachedCpus)} cores, ${formatNumber(host.availableCachedMemory)} MB` },
+  {
+    id: 'cache',
+    title: 'Offers kept',
+    cell: (host) =>
+      `${host.offerCacheSize}: ${formatNumber(host.availableCachedCpus)} cores, ${formatNumber(host.availableCachedMemory)} MB`,
+  },
 ];
 
 const lateColumns: readonly Column<PendingTaskId>[] = [
-  { id: 'request', title: 'Request', value: ({ requestId }) => requestId, cell: ({ requestId }) => <RequestLink id={requestId} /> },
-  { id: 'due', title: 'Was due', value: ({ nextRunAt }) => nextRunAt, cell: ({ nextRunAt }) => <Time at={nextRunAt} /> },
+  {
+    id: 'request',
+    title: 'Request',
+    value: ({ requestId }) => requestId,
+    cell: ({ requestId }) => <RequestLink id={requestId} />,
+  },
+  {
+    id: 'due',
+    title: 'Was due',
+    value: ({ nextRunAt }) => nextRunAt,
+    cell: ({ nextRunAt }) => <Time at={nextRunAt} />,
+  },
   { id: 'why', title: 'Why it waits', cell: ({ id }) => <Why id={id} /> },
 ];
 
 export function Page() {
   const state = useClusterState();
-  const reconciliation = useRead(['state', 'reconciliation'], () => muster.state.lastReconciliation({}).catch(() => null), { everyMs: 60_000 });
+  const reconciliation = useRead(
+    ['state', 'reconciliation'],
+    () => muster.state.lastReconciliation({}).catch(() => null),
+    { everyMs: 60_000 },
+  );
   return (
     <>
       <h1>Status</h1>
       <Panel of={state}>
         {(figures) => (
           <>
-            <Figures title="Requests" figures={requestFigures(figures)} />
-            <Figures title="Tasks" figures={taskFigures(figures)} />
-            <Figures title="Machines and racks" figures={machineFigures(figures)} />
+            <div className="figure-sections">
+              <Figures title="Requests" figures={requestFigures(figures)} />
+              <Figures title="Tasks" figures={taskFigures(figures)} />
+              <Figures title="Machines and racks" figures={machineFigures(figures)} />
+            </div>
             <h2>Deploys in progress</h2>
             {figures.activeDeploys.length === 0 ? (
               <p className="empty">None.</p>
             ) : (
               <>
                 <p>
-                  {figures.numDeploys}, the oldest for {formatDuration(figures.oldestDeploy)}; its step for {formatDuration(figures.oldestDeployStep)}
+                  {figures.numDeploys}, the oldest for {formatDuration(figures.oldestDeploy)}; its step for{' '}
+                  {formatDuration(figures.oldestDeployStep)}
                 </p>
                 <ul>
                   {figures.activeDeploys.map(({ requestId, deployId, timestamp, user }) => (
                     <li key={`${requestId} ${deployId}`}>
-                      <RequestLink id={requestId} /> <DeployLink requestId={requestId} deployId={deployId} /> <Lasted from={timestamp} /> {user}
+                      <RequestLink id={requestId} /> <DeployLink requestId={requestId} deployId={deployId} />{' '}
+                      <Lasted from={timestamp} /> {user}
                     </li>
                   ))}
                 </ul>
               </>
             )}
             <h2>Late tasks</h2>
-            <Table label="Late tasks" rows={[...figures.listLateTasks, ...figures.onDemandListLateTasks]} columns={lateColumns} keyOf={({ id }) => id} empty="No task is late." />
+            <Table
+              label="Late tasks"
+              rows={[...figures.listLateTasks, ...figures.onDemandListLateTasks]}
+              columns={lateColumns}
+              keyOf={({ id }) => id}
+              empty="No task is late."
+            />
             <h2>Instances of the service</h2>
-            <Table label="Instances" rows={figures.hostStates} columns={hostColumns} keyOf={({ hostname, hostAddress }) => `${hostname} ${hostAddress}`} empty="No instance tells of itself." />
+            <Table
+              label="Instances"
+              rows={figures.hostStates}
+              columns={hostColumns}
+              keyOf={({ hostname, hostAddress }) => `${hostname} ${hostAddress}`}
+              empty="No instance tells of itself."
+            />
             <p className="faint">
-              Status updates take {formatDuration(figures.avgStatusUpdateDelayMs)} on average. As of <Time at={figures.generatedAt} />.
-              {reconciliation.data && <> Last reconciliation took {formatDuration(reconciliation.data.taskReconciliationDurationMillis)}.</>}
+              Status updates take {formatDuration(figures.avgStatusUpdateDelayMs)} on average. As of{' '}
+              <Time at={figures.generatedAt} />.
+              {reconciliation.data && (
+                <> Last reconciliation took {formatDuration(reconciliation.data.taskReconciliationDurationMillis)}.</>
+              )}
             </p>
           </>
         )}
@@ -122,7 +198,13 @@ function Figures({ title, figures }: { title: string; figures: readonly Figure[]
       <ul className="bars">
         {figures.map(({ label, value, to, search, isBad }, index) => (
           <li key={`${label} ${index}`} className={isBad ? 'bad' : undefined}>
-            {to === undefined ? <span>{label}</span> : <Go to={to} {...(search && { search })}>{label}</Go>}
+            {to === undefined ? (
+              <span>{label}</span>
+            ) : (
+              <Go to={to} {...(search && { search })}>
+                {label}
+              </Go>
+            )}
             <meter min={0} max={most} value={value} aria-label={label} />
             <span>{value}</span>
           </li>

@@ -33,7 +33,7 @@ const make = (show: (made: TokenResponse) => void): Action => ({
   },
   done: 'The token is made',
   outdates,
-  then: (answer) => show(answer as TokenResponse),
+  afterwards: (answer) => show(answer as TokenResponse),
 });
 
 const revoke = (token: TokenInfo): Action => ({
@@ -49,10 +49,29 @@ const revoke = (token: TokenInfo): Action => ({
 
 const columns: readonly Column<TokenInfo>[] = [
   { id: 'user', title: 'User', value: ({ userName }) => userName, cell: ({ userName }) => userName },
-  { id: 'name', title: 'Name', value: ({ name }) => name ?? '', cell: ({ name, id }) => name ?? <span className="faint">{id}</span> },
-  { id: 'made', title: 'Made', value: ({ createdAt }) => createdAt, cell: ({ createdAt, madeBy }) => <><Time at={createdAt} /> {madeBy}</> },
+  {
+    id: 'name',
+    title: 'Name',
+    value: ({ name }) => name ?? '',
+    cell: ({ name, id }) => name ?? <span className="faint">{id}</span>,
+  },
+  {
+    id: 'made',
+    title: 'Made',
+    value: ({ createdAt }) => createdAt,
+    cell: ({ createdAt, madeBy }) => (
+      <>
+        <Time at={createdAt} /> {madeBy}
+      </>
+    ),
+  },
   { id: 'ends', title: 'Ends', value: ({ expiresAt }) => expiresAt, cell: ({ expiresAt }) => <Time at={expiresAt} /> },
-  { id: 'used', title: 'Last used', value: ({ lastUsedAt }) => lastUsedAt ?? 0, cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
+  {
+    id: 'used',
+    title: 'Last used',
+    value: ({ lastUsedAt }) => lastUsedAt ?? 0,
+    cell: ({ lastUsedAt }) => <Time at={lastUsedAt} />,
+  },
   {
     id: 'do',
     title: '',
@@ -89,7 +108,11 @@ export function Page() {
           It is not shown again.
         </p>
       )}
-      <Panel of={read}>{(tokens) => <Table label="Tokens" rows={tokens} columns={columns} keyOf={({ id }) => id} empty="There are none." />}</Panel>
+      <Panel of={read}>
+        {(tokens) => (
+          <Table label="Tokens" rows={tokens} columns={columns} keyOf={({ id }) => id} empty="There are none." />
+        )}
+      </Panel>
     </>
   );
 }

@@ -56,9 +56,12 @@ const test = (id: string, uri: string): Action => ({
   run: () => muster.webhooks.test({ webhookId: id }),
   done: 'A test was sent',
   outdates,
-  then: (answer) => {
+  afterwards: (answer) => {
     const { delivered, error } = answer as { delivered: boolean; error?: string };
-    toast.add({ title: delivered ? 'It was taken' : 'It was not taken', ...(error !== undefined && { description: error }) });
+    toast.add({
+      title: delivered ? 'It was taken' : 'It was not taken',
+      ...(error !== undefined && { description: error }),
+    });
   },
 });
 
@@ -75,18 +78,37 @@ const resend = (webhookId: string, ids: readonly number[] | undefined): Action =
 const idOf = ({ webhook }: WebhookSummary): string => webhook.id ?? webhook.uri;
 
 const columns: readonly Column<WebhookSummary>[] = [
-  { id: 'uri', title: 'Address', value: ({ webhook }) => webhook.uri, cell: ({ webhook }) => <code>{webhook.uri}</code> },
+  {
+    id: 'uri',
+    title: 'Address',
+    value: ({ webhook }) => webhook.uri,
+    cell: ({ webhook }) => <code>{webhook.uri}</code>,
+  },
   { id: 'type', title: 'What', value: ({ webhook }) => webhook.type, cell: ({ webhook }) => inWords(webhook.type) },
-  { id: 'at', title: 'Since', value: ({ webhook }) => webhook.timestamp ?? 0, cell: ({ webhook }) => <Time at={webhook.timestamp} /> },
+  {
+    id: 'at',
+    title: 'Since',
+    value: ({ webhook }) => webhook.timestamp ?? 0,
+    cell: ({ webhook }) => <Time at={webhook.timestamp} />,
+  },
   { id: 'user', title: 'By', cell: ({ webhook }) => webhook.user ?? '' },
-  { id: 'queue', title: 'Waiting', align: 'end', value: ({ queueSize }) => queueSize, cell: ({ queueSize }) => queueSize },
+  {
+    id: 'queue',
+    title: 'Waiting',
+    align: 'end',
+    value: ({ queueSize }) => queueSize,
+    cell: ({ queueSize }) => queueSize,
+  },
   {
     id: 'last',
     title: 'Last delivery',
     cell: ({ lastResult }) =>
       lastResult ? (
         <>
-          <Mark tone={lastResult.delivered ? 'good' : 'bad'}>{lastResult.delivered ? 'taken' : (lastResult.error ?? 'failed')}</Mark> <Time at={lastResult.at} />
+          <Mark tone={lastResult.delivered ? 'good' : 'bad'}>
+            {lastResult.delivered ? 'taken' : (lastResult.error ?? 'failed')}
+          </Mark>{' '}
+          <Time at={lastResult.at} />
         </>
       ) : (
         '–'
@@ -109,7 +131,12 @@ const columns: readonly Column<WebhookSummary>[] = [
 ];
 
 const letterColumns: readonly Column<DeadLetter>[] = [
-  { id: 'webhook', title: 'Webhook', value: ({ webhookId }) => webhookId, cell: ({ webhookId }) => <code>{webhookId}</code> },
+  {
+    id: 'webhook',
+    title: 'Webhook',
+    value: ({ webhookId }) => webhookId,
+    cell: ({ webhookId }) => <code>{webhookId}</code>,
+  },
   { id: 'event', title: 'Happened', value: ({ eventAt }) => eventAt, cell: ({ eventAt }) => <Time at={eventAt} /> },
   { id: 'dead', title: 'Given up', value: ({ deadAt }) => deadAt, cell: ({ deadAt }) => <Time at={deadAt} /> },
   { id: 'tries', title: 'Tries', align: 'end', value: ({ attempts }) => attempts, cell: ({ attempts }) => attempts },
@@ -147,7 +174,11 @@ export function Page() {
           Add a webhook
         </button>
       </div>
-      <Panel of={read}>{(hooks) => <Table label="Webhooks" rows={hooks} columns={columns} keyOf={idOf} empty="There are no webhooks." />}</Panel>
+      <Panel of={read}>
+        {(hooks) => (
+          <Table label="Webhooks" rows={hooks} columns={columns} keyOf={idOf} empty="There are no webhooks." />
+        )}
+      </Panel>
       <h2>Not delivered</h2>
       <Panel of={letters}>
         {(dead) => (
@@ -157,7 +188,13 @@ export function Page() {
                 Send all of {webhookId} again
               </button>
             ))}
-            <Table label="Not delivered" rows={dead} columns={letterColumns} keyOf={({ id }) => String(id)} empty="Everything was delivered." />
+            <Table
+              label="Not delivered"
+              rows={dead}
+              columns={letterColumns}
+              keyOf={({ id }) => String(id)}
+              empty="Everything was delivered."
+            />
           </>
         )}
       </Panel>

@@ -23,7 +23,8 @@ export function TaskAlerts({ history, cleanup }: { history: TaskHistory; cleanup
       )}
       {history.taskMetadata.map((note) => (
         <p key={`${note.timestamp}${note.title}`} className={note.level === 'ERROR' ? 'notice bad' : 'notice'}>
-          <strong>{note.title}</strong> {note.message} <span className="faint">{note.user}</span> <Time at={note.timestamp} />
+          <strong>{note.title}</strong> {note.message} <span className="faint">{note.user}</span>{' '}
+          <Time at={note.timestamp} />
         </p>
       ))}
       <DeployPart history={history} />
@@ -39,7 +40,9 @@ export function TaskAlerts({ history, cleanup }: { history: TaskHistory; cleanup
 /** Whether this task had its deploy fail, or the failed deploy took it along, or the deploy waits for it. */
 function DeployPart({ history }: { history: TaskHistory }) {
   const { requestId, deployId, id } = history.task.taskId;
-  const deploy = useRead(['request', requestId, 'deploy', deployId], () => orNone(muster.history.deploy({ requestId, deployId })));
+  const deploy = useRead(['request', requestId, 'deploy', deployId], () =>
+    orNone(muster.history.deploy({ requestId, deployId })),
+  );
   const result = deploy.data?.deployResult;
   if (!deploy.data) return null;
   if (!result)
@@ -53,7 +56,8 @@ function DeployPart({ history }: { history: TaskHistory }) {
   return (
     <p className="notice bad">
       {failure ? 'This task had its deploy fail: ' : 'The deploy of this task failed: '}
-      <DeployLink requestId={requestId} deployId={deployId} /> {failure ? `${inWords(failure.reason)}. ${failure.message ?? ''}` : result.message}
+      <DeployLink requestId={requestId} deployId={deployId} />{' '}
+      {failure ? `${inWords(failure.reason)}. ${failure.message ?? ''}` : result.message}
     </p>
   );
 }
@@ -63,7 +67,8 @@ function Unhealthy({ history }: { history: TaskHistory }) {
   const { id } = history.task.taskId;
   return (
     <p className="notice bad">
-      It did not become healthy. {last?.errorMessage ?? (last?.statusCode !== undefined && `Last answer: ${last.statusCode}`)}{' '}
+      It did not become healthy.{' '}
+      {last?.errorMessage ?? (last?.statusCode !== undefined && `Last answer: ${last.statusCode}`)}{' '}
       {/refused/i.test(last?.errorMessage ?? '') && 'Nothing listened at its port. '}
       <Go to={paths.task(id)} search={{ tab: 'health' }}>
         Health checks
@@ -75,9 +80,13 @@ function Unhealthy({ history }: { history: TaskHistory }) {
 function RunsLong({ history, isOver, taskKey }: { history: TaskHistory; isOver: boolean; taskKey: string }) {
   const { requestId, deployId, startedAt } = history.task.taskId;
   const isScheduled = history.task.taskRequest.request.requestType === 'SCHEDULED';
-  const deploy = useRead(['request', requestId, 'deploy', deployId], () => orNone(muster.history.deploy({ requestId, deployId })), {
-    enabled: isScheduled && !isOver,
-  });
+  const deploy = useRead(
+    ['request', requestId, 'deploy', deployId],
+    () => orNone(muster.history.deploy({ requestId, deployId })),
+    {
+      enabled: isScheduled && !isOver,
+    },
+  );
   const now = useNow(10_000);
   const average = deploy.data?.deployStatistics?.averageRuntimeMillis;
   if (!isScheduled || isOver || average === undefined) return null;

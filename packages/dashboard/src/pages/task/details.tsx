@@ -5,7 +5,11 @@ import { Table } from '../../ui/table';
 export function Details({ history }: { history: TaskHistory }) {
   const { task } = history;
   const { deploy, pendingTask } = task.taskRequest;
-  const env = Object.entries({ ...deploy.env, ...deploy.taskEnv?.[String(task.taskId.instanceNo)], ...pendingTask.envOverrides });
+  const env = Object.entries({
+    ...deploy.env,
+    ...deploy.taskEnv?.[String(task.taskId.instanceNo)],
+    ...pendingTask.envOverrides,
+  });
   const labels = Object.entries({ ...deploy.labels, ...deploy.taskLabels?.[String(task.taskId.instanceNo)] });
   const facts: readonly (readonly [string, string | undefined])[] = [
     ['Task id', task.taskId.id],
@@ -50,9 +54,10 @@ export function Details({ history }: { history: TaskHistory }) {
 
 function portsOf(resources: readonly object[] | undefined): string | undefined {
   const ports = resources?.find((each) => (each as { name?: string }).name === 'ports') as
-    | { ranges?: { range?: { begin?: number; end?: number }[] } }
-    | undefined;
+    { ranges?: { range?: { begin?: number; end?: number }[] } } | undefined;
   return ports?.ranges?.range
-    ?.flatMap(({ begin = 0, end = 0 }) => Array.from({ length: Math.min(100, end - begin + 1) }, (_each, index) => begin + index))
+    ?.flatMap(({ begin = 0, end = 0 }) =>
+      Array.from({ length: Math.min(100, end - begin + 1) }, (_each, index) => begin + index),
+    )
     .join(', ');
 }

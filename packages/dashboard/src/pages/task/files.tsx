@@ -30,7 +30,8 @@ export function Files({ taskId, folder }: { taskId: string; folder: string }) {
       {(found) => {
         if (typeof found === 'string') return <p className="empty">{found}</p>;
         const at = (name: string) => (folder === '' ? name : `${folder}/${name}`);
-        const full = (name: string) => [found.fullPathToRoot, found.currentDirectory, name].filter((each) => each !== '').join('/');
+        const full = (name: string) =>
+          [found.fullPathToRoot, found.currentDirectory, name].filter((each) => each !== '').join('/');
         const save = (name: string) =>
           download(found.slaveHostname, full(name), name).catch((cause: unknown) =>
             toast.add({ title: `${name} was not read`, description: failureText(cause), type: 'bad' }),
@@ -63,7 +64,11 @@ export function Files({ taskId, folder }: { taskId: string; folder: string }) {
                     Download
                   </button>
                   {viewable.test(file.name) && (
-                    <button type="button" className="quiet" onClick={() => void open(found.slaveHostname, full(file.name), file.name)}>
+                    <button
+                      type="button"
+                      className="quiet"
+                      onClick={() => void open(found.slaveHostname, full(file.name), file.name)}
+                    >
                       Open
                     </button>
                   )}
@@ -78,7 +83,13 @@ export function Files({ taskId, folder }: { taskId: string; folder: string }) {
                 <Go to={paths.files(taskId, folder.split('/').slice(0, -1).join('/'))}>Up</Go> <code>{folder}</code>
               </p>
             )}
-            <Table label="Files" rows={found.files} columns={columns} keyOf={({ name }) => name} empty="Nothing is here." />
+            <Table
+              label="Files"
+              rows={found.files}
+              columns={columns}
+              keyOf={({ name }) => name}
+              empty="Nothing is here."
+            />
           </>
         );
       }}
@@ -108,7 +119,8 @@ async function open(slaveHostname: string, path: string, name: string): Promise<
   const tab = window.open('', '_blank');
   const pieces: Uint8Array<ArrayBuffer>[] = [];
   try {
-    for await (const piece of await muster.tasks.open({ slaveHostname, path }, { timeoutMs: 0 })) pieces.push(new Uint8Array(piece));
+    for await (const piece of await muster.tasks.open({ slaveHostname, path }, { timeoutMs: 0 }))
+      pieces.push(new Uint8Array(piece));
     const type = types[name.split('.').at(-1)!.toLowerCase()] ?? 'text/plain';
     const url = URL.createObjectURL(new Blob(pieces, { type }));
     if (tab) tab.location.href = url;

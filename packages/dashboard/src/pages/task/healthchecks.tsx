@@ -19,7 +19,11 @@ const columns: readonly Column<TaskHealthcheckResult>[] = [
     value: ({ durationMillis }) => durationMillis ?? 0,
     cell: ({ durationMillis }) => (durationMillis === undefined ? '–' : formatDuration(durationMillis)),
   },
-  { id: 'body', title: 'Says', cell: ({ errorMessage, responseBody }) => <pre className="short">{errorMessage ?? responseBody}</pre> },
+  {
+    id: 'body',
+    title: 'Says',
+    cell: ({ errorMessage, responseBody }) => <pre className="short">{errorMessage ?? responseBody}</pre>,
+  },
 ];
 
 const isGood = ({ statusCode }: TaskHealthcheckResult): boolean => statusCode !== undefined && statusCode < 400;
@@ -29,7 +33,13 @@ export function Healthchecks({ history }: { history: TaskHistory }) {
   return (
     <>
       <Rule options={history.task.taskRequest.deploy.healthcheck} />
-      <Table label="Health checks" rows={checks} columns={columns} keyOf={({ timestamp }) => String(timestamp)} empty="None was made." />
+      <Table
+        label="Health checks"
+        rows={checks}
+        columns={columns}
+        keyOf={({ timestamp }) => String(timestamp)}
+        empty="None was made."
+      />
     </>
   );
 }

@@ -7,12 +7,23 @@ import { Time } from '../../ui/time';
 import { view } from '../../view';
 
 /** The first part of a key, less what all keys begin with, is the folder that it is shown in. */
-export const shortKey = (key: string, omit: string): string => (omit !== '' && key.startsWith(omit) ? key.slice(omit.length) : key);
+export const shortKey = (key: string, omit: string): string =>
+  omit !== '' && key.startsWith(omit) ? key.slice(omit.length) : key;
 
 const columns: readonly Column<ObjstoreLog>[] = [
-  { id: 'key', title: 'File', value: ({ key }) => key, cell: ({ key }) => <code>{shortKey(key, view.taskS3LogOmitPrefix)}</code> },
+  {
+    id: 'key',
+    title: 'File',
+    value: ({ key }) => key,
+    cell: ({ key }) => <code>{shortKey(key, view.taskS3LogOmitPrefix)}</code>,
+  },
   { id: 'size', title: 'Size', align: 'end', value: ({ size }) => size, cell: ({ size }) => formatBytes(size) },
-  { id: 'from', title: 'From', value: ({ startTime }) => startTime ?? 0, cell: ({ startTime }) => <Time at={startTime} /> },
+  {
+    id: 'from',
+    title: 'From',
+    value: ({ startTime }) => startTime ?? 0,
+    cell: ({ startTime }) => <Time at={startTime} />,
+  },
   {
     id: 'to',
     title: 'To',

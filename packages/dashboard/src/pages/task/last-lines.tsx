@@ -18,6 +18,7 @@ export function LastLines({ taskId, file }: { taskId: string; file: string }) {
   const read = useRead(['task', taskId, 'last-lines', file], () => lastLines(taskId, file).catch(() => ''));
   return (
     <>
+      {read.data === '' && <p className="faint">Nothing stands in {file}.</p>}
       {read.data !== undefined && read.data !== '' && (
         <pre className="log-end" aria-label={`Last lines of ${file}`}>
           {read.data}

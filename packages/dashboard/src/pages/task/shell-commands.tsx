@@ -12,7 +12,13 @@ export function ShellCommands({ history, isRunning }: { history: TaskHistory; is
   const taskId = history.task.taskId.id;
   const read = useRead(['task', taskId, 'commands'], () => muster.tasks.shellCommands({ taskId }), { everyMs: 5_000 });
   const columns: readonly Column<TaskShellCommandHistory>[] = [
-    { id: 'name', title: 'Command', cell: ({ shellRequest }) => <code>{[shellRequest.shellCommand.name, ...(shellRequest.shellCommand.options ?? [])].join(' ')}</code> },
+    {
+      id: 'name',
+      title: 'Command',
+      cell: ({ shellRequest }) => (
+        <code>{[shellRequest.shellCommand.name, ...(shellRequest.shellCommand.options ?? [])].join(' ')}</code>
+      ),
+    },
     { id: 'at', title: 'Asked for', cell: ({ shellRequest }) => <Time at={shellRequest.timestamp} /> },
     { id: 'user', title: 'By', cell: ({ shellRequest }) => shellRequest.user ?? '' },
     {
@@ -34,7 +40,9 @@ export function ShellCommands({ history, isRunning }: { history: TaskHistory; is
   ];
   return (
     <>
-      {isRunning && shellCommands.length === 0 && <p className="empty">The settings name no commands (ui.shellCommands).</p>}
+      {isRunning && shellCommands.length === 0 && (
+        <p className="empty">The settings name no commands (ui.shellCommands).</p>
+      )}
       {isRunning && shellCommands.length > 0 && (
         <button type="button" onClick={() => openAction.set(runCommand(taskId))}>
           Run a command
@@ -42,7 +50,13 @@ export function ShellCommands({ history, isRunning }: { history: TaskHistory; is
       )}
       <Panel of={read}>
         {(commands) => (
-          <Table label="Commands" rows={commands} columns={columns} keyOf={({ shellRequest }) => `${shellRequest.timestamp}${shellRequest.shellCommand.name}`} empty="None was run." />
+          <Table
+            label="Commands"
+            rows={commands}
+            columns={columns}
+            keyOf={({ shellRequest }) => `${shellRequest.timestamp}${shellRequest.shellCommand.name}`}
+            empty="None was run."
+          />
         )}
       </Panel>
     </>
@@ -59,13 +73,18 @@ const runCommand = (taskId: string): Action => ({
       name: 'name',
       label: 'Command',
       initial: shellCommands[0]?.name ?? '',
-      choices: shellCommands.map(({ name, description }) => [name, description ? `${name}: ${description}` : name] as const),
+      choices: shellCommands.map(
+        ({ name, description }) => [name, description ? `${name}: ${description}` : name] as const,
+      ),
     },
     { kind: 'lines', name: 'options', label: 'Options, one a line' },
   ],
   run: (values) => {
     const options = values.lines('options');
-    return muster.tasks.runShellCommand({ taskId, body: { name: values.text('name') ?? '', ...(options.length > 0 && { options }) } });
+    return muster.tasks.runShellCommand({
+      taskId,
+      body: { name: values.text('name') ?? '', ...(options.length > 0 && { options }) },
+    });
   },
   done: 'It was asked for',
   outdates: [['task', taskId]],

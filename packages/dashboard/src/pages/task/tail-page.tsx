@@ -18,12 +18,23 @@ export function Page() {
   const [{ taskIds }] = useFilters();
   if (taskId !== '') return <Logs title={taskId} taskIds={[taskId]} path={path} />;
   if (requestId !== '') return <OfRequest requestId={requestId} path={path} />;
-  return <Logs title="Logs" taskIds={(taskIds ?? '').split(',').filter((id) => id !== '').slice(0, MOST)} path={path} />;
+  return (
+    <Logs
+      title="Logs"
+      taskIds={(taskIds ?? '')
+        .split(',')
+        .filter((id) => id !== '')
+        .slice(0, MOST)}
+      path={path}
+    />
+  );
 }
 
 function OfRequest({ requestId, path }: { requestId: string; path: string }) {
   const [{ instance }, setFilters] = useFilters();
-  const active = useRead(['request', requestId, 'active', 'ids'], () => muster.history.activeTasksOfRequest({ requestId }));
+  const active = useRead(['request', requestId, 'active', 'ids'], () =>
+    muster.history.activeTasksOfRequest({ requestId }),
+  );
   const wanted = new Set((instance ?? '1,2,3').split(',').map(Number));
   return (
     <Panel of={active}>
@@ -37,7 +48,12 @@ function OfRequest({ requestId, path }: { requestId: string; path: string }) {
         };
         return (
           <>
-            <Logs title={requestId} back={paths.request(requestId)} taskIds={shown.map(({ taskId }) => taskId.id)} path={path} />
+            <Logs
+              title={requestId}
+              back={paths.request(requestId)}
+              taskIds={shown.map(({ taskId }) => taskId.id)}
+              path={path}
+            />
             <fieldset className="instances">
               <legend>Instances</legend>
               {numbers.map((number) => (
@@ -53,7 +69,17 @@ function OfRequest({ requestId, path }: { requestId: string; path: string }) {
   );
 }
 
-function Logs({ title, back, taskIds, path }: { title: string; back?: string; taskIds: readonly string[]; path: string }) {
+function Logs({
+  title,
+  back,
+  taskIds,
+  path,
+}: {
+  title: string;
+  back?: string;
+  taskIds: readonly string[];
+  path: string;
+}) {
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
   const shown = taskIds.filter((id) => !closed.has(id));
   return (
@@ -104,7 +130,8 @@ function OneLog({ taskId, path, close, only }: OneLogProps) {
       onMark={(position) => void navigate({ to: '.', search: true as never, hash: `L${position}`, replace: true })}
       title={
         <span className="log-title">
-          <Go to={paths.task(taskId)}>{taskId}</Go> <Badge of="task" state={state.data?.currentState} /> <FileChoice taskId={taskId} file={file} />
+          <Go to={paths.task(taskId)}>{taskId}</Go> <Badge of="task" state={state.data?.currentState} />{' '}
+          <FileChoice taskId={taskId} file={file} />
           {view.lessTerminalPath !== '' && <Terminal taskId={taskId} host={state.data?.taskId?.host ?? ''} />}
           {only && (
             <button type="button" className="quiet" onClick={only}>

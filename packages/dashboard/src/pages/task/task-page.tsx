@@ -25,7 +25,11 @@ const tabs = ['overview', 'files', 'health', 'usage', 'commands', 'details'] as 
 export function Page() {
   const taskId = useParam('taskId');
   const read = useRead(['task', taskId, 'history'], () => orNone(muster.history.task({ taskId })));
-  return <Panel of={read}>{(history) => (history === null ? <Unknown taskId={taskId} /> : <Known history={history} />)}</Panel>;
+  return (
+    <Panel of={read}>
+      {(history) => (history === null ? <Unknown taskId={taskId} /> : <Known history={history} />)}
+    </Panel>
+  );
 }
 
 function Unknown({ taskId }: { taskId: string }) {

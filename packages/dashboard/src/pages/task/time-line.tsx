@@ -15,7 +15,9 @@ export function TimeLine({ history }: { history: TaskHistory }) {
         {updates.map((update, index) => (
           <li key={`${update.timestamp}${update.taskState}`}>
             <Badge of="task" state={update.taskState} /> <Time at={update.timestamp} />
-            {index > 0 && <span className="faint"> after {formatDuration(update.timestamp - updates[index - 1]!.timestamp)}</span>}{' '}
+            {index > 0 && (
+              <span className="faint"> after {formatDuration(update.timestamp - updates[index - 1]!.timestamp)}</span>
+            )}{' '}
             {(update.statusMessage ?? update.statusReason) !== undefined && whyTask(update)}
           </li>
         ))}
@@ -26,7 +28,8 @@ export function TimeLine({ history }: { history: TaskHistory }) {
           <ol className="time-line">
             {balancer.map((update) => (
               <li key={`${update.timestamp}${update.method}`}>
-                {update.method.toLowerCase()}: {update.loadBalancerState.toLowerCase()} <Time at={update.timestamp} /> {update.message}
+                {update.method.toLowerCase()}: {update.loadBalancerState.toLowerCase()} <Time at={update.timestamp} />{' '}
+                {update.message}
               </li>
             ))}
           </ol>

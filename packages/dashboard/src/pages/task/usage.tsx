@@ -43,17 +43,35 @@ function Now({ history }: { history: TaskHistory }) {
         ) : (
           <>
             <h2>Now</h2>
-            <Use label="Memory" used={statistics.memRssBytes ?? 0} of={statistics.memLimitBytes ?? 0} format={formatBytes} />
+            <Use
+              label="Memory"
+              used={statistics.memRssBytes ?? 0}
+              of={statistics.memLimitBytes ?? 0}
+              format={formatBytes}
+            />
             {cores === undefined ? (
               <p className="faint">CPU takes two looks.</p>
             ) : (
-              <Use label="CPU" used={cores} of={statistics.cpusLimitExact ?? statistics.cpusLimit ?? 0} format={(value) => `${formatNumber(value)} cores`} />
+              <Use
+                label="CPU"
+                used={cores}
+                of={statistics.cpusLimitExact ?? statistics.cpusLimit ?? 0}
+                format={(value) => `${formatNumber(value)} cores`}
+              />
             )}
             {view.showTaskDiskResource && statistics.diskLimitBytes !== undefined && (
-              <Use label="Disk" used={statistics.diskUsedBytes ?? 0} of={statistics.diskLimitBytes} format={formatBytes} />
+              <Use
+                label="Disk"
+                used={statistics.diskUsedBytes ?? 0}
+                of={statistics.diskLimitBytes}
+                format={formatBytes}
+              />
             )}
             {statistics.cpusNrPeriods !== undefined && statistics.cpusNrPeriods > 0 && (
-              <p>Throttled in {Math.round((100 * (statistics.cpusNrThrottled ?? 0)) / statistics.cpusNrPeriods)} % of periods.</p>
+              <p>
+                Throttled in {Math.round((100 * (statistics.cpusNrThrottled ?? 0)) / statistics.cpusNrPeriods)} % of
+                periods.
+              </p>
             )}
             <details>
               <summary>All figures</summary>
@@ -81,7 +99,11 @@ function Past({ history }: { history: TaskHistory }) {
         return (
           <>
             <h2>Since its start</h2>
-            <Sparkline label="Memory" values={inOrder.map(({ memoryTotalBytes }) => memoryTotalBytes)} format={formatBytes} />
+            <Sparkline
+              label="Memory"
+              values={inOrder.map(({ memoryTotalBytes }) => memoryTotalBytes)}
+              format={formatBytes}
+            />
             <Sparkline label="CPU" values={cores} format={(value) => `${formatNumber(value)} cores`} />
           </>
         );

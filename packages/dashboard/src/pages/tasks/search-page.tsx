@@ -21,13 +21,47 @@ const DAY_MS = 86_400_000;
 
 const columns: readonly Column<TaskIdHistory>[] = [
   { id: 'id', title: 'Task', cell: ({ taskId }) => <Go to={paths.task(taskId.id)}>{taskId.id}</Go> },
-  { id: 'request', title: 'Request', value: ({ taskId }) => taskId.requestId, cell: ({ taskId }) => <RequestLink id={taskId.requestId} /> },
-  { id: 'deploy', title: 'Deploy', value: ({ taskId }) => taskId.deployId, cell: ({ taskId }) => <DeployLink requestId={taskId.requestId} deployId={taskId.deployId} /> },
-  { id: 'host', title: 'Machine', value: ({ taskId }) => taskId.host, cell: ({ taskId }) => <HostLink host={taskId.host} /> },
-  { id: 'state', title: 'State', value: ({ lastTaskState }) => lastTaskState ?? '', cell: ({ lastTaskState }) => <Badge of="task" state={lastTaskState} /> },
-  { id: 'started', title: 'Started', value: ({ taskId }) => taskId.startedAt, cell: ({ taskId }) => <Time at={taskId.startedAt} /> },
-  { id: 'updated', title: 'Changed', value: ({ updatedAt }) => updatedAt, cell: ({ updatedAt }) => <Time at={updatedAt} /> },
-  { id: 'log', title: 'Logs', cell: ({ taskId }) => <Go to={paths.tail(taskId.id, logPathOf(taskId.id, true))}>log</Go> },
+  {
+    id: 'request',
+    title: 'Request',
+    value: ({ taskId }) => taskId.requestId,
+    cell: ({ taskId }) => <RequestLink id={taskId.requestId} />,
+  },
+  {
+    id: 'deploy',
+    title: 'Deploy',
+    value: ({ taskId }) => taskId.deployId,
+    cell: ({ taskId }) => <DeployLink requestId={taskId.requestId} deployId={taskId.deployId} />,
+  },
+  {
+    id: 'host',
+    title: 'Machine',
+    value: ({ taskId }) => taskId.host,
+    cell: ({ taskId }) => <HostLink host={taskId.host} />,
+  },
+  {
+    id: 'state',
+    title: 'State',
+    value: ({ lastTaskState }) => lastTaskState ?? '',
+    cell: ({ lastTaskState }) => <Badge of="task" state={lastTaskState} />,
+  },
+  {
+    id: 'started',
+    title: 'Started',
+    value: ({ taskId }) => taskId.startedAt,
+    cell: ({ taskId }) => <Time at={taskId.startedAt} />,
+  },
+  {
+    id: 'updated',
+    title: 'Changed',
+    value: ({ updatedAt }) => updatedAt,
+    cell: ({ updatedAt }) => <Time at={updatedAt} />,
+  },
+  {
+    id: 'log',
+    title: 'Logs',
+    cell: ({ taskId }) => <Go to={paths.tail(taskId.id, logPathOf(taskId.id, true))}>log</Go>,
+  },
 ];
 
 /** Tasks by everything that the history knows of them. The filters are the address. */
@@ -55,7 +89,9 @@ export function Page() {
         <button
           type="button"
           className="chip"
-          onClick={() => setFilters({ lastTaskStatus: 'TASK_FAILED', updatedAfter: String(Date.now() - DAY_MS), page: undefined })}
+          onClick={() =>
+            setFilters({ lastTaskStatus: 'TASK_FAILED', updatedAfter: String(Date.now() - DAY_MS), page: undefined })
+          }
         >
           Failed in 24 hours
         </button>
@@ -64,9 +100,19 @@ export function Page() {
         {texts
           .filter(([name]) => name !== 'requestId' || ofRequest === '')
           .map(([name, label]) => (
-            <input key={name} aria-label={label} placeholder={label} value={filters[name] ?? ''} onChange={(event) => set(name, event.target.value)} />
+            <input
+              key={name}
+              aria-label={label}
+              placeholder={label}
+              value={filters[name] ?? ''}
+              onChange={(event) => set(name, event.target.value)}
+            />
           ))}
-        <select aria-label="State" value={filters['lastTaskStatus'] ?? ''} onChange={(event) => set('lastTaskStatus', event.target.value)}>
+        <select
+          aria-label="State"
+          value={filters['lastTaskStatus'] ?? ''}
+          onChange={(event) => set('lastTaskStatus', event.target.value)}
+        >
           <option value="">State: all</option>
           {enumerations.TaskState.map((state) => (
             <option key={state} value={state}>
@@ -80,11 +126,17 @@ export function Page() {
             <input
               type="datetime-local"
               value={localOf(filters[name])}
-              onChange={(event) => set(name, event.target.value === '' ? undefined : String(new Date(event.target.value).getTime()))}
+              onChange={(event) =>
+                set(name, event.target.value === '' ? undefined : String(new Date(event.target.value).getTime()))
+              }
             />
           </label>
         ))}
-        <select aria-label="Order" value={filters['orderDirection'] ?? 'DESC'} onChange={(event) => set('orderDirection', event.target.value)}>
+        <select
+          aria-label="Order"
+          value={filters['orderDirection'] ?? 'DESC'}
+          onChange={(event) => set('orderDirection', event.target.value)}
+        >
           <option value="DESC">Newest first</option>
           <option value="ASC">Oldest first</option>
         </select>
@@ -100,8 +152,18 @@ export function Page() {
             <p className="figures" role="status">
               {dataCount} tasks
             </p>
-            <Table label="Tasks" rows={objects} columns={columns} keyOf={({ taskId }) => taskId.id} empty="No task matches." />
-            <Pager page={page} pageCount={pageCount} onPage={(next) => setFilters({ page: String(next) }, { step: true })} />
+            <Table
+              label="Tasks"
+              rows={objects}
+              columns={columns}
+              keyOf={({ taskId }) => taskId.id}
+              empty="No task matches."
+            />
+            <Pager
+              page={page}
+              pageCount={pageCount}
+              onPage={(next) => setFilters({ page: String(next) }, { step: true })}
+            />
           </>
         )}
       </Panel>
@@ -113,5 +175,7 @@ export function Page() {
 function localOf(text: string | undefined): string {
   if (text === undefined) return '';
   const at = new Date(Number(text));
-  return Number.isNaN(at.getTime()) ? '' : new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+  return Number.isNaN(at.getTime())
+    ? ''
+    : new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }

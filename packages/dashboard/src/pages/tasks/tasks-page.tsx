@@ -1,16 +1,17 @@
 import { useMemo } from 'react';
-import type { KilledTaskIdRecord, PendingTaskId, TaskCleanup, TaskId } from 'muster-client';
+import type { PendingTaskId } from 'muster-client';
 import { muster } from '../../api';
 import { openAction } from '../../actions/action';
-import { killTask, removeScheduled } from '../../actions/task-actions';
+import { removeScheduled } from '../../actions/task-actions';
 import { Mark } from '../../ui/badge';
-import { DeployLink, Go, HostLink, paths, RequestLink, useFilters } from '../../ui/links';
+import { DeployLink, Go, RequestLink, useFilters } from '../../ui/links';
 import { Panel, useRead } from '../../ui/read';
-import { Table, type Column } from '../../ui/table';
+import type { Column } from '../../ui/table';
 import { Time, useNow } from '../../ui/time';
 import { inWords } from '../../ui/words';
-import { logPathOf } from '../../view';
 import { Why } from '../request/tasks-tab';
+import { Cleaning, Killed } from './ending-tasks';
+import { has, hasTask, Shown, taskColumns } from './task-list';
 
 const states = [
   ['active', 'Active'],
@@ -22,8 +23,6 @@ const states = [
 ] as const;
 type State = (typeof states)[number][0];
 
-/** As many as a table shows; a search narrows them. */
-const SHOWN = 500;
 const LATE_MS = 60_000;
 
 export function Page() {
@@ -37,13 +36,25 @@ export function Page() {
       </div>
       <div className="tabs" role="group" aria-label="Which tasks">
         {states.map(([each, text]) => (
-          <button key={each} type="button" className="tab" aria-pressed={each === state} onClick={() => setFilters({ state: each }, { step: true })}>
+          <button
+            key={each}
+            type="button"
+            className="tab"
+            aria-pressed={each === state}
+            onClick={() => setFilters({ state: each }, { step: true })}
+          >
             {text}
           </button>
         ))}
       </div>
       <form className="filters" role="search" onSubmit={(event) => event.preventDefault()}>
-        <input type="search" aria-label="Search tasks" placeholder="Id, machine or rack" value={q} onChange={(event) => setFilters({ q: event.target.value })} />
+        <input
+          type="search"
+          aria-label="Search tasks"
+          placeholder="Id, machine or rack"
+          value={q}
+          onChange={(event) => setFilters({ q: event.target.value })}
+        />
       </form>
       {state === 'active' && <Active q={q} />}
       {state === 'decommissioning' && <Leaving q={q} />}
@@ -55,57 +66,37 @@ export function Page() {
   );
 }
 
-const has = (q: string, ...texts: string[]): boolean => {
-  const wanted = q.trim().toLowerCase();
-  return wanted === '' || texts.some((text) => text.toLowerCase().includes(wanted));
-};
-const hasTask = (q: string, { id, host, rackId }: TaskId): boolean => has(q, id, host, rackId);
-
-function Shown<Row>(props: { label: string; rows: readonly Row[]; columns: readonly Column<Row>[]; keyOf: (row: Row) => string; empty: string }) {
-  const { rows } = props;
-  return (
-    <>
-      <p className="figures" role="status">
-        {rows.length > SHOWN ? `The first ${SHOWN} of ${rows.length}; a search narrows them` : rows.length}
-      </p>
-      <Table {...props} rows={rows.slice(0, SHOWN)} />
-    </>
-  );
-}
-
-const taskColumns: readonly Column<TaskId>[] = [
-  { id: 'id', title: 'Task', value: ({ id }) => id, cell: ({ id }) => <Go to={paths.task(id)}>{id}</Go> },
-  { id: 'request', title: 'Request', value: ({ requestId }) => requestId, cell: ({ requestId }) => <RequestLink id={requestId} /> },
-  { id: 'host', title: 'Machine', value: ({ host }) => host, cell: ({ host }) => <HostLink host={host} /> },
-  { id: 'rack', title: 'Rack', value: ({ rackId }) => rackId, cell: ({ rackId }) => rackId },
-  { id: 'at', title: 'Started', value: ({ startedAt }) => startedAt, cell: ({ startedAt }) => <Time at={startedAt} /> },
-  { id: 'log', title: 'Log', cell: ({ id }) => <Go to={paths.tail(id, logPathOf(id, false))}>log</Go> },
-  {
-    id: 'do',
-    title: '',
-    cell: (taskId) => (
-      <button type="button" className="quiet" onClick={() => openAction.set(killTask(taskId))}>
-        Kill
-      </button>
-    ),
-  },
-];
-
 function Active({ q }: { q: string }) {
   const read = useRead(['tasks', 'active'], () => muster.tasks.activeIds({}));
   const rows = useMemo(() => (read.data ?? []).filter((id) => hasTask(q, id)), [read.data, q]);
-  return <Panel of={read}>{() => <Shown label="Active tasks" rows={rows} columns={taskColumns} keyOf={({ id }) => id} empty="No task runs." />}</Panel>;
+  return (
+    <Panel of={read}>
+      {() => (
+        <Shown label="Active tasks" rows={rows} columns={taskColumns} keyOf={({ id }) => id} empty="No task runs." />
+      )}
+    </Panel>
+  );
 }
 
 function Leaving({ q }: { q: string }) {
   const read = useRead(['tasks', 'leaving'], async () => {
     const [ids, slaves] = await Promise.all([muster.tasks.activeIds({}), muster.slaves.list({})]);
-    const hosts = new Set(slaves.filter(({ currentState }) => /DECOMMISSION/.test(currentState.state)).map(({ host }) => host));
+    const hosts = new Set(
+      slaves.filter(({ currentState }) => /DECOMMISSION/.test(currentState.state)).map(({ host }) => host),
+    );
     return ids.filter(({ host }) => hosts.has(host));
   });
   return (
     <Panel of={read}>
-      {(ids) => <Shown label="Tasks on leaving machines" rows={ids.filter((id) => hasTask(q, id))} columns={taskColumns} keyOf={({ id }) => id} empty="No task is on a machine that leaves." />}
+      {(ids) => (
+        <Shown
+          label="Tasks on leaving machines"
+          rows={ids.filter((id) => hasTask(q, id))}
+          columns={taskColumns}
+          keyOf={({ id }) => id}
+          empty="No task is on a machine that leaves."
+        />
+      )}
     </Panel>
   );
 }
@@ -114,7 +105,15 @@ function LeavingBalancer({ q }: { q: string }) {
   const read = useRead(['tasks', 'lbcleanup'], () => muster.tasks.leavingLoadBalancer({}), { everyMs: 10_000 });
   return (
     <Panel of={read}>
-      {(ids) => <Shown label="Tasks that leave the load balancer" rows={ids.filter((id) => hasTask(q, id))} columns={taskColumns} keyOf={({ id }) => id} empty="No task leaves the load balancer." />}
+      {(ids) => (
+        <Shown
+          label="Tasks that leave the load balancer"
+          rows={ids.filter((id) => hasTask(q, id))}
+          columns={taskColumns}
+          keyOf={({ id }) => id}
+          empty="No task leaves the load balancer."
+        />
+      )}
     </Panel>
   );
 }
@@ -123,17 +122,37 @@ function Due({ at }: { at: number }) {
   const now = useNow(10_000);
   return (
     <>
-      <Time at={at} /> {at < now - LATE_MS ? <Mark tone="bad">overdue</Mark> : at < now + LATE_MS && <Mark tone="busy">pending</Mark>}
+      <Time at={at} />{' '}
+      {at < now - LATE_MS ? <Mark tone="bad">overdue</Mark> : at < now + LATE_MS && <Mark tone="busy">pending</Mark>}
     </>
   );
 }
 
 const scheduledColumns: readonly Column<PendingTaskId>[] = [
-  { id: 'request', title: 'Request', value: ({ requestId }) => requestId, cell: ({ requestId }) => <RequestLink id={requestId} /> },
+  {
+    id: 'request',
+    title: 'Request',
+    value: ({ requestId }) => requestId,
+    cell: ({ requestId }) => <RequestLink id={requestId} />,
+  },
   { id: 'no', title: '#', value: ({ instanceNo }) => instanceNo, cell: ({ instanceNo }) => instanceNo },
-  { id: 'due', title: 'Next run', value: ({ nextRunAt }) => nextRunAt, cell: ({ nextRunAt }) => <Due at={nextRunAt} /> },
-  { id: 'type', title: 'Because', value: ({ pendingType }) => pendingType, cell: ({ pendingType }) => inWords(pendingType) },
-  { id: 'deploy', title: 'Deploy', cell: ({ requestId, deployId }) => <DeployLink requestId={requestId} deployId={deployId} /> },
+  {
+    id: 'due',
+    title: 'Next run',
+    value: ({ nextRunAt }) => nextRunAt,
+    cell: ({ nextRunAt }) => <Due at={nextRunAt} />,
+  },
+  {
+    id: 'type',
+    title: 'Because',
+    value: ({ pendingType }) => pendingType,
+    cell: ({ pendingType }) => inWords(pendingType),
+  },
+  {
+    id: 'deploy',
+    title: 'Deploy',
+    cell: ({ requestId, deployId }) => <DeployLink requestId={requestId} deployId={deployId} />,
+  },
   { id: 'why', title: 'Why it waits', cell: ({ id }) => <Why id={id} /> },
   {
     id: 'do',
@@ -159,63 +178,6 @@ function Scheduled({ q }: { q: string }) {
           empty="No task waits."
         />
       )}
-    </Panel>
-  );
-}
-
-const [idColumn, requestColumn, hostColumn] = taskColumns.map(({ id, title, value, cell }) => ({
-  id,
-  title,
-  value: (row: { taskId: TaskId }) => value?.(row.taskId) ?? '',
-  cell: (row: { taskId: TaskId }) => cell(row.taskId),
-})) as [Column<{ taskId: TaskId }>, Column<{ taskId: TaskId }>, Column<{ taskId: TaskId }>];
-
-const cleaningColumns: readonly Column<TaskCleanup>[] = [
-  idColumn,
-  requestColumn,
-  hostColumn,
-  { id: 'why', title: 'Because', value: ({ cleanupType }) => cleanupType, cell: ({ cleanupType }) => inWords(cleanupType) },
-  { id: 'at', title: 'Since', value: ({ timestamp }) => timestamp, cell: ({ timestamp }) => <Time at={timestamp} /> },
-  { id: 'user', title: 'By', cell: ({ user }) => user ?? '' },
-  { id: 'message', title: 'Message', cell: ({ message }) => message ?? '' },
-  {
-    id: 'do',
-    title: '',
-    cell: (cleanup) => (
-      <button type="button" className="quiet" onClick={() => openAction.set(killTask(cleanup.taskId, cleanup))}>
-        End it now
-      </button>
-    ),
-  },
-];
-
-function Cleaning({ q }: { q: string }) {
-  const read = useRead(['tasks', 'cleaning'], () => muster.tasks.cleaning({}));
-  return (
-    <Panel of={read}>
-      {(all) => <Shown label="Tasks that are ended" rows={all.filter(({ taskId }) => hasTask(q, taskId))} columns={cleaningColumns} keyOf={({ taskId, cleanupType }) => `${taskId.id} ${cleanupType}`} empty="No task is being ended." />}
-    </Panel>
-  );
-}
-
-const killedColumns: readonly Column<KilledTaskIdRecord>[] = [
-  idColumn,
-  requestColumn,
-  hostColumn,
-  { id: 'at', title: 'First killed', value: ({ originalTimestamp }) => originalTimestamp, cell: ({ originalTimestamp }) => <Time at={originalTimestamp} /> },
-  { id: 'retries', title: 'Times', value: ({ retries }) => retries, cell: ({ retries }) => retries + 1 },
-  {
-    id: 'why',
-    title: 'Because',
-    cell: ({ taskCleanupType, requestCleanupType }) => inWords(taskCleanupType ?? requestCleanupType ?? ''),
-  },
-];
-
-function Killed({ q }: { q: string }) {
-  const read = useRead(['tasks', 'killed'], () => muster.tasks.killed({}));
-  return (
-    <Panel of={read}>
-      {(all) => <Shown label="Killed tasks" rows={all.filter(({ taskId }) => hasTask(q, taskId))} columns={killedColumns} keyOf={({ taskId }) => taskId.id} empty="No killed task is left to end." />}
     </Panel>
   );
 }
