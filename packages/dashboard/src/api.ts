@@ -48,7 +48,7 @@ export async function download(slaveHostname: string, path: string, name: string
   const pieces: Uint8Array<ArrayBuffer>[] = [];
   const stream = await muster.tasks.download({ slaveHostname, path }, { timeoutMs: 0 });
   for await (const piece of stream) pieces.push(new Uint8Array(piece));
-  const url = URL.createObjectURL(new Blob(pieces));
+  const url = URL.createObjectURL(new Blob(pieces, { type: 'application/octet-stream' }));
   const link = Object.assign(document.createElement('a'), { href: url, download: name });
   link.click();
   URL.revokeObjectURL(url);

@@ -1,4 +1,4 @@
-import { lazy, Suspense, useEffect, useRef, useState } from 'react';
+import { lazy, Suspense, useEffect, useRef } from 'react';
 import { Outlet, useLocation } from '@tanstack/react-router';
 import { openAction } from '../actions/action';
 import { useSignal } from '../live/signal';
@@ -36,7 +36,7 @@ export function Shell() {
   const isPaletteOpen = useSignal(palette);
   const signedIn = useSignal(session.state);
   useKeys();
-  useTitleAndFocus();
+  const { pathname } = useLocation();
   return (
     <>
       <a className="skip" href="#main">
@@ -60,7 +60,7 @@ export function Shell() {
       </header>
       <Banners />
       <main id="main" tabIndex={-1}>
-        <Boundary>
+        <Boundary key={pathname}>
           <Outlet />
         </Boundary>
       </main>
@@ -107,25 +107,4 @@ function More() {
       </div>
     </details>
   );
-}
-
-/** A screen reader is told of another page by its heading, which gets the focus. */
-function useTitleAndFocus(): void {
-  const { pathname } = useLocation();
-  const [first] = useState(pathname);
-  useEffect(() => {
-    const show = () => {
-      const heading = document.querySelector('main h1');
-      document.title = heading ? `${heading.textContent ?? ''} · ${view.title}` : view.title;
-      return heading;
-    };
-    const timer = setTimeout(() => {
-      const heading = show();
-      if (pathname !== first && heading instanceof HTMLElement) {
-        heading.tabIndex = -1;
-        heading.focus({ preventScroll: true });
-      }
-    }, 150);
-    return () => clearTimeout(timer);
-  }, [pathname, first]);
 }

@@ -13,6 +13,12 @@ export const useWhoCalls = () =>
     return who;
   });
 
+/** Nothing of what was shown is left on the page. */
+function signOut(): void {
+  session.signOut();
+  location.reload();
+}
+
 const nextTheme = { system: 'dark', dark: 'light', light: 'system' } as const;
 
 /** Who calls, and what each prefers. */
@@ -35,7 +41,7 @@ export function YouMenu() {
         { label: 'Preferences', onChoose: () => void navigate({ to: '/preferences' }) },
         session.token() === undefined
           ? { label: 'Sign in', onChoose: () => session.state.set('out') }
-          : { label: 'Sign out', onChoose: () => session.signOut() },
+          : { label: 'Sign out', onChoose: signOut },
       ]}
     />
   );

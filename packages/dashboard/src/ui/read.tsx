@@ -6,6 +6,8 @@ export interface ReadOptions {
   /** Read again after these many milliseconds, where no event tells of a change. */
   readonly everyMs?: number;
   readonly enabled?: boolean;
+  /** Another page of the same list: the present one is shown until it has come. */
+  readonly isPaged?: boolean;
 }
 
 /** Reads for one panel. Events of the stream have it read again by the beginning of its key. */
@@ -13,7 +15,7 @@ export const useRead = <T,>(key: readonly unknown[], read: () => Promise<T>, opt
   useQuery<T>({
     queryKey: key,
     queryFn: read,
-    placeholderData: keepPreviousData,
+    ...(options.isPaged && { placeholderData: keepPreviousData }),
     ...(options.everyMs !== undefined && { refetchInterval: options.everyMs }),
     ...(options.enabled !== undefined && { enabled: options.enabled }),
   });

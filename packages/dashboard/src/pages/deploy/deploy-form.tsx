@@ -13,6 +13,7 @@ import { Go, paths, useFilters, useParam } from '../../ui/links';
 import { DeployPlanView } from '../../ui/plan';
 import { Failure, Panel, useRead } from '../../ui/read';
 import { toast } from '../../ui/toasts';
+import { Heading } from '../../ui/heading';
 
 const PLAN_MS = 500;
 
@@ -101,7 +102,7 @@ function Form({ parent, begin, from }: { parent: RequestParent; begin: Document;
   return (
     <form className="document-form beside" onSubmit={(event) => void deploy(event)}>
       <div>
-        <h1>Deploy {requestId}</h1>
+        <Heading>Deploy {requestId}</Heading>
         <DocumentForm document={document} onChange={setDocument} groups={deployGroups} problems={problems} />
       </div>
       <aside className="plan" aria-label="What would happen" aria-live="polite">

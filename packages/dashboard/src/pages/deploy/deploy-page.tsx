@@ -16,6 +16,7 @@ import { Time } from '../../ui/time';
 import { inWords } from '../../ui/words';
 import { logPathOf } from '../../view';
 import { LastLines } from '../task/last-lines';
+import { Heading } from '../../ui/heading';
 
 const PAGE = 10;
 const OTHERS = 50;
@@ -32,7 +33,7 @@ export function Page() {
       {(deploy) =>
         deploy === null ? (
           <>
-            <h1>Not found</h1>
+            <Heading>Not found</Heading>
             <p>
               <RequestLink id={requestId} /> has no deploy {deployId}.
             </p>
@@ -52,7 +53,7 @@ function Known({ deploy, parent }: { deploy: DeployHistory; parent: RequestParen
   return (
     <>
       <div className="head">
-        <h1>Deploy {deployId}</h1>
+        <Heading>Deploy {deployId}</Heading>
         <RequestLink id={requestId} />
         <Badge of="deploy" state={result?.deployState ?? 'WAITING'} />
         <span>
@@ -206,8 +207,10 @@ function Active({ requestId, deployId }: { requestId: string; deployId: string }
 
 function Ended({ requestId, deployId }: { requestId: string; deployId: string }) {
   const [page, setPage] = useState(1);
-  const read = useRead(['request', requestId, 'deploy', deployId, 'ended', page], () =>
-    muster.history.endedTasksOfDeployPage({ requestId, deployId, count: PAGE, page }),
+  const read = useRead(
+    ['request', requestId, 'deploy', deployId, 'ended', page],
+    () => muster.history.endedTasksOfDeployPage({ requestId, deployId, count: PAGE, page }),
+    { isPaged: true },
   );
   return (
     <Panel of={read}>

@@ -10,6 +10,7 @@ import { Panel, useRead } from '../../ui/read';
 import { Table, type Column } from '../../ui/table';
 import { Time } from '../../ui/time';
 import { inWords } from '../../ui/words';
+import { Heading } from '../../ui/heading';
 
 interface Row {
   readonly slave: Slave;
@@ -201,7 +202,7 @@ export function Page() {
   return (
     <>
       <div className="head">
-        <h1>Machines</h1>
+        <Heading>Machines</Heading>
         <Go to="/racks">Racks</Go>
         <Go to="/utilization">Utilization</Go>
         <span className="grow" />

@@ -8,6 +8,7 @@ import { MenuButton } from '../../ui/menu';
 import { Panel, useRead } from '../../ui/read';
 import { Table, type Column } from '../../ui/table';
 import { Time } from '../../ui/time';
+import { Heading } from '../../ui/heading';
 
 interface Row {
   readonly rack: Rack;
@@ -83,7 +84,7 @@ export function Page() {
   return (
     <>
       <div className="head">
-        <h1>Racks</h1>
+        <Heading>Racks</Heading>
         <Go to="/slaves">Machines</Go>
       </div>
       <Panel of={read}>

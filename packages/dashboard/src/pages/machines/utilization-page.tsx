@@ -5,6 +5,7 @@ import { Go, RequestLink, shortHost, useFilters } from '../../ui/links';
 import { Panel, useRead } from '../../ui/read';
 import { Use } from '../../ui/use';
 import { view } from '../../view';
+import { Heading } from '../../ui/heading';
 
 interface Measure {
   readonly label: string;
@@ -40,7 +41,7 @@ export function Page() {
   const cluster = useRead(['usage', 'cluster'], () => muster.usage.cluster({}), { everyMs: 30_000 });
   return (
     <>
-      <h1>Utilization</h1>
+      <Heading>Utilization</Heading>
       <Panel of={cluster}>{(figures) => <Cluster figures={figures} />}</Panel>
       <h2>Machines</h2>
       <div className="tabs" role="group" aria-label="Coloured by">

@@ -18,8 +18,10 @@ export function DeploysTab({ parent }: { parent: RequestParent }) {
   const active = parent.requestDeployState?.activeDeploy?.deployId;
   const pending = parent.requestDeployState?.pendingDeploy?.deployId;
   const [page, setPage] = useState(1);
-  const read = useRead(['request', requestId, 'deploys', page], () =>
-    muster.history.deploysPage({ requestId, count: PAGE, page }),
+  const read = useRead(
+    ['request', requestId, 'deploys', page],
+    () => muster.history.deploysPage({ requestId, count: PAGE, page }),
+    { isPaged: true },
   );
   const columns: readonly Column<DeployHistory>[] = [
     {

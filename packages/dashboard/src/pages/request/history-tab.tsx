@@ -14,8 +14,10 @@ const PAGE = 20;
 /** Who changed the request when, and which of its fields. */
 export function HistoryTab({ requestId }: { requestId: string }) {
   const [page, setPage] = useState(1);
-  const read = useRead(['request', requestId, 'changes', page], () =>
-    muster.history.changesPage({ requestId, count: PAGE, page }),
+  const read = useRead(
+    ['request', requestId, 'changes', page],
+    () => muster.history.changesPage({ requestId, count: PAGE, page }),
+    { isPaged: true },
   );
   return (
     <Panel of={read}>

@@ -3,6 +3,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { muster } from '../../api';
 import { paths, RequestLink, useParam } from '../../ui/links';
 import { Panel, useRead } from '../../ui/read';
+import { Heading } from '../../ui/heading';
 
 /** Leads to the task that runs as this instance. */
 export function Page() {
@@ -18,9 +19,9 @@ export function Page() {
   }, [task, navigate]);
   return (
     <>
-      <h1>
+      <Heading>
         {requestId} #{instanceNo}
-      </h1>
+      </Heading>
       <Panel of={active}>
         {() =>
           !task && (

@@ -10,6 +10,7 @@ import { problemsOf } from '../../forms/problems';
 import { Go, paths, useFilters, useParam } from '../../ui/links';
 import { Failure, Panel, useRead } from '../../ui/read';
 import { toast } from '../../ui/toasts';
+import { Heading } from '../../ui/heading';
 
 /** Makes a request, changes one, or makes one like another. */
 export function Page() {
@@ -58,7 +59,7 @@ function Form({ name, begin, requestId }: { name: string; begin: Document; reque
   }
   return (
     <form className="document-form" onSubmit={(event) => void save(event)}>
-      <h1>{requestId === undefined ? 'New request' : `Edit ${requestId}`}</h1>
+      <Heading>{requestId === undefined ? 'New request' : `Edit ${requestId}`}</Heading>
       <DocumentForm document={document} onChange={setDocument} groups={requestGroups} problems={problemsOf(failure)} />
       {failure !== undefined && <Failure cause={failure} />}
       <div className="buttons">

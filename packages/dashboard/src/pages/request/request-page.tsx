@@ -1,12 +1,13 @@
 import { useEffect } from 'react';
 import type { RequestParent } from 'muster-client';
 import { isStatus, muster, orNone } from '../../api';
-import { openAction } from '../../actions/action';
+import { type Action, openAction } from '../../actions/action';
 import { requestActions } from '../../actions/request-actions';
 import { runNow } from '../../actions/run-actions';
-import { troublesOf } from '../../live/troubles';
+import { RequestStateMark } from '../../live/request-state';
+import { type Trouble, troublesOf } from '../../live/troubles';
+import { refusedText, useRights } from '../../live/rights';
 import { useTroubles } from '../../live/use-troubles';
-import { Badge, Mark } from '../../ui/badge';
 import { CopyJson } from '../../ui/copy';
 import { Go, paths, useFilters, useParam } from '../../ui/links';
 import { MenuButton } from '../../ui/menu';
@@ -23,6 +24,7 @@ import { TasksTab } from './tasks-tab';
 import { Overview } from './overview';
 import { UsageTab } from './usage-tab';
 import { useShuffleAction } from './shuffle';
+import { Heading } from '../../ui/heading';
 
 const tabs = ['overview', 'tasks', 'deploys', 'history', 'usage', 'config'] as const;
 type Tab = (typeof tabs)[number];
@@ -33,6 +35,7 @@ const CALM_MS = 30_000;
 export function Page() {
   const requestId = useParam('requestId');
   const [{ tab: asked }] = useFilters();
+  const troubles = useTroubles();
   const tab = tabs.find((each) => each === asked) ?? 'overview';
   const request = useRead(['request', requestId, 'parent'], () => orNone(muster.requests.get({ requestId })));
   // A deploy takes steps, and pending tasks change their reasons, of which no event tells.
@@ -50,8 +53,8 @@ export function Page() {
           <Gone requestId={requestId} />
         ) : (
           <>
-            <Head parent={parent} />
-            <Standing parent={parent} tab={tab} />
+            <Head parent={parent} troubles={troublesOf(parent, troubles)} />
+            <Standing parent={parent} />
             <nav className="tabs" aria-label={`Parts of ${requestId}`}>
               {tabs.map((each) => (
                 <TabLink key={each} requestId={requestId} tab={each} isOpen={each === tab} />
@@ -95,7 +98,7 @@ function TabOf({ tab, parent }: { tab: Tab; parent: RequestParent }) {
   }
 }
 
-function Head({ parent }: { parent: RequestParent }) {
+function Head({ parent, troubles }: { parent: RequestParent; troubles: readonly Trouble[] }) {
   const { request } = parent;
   const { starred, toggle } = useStars();
   const args = useRead(
@@ -111,6 +114,11 @@ function Head({ parent }: { parent: RequestParent }) {
   const inBar = actions.filter(({ id }) => ['run', 'bounce', 'scale', 'pause', 'unpause'].includes(id));
   const inMenu = actions.filter((action) => !inBar.includes(action));
   const isStarred = starred.has(request.id);
+  const may = useRights(request.id);
+  const refusalOf = ({ id }: Action): string | undefined => {
+    const scope = id === 'roll-back' ? 'DEPLOY' : 'WRITE';
+    return may(scope) ? undefined : refusedText[scope];
+  };
   return (
     <div className="head">
       <button
@@ -122,26 +130,32 @@ function Head({ parent }: { parent: RequestParent }) {
       >
         {isStarred ? '★' : '☆'}
       </button>
-      <h1>{request.id}</h1>
+      <Heading>{request.id}</Heading>
       <span>{requestTypes[request.requestType] ?? request.requestType}</span>
-      <Badge of="request" state={parent.state} />
+      <RequestStateMark row={parent} troubles={troubles} />
       {request.group !== undefined && (
         <span>
           group <Go to={paths.group(request.group)}>{request.group}</Go>
         </span>
       )}
       <span className="grow" />
-      {!view.hideNewDeployButton && (
+      {!view.hideNewDeployButton && may('DEPLOY') && (
         <Go to={`${paths.request(request.id)}/deploy`} className="button primary">
           Deploy
         </Go>
       )}
       {inBar.map((action) => (
-        <button key={action.id} type="button" onClick={() => openAction.set(action)}>
+        <button
+          key={action.id}
+          type="button"
+          disabled={refusalOf(action) !== undefined}
+          title={refusalOf(action)}
+          onClick={() => openAction.set(action)}
+        >
           {action.label}
         </button>
       ))}
-      {!view.hideNewRequestButton && (
+      {!view.hideNewRequestButton && may('WRITE') && (
         <Go to={`/requests/edit/${encodeURIComponent(request.id)}`} className="button">
           Edit
         </Go>
@@ -152,8 +166,10 @@ function Head({ parent }: { parent: RequestParent }) {
           label: action.label,
           onChoose: () => openAction.set(action),
           isDangerous: action.isDangerous ?? false,
+          disabled: refusalOf(action) !== undefined,
         }))}
       />
+      {!may('WRITE') && <span className="faint">{refusedText.WRITE}</span>}
       <QuickLinkList parent={parent} />
     </div>
   );
@@ -172,19 +188,10 @@ function QuickLinkList({ parent }: { parent: RequestParent }) {
     ));
 }
 
-/** What is wrong, what is under way and what will end by itself. */
-function Standing({ parent, tab }: { parent: RequestParent; tab: Tab }) {
-  // The overview says more of what has failed.
-  const troubles = troublesOf(parent, useTroubles()).filter(
-    ({ kind }) => tab !== 'overview' || !kind.startsWith('last '),
-  );
+/** What is under way and what will end by itself. */
+function Standing({ parent }: { parent: RequestParent }) {
   return (
     <>
-      {troubles.map(({ kind, text }) => (
-        <p key={kind} className="notice bad">
-          <Mark tone="bad">{text}</Mark>
-        </p>
-      ))}
       {parent.pendingDeployState && <DeployInProgress parent={parent} pending={parent.pendingDeployState} />}
       <Expiring parent={parent} />
     </>
@@ -221,7 +228,7 @@ function Gone({ requestId }: { requestId: string }) {
   );
   return (
     <>
-      <h1>{requestId}</h1>
+      <Heading>{requestId}</Heading>
       <Panel of={changes}>
         {(found) =>
           found.length === 0 ? (

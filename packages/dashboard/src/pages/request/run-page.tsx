@@ -5,6 +5,7 @@ import { Explained } from '../../ui/explain';
 import { paths, RequestLink, useFilters, useParam } from '../../ui/links';
 import { Panel, useRead } from '../../ui/read';
 import { logPathOf } from '../../view';
+import { Heading } from '../../ui/heading';
 
 /** After "run now": says why the run waits, and goes to its log or its files when there is a task. */
 export function Page() {
@@ -32,7 +33,7 @@ export function Page() {
   }, [taskId, show, navigate]);
   return (
     <>
-      <h1>Run of {requestId}</h1>
+      <Heading>Run of {requestId}</Heading>
       <p>
         <RequestLink id={requestId} />, run {runId}
       </p>

@@ -213,8 +213,10 @@ export function Why({ id }: { id: string }) {
 
 export function EndedTasks({ requestId, count }: { requestId: string; count: number }) {
   const [page, setPage] = useState(1);
-  const read = useRead(['request', requestId, 'ended', count, page], () =>
-    muster.history.tasksOfRequestPage({ requestId, count, page }),
+  const read = useRead(
+    ['request', requestId, 'ended', count, page],
+    () => muster.history.tasksOfRequestPage({ requestId, count, page }),
+    { isPaged: true },
   );
   const columns: readonly Column<TaskIdHistory>[] = [
     ...common,

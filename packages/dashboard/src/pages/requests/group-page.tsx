@@ -1,14 +1,17 @@
 import { useState } from 'react';
 import type { RequestParent } from 'muster-client';
 import { muster, orNone } from '../../api';
-import { Badge } from '../../ui/badge';
+import { RequestStateMark } from '../../live/request-state';
+import { type Troubles, troublesOf } from '../../live/troubles';
+import { useTroubles } from '../../live/use-troubles';
 import { DeployLink, RequestLink, useParam } from '../../ui/links';
 import { Panel, useRead } from '../../ui/read';
 import { Table, type Column } from '../../ui/table';
 import { Bulk } from './bulk';
 import { healthOf } from './filter';
+import { Heading } from '../../ui/heading';
 
-const columns: readonly Column<RequestParent>[] = [
+const columnsWith = (troubles: Troubles): readonly Column<RequestParent>[] => [
   {
     id: 'id',
     title: 'Request',
@@ -19,7 +22,7 @@ const columns: readonly Column<RequestParent>[] = [
     id: 'state',
     title: 'State',
     value: ({ state }) => state,
-    cell: ({ state }) => <Badge of="request" state={state} />,
+    cell: (row) => <RequestStateMark row={row} troubles={troublesOf(row, troubles)} />,
   },
   {
     id: 'health',
@@ -44,6 +47,7 @@ const columns: readonly Column<RequestParent>[] = [
 /** A group of requests: one that was made as such, or those whose group has this name. */
 export function Page() {
   const groupId = useParam('groupId');
+  const troubles = useTroubles();
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const read = useRead(['request', 'group', groupId], async () => {
     const group = await orNone(muster.groups.get({ requestGroupId: groupId }));
@@ -58,7 +62,7 @@ export function Page() {
   });
   return (
     <>
-      <h1>Group {groupId}</h1>
+      <Heading>Group {groupId}</Heading>
       <Panel of={read}>
         {({ group, requests, notFound }) => (
           <>
@@ -75,7 +79,7 @@ export function Page() {
             <Table
               label="Requests of the group"
               rows={requests}
-              columns={columns}
+              columns={columnsWith(troubles)}
               keyOf={({ request }) => request.id}
               empty="The group has no requests."
             />

@@ -3,8 +3,9 @@ import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import type { RequestParent } from 'muster-client';
 import type { Action } from '../../actions/action';
 import { requests } from '../../live/requests';
+import { RequestStateMark } from '../../live/request-state';
 import type { Trouble } from '../../live/troubles';
-import { Badge, Mark } from '../../ui/badge';
+import { Mark } from '../../ui/badge';
 import { MenuButton } from '../../ui/menu';
 import { DeployLink, Go, paths } from '../../ui/links';
 import { SortButton, sorted, type Column, type Sort } from '../../ui/table';
@@ -51,7 +52,7 @@ const columns = (props: RequestListProps): readonly Column<RequestParent>[] => [
     id: 'state',
     title: 'State',
     value: (row) => `${props.troublesOf(row).length > 0 ? 0 : 1}${wordOf('request', row.state).text}`,
-    cell: (row) => <StateCell row={row} troubles={props.troublesOf(row)} />,
+    cell: (row) => <RequestStateMark row={row} troubles={props.troublesOf(row)} />,
   },
   {
     id: 'health',
@@ -179,13 +180,6 @@ function Cells({
       </span>
     </>
   );
-}
-
-function StateCell({ row, troubles }: { row: RequestParent; troubles: readonly Trouble[] }) {
-  const [worst] = troubles;
-  if (worst) return <Mark tone="bad">{worst.text}</Mark>;
-  if (row.requestDeployState?.pendingDeploy) return <Mark tone="busy">Deploying</Mark>;
-  return <Badge of="request" state={row.state} />;
 }
 
 function Health({ row }: { row: RequestParent }) {

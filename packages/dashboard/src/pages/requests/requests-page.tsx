@@ -14,6 +14,7 @@ import { filtered, type Context, type Filters } from './filter';
 import { RequestList } from './request-list';
 import { useStars } from './stars';
 import { Bulk } from './bulk';
+import { Heading } from '../../ui/heading';
 
 const states = ['ACTIVE', 'SYSTEM_COOLDOWN', 'PAUSED', 'FINISHED', 'DEPLOYING_TO_UNPAUSE', 'DELETING'] as const;
 const derived = [
@@ -73,7 +74,7 @@ export function RequestsPage() {
   return (
     <>
       <div className="head">
-        <h1>Requests</h1>
+        <Heading>Requests</Heading>
         <p className="figures" role="status">
           {loaded && (isFiltered ? `${shown.length} of ${rows.length}` : `${rows.length}`)}
         </p>

@@ -8,6 +8,7 @@ import { Sparkline } from '../../ui/sparkline';
 import { Table, type Column } from '../../ui/table';
 import { Time } from '../../ui/time';
 import { inWords } from '../../ui/words';
+import { Heading } from '../../ui/heading';
 
 type DisasterType = (typeof enumerations.DisasterType)[number];
 
@@ -139,7 +140,7 @@ export function Page() {
   return (
     <>
       <div className="head">
-        <h1>Disasters</h1>
+        <Heading>Disasters</Heading>
         <span className="grow" />
         <button type="button" className="danger" onClick={() => openAction.set(failOver)}>
           Fail over

@@ -1,5 +1,6 @@
 import { useSignal } from '../../live/signal';
 import { isZone, prefer, preferences, type Preferences } from '../../preferences';
+import { Heading } from '../../ui/heading';
 
 const zones = ['browser', 'UTC', ...Intl.supportedValuesOf('timeZone')];
 
@@ -18,7 +19,7 @@ export function Page() {
   const { theme, times, zone, letterKeys } = useSignal(preferences);
   return (
     <>
-      <h1>Preferences</h1>
+      <Heading>Preferences</Heading>
       <label className="field">
         <span>Theme</span>
         <select value={theme} onChange={(event) => prefer({ theme: event.target.value as Preferences['theme'] })}>

@@ -9,6 +9,7 @@ import { Lasted, Time } from '../../ui/time';
 import { inWords } from '../../ui/words';
 import { muster } from '../../api';
 import { Why } from '../request/tasks-tab';
+import { Heading } from '../../ui/heading';
 
 interface Figure {
   readonly label: string;
@@ -131,7 +132,7 @@ export function Page() {
   );
   return (
     <>
-      <h1>Status</h1>
+      <Heading>Status</Heading>
       <Panel of={state}>
         {(figures) => (
           <>

@@ -6,6 +6,7 @@ import { copy } from '../../ui/copy';
 import { Panel, useRead } from '../../ui/read';
 import { Table, type Column } from '../../ui/table';
 import { Time } from '../../ui/time';
+import { Heading } from '../../ui/heading';
 
 const outdates = [['tokens']];
 
@@ -90,7 +91,7 @@ export function Page() {
   return (
     <>
       <div className="head">
-        <h1>Tokens</h1>
+        <Heading>Tokens</Heading>
         <label className="check">
           <input type="checkbox" checked={all} onChange={(event) => setAll(event.target.checked)} /> Of all users
         </label>

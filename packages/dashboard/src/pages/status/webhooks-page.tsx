@@ -7,6 +7,7 @@ import { Table, type Column } from '../../ui/table';
 import { Time } from '../../ui/time';
 import { toast } from '../../ui/toasts';
 import { inWords } from '../../ui/words';
+import { Heading } from '../../ui/heading';
 
 const outdates = [['webhooks']];
 
@@ -168,7 +169,7 @@ export function Page() {
   return (
     <>
       <div className="head">
-        <h1>Webhooks</h1>
+        <Heading>Webhooks</Heading>
         <span className="grow" />
         <button type="button" className="primary" onClick={() => openAction.set(add)}>
           Add a webhook

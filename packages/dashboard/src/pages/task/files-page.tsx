@@ -1,5 +1,6 @@
 import { Go, paths, useParam } from '../../ui/links';
 import { Files } from './files';
+import { Heading } from '../../ui/heading';
 
 export function Page() {
   const taskId = useParam('taskId');
@@ -7,7 +8,7 @@ export function Page() {
   return (
     <>
       <div className="head">
-        <h1>Files</h1>
+        <Heading>Files</Heading>
         <Go to={paths.task(taskId)}>{taskId}</Go>
       </div>
       <Files taskId={taskId} folder={folder} />

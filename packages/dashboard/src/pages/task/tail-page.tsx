@@ -7,6 +7,7 @@ import { Go, paths, useFilters, useParam } from '../../ui/links';
 import { Panel, useRead } from '../../ui/read';
 import { logPathOf, view } from '../../view';
 import { Badge } from '../../ui/badge';
+import { Heading } from '../../ui/heading';
 
 const MOST = 8;
 
@@ -85,7 +86,7 @@ function Logs({
   return (
     <>
       <div className="head">
-        <h1>Log of {title}</h1>
+        <Heading>Log of {title}</Heading>
         <Go to={back ?? (taskIds.length === 1 ? paths.task(taskIds[0]!) : '/tasks')}>Back</Go>
       </div>
       {shown.length === 0 && <p className="empty">No task is chosen.</p>}

@@ -19,6 +19,7 @@ import { LastLines } from './last-lines';
 import { ShellCommands } from './shell-commands';
 import { TimeLine } from './time-line';
 import { TaskUsage } from './usage';
+import { Heading } from '../../ui/heading';
 
 const tabs = ['overview', 'files', 'health', 'usage', 'commands', 'details'] as const;
 
@@ -35,7 +36,7 @@ export function Page() {
 function Unknown({ taskId }: { taskId: string }) {
   return (
     <>
-      <h1>Not found</h1>
+      <Heading>Not found</Heading>
       <p>
         There is no task <code>{taskId}</code>. <Go to="/task-search">Search tasks</Go>
       </p>
@@ -96,9 +97,9 @@ function Head({ history, cleanup, ended }: { history: TaskHistory; cleanup: Task
   return (
     <>
       <div className="head">
-        <h1>
+        <Heading>
           {taskId.requestId} #{taskId.instanceNo}
-        </h1>
+        </Heading>
         <Badge of="task" state={update?.taskState} />
         {cleanup && <span>being ended: {inWords(cleanup.cleanupType)}</span>}
         <span className="grow" />

@@ -8,6 +8,7 @@ import { Table, type Column } from '../../ui/table';
 import { Time } from '../../ui/time';
 import { wordOf } from '../../ui/words';
 import { logPathOf } from '../../view';
+import { Heading } from '../../ui/heading';
 
 const times = ['startedAfter', 'startedBefore', 'updatedAfter', 'updatedBefore'] as const;
 const texts = [
@@ -79,12 +80,12 @@ export function Page() {
     count,
     page,
   };
-  const read = useRead(['tasks', 'search', wish], () => muster.history.tasksPage(wish));
+  const read = useRead(['tasks', 'search', wish], () => muster.history.tasksPage(wish), { isPaged: true });
   const set = (name: string, value: string | undefined) => setFilters({ [name]: value, page: undefined });
   return (
     <>
       <div className="head">
-        <h1>Task search</h1>
+        <Heading>Task search</Heading>
         {ofRequest !== '' && <RequestLink id={ofRequest} />}
         <button
           type="button"

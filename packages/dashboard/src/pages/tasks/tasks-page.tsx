@@ -12,6 +12,7 @@ import { inWords } from '../../ui/words';
 import { Why } from '../request/tasks-tab';
 import { Cleaning, Killed } from './ending-tasks';
 import { has, hasTask, Shown, taskColumns } from './task-list';
+import { Heading } from '../../ui/heading';
 
 const states = [
   ['active', 'Active'],
@@ -31,7 +32,7 @@ export function Page() {
   return (
     <>
       <div className="head">
-        <h1>Tasks</h1>
+        <Heading>Tasks</Heading>
         <Go to="/task-search">Search ended tasks</Go>
       </div>
       <div className="tabs" role="group" aria-label="Which tasks">
