@@ -1,10 +1,25 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import axe from 'axe-core';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { hasBrowser, startBrowser } from './support/browser.js';
 import { Installation, type Instance } from './support/product.js';
 import { Api } from './support/api.js';
 import { createDatabase } from '../support/test-database.js';
 import { waitFor } from '../support/wait-for.js';
+
+const pagesToCheck = [
+  'requests',
+  'request/web',
+  'request/web?tab=deploys',
+  'request/web/deploy',
+  'request/web/tail/stdout',
+  'tasks',
+  'task-search',
+  'slaves',
+  'utilization',
+  'status',
+  'disasters',
+];
 
 const token = 'a-token-of-the-first-administrator';
 
@@ -289,6 +304,43 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
     await page.getByText('This request was removed').waitFor();
     await page.close();
   }, 60_000);
+
+  test.each(['light', 'dark'] as const)(
+    'no page breaks a rule of accessibility that a program can find, %s',
+    async (colorScheme) => {
+      const context = await browser.newContext({ colorScheme });
+      await context.addInitScript(`sessionStorage.setItem('muster.token', '${token}')`);
+      const page = await open('/ui/requests', context);
+      const findings = async (where: string): Promise<string[]> => {
+        await page.evaluate(axe.source);
+        const violations = await page.evaluate<{ id: string; nodes: { html: string }[] }[]>(
+          'axe.run(document, { resultTypes: ["violations"] }).then((found) => found.violations)',
+        );
+        return violations.map(({ id, nodes }) => `${where}: ${id} at ${nodes[0]?.html.slice(0, 200)}`);
+      };
+      const found: string[] = [];
+      for (const path of pagesToCheck) {
+        await page.goto(`${muster.api.url}/ui/${path}`);
+        await heading(page, /./);
+        found.push(...(await findings(path)));
+      }
+      await page.goto(`${muster.api.url}/ui/request/web`);
+      await page.getByRole('button', { name: 'More', exact: true }).click();
+      await page.getByRole('menuitem', { name: 'Roll back' }).waitFor();
+      found.push(...(await findings('a menu')));
+      await page.getByRole('menuitem', { name: 'Roll back' }).click();
+      await asked(page, 'Roll back').waitFor();
+      found.push(...(await findings('a dialog')));
+      await page.keyboard.press('Escape');
+      await asked(page, 'Roll back').waitFor({ state: 'detached' });
+      await page.keyboard.press('Control+k');
+      await page.getByRole('combobox', { name: 'Find' }).waitFor();
+      found.push(...(await findings('the search')));
+      expect(found).toEqual([]);
+      await context.close();
+    },
+    120_000,
+  );
 
   test('addresses of older pages lead to the page that is there now', async () => {
     const page = await open('/ui/requests/active/SERVICE/web');

@@ -2,6 +2,7 @@ import { memo, useImperativeHandle, useLayoutEffect, useRef, type Ref } from 're
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { levelOf, spansOf } from './ansi';
 import type { LogView } from './reader';
+import type { Line } from './window';
 
 const ROW = 20;
 const NEAR_ROWS = 50;
@@ -33,7 +34,7 @@ export function LogLines(props: LogLinesProps) {
     count: lines.length,
     getScrollElement: () => box.current,
     estimateSize: () => ROW,
-    getItemKey: (index) => lines[index]?.at ?? index,
+    getItemKey: (index) => keyOf(lines[index]) ?? index,
     overscan: 20,
   });
   const items = virtual.getVirtualItems();
@@ -87,6 +88,7 @@ export function LogLines(props: LogLinesProps) {
               <Row
                 at={line.at}
                 text={line.text}
+                source={line.source}
                 isMarked={line.at === props.marked}
                 expression={props.expression}
                 onMark={props.onMark}
@@ -99,21 +101,35 @@ export function LogLines(props: LogLinesProps) {
   );
 }
 
+/** Positions are those of one file. */
+const keyOf = (line: Line | undefined): string | number | undefined =>
+  line?.source === undefined ? line?.at : `${line.source} ${line.at}`;
+
 interface RowProps {
   readonly at: number;
   readonly text: string;
+  readonly source: string | undefined;
   readonly isMarked: boolean;
   readonly expression: RegExp | undefined;
   readonly onMark: (at: number) => void;
 }
 
 /** A row is drawn again when it is another one, not when others come. */
-const Row = memo(function Row({ at, text, isMarked, expression, onMark }: RowProps) {
+const Row = memo(function Row({ at, text, source, isMarked, expression, onMark }: RowProps) {
   return (
     <>
-      <button type="button" className="anchor" aria-label={`Link to the line at byte ${at}`} onClick={() => onMark(at)}>
-        ¶
-      </button>
+      {source === undefined ? (
+        <button
+          type="button"
+          className="anchor"
+          aria-label={`Link to the line at byte ${at}`}
+          onClick={() => onMark(at)}
+        >
+          ¶
+        </button>
+      ) : (
+        <span className={`source source-${Number(source) % 6}`}>{source}</span>
+      )}
       <span className={`text ${levelOf(text) ?? ''} ${isMarked ? 'marked' : ''}`}>
         {spansOf(text).map((span, index) => (
           <span key={index} className={span.style}>

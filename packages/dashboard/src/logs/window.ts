@@ -2,6 +2,8 @@ export interface Line {
   /** Position in the file of its first byte. */
   readonly at: number;
   readonly text: string;
+  /** Whose line it is, where those of several logs stand together. */
+  readonly source?: string;
 }
 
 /** Text of a file between two positions, as the service answers it. */

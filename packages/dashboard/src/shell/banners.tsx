@@ -24,7 +24,7 @@ export function Banners() {
   const alarm = fireAlarmOf(state.data);
   const lost = state.isError && !isStatus(state.error, 401, 403);
   return (
-    <div className="banners">
+    <section className="banners" aria-label="Notices">
       {lost && (
         <p className="notice bad" role="alert">
           {isStatus(state.error, 502, 503)
@@ -76,7 +76,7 @@ export function Banners() {
           <Go to="/status">Status</Go>
         </p>
       )}
-    </div>
+    </section>
   );
 }
 

@@ -79,7 +79,8 @@ function Head<Row>({
   onSort: (sort: Sort) => void;
 }) {
   const isBy = sort?.by === column.id;
-  if (!column.value) return <th scope="col">{column.title}</th>;
+  if (!column.value)
+    return <th scope="col">{column.title === '' ? <span className="hidden">Actions</span> : column.title}</th>;
   return (
     <th scope="col" className={column.align} aria-sort={isBy ? (sort.descending ? 'descending' : 'ascending') : 'none'}>
       <SortButton

@@ -2,6 +2,7 @@ import { useMemo, useState } from 'react';
 import { useLocation, useNavigate } from '@tanstack/react-router';
 import { hasEnded } from 'muster-client';
 import { muster, orNone } from '../../api';
+import { MergedViewer, type MergedSource } from '../../logs/merged-viewer';
 import { LogViewer } from '../../logs/viewer';
 import { Go, paths, useFilters, useParam } from '../../ui/links';
 import { Panel, useRead } from '../../ui/read';
@@ -82,6 +83,8 @@ function Logs({
   path: string;
 }) {
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
+  const [{ view: how }, setFilters] = useFilters();
+  const isMerged = how === 'merged';
   const shown = taskIds.filter((id) => !closed.has(id));
   return (
     <>
@@ -90,20 +93,46 @@ function Logs({
         <Go to={back ?? (taskIds.length === 1 ? paths.task(taskIds[0]!) : '/tasks')}>Back</Go>
       </div>
       {shown.length === 0 && <p className="empty">No task is chosen.</p>}
-      <div className="logs" data-count={shown.length}>
-        {shown.map((id) => (
-          <OneLog
-            key={id}
-            taskId={id}
-            path={path}
-            close={shown.length > 1 ? () => setClosed(new Set([...closed, id])) : undefined}
-            only={shown.length > 1 ? () => setClosed(new Set(taskIds.filter((each) => each !== id))) : undefined}
-          />
-        ))}
-      </div>
+      {shown.length > 1 && (
+        <div className="tabs" role="group" aria-label="Show them">
+          <button
+            type="button"
+            className="tab"
+            aria-pressed={!isMerged}
+            onClick={() => setFilters({ view: undefined })}
+          >
+            Side by side
+          </button>
+          <button type="button" className="tab" aria-pressed={isMerged} onClick={() => setFilters({ view: 'merged' })}>
+            Merged by time
+          </button>
+        </div>
+      )}
+      {isMerged && shown.length > 1 ? (
+        <MergedViewer sources={shown.map((taskId, index) => sourceOf(taskId, path, index))} />
+      ) : (
+        <div className="logs" data-count={shown.length}>
+          {shown.map((id) => (
+            <OneLog
+              key={id}
+              taskId={id}
+              path={path}
+              close={shown.length > 1 ? () => setClosed(new Set([...closed, id])) : undefined}
+              only={shown.length > 1 ? () => setClosed(new Set(taskIds.filter((each) => each !== id))) : undefined}
+            />
+          ))}
+        </div>
+      )}
     </>
   );
 }
+
+/** Ids of tasks have the number of the instance behind their start. */
+const sourceOf = (taskId: string, path: string, index: number): MergedSource => ({
+  taskId,
+  path: path.replaceAll('$TASK_ID', taskId),
+  label: /-\d{13}-(\d+)-/.exec(taskId)?.[1] ?? String(index + 1),
+});
 
 interface OneLogProps {
   readonly taskId: string;
