@@ -37,6 +37,30 @@ module.exports = {
       },
     },
     {
+      name: 'the-dashboard-knows-the-service-by-its-client-alone',
+      comment: 'It calls the API as anyone else does.',
+      severity: 'error',
+      from: { path: '^packages/dashboard/src/', pathNot: '\\.test\\.tsx?$' },
+      to: {
+        path: `${ours}|node_modules/`,
+        pathNot:
+          '^packages/(dashboard/src/|client/)|node_modules/(react|react-dom|@base-ui|@tanstack|@types|muster-client)/',
+      },
+    },
+    {
+      name: 'parts-of-the-dashboard-know-no-page',
+      comment: 'What pages share stands in ui, logs, live, forms and actions.',
+      severity: 'error',
+      from: { path: '^packages/dashboard/src/(ui|logs|live|forms|actions)/' },
+      to: { path: '^packages/dashboard/src/pages/' },
+    },
+    {
+      name: 'nothing-of-ours-imports-the-dashboard',
+      severity: 'error',
+      from: { path: '^(src|migrations|packages/(client|rest-contract))/' },
+      to: { path: '^packages/dashboard/' },
+    },
+    {
       name: 'agent-and-drivers-know-no-room-and-no-database',
       comment: 'An agent runs on a machine that has neither.',
       severity: 'error',
@@ -151,6 +175,6 @@ module.exports = {
     exclude: { path: '(^|/)dist/' },
     tsConfig: { fileName: 'tsconfig.json' },
     tsPreCompilationDeps: true,
-    enhancedResolveOptions: { extensions: ['.ts', '.js', '.json', '.mjs'], conditionNames: ['import', 'node'] },
+    enhancedResolveOptions: { extensions: ['.ts', '.tsx', '.js', '.json', '.mjs'], conditionNames: ['import', 'node'] },
   },
 };

@@ -6,6 +6,8 @@ WORKDIR /build
 # The packages are a layer of their own, which stays while package-lock.json does.
 COPY .npmrc package.json package-lock.json ./
 COPY packages/client/package.json packages/client/
+COPY packages/dashboard/package.json packages/dashboard/
+COPY packages/migrate/package.json packages/migrate/
 COPY packages/rest-contract/package.json packages/rest-contract/
 COPY scripts scripts
 RUN node scripts/build.mjs --packages-only
@@ -17,7 +19,7 @@ RUN npm pack --loglevel=error \
   && mkdir /opt/muster \
   && tar -xzf muster-*.tgz -C /opt/muster --strip-components=1 \
   && npm prune --omit=dev --no-audit --no-fund --loglevel=error \
-  && rm -r node_modules/muster-client node_modules/rest-contract node_modules/typescript \
+  && rm -r node_modules/muster-* node_modules/rest-contract node_modules/typescript \
   && mv node_modules/* /opt/muster/node_modules/ \
   && chmod -R a+rX,go-w /opt/muster
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, lstatSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { hashOfPackage, hashOfSources } from './source-hash.mjs';
+import { dashboard, hashOfPackage, hashOfSources } from './source-hash.mjs';
 import { install } from './install.mjs';
 import { withLock } from './lock.mjs';
 import { during } from './progress.mjs';
@@ -19,7 +19,7 @@ const oldestNode = [20, 19];
 export async function setUp({ packagesOnly = false } = {}) {
   try {
     checkNode();
-    if (isInstalled() && (packagesOnly || isBuilt())) return;
+    if (isInstalled() && (packagesOnly || (isBuilt() && isDashboardBuilt()))) return;
     await withLock(join(root, '.setup', 'lock'), async (owner) => {
       if (!isInstalled()) {
         refuseOthersPackages();
@@ -28,6 +28,8 @@ export async function setUp({ packagesOnly = false } = {}) {
       }
       if (packagesOnly) return;
       if (!isBuilt()) await during('Building', () => build(owner));
+      if (!isDashboardBuilt())
+        await during('Building the dashboard', () => buildPackage(dashboard, owner, builtDocument()));
       await linkPostgres();
     });
   } catch (cause) {
@@ -88,14 +90,16 @@ function refuseOthersPackages() {
 
 const folderOf = (name) => join(root, 'packages', name);
 const documentIn = (folder) => join(folder, 'openapi.json');
+const builtDocument = () => documentIn(join(root, 'dist'));
 
 const isBuilt = () =>
-  isMade(join(root, 'dist'), hashOfSources(root)) &&
-  isPackageBuilt('rest-contract') &&
-  isClientBuilt(documentIn(join(root, 'dist')));
+  isMade(join(root, 'dist'), hashOfSources(root)) && isPackageBuilt('rest-contract') && isClientBuilt(builtDocument());
 const isPackageBuilt = (name, document) => isMade(join(folderOf(name), 'dist'), hashOfPackage(root, name, document));
 const isClientBuilt = (document) =>
   existsSync(join(folderOf('client'), 'src', 'generated')) && isPackageBuilt('client', readFileSync(document));
+
+/** Its client is made of the document, so it changes with that. */
+const isDashboardBuilt = () => existsSync(builtDocument()) && isPackageBuilt(dashboard, readFileSync(builtDocument()));
 
 function isMade(folder, hash) {
   const file = join(folder, '.source-hash');

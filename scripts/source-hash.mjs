@@ -5,11 +5,16 @@ import { join } from 'node:path';
 /** The packages of ours that the program imports by name, those first that others are built on. */
 export const packages = ['rest-contract', 'client'];
 
+/** What the program serves: no change of it has the program built anew, nor the other way round. */
+export const dashboard = 'dashboard';
+
 /** What a build makes of others stands there: it is no source. */
 const generated = 'packages/client/src/generated';
 
 const sourcesOf = (name) =>
-  ['src', 'scripts', 'package.json', 'tsconfig.json', 'tsconfig.build.json'].map((path) => `packages/${name}/${path}`);
+  ['src', 'scripts', 'package.json', 'tsconfig.json', 'tsconfig.build.json', 'vite.config.ts'].map(
+    (path) => `packages/${name}/${path}`,
+  );
 const settings = ['nest-cli.json', 'tsconfig.json', 'tsconfig.build.json', 'package-lock.json'];
 const programs = ['command-line', 'openapi-document', 'servers'].map((name) => `scripts/${name}.mjs`);
 const sources = ['src', 'migrations', 'packages/migrate/src', ...programs, ...settings];
@@ -19,7 +24,10 @@ export const hashOfSources = (root) => hashOf(root, [...sources, ...packages.fla
 
 /** The same for one of our packages, which stands on those before it; the client on the OpenAPI document as well. */
 export const hashOfPackage = (root, name, document = '') =>
-  hashOf(root, [...packages.slice(0, packages.indexOf(name) + 1).flatMap(sourcesOf), 'package-lock.json'], document);
+  hashOf(root, [...packagesUpTo(name).flatMap(sourcesOf), 'package-lock.json'], document);
+
+const packagesUpTo = (name) =>
+  name === dashboard ? [...packages, dashboard] : packages.slice(0, packages.indexOf(name) + 1);
 
 function hashOf(root, paths, document = '') {
   const hash = createHash('sha256').update(document);
@@ -35,7 +43,7 @@ function hashOf(root, paths, document = '') {
 
 function filesOf(root, path) {
   if (path === generated || !existsSync(join(root, path))) return [];
-  if (/\.\w+$/.test(path)) return path.endsWith('.test.ts') ? [] : [path];
+  if (/\.\w+$/.test(path)) return /\.test\.tsx?$/.test(path) ? [] : [path];
   return readdirSync(join(root, path))
     .sort()
     .flatMap((name) => filesOf(root, join(path, name)));

@@ -83,6 +83,20 @@ export class DeployHistoryRepository {
     return found.map(fromRow);
   }
 
+  /**
+   * Of each request the last deploy, where it has failed and none has come after it, in the order of request ids. One look into an
+   * index for each request: to sort all deploys there have ever been takes seconds.
+   */
+  async lastFailed(tx: Transaction): Promise<DeployHistory[]> {
+    const found = await rows<DeployRow>(
+      tx,
+      `SELECT d.* FROM request r CROSS JOIN LATERAL (SELECT ${columns} FROM deploy_history WHERE request_id = r.id
+         ORDER BY created_at DESC, deploy_id LIMIT 1) d
+       WHERE d.deploy_state IN ('FAILED', 'OVERDUE', 'FAILED_INTERNAL_STATE') ORDER BY r.id`,
+    );
+    return found.map(fromRow);
+  }
+
   async count(tx: Transaction, requestId: string, past: TimeRange = {}): Promise<number> {
     const parameters: unknown[] = [requestId];
     const [counted] = await rows<{ count: string }>(

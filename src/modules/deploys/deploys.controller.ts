@@ -1,11 +1,12 @@
 import { Controller, Delete, Get, HttpCode, Param, Post, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
-import type { PendingDeploy } from '../../core/model/deploy.js';
+import type { DeployHistory, PendingDeploy } from '../../core/model/deploy.js';
 import type { RequestParent } from '../../core/model/request.js';
 import { NeedsAction } from '../../platform/actions/needs-action.js';
 import { type Caller, CallerUser } from '../../platform/http/caller.js';
 import { Body, Query } from '../../platform/http/inputs.js';
+import { DeployHistoryDto } from '../history/dto/history.dto.js';
 import { RequestParentDto } from '../requests/dto/request-parent.dto.js';
 import { AcceptanceChecks } from './deploy-acceptance.service.js';
 import { DeploysService } from './deploys.service.js';
@@ -71,6 +72,14 @@ export class DeploysController {
   @ApiOkResponse({ type: [PendingDeployDto] })
   pending(): Promise<PendingDeploy[]> {
     return this.deploys.pending();
+  }
+
+  /** Of each request whose last deploy has failed, that deploy, without what it deployed. */
+  @Get('failed')
+  @Since('muster')
+  @ApiOkResponse({ type: [DeployHistoryDto] })
+  failed(): Promise<DeployHistory[]> {
+    return this.deploys.failed();
   }
 }
 

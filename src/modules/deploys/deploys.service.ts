@@ -3,6 +3,7 @@ import { deployBeginText, firstProgress, runWith } from '../../core/deploys/inde
 import {
   type Deploy,
   type DeployKey,
+  type DeployHistory,
   deployKeyText,
   type DeployMarker,
   type PendingDeploy,
@@ -24,6 +25,7 @@ import { PendingRequestRepository } from '../tasks/pending-request.repository.js
 import { PendingTaskRepository } from '../tasks/pending-task.repository.js';
 import { OutboxRepository } from '../events/outbox.repository.js';
 import { DeployChecks } from './deploy-checks.service.js';
+import { DeployHistoryRepository } from './deploy-history.repository.js';
 import { DeployRepository, toPendingDeploy, type StoredPendingDeploy } from './deploy.repository.js';
 
 export interface StartDeploy {
@@ -59,6 +61,7 @@ export class DeploysService {
     private readonly history: RequestHistoryRepository,
     private readonly parents: RequestParents,
     private readonly deploys: DeployRepository,
+    private readonly past: DeployHistoryRepository,
     private readonly checks: DeployChecks,
     private readonly queue: PendingRequestRepository,
     private readonly pendingTasks: PendingTaskRepository,
@@ -163,6 +166,11 @@ export class DeploysService {
     );
     this.wake.signalOf([key.requestId], 'deploys');
     return answer;
+  }
+
+  /** Of each request whose last deploy has failed, that deploy. */
+  failed(): Promise<DeployHistory[]> {
+    return this.db.snapshot((tx) => this.past.lastFailed(tx));
   }
 
   /** All deploys in progress, in the order of request ids. */

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { insertDeploy, insertRequest, start } from '../../../test/support/builders.js';
 import { FileDriver } from '../../../test/support/file-driver.js';
 import { startRooms, type RoomApp } from '../../../test/support/room-app.js';
-import type { Deploy } from '../../core/model/deploy.js';
+import type { Deploy, DeployHistory } from '../../core/model/deploy.js';
 import type { DeployState } from '../../core/model/enums.js';
 import { checkIndexOf } from '../../core/requests/check-index.js';
 import type { Queryable } from '../../platform/database/queryable.js';
@@ -219,4 +219,33 @@ test('of two rollbacks at once one is made, and the other is told of it', async 
   const answers = await Promise.all([rollBack(), rollBack(), rollBack()]);
   expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409]);
   expect(await tx.query('SELECT deploy_id FROM pending_deploy')).toEqual([{ deploy_id: 'v1.rollback1' }]);
+});
+
+test('of each request the last deploy is listed where it has failed, until another one has come', async () => {
+  const failed = async () =>
+    (await rooms.call<DeployHistory[]>('GET', '/api/deploys/failed')).body.map(
+      ({ deployMarker, deployResult, deploy }) => {
+        expect(deploy).toBeUndefined();
+        return [deployMarker.requestId, deployMarker.deployId, deployResult?.deployState];
+      },
+    );
+  expect(await failed()).toEqual([]);
+  await history({ v1: 'SUCCEEDED', v2: 'FAILED' });
+  const others: [string, DeployState | undefined][] = [
+    ['late', 'OVERDUE'],
+    ['fine', 'SUCCEEDED'],
+    ['stopped', 'CANCELED'],
+    ['under-way', undefined],
+  ];
+  for (const [id, deployState] of others) {
+    await insertRequest(tx, { request: { id } });
+    const result = deployState && { deployState, timestamp: start, deployFailures: [] };
+    await insertDeploy(tx, { deploy: { requestId: id, id: 'v1' }, result });
+  }
+  expect(await failed()).toEqual([
+    ['late', 'v1', 'OVERDUE'],
+    ['web', 'v2', 'FAILED'],
+  ]);
+  await insertDeploy(tx, { deploy: { id: 'v3' }, createdAt: start + 10 });
+  expect(await failed()).toEqual([['late', 'v1', 'OVERDUE']]);
 });

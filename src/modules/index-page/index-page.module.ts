@@ -1,17 +1,20 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { RouterModule } from '@nestjs/core';
+import { DashboardFiles, dashboardFolder } from './dashboard-files.js';
 import { PageController, RootController } from './page.controller.js';
-import { Assets, CatchAll, PageService } from './page.service.js';
+import { CatchAll, PageService } from './page.service.js';
 
 /** The page itself. Its path is that of the module. */
-@Module({ controllers: [PageController], providers: [PageService, Assets, CatchAll], exports: [PageService, Assets] })
+@Module({ controllers: [PageController], providers: [PageService, CatchAll], exports: [PageService] })
 class PageModule {}
 
 /** What people see who open the service in a browser. */
-@Module({ imports: [PageModule], controllers: [RootController] })
+@Module({ controllers: [RootController] })
 export class IndexPageModule {
-  /** `path`: where the page is, as the setting ui.path says. */
-  static at(path: string): DynamicModule {
-    return { module: IndexPageModule, imports: [RouterModule.register([{ path, module: PageModule }])] };
+  /** `path`: where the page is, as the setting ui.path says; `folder`: where the dashboard was built. */
+  static at(path: string, folder = dashboardFolder()): DynamicModule {
+    const files = { provide: DashboardFiles, useFactory: () => new DashboardFiles(folder) };
+    const page = { module: PageModule, providers: [files], exports: [DashboardFiles] };
+    return { module: IndexPageModule, imports: [page, RouterModule.register([{ path, module: PageModule }])] };
   }
 }

@@ -1,12 +1,53 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { request as httpRequest } from 'node:http';
+import { join } from 'node:path';
+import { brotliCompressSync, brotliDecompressSync, gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { tempFolder } from '../../../test/support/temp-folder.js';
 import { startRooms, type RoomApp } from '../../../test/support/room-app.js';
 import { testSettings } from '../../../test/support/test-settings.js';
 import { SettingsFile, type Settings } from '../../platform/settings/settings.js';
+import { DashboardFiles } from './dashboard-files.js';
 import type { IndexViewDto } from './dto/index-view.dto.js';
 import { IndexPageModule } from './index-page.module.js';
 import { renderPage, toIndexView } from './page.service.js';
 
 const assets = { appJsPath: 'app.1.js', appCssPath: 'app.1.css', vendorJsPath: 'vendor.1.js' };
+
+/** A dashboard as the build makes it, of few lines. */
+function builtDashboard(): { folder: string; remove: () => void } {
+  const { path: folder, remove } = tempFolder();
+  const long = (text: string): string => `/* ${text.repeat(200)} */`;
+  const files = {
+    'app.a1.js': long('the page'),
+    'vendor.b2.js': long('what it is made of'),
+    'style.c3.css': long('its styles'),
+    'task-page.d4.js': long('a further page'),
+  };
+  mkdirSync(join(folder, '.vite'));
+  for (const [name, text] of Object.entries(files)) {
+    writeFileSync(join(folder, name), text);
+    writeFileSync(join(folder, `${name}.br`), brotliCompressSync(text));
+    writeFileSync(join(folder, `${name}.gz`), gzipSync(text));
+  }
+  const manifest = {
+    'src/main.tsx': {
+      file: 'app.a1.js',
+      name: 'main',
+      isEntry: true,
+      imports: ['_vendor.b2.js'],
+      css: ['style.c3.css'],
+    },
+    '_vendor.b2.js': { file: 'vendor.b2.js', name: 'vendor' },
+    'src/pages/task/task-page.tsx': { file: 'task-page.d4.js', name: 'task-page', imports: ['_vendor.b2.js'] },
+    'style.css': { file: 'style.c3.css' },
+  };
+  writeFileSync(join(folder, '.vite', 'manifest.json'), JSON.stringify(manifest));
+  return { folder, remove };
+}
+const dashboard = builtDashboard();
+afterAll(dashboard.remove);
+
 const viewWith = (file: Record<string, unknown>): IndexViewDto =>
   toIndexView({ ...testSettings(), ...SettingsFile.parse(file) }, assets);
 
@@ -142,16 +183,23 @@ describe('IndexView', () => {
 
 test('nothing that the settings say becomes markup, and nothing ends the data early', () => {
   const title = `</title></script><script>alert("1'&")</script><!--\u2028`;
-  const page = renderPage(viewWith({ ui: { title, lessTerminalPath: title } }));
+  const page = renderPage(viewWith({ ui: { title, lessTerminalPath: title } }), []);
   expect(page).toContain('<title>&lt;/title&gt;&lt;/script&gt;&lt;script&gt;alert(&quot;1&#39;&amp;&quot;)');
-  expect(page.match(/<script\b/g)).toHaveLength(3);
+  expect(page.match(/<script\b/g)).toHaveLength(2);
   expect(page).not.toContain('<!--');
   expect(embeddedView(page)).toMatchObject({ title, lessTerminalPath: title });
 });
 
 test('a further script is loaded like the others, never written into the page', () => {
-  const page = renderPage(viewWith({ ui: { extraScript: '/static/more.js?a&b' } }));
+  const page = renderPage(viewWith({ ui: { extraScript: '/static/more.js?a&b' } }), []);
   expect(page).toContain('<script defer src="/static/more.js?a&amp;b"></script>');
+});
+
+test('without a dashboard that was built the page says so, and leads to the documents', () => {
+  const { names, imports } = new DashboardFiles(undefined);
+  const page = renderPage({ ...viewWith({}), ...names }, imports);
+  expect(page).toContain('The dashboard is not built');
+  expect(page.match(/<script\b/g)).toHaveLength(1);
 });
 
 const embeddedView = (page: string): IndexViewDto =>
@@ -161,7 +209,8 @@ describe('in the browser', () => {
   let rooms: RoomApp;
   const ui = { ...testSettings().ui, path: 'dash/board', title: 'East' };
   beforeAll(async () => {
-    rooms = await startRooms({ modules: [IndexPageModule.at(ui.path)], settings: { ui } satisfies Partial<Settings> });
+    const modules = [IndexPageModule.at(ui.path, dashboard.folder)];
+    rooms = await startRooms({ modules, settings: { ui } satisfies Partial<Settings> });
   });
   afterAll(() => rooms.close());
   const raw = (path: string, init: RequestInit = {}) => fetch(rooms.url + path, { redirect: 'manual', ...init });
@@ -207,37 +256,76 @@ describe('in the browser', () => {
     expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS']);
   });
 
-  test('scripts come from this origin only, none is in the page, and no page frames it', async () => {
+  test('scripts and styles come from this origin only, none is in the page, and no page frames it', async () => {
     const response = await raw('/dash/board');
     const policy = response.headers.get('content-security-policy')!;
-    expect(policy).toContain("default-src 'self'");
-    expect(policy).not.toContain('script-src');
-    const scripts = (await response.text()).match(/<script[^>]*>/g)!;
-    for (const script of scripts) expect(script).toMatch(/src="\/static\/|type="application\/json"/);
+    expect(policy.split('; ')).toEqual(
+      expect.arrayContaining(["default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-ancestors 'none'"]),
+    );
+    expect(policy).not.toContain('unsafe');
+    const page = await response.text();
+    for (const script of page.match(/<script[^>]*>/g)!)
+      expect(script).toMatch(/src="\/static\/|type="application\/json"/);
+    expect(page).not.toContain('style=');
   });
 
-  test('its script, styles and vendor script are the files that IndexView names, to be kept for ever', async () => {
+  test('its files are those that IndexView names, asked for at once, to be kept for ever', async () => {
     const page = await (await raw('/dash/board')).text();
     const { staticRoot, appJsPath, appCssPath, vendorJsPath } = embeddedView(page);
+    expect([appJsPath, vendorJsPath, appCssPath]).toEqual(['app.a1.js', 'vendor.b2.js', 'style.c3.css']);
+    expect(page).toContain(`<script type="module" src="${staticRoot}/app.a1.js">`);
+    expect(page).toContain(`<link rel="modulepreload" href="${staticRoot}/vendor.b2.js">`);
+    expect(page).toContain(`<link rel="stylesheet" href="${staticRoot}/style.c3.css">`);
     for (const [name, type] of [
-      [appJsPath, 'text/javascript'],
-      [vendorJsPath, 'text/javascript'],
-      [appCssPath, 'text/css'],
+      ['app.a1.js', 'text/javascript'],
+      ['task-page.d4.js', 'text/javascript'],
+      ['style.c3.css', 'text/css'],
     ] as const) {
-      expect(page).toContain(`"${staticRoot}/${name}"`);
       const file = await raw(`${staticRoot}/${name}`);
       expect([file.status, file.headers.get('content-type')]).toEqual([200, `${type}; charset=utf-8`]);
       expect(file.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
       expect((await file.text()).length).toBeGreaterThan(500);
     }
   });
+
+  /** The answer as it comes, which fetch would unpack. */
+  const packed = (encoding: string): Promise<{ headers: Record<string, unknown>; body: Buffer }> =>
+    new Promise((resolve, reject) => {
+      const call = httpRequest(
+        `${rooms.url}/static/app.a1.js`,
+        { headers: { 'Accept-Encoding': encoding } },
+        (answer) => {
+          const pieces: Buffer[] = [];
+          answer.on('data', (piece: Buffer) => pieces.push(piece));
+          answer.on('end', () => resolve({ headers: answer.headers, body: Buffer.concat(pieces) }));
+        },
+      );
+      call.on('error', reject).end();
+    });
+
+  test.each([
+    ['gzip, deflate, br', 'br'],
+    ['gzip, deflate', 'gzip'],
+    ['br;q=0, gzip', 'gzip'],
+    ['identity', undefined],
+  ])('Accept-Encoding %s is answered by %s', async (accepted, encoding) => {
+    const { headers, body } = await packed(accepted);
+    expect(headers['content-encoding']).toBe(encoding);
+    expect(headers['vary']).toContain('Accept-Encoding');
+    if (encoding === 'br') expect(brotliDecompressSync(body).toString()).toContain('the page');
+  });
+
+  test.each(['/static/app.a1.js.br', '/static/manifest.json', '/static/.vite', '/static/..%2Fmanifest.json'])(
+    '%s is no file of the page',
+    async (path) => expect((await raw(path)).status).toBe(404),
+  );
 });
 
 describe('ui.rootUrlMode', () => {
   let rooms: RoomApp;
   const startIn = async (rootUrlMode: Settings['ui']['rootUrlMode']) => {
     const ui = { ...testSettings().ui, rootUrlMode };
-    rooms = await startRooms({ modules: [IndexPageModule.at(ui.path)], settings: { ui } });
+    rooms = await startRooms({ modules: [IndexPageModule.at(ui.path, dashboard.folder)], settings: { ui } });
   };
   afterEach(() => rooms.close());
   const answer = async (path: string, init: RequestInit = {}) => {

@@ -1,4 +1,4 @@
-import { Controller, Get, Inject, Param, Res } from '@nestjs/common';
+import { Controller, Get, Inject, Param, Req, Res } from '@nestjs/common';
 import {
   ApiExcludeController,
   ApiExcludeEndpoint,
@@ -7,12 +7,13 @@ import {
   ApiParam,
   ApiTags,
 } from '@nestjs/swagger';
-import type { Response } from 'express';
+import type { Request, Response } from 'express';
 import { SchedulerError } from '../../platform/errors.js';
 import { ShownAt } from '../../platform/http/docs.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { IndexViewDto } from './dto/index-view.dto.js';
-import { Assets, PageService } from './page.service.js';
+import { DashboardFiles, encodings } from './dashboard-files.js';
+import { PageService } from './page.service.js';
 
 /** Below the path that the settings name. */
 @ApiTags('Index page')
@@ -30,7 +31,7 @@ export class PageController {
     this.page.send(response);
   }
 
-  /** Where the page will show single requests, tasks, and so on. */
+  /** Where the dashboard shows single requests, tasks, and so on. */
   @Get('*path')
   @ApiExcludeEndpoint()
   below(@Res() response: Response): void {
@@ -44,7 +45,7 @@ export class PageController {
 export class RootController {
   constructor(
     private readonly page: PageService,
-    private readonly assets: Assets,
+    private readonly files: DashboardFiles,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
@@ -56,9 +57,13 @@ export class RootController {
   }
 
   @Get('static/:name')
-  file(@Param('name') name: string, @Res() response: Response): void {
-    const asset = this.assets.find(name);
-    if (!asset) throw new SchedulerError('NOT_FOUND', `There is no file '${name}'`);
-    response.set('Cache-Control', 'public, max-age=31536000, immutable').type(asset.type).send(asset.body);
+  file(@Param('name') name: string, @Req() request: Request, @Res() response: Response): void {
+    const file = this.files.find(name);
+    if (!file) throw new SchedulerError('NOT_FOUND', `There is no file '${name}'`);
+    // The build has packed them, better than there is time for here.
+    const encoding = encodings.find((each) => file.packed[each] && request.acceptsEncodings(each));
+    response.set('Cache-Control', 'public, max-age=31536000, immutable').vary('Accept-Encoding').type(file.type);
+    if (encoding) response.set('Content-Encoding', encoding);
+    response.send((encoding && file.packed[encoding]) ?? file.body);
   }
 }

@@ -1,5 +1,3 @@
-import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { Express, Response } from 'express';
@@ -7,10 +5,8 @@ import { rootOf } from '../../platform/http/context-path.js';
 import { pathsOfTheService } from '../../platform/settings/page-settings.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { usualFilesPort } from '../../platform/settings/task-files-settings.js';
+import { type AssetNames, DashboardFiles } from './dashboard-files.js';
 import type { IndexViewDto } from './dto/index-view.dto.js';
-
-/** Names of the files that the page needs. */
-type AssetNames = Pick<IndexViewDto, 'appJsPath' | 'appCssPath' | 'vendorJsPath'>;
 
 /** What the page is told about this installation. */
 export function toIndexView(settings: Settings, assets: AssetNames): IndexViewDto {
@@ -59,39 +55,19 @@ export function toIndexView(settings: Settings, assets: AssetNames): IndexViewDt
   };
 }
 
-interface Asset {
-  body: Buffer;
-  type: string;
-}
-
-/** The files of the page, under names that change with their content, so that browsers may keep them. */
-@Injectable()
-export class Assets {
-  readonly names: AssetNames;
-  private readonly byName = new Map<string, Asset>();
-
-  constructor() {
-    this.names = {
-      appJsPath: this.load('app.js', 'text/javascript; charset=utf-8'),
-      vendorJsPath: this.load('vendor.js', 'text/javascript; charset=utf-8'),
-      appCssPath: this.load('app.css', 'text/css; charset=utf-8'),
-    };
-  }
-
-  find(name: string): Asset | undefined {
-    return this.byName.get(name);
-  }
-
-  private load(file: string, type: string): string {
-    const body = readFileSync(new URL(`assets/${file}`, import.meta.url));
-    const hash = createHash('sha256').update(body).digest('hex').slice(0, 12);
-    const name = file.replace('.', `.${hash}.`);
-    this.byName.set(name, { body, type });
-    return name;
-  }
-}
-
 const html = 'text/html; charset=utf-8';
+
+/** Nothing but the dashboard's own files, the API and pictures in the page itself; it makes no markup of text. */
+const contentPolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  "img-src 'self' data: blob:",
+  "base-uri 'none'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+].join('; ');
 
 /** The page: the same for every caller, so it is made once. */
 @Injectable()
@@ -100,14 +76,15 @@ export class PageService {
   /** Path of the page itself. */
   readonly root: string;
 
-  constructor(@Inject(SETTINGS) settings: Settings, assets: Assets) {
-    const view = toIndexView(settings, assets.names);
+  constructor(@Inject(SETTINGS) settings: Settings, files: DashboardFiles) {
+    const view = toIndexView(settings, files.names);
     this.root = view.appRoot;
-    this.html = renderPage(view);
+    this.html = renderPage(view, files.imports);
   }
 
   send(response: Response): void {
-    response.set({ 'Content-Type': html, 'Cache-Control': 'no-cache' }).send(this.html);
+    const headers = { 'Content-Type': html, 'Cache-Control': 'no-cache', 'Content-Security-Policy': contentPolicy };
+    response.set(headers).send(this.html);
   }
 }
 
@@ -147,21 +124,15 @@ const escapeJson = (value: unknown): string =>
     return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
   });
 
-const sections = [
-  { id: 'deploys', title: 'Pending deploys' },
-  { id: 'requests', title: 'Requests' },
-  { id: 'tasks', title: 'Tasks' },
-  { id: 'slaves', title: 'Slaves' },
-] as const;
-
 /**
- * The page with everything but its data, which its script asks the API for. There is no script in it, as the content policy
- * wants: what the script has to know stands in a block of data.
+ * The page without any data: the dashboard asks the API for that. There is no script in it, as the content policy wants: what the
+ * dashboard has to know stands in a block of data.
  */
-export function renderPage(view: IndexViewDto): string {
+export function renderPage(view: IndexViewDto, imports: readonly string[]): string {
   const text = escapeHtml;
   const file = (name: string): string => text(`${view.staticRoot}/${name}`);
-  const script = (address: string): string => `<script defer src="${address}"></script>`;
+  const docs = `<a href="${text(view.apiDocs)}">Swagger UI</a>`;
+  const isBuilt = view.appJsPath !== '';
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -170,38 +141,16 @@ export function renderPage(view: IndexViewDto): string {
 <meta name="color-scheme" content="light dark">
 <title>${text(view.title)}</title>
 <link rel="icon" href="data:,">
-<link rel="stylesheet" href="${file(view.appCssPath)}">
 <script type="application/json" id="index-view">${escapeJson(view)}</script>
-${script(file(view.vendorJsPath))}
-${script(file(view.appJsPath))}
-${view.extraScript === '' ? '' : script(text(view.extraScript))}
+${isBuilt ? `<link rel="stylesheet" href="${file(view.appCssPath)}">` : ''}
+${imports.map((name) => `<link rel="modulepreload" href="${file(name)}">`).join('\n')}
+${isBuilt ? `<script type="module" src="${file(view.appJsPath)}"></script>` : ''}
+${view.extraScript === '' ? '' : `<script defer src="${text(view.extraScript)}"></script>`}
 </head>
 <body class="env-color-${text(view.navColor)}">
-<a class="skip" href="#main">To the content</a>
-<header>
-<h1><a href="${text(view.appRoot)}">${text(view.title)}</a></h1>
-<nav aria-label="Sections">
-${sections.map(({ id, title }) => `<a href="#${id}">${title}</a>`).join('\n')}
-</nav>
-<nav aria-label="Elsewhere" id="elsewhere"><a href="${text(view.apiDocs)}">Swagger UI</a></nav>
-</header>
-<main id="main">
-<p id="status" role="status">Loading</p>
-<noscript><p>This page asks the API for its data, which needs JavaScript. The API itself is described in
-<a href="${text(view.apiDocs)}">Swagger UI</a>.</p></noscript>
-<dl id="figures" aria-label="The service in figures"></dl>
-${sections.map(renderSection).join('\n')}
-</main>
+<div id="app">${isBuilt ? '' : `<p>The dashboard is not built; npm run build makes it. The API is described in ${docs}.</p>`}</div>
+<noscript><p>The dashboard needs JavaScript. The API is described in ${docs}.</p></noscript>
 </body>
 </html>
 `;
 }
-
-const renderSection = ({
-  id,
-  title,
-}: (typeof sections)[number]): string => `<section id="${id}" aria-labelledby="${id}-title">
-<h2 id="${id}-title">${title}</h2>
-<div class="scroll" tabindex="0" role="group" aria-labelledby="${id}-title"><table><thead></thead><tbody></tbody></table></div>
-<p class="note"></p>
-</section>`;

@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest';
-import type { PendingDeploy } from '../../../src/core/model/deploy.js';
+import type { DeployHistory, PendingDeploy } from '../../../src/core/model/deploy.js';
 import type { RequestParent } from '../../../src/core/model/request.js';
 import type { Scene } from '../scene.js';
 
 const cancel = 'DELETE /api/deploys/deploy/{deployId}/request/{requestId}';
 const update = 'POST /api/deploys/update';
 const list = 'GET /api/deploys/pending';
+const failed = 'GET /api/deploys/failed';
 /** It takes so long to count as healthy that its deploy stays in progress. */
 const lingering = { considerHealthyAfterRunningForSeconds: 600, deployHealthTimeoutSeconds: 900 };
 
@@ -25,6 +26,8 @@ export function steering(scene: Scene): void {
     expect(answer.requestDeployState?.pendingDeploy?.deployId).toBe('v1');
     expect((await operations.api.deployEnded('cancelled', 'v1')).deployResult?.deployState).toBe('CANCELED');
     expect(await ofRequest('cancelled')).toEqual([]);
+    const failures = await operations.call<DeployHistory[]>(failed, 200);
+    expect(failures.map(({ deployMarker }) => deployMarker.requestId)).not.toContain('cancelled');
     expect((await scene.refuses(cancel, 400, { params })).code).toBe('NOT_PENDING');
     await operations.api.running('cancelled', 0);
     const { requestDeployState, activeDeploy, pendingDeploy } = await scene.one('cancelled');

@@ -22,6 +22,7 @@ const asked: Record<Ask, string[]> = {
     POST /api/users/settings
     POST /api/users/settings/starred-requests
     DELETE /api/users/settings/starred-requests
+    GET /api/deploys/failed
     GET /api/deploys/pending
     GET /api/events
     GET /api/history/requests/search

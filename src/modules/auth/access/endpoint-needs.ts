@@ -67,6 +67,7 @@ export const endpointNeeds: Readonly<Record<string, Need>> = {
   'POST /api/deploys': on(ofSentDeploy, ['READ', 'DEPLOY'], { newGroups: groupsOfUpdatedRequest }),
   'DELETE /api/deploys/deploy/:deployId/request/:requestId': on(inPath, ['READ', 'DEPLOY']),
   'POST /api/deploys/update': on(inBody('requestId'), ['READ', 'DEPLOY']),
+  'GET /api/deploys/failed': list(deployRows),
   'GET /api/deploys/pending': list(deployRows),
   'POST /api/deploys/plan': on(ofSentDeploy, 'READ'),
   'POST /api/deploys/request/:requestId/rollback': on(inPath, ['READ', 'DEPLOY']),

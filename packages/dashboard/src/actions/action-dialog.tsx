@@ -1,0 +1,222 @@
+import { useEffect, useId, useRef, useState, type ReactNode } from 'react';
+import { Dialog } from '@base-ui/react/dialog';
+import { useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { MusterError } from 'muster-client';
+import { Failure, failureText } from '../ui/read';
+import { toast } from '../ui/toasts';
+import { formatDuration, parseDuration } from '../ui/duration';
+import { openAction, Values, type Action, type Field } from './action';
+
+type Given = Record<string, string | number | boolean>;
+
+const initially = (fields: readonly Field[]): Given =>
+  Object.fromEntries(fields.map((field) => [field.name, field.initial ?? '']));
+
+/** Durations that cannot be read, by field. */
+function problemsOf(fields: readonly Field[], given: Given): Record<string, string> {
+  const broken = fields.filter(
+    ({ kind, name }) => kind === 'duration' && given[name] !== '' && parseDuration(String(given[name])) === undefined,
+  );
+  return Object.fromEntries(broken.map(({ name }) => [name, 'is no duration, such as 90s, 15m or 2h 30m']));
+}
+
+function valuesOf(fields: readonly Field[], given: Given): Values {
+  const read = (field: Field) => {
+    const value = given[field.name];
+    if (field.kind === 'duration') return parseDuration(String(value));
+    if (field.kind === 'number') return value === '' ? undefined : Number(value);
+    return typeof value === 'string' ? value.trim() : value;
+  };
+  return new Values(Object.fromEntries(fields.map((field) => [field.name, read(field)])));
+}
+
+export function ActionDialog({ action }: { action: Action }) {
+  const close = () => openAction.set(undefined);
+  return (
+    <Dialog.Root open onOpenChange={(open) => !open && close()}>
+      <Dialog.Portal>
+        <Dialog.Backdrop className="backdrop" />
+        <Dialog.Popup className="dialog">
+          <Dialog.Title>{action.label}</Dialog.Title>
+          <Dialog.Description>{action.explains}</Dialog.Description>
+          <ActionForm action={action} close={close} />
+        </Dialog.Popup>
+      </Dialog.Portal>
+    </Dialog.Root>
+  );
+}
+
+function ActionForm({ action, close }: { action: Action; close: () => void }) {
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const [given, setGiven] = useState<Given>(() => initially(action.fields));
+  const [typed, setTyped] = useState('');
+  const [busy, setBusy] = useState(false);
+  const [failure, setFailure] = useState<unknown>();
+  const problems = { ...problemsOf(action.fields, given), ...problemsTold(failure) };
+  const values = valuesOf(action.fields, given);
+  const toType = typeof action.typed === 'function' ? action.typed(values) : action.typed;
+
+  const again = () => {
+    for (const queryKey of action.outdates ?? []) void queries.invalidateQueries({ queryKey });
+  };
+  async function submit(event: React.FormEvent): Promise<void> {
+    event.preventDefault();
+    if (busy || Object.keys(problemsOf(action.fields, given)).length > 0) return;
+    setBusy(true);
+    setFailure(undefined);
+    try {
+      const answer = await action.run(values);
+      again();
+      close();
+      toast.add({ title: action.done, ...undoOf(action, again) });
+      action.afterwards?.(answer, values, (to, search = {}) => void navigate({ to, search: search as never }));
+    } catch (cause) {
+      setFailure(cause);
+    } finally {
+      setBusy(false);
+    }
+  }
+
+  return (
+    <form onSubmit={(event) => void submit(event)}>
+      {action.fields.map((field) => (
+        <FieldInput
+          key={field.name}
+          field={field}
+          value={given[field.name]!}
+          problem={problems[field.name]}
+          onChange={(value) => setGiven({ ...given, [field.name]: value })}
+        />
+      ))}
+      {action.plan && <Plan plan={action.plan} values={values} given={given} />}
+      {toType !== undefined && (
+        <label className="field">
+          <span>
+            Type <code>{toType}</code> to go on
+          </span>
+          <input value={typed} onChange={(event) => setTyped(event.target.value)} autoComplete="off" />
+        </label>
+      )}
+      {failure !== undefined && <Failure cause={failure} />}
+      <div className="buttons">
+        <button
+          type="submit"
+          className={action.isDangerous ? 'danger' : 'primary'}
+          disabled={busy || (toType !== undefined && typed !== toType)}
+        >
+          {busy ? 'Working' : action.label}
+        </button>
+        <Dialog.Close>Cancel</Dialog.Close>
+      </div>
+    </form>
+  );
+}
+
+function undoOf({ undo }: Action, again: () => void) {
+  if (!undo) return {};
+  const onClick = () => {
+    undo.run().then(
+      () => {
+        toast.add({ title: 'Undone' });
+        again();
+      },
+      (cause: unknown) => toast.add({ title: 'Not undone', description: failureText(cause), type: 'bad' }),
+    );
+  };
+  return { actionProps: { children: undo.label, onClick } };
+}
+
+const problemsTold = (failure: unknown): Record<string, string> =>
+  failure instanceof MusterError
+    ? Object.fromEntries(failure.errors.map((each) => [String(each.field).split('.').at(-1), each.message]))
+    : {};
+
+function Plan({ plan, values, given }: { plan: NonNullable<Action['plan']>; values: Values; given: Given }) {
+  const [shown, setShown] = useState<ReactNode>('Asking the service what would happen');
+  const latest = useRef(0);
+  const key = JSON.stringify(given);
+  useEffect(() => {
+    const asked = ++latest.current;
+    const timer = setTimeout(() => {
+      plan(values).then(
+        (answer) => asked === latest.current && setShown(answer),
+        (cause: unknown) => asked === latest.current && setShown(<Failure cause={cause} />),
+      );
+    }, 300);
+    return () => clearTimeout(timer);
+    // The values are those of `given`, whose text tells when they are others.
+  }, [plan, key]);
+  return (
+    <section className="plan" aria-label="What will happen" aria-live="polite">
+      {shown}
+    </section>
+  );
+}
+
+function FieldInput(props: {
+  field: Field;
+  value: string | number | boolean;
+  problem: string | undefined;
+  onChange: (value: string | number | boolean) => void;
+}) {
+  const { field, value, problem, onChange } = props;
+  const id = useId();
+  const described = {
+    id,
+    'aria-describedby': `${id}-help`,
+    'aria-invalid': problem !== undefined,
+    onChange: (event: { target: { value: string } }) => onChange(event.target.value),
+  };
+  const help =
+    field.kind === 'duration' && value !== '' && problem === undefined
+      ? `${formatDuration(parseDuration(String(value)) ?? 0)}, until ${new Date(Date.now() + (parseDuration(String(value)) ?? 0)).toLocaleString()}`
+      : field.help;
+  if (field.kind === 'check')
+    return (
+      <label className="check">
+        <input type="checkbox" checked={value === true} onChange={(event) => onChange(event.target.checked)} />
+        <span>{field.label}</span>
+        {help !== undefined && <small>{help}</small>}
+      </label>
+    );
+  return (
+    <div className="field">
+      <label htmlFor={id}>{field.label}</label>
+      {field.kind === 'choice' ? (
+        <select {...described} value={String(value)}>
+          {field.choices.map(([each, label]) => (
+            <option key={each} value={each}>
+              {label}
+            </option>
+          ))}
+        </select>
+      ) : field.kind === 'lines' ? (
+        <textarea {...described} rows={3} value={String(value)} spellCheck={false} />
+      ) : field.kind === 'number' ? (
+        <input
+          {...described}
+          type="number"
+          min={field.min}
+          max={field.max}
+          step={field.step ?? 1}
+          value={String(value)}
+          required
+        />
+      ) : (
+        <input {...described} value={String(value)} autoComplete="off" list={`${id}-list`} />
+      )}
+      {field.kind === 'text' && field.suggestions && (
+        <datalist id={`${id}-list`}>
+          {field.suggestions.map((each) => (
+            <option key={each} value={each} />
+          ))}
+        </datalist>
+      )}
+      <small id={`${id}-help`} className={problem === undefined ? undefined : 'bad'}>
+        {problem ?? help}
+      </small>
+    </div>
+  );
+}

@@ -1,0 +1,26 @@
+import type { Event } from 'muster-client';
+
+/** Beginning of the key of what a page has read: every read whose key begins so is done again. */
+export type ReadKey = readonly [kind: string, ...ids: string[]];
+
+/** What is no longer as it was read, after this event. Types that are not known yet outdate nothing. */
+export function outdatedBy(event: Event): readonly ReadKey[] {
+  const { requestId = '', taskId, machineId = '' } = event;
+  switch (event.type) {
+    case 'TASK':
+      return [['request', requestId], ['tasks'], ...(taskId === undefined ? [] : [['task', taskId] as const])];
+    case 'REQUEST':
+      return [['request', requestId], ['tasks'], ['state']];
+    case 'DEPLOY':
+      return [['request', requestId], ['deploys'], ['state'], ['troubles']];
+    case 'CRASHLOOP':
+      return [['request', requestId], ['troubles']];
+    case 'SLAVE':
+    case 'RACK':
+      return [['machines'], ['machine', machineId], ['state']];
+    case 'DISASTER':
+      return [['disasters'], ['state']];
+    default:
+      return [];
+  }
+}

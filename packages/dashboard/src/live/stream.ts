@@ -1,0 +1,96 @@
+import { followEvents, type Event } from 'muster-client';
+import type { QueryClient } from '@tanstack/react-query';
+import { muster } from '../api';
+import { requests } from './requests';
+import { outdatedBy, type ReadKey } from './outdated';
+import { Signal } from './signal';
+
+/** 'live': events come. 'paused': nobody looks at this tab. 'away': the stream was cut and is tried again. */
+export type Connection = 'connecting' | 'live' | 'away' | 'paused';
+
+export const connection = new Signal<Connection>('connecting');
+
+/** A hidden tab gives its connection to others: a browser has six of them for one service. */
+const HIDDEN_MS = 30_000;
+const READ_AGAIN_MS = 1_000;
+
+/** Keeps up what is shown, from one stream of events for all of the page. */
+export class LiveStream {
+  private lastEventId: string | undefined;
+  private running: AbortController | undefined;
+  private hiddenTimer: ReturnType<typeof setTimeout> | undefined;
+  private readonly outdated = new Map<string, ReadKey>();
+  private readTimer: ReturnType<typeof setTimeout> | undefined;
+  private wasCut = false;
+
+  constructor(private readonly queries: QueryClient) {}
+
+  start(): void {
+    document.addEventListener('visibilitychange', () => {
+      clearTimeout(this.hiddenTimer);
+      if (document.hidden) this.hiddenTimer = setTimeout(() => this.stop(), HIDDEN_MS);
+      else if (this.running === undefined) void this.follow();
+    });
+    void this.follow();
+  }
+
+  /** After signing in: another caller may see other things. */
+  restart(): void {
+    this.running?.abort();
+    this.running = undefined;
+    this.readEverything();
+    void this.follow();
+  }
+
+  private stop(): void {
+    this.running?.abort();
+    this.running = undefined;
+    connection.set('paused');
+  }
+
+  private async follow(): Promise<void> {
+    const running = new AbortController();
+    this.running = running;
+    const options = {
+      signal: running.signal,
+      patienceMs: Number.MAX_SAFE_INTEGER,
+      onConnection: (state: 'open' | 'away') => this.connected(state),
+    };
+    try {
+      for await (const told of followEvents(muster, { lastEventId: this.lastEventId }, options)) {
+        this.lastEventId = told.id;
+        if (told.kind === 'reset') this.readEverything();
+        else this.apply(told.event);
+      }
+    } catch {
+      if (running.signal.aborted) return;
+      connection.set('away'); // refused, as without a token: signing in begins it anew
+      this.running = undefined;
+    }
+  }
+
+  private connected(state: 'open' | 'away'): void {
+    connection.set(state === 'open' ? 'live' : 'away');
+    if (state === 'away') this.wasCut = true;
+    else if (this.wasCut) {
+      this.wasCut = false;
+      this.readEverything();
+    }
+  }
+
+  private apply(event: Event): void {
+    requests.apply(event);
+    for (const key of outdatedBy(event)) this.outdated.set(key.join('\n'), key);
+    this.readTimer ??= setTimeout(() => {
+      this.readTimer = undefined;
+      const keys = [...this.outdated.values()];
+      this.outdated.clear();
+      for (const queryKey of keys) void this.queries.invalidateQueries({ queryKey });
+    }, READ_AGAIN_MS);
+  }
+
+  private readEverything(): void {
+    void requests.rows.load().catch(() => undefined);
+    void this.queries.invalidateQueries();
+  }
+}

@@ -1,0 +1,98 @@
+import { useState } from 'react';
+import type { RequestParent } from 'muster-client';
+import { muster, orNone } from '../../api';
+import { RequestStateMark } from '../../live/request-state';
+import { type Troubles, troublesOf } from '../../live/troubles';
+import { useTroubles } from '../../live/use-troubles';
+import { DeployLink, RequestLink, useParam } from '../../ui/links';
+import { Panel, useRead } from '../../ui/read';
+import { Table, type Column } from '../../ui/table';
+import { Bulk } from './bulk';
+import { healthOf } from './filter';
+import { Heading } from '../../ui/heading';
+
+const columnsWith = (troubles: Troubles): readonly Column<RequestParent>[] => [
+  {
+    id: 'id',
+    title: 'Request',
+    value: ({ request }) => request.id,
+    cell: ({ request }) => <RequestLink id={request.id} />,
+  },
+  {
+    id: 'state',
+    title: 'State',
+    value: ({ state }) => state,
+    cell: (row) => <RequestStateMark row={row} troubles={troublesOf(row, troubles)} />,
+  },
+  {
+    id: 'health',
+    title: 'Instances',
+    cell: (row) => {
+      const health = healthOf(row);
+      return health ? `${health.healthy} of ${health.wanted}` : '–';
+    },
+  },
+  {
+    id: 'deploy',
+    title: 'Deploy',
+    cell: ({ request, requestDeployState }) =>
+      requestDeployState?.activeDeploy ? (
+        <DeployLink requestId={request.id} deployId={requestDeployState.activeDeploy.deployId} />
+      ) : (
+        'none'
+      ),
+  },
+];
+
+/** A group of requests: one that was made as such, or those whose group has this name. */
+export function Page() {
+  const groupId = useParam('groupId');
+  const troubles = useTroubles();
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const read = useRead(['request', 'group', groupId], async () => {
+    const group = await orNone(muster.groups.get({ requestGroupId: groupId }));
+    const ids =
+      group?.requestIds ??
+      (await muster.requests.list({}))
+        .filter(({ request }) => request.group === groupId)
+        .map(({ request }) => request.id);
+    const { requests, notFound } =
+      ids.length === 0 ? { requests: [], notFound: [] } : await muster.requests.batch({ id: [...ids] });
+    return { group, requests, notFound };
+  });
+  return (
+    <>
+      <Heading>Group {groupId}</Heading>
+      <Panel of={read}>
+        {({ group, requests, notFound }) => (
+          <>
+            {group?.metadata && Object.keys(group.metadata).length > 0 && (
+              <dl className="facts">
+                {Object.entries(group.metadata).map(([name, value]) => (
+                  <div key={name}>
+                    <dt>{name}</dt>
+                    <dd>{value}</dd>
+                  </div>
+                ))}
+              </dl>
+            )}
+            <Table
+              label="Requests of the group"
+              rows={requests}
+              columns={columnsWith(troubles)}
+              keyOf={({ request }) => request.id}
+              empty="The group has no requests."
+            />
+            {notFound.length > 0 && <p className="notice">Removed: {notFound.join(', ')}</p>}
+            {requests.length > 0 && chosen.size === 0 && (
+              <button type="button" onClick={() => setChosen(new Set(requests.map(({ request }) => request.id)))}>
+                Do something with all {requests.length}
+              </button>
+            )}
+            {chosen.size > 0 && <Bulk ids={[...chosen]} all={requests} choose={setChosen} />}
+          </>
+        )}
+      </Panel>
+    </>
+  );
+}

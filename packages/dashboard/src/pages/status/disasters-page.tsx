@@ -1,0 +1,241 @@
+import { enumerations, type DisabledAction, type DisasterDataPoint } from 'muster-client';
+import { muster, orNone } from '../../api';
+import { message, openAction, type Action } from '../../actions/action';
+import { Mark } from '../../ui/badge';
+import { formatDuration } from '../../ui/duration';
+import { Panel, useRead } from '../../ui/read';
+import { Sparkline } from '../../ui/sparkline';
+import { Table, type Column } from '../../ui/table';
+import { Time } from '../../ui/time';
+import { inWords } from '../../ui/words';
+import { Heading } from '../../ui/heading';
+
+type DisasterType = (typeof enumerations.DisasterType)[number];
+
+const outdates = [['disasters'], ['state']];
+
+const setDisaster = (type: DisasterType, on: boolean): Action => ({
+  id: 'disaster',
+  label: on ? 'Activate' : 'Deactivate',
+  isDangerous: on,
+  explains: on ? `Switches off what the settings name for ${inWords(type)}.` : `${inWords(type)} is over.`,
+  fields: [],
+  ...(on && { typed: type }),
+  run: () => (on ? muster.disasters.activate({ type }) : muster.disasters.deactivate({ type })),
+  done: 'Done',
+  outdates,
+});
+
+const setAutomated = (on: boolean): Action => ({
+  id: 'automated',
+  label: on ? 'Switch on' : 'Switch off',
+  explains: on ? 'Disasters that are detected switch actions off.' : 'Disasters that are detected switch nothing off.',
+  fields: [],
+  run: () => (on ? muster.disasters.enableAutomatedActions({}) : muster.disasters.disableAutomatedActions({})),
+  done: 'Done',
+  outdates,
+});
+
+const disable: Action = {
+  id: 'disable',
+  label: 'Switch an action off',
+  explains: 'Nobody can do it until it is switched on again; calls that try are refused with the message.',
+  fields: [
+    {
+      kind: 'choice',
+      name: 'action',
+      label: 'Action',
+      initial: enumerations.ActionType[0],
+      choices: enumerations.ActionType.map((type) => [type, inWords(type)] as const),
+    },
+    message,
+  ],
+  run: (values) =>
+    muster.disasters.disableAction({
+      action: values.text('action') as DisabledAction['type'],
+      body: { message: values.text('message') },
+    }),
+  done: 'It is switched off',
+  outdates,
+};
+
+const enable = (type: DisabledAction['type']): Action => ({
+  id: 'enable',
+  label: 'Switch on',
+  explains: `${inWords(type)} can be done again.`,
+  fields: [],
+  run: () => muster.disasters.enableAction({ action: type }),
+  done: 'It is switched on',
+  outdates,
+});
+
+const freeze: Action = {
+  id: 'priority-freeze',
+  label: 'Freeze priorities',
+  isDangerous: true,
+  explains: 'No task below this priority is started.',
+  fields: [
+    { kind: 'number', name: 'level', label: 'Least priority', initial: 0.5, min: 0, max: 1, step: 0.01 },
+    { kind: 'check', name: 'kill', label: 'Kill running tasks below it, too', initial: false },
+    message,
+  ],
+  run: (values) =>
+    muster.priority.freeze({
+      body: {
+        minimumPriorityLevel: values.number('level') ?? 0.5,
+        killTasks: values.isSet('kill'),
+        message: values.text('message'),
+      },
+    }),
+  done: 'Priorities are frozen',
+  outdates,
+};
+
+const endFreeze: Action = {
+  id: 'end-freeze',
+  label: 'End the freeze',
+  explains: 'Tasks of any priority are started.',
+  fields: [],
+  run: () => muster.priority.end({}),
+  done: 'The freeze is over',
+  outdates,
+};
+
+const failOver: Action = {
+  id: 'fail-over',
+  label: 'Fail over',
+  isDangerous: true,
+  explains: 'The instance that leads stops; another one takes over.',
+  fields: [],
+  typed: 'failover',
+  run: () => muster.disasters.failOver({}),
+  done: 'The leader stops',
+  outdates,
+};
+
+const actionColumns: readonly Column<DisabledAction>[] = [
+  { id: 'type', title: 'Action', value: ({ type }) => type, cell: ({ type }) => inWords(type) },
+  { id: 'message', title: 'Message', cell: ({ message: text }) => text },
+  {
+    id: 'user',
+    title: 'By',
+    cell: ({ user, automaticallyClearable }) => user ?? (automaticallyClearable ? 'a disaster' : ''),
+  },
+  { id: 'ends', title: 'Ends', cell: ({ expiresAt }) => <Time at={expiresAt} /> },
+  {
+    id: 'do',
+    title: '',
+    cell: ({ type }) => (
+      <button type="button" className="quiet" onClick={() => openAction.set(enable(type))}>
+        Switch on
+      </button>
+    ),
+  },
+];
+
+export function Page() {
+  const stats = useRead(['disasters', 'stats'], () => muster.disasters.stats({}), { everyMs: 10_000 });
+  const disabled = useRead(['disasters', 'list'], () => muster.disasters.disabledActions({}), { everyMs: 30_000 });
+  const frozen = useRead(['disasters', 'freeze'], () => orNone(muster.priority.get({})), { everyMs: 30_000 });
+  return (
+    <>
+      <div className="head">
+        <Heading>Disasters</Heading>
+        <span className="grow" />
+        <button type="button" className="danger" onClick={() => openAction.set(failOver)}>
+          Fail over
+        </button>
+      </div>
+      <Panel of={stats}>
+        {({ disasters, automatedActionsDisabled, stats: points }) => (
+          <>
+            <ul className="facts">
+              {disasters.map(({ type, active }) => (
+                <li key={type}>
+                  <Mark tone={active ? 'bad' : 'off'}>
+                    {inWords(type)}: {active ? 'active' : 'not active'}
+                  </Mark>{' '}
+                  <button type="button" onClick={() => openAction.set(setDisaster(type, !active))}>
+                    {active ? 'Deactivate' : 'Activate'}
+                  </button>
+                </li>
+              ))}
+            </ul>
+            <p>
+              Automated actions are {automatedActionsDisabled ? 'off' : 'on'}.{' '}
+              <button type="button" onClick={() => openAction.set(setAutomated(automatedActionsDisabled))}>
+                {automatedActionsDisabled ? 'Switch on' : 'Switch off'}
+              </button>
+            </p>
+            <Points points={points} />
+          </>
+        )}
+      </Panel>
+      <h2>Priority freeze</h2>
+      <Panel of={frozen}>
+        {(freezeNow) =>
+          freezeNow === null ? (
+            <p>
+              None.{' '}
+              <button type="button" onClick={() => openAction.set(freeze)}>
+                Freeze priorities
+              </button>
+            </p>
+          ) : (
+            <p className="notice warn">
+              Nothing below {freezeNow.priorityFreeze.minimumPriorityLevel} is started
+              {freezeNow.priorityFreeze.killTasks && ', and what ran was killed'}. {freezeNow.priorityFreeze.message}{' '}
+              {freezeNow.user} <Time at={freezeNow.timestamp} />{' '}
+              <button type="button" onClick={() => openAction.set(freeze)}>
+                Change
+              </button>
+              <button type="button" onClick={() => openAction.set(endFreeze)}>
+                End the freeze
+              </button>
+            </p>
+          )
+        }
+      </Panel>
+      <h2>Actions that are switched off</h2>
+      <p>
+        <button type="button" onClick={() => openAction.set(disable)}>
+          Switch an action off
+        </button>
+      </p>
+      <Panel of={disabled}>
+        {(actions) => (
+          <Table
+            label="Actions that are switched off"
+            rows={actions}
+            columns={actionColumns}
+            keyOf={({ type }) => type}
+            empty="None."
+          />
+        )}
+      </Panel>
+    </>
+  );
+}
+
+function Points({ points }: { points: readonly DisasterDataPoint[] }) {
+  const inOrder = points.toSorted((a, b) => a.timestamp - b.timestamp);
+  const last = inOrder.at(-1);
+  if (!last) return <p className="empty">Nothing was measured yet.</p>;
+  const count = (value: number): string => String(value);
+  const series: readonly (readonly [string, (point: DisasterDataPoint) => number, (value: number) => string])[] = [
+    ['Active tasks', (point) => point.numActiveTasks, count],
+    ['Pending tasks', (point) => point.numPendingTasks, count],
+    ['Late tasks', (point) => point.numLateTasks, count],
+    ['Lost tasks', (point) => point.numLostTasks, count],
+    ['Task lag on average', (point) => point.avgTaskLagMillis, formatDuration],
+    ['Active machines', (point) => point.numActiveSlaves, count],
+    ['Lost machines', (point) => point.numLostSlaves, count],
+  ];
+  return (
+    <div className="charts">
+      {series.map(([label, valueOf, format]) => (
+        <Sparkline key={label} label={label} values={inOrder.map(valueOf)} format={format} />
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,73 @@
+import { useState } from 'react';
+import { Dialog } from '@base-ui/react/dialog';
+import { useQueryClient } from '@tanstack/react-query';
+import { prove } from '../api';
+import { session } from '../session';
+import { useWhoCalls } from './you-menu';
+import { Failure } from '../ui/read';
+
+/** Over the page, which stays as it is: when a token has ended, one goes on where one was. */
+export function SignIn() {
+  const queries = useQueryClient();
+  const who = useWhoCalls();
+  const [text, setText] = useState('');
+  const [failure, setFailure] = useState<unknown>();
+  const [busy, setBusy] = useState(false);
+  const isOpen = who.data !== undefined && !who.data.authEnabled;
+
+  async function signIn(event: React.FormEvent): Promise<void> {
+    event.preventDefault();
+    setBusy(true);
+    setFailure(undefined);
+    try {
+      if (isOpen) {
+        session.setName(text.trim());
+        session.state.set('in');
+      } else {
+        const token = text.replace(/^(Token|Bearer)\s+/i, '').trim();
+        await prove(token);
+        session.signIn(token);
+      }
+      void queries.invalidateQueries();
+    } catch (cause) {
+      setFailure(cause);
+    } finally {
+      setBusy(false);
+    }
+  }
+
+  return (
+    <Dialog.Root open onOpenChange={(open) => !open && isOpen && session.state.set('in')}>
+      <Dialog.Portal>
+        <Dialog.Backdrop className="backdrop" />
+        <Dialog.Popup className="dialog">
+          <Dialog.Title>{isOpen ? 'Who are you?' : 'Sign in'}</Dialog.Title>
+          <Dialog.Description>
+            {isOpen
+              ? 'The service asks for no proof. A name here stands beside what you change, in its history.'
+              : 'The service asks who calls. A token is kept for this tab alone.'}
+          </Dialog.Description>
+          <form onSubmit={(event) => void signIn(event)}>
+            <label className="field">
+              <span>{isOpen ? 'Name' : 'Token'}</span>
+              <input
+                type={isOpen ? 'text' : 'password'}
+                autoComplete={isOpen ? 'username' : 'current-password'}
+                value={text}
+                onChange={(event) => setText(event.target.value)}
+                required={!isOpen}
+              />
+            </label>
+            {failure !== undefined && <Failure cause={failure} />}
+            <div className="buttons">
+              <button type="submit" className="primary" disabled={busy}>
+                {isOpen ? 'Go on' : 'Sign in'}
+              </button>
+              {isOpen && <Dialog.Close>Without a name</Dialog.Close>}
+            </div>
+          </form>
+        </Dialog.Popup>
+      </Dialog.Portal>
+    </Dialog.Root>
+  );
+}

@@ -1,0 +1,71 @@
+import type { ReactNode } from 'react';
+import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { view } from '../view';
+
+interface GoProps {
+  /** Path below the page's own, its parts encoded. */
+  to: string;
+  search?: Readonly<Record<string, string | undefined>>;
+  hash?: string;
+  className?: string;
+  children: ReactNode;
+}
+
+export const Go = ({ to, search, hash, className, children }: GoProps) => (
+  <Link
+    to={to}
+    search={search ?? {}}
+    {...(hash !== undefined && { hash })}
+    {...(className !== undefined && { className })}
+  >
+    {children}
+  </Link>
+);
+
+const part = encodeURIComponent;
+export const paths = {
+  request: (id: string) => `/request/${part(id)}`,
+  deploy: (requestId: string, deployId: string) => `/request/${part(requestId)}/deploy/${part(deployId)}`,
+  task: (id: string) => `/task/${part(id)}`,
+  tail: (taskId: string, file: string) => `/task/${part(taskId)}/tail/${file.split('/').map(part).join('/')}`,
+  files: (taskId: string, folder: string) => `/task/${part(taskId)}/files/${folder.split('/').map(part).join('/')}`,
+  group: (id: string) => `/group/${part(id)}`,
+};
+
+export const RequestLink = ({ id }: { id: string }) => <Go to={paths.request(id)}>{id}</Go>;
+export const DeployLink = ({ requestId, deployId }: { requestId: string; deployId: string }) => (
+  <Go to={paths.deploy(requestId, deployId)}>{deployId}</Go>
+);
+
+/** A machine by its host name, without the end that all of them have; it leads to the tasks there. */
+export const HostLink = ({ host }: { host: string }) => (
+  <Go to="/tasks" search={{ q: host }}>
+    {shortHost(host)}
+  </Go>
+);
+
+export const shortHost = (host: string): string => {
+  const end = view.commonHostnameSuffixToOmit;
+  return end !== '' && host.endsWith(end) ? host.slice(0, -end.length) : host;
+};
+
+export function useParam(name: string): string {
+  const params: Record<string, string | undefined> = useParams({ strict: false });
+  return params[name] ?? '';
+}
+
+/** The filters of a page, which are its address. A change takes no step in the history unless it is asked to. */
+export function useFilters(): readonly [
+  Readonly<Record<string, string | undefined>>,
+  (change: Readonly<Record<string, string | undefined>>, options?: { step?: boolean }) => void,
+] {
+  const search: Record<string, string | undefined> = useSearch({ strict: false });
+  const navigate = useNavigate();
+  return [
+    search,
+    (change, { step = false } = {}) => {
+      const next = Object.fromEntries(Object.entries({ ...search, ...change }).filter(([, value]) => value));
+      void navigate({ to: '.', search: next as never, replace: !step, resetScroll: false });
+    },
+  ];
+}

@@ -1,0 +1,81 @@
+import { Component, type ReactNode } from 'react';
+import { keepPreviousData, useQuery, type UseQueryResult } from '@tanstack/react-query';
+import { MusterError } from 'muster-client';
+
+export interface ReadOptions {
+  /** Read again after these many milliseconds, where no event tells of a change. */
+  readonly everyMs?: number;
+  readonly enabled?: boolean;
+  /** Another page of the same list: the present one is shown until it has come. */
+  readonly isPaged?: boolean;
+}
+
+/** Reads for one panel. Events of the stream have it read again by the beginning of its key. */
+export const useRead = <T,>(key: readonly unknown[], read: () => Promise<T>, options: ReadOptions = {}) =>
+  useQuery<T>({
+    queryKey: key,
+    queryFn: read,
+    ...(options.isPaged && { placeholderData: keepPreviousData }),
+    ...(options.everyMs !== undefined && { refetchInterval: options.everyMs }),
+    ...(options.enabled !== undefined && { enabled: options.enabled }),
+  });
+
+/** Each panel is loading, empty or broken by itself; the others go on. */
+export function Panel<T>({ of, children }: { of: UseQueryResult<T>; children: (data: T) => ReactNode }) {
+  if (of.data !== undefined)
+    return (
+      <div className={of.isPlaceholderData ? 'dimmed' : undefined}>
+        {of.isError && <Failure cause={of.error} retry={() => void of.refetch()} />}
+        {children(of.data)}
+      </div>
+    );
+  if (of.isError) return <Failure cause={of.error} retry={() => void of.refetch()} />;
+  return <Loading />;
+}
+
+export const Loading = () => (
+  <p className="loading" role="status">
+    Loading
+  </p>
+);
+
+export function Failure({ cause, retry }: { cause: unknown; retry?: () => void }) {
+  return (
+    <div className="notice bad" role="alert">
+      <p>{failureText(cause)}</p>
+      {cause instanceof MusterError && cause.requestId !== undefined && (
+        <p className="faint">
+          {cause.code}, call {cause.requestId}
+        </p>
+      )}
+      {retry && (
+        <button type="button" onClick={retry}>
+          Try again
+        </button>
+      )}
+    </div>
+  );
+}
+
+export function failureText(cause: unknown): string {
+  if (cause instanceof MusterError) {
+    if (cause.status === 502) return 'The service is being deployed. This page goes on by itself.';
+    if (cause.status === 403) return `You may not do this: ${cause.message}`;
+    return cause.message;
+  }
+  return cause instanceof Error ? cause.message : String(cause);
+}
+
+/** An answer that nobody thought of breaks its own part of the page only. */
+export class Boundary extends Component<{ children: ReactNode }, { cause?: unknown }> {
+  override state: { cause?: unknown } = {};
+
+  static getDerivedStateFromError(cause: unknown) {
+    return { cause };
+  }
+
+  override render() {
+    if (this.state.cause === undefined) return this.props.children;
+    return <Failure cause={this.state.cause} retry={() => this.setState({ cause: undefined })} />;
+  }
+}

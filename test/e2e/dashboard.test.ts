@@ -1,0 +1,403 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import axe from 'axe-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { hasBrowser, startBrowser } from './support/browser.js';
+import { Installation, type Instance } from './support/product.js';
+import { Api } from './support/api.js';
+import { createDatabase } from '../support/test-database.js';
+import { waitFor } from '../support/wait-for.js';
+
+const pagesToCheck = [
+  'requests',
+  'request/web',
+  'request/web?tab=deploys',
+  'request/web/deploy',
+  'request/web/tail/stdout',
+  'tasks',
+  'task-search',
+  'slaves',
+  'utilization',
+  'status',
+  'disasters',
+];
+
+const token = 'a-token-of-the-first-administrator';
+
+/** One installation and one browser for all of these stories: to start them takes longer than the stories. */
+describe.runIf(hasBrowser)('the dashboard in a browser', () => {
+  const installation = new Installation({
+    database: createDatabase,
+    settings: {
+      auth: { enabled: true, adminGroups: ['admins'], bootstrapToken: token },
+      http: { contextPath: '/east' },
+      ui: { title: 'East <1>', navColor: 'green', shellCommands: [{ name: 'jstack', description: 'threads' }] },
+    },
+  });
+  let muster: Instance;
+  let api: Api;
+  let browser: Browser;
+  let signedIn: BrowserContext;
+  beforeAll(async () => {
+    muster = await installation.start();
+    await muster.leads();
+    api = new Api(muster.api.url, { authorization: `Token ${token}` });
+    browser = await startBrowser();
+    signedIn = await browser.newContext();
+    await signedIn.addInitScript(`sessionStorage.setItem('muster.token', '${token}')`);
+  }, 90_000);
+  afterAll(async () => {
+    await browser?.close();
+    await installation.dispose();
+  }, 90_000);
+
+  /**
+   * Whatever the browser complains about: broken scripts, what the content policy refuses, files that are not there. It also names each
+   * call that was refused, as one that asks for what need not be there.
+   */
+  const complaints: string[] = [];
+  const ofCalls = /^Failed to load resource/;
+  async function open(path: string, context: BrowserContext = signedIn): Promise<Page> {
+    const page = await context.newPage();
+    page.on('console', (message) => {
+      if (message.type() === 'error' && !ofCalls.test(message.text())) complaints.push(message.text());
+    });
+    page.on('response', (response) => {
+      if (response.url().includes('/static/') && !response.ok()) complaints.push(response.url());
+    });
+    page.on('pageerror', (error) => complaints.push(error.message));
+    await page.goto(`${muster.api.url}${path}`);
+    return page;
+  }
+  const heading = (page: Page, name: string | RegExp) => page.getByRole('heading', { level: 1, name }).waitFor();
+  /** What asks before something is done; messages of what was done are dialogs, too. */
+  const asked = (page: Page, name: string) => page.getByRole('dialog', { name, exact: true });
+  const state = (page: Page, text: string) => page.locator('.mark', { hasText: text }).first();
+  const resources = { cpus: 0.1, memoryMb: 32 };
+  const printing = (text: string) => `sh -c 'echo ${text}; echo ${text} >&2; exec sleep 600'`;
+
+  test('asks for a token, says when one opens nothing, and goes on with one that does', async () => {
+    const page = await open('/ui', await browser.newContext());
+    const dialog = page.getByRole('dialog', { name: 'Sign in' });
+    await dialog.getByLabel('Token').fill('wrong');
+    await page.keyboard.press('Enter');
+    await dialog.getByRole('alert').waitFor();
+    await dialog.getByLabel('Token').fill(token);
+    await page.keyboard.press('Enter');
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByText('There are no requests.').waitFor();
+    expect(new URL(page.url()).pathname).toBe('/east/ui/requests');
+    await page.close();
+  }, 60_000);
+
+  test('shows requests as they come, finds one by keyboard alone, and keeps filters in the address', async () => {
+    const page = await open('/ui');
+    await page.getByText('There are no requests.').waitFor();
+    await api.post('requests', { id: 'web', requestType: 'SERVICE', instances: 1 });
+    await page.getByRole('link', { name: 'web', exact: true }).waitFor();
+    await api.post('requests', { id: 'greet', requestType: 'ON_DEMAND' });
+    await page.getByRole('link', { name: 'greet', exact: true }).waitFor();
+    expect(await page.title()).toBe('Requests · East <1>');
+
+    await page.getByRole('searchbox', { name: 'Search requests' }).fill('gre');
+    await page.getByRole('link', { name: 'web', exact: true }).waitFor({ state: 'detached' });
+    await page.reload();
+    await page.getByRole('link', { name: 'greet', exact: true }).waitFor();
+    expect(await page.getByRole('link', { name: 'web', exact: true }).count()).toBe(0);
+    await page.getByRole('button', { name: 'Clear filters' }).click();
+
+    await page.locator('h1').click();
+    await page.keyboard.press('/');
+    await page.getByRole('combobox', { name: 'Find' }).waitFor();
+    await page.keyboard.type('web');
+    await page.getByRole('option', { name: /^web request/ }).waitFor();
+    await page.keyboard.press('Enter');
+    await heading(page, 'web');
+    expect(await page.getByRole('combobox', { name: 'Find' }).count()).toBe(0);
+    await page.close();
+  }, 60_000);
+
+  test('an incident: red in the list, the reason and the last lines on the request, the log, and a way back', async () => {
+    await api.deploy({ requestId: 'web', id: 'v1', command: printing('fine'), resources });
+    await api.deployEnded('web', 'v1');
+    const page = await open('/ui/requests?state=failing');
+    await page.getByText('No request matches').waitFor();
+    const broken = `sh -c 'echo cannot open the door >&2; exit 3'`;
+    await api.deploy({ requestId: 'web', id: 'v2', command: broken, resources });
+    await api.deployEnded('web', 'v2');
+    await page.getByText(/Deploy v2 failed/).waitFor({ timeout: 45_000 });
+    await page.getByRole('link', { name: 'web', exact: true }).click();
+    const failed = page.getByRole('region', { name: 'The last deploy failed' });
+    await failed.getByText('cannot open the door').waitFor();
+    await failed.getByRole('link', { name: 'stderr' }).click();
+    await page.getByRole('log').getByText('cannot open the door').waitFor();
+
+    await page.getByRole('searchbox', { name: 'Search the whole file' }).fill('the d..r');
+    await page.getByRole('button', { name: 'Search', exact: true }).click();
+    await page.getByText('0 lines').waitFor();
+    await page.getByRole('checkbox', { name: '.*' }).check();
+    await page.getByRole('button', { name: 'Search', exact: true }).click();
+    await page.getByText('1 lines').waitFor();
+    expect(await page.getByRole('log').locator('mark').innerText()).toBe('the door');
+    await page
+      .getByRole('button', { name: /^Link to the line at byte/ })
+      .first()
+      .click();
+    await page.waitForURL(/#L\d+$/);
+
+    await page.goto(`${muster.api.url}/ui/request/web?tab=deploys`);
+    await page.getByRole('row', { name: /v1 .*active/ }).waitFor();
+    await page.getByRole('link', { name: 'v2', exact: true }).first().click();
+    await heading(page, 'Deploy v2');
+    await page.getByRole('rowheader', { name: 'command' }).waitFor();
+    await page.close();
+  }, 120_000);
+
+  test('deploys from the active version, with its plan beside, and rolls back', async () => {
+    const page = await open('/ui/request/web');
+    await page.getByRole('link', { name: 'Deploy', exact: true }).click();
+    await heading(page, 'Deploy web');
+    const form = page.locator('form');
+    expect(await form.getByLabel('Id', { exact: true }).inputValue()).toBe('v2');
+    await form.getByText('is the id of an earlier deploy').or(form.getByRole('alert')).first().waitFor();
+    await form.getByLabel('Id', { exact: true }).fill('v3');
+    await form.getByLabel('Environment, NAME=value a line').fill('COLOUR=blue');
+    await form.getByRole('rowheader', { name: 'env.COLOUR' }).waitFor();
+    await form.getByText('Fits now').waitFor();
+    await form.getByRole('button', { name: 'Deploy', exact: true }).click();
+    await heading(page, 'web');
+    await api.deployEnded('web', 'v3');
+    await page.getByRole('link', { name: 'v3', exact: true }).first().waitFor();
+    await page.getByRole('button', { name: 'More', exact: true }).click();
+    await page.getByRole('menuitem', { name: 'Roll back' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Roll back' });
+    await dialog.getByLabel('Message').fill('blue was wrong');
+    await dialog.getByRole('button', { name: 'Roll back' }).click();
+    await api.deployEnded('web', 'v1.rollback1');
+    const { activeDeploy } = await api.request('web');
+    expect([activeDeploy?.id, activeDeploy?.env]).toEqual(['v1.rollback1', undefined]);
+    await page.close();
+  }, 120_000);
+
+  test('scales with a plan and takes it back, pauses and unpauses, restarts; each is in the history', async () => {
+    const page = await open('/ui/request/web');
+    await page.getByRole('button', { name: 'Scale', exact: true }).click();
+    const dialog = page.getByRole('dialog', { name: 'Scale' });
+    await dialog.getByLabel('Instances', { exact: true }).fill('2');
+    await dialog.getByText('From 1 to 2').waitFor();
+    await dialog.getByLabel('Ends after').fill('soon');
+    await dialog.getByText('is no duration').waitFor();
+    await dialog.getByLabel('Ends after').fill('1h');
+    await dialog.getByRole('button', { name: 'Scale', exact: true }).click();
+    await page.getByText('Scaled to 2, back to 1').waitFor();
+    await api.running('web', 2);
+    await page.getByRole('button', { name: 'Revert now' }).click();
+    await page.getByText('Scaled to 2, back to 1').waitFor({ state: 'detached' });
+    await api.running('web', 1);
+
+    await page.getByRole('button', { name: 'Pause', exact: true }).click();
+    await asked(page, 'Pause').getByLabel('Message').fill('for the night');
+    await asked(page, 'Pause').getByRole('button', { name: 'Pause' }).click();
+    await state(page, 'Paused').waitFor();
+    const head = page.locator('.head');
+    await head.getByRole('button', { name: 'Unpause' }).click();
+    await asked(page, 'Unpause').getByRole('button', { name: 'Unpause' }).click();
+    await head.getByRole('button', { name: 'Restart' }).click();
+    await asked(page, 'Restart').getByRole('button', { name: 'Restart' }).click();
+    await waitFor('the restart', async () => {
+      const changes = await api.get<{ eventType: string }[]>('history/request/web/requests');
+      return changes.some(({ eventType }) => eventType === 'BOUNCED');
+    });
+    await page.getByRole('link', { name: 'History', exact: true }).click();
+    await page.getByRole('cell', { name: 'for the night' }).waitFor();
+    await page.getByRole('cell', { name: 'bounced' }).waitFor();
+    await page.close();
+  }, 120_000);
+
+  test('runs a job with arguments and shows its log as it comes', async () => {
+    const args = ['-c', 'echo "Hello, $1!"; sleep 1; echo done', 'greet'];
+    await api.deploy({ requestId: 'greet', id: '1', command: 'sh', arguments: args, resources });
+    await api.deployEnded('greet', '1');
+    const page = await open('/ui/request/greet');
+    await page.getByRole('button', { name: 'Run now' }).click();
+    await asked(page, 'Run now').getByLabel('Arguments, one a line').fill('Ada');
+    await asked(page, 'Run now').getByRole('button', { name: 'Run now' }).click();
+    await page.waitForURL(/\/task\/greet-1-.*\/tail\/stdout/, { timeout: 60_000 });
+    await page.getByRole('log').getByText('Hello, Ada!').waitFor();
+    await page.getByRole('log').getByText('done').waitFor();
+    await page.getByText('The task has ended').waitFor();
+    await page.close();
+  }, 120_000);
+
+  test('a task: what happened, its files, its environment, and its end by a kill', async () => {
+    const [task] = await api.running('web', 1);
+    const { id } = task!.taskId;
+    const page = await open(`/ui/task/${id}`);
+    await heading(page, 'web #1');
+    await state(page, 'Running').waitFor();
+    await page.getByRole('link', { name: 'Files' }).click();
+    await page.getByRole('link', { name: 'stdout' }).last().waitFor();
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page
+        .getByRole('row', { name: /^stdout/ })
+        .getByRole('button', { name: 'Download' })
+        .click(),
+    ]);
+    expect(download.suggestedFilename()).toBe('stdout');
+    await page.getByRole('link', { name: 'Details' }).click();
+    await page.getByText(id).first().waitFor();
+    await page.getByRole('button', { name: 'Kill' }).click();
+    await asked(page, 'Kill').getByRole('checkbox').uncheck();
+    await asked(page, 'Kill').getByRole('button', { name: 'Kill' }).click();
+    await state(page, 'Killed').waitFor();
+    await page.close();
+  }, 90_000);
+
+  test('machines: freezes one and activates it again; status and the other pages show their figures', async () => {
+    const page = await open('/ui/slaves');
+    await page.getByRole('button', { name: 'Actions of localhost' }).click();
+    await page.getByRole('menuitem', { name: 'Freeze' }).click();
+    await asked(page, 'Freeze').getByRole('button', { name: 'Freeze' }).click();
+    await page.getByRole('heading', { name: /^Frozen/ }).waitFor();
+    await page.getByRole('button', { name: 'Actions of localhost' }).click();
+    await page.getByRole('menuitem', { name: 'Activate' }).click();
+    await asked(page, 'Activate').getByRole('button', { name: 'Activate' }).click();
+    await page.getByRole('heading', { name: /^Active/ }).waitFor();
+    for (const [path, name, text] of [
+      ['status', 'Status', 'leads'],
+      ['tasks', 'Tasks', 'web-v1'],
+      ['tasks?state=scheduled', 'Tasks', 'No task waits'],
+      ['task-search?requestId=greet', 'Task search', '1 tasks'],
+      ['racks', 'Racks', 'rack1'],
+      ['utilization', 'Utilization', 'Machines'],
+      ['disasters', 'Disasters', 'Automated actions are on'],
+      ['webhooks', 'Webhooks', 'There are no webhooks'],
+      ['tokens', 'Tokens', 'There are none'],
+      ['preferences', 'Preferences', 'Time zone'],
+      ['requests/new', 'New request', 'Owners'],
+      ['group/none', 'Group none', 'The group has no requests'],
+      ['request/nothing', 'nothing', 'There is no request of this id'],
+      ['nowhere/at/all', 'Not found', 'There is no page'],
+    ] as const) {
+      await page.goto(`${muster.api.url}/ui/${path}`);
+      await heading(page, name);
+      await page.getByText(text).first().waitFor();
+    }
+    await page.close();
+  }, 120_000);
+
+  test('makes a request by its form, which says at the field what is wrong', async () => {
+    const page = await open('/ui/requests/new');
+    await page.getByLabel('Id', { exact: true }).fill('not allowed!');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('alert').first().waitFor();
+    await page.getByLabel('Id', { exact: true }).fill('made-here');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await heading(page, 'made-here');
+    expect((await api.request('made-here')).request.requestType).toBe('SERVICE');
+    await page.getByRole('button', { name: 'More', exact: true }).click();
+    await page.getByRole('menuitem', { name: 'Remove' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Remove' });
+    expect(await dialog.getByRole('button', { name: 'Remove' }).isDisabled()).toBe(true);
+    await dialog.getByLabel(/^Type made-here/).fill('made-here');
+    await dialog.getByRole('button', { name: 'Remove' }).click();
+    await page.getByText('This request was removed').waitFor();
+    await page.close();
+  }, 60_000);
+
+  test.each(['light', 'dark'] as const)(
+    'no page breaks a rule of accessibility that a program can find, %s',
+    async (colorScheme) => {
+      const context = await browser.newContext({ colorScheme });
+      await context.addInitScript(`sessionStorage.setItem('muster.token', '${token}')`);
+      const page = await open('/ui/requests', context);
+      const findings = async (where: string): Promise<string[]> => {
+        await page.evaluate(axe.source);
+        // A menu that is open lies over the page, in none of its landmarks.
+        const violations = await page.evaluate<{ id: string; nodes: { html: string }[] }[]>(
+          'axe.run(document, { rules: { region: { enabled: false } } }).then((found) => found.violations)',
+        );
+        return violations.map(({ id, nodes }) => `${where}: ${id} at ${nodes[0]?.html.slice(0, 200)}`);
+      };
+      const found: string[] = [];
+      for (const path of pagesToCheck) {
+        await page.goto(`${muster.api.url}/ui/${path}`);
+        await heading(page, /./);
+        found.push(...(await findings(path)));
+      }
+      await page.goto(`${muster.api.url}/ui/request/web`);
+      await page.getByRole('button', { name: 'More', exact: true }).click();
+      await page.getByRole('menuitem', { name: 'Roll back' }).waitFor();
+      found.push(...(await findings('a menu')));
+      await page.getByRole('menuitem', { name: 'Roll back' }).click();
+      await asked(page, 'Roll back').waitFor();
+      found.push(...(await findings('a dialog')));
+      await page.keyboard.press('Escape');
+      await asked(page, 'Roll back').waitFor({ state: 'detached' });
+      await page.keyboard.press('Control+k');
+      await page.getByRole('combobox', { name: 'Find' }).waitFor();
+      found.push(...(await findings('the search')));
+      expect(found).toEqual([]);
+      await context.close();
+    },
+    120_000,
+  );
+
+  test('of 10,000 requests it draws those on screen, and finds and sorts all of them', async () => {
+    const page = await signedIn.newPage();
+    const row = (id: string) => ({ state: 'ACTIVE', request: { id, requestType: 'SERVICE', instances: 1 } });
+    const ids = Array.from({ length: 10_000 }, (_each, index) => `service-${String(index).padStart(5, '0')}`);
+    await page.route(/\/api\/requests$/, (route) => route.fulfill({ json: ids.map(row) }));
+    await page.route(/\/api\/requests\/batch/, (route) => {
+      const asked = new URL(route.request().url()).searchParams.getAll('id');
+      return route.fulfill({ json: { requests: asked.map(row), notFound: [] } });
+    });
+    await page.goto(`${muster.api.url}/ui/requests`);
+    await page.getByRole('link', { name: 'service-00000' }).waitFor();
+    expect(await page.getByRole('row').count()).toBeLessThan(100);
+    await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)');
+    await page.getByRole('link', { name: 'service-09999' }).waitFor();
+    await page.evaluate('scrollTo(0, 0)');
+    await page.getByRole('columnheader', { name: 'Request' }).getByRole('button').click();
+    await page.getByRole('link', { name: 'service-09999' }).waitFor();
+    await page.getByRole('searchbox', { name: 'Search requests' }).fill('*-0123?');
+    await page.getByText('10 of 10000').waitFor();
+    await page.close();
+  }, 60_000);
+
+  test('addresses of older pages lead to the page that is there now', async () => {
+    const page = await open('/ui/requests/active/SERVICE/web');
+    await page.waitForURL(/\/east\/ui\/requests\?/);
+    await page.getByRole('link', { name: 'web', exact: true }).waitFor();
+    expect(new URL(page.url()).search).toBe('?state=ACTIVE&type=SERVICE&q=web');
+    await page.close();
+  }, 60_000);
+
+  test('is dark where people prefer that, and nothing stands beyond the edge of a phone', async () => {
+    const dark = await browser.newContext({ colorScheme: 'dark', viewport: { width: 360, height: 740 } });
+    await dark.addInitScript(`sessionStorage.setItem('muster.token', '${token}')`);
+    const page = await open('/ui/requests', dark);
+    await page.getByRole('link', { name: 'web', exact: true }).waitFor();
+    const background = await page.evaluate('getComputedStyle(document.body).backgroundColor');
+    expect(Number(/\d+/.exec(String(background))![0])).toBeLessThan(64);
+    for (const path of ['requests', 'request/web', 'status', 'tasks', 'slaves', 'request/web/deploy']) {
+      await page.goto(`${muster.api.url}/ui/${path}`);
+      await heading(page, /./);
+      const excess = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+      expect(excess, path).toBeLessThanOrEqual(0);
+    }
+    await dark.close();
+  }, 90_000);
+
+  test('says so when the service does not answer, keeps what it shows, and goes on when it is back', async () => {
+    expect(complaints).toEqual([]);
+    const page = await open('/ui/status');
+    await page.getByText('leads').first().waitFor();
+    await page.route('**/api/**', (route) => route.abort());
+    await page.getByText('The service does not answer').waitFor({ timeout: 30_000 });
+    expect(await page.getByText('leads').first().isVisible()).toBe(true);
+    await page.unroute('**/api/**');
+    await page.getByText('The service does not answer').waitFor({ state: 'detached', timeout: 30_000 });
+    await page.close();
+  }, 90_000);
+});
