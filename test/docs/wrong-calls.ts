@@ -219,7 +219,11 @@ export const wrong: [rule: string, ...Call[]][] = [
   [
     'an apply',
     ['POST', 'requests/apply', { message: 'nothing' }],
-    ['POST', 'requests/apply', { request: { id: 'new', requestType: 'SERVICE' }, deploy: { requestId: 'svc', command: 'sleep 1' } }],
+    [
+      'POST',
+      'requests/apply',
+      { request: { id: 'new', requestType: 'SERVICE' }, deploy: { requestId: 'svc', command: 'sleep 1' } },
+    ],
   ],
   [
     'variables and arguments of a run',
