@@ -217,6 +217,15 @@ export const wrong: [rule: string, ...Call[]][] = [
   ],
 
   [
+    'an apply',
+    ['POST', 'requests/apply', { message: 'nothing' }],
+    [
+      'POST',
+      'requests/apply',
+      { request: { id: 'new', requestType: 'SERVICE' }, deploy: { requestId: 'svc', command: 'sleep 1' } },
+    ],
+  ],
+  [
     'variables and arguments of a run',
     ['POST', 'requests/request/job/run', { commandLineArgs: ['é'.repeat(66_000)] }],
     deploy({ arguments: ['é'.repeat(66_000)] }),

@@ -13,7 +13,11 @@ import { waitFor } from '../support/wait-for.js';
 
 const example = <T>(path: string): T =>
   JSON.parse(readFileSync(fileURLToPath(new URL(`../../examples/${path}`, import.meta.url)), 'utf8')) as T;
-const exampleDeploy = (path: string): Deploy => example<{ deploy: Deploy }>(path).deploy;
+/** Called as its file is: the examples leave the id to the service. */
+const exampleDeploy = (path: string): Deploy => ({
+  ...example<{ deploy: Deploy }>(path).deploy,
+  id: /(v\d+)\.json$/.exec(path)![1]!,
+});
 
 describe('a request and a deploy run as real processes', () => {
   const installation = new Installation();

@@ -222,7 +222,7 @@ describe('the leader', () => {
     const id = 'DEPLOYING_TO_UNPAUSE_bad';
     await life.until('it is paused', async () => (await life.state(id)) === 'PAUSED', 200);
     expect((await life.events(id)).slice(0, 3)).toEqual(['PAUSED', 'DEPLOYED_TO_UNPAUSE', 'PAUSED']);
-  });
+  }, 120_000);
 
   test('a deploy that changes its request keeps the state: UPDATED', async () => {
     const id = 'ACTIVE_changed';
