@@ -107,6 +107,7 @@ export const wrong: [rule: string, ...Call[]][] = [
     ['GET', 'history/tasks?requestId=svc&count=-1'],
     ['GET', 'history/tasks?requestId=svc&page=x'],
   ],
+  ['`cursor` of a list', ['GET', 'requests?cursor=abc'], ['GET', 'requests?cursor=*&cursor=YQ']],
   ['ids of tasks: as the service', ['GET', 'tasks/task/none']],
 
   ['`id`: given; letters', request({ id: '' }), request({ id: 'a b' }), request({ id: 'ids' })],

@@ -35,7 +35,7 @@ describe('a stop', () => {
   test('ends tasks with their grace, then agent, scheduler and database, and the last statuses are recorded', async () => {
     const installation = install();
     const first = await installation.start();
-    expect(first.output).toMatch(/^ {2}Tasks {7}end when this process stops/m);
+    await waitFor('what becomes of tasks', () => /^ {2}Tasks {7}end when this process stops/m.test(first.output));
     // Takes a moment to end, as a program does that finishes what it is at.
     const tasks = await runWorker(first.api, 2, "trap 'sleep 1; exit 0' TERM; while :; do sleep 0.1; done");
     const agent = installation.agentPid();
@@ -54,7 +54,7 @@ describe('a stop', () => {
   test('with MUSTER_KEEP_TASKS leaves agent and tasks running; what ends meanwhile is seen by the next start', async () => {
     const installation = install();
     const first = await installation.start(['start'], { MUSTER_KEEP_TASKS: 'true' });
-    expect(first.output).toMatch(/^ {2}Tasks {7}run on when this process stops/m);
+    await waitFor('what becomes of tasks', () => /^ {2}Tasks {7}run on when this process stops/m.test(first.output));
     const [victim, ...others] = await runWorker(first.api, 3, 'exec sleep 1000');
     const agent = installation.agentPid();
     await first.stop();
