@@ -155,4 +155,7 @@ test("takes the call of the web UI's button 'Override cleanup', which says no ov
   // It ends without the grace that it would take.
   await press({ override: true });
   await waitFor('its end', async () => (await api.endedTasks('held'))[0]?.lastTaskState === 'TASK_KILLED');
+  // The replacement would take its grace when the product stops.
+  expect(await send('DELETE', '/requests/request/held', '{"force":true}')).toMatchObject({ status: 200 });
+  await waitFor('the end of its replacement', async () => (await api.activeTasks('held')).length === 0);
 });
