@@ -11,10 +11,6 @@ export const reaches = [
     why: 'pg has no option that demands SCRAM-SHA-256: its connection is listened to while it logs in',
   },
   {
-    path: /^src\/platform\/http\/calls-of-the-leader\.ts$/,
-    why: 'Express reads the address of a caller from its connection, which here is that of a worker',
-  },
-  {
     path: /^src\/platform\/http\/error\.filter\.ts$/,
     why: 'Express does not tell which methods a path has, which a 405 has to name',
   },

@@ -273,11 +273,15 @@ describe.skipIf(withoutPodman !== undefined)(`containers (${withoutPodman ?? 'po
       .processes()
       .filter(({ pid }) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('--attach'));
     // The script that runs it goes with it: nothing of the task is left to tell its end.
-    for (const { pid } of cluster
-      .processes()
-      .filter((found) => attached.some(({ session }) => session === found.session)))
-      process.kill(pid, 'SIGKILL');
+    const beside = cluster.processes().filter((found) => attached.some(({ session }) => session === found.session));
+    // They stand still until it has ended: an agent that sees them gone ends by force what still runs.
+    for (const { pid } of beside) process.kill(pid, 'SIGSTOP');
     writeFileSync(cluster.sandbox(spec, 'end'), '');
+    await waitFor(
+      'its end',
+      () => podman.podman('inspect', '--format', '{{.State.Status}}', `se-${spec.taskId}`).trim() === 'exited',
+    );
+    for (const { pid } of beside) process.kill(pid, 'SIGKILL');
     expect(await cluster.untilState(spec, 'TASK_FAILED')).toContain('Exit code 3');
   });
 

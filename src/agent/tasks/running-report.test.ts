@@ -6,7 +6,7 @@ import { readStat } from '../processes/process-identity.js';
 import { RunningReport } from './running-report.js';
 
 /** A task whose program has begun, and the agent sees it `lateMillis` later. */
-async function lateReport(task: { container?: object; endedAt?: number } = {}) {
+async function lateReport(container?: object) {
   const before = monotonicMillis();
   const child = spawn('sleep', ['600']);
   onTestFinished(() => void child.kill('SIGKILL'));
@@ -20,8 +20,7 @@ async function lateReport(task: { container?: object; endedAt?: number } = {}) {
       spec: { command: { shell: true, value: 'sleep 600', arguments: [] } },
       reports: { send: (_state: string, _message: string, { at }: { at?: number }) => Promise.resolve(sent.push(at)) },
       kill: { isAsked: false },
-      container: task.container,
-      readExit: () => Promise.resolve(task.endedAt === undefined ? undefined : { status: 0, at: task.endedAt }),
+      container,
     } as never,
   );
   // The kernel counts the begin of a process in ticks of 10 ms.
@@ -43,13 +42,13 @@ test('a task that is seen late runs since its program began', async () => {
 });
 
 test('a task that has ended before it was seen has run since its program began', async () => {
-  const late = await lateReport({ endedAt: monotonicMillis() });
-  await late.report.reportUnseen(late.started, 0);
+  const late = await lateReport();
+  await late.report.reportUnseen(late.started, 0, monotonicMillis());
   isWithin(late.sent[0], late);
 });
 
 test('a container that has ended before it was seen has run by its end at the latest', async () => {
-  const late = await lateReport({ container: {}, endedAt: 12_345 });
-  await late.report.reportUnseen(late.started, 0);
+  const late = await lateReport({});
+  await late.report.reportUnseen(late.started, 0, 12_345);
   expect(late.sent).toEqual([12_345]);
 });

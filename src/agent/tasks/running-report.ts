@@ -25,8 +25,8 @@ interface StartedRun {
 }
 
 /**
- * Reports that a task runs, once: its program has begun, its container is up, and its health file is there. It did when its first process
- * began, however late the agent comes to see it.
+ * Reports that a task runs, once: its program has begun, its container is up, and its health file is there. Without such a file it runs
+ * since its first process began, however late the agent comes to see that; no task runs only after its end.
  */
 export class RunningReport {
   constructor(
@@ -50,11 +50,11 @@ export class RunningReport {
   }
 
   /** A program that had ended before the first look, or ended well before its result file came, has run all the same. */
-  async reportUnseen(started: StartedTask, exitCode: number | undefined): Promise<void> {
+  async reportUnseen(started: StartedTask, exitCode: number | undefined, endedAt?: number): Promise<void> {
     if (this.isReported || this.task.kill.isAsked) return;
     if (this.isAwaitingHealthFile && !isSuccess(exitCode ?? 1, this.task.spec.successfulExitCodes)) return;
     const isPlain = !this.task.container && !this.isAwaitingHealthFile;
-    await this.send(started, isPlain ? beganAt(started.main) : (await this.task.readExit())?.at);
+    await this.send(started, isPlain ? beganAt(started.main) : endedAt);
   }
 
   private get isReported(): boolean {

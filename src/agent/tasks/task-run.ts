@@ -227,7 +227,7 @@ export class TaskRun {
     // With a full disk there may be no file, but the shim's own status is the same.
     const exit = await this.directory.readExit();
     const exitCode = contained?.exitCode ?? exit?.status ?? shimStatus;
-    if (this.processTable.started) await this.running.reportUnseen(this.processTable.started, exitCode);
+    if (this.processTable.started) await this.running.reportUnseen(this.processTable.started, exitCode, exit?.at);
     await this.end({ ...outcomeOf(this.facts(exitCode)), at: exit?.at ?? goneAt });
   }
 

@@ -1,3 +1,4 @@
+import type { Worker } from 'node:cluster';
 import type { Socket } from 'node:net';
 
 type Argument<Method> = Method extends (argument: infer Each) => unknown ? Each : undefined;
@@ -12,18 +13,20 @@ type Handlers<Requests> = {
 
 /** `id` is absent where no reply is wanted. */
 type Request<Kind> = { kind: Kind; argument: unknown; id?: number };
-export type Envelope = Request<PropertyKey> | { replyTo: number; reply: unknown };
+type Envelope = Request<PropertyKey> | { replyTo: number; reply: unknown };
 
 /** Requests to another process over the channel of node:cluster, and the replies to them; each side names what it may be asked. */
 export class RequestChannel<Outgoing, Incoming> {
   private readonly pending = new Map<number, (reply: unknown) => void>();
   private lastId = 0;
 
+  /** `peer`: as node:cluster has it on either side. */
   constructor(
-    /** Resolves when the message is on its way, also where it cannot arrive any more. */
-    private readonly send: (message: Envelope, socket?: Socket) => Promise<void>,
+    private readonly peer: Worker,
     private readonly handlers: Handlers<Incoming>,
-  ) {}
+  ) {
+    peer.on('message', (message: Envelope, socket?: Socket) => void this.receive(message, socket));
+  }
 
   /** undefined, too: there was no reply in time, or the other process has ended. */
   request<Kind extends keyof Outgoing>(
@@ -48,7 +51,7 @@ export class RequestChannel<Outgoing, Incoming> {
     return this.send({ kind, argument }, socket);
   }
 
-  async receive(message: Envelope, socket?: Socket): Promise<void> {
+  private async receive(message: Envelope, socket?: Socket): Promise<void> {
     if ('replyTo' in message) return this.pending.get(message.replyTo)?.(message.reply);
     const { kind, argument, id } = message as Request<keyof Incoming>;
     const reply = await this.handlers[kind](argument as Argument<Incoming[typeof kind]>, socket);
@@ -58,5 +61,13 @@ export class RequestChannel<Outgoing, Incoming> {
   /** The other process has ended. */
   close(): void {
     for (const settle of this.pending.values()) settle(undefined);
+  }
+
+  /** Resolves when the message is on its way, also where it cannot arrive any more. A socket stays open here as well. */
+  private send(message: Envelope, socket?: Socket): Promise<void> {
+    return new Promise((resolve) => {
+      if (!this.peer.isConnected()) resolve();
+      else this.peer.send(message, socket, { keepOpen: true }, () => resolve());
+    });
   }
 }

@@ -6,7 +6,7 @@ import { StartError } from '../../../platform/errors.js';
 import type { ProcessMessage } from '../../../platform/process/process-messages.js';
 import type { ProcessMetrics } from '../../../platform/process/process-role.js';
 import type { LeaderRequests, WorkerOptions, WorkerRequests } from './protocol.js';
-import { type Envelope, RequestChannel } from './request-channel.js';
+import { RequestChannel } from './request-channel.js';
 
 export interface WorkerLimits {
   startMillis: number;
@@ -64,12 +64,7 @@ export class WorkerSlot extends EventEmitter<{ serving: []; free: []; error: [Er
     const { pid } = worker.process;
     let failure: Error | undefined;
     const late = setTimeout(() => this.kill(), this.limits.startMillis);
-    const send = (message: Envelope, socket?: Socket): Promise<void> =>
-      new Promise((resolve) => {
-        if (!worker.isConnected()) resolve();
-        else worker.send(message, socket, { keepOpen: true }, () => resolve());
-      });
-    const channel = new RequestChannel<WorkerRequests, LeaderRequests>(send, {
+    const channel = new RequestChannel<WorkerRequests, LeaderRequests>(worker, {
       options: () => (this.isStopping ? undefined : options),
       serving: (instanceId) => {
         clearTimeout(late);
@@ -89,7 +84,6 @@ export class WorkerSlot extends EventEmitter<{ serving: []; free: []; error: [Er
     const running: RunningWorker = { worker, channel };
     this.running = running;
     this.missed = 0;
-    worker.on('message', (message: Envelope, socket?: Socket) => void channel.receive(message, socket));
     const ended = await new Promise<Error>((resolve) => {
       worker.once('exit', (code, signal) => resolve(new Error(signal ?? `exit code ${code}`)));
       // Without a process there is no exit; with one, a message that did not reach it is no end.

@@ -1,9 +1,8 @@
 import cluster from 'node:cluster';
-import type { Socket } from 'node:net';
 import { ProcessMessages } from '../../../platform/process/process-messages.js';
 import { surviveClosedTerminal } from '../../output/streams.js';
 import type { ApiServer, LeaderRequests, StartServer, WorkerRequests } from './protocol.js';
-import { type Envelope, RequestChannel } from './request-channel.js';
+import { RequestChannel } from './request-channel.js';
 
 /**
  * The program of an API worker: a process of node:cluster, which ends it with the leader. The module that it serves is its argument,
@@ -16,17 +15,11 @@ const deliveredWithinMillis = 2_000;
 // A terminal, or a supervisor, sends these to all processes of the group. The leader says when this one is to stop.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
 surviveClosedTerminal();
-const self = cluster.worker!;
 let api: ApiServer | undefined;
 let isStopping = false;
 
-const send = (message: Envelope): Promise<void> =>
-  new Promise((resolve) => {
-    if (!self.isConnected()) resolve();
-    else self.send(message, () => resolve());
-  });
 const leader: RequestChannel<LeaderRequests, WorkerRequests> = new RequestChannel<LeaderRequests, WorkerRequests>(
-  send,
+  cluster.worker!,
   {
     connection: async (_none, socket) => {
       // Nothing is read of it before the leader will hear of it, even if this process ends now.
@@ -46,7 +39,6 @@ const leader: RequestChannel<LeaderRequests, WorkerRequests> = new RequestChanne
 const messages: ProcessMessages = new ProcessMessages((message) =>
   leader.request('publish', message, deliveredWithinMillis),
 );
-self.on('message', (message: Envelope, socket?: Socket) => void leader.receive(message, socket));
 void run();
 
 async function run(): Promise<void> {
