@@ -57,6 +57,7 @@ function house() {
     ['tables', ({ owners }) => owners.size],
     ['tables with more than one owner', ({ owners }) => sharedTables(owners).length],
     ['files', ({ files }) => files],
+    ['lines by hand, those of packages included', ({ linesByHand }) => linesByHand],
     ['lines of a file, median', ({ median }) => median],
     ['lines of a file, p90', ({ p90 }) => p90],
     ['files with exactly one importer', ({ oneImporter }) => percent(oneImporter)],
@@ -68,6 +69,8 @@ function house() {
     ['two-way pairs of rooms', (tree) => tree.twoWay.length],
     ['arrows but for repositories, entities, DTOs', ({ arrowsOfServices }) => arrowsOfServices],
     ['two-way pairs but for those', (tree) => tree.twoWayOfServices.length],
+    ['constructors with more than 8 dependencies', ({ constructors }) => constructors.length],
+    ['pairs of files that share six lines', ({ duplicates }) => duplicates.length],
     ['Nest modules', ({ modules }) => modules],
     ['exports that no other file names', (tree) => tree.unusedExports.length],
     ['places that reach into a library', ({ reaches: places }) => places.length],
@@ -90,6 +93,10 @@ function house() {
     console.log(`two-way pairs but for repositories, entities, DTOs: ${tree.twoWayOfServices.join(', ') || 'none'}`);
   }
   nameWords(now.words);
+  console.log('\nConstructors with more than 8 dependencies:');
+  for (const { path, name, count } of now.constructors.toSorted((a, b) => b.count - a.count))
+    console.log(`  ${count}  ${path}  ${name}`);
+  console.log(`\nPairs of files that share six lines:\n  ${now.duplicates.join('\n  ')}`);
   console.log(`\nPlaces that reach into a library:`);
   for (const { path, line, what } of now.reaches) console.log(`  ${path}:${line}  ${what}`);
   if (now.unusedExports.length > 0)

@@ -1,5 +1,6 @@
 import ts from 'typescript';
 import { circlesOf } from './circles.mjs';
+import { duplicatesOf } from './duplicates.mjs';
 import { libraryReaches } from './libraries.mjs';
 import { roomOf } from './tree.mjs';
 import { exceptions, foreignWriters, rowUses, tablesOf } from './rows.mjs';
@@ -8,6 +9,7 @@ import { wordsOf } from './words.mjs';
 /** What `npm run house` says of one tree of files. */
 export function measure(files) {
   const program = [...files.values()].filter(({ isProgram }) => isProgram);
+  const byHand = [...files.values()].filter(({ path }) => /^(src|packages\/[^/]+\/src)\/(?!.*\.test\.ts$)/.test(path));
   const rows = rowFindings(files);
   const lines = program.map(({ text }) => text.split('\n').length - 1).sort((a, b) => a - b);
   const importers = importersOf(program);
@@ -18,6 +20,9 @@ export function measure(files) {
   return {
     ...rows,
     files: program.length,
+    linesByHand: byHand.reduce((sum, { text }) => sum + text.split('\n').length - 1, 0),
+    constructors: program.flatMap(longConstructors),
+    duplicates: duplicatesOf(byHand),
     median: quantile(lines, 0.5),
     p90: quantile(lines, 0.9),
     oneImporter: single.length / program.length,
@@ -87,6 +92,16 @@ function twoWay(arrows) {
   return [...arrows].filter((arrow) => {
     const [from, to] = arrow.split(' -> ');
     return from < to && arrows.has(`${to} -> ${from}`);
+  });
+}
+
+/** More of these, and a class does more than one thing. */
+const mostDependencies = 8;
+
+function longConstructors({ ast, path }) {
+  return ast.statements.filter(ts.isClassDeclaration).flatMap(({ name, members }) => {
+    const count = members.find((member) => ts.isConstructorDeclaration(member) && member.body)?.parameters.length ?? 0;
+    return count > mostDependencies ? [{ path, name: name?.text ?? 'default', count }] : [];
   });
 }
 
