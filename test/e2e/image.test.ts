@@ -66,12 +66,25 @@ describe.skipIf(withoutImages)('the image', () => {
     execFileSync('rm', ['-r', folder, `${folder}.tar`]);
   }
 
+  /** Its cache, and the way to its registry where that is one of its own. */
+  function npmOfThisMachine(): string[] {
+    const get = (name: string) => execFileSync('npm', ['config', 'get', name], { cwd: root, encoding: 'utf8' }).trim();
+    const [cache, registry, authority] = [get('cache'), get('registry'), get('cafile')];
+    const settings = join(podman.folder, 'npmrc');
+    const isKnown = authority === 'null';
+    writeFileSync(settings, `registry=${registry}\n${isKnown ? '' : 'cafile=/root/authority.pem\n'}`);
+    return [
+      `${cache}:/root/.npm`,
+      `${settings}:/root/.npmrc:ro`,
+      ...(isKnown ? [] : [`${authority}:/root/authority.pem:ro`]),
+    ].map((volume) => `--volume=${volume}`);
+  }
+
   beforeAll(async () => {
     podman = testPodman();
     port = await freePort();
     await importImage(base, { packages: ['libstdc++6'], users: { node: 1000 }, add: addNode });
-    const cache = execFileSync('npm', ['config', 'get', 'cache'], { cwd: root, encoding: 'utf8' }).trim();
-    const words = ['--format=docker', '--network=host', `--volume=${cache}:/root/.npm`, `--build-arg=BASE=${base}`];
+    const words = ['--format=docker', '--network=host', ...npmOfThisMachine(), `--build-arg=BASE=${base}`];
     await engine('build', ...words, ...limits, '--layers=false', '--rm', `--tag=${built}`, root);
   }, 400_000);
   afterAll(() => podman?.remove(), 60_000);

@@ -42,10 +42,10 @@ export const serve: Record<string, Define> = {
         return runScheduler(settings, options);
       }
       const { joining, sayWhoseDatabase } = await import('../server/join.js');
-      const { freePortFrom } = await import('../server/clear-port.js');
       const joined = await joining(settings, flags.join);
       const isPortGiven = flags.port !== undefined || !!run.environment['MUSTER_PORT'];
-      const port = isPortGiven ? joined.port : await freePortFrom(joined.host, joined.port + 1);
+      // The one of the settings is that of the joined; the system gives no port twice, however many join at once.
+      const port = isPortGiven ? joined.port : 0;
       // The variable may be that of the one that is joined.
       const instanceDir = flags.dataDir === undefined ? undefined : settings.dataDir;
       const ready = settings.databaseUrl === undefined ? sayWhoseDatabase : undefined;

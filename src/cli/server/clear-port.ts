@@ -2,12 +2,10 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { endTasksOn } from '../../agent/file-address/port-holders.js';
 import type { NumberRange } from '../../agent/users/user-numbers.js';
-import { StartError } from '../../platform/errors.js';
 import { say } from './announce.js';
 
 /** Each task that is ended may have waited with others. */
 const mostRounds = 20;
-const highestPort = 65_535;
 
 interface Wanted {
   host: string;
@@ -27,12 +25,6 @@ export async function clearPort({ host, port, taskUsers, agentFolder }: Wanted):
     if (done.length === 0) return;
     done.forEach(say);
   }
-}
-
-/** The first port from this one on that nothing listens on. */
-export async function freePortFrom(host: string, first: number): Promise<number> {
-  for (let port = first; port <= highestPort; port++) if (!(await isTaken(host, port))) return port;
-  throw new StartError(`No port from ${first} on is free on ${host}`);
 }
 
 function isTaken(host: string, port: number): Promise<boolean> {
