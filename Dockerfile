@@ -16,7 +16,7 @@ RUN npm run build
 # The files of the npm package, and the packages that these need, as package-lock.json says. npm leaves the compiler there: a package
 # would use it if it had to compile.
 RUN npm pack --loglevel=error \
-  && mkdir /opt/muster \
+  && mkdir -p /opt/muster \
   && tar -xzf muster-*.tgz -C /opt/muster --strip-components=1 \
   && npm prune --omit=dev --no-audit --no-fund --loglevel=error \
   && rm -r node_modules/muster-* node_modules/rest-contract node_modules/typescript \

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { spawnSync } from 'node:child_process';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
+import { missingMigrations } from '../../src/platform/database/migrate.js';
 import { spawnNode, type TestProcess } from '../support/spawn.js';
 import { createDatabase } from '../support/test-database.js';
 import { waitFor } from '../support/wait-for.js';
@@ -110,7 +111,11 @@ describe('muster scheduler --join', () => {
     mkdirSync(empty);
     const url = installation.databaseUrl();
     const refusals: [string[], Record<string, string>, RegExp][] = [
-      [['--join', first.api.url], { DATABASE_URL: other.url }, /knows no Muster at http.*\(it knows none\)$/],
+      [
+        ['--join', first.api.url],
+        { DATABASE_URL: other.url },
+        /^The database of DATABASE_URL has no tables of a Muster/,
+      ],
       [['--join', first.api.url], {}, /^No Muster tells its database by HTTP: set DATABASE_URL/],
       [['--join', empty], {}, /^There is no database in .*empty: set DATABASE_URL/],
       [['--join', empty], { DATABASE_URL: url }, /^No agent has run on .*empty/],
@@ -121,6 +126,7 @@ describe('muster scheduler --join', () => {
       expect(await ended(refused)).toBe(1);
       expect(refused.lines).toEqual([expect.stringMatching(message)]);
     }
+    expect((await missingMigrations(other.url)).isNew).toBe(true);
   }, 180_000);
 });
 

@@ -6,7 +6,7 @@ import { entities } from '../../entities.js';
 import { type InstanceAddress, InstanceRepository } from '../../modules/leadership/instance.repository.js';
 import { isLoopbackHost } from '../../platform/addresses.js';
 import { checkDatabase } from '../../platform/database/check-database.js';
-import { migrate } from '../../platform/database/migrate.js';
+import { migrate, missingMigrations } from '../../platform/database/migrate.js';
 import { DatabasePool } from '../../platform/database/pool.js';
 import { EmbeddedServer } from '../../platform/embedded-server/embedded-server.js';
 import { StartError } from '../../platform/errors.js';
@@ -59,6 +59,9 @@ async function byUrl({ databaseUrl, dataDir, clusterDriver }: Settings, text: st
       `No Muster tells its database by HTTP: set DATABASE_URL to that of ${text}, or name its data directory in place of the URL`,
     );
   await checkDatabase(databaseUrl);
+  // Tables are made in none that is not a Muster's: it would be one of its own.
+  if ((await missingMigrations(databaseUrl)).isNew)
+    throw new StartError(`The database of DATABASE_URL has no tables of a Muster: it is not that of ${text}`);
   await migrate(databaseUrl);
   const pool = await new DatabasePool({ url: databaseUrl, use: 'api', entities, poolSize: 1 }).open();
   try {
