@@ -29,8 +29,9 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     // The files of a worker share their modules: to load Nest and the rooms anew for each took longer than all tests.
     isolate: false,
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    // What hangs is told from what is slow: a start of the product takes a minute beside a load of 20.
+    testTimeout: step === 'daily' ? 30_000 : 120_000,
+    hookTimeout: step === 'daily' ? 60_000 : 180_000,
     teardownTimeout: 30_000,
   },
 });

@@ -33,7 +33,7 @@ function muster(args: string[], env: Record<string, string> = {}): TestProcess {
   return process;
 }
 const exitCode = async (each: TestProcess): Promise<number> => {
-  await waitFor('the process to end', () => each.child.exitCode !== null, { timeoutMillis: 20_000 });
+  await waitFor('the process to end', () => each.child.exitCode !== null, { timeoutMillis: 60_000 });
   return each.child.exitCode!;
 };
 async function databaseUrl(dataDir: string): Promise<string> {

@@ -86,7 +86,7 @@ describe.skipIf(withoutImages)('the image', () => {
     await importImage(base, { packages: ['libstdc++6'], users: { node: 1000 }, add: addNode });
     const words = ['--format=docker', '--network=host', ...npmOfThisMachine(), `--build-arg=BASE=${base}`];
     await engine('build', ...words, ...limits, '--layers=false', '--rm', `--tag=${built}`, root);
-  }, 400_000);
+  }, 900_000);
   afterAll(() => podman?.remove(), 60_000);
 
   test('has the files of the package and what these need: no sources, tests or development packages', async () => {

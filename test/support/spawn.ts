@@ -77,7 +77,7 @@ export function spawnNode(args: readonly string[], env: NodeJS.ProcessEnv = {}, 
     child,
     pid: child.pid!,
     lines,
-    line: async (prefix, timeoutMillis = 20_000) => {
+    line: async (prefix, timeoutMillis = 60_000) => {
       const find = () => {
         const found = lines.find((line) => line.startsWith(prefix));
         if (found === undefined && child.exitCode !== null) throw new Error(`It ended:\n${lines.join('\n')}`);
