@@ -16,7 +16,7 @@ import { deployInUse } from './request-actions.service.js';
 import { RequestHistoryRepository } from './request-history.repository.js';
 import { RequestRepository, type StoredRequest } from './request.repository.js';
 
-/** What is written down about a change of a request. */
+/** Details of a change of a request that are recorded with it. */
 export interface ChangeNote {
   eventType: RequestEventType;
   now: number;

@@ -29,7 +29,7 @@ export interface RequestListFilter {
   nextRuns?: boolean;
 }
 
-/** What was read at one moment. */
+/** A list as it was read in one snapshot. */
 interface BriefList {
   moment: string;
   parents: readonly RequestParent[];
@@ -66,7 +66,7 @@ export class RequestLists {
     private readonly settings: UserSettingsRepository,
   ) {}
 
-  /** What the caller may read: starred requests first, then by the time of the last action. */
+  /** The requests that the caller may read: starred ones first, then by the time of the last action. */
   async list(filter: RequestListFilter, user: User): Promise<RequestParent[]> {
     if (!filter.nextRuns) return this.entries(filter, user);
     refuseBeyondNextRuns(filter.limit);
@@ -190,7 +190,7 @@ function refuseBeyondNextRuns(limit: number | undefined): void {
   throw SchedulerError.invalid('INVALID_PARAMETER', [{ field: 'limit', rule: 'maximum', message }]);
 }
 
-/** When the newest event of each request was, and who caused it. */
+/** Time of the newest event of each request, and the user who caused it. */
 interface LastEvents {
   times: ReadonlyMap<string, number>;
   users: ReadonlyMap<string, string>;

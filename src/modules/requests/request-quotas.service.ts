@@ -19,7 +19,7 @@ interface Kept {
   at: number;
 }
 
-/** How many requests, and how many waiting runs, a group may have. Requests without a group count as one. */
+/** Limits the number of requests, and of waiting runs, of a group. Requests without a group count as one. */
 @Injectable()
 export class RequestQuotas {
   private readonly requestCounts = new Map<string, Kept>();

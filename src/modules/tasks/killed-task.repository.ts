@@ -98,7 +98,7 @@ export class KilledTaskRepository {
     }));
   }
 
-  /** Those of active tasks that no machine has accepted yet, oldest first. */
+  /** Kills of active tasks that no machine has accepted yet, oldest first. */
   unsent(tx: Queryable): Promise<DecidedKill[]> {
     return rows(
       tx,
@@ -143,7 +143,7 @@ export class KilledTaskRepository {
     return taken.length;
   }
 
-  /** Whether `repeat` would find something to do: a read, for the many passes in which it would not. */
+  /** True if `repeat` would find something to do: a read, for the many passes in which it would not. */
   async needsRepeat(tx: Queryable, now: number): Promise<boolean> {
     const found = await rows(
       tx,

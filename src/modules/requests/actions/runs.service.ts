@@ -45,7 +45,7 @@ interface RunWish {
   newRunId: boolean;
 }
 
-/** How a caller asks for a run. */
+/** Options of a call that asks for a run. */
 interface RunOptions {
   /** The answer has only the request, its state and the pending request. */
   minimal?: boolean;
@@ -54,7 +54,7 @@ interface RunOptions {
 
 interface AcceptedRun {
   answer: PendingRequestParent;
-  /** What goes on around the request after it was accepted: read once for all that were accepted together. */
+  /** The surroundings of the request after the run was accepted: read once for all that were accepted together. */
   around: () => Promise<RequestParent | undefined>;
 }
 
@@ -197,7 +197,7 @@ export class Runs {
     };
   }
 
-  /** What was accepted is said even where what goes on around it cannot be read any more. */
+  /** Undefined if the surroundings cannot be read: the answer then still says what was accepted. */
   private around(id: string): AcceptedRun['around'] {
     let reading: Promise<RequestParent | undefined> | undefined;
     return () => (reading ??= this.reads.find(id).catch(() => undefined));

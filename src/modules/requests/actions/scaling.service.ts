@@ -26,7 +26,7 @@ export interface CheckedScale {
   bounce?: { incremental: boolean };
 }
 
-/** What is told about one. lapsed: it is the end of a former one, whose time is over. */
+/** Details of a scaling for history and mails. lapsed: it is the end of a former one, whose time is over. */
 interface ScaleNote {
   user?: string;
   at: number;

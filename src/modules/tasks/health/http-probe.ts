@@ -25,7 +25,7 @@ export interface ProbeResult {
 }
 
 const maxRedirects = 5;
-/** Of an error's text, which may quote what the other side sent. */
+/** Characters of an error's text, which may quote what the other side sent. */
 const maxErrorLength = 500;
 
 /** Asks once. Every failure is a result, never an error. `timers`: who keeps the time limit. */
@@ -132,7 +132,7 @@ async function readStart(body: AsyncIterable<Uint8Array>, maxBytes: number): Pro
   return text === '' ? undefined : firstBytes(text, maxBytes);
 }
 
-/** What is no text takes more bytes once it is made text: each byte that means nothing becomes a mark of three. */
+/** Cuts the text to so many bytes: a byte that is not text becomes a replacement character of three bytes. */
 function firstBytes(text: string, maxBytes: number): string {
   if (Buffer.byteLength(text) <= maxBytes) return text;
   const { read } = new TextEncoder().encodeInto(text, new Uint8Array(maxBytes));

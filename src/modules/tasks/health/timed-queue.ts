@@ -5,7 +5,7 @@ interface Planned {
   /** On the clock of performance.now(): a change of the system's time moves nothing. */
   at: number;
   job: () => void;
-  /** Where it stands in the heap; -1: not any more. */
+  /** Index in the heap; -1: it is not there any more. */
   index: number;
 }
 
