@@ -69,7 +69,7 @@ export class DeployFinisher {
     return { wake: ['scheduler', 'cleanup', 'webhooks', 'history'], ended: { marker, result: plan.result } };
   }
 
-  /** Of one that was late because tasks could not be placed: what they waited for. */
+  /** Adds to the outcome of a deploy that was late because tasks could not be placed what they waited for. */
   private async withReason(tx: Transaction, marker: DeployMarker, outcome: DeployOutcome): Promise<DeployOutcome> {
     if (outcome.deployState !== 'OVERDUE') return outcome;
     const why = (await this.pendingTasks.whyWaiting(tx, [marker])).get(deployKeyText(marker));

@@ -14,7 +14,7 @@ import { DeployRepository, type StoredPendingDeploy } from './deploy.repository.
 import { DeployViews } from './deploy-view.service.js';
 import type { OutsideJob, StepResult } from './step-result.js';
 
-/** What it answered. */
+/** Answer to an OutsideJob. */
 type OutsideAnswer =
   | { kind: 'balance'; job: BalancerJob; answer: LoadBalancerUpdate }
   | { kind: 'check'; job: AcceptanceJob; answer: AcceptanceResult[] };

@@ -22,7 +22,7 @@ export interface Apply extends Omit<StartDeploy, 'deploy' | 'updatedRequest' | '
   deploy?: Deploy;
 }
 
-/** What was started, for those who are told after the commit. */
+/** Result of the transaction, for the notifications after its commit. */
 interface Done {
   applied: AppliedDto;
   saved?: SavedRequest;
@@ -97,7 +97,7 @@ export class Applies {
     return { applied: { ...applied, deploy: 'STARTED', deployId: started.id, changes, notes }, saved, started };
   }
 
-  /** What the request will run when the deploy in progress, if there is one, has succeeded. */
+  /** The deploy that the request will run when the deploy in progress, if there is one, has succeeded. */
   private async present(tx: Transaction, requestId: string, activeDeployId: string | undefined) {
     const [pending] = await this.deploys.findPending(tx, [requestId]);
     const deployId = pending?.deployId ?? activeDeployId;
