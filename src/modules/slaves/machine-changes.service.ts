@@ -21,7 +21,7 @@ import { MachineStates, type ChangeNote } from './machine-states.service.js';
 import { MachineTasks } from './machine-tasks.service.js';
 import { kindText, SlaveRepository, type MachineStanding } from './slave.repository.js';
 
-/** What operators decide about machines. */
+/** Changes of machines by operators. */
 @Injectable()
 export class MachineChanges {
   constructor(

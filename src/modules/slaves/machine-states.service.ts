@@ -13,7 +13,7 @@ import { ExpiringActionRepository } from '../requests/expiring/expiring-action.r
 import { MachineTasks } from './machine-tasks.service.js';
 import { SlaveRepository, type MachineStanding } from './slave.repository.js';
 
-/** What is written down about a change. */
+/** Details of a change that are recorded with it. */
 export interface ChangeNote {
   now: number;
   user?: string;

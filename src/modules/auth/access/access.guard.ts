@@ -14,10 +14,10 @@ import { needOf } from './endpoint-needs.js';
 import { globalRead, type Need } from './needs.js';
 import { NeedsCheck, type Allowed } from './needs-check.service.js';
 
-/** What is known of a call once it was let through. */
+/** A call that was let through, with its caller. */
 export interface CheckedRequest extends Request {
   caller?: User;
-  /** How it was found out who calls. */
+  /** Authenticator that identified the caller. */
   provenBy?: AuthenticatorName;
   past?: TimeRange;
   maySeeState?: boolean;

@@ -3,7 +3,7 @@ import { parsePendingTaskId, parseTaskId } from '../../../core/task-id.js';
 import { isMap } from '../../../platform/http/fields.js';
 import { isNotGiven } from '../../../platform/http/query.js';
 
-/** What a call brings, before anything of it was checked. */
+/** Input of a call, before anything of it was checked. */
 export interface Call {
   params: Readonly<Record<string, unknown>>;
   query: Readonly<Record<string, unknown>>;

@@ -5,7 +5,7 @@ import { type Call, texts } from './call.js';
 /** Says which request each part of an answer belongs to. */
 export interface ListShape {
   requestIds(answer: unknown): string[];
-  /** What is left when only these parts may be seen; `mask` hides what only writers may see of one. */
+  /** Keeps the parts that may be seen; `mask` hides what only writers may see of one. */
   select(answer: unknown, mayRead: (requestId: string) => boolean, mask: Mask, call: Call): unknown;
 }
 type Mask = (requestId: string, part: unknown) => unknown;

@@ -23,11 +23,11 @@ import type { Need, RequestNeed } from './needs.js';
 
 /** A call that may go on. */
 export interface Allowed {
-  /** Of what times it may be answered. */
+  /** Times that the answer may be about. */
   past: TimeRange;
   /** It has WRITE on everything it may be answered of, so nothing is kept secret. */
   writes: boolean;
-  /** What this stands on, for calls that change something. Absent: nothing that could change. */
+  /** The basis of the permission, for calls that change something. Absent: nothing that could change. */
   permit?: Permit;
 }
 
@@ -95,7 +95,7 @@ export class NeedsCheck {
     return [...named, ...(group?.requestIds ?? []).map((id) => ({ id }))];
   }
 
-  /** What an operation does not name to the guard it cannot be allowed. */
+  /** Refuses a call that does not name its request to the guard, which cannot allow it. */
   private refuseUnnamed({ unnamed }: RequestNeed, user: User): void {
     const message = 'The call does not name the request that it is about';
     if (unnamed === 'admin') this.access.require(user, { kind: 'admin' });
@@ -148,7 +148,7 @@ export class NeedsCheck {
     }
   }
 
-  /** What the call wants the request to be from now on. */
+  /** Checks the groups that the call wants the request to have from now on. */
   private checkNew(need: RequestNeed, user: User, call: Call, id: string, { last }: KnownRequest): void {
     const wanted = need.newGroups?.(call);
     if (!wanted) return;

@@ -5,7 +5,7 @@ import type { OpenableArea } from '../../../platform/settings/auth-settings.js';
 import type { Call, Named } from './call.js';
 import type { ListShape } from './list-shapes.js';
 
-/** What an operation needs of its caller. */
+/** The access that an operation needs its caller to have. */
 export type Need =
   /** Nothing; it is not even asked who calls. */
   | { kind: 'nothing' }
@@ -29,7 +29,7 @@ export interface RequestNeed {
   /** The operation makes the request where there is none; of one that is gone, the caller needs WRITE on what it was. */
   creates?: true;
   /**
-   * What belongs to requests of this id that are gone is asked for as well. `some`: the operation answers what is of the
+   * Asks for access to data of requests of this id that are gone as well. `some`: the operation answers what is of the
    * times that the caller may read (`ReadablePast`); `all`: the caller has to be allowed to read all of them.
    */
   past?: 'some' | 'all';
@@ -39,10 +39,10 @@ export interface RequestNeed {
   writesNew?: true;
   /** The call replaces a group of requests of this id: those that are in it are asked for as well. */
   replacesGroup?: (call: Call) => string | undefined;
-  /** What becomes of a call that names no request. Default: 400, as the operation would answer. */
+  /** Treatment of a call that names no request. Default: 400, as the operation would answer. */
   unnamed?: 'admin' | 'forbidden';
   refusal?: ErrorCode;
-  /** What the request may keep to some of its groups. */
+  /** An action that the request may reserve to some of its groups. */
   action?: UserAction;
 }
 

@@ -10,7 +10,7 @@ import type { AuditEntry } from './audit.repository.js';
 
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
 const refusals = new Set([401, 403, 421]);
-/** What is answered when it is not known who calls. */
+/** Codes of refusals in which the caller is not known. */
 const unproven = new Set<string>(['UNAUTHENTICATED', 'TOO_MANY_FAILURES']);
 
 /** Reads that show what tasks wrote, or who has tokens. */
@@ -30,7 +30,7 @@ export interface Noted {
   sameAs?: { key: string; withinMillis: number };
 }
 
-/** What is to be kept of a call that has ended; undefined: nothing. */
+/** The entry for a call that has ended; undefined: none is kept. */
 export function entryOf(request: Request, response: Response): Noted | undefined {
   const { method } = request;
   const { caller, provenBy, need } = request as CheckedRequest;

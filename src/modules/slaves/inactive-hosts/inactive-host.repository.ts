@@ -42,7 +42,7 @@ export class InactiveHostRepository {
     return affected !== 0;
   }
 
-  /** When the first mark says nothing any more. */
+  /** Time at which the first mark expires. */
   async nextExpiry(tx: Queryable): Promise<number | undefined> {
     const [first] = await hosts(tx).find({ order: { markedAt: 'ASC' }, take: 1 });
     return first && first.markedAt.getTime() + this.lifeMillis;
