@@ -9,10 +9,10 @@ export type Sight = (event: NumberedEvent) => boolean;
 
 const seesAll: Sight = () => true;
 
-/** Who may hear of which events, by the groups that requests have when they are told. */
+/** Decides which events a user may see, by the groups that requests have when the events are sent. */
 @Injectable()
 export class EventSights {
-  /** Of the requests of a page, while it is remembered. */
+  /** Requests of a page, while it is remembered. */
   private readonly known = new WeakMap<EventPage, Promise<Map<string, KnownRequest>>>();
 
   constructor(
@@ -20,7 +20,7 @@ export class EventSights {
     private readonly db: Database,
   ) {}
 
-  /** What this user may hear of a page. */
+  /** The filter for the events of a page that this user may see. */
   of(user: User, page: EventPage): Sight | Promise<Sight> {
     if (!this.access.enabled || this.access.isAdmin(user)) return seesAll;
     return this.requestsOf(page).then((requests) => this.among(user, requests));

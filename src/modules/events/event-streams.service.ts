@@ -19,7 +19,7 @@ import { EventStream, type EventWish, type Slice } from './event-stream.js';
 import { ReplayRate } from './replay-rate.js';
 
 const lookEveryMillis = 250;
-/** How soon it counts that a user belongs to other groups, where nothing tells of it. Revoked tokens are told of. */
+/** Interval in which a change of a user's groups takes effect where nothing reports it. Revoked tokens are reported. */
 const identifyEveryMillis = 15_000;
 const identifiedAtOnce = 16;
 /** For so long a stream goes on while it cannot be found out who reads it. */
@@ -74,7 +74,7 @@ export class EventStreams implements OnModuleDestroy {
     );
   }
 
-  /** Of all clients together. */
+  /** Bytes that wait in all streams together. */
   get waitingBytes(): number {
     return [...this.streams].reduce((sum, stream) => sum + stream.waitingBytes, 0);
   }
@@ -268,7 +268,7 @@ export class EventStreams implements OnModuleDestroy {
     return !this.access.enabled || user.provenUntil === undefined || this.clock.now() < user.provenUntil;
   }
 
-  /** Who calls is asked again for every stream: tokens are revoked, and users change their groups. */
+  /** Identifies the caller of every stream again: tokens are revoked, and users change their groups. */
   private async identify(): Promise<void> {
     this.identifiedAt = performance.now();
     if (!this.access.enabled) return;

@@ -13,7 +13,7 @@ import { RequestHistoryRepository, type RequestLifetime } from '../requests/requ
 import { ObjectStore } from './object-store.service.js';
 import { UploadPlacesRepository } from './upload-places.repository.js';
 
-/** Whose logs are asked for. */
+/** Tasks, deploys and requests whose logs are asked for. */
 export interface Wanted extends Narrowing {
   taskIds?: readonly string[];
   /** Deploy ids by request id; an empty list means all of the request. */
@@ -24,7 +24,7 @@ type Found = Omit<Search, 'files'>;
 
 /** Tasks, deploys and requests of one search; each is a question to the database and several to the store. */
 const mostWanted = 1_000;
-/** Of requests that are in none. */
+/** Group of requests that are in none. */
 const defaultGroup = 'default';
 
 /** Finds out when and under which names the logs that are asked for can have been written. */

@@ -19,7 +19,7 @@ export interface ListChoice extends ItemChoice {
 const defaultPerPage = 10;
 /** However many a caller asks for: the next page has the rest. */
 const mostPerPage = 1_000;
-/** What stores take. */
+/** Length of the longest key that stores take. */
 const longestKeyBytes = 1_024;
 const shorter = 'ask for a shorter time between start and end, or in pages with /api/logs/search';
 
@@ -127,7 +127,7 @@ interface PageChoice<T> {
   tokens: Readonly<Record<string, ContinuationToken>>;
   /** Once so many are found no further place is asked. */
   maxPerPage: number;
-  /** How many places are asked at a time. */
+  /** Number of places that are asked at a time. */
   threads: number;
   list: (place: SearchPlace, after: string | undefined) => Promise<PlaceListing<T>>;
 }

@@ -35,7 +35,7 @@ export class ObjectStore implements OnModuleDestroy {
     return this.ask(bucket, (client) => client.list(bucket.objstoreBucket, choice));
   }
 
-  /** What its writer noted about an object; of one that is gone meanwhile, nothing. */
+  /** Metadata that the writer of an object attached to it; none of one that is gone meanwhile. */
   metadata(bucket: ObjstoreBucket, key: string, signal: AbortSignal): Promise<Record<string, string>> {
     return this.ask(bucket, (client) => client.metadata(bucket.objstoreBucket, key, signal));
   }

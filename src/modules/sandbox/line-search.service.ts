@@ -47,7 +47,7 @@ export class LineSearch implements OnModuleDestroy {
     return 'lines' in found ? found.lines : '';
   }
 
-  /** Where the first match begins, in characters; undefined: nowhere. */
+  /** Position at which the first match begins, in characters; undefined: nowhere. */
   async findFirst(caller: string, text: string, expression: string): Promise<number | undefined> {
     const found = await this.ask(caller, { text, expression, first: true });
     return 'at' in found && found.at >= 0 ? found.at : undefined;
@@ -93,7 +93,7 @@ export class LineSearch implements OnModuleDestroy {
     }
   }
 
-  /** Of the caller that has waited longest since its last turn. */
+  /** Takes a search of the caller that has waited longest since its last turn. */
   private takeNext(): Search | undefined {
     const [entry] = this.waiting;
     if (!entry) return undefined;
