@@ -18,7 +18,7 @@ export function inParallel<T, R>(
   rules?: ParallelRules & { isEnough?: undefined },
 ): Promise<R[]>;
 
-/** The same, with undefined for what was left undone. */
+/** Results of items that were left undone are undefined. */
 export function inParallel<T, R>(
   items: readonly T[],
   atMost: number,

@@ -50,7 +50,7 @@ export interface PlatformOptions {
   clock?: Clock;
 }
 
-/** What every room stands on. Global: a room imports nothing to use it. */
+/** The base of every room. Global: a room imports nothing to use it. */
 @Module({})
 export class PlatformModule implements NestModule, BeforeApplicationShutdown, OnApplicationShutdown {
   static forRoot({

@@ -4,19 +4,19 @@ import { BackupReader, madeByNewer, UnusableBackup } from './backup-file.js';
 import { Staging } from './staging.repository.js';
 
 export interface Restored {
-  /** When the backup was made. */
+  /** Time at which the backup was made. */
   at: string;
   /** The version of Muster that made it. */
   version: string;
   rows: number;
-  /** How many migrations have brought it to the present schema. */
+  /** Number of migrations that have brought it to the present schema. */
   migrated: number;
 }
 
 interface RestoreOptions {
   url: string;
   uncompressed: AsyncIterable<Buffer>;
-  /** What is there may go. */
+  /** Allows the present data to be replaced. */
   replace: boolean;
   progress: (rows: number) => void;
 }

@@ -7,7 +7,7 @@ const setMillis = 1_000;
 /** The first query of a pool opens its connection, which tells little. */
 const firstReadings = 3;
 
-/** Of the database, in epoch milliseconds. */
+/** Time of the database, in epoch milliseconds. */
 export const databaseTimeSql = '(extract(epoch FROM clock_timestamp()) * 1000)::float8';
 
 /**

@@ -22,7 +22,7 @@ const parametersOf = { api: apiParameters, leader: leaderParameters, migrations:
 
 interface PoolSettings {
   url: string;
-  /** Whose connections these are, as pg_stat_activity shows them. */
+  /** Use of the connections, as pg_stat_activity shows it. */
   use: keyof typeof parametersOf;
   entities?: Entities;
   poolSize?: number;
@@ -32,7 +32,7 @@ interface PoolSettings {
   migrations?: readonly Function[];
 }
 
-/** Which migrations have run. */
+/** Table of the migrations that have run. */
 export const migrationsTable = 'muster_migration';
 
 /** Connections of one use, which our statements and TypeORM's share. int8 columns arrive as numbers: ours stay far below 2^53. */
@@ -98,7 +98,7 @@ export class DatabasePool implements Queryable {
     return this;
   }
 
-  /** What is under way fails. */
+  /** Closes all connections: statements in progress fail. */
   async close(): Promise<void> {
     for (const client of this.lent) client.release(true);
     this.lent.clear();

@@ -4,7 +4,7 @@ import type { Database } from './database.js';
 import { bracketsOfCall, outsideOfCalls, type Brackets } from './permits.js';
 import type { Transaction } from './transaction.js';
 
-/** What became of one call: `refusal` is thrown for its caller, and nothing was written for it. */
+/** Result of one call: `refusal` is thrown for its caller, and nothing was written for it. */
 export type Settled<T> = { value: T } | { refusal: SchedulerError };
 
 interface Call<Wish, Result> extends Brackets {
@@ -51,7 +51,10 @@ export class SharedTransactions<Wish, Result> {
     }
   }
 
-  /** What fails for all may be the fault of one, unless the database is: then each is tried alone. */
+  /**
+   * Runs the calls together. A failure of all may be the fault of one, unless the database is at fault: then each is
+   * tried alone.
+   */
   private async carryOut(key: string, calls: readonly Call<Wish, Result>[]): Promise<void> {
     let settled: Settled<Result>[];
     try {

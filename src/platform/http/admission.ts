@@ -108,7 +108,7 @@ function watch(request: Request, patience: number, tooSlow: () => void): () => v
   return () => clearTimeout(timer);
 }
 
-/** What is no number is refused elsewhere. */
+/** Length of a body. A header that is not a number is refused elsewhere. */
 function lengthOf({ headers }: Request): number | 'CHUNKS' {
   if (headers['transfer-encoding'] !== undefined) return 'CHUNKS';
   return Number(headers['content-length'] ?? 0) || 0;
@@ -123,7 +123,7 @@ function hangUp(request: Request, response: Response, cause: SchedulerError, num
   sendJson(response, errorBody({ status, code, message, errors }, requestIdOf(request), numericCode));
 }
 
-/** Who calls, as far as it matters for a place. undefined: it will not be known. */
+/** The caller, as far as admission needs it. undefined: the caller will not be known. */
 interface KnownCaller {
   id: string;
   isAdmin: boolean;

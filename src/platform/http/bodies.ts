@@ -163,7 +163,7 @@ class BodyGuard implements CanActivate {
   }
 }
 
-/** How the served document says so, until it is written. */
+/** Extension that marks such operations in the served document, until it is written. */
 export const needsBody = 'x-needs-body';
 
 /** On a handler of which every member may be absent, and where doing that by mistake is not harmless: 400 without a body. */
@@ -213,7 +213,7 @@ class MissingMember extends Around {
   }
 }
 
-/** What a body lacks, for the pipe that checks what it has: whatever is wrong with it is told together. */
+/** The missing member of a body, for the pipe that checks the others: all errors of a body are reported together. */
 const missing = new WeakMap<object, FieldError>();
 export const missingIn = (body: object): FieldError | undefined => missing.get(body);
 

@@ -56,7 +56,7 @@ export function serveDocs(app: INestApplication, settings: Pick<Settings, 'auth'
   for (const name of files) express.get(`/docs/${name}`, (_call, _response, next) => next());
 }
 
-/** What is neither the page nor its document nor one of its files is not there, whatever the method. */
+/** Answers 404 for everything but the page, its document and its files, whatever the method. */
 function nothingElse(files: readonly string[]): RequestHandler {
   const served = new Set(files.map((name) => `/${name}`));
   const routes = new Set(['', '/index.html', '/openapi.json', '/swagger-ui-init.js']);
@@ -94,7 +94,7 @@ interface SimpleSchema {
   maxLength?: number;
 }
 
-/** What may be marked as later than what older clients know. */
+/** An element of the document that may be marked as later than what older clients know. */
 interface Marked {
   description?: string;
   [sinceExtension]?: string;
@@ -117,7 +117,7 @@ interface Operation extends Marked {
   security?: object[];
 }
 
-/** Of one path, by method. */
+/** The operations of one path, by method. */
 const operationsOf = (path: object): [string, Operation][] => Object.entries(path);
 
 /** The document as the rooms' controllers and records give it, with what is the same for all of them. */
@@ -256,7 +256,9 @@ function tellRefusals(operation: Operation, name: string, path: string): void {
   for (const [status, when] of Object.entries(told)) operation.responses[status] ??= refusal(when);
 }
 
-/** Of a parameter with a name of its own, which InputPipe limits; those of a class say their limits themselves. */
+/**
+ * Limits of a parameter with a name of its own, which InputPipe applies; those of a class say their limits themselves.
+ */
 function limitsOf({ type, enum: words }: SimpleSchema): SimpleSchema {
   if (type === 'number' || type === 'integer') return { minimum: -lastMillis, maximum: lastMillis };
   return type === 'string' && !words ? { maxLength: longestText.path } : {};
@@ -268,7 +270,7 @@ function hasRequiredMembers(document: OpenAPIObject, reference: string): boolean
   return schema !== undefined && 'required' in schema && (schema.required?.length ?? 0) > 0;
 }
 
-/** How the served document says so, until it is written. */
+/** Extension that carries the path in the served document, until it is written. */
 const shownAt = 'x-shown-at';
 
 /** On a handler whose path settings decide: where the served document shows it, such as "/{uiPath}". */

@@ -10,7 +10,7 @@ import { inputsOf } from './inputs.js';
 import { memberNames, unknownMembers, type UnknownMember } from './known-members.js';
 import { isNotGiven } from './query.js';
 
-/** What a handler takes: the class of its body, and the parameters of its query. */
+/** Inputs of a handler: the class of its body, and the parameters of its query. */
 interface Taken {
   body?: ClassOf;
   query: ReadonlySet<string>;
@@ -18,7 +18,10 @@ interface Taken {
 
 type Ignored = UnknownMember & { isQuery?: boolean };
 
-/** What every operation takes: parts of a list, who calls where a proxy says so, and what older clients send with every read. */
+/**
+ * Parameters that every operation takes: parts of a list, who calls where a proxy says so, and what older clients send
+ * with every read.
+ */
 const queryOfAll = ['property', 'limit', 'cursor', 'user', 'useWebCache', 'skipCache'];
 /** Told of one call; and so many characters of each name. */
 const mostTold = 10;

@@ -12,7 +12,7 @@ export function sendJson(response: Response, value: unknown): void {
 /** Members without a value are left out, in answers as in the database. */
 export const withoutNulls = (_name: string, value: unknown): unknown => (value === null ? undefined : value);
 
-/** What was made of a record that never changes, each when it was first needed. */
+/** JSON of a record that never changes, each form made when it was first needed. */
 interface Written {
   text?: string;
   bytes?: Buffer;

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type Aggregator, Counter, Gauge, Histogram, Registry } from 'prom-client';
 
-/** Of calls: most take milliseconds, the slowest lists seconds. */
+/** Buckets for the duration of calls: most take milliseconds, the slowest lists seconds. */
 const secondsOfCalls = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 
 /**

@@ -38,15 +38,15 @@ export class Poller {
   private isRunning = false;
   /** The pass in flight is one over all. */
   private looksAtAll = false;
-  /** Of the newest run. */
+  /** Promise of the newest run. */
   private running: Promise<void> | undefined;
   private alarm: NodeJS.Timeout | undefined;
-  /** What the next pass is to look at; undefined: none was asked for. */
+  /** Records that the next pass is to look at; undefined: none was asked for. */
   private wanted: Wanted | undefined;
   private stopped = false;
   private lastEndedAt: number;
   private failuresInRow = 0;
-  /** When the first of the failures in a row was. */
+  /** Time of the first of the failures in a row. */
   private failingSince = 0;
   private passes = 0;
   private failures = 0;
