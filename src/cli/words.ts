@@ -1,12 +1,12 @@
 import { CliError } from './exit-codes.js';
 
-/** Of commands that read requests and deploys. */
+/** Option of commands that read requests and deploys. */
 export const fileOption = [
   '-f, --file <file...>',
   'YAML or JSON, several documents in one if need be; a folder is all such files in it, - is stdin',
 ] as const;
 
-/** What people type, as what it means. */
+/** Parses a number that people type. */
 export function wholeNumber(name: string, text: string, least: number, most: number): number {
   const value = /^\d{1,15}$/.test(text) ? Number(text) : NaN;
   if (value >= least && value <= most) return value;
@@ -50,7 +50,7 @@ export async function knownWord(
   throw new CliError('usage', `${flag} must be one of ${shown.join(', ')}, not '${given}'`);
 }
 
-/** How long something takes, or is ago, in its two greatest units. */
+/** Writes a duration, or an age, in its two greatest units. */
 export function shownDuration(millis: number): string {
   const seconds = Math.max(0, Math.round(millis / 1_000));
   if (seconds < 60) return `${seconds}s`;

@@ -33,7 +33,7 @@ interface Wish {
   deploy?: DeployRequest | undefined;
 }
 
-/** How long a request may take to go that is to be made anew. */
+/** Longest wait until a request is gone that is to be made anew. */
 const leavingMillis = 60_000;
 const lookEveryMillis = 500;
 
@@ -125,7 +125,7 @@ async function applyOne({ api, out }: Session, wish: Wish, flags: Flags): Promis
   }
 }
 
-/** What is told of an answer: a line for each document. */
+/** The lines that are printed for an answer: one for each document. */
 function appliedIn({ requestId, request, deploy, deployId, changes }: Answer, { wait }: Flags): Applied[] {
   const of = (kind: string): string[] =>
     changes.filter((name) => name.startsWith(`${kind}.`)).map((name) => name.slice(kind.length + 1));

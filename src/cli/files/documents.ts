@@ -6,7 +6,7 @@ import { CliError } from '../exit-codes.js';
 import { type Problem, problemsOf } from './check.js';
 import { hintOf, keepTextsAsWritten } from './written-texts.js';
 
-/** What a file may hold, any number of both, one document after the other. */
+/** Content of files: any number of both, one document after the other. */
 export interface Wanted {
   requests: Placed<Request>[];
   /** Without `deploy.id` one is made from what the deploy says. */
@@ -49,7 +49,10 @@ export async function readDocuments(files: readonly string[]): Promise<Wanted> {
   return wanted;
 }
 
-/** Of a folder those that may hold documents, in the order of their names; what lies further down is given by itself. */
+/**
+ * Files of a directory that may hold documents, in the order of their names; those further down are given by
+ * themselves.
+ */
 function filesOf(given: string): string[] {
   if (given === '-' || !statSync(given, { throwIfNoEntry: false })?.isDirectory()) return [given];
   const found = readdirSync(given, { withFileTypes: true }).filter(
@@ -109,7 +112,7 @@ function tell({ path, message }: Problem, document: Document.Parsed, name: strin
   return `${name}:${lineOf(document, path, lines)}: ${message}`;
 }
 
-/** Of the member itself, or of what it should be in. */
+/** Line of the member, or of the one that it should be in. */
 function lineOf(document: Document.Parsed, path: readonly (string | number)[], lines: LineCounter): number {
   let offset: number | undefined;
   for (let length = path.length; length >= 0; length--) {

@@ -4,11 +4,11 @@ interface StopStep {
   name: string;
   /** Takes its time. May answer what came of it. */
   inOrder: () => Promise<string | void>;
-  /** What is done when the operator does not wait. */
+  /** Runs in place of the step when the operator does not wait. */
   atOnce?: () => Promise<unknown>;
 }
 
-/** How long a stop at once may take before the process just ends. */
+/** Longest time that a stop at once may take before the process just ends. */
 const atOnceMillis = 10_000;
 
 /** The stop was asked for while the program was still starting. */

@@ -74,7 +74,7 @@ export class WorkerPool implements ApiWorkers {
   private running: Promise<unknown> = Promise.resolve();
   private onEnded: (instanceId: string) => Promise<unknown> = () => Promise.resolve();
   private ended = 0;
-  /** What workers counted that have ended. Otherwise a counter would go back when one is replaced. */
+  /** Counters of workers that have ended. Without them a counter would go back when a worker is replaced. */
   private endedCounters: Promise<ProcessMetrics> = Promise.resolve([]);
 
   /** undefined: this process serves the API itself. */
