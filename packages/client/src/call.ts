@@ -20,7 +20,7 @@ import {
 } from 'rest-contract/client';
 import type { paths } from './generated/records.js';
 
-/** What an answer is. Inside of a record nobody looks: a newer service may answer more than is known here. */
+/** Kind of an answer. The inside of a record is not checked: a newer service may answer more than is known here. */
 export type AnswerKind = 'nothing' | 'bytes' | 'text' | 'object' | 'array' | 'string' | 'number' | 'boolean';
 
 /** A row of the table of operations. */

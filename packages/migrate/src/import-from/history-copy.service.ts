@@ -112,7 +112,7 @@ export class HistoryCopy {
 
 const given = (found: readonly unknown[]): unknown[] => found.filter((answer) => answer !== undefined);
 
-/** Those of a page that can be read; of the others it is said what is wrong with them. */
+/** Records of a page that can be read; for the others the report says what is wrong with them. */
 function readable<T>(
   thing: ImportedThing,
   page: readonly unknown[],

@@ -25,14 +25,14 @@ interface ListToTake<T> {
   kind: ImportKind;
   thing: ImportedThing;
   theirs: unknown[];
-  /** What it is called where it cannot be read. Without credentials. */
+  /** Name of an entry that cannot be read. Without credentials. */
   nameOf: (answer: unknown) => string;
   /** As a call of our API would bring it; throws what our rules refuse. */
   read: (answer: unknown) => T | Promise<T>;
   key: (entry: T) => string;
-  /** What makes it the same here and there. */
+  /** The members by which it is equal here and there. */
   content: (entry: T) => unknown;
-  /** Those that are here, by their keys, with the digest of their content. */
+  /** Entries that are here, by their keys, with the digest of their content. */
   here: ReadonlyMap<string, string>;
   take: (entry: T) => Promise<unknown>;
 }
