@@ -115,7 +115,7 @@ describe('the client as a package', () => {
     expectHover(folder, 'rackId', 'Equal to sanitizedRackId.');
   }, 120_000);
 
-  /** What an editor shows where the word stands first in wrong.ts. */
+  /** Expects the documentation that an editor shows at the first place of the word in wrong.ts. */
   function expectHover(folder: string, word: string, documentation: string): void {
     const file = join(folder, 'wrong.ts');
     const config = ts.parseJsonConfigFileContent(
