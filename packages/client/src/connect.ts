@@ -1,5 +1,5 @@
 import type { FetchOptions } from 'rest-contract/fetch';
-import { caller, type Operation } from './call.js';
+import { caller, type OperationRow } from './call.js';
 import { calls, type Muster } from './generated/operations.js';
 import { transport } from './transport.js';
 
@@ -57,7 +57,7 @@ export function connectMuster(options: MusterOptions): Muster {
   });
   const bounds = { backend, timeoutMs, read: { maxBytes: maxResponseBytes } };
   const muster = {};
-  for (const [name, group] of Object.entries<Readonly<Record<string, Operation>>>(calls)) {
+  for (const [name, group] of Object.entries<Readonly<Record<string, OperationRow>>>(calls)) {
     // Made when it is used first: a program rarely uses more than a few.
     let made: object | undefined;
     const make = () =>

@@ -7,22 +7,22 @@ import { type Problem, problemsOf } from './check.js';
 import { hintOf, keepTextsAsWritten } from './written-texts.js';
 
 /** Content of files: any number of both, one document after the other. */
-export interface Wanted {
-  requests: Placed<Request>[];
+export interface FileDocuments {
+  requests: LocatedDocument<Request>[];
   /** Without `deploy.id` one is made from what the deploy says. */
-  deploys: Placed<DeployRequest>[];
+  deploys: LocatedDocument<DeployRequest>[];
 }
-export interface Placed<T> {
+export interface LocatedDocument<T> {
   value: T;
-  /** Such as web.yaml:12, for messages. */
+  /** File and line, such as web.yaml:12, for messages. */
   place: string;
 }
 
 const maxFileBytes = 16 * 1_024 * 1_024;
 
 /** Reads YAML or JSON, checks it by the published schema, and tells the first thing that is wrong with its line. */
-export async function readDocuments(files: readonly string[]): Promise<Wanted> {
-  const wanted: Wanted = { requests: [], deploys: [] };
+export async function readDocuments(files: readonly string[]): Promise<FileDocuments> {
+  const wanted: FileDocuments = { requests: [], deploys: [] };
   for (const file of files.flatMap(filesOf)) {
     const name = file === '-' ? 'stdin' : file;
     const text = read(file, name);
@@ -85,7 +85,7 @@ function refuseAnchors(document: Document.Parsed, name: string, lines: LineCount
   });
 }
 
-async function sort(document: Document.Parsed, name: string, lines: LineCounter, wanted: Wanted): Promise<void> {
+async function sort(document: Document.Parsed, name: string, lines: LineCounter, wanted: FileDocuments): Promise<void> {
   const { contents } = document;
   const isDeploy = isMap(contents) && (contents.has('deploy') || !(contents.has('requestType') || contents.has('id')));
   keepTextsAsWritten(isDeploy ? 'deploy' : 'request', document, (node, message) => {

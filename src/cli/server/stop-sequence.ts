@@ -12,7 +12,7 @@ interface StopStep {
 const atOnceMillis = 10_000;
 
 /** The stop was asked for while the program was still starting. */
-class Interrupted extends Error {}
+class InterruptedStart extends Error {}
 
 /**
  * The end of the program. The first SIGINT, SIGTERM or SIGHUP stops one thing after the other, in the order of the
@@ -51,14 +51,14 @@ export class StopSequence {
    */
   async start(work: (checkpoint: () => void) => Promise<void>, failed: (cause: unknown) => void): Promise<void> {
     const checkpoint = (): void => {
-      if (this.running) throw new Interrupted();
+      if (this.running) throw new InterruptedStart();
     };
     const starting = work(checkpoint);
     this.starting = starting.catch(() => undefined);
     try {
       await starting;
     } catch (cause) {
-      if (cause instanceof Interrupted) return;
+      if (cause instanceof InterruptedStart) return;
       failed(cause);
       await this.run(1, () => undefined);
     }

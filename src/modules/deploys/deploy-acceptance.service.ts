@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import {
   type AcceptanceResult,
   type DeployTask,
-  type DeployView,
+  type DeploySnapshot,
   isCanaryEngine,
   newActive,
   newEnded,
@@ -107,7 +107,7 @@ export class DeployAcceptance {
     return this.checks.names();
   }
 
-  prepare(pending: StoredPendingDeploy, view: DeployView, names: string[]): AcceptanceJob {
+  prepare(pending: StoredPendingDeploy, view: DeploySnapshot, names: string[]): AcceptanceJob {
     const step: StepToAccept = {
       request: (view.updatedRequest ?? view.request)!,
       deploy: view.deploy!,

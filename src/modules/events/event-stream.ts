@@ -2,7 +2,7 @@ import type { Request, Response } from 'express';
 import type { User } from '../../core/authorization/index.js';
 import type { EventType } from '../../core/model/event.js';
 import { type EventPage, type NumberedEvent, recordOf } from './event-page.js';
-import type { Sight } from './event-sights.service.js';
+import type { EventFilter } from './event-sights.service.js';
 
 /** The events that a client subscribes to; empty: all. */
 export interface EventWish {
@@ -85,7 +85,7 @@ export class EventStream {
    * Sends the events of a page that lie beyond the cursor and are for the client, as much as may be sent in one piece.
    * `shared`: makes the slice once for all streams like it.
    */
-  send(page: EventPage, sight: Sight, shared: (make: () => Slice) => Slice): void {
+  send(page: EventPage, sight: EventFilter, shared: (make: () => Slice) => Slice): void {
     if (this.cursor < page.forgottenUpTo) {
       this.cursor = page.forgottenUpTo;
       this.write(resetAt(page.forgottenUpTo));
@@ -95,7 +95,7 @@ export class EventStream {
     if (bytes.length > 0) this.write(bytes);
   }
 
-  private slice(page: EventPage, sight: Sight): Slice {
+  private slice(page: EventPage, sight: EventFilter): Slice {
     const records: Buffer[] = [];
     let length = 0;
     for (const each of page.events) {

@@ -14,7 +14,7 @@ import { Access } from '../auth/access/access.service.js';
 import { Authentication } from '../auth/authenticators/authentication.service.js';
 import { EventFeed } from './event-feed.service.js';
 import type { EventPage } from './event-page.js';
-import { EventSights, type Sight } from './event-sights.service.js';
+import { EventSights, type EventFilter } from './event-sights.service.js';
 import { EventStream, type EventWish, type Slice } from './event-stream.js';
 import { ReplayRate } from './replay-rate.js';
 
@@ -172,7 +172,7 @@ export class EventStreams implements OnModuleDestroy {
   /** Streams that stand where the page begins are sent it; the others are on their way there. */
   private async tell(page: EventPage): Promise<void> {
     const sent = new Map<string, Slice>();
-    const sights = new Map<string, Sight>();
+    const sights = new Map<string, EventFilter>();
     for (const stream of this.streams) {
       if (stream.isCatchingUp || stream.cursor >= page.upTo) continue;
       if (stream.cursor !== page.after || stream.isFull) {
@@ -200,7 +200,7 @@ export class EventStreams implements OnModuleDestroy {
   }
 
   /** undefined: the database is away. Then the streams are brought on by `look`. */
-  private async lookedAt(looked: Promise<Sight>): Promise<Sight | undefined> {
+  private async lookedAt(looked: Promise<EventFilter>): Promise<EventFilter | undefined> {
     try {
       return await looked;
     } catch (cause) {
@@ -215,7 +215,7 @@ export class EventStreams implements OnModuleDestroy {
     return JSON.stringify([user.id, user.issuer, user.groups, user.scopes]);
   }
 
-  private send(stream: EventStream, page: EventPage, sight: Sight, shared: (make: () => Slice) => Slice): void {
+  private send(stream: EventStream, page: EventPage, sight: EventFilter, shared: (make: () => Slice) => Slice): void {
     if (!this.isProven(stream)) return stream.end('UNAUTHENTICATED');
     if (stream.cursor < page.forgottenUpTo) this.figures.resets++;
     const before = stream.cursor;

@@ -20,7 +20,7 @@ export interface TaskRecord {
 }
 
 /** A task that ended at another installation. */
-export interface EndedTask extends Pick<TaskRecord, 'runId' | 'slaveId' | 'state' | 'history'> {
+export interface ImportedTask extends Pick<TaskRecord, 'runId' | 'slaveId' | 'state' | 'history'> {
   taskId: TaskId;
   /** Epoch milliseconds. */
   runningAt?: number;
@@ -118,7 +118,7 @@ export class TaskHistoryRepository {
   }
 
   /** Ended tasks of another installation, as they were there. One that is here already stays. Answers how many were not. */
-  async takeOver(tx: Transaction, tasks: readonly EndedTask[]): Promise<number> {
+  async takeOver(tx: Transaction, tasks: readonly ImportedTask[]): Promise<number> {
     const written = await rows(
       tx,
       `INSERT INTO task_history (task_id, request_id, deploy_id, run_id, slave_id, host, rack_id, instance_no, started_at,

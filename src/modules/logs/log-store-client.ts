@@ -11,7 +11,7 @@ export interface Listing {
   after?: string;
 }
 
-export interface ListChoice {
+export interface ListObjectsInput {
   prefix: string;
   /** Go on after this key. */
   after?: string;
@@ -22,7 +22,7 @@ export interface ListChoice {
 
 /** The operations of a store, whatever its kind. */
 export interface LogStoreClient {
-  list(bucket: string, choice: ListChoice): Promise<Listing>;
+  list(bucket: string, choice: ListObjectsInput): Promise<Listing>;
   /** Metadata that the writer of an object attached to it; none of one that is gone meanwhile. */
   metadata(bucket: string, key: string, signal: AbortSignal): Promise<Record<string, string>>;
   /** A link to an object, which works for all who have it until it expires. `query`: what else the link asks for. */

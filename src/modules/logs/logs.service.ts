@@ -8,10 +8,10 @@ import type {
 } from '../../core/model/logs.js';
 import { inParallel } from '../../platform/async.js';
 import { LogItems, newestFirst, within, type FoundObject, type ItemChoice } from './log-items.service.js';
-import { LogSearches, refusal, type Wanted } from './log-searches.service.js';
+import { LogSearches, refusal, type LogQuery } from './log-searches.service.js';
 import { ObjectStore } from './object-store.service.js';
 
-export interface ListChoice extends ItemChoice {
+export interface LogListOptions extends ItemChoice {
   /** At most so many of each bucket, the newest. */
   maxPerPage?: number;
 }
@@ -33,7 +33,7 @@ export class LogsService {
   ) {}
 
   /** All of them, the newest first. */
-  async list(wanted: Wanted, choice: ListChoice): Promise<ObjstoreLog[]> {
+  async list(wanted: LogQuery, choice: LogListOptions): Promise<ObjstoreLog[]> {
     const { maxObjstoreThreads, waitForObjstoreListSeconds } = this.store.configured();
     const places = await this.places(wanted);
     const found = await within(waitForObjstoreListSeconds, shorter, (signal) =>
@@ -69,7 +69,7 @@ export class LogsService {
     return { results, continuationTokens: page.tokens, lastPage: page.lastPage };
   }
 
-  private async places(wanted: Wanted): Promise<SearchPlace[]> {
+  private async places(wanted: LogQuery): Promise<SearchPlace[]> {
     const layout = this.store.configured();
     const found = searchPlaces(layout, await this.searches.find(wanted));
     if ('places' in found) return found.places;

@@ -3,7 +3,7 @@ import { getSignedUrl, S3RequestPresigner } from '@aws-sdk/s3-request-presigner'
 import type { ObjstoreBucket } from '../../core/model/logs.js';
 import { credentialsOf, objectStoreClient, statusOf } from '../../platform/object-store.js';
 import type { ObjstoreSettings } from '../../platform/settings/objstore-settings.js';
-import type { ListChoice, Listing, LogStoreClient } from './log-store-client.js';
+import type { ListObjectsInput, Listing, LogStoreClient } from './log-store-client.js';
 
 /** Address of the objects of a bucket. */
 interface BucketAddress {
@@ -35,7 +35,7 @@ export class StoreClient implements LogStoreClient {
     this.signer = new S3RequestPresigner({ ...this.s3.config });
   }
 
-  async list(bucket: string, { prefix, after, most = mostPerCall, signal }: ListChoice): Promise<Listing> {
+  async list(bucket: string, { prefix, after, most = mostPerCall, signal }: ListObjectsInput): Promise<Listing> {
     const command = new ListObjectsV2Command({
       Bucket: bucket,
       Prefix: prefix,

@@ -4,7 +4,7 @@ import type { RequestState } from '../../core/model/enums.js';
 import type { RequestBatch, RequestCleanup, RequestParent, RequestWithState } from '../../core/model/request.js';
 import type { PendingRequest } from '../../core/model/task.js';
 import { Database } from '../../platform/database/database.js';
-import { ListPage, type PageQuery } from '../../platform/database/keyset.js';
+import { ListPage, type KeysetPage } from '../../platform/database/keyset.js';
 import { momentOf } from '../../platform/database/moment.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { neverChanges, toJson } from '../../platform/http/json.js';
@@ -55,7 +55,7 @@ export class RequestReads {
   /** A page of the ids that the caller may read. */
   async idsPage(
     filter: { requestIdLike?: string; state?: readonly RequestState[] },
-    page: PageQuery,
+    page: KeysetPage,
     user: User,
   ): Promise<ListPage<string>> {
     const sight = this.access.sightOf(user);

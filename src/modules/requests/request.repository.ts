@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { ReadFilter } from '../../core/authorization/index.js';
 import type { RequestState, RequestType } from '../../core/model/enums.js';
 import type { Request } from '../../core/model/request.js';
-import { keysetOf, type PageQuery } from '../../platform/database/keyset.js';
+import { keysetOf, type KeysetPage } from '../../platform/database/keyset.js';
 import type { Queryable } from '../../platform/database/queryable.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { rows, toMillis } from '../../platform/database/sql.js';
@@ -139,7 +139,7 @@ export class RequestRepository {
   async findSeenPage(
     tx: Transaction,
     { states, types, sight }: { states?: readonly RequestState[]; types?: readonly RequestType[]; sight: ReadFilter },
-    page: PageQuery,
+    page: KeysetPage,
   ): Promise<StoredRequest[]> {
     const found = await rows<RequestRow>(
       tx,
@@ -158,7 +158,7 @@ export class RequestRepository {
   }
 
   /** A page of them, with what keysetOf reads beyond it. */
-  async findIdsPage(tx: Queryable, filter: IdFilter, page: PageQuery): Promise<string[]> {
+  async findIdsPage(tx: Queryable, filter: IdFilter, page: KeysetPage): Promise<string[]> {
     const sql = `SELECT id FROM request WHERE ${namedSql(1)} AND id > $7 ORDER BY id LIMIT $8`;
     const found = await rows<{ id: string }>(tx, sql, [...namedParameters(filter), ...keysetOf(page)]);
     return found.map(({ id }) => id);

@@ -28,7 +28,7 @@ interface Search {
 
 /** at: of the first match, in characters; -1: there is none. */
 type Match = { lines: string } | { at: number };
-type Found = Match | { problem: string };
+type SearchOutcome = Match | { problem: string };
 
 /**
  * Searches text for an expression of a caller, in threads: the engine needs time linear in the text, but times the size of the
@@ -118,7 +118,7 @@ class SearchThread {
   }
 
   /** Its time counts from when the thread runs: to start one takes longer on a machine under load. */
-  async search(asked: Pick<Search, 'text' | 'expression' | 'first'>): Promise<Found> {
+  async search(asked: Pick<Search, 'text' | 'expression' | 'first'>): Promise<SearchOutcome> {
     await this.online;
     const over = new AbortController();
     const stop = () => over.abort();
@@ -127,7 +127,7 @@ class SearchThread {
     this.worker.once('exit', stop);
     this.worker.postMessage(asked);
     try {
-      const [found] = (await answered) as [Found];
+      const [found] = (await answered) as [SearchOutcome];
       return found;
     } catch (cause) {
       if (!isTooMuch(cause)) throw cause;

@@ -6,7 +6,7 @@ import type { LaunchSpec } from '../../core/model/launch.js';
 import type { Request } from '../../core/model/request.js';
 import type { PendingTask, Task, TaskId } from '../../core/model/task.js';
 import { parseTaskId } from '../../core/task-id.js';
-import { keysetOf, type PageQuery } from '../../platform/database/keyset.js';
+import { keysetOf, type KeysetPage } from '../../platform/database/keyset.js';
 import type { Queryable } from '../../platform/database/queryable.js';
 import { rows } from '../../platform/database/sql.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
@@ -103,7 +103,7 @@ export class LaunchedTaskRepository {
   }
 
   /** Ids of a page of active tasks, of one machine or of all, of requests that the caller may read; with what keysetOf reads beyond it. */
-  async activePage(tx: Queryable, page: PageQuery, sight: ReadFilter, slaveId?: string): Promise<string[]> {
+  async activePage(tx: Queryable, page: KeysetPage, sight: ReadFilter, slaveId?: string): Promise<string[]> {
     const found = await rows<{ task_id: string }>(
       tx,
       `SELECT task_id FROM task t WHERE ended_at IS NULL AND ($1::text IS NULL OR slave_id = $1)

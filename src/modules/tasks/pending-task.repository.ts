@@ -14,7 +14,7 @@ import type { RequestToRun } from '../../core/pending-work/index.js';
 import type { PendingTask, PendingTaskId, RunKey, TaskRequest } from '../../core/model/task.js';
 import { parsePendingTaskId } from '../../core/task-id.js';
 import type { ClockLimit } from '../../platform/clock-limit.js';
-import { keysetOf, type PageQuery } from '../../platform/database/keyset.js';
+import { keysetOf, type KeysetPage } from '../../platform/database/keyset.js';
 import type { Queryable } from '../../platform/database/queryable.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { rows, toMillis } from '../../platform/database/sql.js';
@@ -26,7 +26,7 @@ const runnableStates = requestStates.filter(isRunnable);
 
 /** A page of what the caller may read, in the order of ids; with what keysetOf reads beyond it. */
 interface Part {
-  page: PageQuery;
+  page: KeysetPage;
   sight: ReadFilter;
 }
 const partSql = (first: number): string =>

@@ -4,7 +4,7 @@ const warnEveryMillis = 60_000;
 /** Webhooks come and go; what is not known any more is counted again. */
 const mostKnown = 10_000;
 
-interface Known {
+interface CountedRoom {
   /** Rows that may still be added, at least: what was delivered since is not in it. */
   room: number;
   countedAt: number;
@@ -15,7 +15,7 @@ interface Known {
  * when the room that was found is used up, so that a queue with plenty of room costs no count and contends for no row.
  */
 export class QueueRoom {
-  private readonly known = new Map<string, Known>();
+  private readonly known = new Map<string, CountedRoom>();
   private readonly warned = new Map<string, number>();
 
   constructor(readonly most: number) {}

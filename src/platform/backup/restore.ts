@@ -3,7 +3,7 @@ import { migrations } from '../database/migrations.js';
 import { BackupReader, madeByNewer, UnusableBackup } from './backup-file.js';
 import { Staging } from './staging.repository.js';
 
-export interface Restored {
+export interface RestoreResult {
   /** Time at which the backup was made. */
   at: string;
   /** The version of Muster that made it. */
@@ -22,7 +22,7 @@ interface RestoreOptions {
 }
 
 /** Puts a backup into a database, which is as it was before unless all went well. */
-export async function restore({ url, uncompressed, replace, progress }: RestoreOptions): Promise<Restored> {
+export async function restore({ url, uncompressed, replace, progress }: RestoreOptions): Promise<RestoreResult> {
   const reader = new BackupReader(uncompressed);
   const { version, at, migrations: names } = await reader.head();
   const ran = migrations.filter((migration) => names.includes(migration.name));

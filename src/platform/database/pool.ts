@@ -16,7 +16,7 @@ import type { Queryable } from './queryable.js';
 import { isOfServer, Transaction } from './transaction.js';
 import { TransactionSubscriber } from './transaction-subscriber.js';
 
-export type Entities = MixedList<Function | EntitySchema>;
+export type EntityClasses = MixedList<Function | EntitySchema>;
 
 const parametersOf = { api: apiParameters, leader: leaderParameters, migrations: migrationParameters };
 
@@ -24,7 +24,7 @@ interface PoolSettings {
   url: string;
   /** Use of the connections, as pg_stat_activity shows it. */
   use: keyof typeof parametersOf;
-  entities?: Entities;
+  entities?: EntityClasses;
   poolSize?: number;
   /** Default: a little longer than the server lets a statement run. */
   queryTimeoutMillis?: number;
@@ -43,7 +43,7 @@ export class DatabasePool implements Queryable {
   /** Connections of single statements that are under way. */
   private readonly lent = new Set<PoolClient>();
 
-  /** Not connected yet; `open` does that. */
+  /** Does not connect yet; `open` does. */
   constructor({
     url: plainUrl,
     use,

@@ -5,7 +5,7 @@ import { bracketsOfCall, outsideOfCalls, type Brackets } from './permits.js';
 import type { Transaction } from './transaction.js';
 
 /** Result of one call: `refusal` is thrown for its caller, and nothing was written for it. */
-export type Settled<T> = { value: T } | { refusal: SchedulerError };
+export type CallOutcome<T> = { value: T } | { refusal: SchedulerError };
 
 interface Call<Wish, Result> extends Brackets {
   wish: Wish;
@@ -24,7 +24,7 @@ export class SharedTransactions<Wish, Result> {
   constructor(
     private readonly db: Database,
     /** Answers for each wish what becomes of it, in their order. Writes nothing for what it refuses. */
-    private readonly work: (tx: Transaction, key: string, wishes: readonly Wish[]) => Promise<Settled<Result>[]>,
+    private readonly work: (tx: Transaction, key: string, wishes: readonly Wish[]) => Promise<CallOutcome<Result>[]>,
   ) {}
 
   /** Resolves after the commit. */
@@ -56,7 +56,7 @@ export class SharedTransactions<Wish, Result> {
    * tried alone.
    */
   private async carryOut(key: string, calls: readonly Call<Wish, Result>[]): Promise<void> {
-    let settled: Settled<Result>[];
+    let settled: CallOutcome<Result>[];
     try {
       settled = await this.db.transaction((tx) => this.attempt(tx, key, calls));
     } catch (cause) {
@@ -76,8 +76,8 @@ export class SharedTransactions<Wish, Result> {
     tx: Transaction,
     key: string,
     calls: readonly Call<Wish, Result>[],
-  ): Promise<Settled<Result>[]> {
-    const settled = new Map<Call<Wish, Result>, Settled<Result>>();
+  ): Promise<CallOutcome<Result>[]> {
+    const settled = new Map<Call<Wish, Result>, CallOutcome<Result>>();
     for (const call of calls) {
       const refusal = await refusalOf(call.permit?.hold(tx));
       if (refusal) settled.set(call, { refusal });

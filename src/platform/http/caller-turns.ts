@@ -9,7 +9,7 @@ const halfLifeMillis = 5_000;
 const mostKnown = 1_000;
 
 /** Milliseconds of turns, as of a moment. */
-interface Taken {
+interface TurnTime {
   millis: number;
   at: number;
 }
@@ -39,7 +39,7 @@ export class CallerTurns {
   /** The one who called last, and the last one before that who is not the same. */
   private last = { caller: '', at: -Infinity };
   private other = this.last;
-  private readonly taken = new Map<string, Taken>();
+  private readonly taken = new Map<string, TurnTime>();
 
   constructor(
     private readonly mostInWork: number,

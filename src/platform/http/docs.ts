@@ -95,12 +95,12 @@ interface SimpleSchema {
 }
 
 /** An element of the document that may be marked as later than what older clients know. */
-interface Marked {
+interface DocumentedItem {
   description?: string;
   [sinceExtension]?: string;
 }
 
-interface Parameter extends Marked {
+interface Parameter extends DocumentedItem {
   in: string;
   name: string;
   required?: boolean;
@@ -108,7 +108,7 @@ interface Parameter extends Marked {
   example?: unknown;
 }
 
-interface Operation extends Marked {
+interface Operation extends DocumentedItem {
   parameters?: Parameter[];
   requestBody?: { required?: boolean; content?: Record<string, { schema?: { $ref?: string }; example?: unknown }> };
   'x-needs-body'?: true;
@@ -143,7 +143,7 @@ export function describeApi(app: INestApplication, settings: Pick<Settings, 'aut
   for (const schema of Object.values(document.components?.schemas ?? {})) {
     if (!('properties' in schema) || !schema.properties) continue;
     dropOtherSpellings(schema.properties as Record<string, { writeOnly?: boolean }>);
-    for (const member of Object.values(schema.properties)) sayAddition(member as Marked);
+    for (const member of Object.values(schema.properties)) sayAddition(member as DocumentedItem);
   }
   for (const [path, operations] of Object.entries(document.paths)) {
     for (const [method, operation] of operationsOf(operations)) {
@@ -157,7 +157,7 @@ export function describeApi(app: INestApplication, settings: Pick<Settings, 'aut
   return document;
 }
 
-/** Else the page makes one of every member there is, which no service would take. */
+/** Shows an example. Else the page makes one of every member there is, which no service would take. */
 function showExample(operation: Operation, name: string, document: OpenAPIObject): void {
   const content = operation.requestBody?.content?.['application/json'];
   if (content?.schema?.$ref) content.example = exampleBody(name, content.schema, document);
@@ -205,7 +205,10 @@ function putUnderOneTemplate({ paths }: OpenAPIObject): void {
 }
 const parameterOfPath = /\{(\w+)\}/g;
 
-/** Not every language can tell apart names that are one but for capital letters and underscores: of these the one that is answered stays. */
+/**
+ * Drops names that differ from others in capital letters and underscores only, which not every language can tell apart:
+ * the one that is answered stays.
+ */
 function dropOtherSpellings(members: Record<string, { writeOnly?: boolean }>): void {
   const spellingOf = (name: string): string => name.replaceAll('_', '').toLowerCase();
   for (const [name, { writeOnly }] of Object.entries(members)) {
@@ -215,7 +218,7 @@ function dropOtherSpellings(members: Record<string, { writeOnly?: boolean }>): v
 }
 
 /** In words as well, for readers of the page. */
-function sayAddition(marked: Marked): void {
+function sayAddition(marked: DocumentedItem): void {
   const sentence = sentenceOf(marked[sinceExtension]);
   if (sentence) marked.description = [marked.description, sentence].filter(Boolean).join(' ');
 }

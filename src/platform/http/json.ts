@@ -13,7 +13,7 @@ export function sendJson(response: Response, value: unknown): void {
 export const withoutNulls = (_name: string, value: unknown): unknown => (value === null ? undefined : value);
 
 /** JSON of a record that never changes, each form made when it was first needed. */
-interface Written {
+interface SerializedJson {
   text?: string;
   bytes?: Buffer;
   /** Names the text for callers who have it already. */
@@ -31,8 +31,8 @@ export function neverChanges<Value extends object>(record: Value): Value {
 }
 
 /** undefined: it may change, so that nothing is kept of it. */
-export const writtenOf = (value: unknown): Written | undefined =>
-  typeof value === 'object' && value !== null ? (value as { [written]?: Written })[written] : undefined;
+export const writtenOf = (value: unknown): SerializedJson | undefined =>
+  typeof value === 'object' && value !== null ? (value as { [written]?: SerializedJson })[written] : undefined;
 
 const isKept = (value: unknown): value is object => writtenOf(value) !== undefined;
 

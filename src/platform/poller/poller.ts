@@ -1,4 +1,4 @@
-import { addWanted, type WakeKeys, type Wanted, type WakeTopic } from '../wake/wake.js';
+import { addToWakeSet, type WakeKeys, type WakeSet, type WakeTopic } from '../wake/wake.js';
 import type { ActionType } from '../../core/model/enums.js';
 
 /** Half of what lies between two ticks: a pass runs at the tick that is nearest to the end of its period. */
@@ -42,7 +42,7 @@ export class Poller {
   private running: Promise<void> | undefined;
   private alarm: NodeJS.Timeout | undefined;
   /** Records that the next pass is to look at; undefined: none was asked for. */
-  private wanted: Wanted | undefined;
+  private wanted: WakeSet | undefined;
   private stopped = false;
   private lastEndedAt: number;
   private failuresInRow = 0;
@@ -73,7 +73,7 @@ export class Poller {
    */
   wake(keys?: WakeKeys): void {
     if (this.stopped || !this.around.mayRun()) return;
-    this.wanted = addWanted(this.wanted, this.options.takesKeys ? keys : undefined);
+    this.wanted = addToWakeSet(this.wanted, this.options.takesKeys ? keys : undefined);
     if (!this.isRunning) this.running = this.runWhileWanted();
   }
 

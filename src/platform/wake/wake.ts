@@ -41,9 +41,9 @@ export type WakeTopic = (typeof wakeTopics)[number];
 export type WakeKeys = readonly string[] | undefined;
 
 /** Records that several signals together ask to look at. */
-export type Wanted = 'all' | Set<string>;
+export type WakeSet = 'all' | Set<string>;
 
-export function addWanted(wanted: Wanted | undefined, keys: WakeKeys): Wanted {
+export function addToWakeSet(wanted: WakeSet | undefined, keys: WakeKeys): WakeSet {
   if (wanted === 'all' || keys === undefined) return 'all';
   const together = wanted ?? new Set();
   for (const key of keys) together.add(key);

@@ -12,7 +12,7 @@ import { Authentication, type Identification } from '../authenticators/authentic
 import { Access } from './access.service.js';
 import { needOf } from './endpoint-needs.js';
 import { globalRead, type Need } from './needs.js';
-import { NeedsCheck, type Allowed } from './needs-check.service.js';
+import { NeedsCheck, type AllowedCall } from './needs-check.service.js';
 
 /** A call that was let through, with its caller. */
 export interface CheckedRequest extends Request {
@@ -23,7 +23,7 @@ export interface CheckedRequest extends Request {
   maySeeState?: boolean;
   maySeeSecrets?: boolean;
   need?: Need;
-  allowed?: Allowed;
+  allowed?: AllowedCall;
 }
 
 /**
@@ -89,7 +89,10 @@ export class AccessGuard implements CanActivate {
     next();
   };
 
-  /** Whoever calls is answered, also while the database that knows the callers is away. */
+  /**
+   * Sets if the caller may see the state of the cluster. Whoever calls is answered, also while the database that knows
+   * the callers is away.
+   */
   private async lookAtCaller(request: CheckedRequest): Promise<boolean> {
     request.maySeeState = !this.access.enabled;
     if (request.maySeeState) return true;

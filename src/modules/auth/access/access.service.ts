@@ -109,10 +109,10 @@ export class Access {
    * Filters for those of these requests that exist and may be read, and that may be written. Administrators may see
    * those that are gone.
    */
-  async sort(user: User, requestIds: readonly string[]): Promise<{ readable: Sight; writable: Sight }> {
+  async sort(user: User, requestIds: readonly string[]): Promise<{ readable: RequestFilter; writable: RequestFilter }> {
     if (this.isAdmin(user)) return { readable: () => true, writable: () => true };
     const groups = await this.requests.find(this.db.pool, [...new Set(requestIds)]);
-    const within = (scope: AccessScope): Sight => {
+    const within = (scope: AccessScope): RequestFilter => {
       const ids = [...groups].filter(([requestId, of]) => this.may(user, scope, requestId, of)).map(([id]) => id);
       const allowed = new Set(ids);
       return (id) => allowed.has(id);
@@ -149,7 +149,7 @@ export class Access {
   }
 }
 
-export type Sight = (requestId: string) => boolean;
+export type RequestFilter = (requestId: string) => boolean;
 interface RegroupChange {
   stored: RequestGroups;
   wanted: RequestGroups;

@@ -18,11 +18,11 @@ import { RequestGroupRepository } from '../../requests/groups/request-group.repo
 import { RequestAccessRepository } from '../../requests/request-access.repository.js';
 import { Access, type KnownRequest } from './access.service.js';
 import { ElevatedAccess } from './elevated-access.service.js';
-import type { Call, Named } from './call.js';
+import type { CallArguments, NamedRequest } from './call.js';
 import type { Need, RequestNeed } from './needs.js';
 
 /** A call that may go on. */
-export interface Allowed {
+export interface AllowedCall {
   /** Times that the answer may be about. */
   past: TimeRange;
   /** It has WRITE on everything it may be answered of, so nothing is kept secret. */
@@ -31,7 +31,7 @@ export interface Allowed {
   permit?: Permit;
 }
 
-const everything: Allowed = { past: {}, writes: true };
+const everything: AllowedCall = { past: {}, writes: true };
 
 /** Checks whether a caller has what the operation needs. */
 @Injectable()
@@ -44,7 +44,7 @@ export class NeedsCheck {
     private readonly elevated: ElevatedAccess,
   ) {}
 
-  check(need: Need, user: User, call: Call): Allowed | Promise<Allowed> {
+  check(need: Need, user: User, call: CallArguments): AllowedCall | Promise<AllowedCall> {
     switch (need.kind) {
       case 'admin':
       case 'globalRead':
@@ -65,13 +65,18 @@ export class NeedsCheck {
     }
   }
 
-  private checkRequests(need: RequestNeed, user: User, call: Call): Allowed | Promise<Allowed> {
+  private checkRequests(need: RequestNeed, user: User, call: CallArguments): AllowedCall | Promise<AllowedCall> {
     const named = need.requests(call);
     if (!this.access.isAdmin(user)) return this.checkGroups(need, user, call, named);
     return andThen(this.elevated.note(need, user, named), () => everything);
   }
 
-  private async checkGroups(need: RequestNeed, user: User, call: Call, named: readonly Named[]): Promise<Allowed> {
+  private async checkGroups(
+    need: RequestNeed,
+    user: User,
+    call: CallArguments,
+    named: readonly NamedRequest[],
+  ): Promise<AllowedCall> {
     if (named.length === 0) this.refuseUnnamed(need, user);
     const groupId = need.replacesGroup?.(call);
     const all = await this.withMembers(this.db.pool, groupId, named);
@@ -90,7 +95,11 @@ export class NeedsCheck {
   }
 
   /** With the requests that are in a group now. */
-  private async withMembers(tx: Queryable, groupId: string | undefined, named: readonly Named[]): Promise<Named[]> {
+  private async withMembers(
+    tx: Queryable,
+    groupId: string | undefined,
+    named: readonly NamedRequest[],
+  ): Promise<NamedRequest[]> {
     const group = groupId === undefined ? null : await this.groups.find(tx, groupId);
     return [...named, ...(group?.requestIds ?? []).map((id) => ({ id }))];
   }
@@ -107,10 +116,10 @@ export class NeedsCheck {
   private decide(
     need: RequestNeed,
     user: User,
-    call: Call,
-    named: readonly Named[],
+    call: CallArguments,
+    named: readonly NamedRequest[],
     known: ReadonlyMap<string, KnownRequest>,
-  ): Allowed {
+  ): AllowedCall {
     let past: TimeRange = {};
     let writes = true;
     for (const one of named) {
@@ -124,7 +133,7 @@ export class NeedsCheck {
   }
 
   /** The lives of the request that the call is answered of, or acts on. */
-  private see(need: RequestNeed, user: User, { id, at }: Named, { lives, last }: KnownRequest): Seen {
+  private see(need: RequestNeed, user: User, { id, at }: NamedRequest, { lives, last }: KnownRequest): VisibleHistory {
     const mayRead = ({ groups }: RequestIncarnation): boolean =>
       groups !== undefined && need.scopes.every((scope) => this.access.may(user, scope, id, groups));
     const isThere = last !== undefined && !last.gone;
@@ -149,7 +158,7 @@ export class NeedsCheck {
   }
 
   /** Checks the groups that the call wants the request to have from now on. */
-  private checkNew(need: RequestNeed, user: User, call: Call, id: string, { last }: KnownRequest): void {
+  private checkNew(need: RequestNeed, user: User, call: CallArguments, id: string, { last }: KnownRequest): void {
     const wanted = need.newGroups?.(call);
     if (!wanted) return;
     if (last && !last.gone) this.access.requireRegroup(user, id, { stored: last.groups, wanted }, need.refusal);
@@ -160,9 +169,9 @@ export class NeedsCheck {
   }
 }
 
-const idsOf = (named: readonly Named[]): string[] => [...new Set(named.map(({ id }) => id))];
+const idsOf = (named: readonly NamedRequest[]): string[] => [...new Set(named.map(({ id }) => id))];
 
-interface Seen {
+interface VisibleHistory {
   past: TimeRange;
   lives: readonly RequestIncarnation[];
 }

@@ -33,12 +33,12 @@ interface WantedToken {
 
 export interface MadeToken {
   id: string;
-  /** Not shown again. */
+  /** Text of the token, which is not shown again. */
   text: string;
   expiresAt: number;
 }
 
-interface Believed {
+interface VerifiedToken {
   id: string;
   user: User & { provenUntil: number };
 }
@@ -47,7 +47,7 @@ interface Believed {
 @Injectable()
 export class Tokens implements OnModuleInit, OnModuleDestroy {
   private readonly log = new Logger(Tokens.name);
-  private readonly believed = new RecentAnswers<Believed>(believedAtMost);
+  private readonly believed = new RecentAnswers<VerifiedToken>(believedAtMost);
   /** Tokens whose use was stored a short time ago, in this process. */
   private readonly noted = new RecentAnswers<undefined>(believedAtMost);
   private readonly creations: RateLimit;
@@ -152,7 +152,7 @@ export class Tokens implements OnModuleInit, OnModuleDestroy {
     return this.used(answer, now);
   }
 
-  /** Not later than what proved who the caller is, nor than the settings allow. */
+  /** The end of a token: not later than what proved who the caller is, nor than the settings allow. */
   private endOf(wanted: number | undefined, caller: User, now: number): number {
     const { tokenDays } = this.settings.auth;
     const latest = Math.min(now + tokenDays * dayMillis, caller.provenUntil ?? Infinity);
@@ -197,7 +197,7 @@ export class Tokens implements OnModuleInit, OnModuleDestroy {
   }
 
   /** Noted once a minute, and no call waits for it. */
-  private used({ id, user }: Believed, now: number): User {
+  private used({ id, user }: VerifiedToken, now: number): User {
     const last = this.noted.get(id);
     if (!last || hasPassed(last.at, minuteMillis, now)) {
       this.noted.put(id, undefined, now);

@@ -35,8 +35,8 @@ export class ApplyQuery extends PlanDeployQuery {
 
 const requestOutcomes = ['CREATED', 'CHANGED', 'UNCHANGED'] as const;
 const deployOutcomes = ['STARTED', 'IN_PROGRESS', 'UNCHANGED'] as const;
-export type RequestOutcome = (typeof requestOutcomes)[number];
-export type DeployOutcome = (typeof deployOutcomes)[number];
+export type AppliedRequest = (typeof requestOutcomes)[number];
+export type AppliedDeploy = (typeof deployOutcomes)[number];
 
 /** Result of an apply, or of its dry run. */
 export class AppliedDto {
@@ -44,10 +44,10 @@ export class AppliedDto {
   requestId: string;
   /** Result for the request; absent: none was sent. */
   @ApiProperty({ enum: requestOutcomes, enumName: 'AppliedRequest' })
-  request?: RequestOutcome;
+  request?: AppliedRequest;
   /** Result for the deploy; IN_PROGRESS: an earlier call started it. Absent: none was sent. */
   @ApiProperty({ enum: deployOutcomes, enumName: 'AppliedDeploy' })
-  deploy?: DeployOutcome;
+  deploy?: AppliedDeploy;
   /** The deploy that was started, or that runs what was sent; the id that was made where none was sent. */
   deployId?: string;
   /** Names of the fields that differ from what was there, such as `request.instances` and `deploy.env.COLOUR`. */

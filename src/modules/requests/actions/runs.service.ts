@@ -17,7 +17,7 @@ import {
 } from '../../../core/requests/run-now.js';
 import { Clock } from '../../../platform/clock.js';
 import { Database } from '../../../platform/database/database.js';
-import { SharedTransactions, type Settled } from '../../../platform/database/shared-transactions.js';
+import { SharedTransactions, type CallOutcome } from '../../../platform/database/shared-transactions.js';
 import type { Transaction } from '../../../platform/database/transaction.js';
 import { SchedulerError } from '../../../platform/errors.js';
 import type { Caller } from '../../../platform/http/caller.js';
@@ -103,7 +103,7 @@ export class Runs {
     tx: Transaction,
     requestId: string,
     wishes: readonly RunWish[],
-  ): Promise<Settled<AcceptedRun>[]> {
+  ): Promise<CallOutcome<AcceptedRun>[]> {
     const stored = await this.requests.lock(tx, requestId);
     if (!stored) return wishes.map(() => ({ refusal: SchedulerError.requestNotFound(requestId) }));
     const { deploy, ...facts } = await this.facts(tx, stored, wishes);
@@ -204,9 +204,9 @@ export class Runs {
   }
 }
 
-type Queued = Pick<PendingRequest, 'requestId' | 'deployId' | 'pendingType' | 'timestamp' | 'user'>;
+type QueuedRun = Pick<PendingRequest, 'requestId' | 'deployId' | 'pendingType' | 'timestamp' | 'user'>;
 
-const pendingRequest = (run: RunNowRequest, queued: Queued): PendingRequest => ({
+const pendingRequest = (run: RunNowRequest, queued: QueuedRun): PendingRequest => ({
   requestId: queued.requestId,
   deployId: queued.deployId,
   timestamp: queued.timestamp,

@@ -82,12 +82,17 @@ function sameTarget(url: URL, location: string): URL {
 const portOf = ({ protocol, port }: URL): string | undefined => port || { 'http:': '80', 'https:': '443' }[protocol];
 const isHere = ({ hostname }: URL): boolean => ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
 
-interface Asked {
+interface ProbeResponse {
   result: { statusCode: number; responseBody?: string };
   location?: string;
 }
 
-async function ask(url: URL, method: HealthcheckMethod, target: ProbeTarget, signal: AbortSignal): Promise<Asked> {
+async function ask(
+  url: URL,
+  method: HealthcheckMethod,
+  target: ProbeTarget,
+  signal: AbortSignal,
+): Promise<ProbeResponse> {
   const dispatcher = dispatcherFor(url, target.protocol, signal);
   try {
     // headersTimeout and bodyTimeout off: the signal limits the whole check.
