@@ -10,7 +10,7 @@ export const exitCodes = {
   unreachable: 3,
   /** There is no such request, deploy, task, file, machine, ... */
   notFound: 4,
-  /** Not without a token, or not with this one. */
+  /** A token is missing, or this one does not permit it. */
   denied: 5,
   /** The state of things is against it: paused, a deploy under way, changed meanwhile. */
   conflict: 6,

@@ -15,7 +15,7 @@ export function wholeNumber(name: string, text: string, least: number, most: num
 
 const unitMillis: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** Such as 90s, 10m, 2h30m; a number alone is seconds. */
+/** Parses a duration such as 90s, 10m, 2h30m; a number alone is seconds. */
 export function durationMillis(name: string, text: string): number {
   const parts = [...text.matchAll(/(\d{1,9})(ms|s|m|h|d)/g)];
   if (/^\d{1,9}$/.test(text)) return Number(text) * 1_000;

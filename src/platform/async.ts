@@ -6,7 +6,7 @@ const itemsPerTurn = 32;
 interface ParallelRules {
   /** The first failure ends it: no further item is begun. Otherwise the rest is done, and the failure is thrown then. */
   stopAtFailure?: boolean;
-  /** Asked before each item; true: the rest is left undone. */
+  /** Called before each item; true: the rest is left undone. */
   isEnough?: () => boolean;
 }
 

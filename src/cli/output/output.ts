@@ -67,7 +67,7 @@ export class Output {
     writeOut(this.isTerminal ? terminalJson(text) : text);
   }
 
-  /** Beside the answer: what is waited for, what to do next. */
+  /** Prints a note beside the answer: what is waited for, what to do next. */
   note(text: string): void {
     writeError(`${plain(text)}\n`);
   }

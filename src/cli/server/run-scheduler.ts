@@ -146,7 +146,10 @@ const quietMillis = 1_000;
 /** Within this time the lease of a leader that has died has run out. */
 const leaseRunsOutMillis = 4_000;
 
-/** Whoever reads that it is ready may ask for what needs all of them. They are known within half a minute, or it is ready without. */
+/**
+ * Waits until machines are known, within half a minute: whoever reads that it is ready may ask for what needs all of
+ * them.
+ */
 async function untilMachinesAreKnown(readiness: Readiness, checkpoint: () => void): Promise<void> {
   const isReady = async () => (await readiness.missing().catch(() => ['The database does not answer'])).length === 0;
   const deadline = performance.now() + machinesAreKnownMillis;

@@ -145,7 +145,7 @@ export class TokenResponseDto {
   expiresAt: number;
   /** Its text, shown this one time. */
   token: string;
-  /** Whom it stands for. */
+  /** User that it stands for. */
   user: UserDto;
 }
 

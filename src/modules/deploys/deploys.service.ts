@@ -47,7 +47,7 @@ export interface CheckedDeploy {
   request: Request;
 }
 
-/** Whom a new deploy gives something to do. */
+/** Topics of the pollers that have work with a new deploy. */
 const startTopics: readonly WakeTopic[] = ['scheduler', 'deploys', 'webhooks'];
 
 /** Orders of users about deploys. The poller moves the deploys on. */

@@ -12,7 +12,7 @@ export type OutsideJob = ({ kind: 'balance' } & BalancerJob) | ({ kind: 'check' 
 export interface StepResult {
   /** Epoch milliseconds at which time alone changes the decision. */
   checkAgainAt?: number;
-  /** To signal after the commit. */
+  /** Topics to signal after the commit. */
   wake: WakeTopic[];
   outside?: OutsideJob;
   /** The end of the deploy, for notifications after the commit. */

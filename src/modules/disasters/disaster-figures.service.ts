@@ -17,7 +17,7 @@ export interface Figures {
   stored: () => void;
 }
 
-/** That a task or a slave was lost. */
+/** The loss of a task or a slave. */
 export interface Loss {
   id: string;
   /** Epoch milliseconds. */

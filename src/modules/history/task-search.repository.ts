@@ -85,7 +85,7 @@ export class TaskSearchRepository {
     return Number(found!.count);
   }
 
-  /** Not ended, newest update first. */
+  /** Tasks that have not ended, newest update first. */
   async active(tx: Queryable, requestId: string, deployId?: string): Promise<TaskIdHistory[]> {
     const found = await rows<TaskIdRow>(
       tx,

@@ -45,7 +45,7 @@ export class Failovers {
     this.leadership.failOver(reason);
   }
 
-  /** That it cannot be told keeps no instance from giving up. */
+  /** Notifies the others. A failure of that keeps no instance from giving up. */
   private async tell(reason: string): Promise<void> {
     if (!this.mails.isOn) return;
     const at = this.clock.now();

@@ -50,7 +50,7 @@ interface RateRow {
   limited_until: Date | null;
 }
 
-/** Not to be decided before: nothing on the task that it waits for, and its time has not come. */
+/** Condition under which a mail may be decided: the note that it waits for is on the task, or its time has come. */
 const mayBeDecided = `(next_attempt_at <= $1 OR $2::text IS NOT NULL AND facts->>'kind' = 'task-ended' AND (
   EXISTS (SELECT 1 FROM task_metadata n WHERE n.task_id = mail.task_id AND n.type = $2)
   OR EXISTS (SELECT 1 FROM task_history h WHERE h.task_id = mail.task_id

@@ -85,7 +85,7 @@ export class FleetComparison {
     return (agentId) => answering.has(agentId) || !there.has(agentId);
   }
 
-  /** Not those whose agent is silent: what it said last says nothing about now. */
+  /** Machines of agents that are not silent: what a silent one said last says nothing about now. */
   private listed(): MachineSnapshot[] {
     return this.driver.machines().filter(({ silentForMillis }) => !isSilent(silentForMillis));
   }

@@ -299,7 +299,10 @@ export class SlaveRepository {
   }
 }
 
-/** Is slave `s` on a host that is marked inactive? Marks that have lapsed are removed by then (`MachinesPoller.expire`). */
+/**
+ * True if slave `s` is on a host that is marked inactive. Marks that have lapsed are removed by then
+ * (`MachinesPoller.expire`).
+ */
 const onInactiveHost = (suffix: string): string =>
   `EXISTS (SELECT 1 FROM inactive_host h WHERE h.host IN (s.host, s.host || ${suffix}::text))`;
 

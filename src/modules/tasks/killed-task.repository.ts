@@ -10,7 +10,7 @@ import type { Transaction } from '../../platform/database/transaction.js';
 import { rows } from '../../platform/database/sql.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 
-/** That a task goes because of its cleanup; its deploy, as long as it is known, says how much time it has to end. */
+/** A kill of a task because of its cleanup; its deploy, as long as it is known, says how much time it has to end. */
 export interface OrderedKill {
   cleanup: TaskCleanup;
   deploy: Deploy | undefined;

@@ -7,7 +7,7 @@ import type { Transaction } from '../../platform/database/transaction.js';
 import { hasHttpCheck } from './health/watched-task.repository.js';
 import { taskIdOfRow, type TaskIdRow } from './task.repository.js';
 
-/** That a task is in a state now. */
+/** A new state of a task. */
 export interface NewStatus {
   taskId: string;
   /** Epoch milliseconds. */

@@ -18,7 +18,7 @@ interface Mark {
 const marksPerTransaction = 100;
 /** A webhook that fails now and then is told of so often. */
 const tellAgainMillis = 600_000;
-/** Beyond so many that have failed it is told anew. */
+/** Number of failed webhooks beyond which the log repeats them. */
 const mostTold = 1_000;
 /** The part of a webhook's id that may appear in a log: the rest of its address may be a secret. */
 const shownId = (webhookId: string): string => {

@@ -3,7 +3,7 @@ interface ByHalves<T> {
   work: (items: readonly T[]) => Promise<void>;
   /** True if a failure is about the items. Any other ends everything. */
   isAboutItems: (cause: unknown) => boolean;
-  /** Is told of each item that fails by itself. */
+  /** Called with each item that fails by itself. */
   alone: (item: T, cause: unknown) => Promise<void> | void;
 }
 

@@ -7,7 +7,7 @@
 export type WrittenNumbers = Map<string | number, string | WrittenNumbers>;
 
 export interface JsonText {
-  /** There are more values than were allowed; then nothing else was looked for. */
+  /** True if there are more values than were allowed; then nothing else was looked for. */
   isTooLarge: boolean;
   /** Path of the first member that its map has twice. */
   repeated?: readonly (string | number)[];

@@ -13,7 +13,7 @@ export interface LeaderDuty {
 }
 
 export interface Standing {
-  /** Told not to compete. */
+  /** True after an order not to compete. */
   suspended: boolean;
   /** Milliseconds since the end of its last term; absent while it leads, and when it never did. */
   millisSinceLed?: number;

@@ -39,7 +39,7 @@ type Message = { kind: 'ready' } | { kind: 'lost'; epoch: Epoch } | { kind: 'fai
 export interface KeptLease {
   /** The reason why it is lost or in doubt, from that very moment on. */
   problem(): string | undefined;
-  /** Said again and again, for as long as the main thread lives. */
+  /** Called again and again, for as long as the main thread lives. */
   alive(): void;
   release(): void;
 }

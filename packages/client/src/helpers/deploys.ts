@@ -71,7 +71,7 @@ async function viewOf(muster: Muster, requestId: string, deployId: string, call:
 }
 
 export interface WaitForDeployOptions extends WaitOptions {
-  /** Told how far the deploy has come, each time that changes. */
+  /** Called with the progress of the deploy, each time that changes. */
   readonly onProgress?: ((view: DeployView) => void) | undefined;
 }
 

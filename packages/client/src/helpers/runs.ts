@@ -106,7 +106,7 @@ export async function startRun(
 }
 
 export interface RunOptions extends WaitOptions, StartRunOptions {
-  /** Told how far the run has come, each time that changes. */
+  /** Called with the progress of the run, each time that changes. */
   readonly onProgress?: ((state: SchedulerTaskState) => void) | undefined;
 }
 

@@ -109,7 +109,10 @@ export class ListImport {
     });
   }
 
-  /** Not those that a disaster there switched off: they come back with its end, of which nothing is known here. */
+  /**
+   * Takes disabled actions, but not those that a disaster there switched off: they come back with its end, of which
+   * nothing is known here.
+   */
   private async takeActions(run: ImportRun): Promise<void> {
     const found = (await run.original.list('disasters/disabled-actions')).map((answer) => normalizeBody(answer, true));
     const byOperators = found.filter((answer) => !(answer as DisabledAction).automaticallyClearable);

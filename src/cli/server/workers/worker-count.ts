@@ -6,7 +6,7 @@ import { StartError } from '../../../platform/errors.js';
 export interface Room {
   cores: number;
   memoryBytes: number;
-  /** That the database gives to users who are no administrators of it. */
+  /** Connections that the database gives to users who are no administrators of it. */
   connections: number;
 }
 

@@ -121,7 +121,10 @@ export class WorkerSlot extends EventEmitter<{ serving: []; free: []; error: [Er
     this.running?.worker.process.kill('SIGKILL');
   }
 
-  /** To be called at regular intervals. Answers whether the worker has been silent for too long, and is ended. */
+  /**
+   * Sends a heartbeat; called at regular intervals. Returns true if the worker has been silent for too long, and is
+   * ended.
+   */
   sendHeartbeat(): boolean {
     if (!this.running || !this.isServing) return false;
     if (this.missed >= this.limits.missedHeartbeats) {

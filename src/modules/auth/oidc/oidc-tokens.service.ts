@@ -57,7 +57,7 @@ export class OidcTokens {
     return { ...user, issuer: oidc.issuer, provenUntil: payload.exp! * 1_000 };
   }
 
-  /** Asked for once; again after a failure. */
+  /** Asks for the keys once; again after a failure. */
   private signingKeys(): Promise<JWTVerifyGetKey> {
     this.keys ??= this.discover().catch((cause: unknown) => {
       this.keys = undefined;

@@ -48,7 +48,7 @@ export class AuthTokenEntity {
   @Column({ name: 'expires_at', type: 'timestamptz' })
   expiresAt: Date;
 
-  /** To the minute. */
+  /** Time of its last use, to the minute. */
   @Column({ name: 'last_used_at', type: 'timestamptz', nullable: true })
   lastUsedAt: Date | null;
 }

@@ -57,7 +57,7 @@ export class RequestDto implements Request {
   @IsOptional()
   @OneOf(requestTypes, 'RequestType')
   requestType: RequestType;
-  /** Whom it belongs to: e-mail addresses. */
+  /** Owners: e-mail addresses. */
   @IsOptional()
   @Texts('name')
   owners?: string[];

@@ -65,7 +65,7 @@ export class TaskIdsByStatusDto implements TaskIdsByStatus {
   notYetHealthy: TaskIdDto[];
   /** Waiting for their time or for a machine. */
   pending: PendingTaskIdDto[];
-  /** Have to go; a kill has not been sent yet. */
+  /** Tasks that have to go; a kill has not been sent yet. */
   cleaning: TaskIdDto[];
   /** Known to the load balancer. */
   loadBalanced: TaskIdDto[];
@@ -83,7 +83,7 @@ export class TaskCountsDto implements TaskCounts {
   /** Waiting for their time or for a machine. */
   @ApiProperty({ type: 'integer', format: 'int32' })
   pending: number;
-  /** Have to go. */
+  /** Number of tasks that have to go. */
   @ApiProperty({ type: 'integer', format: 'int32' })
   cleaning: number;
 }

@@ -88,7 +88,7 @@ export class ShellCommandRepository {
     );
   }
 
-  /** Not sent yet, oldest first. */
+  /** Commands that are not sent yet, oldest first. */
   async queued(tx: Queryable): Promise<TaskShellCommandRequest[]> {
     const found = await rows<CommandRow>(
       tx,

@@ -48,7 +48,7 @@ export class ShellCommands {
     return queued;
   }
 
-  /** Not sent yet. */
+  /** Commands that are not sent yet. */
   queued(): Promise<TaskShellCommandRequest[]> {
     return this.store.queued(this.db.pool);
   }
