@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 
-/** When a process began, as text to compare: a pid alone is given away again. undefined: it does not run. */
+/** Start of a process, as text to compare: a pid alone is given away again. undefined: it does not run. */
 export function processStart(pid) {
   if (!existsSync('/proc/self/stat')) {
     const answer = spawnSync('ps', ['-o', 'stat=,lstart=', '-p', String(pid)], { encoding: 'utf8' }).stdout.trim();

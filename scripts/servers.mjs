@@ -86,7 +86,10 @@ const ownPlaces = (sources) => ({
  */
 const byName = ['pg', 'reflect-metadata'];
 
-/** Those, packages that are loaded when they are needed, and packages that Nest and TypeORM look for and go on without. */
+/**
+ * Plugin that leaves out those, packages that are loaded when they are needed, and packages that Nest and TypeORM look
+ * for and go on without.
+ */
 const outsiders = {
   name: 'outsiders',
   setup: ({ onResolve, resolve }) =>

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 /** The packages of ours that the program imports by name, those first that others are built on. */
 export const packages = ['rest-contract', 'client'];
 
-/** What the program serves: no change of it has the program built anew, nor the other way round. */
+/** The package that the program serves: no change of it has the program built anew, nor the other way round. */
 export const dashboard = 'dashboard';
 
-/** What a build makes of others stands there: it is no source. */
+/** Directory of what a build makes of others: it is no source. */
 const generated = 'packages/client/src/generated';
 
 const sourcesOf = (name) =>
@@ -22,7 +22,7 @@ const sources = ['src', 'migrations', 'packages/migrate/src', ...programs, ...se
 /** Changes with anything the build reads. */
 export const hashOfSources = (root) => hashOf(root, [...sources, ...packages.flatMap(sourcesOf)]);
 
-/** The same for one of our packages, which stands on those before it; the client on the OpenAPI document as well. */
+/** Hash of one of our packages, which stands on those before it; the client on the OpenAPI document as well. */
 export const hashOfPackage = (root, name, document = '') =>
   hashOf(root, [...packagesUpTo(name).flatMap(sourcesOf), 'package-lock.json'], document);
 

@@ -25,7 +25,7 @@ export interface AppOptions extends Omit<PlatformOptions, 'entities'> {
 
 export interface RunningApp {
   app: NestExpressApplication;
-  /** Where it answers, such as http://127.0.0.1:7099. */
+  /** Address at which it answers, such as http://127.0.0.1:7099. */
   url: string;
 }
 

@@ -15,7 +15,7 @@ import { waitFor } from './support/wait-for.js';
 /** Method, path under /api, body. */
 type Call = readonly [string, string, object?];
 
-/** What there is to see while an action is switched off. */
+/** Visible effect of an action that is switched off. */
 type Effect =
   /** These calls answer 409 with the message of the disabled action. */
   | { kind: 'refuses'; calls: Call[] }
@@ -65,7 +65,7 @@ const switchOff = (action: ActionType, message?: string) =>
 const switchOn = (action: ActionType) => call('DELETE', `/api/disasters/disabled-actions/${action}`);
 
 const request = '/api/requests/request/known';
-/** Of our tasks with those of the machines. */
+/** Comparisons of our tasks with those of the machines. */
 let comparisons: MockInstance<SimulatedDriver['reconcile']>;
 const effects: Record<ActionType, Effect> = {
   BOUNCE_REQUEST: refuses(['POST', `${request}/bounce`], ['PUT', `${request}/scale`, { instances: 2, bounce: true }]),

@@ -1,6 +1,6 @@
 /** So many lines in a row, to the letter but for their indentation. */
 const run = 6;
-/** What stands in more places is a form of the language or of a library. */
+/** A line that stands in more places is a form of the language or of a library. */
 const most = 8;
 /** Imports, and lines without a word: they say nothing of their own. */
 const isThin = (line) => /^import\b|^\} from |^\W*$/.test(line);

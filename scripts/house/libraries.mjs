@@ -49,7 +49,7 @@ export function libraryReaches(files) {
   return found;
 }
 
-/** Those of the places found that have no reason: one place a file has the one of its file. */
+/** The places found that have no reason: one place a file has the one of its file. */
 export const unexplained = (found) =>
   found.filter(
     ({ path }, index) =>
@@ -97,7 +97,7 @@ function isPrivateMetadata(node, called) {
   return text.startsWith("'__") || named;
 }
 
-/** Whether an expression, or a type, is of a library, as far as one file tells. */
+/** Returns a test if an expression, or a type, is of a library, as far as one file tells. */
 function ofLibraries(ast) {
   const names = new Set(globals);
   const declared = new Map();

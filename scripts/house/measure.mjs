@@ -6,7 +6,7 @@ import { roomOf } from './tree.mjs';
 import { exceptions, foreignWriters, rowUses, tablesOf } from './rows.mjs';
 import { wordsOf } from './words.mjs';
 
-/** What `npm run house` says of one tree of files. */
+/** Report of `npm run house` about one tree of files. */
 export function measure(files) {
   const program = [...files.values()].filter(({ isProgram }) => isProgram);
   const byHand = [...files.values()].filter(({ path }) => /^(src|packages\/[^/]+\/src)\/(?!.*\.test\.ts$)/.test(path));

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import ts from 'typescript';
 
-/** Where program stands, and what else may import it. */
+/** Directories of the program, and of what else may import it. */
 const folders = ['src', 'test', 'packages', 'migrations', 'scripts'];
 
 /**
@@ -35,14 +35,17 @@ export function readTree(root) {
   return files;
 }
 
-/** What owns tables: a room of src/modules, a part of the platform, the scheduler, another folder of src, or packages/migrate. */
+/**
+ * Owner of tables: a room of src/modules, a part of the platform, the scheduler, another directory of src, or
+ * packages/migrate.
+ */
 export function roomOf(path) {
   if (path.startsWith('packages/migrate/')) return 'packages/migrate';
   const [, inModules, inPlatform, other] = /^src\/(?:modules\/([^/]+)|platform\/([^/]+)|([^/]+))\//.exec(path) ?? [];
   return inModules ?? (inPlatform && `platform/${inPlatform}`) ?? other;
 }
 
-/** What is installed, built or generated. */
+/** Directories of what is installed, built or generated. */
 const notOurs = new Set(['node_modules', 'dist', 'generated']);
 
 function sources(root, folder) {

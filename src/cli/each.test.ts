@@ -8,7 +8,7 @@ beforeEach(() => {
 });
 afterEach(() => told.mockRestore());
 
-/** What becomes of one of several: how it ends, or what it answers. */
+/** Work that ends with the given outcome, or answers the given number. */
 const work = (seen: string[]) => (one: Outcome | number) => {
   seen.push(String(one));
   if (typeof one === 'number') return Promise.resolve(one);

@@ -7,8 +7,8 @@ import { knownFailure } from './tell-failure.js';
  * Does the same for each, and goes on past what is refused for one of them: the refusals are told, and the code is that of the first.
  * What would befall the others, too, ends it: a server that is away, a token that it does not take.
  */
-export async function forEach<T>(all: readonly T[], work: (one: T) => Promise<number | void>): Promise<Ended> {
-  const ended: Ended = { code: exitCodes.done, failed: 0 };
+export async function forEach<T>(all: readonly T[], work: (one: T) => Promise<number | void>): Promise<EachResult> {
+  const ended: EachResult = { code: exitCodes.done, failed: 0 };
   for (const one of all) {
     try {
       const code = (await work(one)) ?? exitCodes.done;
@@ -24,7 +24,7 @@ export async function forEach<T>(all: readonly T[], work: (one: T) => Promise<nu
   return ended;
 }
 
-export interface Ended {
+export interface EachResult {
   code: number;
   /** For how many of them it failed. */
   failed: number;

@@ -1,4 +1,4 @@
-/** What a script can tell an outcome by; docs/cli.md has the table. A code, once given away, keeps its meaning. */
+/** Exit codes by outcome; docs/cli.md has the table. A code, once given away, keeps its meaning. */
 export const exitCodes = {
   /** Done as asked. */
   done: 0,
@@ -10,15 +10,15 @@ export const exitCodes = {
   unreachable: 3,
   /** There is no such request, deploy, task, file, machine, ... */
   notFound: 4,
-  /** Not without a token, or not with this one. */
+  /** A token is missing, or this one does not permit it. */
   denied: 5,
   /** The state of things is against it: paused, a deploy under way, changed meanwhile. */
   conflict: 6,
   /** The server refuses what was sent: a field, a limit. */
   refused: 7,
-  /** What was waited for did not happen in time; it goes on. */
+  /** A wait ended without the awaited result, which may still come. */
   timeout: 8,
-  /** What was waited for ended, and not well: a deploy that failed. */
+  /** The awaited result came, and is a bad one: a deploy that failed. */
   badEnd: 9,
   /** Ended by Ctrl-C. */
   interrupted: 130,
@@ -31,7 +31,7 @@ export type Outcome = keyof typeof exitCodes;
  */
 export const beyondTasks = 100;
 
-/** What the person or script that called is told: one line on stderr, and a code. */
+/** A failure as the person or script that called sees it: one line on stderr, and a code. */
 export class CliError extends Error {
   constructor(
     readonly outcome: Outcome,

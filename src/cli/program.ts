@@ -7,7 +7,7 @@ import { projectFile } from './project-file.js';
 import type { Run } from './run.js';
 import { tellFailure } from './tell-failure.js';
 
-/** Of all commands that talk with a server (`remote`), each with a value. */
+/** Flags of all commands that talk with a server (`remote`), each with a value. */
 const serverFlags = ['--url', '--context', '--token', '--timeout'];
 
 /**

@@ -22,7 +22,7 @@ export async function tellFailure(cause: unknown, [command]: readonly string[]):
 export const knownFailure = async (cause: unknown): Promise<CliError | undefined> =>
   cause instanceof CliError ? cause : fromClient(cause);
 
-/** Of codes whose status says something else for every other code. */
+/** Outcomes of codes whose status says something else for every other code. */
 const outcomesOfCodes: Record<string, Outcome> = {
   // 403, as callers of the API expect it, and no token changes that.
   UNKNOWN_SHELL_COMMAND: 'refused',

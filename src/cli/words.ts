@@ -1,12 +1,12 @@
 import { CliError } from './exit-codes.js';
 
-/** Of commands that read requests and deploys. */
+/** Option of commands that read requests and deploys. */
 export const fileOption = [
   '-f, --file <file...>',
   'YAML or JSON, several documents in one if need be; a folder is all such files in it, - is stdin',
 ] as const;
 
-/** What people type, as what it means. */
+/** Parses a number that people type. */
 export function wholeNumber(name: string, text: string, least: number, most: number): number {
   const value = /^\d{1,15}$/.test(text) ? Number(text) : NaN;
   if (value >= least && value <= most) return value;
@@ -15,7 +15,7 @@ export function wholeNumber(name: string, text: string, least: number, most: num
 
 const unitMillis: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** Such as 90s, 10m, 2h30m; a number alone is seconds. */
+/** Parses a duration such as 90s, 10m, 2h30m; a number alone is seconds. */
 export function durationMillis(name: string, text: string): number {
   const parts = [...text.matchAll(/(\d{1,9})(ms|s|m|h|d)/g)];
   if (/^\d{1,9}$/.test(text)) return Number(text) * 1_000;
@@ -50,7 +50,7 @@ export async function knownWord(
   throw new CliError('usage', `${flag} must be one of ${shown.join(', ')}, not '${given}'`);
 }
 
-/** How long something takes, or is ago, in its two greatest units. */
+/** Writes a duration, or an age, in its two greatest units. */
 export function shownDuration(millis: number): string {
   const seconds = Math.max(0, Math.round(millis / 1_000));
   if (seconds < 60) return `${seconds}s`;

@@ -9,7 +9,7 @@ export class AgentRefused extends Error {
   constructor(
     readonly status: number,
     message: string,
-    /** Said when the epoch of the call is over. */
+    /** The highest epoch, when that of the call is over. */
     readonly highestEpoch?: Epoch,
   ) {
     super(message);

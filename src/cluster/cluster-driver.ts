@@ -54,7 +54,7 @@ export type LaunchAnswer =
   | { taskId: string; outcome: 'ID_IN_USE' }
   /** Refused for good: tombstoned id, other incarnation, unreadable document. Nothing was started. */
   | { taskId: string; outcome: 'REFUSED'; reason: string }
-  /** Not known: the agent could not be reached. Ask again. */
+  /** The outcome is not known: the agent could not be reached. Ask again. */
   | { taskId: string; outcome: 'UNKNOWN'; reason: string };
 
 export type KillAnswer =

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 
 const digits = 12;
 
-/** Of a deploy that names no id: the same for the same content, in whatever order its members stand. */
+/** Id of a deploy that names none: equal for the same content, in whatever order its members stand. */
 export function contentId(deploy: object): string {
   const { id: _none, ...content } = deploy as { id?: string };
   return createHash('sha256').update(canonical(content)).digest('hex').slice(0, digits);
@@ -17,7 +17,10 @@ export function unusedId(id: string, isUsed: (id: string) => boolean, maxLength:
   }
 }
 
-/** The same text for values that say the same: members in the order of their names, those without a value left out. */
+/**
+ * Text that is equal for values with the same content: members in the order of their names, those without a value left
+ * out.
+ */
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';

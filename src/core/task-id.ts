@@ -10,7 +10,7 @@ interface TaskIdParts {
   /** Epoch milliseconds at which the launch was decided. */
   startedAt: number;
   instanceNo: number;
-  /** Not yet sanitized. */
+  /** Host as it is, not yet sanitized. */
   host: string;
   rackId: string;
 }

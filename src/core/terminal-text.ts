@@ -37,7 +37,10 @@ const shownCodes = /^(0*|[1-4]|7|9|2[1-57-9]|3[1-69]|9[0-6])$/;
 /** Count of the numbers that follow, by the first of them: one of 256 colours, or red, green and blue. */
 const lengths: Record<string, number> = { 5: 2, 2: 4 };
 
-/** Such a sequence without what hides letters: the word for that, backgrounds, and colours that may be those of a background. */
+/**
+ * Makes a sequence readable by leaving out what hides letters: the word for that, backgrounds, and colours that may be
+ * those of a background.
+ */
 function readable(codes: string): string {
   const given = codes.split(';');
   const kept: string[] = [];

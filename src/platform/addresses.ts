@@ -53,7 +53,9 @@ const special = new AddressRanges(
 const unicast = new AddressRanges(['2000::/3']);
 const mapped = new AddressRanges(['::ffff:0:0/96']);
 
-/** Whether an address is one of the public Internet. An IPv4 address in the form of IPv6 is judged as what it is. */
+/**
+ * True if an address is one of the public Internet. An IPv4 address in the form of IPv6 is judged by the IPv4 address.
+ */
 export function isPublicAddress(text: string): boolean {
   const address = text.replace(/%.*$/, '');
   if (isIP(address) === 0 || special.has(address)) return false;
@@ -72,6 +74,6 @@ export const plainHost = (host: string): string =>
 export const isLoopbackAddress = (address: string): boolean => loopback.has(address);
 /** Names that are for the loopback. Which address one below localhost has is for the resolver to say. */
 export const isLocalName = (name: string): boolean => /^(.+\.)?localhost$/.test(plainHost(name));
-/** Whether a connection to this host stays on this machine. */
+/** True if a connection to this host stays on this machine. */
 export const isLoopbackHost = (host: string): boolean =>
   plainHost(host) === 'localhost' || isLoopbackAddress(plainHost(host));

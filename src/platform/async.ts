@@ -6,7 +6,7 @@ const itemsPerTurn = 32;
 interface ParallelRules {
   /** The first failure ends it: no further item is begun. Otherwise the rest is done, and the failure is thrown then. */
   stopAtFailure?: boolean;
-  /** Asked before each item; true: the rest is left undone. */
+  /** Called before each item; true: the rest is left undone. */
   isEnough?: () => boolean;
 }
 
@@ -18,7 +18,7 @@ export function inParallel<T, R>(
   rules?: ParallelRules & { isEnough?: undefined },
 ): Promise<R[]>;
 
-/** The same, with undefined for what was left undone. */
+/** Results of items that were left undone are undefined. */
 export function inParallel<T, R>(
   items: readonly T[],
   atMost: number,

@@ -1,4 +1,6 @@
-/** What another clock showed when it was asked and when it answered, between two moments of ours. Milliseconds. */
+/**
+ * Readings of another clock at the times at which it was asked and answered, between two times of ours. Milliseconds.
+ */
 export interface ClockReading {
   sentAt: number;
   shown: { first: number; last: number };

@@ -1,4 +1,4 @@
-/** What no noted time can be later than, unless the clock has been set back since. */
+/** Limit that no stored time can exceed, unless the clock has been set back since. */
 export interface ClockLimit {
   /** Takes the place of such a time. */
   now: Date;

@@ -28,11 +28,11 @@ const forms = {
   },
 } as const;
 
-/** Of an id that cannot be any: what one looks like. */
+/** Hint at the form of ids, for an id that cannot be any. */
 const formOf = (kind: keyof typeof forms, id: string): string =>
   forms[kind].pattern.test(id) ? '' : `. ${forms[kind].text}`;
 
-/** What a service throws when the caller is to be told: code decides the status, message names the id or field. */
+/** An error for the caller: code decides the status, message names the id or field. */
 export class SchedulerError extends Error {
   readonly errors: FieldError[];
   readonly extra: Record<string, unknown>;

@@ -35,7 +35,7 @@ export async function writeDurably(path: string, text: string, mode = 0o600): Pr
   await syncFolder(dirname(path));
 }
 
-/** The same without the care for power cuts: it is absent, its old self or complete, however this process ends. */
+/** Writes without the care for power cuts: the file is absent, its old self or complete, however this process ends. */
 export async function writeWhole(path: string, text: string, mode = 0o600): Promise<void> {
   const temporary = `${path}.${randomBytes(4).toString('hex')}.new`;
   try {

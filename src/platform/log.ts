@@ -1,4 +1,4 @@
-/** Where the agent says what it does. The scheduler's logger fits, and so does a test's list. */
+/** The log of the agent. The scheduler's logger fits, and so does a test's list. */
 export interface Log {
   info(message: string): void;
   warn(message: string): void;

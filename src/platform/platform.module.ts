@@ -12,7 +12,7 @@ import { DisabledActionRepository } from './actions/disabled-action.repository.j
 import { DisabledActions } from './actions/disabled-actions.js';
 import { Clock } from './clock.js';
 import { DatabaseClock } from './database/database-clock.js';
-import { DatabasePool, type Entities } from './database/pool.js';
+import { DatabasePool, type EntityClasses } from './database/pool.js';
 import { Database } from './database/database.js';
 import { Degradations } from './health/degradations.js';
 import { Readiness } from './health/readiness.js';
@@ -41,7 +41,7 @@ export interface PlatformOptions {
   /** With a databaseUrl: by now the embedded server runs, if there is one. */
   settings: Settings & { databaseUrl: string };
   driver: ClusterDriver;
-  entities?: Entities;
+  entities?: EntityClasses;
   /** Tests put their own in its place. */
   leadership?: Leadership;
   /** Default: this process is the whole instance. */
@@ -50,7 +50,7 @@ export interface PlatformOptions {
   clock?: Clock;
 }
 
-/** What every room stands on. Global: a room imports nothing to use it. */
+/** The base of every room. Global: a room imports nothing to use it. */
 @Module({})
 export class PlatformModule implements NestModule, BeforeApplicationShutdown, OnApplicationShutdown {
   static forRoot({

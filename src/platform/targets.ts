@@ -14,7 +14,7 @@ const namePattern = /^(\*\.)?[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-
 export const isTargetPattern = (text: string): boolean =>
   isAddressOrRange(text) || (!isIP(text) && namePattern.test(text));
 
-/** Where updates may be sent to, when that is limited. */
+/** Addresses to which updates may be sent, when they are limited. */
 export class Targets {
   private readonly ranges: AddressRanges;
   private readonly names: readonly string[];
@@ -24,7 +24,7 @@ export class Targets {
     this.names = patterns.filter((pattern) => !isAddressOrRange(pattern)).map(plainHost);
   }
 
-  /** Whether a host, as it stands in a uri, may be looked up and connected to at all. */
+  /** True if a host, as it stands in a uri, may be looked up and connected to at all. */
   mayName(host: string): boolean {
     const name = plainHost(host);
     if (isIP(name)) return this.ranges.has(name);
@@ -32,7 +32,7 @@ export class Targets {
     return this.knows(name) || !this.ranges.isEmpty;
   }
 
-  /** Whether `host` may be connected to at this address: a name that is listed vouches for public addresses only. */
+  /** True if `host` may be connected to at this address: a name that is listed vouches for public addresses only. */
   mayConnect(host: string, address: string): boolean {
     const name = plainHost(host);
     if (this.ranges.has(address)) return true;

@@ -5,7 +5,7 @@ import type { TLSSocket } from 'node:tls';
 /** The secret of an installation; shorter ones can be guessed. */
 export const leastSecretLength = 32;
 
-/** That of an installation, from a file that `field` of the settings names. */
+/** The secret of an installation, from a file that `field` of the settings names. */
 export function readSecret(path: string, field: string): string {
   const secret = readFileSync(path, 'utf8').trim();
   if (secret.length < leastSecretLength)

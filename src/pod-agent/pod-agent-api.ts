@@ -26,7 +26,7 @@ export const podToPrepare = z.object({
   taskId: TaskId,
   namespace: DnsName,
   podName: DnsName,
-  /** Whom its files belong to. Absent: the image says who it is, and its sandbox is open to every user who gets there. */
+  /** Owner of its files. Absent: the image says who it is, and its sandbox is open to every user who gets there. */
   user: z.object({ uid: UserNumber, gid: UserNumber }).optional(),
   /** 0: no limit. Cores and MB, as in its launch. */
   cpus: z.number().min(0),

@@ -10,7 +10,7 @@ interface PodAgentAddress {
   port: number;
   /** Name of the node. */
   node: string;
-  /** That of the installation. */
+  /** Secret of the installation. */
   secret: string;
   /** Until the answer of a call that names no time of its own, and between the parts of any answer. */
   callMillis: number;

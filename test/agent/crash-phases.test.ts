@@ -38,9 +38,9 @@ interface Phase {
   goOn?: (spec: LaunchSpec) => Promise<unknown> | void;
   end: string;
   says?: string;
-  /** How often the command has run. */
+  /** Number of times the command has run. */
   runs: 0 | 1;
-  /** What else must hold in the end. */
+  /** Further conditions that must hold in the end. */
   also?: (spec: LaunchSpec) => void;
 }
 

@@ -27,7 +27,7 @@ afterAll(() => {
 });
 afterAll(() => cluster.close());
 
-/** What the scheduler makes of a deploy with executorData. */
+/** The launch that the scheduler makes of a deploy with executorData. */
 const managed = (data: ExecutorData, changes: Partial<LaunchSpec> = {}): Partial<LaunchSpec> => ({
   executorData: data,
   command: { shell: true, value: data.cmd, arguments: data.extraCmdLineArgs ?? [] },
@@ -37,7 +37,7 @@ const managed = (data: ExecutorData, changes: Partial<LaunchSpec> = {}): Partial
 const run = (data: ExecutorData, changes?: Partial<LaunchSpec>) => cluster.run('', managed(data, changes));
 const inArea = (spec: LaunchSpec, ...path: string[]) =>
   cluster.sandbox(spec, spec.taskId.replaceAll(':', '_'), ...path);
-/** Of a task that has ended: its last rotation has moved it. */
+/** Log of a task that has ended: its last rotation has moved it. */
 const serviceLog = (spec: LaunchSpec) => {
   const [name = ''] = readdirSync(inArea(spec, 'logs'));
   return gunzipSync(readFileSync(inArea(spec, 'logs', name))).toString();

@@ -43,7 +43,7 @@ const address = (operation: string, path: string, more = '') =>
   `http://localhost:${port}/files/${operation}?path=${encodeURIComponent(path)}${more}`;
 const ask = (operation: string, path: string, more = '', init: RequestInit = {}) =>
   fetch(address(operation, path, more), { ...init, headers: { ...headers, ...init.headers } });
-/** What the test puts into the area of the task belongs to the user of the task. */
+/** Path in the area of the task. Files that the test puts there belong to the user of the task. */
 const inArea = (...names: string[]) => join(root, spec.taskId, ...names);
 const give = (...names: string[]) =>
   execFileSync('chown', ['-h', String(ownerOf(statSync(root))), ...names.map((name) => inArea(name))]);

@@ -20,7 +20,7 @@ let removals = new Removals();
 beforeEach(() => void (removals = new Removals()));
 afterEach(() => cluster.close());
 
-/** What the agent does every hour, at another time. */
+/** Runs the hourly cleanup of the agent at another time. */
 async function sweepAt(now: number, sandboxRetentionMillis: number, changes: object = {}): Promise<CleanupResult> {
   const directory = await AgentDirectory.open(cluster.root);
   const settings = readLocalClusterSettings({ sandboxRetentionMillis, ...changes });

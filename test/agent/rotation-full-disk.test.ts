@@ -96,7 +96,9 @@ const everything = (spec: LaunchSpec): string =>
     .map((path) => readFileSync(path))
     .map((bytes) => (bytes[0] === 0x1f ? gunzipSync(bytes) : bytes).toString())
     .join('');
-/** What is not as it should be: the first line that does not follow the one before. */
+/**
+ * The first fault: a line that does not follow the one before, or a wrong number of lines; undefined: there is none.
+ */
 function fault(spec: LaunchSpec, count: number): string | undefined {
   const lines = everything(spec).split('\n');
   const wrong = lines.slice(0, -1).findIndex((line, index) => Number(line.slice(0, 9)) !== index + 1);
@@ -132,7 +134,7 @@ async function attempt(millis: number): Promise<void> {
   await waitFor(`an attempt (${cluster.log.lines.join('\n')})`, () => attemptsSoFar() > before);
   await waitFor('its end', () => !isRotating());
 }
-/** Whether the program still runs. */
+/** True if the program still runs. */
 const isRotating = () =>
   readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))

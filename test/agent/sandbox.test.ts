@@ -29,7 +29,7 @@ beforeAll(async () => {
   execFileSync('mkfifo', [join(root, 'folder', 'pipe')]);
   give('folder');
 });
-/** What the test puts there belongs to the user of the task, as what the task makes does. */
+/** Gives files of the test to the user of the task, as those that the task makes. */
 const give = (...paths: string[]) => {
   const owner = ownerOf(statSync(root));
   execFileSync('chown', ['-R', '-h', String(owner), ...paths.map((path) => join(root, path))]);

@@ -46,7 +46,7 @@ const orderOf = (spec: LaunchSpec, name: string, own: Partial<ShellCommandOrder>
   options: [],
   ...own,
 });
-/** What became of a command, in the order in which it came. */
+/** Reports about a command, in the order in which they came. */
 const reportsOf = (cluster: AgentCluster, order: ShellCommandOrder): ShellCommandReport[] =>
   cluster.seen.updates.flatMap(({ shellCommand }) =>
     shellCommand?.name === order.name && shellCommand.timestamp === order.timestamp ? [shellCommand] : [],

@@ -28,7 +28,7 @@ const executor = (cmd: string, files: ObjstoreUploaderFile[] = [], data: Partial
   uploads: uploads(files),
 });
 const archive = () => join(cluster.root, 'archive');
-/** What is kept, by the end of its key. */
+/** Objects in the store, by the end of their keys. */
 const kept = (): Record<string, Buffer> =>
   Object.fromEntries(
     readdirSync(archive(), { recursive: true, encoding: 'utf8' })

@@ -28,7 +28,7 @@ const killedAtOnce = 20;
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 const round = (value, digits = 1) => Math.round(value * 10 ** digits) / 10 ** digits;
 
-/** What the kernel knows of a process: memory in MB, seconds of processor, threads, open files. */
+/** Figures of the kernel about a process: memory in MB, seconds of processor, threads, open files. */
 function figuresOf(pid) {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   const field = (name) => Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(status)?.[1]);

@@ -34,7 +34,7 @@ const load = {
 };
 const tickMillis = 100;
 
-/** What an ordinary service carries along: a task of it is about 2.6 kB in a list. */
+/** A deploy as an ordinary service has it: a task of it is about 2.6 kB in a list. */
 const deployOf = (requestId) => ({
   requestId,
   id: 'd1',
@@ -115,7 +115,7 @@ async function ask(call) {
   return (await once(caller, 'message'))[0];
 }
 
-/** Of all processes of the product. */
+/** Origin of the product; its metrics are those of all processes together. */
 let origin;
 const figure = async (name) => {
   const text = await (await fetch(`${origin}/metrics`)).text();

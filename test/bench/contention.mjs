@@ -20,7 +20,7 @@ const callers = Number(given.callers ?? 16);
 const seconds = Number(given.seconds ?? 10);
 const machines = 50;
 const tickMillis = 10;
-/** How long a run is on its machine. */
+/** Time for which a run is on its machine. */
 const runMillis = 500;
 const probeEveryMillis = 50;
 
@@ -43,7 +43,7 @@ const loads = [
   },
 ].filter(({ name }) => given.only === undefined || name.includes(given.only));
 
-/** When each run that a caller marked came to its machine. */
+/** Time at which each run that a caller marked came to its machine. */
 const launchedAt = new Map();
 
 async function startProduct(databaseUrl) {

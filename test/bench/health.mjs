@@ -53,7 +53,7 @@ async function until(what, condition) {
   }
 }
 
-/** What the process was like while `work` went on. */
+/** Figures of the process while `work` went on. */
 async function watched(work) {
   const delay = monitorEventLoopDelay({ resolution: 10 });
   delay.enable();

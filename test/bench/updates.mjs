@@ -103,7 +103,7 @@ const writeTasks = `UPDATE task SET state = n.state, state_at = n.at, running_at
 const writeHistory = (columns) =>
   `INSERT INTO task_history (${columns}) SELECT ${columns} FROM bench_history WHERE task_id = ANY ($1)`;
 
-/** When each task came to a state, as the history tells. */
+/** Time at which each task came to a state, as the history tells. */
 const readUpdates = (world, state) =>
   world.query(
     `SELECT task_id, to_timestamp((u ->> 'timestamp')::bigint / 1000.0) AS time

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 
-/** Of the Debian package `faketime`, in a folder that is named after the architecture. */
+/** Library of the Debian package `faketime`, in a directory that is named after the architecture. */
 const library = existsSync('/usr/lib')
   ? readdirSync('/usr/lib')
       .map((name) => `/usr/lib/${name}/faketime/libfaketimeMT.so.1`)

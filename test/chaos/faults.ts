@@ -24,11 +24,11 @@ export interface Fault {
   act(stage: Stage, killed: Killed): Promise<unknown>;
   /** Terms that begin with it: fewest, most. */
   terms: readonly [number, number];
-  /** Whether runs go on to be accepted and started: a pause beyond `longestStallSeconds` is a failure. */
+  /** True if runs go on to be accepted and started: a pause beyond `longestStallSeconds` is a failure. */
   worksOn?: boolean;
   /** It needs clocks that can be set. */
   setsClocks?: boolean;
-  /** Why this machine cannot have it; undefined: it can. */
+  /** Reason why this machine cannot have it; undefined: it can. */
   whyNot?(stage: Stage): string | undefined;
 }
 
@@ -85,7 +85,10 @@ const leaderStopped = (count: number): Fault => ({
   act: async (stage) => frozen(stage, await stage.leader(), count),
 });
 
-/** Of the leader, the agent and the database: ten minutes ahead or behind, for a while, and then set right. */
+/**
+ * Faults of the clocks of the leader, the agent and the database: ten minutes ahead or behind, for a while, and then
+ * set right.
+ */
 const clockFaults = (lasts: number): Fault[] =>
   [
     { side: 'ahead', by: wrongBySeconds },

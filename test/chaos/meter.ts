@@ -6,7 +6,7 @@ import type { Window } from './verdict.js';
 /** Seconds after a fault that still count as its. */
 export const afterSeconds = 8;
 
-/** What one fault has cost. Uptimes and seconds. */
+/** Cost of one fault. Uptimes and seconds. */
 export interface Cost extends Pick<Window, 'fault' | 'from' | 'until'> {
   asked: number;
   acknowledged: number;

@@ -19,7 +19,7 @@ export interface ChaosOptions {
   services: number;
   /** Seconds without faults: before the first one, and after each. */
   calm: number;
-  /** How long a clock is wrong. */
+  /** Time for which a clock is wrong. */
   clockSeconds: number;
   /** A directory for what all processes have printed; empty: it goes with them. */
   logs: string;

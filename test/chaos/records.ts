@@ -4,7 +4,7 @@ import { join } from 'node:path';
 /** Seconds since the machine was started: one clock for tasks and for this program, which no fault of a clock changes. */
 export const uptime = (): number => Number(readFileSync('/proc/uptime', 'utf8').split(' ')[0]);
 
-/** What a process of a task has written about itself. */
+/** A line that a process of a task has written about itself. */
 export interface Mark {
   what: 'start' | 'end';
   at: number;

@@ -40,7 +40,7 @@ export function tellResult(result: ChaosResult, say: (line: string) => void): vo
   say(result.good ? 'good' : 'NOT good');
 }
 
-/** The same for programs, in one line. */
+/** One line with the result, for programs. */
 export function resultLine(name: string, options: ChaosOptions, result: ChaosResult): string {
   const { verdict, ...rest } = result;
   const counts = Object.fromEntries(

@@ -207,7 +207,7 @@ export class Stage {
     await waitFor('the agent', () => this.agent?.running, { timeoutMillis: 60_000 });
   }
 
-  /** What a reboot of the machine leaves: files. */
+  /** Reboots the machine: only files are left. */
   async reboot(): Promise<void> {
     for (const player of this.players) player.isHeld = true;
     this.isAgentHeld = true;

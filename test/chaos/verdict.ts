@@ -26,13 +26,13 @@ export interface Window {
   fault: string;
   from: number;
   until: number;
-  /** When runs were accepted and started again. */
+  /** Time at which runs were accepted and started again. */
   recovered: number;
   killed: Killed;
   setsClocks: boolean;
 }
 
-/** What is wrong, each as a sentence; `figures` are numbers of the same. */
+/** Faults that were found, each as a sentence; `figures` are numbers of the same. */
 export interface Verdict {
   acknowledged: number;
   lost: string[];
@@ -42,7 +42,7 @@ export interface Verdict {
   /** Steady tasks that ended though nothing may have ended them. */
   ended: string[];
   wrongServices: string[];
-  /** What the API says of runs that is not so. */
+  /** Statements of the API about runs that are not so. */
   untrue: string[];
 }
 

@@ -112,10 +112,10 @@ describe('the client as a package', () => {
     expectHover(folder, 'bounce', 'Replaces all tasks of a SERVICE or WORKER by new ones');
     expectHover(folder, 'requests.save', 'Requests: what is to run');
     expectHover(folder, 'requestId', 'Id of the request.');
-    expectHover(folder, 'rackId', 'The same as sanitizedRackId.');
+    expectHover(folder, 'rackId', 'Equal to sanitizedRackId.');
   }, 120_000);
 
-  /** What an editor shows where the word stands first in wrong.ts. */
+  /** Expects the documentation that an editor shows at the first place of the word in wrong.ts. */
   function expectHover(folder: string, word: string, documentation: string): void {
     const file = join(folder, 'wrong.ts');
     const config = ts.parseJsonConfigFileContent(

@@ -12,7 +12,7 @@ import { outcomesOf, withMuster, type Outcome } from './published-client.js';
  */
 const page = readFileSync(new URL('../../docs/migration.md', import.meta.url), 'utf8');
 
-/** Which folder drives which version: the oldest has records of its own. */
+/** Directory of the driver for each version: the oldest has records of its own. */
 const drivers = { '1.5.0': 'java', '1.4.0': 'java', '0.15.0': 'java-older' };
 type Version = keyof typeof drivers;
 const versions = Object.keys(drivers) as Version[];

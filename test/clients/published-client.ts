@@ -9,7 +9,7 @@ import { waitFor } from '../support/wait-for.js';
 
 const run = promisify(execFile);
 
-/** What a driver tells of one method of the client that it drives. */
+/** Report of a driver about one method of the client that it drives. */
 export interface Outcome {
   method: string;
   /** 'fault': the client's own, whatever it talks to. */
@@ -17,7 +17,7 @@ export interface Outcome {
   saw: string;
 }
 
-/** Why a step that needs the network or another program could not be done; undefined: it was. */
+/** Reason why a step that needs the network or another program could not be done; undefined: it was. */
 export async function impossible(program: string, args: string[], env: NodeJS.ProcessEnv = {}, cwd?: string) {
   try {
     await run(program, args, { env: { ...process.env, ...env }, cwd, timeout: 300_000, maxBuffer: 1 << 24 });

@@ -99,7 +99,7 @@ describe.skipIf(tool === undefined || withoutObjectStore !== undefined)('the Pyt
     [`${taskId}-app.out`]: 'out\n',
   });
   const filesOfAll = (...taskIds: string[]) => Object.assign({}, ...taskIds.map(filesOf)) as Record<string, string>;
-  /** Of what lies on the machines only. */
+  /** Flag for logs that lie on the machines only. */
   const live = ['-S'];
 
   describe('logfetch', () => {

@@ -21,7 +21,7 @@ const installMillis = 600_000;
 /** The published log tool as it is, with the Python that it was written for. */
 export interface LogTool {
   python: string;
-  /** Where it is installed, outside of the repository. */
+  /** Directory in which it is installed, outside of the repository. */
   folder: string;
 }
 

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { Installation } from '../e2e/support/product.js';
 import { createDatabase } from '../support/test-database.js';
 
-/** What decorators let be absent, the served document must not require: else no client could leave it out. */
+/** The served document must not require what decorators let be absent: else no client could leave it out. */
 test('no field that callers may leave out is required', () => {
   const src = fileURLToPath(new URL('../../src/', import.meta.url));
   const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.dto.ts'));

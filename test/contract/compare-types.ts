@@ -10,7 +10,7 @@ const simple: Readonly<Record<string, Schema>> = {
   object: { type: 'object' },
 };
 
-/** What of a schema is not as the contract's type says; empty: it is all there. */
+/** Members of a schema that are not as the contract's type says; empty: all are. */
 export function compareTypes(type: string, served: Schema | undefined, schemas: Schemas): string[] {
   if (served === undefined) return [`is not described, instead of ${type}`];
   const { name, schema } = schemas.resolve(served);

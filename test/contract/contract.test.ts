@@ -5,7 +5,7 @@ import { readAdditions, readContract } from './contract.js';
 import type { Document } from './document.js';
 import { alikeMembers, beyond, walk } from './walk.js';
 
-/** Of the built product: the plugin that describes records from their comments and types runs in the build only. */
+/** The built product: the plugin that describes records from their comments and types runs in the build only. */
 const installation = new Installation({ database: createDatabase });
 let document: Document;
 let url: string;

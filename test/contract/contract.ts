@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs';
 
-/** What clients of this API rely on: every operation with its input and output, every record with its fields. */
+/**
+ * The contract that clients of this API rely on: every operation with its input and output, every record with its
+ * fields.
+ */
 export interface Contract {
   operations: ContractOperation[];
   records: Record<string, Record<string, ContractField>>;

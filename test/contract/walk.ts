@@ -41,7 +41,10 @@ export const alikeMembers = ({ components }: Document): string[] =>
     return names.filter((name) => hasOtherSpelling(name, names)).map((name) => `${record}.${name}`);
   });
 
-/** What a served document has below /api that the contract does not know: the operations, and what bears no mark as an addition. */
+/**
+ * Parts of a served document below /api that the contract does not know: operations, and members without a mark as an
+ * addition.
+ */
 export function beyond(contract: Contract, document: Document): { operations: string[]; unmarked: string[] } {
   const schemas = new Schemas(document.components.schemas);
   const known = new Map(

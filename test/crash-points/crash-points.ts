@@ -3,7 +3,7 @@ import { Leadership } from '../../src/platform/leadership/leadership.js';
 import type { SchedulerWorld } from '../support/scheduler-world.js';
 import type { Transaction } from '../../src/platform/database/transaction.js';
 
-/** What everything gets that a dead process still tries. */
+/** The error that everything gets that a dead process still tries. */
 export class Killed extends Error {
   constructor(point: string) {
     super(`Killed: ${point}`);
@@ -122,7 +122,7 @@ class Process {
   }
 }
 
-/** Whose transaction it is, as the stack has it: for people who read about a failure. */
+/** The function whose transaction it is, by the stack: for people who read about a failure. */
 function caller(): string {
   const frames = new Error().stack!.split('\n').slice(3);
   const frame = frames.find((line) => !line.includes('node:internal') && !line.includes('<anonymous>'));

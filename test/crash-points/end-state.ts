@@ -44,7 +44,7 @@ export async function endState(world: SchedulerWorld): Promise<EndState> {
   return { ...Object.fromEntries(found), 'running on machines': counted(running), webhooks: await webhooks(world) };
 }
 
-/** What was told at least once. */
+/** Updates that were delivered at least once. */
 async function webhooks(world: SchedulerWorld): Promise<string[]> {
   const found = await world.query<{ type: string; key: string }>(
     `SELECT w.webhook_type AS type, u.update_key AS key FROM webhook_update u JOIN webhook w ON w.id = u.webhook_id`,

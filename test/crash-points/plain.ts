@@ -19,7 +19,7 @@ export const version = (id: string, changes: Partial<Deploy> = {}): Deploy => ({
   ...changes,
 });
 
-/** The same request, of another type. */
+/** The request as one of another type. */
 export const job = (changes: Partial<Request>): Request => service(changes);
 
 export const deployIsOver = (stage: Stage): Promise<void> =>

@@ -6,7 +6,7 @@ import { Stage, type StageOptions } from './stage.js';
 
 export interface Scenario extends StageOptions {
   name: string;
-  /** What there is before. Nothing is killed yet. */
+  /** Makes the state before. Nothing is killed yet. */
   given: (stage: Stage) => Promise<void>;
   /** The course of events that is cut at each of its points. */
   story: (stage: Stage) => Promise<void>;
@@ -20,7 +20,7 @@ interface Run {
   end: EndState;
 }
 
-/** Of all points, every so many: CI tries half of them, other ones for another program (`.ci/run`). */
+/** Step through the points: CI tries half of them, other ones for another program (`.ci/run`). */
 const { CRASH_POINTS_EVERY: every = '1', LAWS_SEED: seed = '0' } = process.env;
 
 /** Plays the story once without a kill, then once per point with a kill there, until no further point is come to. */

@@ -7,7 +7,7 @@ const page = readPage('agent.md');
 const entries = rulesOf(page);
 const notBuilt = 'not built yet';
 
-/** Of the behaviour of an agent: every one has to be in the page. */
+/** Sections on the behaviour of an agent: every one has to be in the page. */
 const sections = [
   '1.1 1.2 1.3 2.1 2.2 2.3 2.4 3.1 3.2 3.3 3.4 4.1 4.2 4.3 4.4',
   '5.1 5.2 5.3 5.4 5.5 5.6 5.7 5.8 5.9 5.10 5.11 5.12 6.1 6.2 6.3',

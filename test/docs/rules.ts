@@ -39,7 +39,7 @@ function titlesOf(file: string): string[] | undefined {
   return titles.get(file);
 }
 
-/** Those of the words that no test of the file has in its name. */
+/** Words that no test of the file has in its name. */
 export function missing({ file, words }: Rule['tests'][number]): string[] {
   const names = titlesOf(file);
   if (!names) return [`${file} is not there`];

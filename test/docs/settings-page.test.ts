@@ -21,7 +21,7 @@ const kind = ({ type, enum: values, items }: Schema): string =>
 
 interface Setting {
   name: string;
-  /** Of what kind it is and what it is unless it is set. */
+  /** Kind and default of the setting. */
   facts: string;
   meaning: string;
 }
@@ -37,7 +37,7 @@ const settingsOf = (schema: Schema, path = ''): Setting[] =>
 const schema = z.toJSONSchema(SettingsFile, { io: 'input', unrepresentable: 'any' }) as Schema;
 const settings = settingsOf(schema);
 
-/** Those without a section first, then each section as it stands in the schema. */
+/** Settings without a section first, then each section as it stands in the schema. */
 function sections(): [string, Setting[]][] {
   const found = new Map<string, Setting[]>([['', []]]);
   for (const setting of settings) {
@@ -104,7 +104,7 @@ const topics: Topic[] = [
   },
 ];
 
-/** What stands below a topic: its keys, then each of its sections. */
+/** Parts below a topic: its keys, then each of its sections. */
 const below = ({ keys, sections: names = [] }: Topic): [string, Setting[]][] =>
   sections().flatMap(([section, inside]): [string, Setting[]][] => {
     if (section === '') return [['', inside.filter(({ name }) => keys.test(name))]];

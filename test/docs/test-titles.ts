@@ -2,7 +2,7 @@ import ts from 'typescript';
 
 const runners = new Set(['test', 'it', 'describe']);
 
-/** What the tests of a file are called: the texts of test and describe, and the texts in the rows of their tables. */
+/** Titles of the tests of a file: the texts of test and describe, and the texts in the rows of their tables. */
 export function testTitles(name: string, source: string): string[] {
   const file = ts.createSourceFile(name, source, ts.ScriptTarget.Latest, true);
   const titles: string[] = [];

@@ -7,7 +7,7 @@ const page = readFileSync(new URL('../../docs/validation.md', import.meta.url), 
 const defaults: unknown = SettingsFile.parse({});
 const optional = new Set(Object.keys(SettingsFile.shape));
 
-/** What stands in brackets behind a rule: the name of a setting and its default. */
+/** Texts in brackets behind a rule: the name of a setting and its default. */
 const rows = [...page.matchAll(/ \(`([\w.]+)`, default (?:`([^`]*)`|(none))\)/g)].map(
   ([, setting = '', value, none]): [string, string] => [setting, value ?? none ?? ''],
 );

@@ -1,4 +1,4 @@
-/** Of the API; a text as body is sent as it is. */
+/** A call of the API; a text as body is sent as it is. */
 export type Call = [method: string, path: string, body?: unknown, headers?: Record<string, string>];
 export const request = (more: object): Call => ['POST', 'requests', { id: 'new', requestType: 'SERVICE', ...more }];
 const small = { cpus: 0.1, memoryMb: 16 };

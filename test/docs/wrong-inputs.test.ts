@@ -11,7 +11,7 @@ const rules = [...page.matchAll(/^- (.*?→ (\d+).*)$/gm)].map(([, text = '', st
   status: Number(status),
 }));
 
-/** What it takes to break these, and which test does. */
+/** Rules that take more than these calls to be broken; other tests break them. */
 const elsewhere = [
   /^`Host`|^body: not larger|^content of files/,
   /at a time|at once|^any call: not while|^bodies of|^body: sent within|^calls (at once|that change)|so many (of|that wait|at a time)|searches of one caller/,

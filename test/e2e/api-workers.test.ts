@@ -65,7 +65,7 @@ const figure = async (muster: Instance, name: string): Promise<number> => {
 };
 const bothServe = () =>
   waitFor('both', async () => (await figure(muster, 'muster_api_workers{state="serving"}')) === 2);
-/** Those that serve, which is when the lines at the start name them. */
+/** Pids of the workers that serve, which is when the lines at the start name them. */
 const running = (muster: Instance, count: number): Promise<number[]> =>
   waitFor(`${count} workers`, () => {
     const pids = workersOf(muster.pid);

@@ -8,7 +8,7 @@ import { Installation, type Instance } from './support/product.js';
 const slotMillis = 15_000;
 const slowMachineMillis = 30_000;
 
-/** Of the Debian package `faketime`, in a folder that is named after the architecture. */
+/** Library of the Debian package `faketime`, in a directory that is named after the architecture. */
 const library = readdirSync('/usr/lib')
   .map((name) => `/usr/lib/${name}/faketime/libfaketimeMT.so.1`)
   .find((path) => existsSync(path));

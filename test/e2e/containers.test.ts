@@ -57,7 +57,7 @@ describe.skipIf(withoutPodman !== undefined)(`with podman (${withoutPodman ?? 'i
   let podman: TestPodman;
   let installation: Installation;
   let api: Api;
-  /** Where the agent looks for the engine; at first there is none. */
+  /** Path at which the agent looks for the engine; at first there is none. */
   let engine: string;
   beforeAll(async () => {
     podman = testPodman();

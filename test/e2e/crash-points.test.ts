@@ -14,7 +14,7 @@ const resources = { cpus: 0.05, memoryMb: 16 };
 
 interface Story {
   begin: (api: Api) => Promise<unknown>;
-  /** Of the deploy in the end, running, in the instances. */
+  /** Running tasks in the end: their deploy, and their number. */
   leaves: { deployId: string; instances: number };
 }
 

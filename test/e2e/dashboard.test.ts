@@ -69,7 +69,7 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
     return page;
   }
   const heading = (page: Page, name: string | RegExp) => page.getByRole('heading', { level: 1, name }).waitFor();
-  /** What asks before something is done; messages of what was done are dialogs, too. */
+  /** Dialog that asks before something is done; messages of what was done are dialogs, too. */
   const asked = (page: Page, name: string) => page.getByRole('dialog', { name, exact: true });
   const state = (page: Page, text: string) => page.locator('.mark', { hasText: text }).first();
   const resources = { cpus: 0.1, memoryMb: 32 };

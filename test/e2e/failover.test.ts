@@ -28,7 +28,7 @@ const all = [
   'taken over by force while it works',
 ];
 
-/** The same program, with shorter faults. */
+/** The program of the benchmark, with shorter faults than usual. */
 test.each([
   { what: 'a leader', workers: '0', faults: all },
   // Its workers go on taking calls while it is frozen, and end with it.

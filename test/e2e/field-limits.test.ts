@@ -34,7 +34,7 @@ interface Field {
   bodyWith(value: unknown): unknown;
 }
 
-/** Of the built product: the plugin that completes the document runs in the build only. */
+/** The built product: the plugin that completes the document runs in the build only. */
 describe('what callers send', () => {
   const installation = new Installation({
     database: createDatabase,

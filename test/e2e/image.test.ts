@@ -23,7 +23,7 @@ const built = 'localhost/muster:1';
 /** No account in the image has it. */
 const uid = 23_456;
 
-/** What the official image of PostgreSQL does at a start, as far as the compose file asks for it. */
+/** Program that starts as the official image of PostgreSQL does, as far as the compose file asks for it. */
 const startPostgres = `#!/bin/sh
 set -e
 bin=/usr/lib/postgresql/bin data=/var/lib/postgresql/18/docker

@@ -35,7 +35,7 @@ const [limitsMemory, limitsCpu] = ['memory', 'cpu'].map((what) => !missing.inclu
 
 interface Case {
   what: string;
-  /** The same in a container; absent: as it is. */
+  /** Changes of the deploy in a container; absent: none. */
   inContainer?: Partial<Deploy>;
   request?: Partial<Request>;
   deploy: Partial<Deploy>;

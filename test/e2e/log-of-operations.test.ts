@@ -31,7 +31,7 @@ interface Line {
   level: string;
   msg: string;
 }
-/** Of both, as they were logged. */
+/** Lines of both, as they were logged. */
 const lines = (about: RegExp): Line[] =>
   [first, second].flatMap(({ output }) =>
     output

@@ -66,7 +66,7 @@ const webDeploy = (id: string, respond: string): Deploy => ({
 const idsOf = (tasks: readonly Task[]): string[] => tasks.map(({ taskId }) => taskId.id).toSorted();
 const machineOf = (task: Task): string | undefined => task.clusterTask?.slaveId?.value;
 
-/** What its tasks answer behind their ports. */
+/** Answers of its tasks behind their ports. */
 async function answersOf(tasks: readonly Task[]): Promise<string[]> {
   return Promise.all(
     tasks.map(async (task) => {

@@ -36,7 +36,7 @@ afterAll(async () => {
   await mails.close();
 }, 90_000);
 
-/** Of a query, or of a file of them. */
+/** Names of metrics in a query, or in a file of queries. */
 const namesIn = (text: string): string[] => [
   ...new Set([...text.matchAll(/\b(?:muster|process)_[a-z_]+\b/g)].map(([name]) => name)),
 ];

@@ -29,7 +29,7 @@ const namesOf = (isServer: boolean): string[] =>
 /** In an order in which each finds what it needs. */
 const first = ['plan'];
 const last = ['pause', 'unpause', 'freeze', 'activate', 'decommission', 'remove'];
-/** What else than 0 an example may end with: the id in it is made up. */
+/** Codes other than 0 that an example may end with: the id in it is made up. */
 const otherCodes: Record<string, number> = { 'muster token revoke 3f9a1c52e07b': 4 };
 const forThreeSeconds = `timeout -s INT 3 '${process.execPath}' '${program}'`;
 
@@ -75,7 +75,7 @@ test('TAB completes ids that the server knows, and says nothing where there is n
   expect(await complete('scale', '--url', `http://127.0.0.1:${port}`, 'w')).toEqual([]);
 }, 60_000);
 
-/** What an example has begun is over: the next one finds all instances. */
+/** Waits until the work that an example has begun is over: the next one finds all instances. */
 async function settled(): Promise<void> {
   await waitFor('nothing to be under way', async () => {
     const [deploys, ids] = await Promise.all([

@@ -23,7 +23,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => app.close());
 
-/** What it prints; it has to end well. */
+/** Output of the command, which has to end well. */
 async function done(...words: string[]): Promise<string> {
   const { code, out, err } = await muster(words, { env: { MUSTER_URL: app.url } });
   expect([words.join(' '), code, err]).toEqual([words.join(' '), 0, '']);

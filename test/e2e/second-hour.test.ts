@@ -6,7 +6,7 @@ import { createDatabase } from '../support/test-database.js';
 import { demoOn, muster, shell } from './support/muster-command.js';
 import { Installation } from './support/product.js';
 
-/** What people do after the tour, by the command line, as one of several teams: every call needs a token. */
+/** Actions of people after the tour, by the command line, as one of several teams: every call needs a token. */
 const installation = new Installation({
   database: createDatabase,
   settings: { auth: { enabled: true, adminGroups: ['ops'] } },

@@ -21,7 +21,9 @@ export interface FuzzResult {
   /** Neither a 5xx nor an answer in another form than the document says. */
   passed: boolean;
   calls: number;
-  /** What became of the requests to practise on, over and above that they were made: else nothing was tried in earnest. */
+  /**
+   * Number of changes of the requests to practise on after their creation: without any, nothing was tried in earnest.
+   */
   changes: number;
   tasksBefore: string[];
   tasksAfter: string[];
@@ -29,7 +31,7 @@ export interface FuzzResult {
 }
 
 const checks = ['not_a_server_error', 'response_schema_conformance', 'content_type_conformance'];
-/** What changes everything, and what answers without end. */
+/** Paths that change everything, or that answer without end. */
 const leftOut = '^/api/(events|disasters/(failover|disable|disabled-actions/.*|active/.*))$';
 const machine = { cpus: 4, memoryMb: 4096, diskMb: 1024, ports: '30000-30039' };
 /** Time that a run may take beyond what it was given: a last call, and the summary. */
@@ -83,7 +85,7 @@ async function deployKept(api: Api, requestId: string): Promise<string[]> {
 
 const callsIn = (output: string): number => Number(/(\d+) generated/.exec(output)?.[1] ?? 0);
 
-/** What parameters are often given, so that calls do more than ask for what is not there. */
+/** Values that parameters are often given, so that most calls are about something that exists. */
 function settingsOf({ taskId }: { taskId: string }): string {
   const words: Record<string, readonly string[]> = {
     requests: practiceIds,

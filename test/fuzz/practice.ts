@@ -33,7 +33,7 @@ export class Practice {
     clearInterval(this.timer);
   }
 
-  /** What happened to them, in their history. */
+  /** Events in their history. */
   async events(): Promise<RequestEventType[]> {
     const histories = await Promise.all(
       practiceIds.map((id) => this.api.get<RequestHistory[]>(`history/request/${id}/requests?count=1000`)),

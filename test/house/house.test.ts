@@ -18,7 +18,7 @@ function check(methods: Record<string, string>) {
   return { ...checkFiles(Object.fromEntries(copies)), line: service.split('\n').length + 2 };
 }
 
-/** The same with these files. */
+/** Runs the check on these files. */
 function checkFiles(files: Record<string, string>, options = ['--check']) {
   const { path: root, remove } = tempFolder();
   onTestFinished(remove);

@@ -28,7 +28,7 @@ const commands = LocalSettings.parse({
   ],
 });
 
-/** The same driver, in which epochs begin at another number. */
+/** Wraps the driver so that epochs begin at another number. */
 function withEpochsFrom(base: number, driver: KubernetesDriver): ClusterDriver {
   const shifted = ({ epoch, highest }: StaleEpochError) => new StaleEpochError(epoch - base, highest - base);
   const orStale = <T>(answer: Promise<T>): Promise<T> =>

@@ -11,9 +11,9 @@ import { waitFor } from '../support/wait-for.js';
 export const owner = 'Owner@example.com';
 export const admin = 'admin@example.com';
 export const ann = 'ann@example.com';
-/** Where links lead. */
+/** Address that links lead to. */
 export const base = 'https://muster.example/ui';
-/** Those that have no destination by default go to the owners. */
+/** Types of mail that have no destination by default: they go to the owners. */
 const emails = Object.fromEntries(
   emailTypes.filter((type) => mailTypes[type].destinations.length === 0).map((type) => [type, ['OWNERS']]),
 );
@@ -167,14 +167,14 @@ export class MailWorld {
     return mail;
   }
 
-  /** How many came so far. */
+  /** Number of mails so far. */
   count = (type: EmailType, about = ''): number =>
     this.server.mails.filter((mail) => mail.type === type && `${mail.subject} ${mail.text}`.includes(about)).length;
 }
 
 export const toAndCc = ({ to_, cc_ }: ReceivedMail): { to: string[]; cc: string[] } => ({ to: to_, cc: cc_ });
 
-/** What every mail has. */
+/** Members that every mail has. */
 const expectUsual = (mail: ReceivedMail): void => {
   expect(mail.from?.value).toMatchObject([{ address: 'muster@example.com' }]);
   expect(mail.subject).toMatch(/^\[east\] /);

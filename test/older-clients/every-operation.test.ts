@@ -53,7 +53,7 @@ const reads = readContract().operations.filter(({ method, path }) => method === 
 function pathOf({ path }: ContractOperation, given: Record<string, string> = values): string {
   return path.replace(/\{(\w+)\}/g, (_whole, name: string) => encodeURIComponent(given[name] ?? 'none'));
 }
-/** What has to be given, plus `rest`. */
+/** Parameters that have to be given, plus `rest`. */
 function queryOf(operation: ContractOperation, rest: Query = []): string {
   const required = operation.params.filter((param) => param.in === 'query' && param.required);
   const pairs = required.map(({ name }): [string, string] => [name, values[name] ?? 'none']);
@@ -80,7 +80,7 @@ async function statusWithoutBody(method: string, url: string): Promise<number> {
 }
 
 const zeroOf = (type: string): string => (type.startsWith('int') ? '0' : type === 'boolean' ? 'false' : '');
-/** What a client with a fixed set of parameters sends along with every call. */
+/** Parameters that a client with a fixed set of them sends along with every call. */
 const zeros = 'count=0&page=0&start=0&end=0&offset=0&length=0&limit=0&useWebCache=false&grep=&lastTaskStatus=';
 const alwaysSent: Query = [...new URLSearchParams(`${zeros}&deployId=&state=&orderDirection=&requestType=`)];
 

@@ -62,7 +62,7 @@ const withoutLook = ['delete /api/slaves/dead', 'delete /api/inactive/all'];
 const bodyOf = ({ requestBody }: Operation): Schema | undefined => requestBody?.content?.['application/json']?.schema;
 
 const ids: Readonly<Record<string, string>> = { taskId: 'a-b-1700000000000-1-host-rack' };
-/** Whether the answer says that the field is not of its type. */
+/** True if the answer says that the field is not of its type. */
 async function isRefused(url: string, { method, path, field, bodyWith }: Field, value: unknown): Promise<boolean> {
   const answer = await fetch(url + path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => ids[name] ?? 'x'), {
     method: method.toUpperCase(),
@@ -79,7 +79,7 @@ const asSent = ({ type, minimum = 0 }: Simple): unknown[] =>
   type === 'boolean' ? ['true', 0] : [String(Math.max(1, minimum))];
 const asNothing = ({ type }: Simple): unknown[] => (type === 'boolean' ? ['', 2] : ['', '1x']);
 
-/** Where what the answer says is not as expected. */
+/** Fields for which the answer is not as expected. */
 async function wrong(url: string, values: (schema: Simple) => unknown[], refused: boolean): Promise<string[]> {
   const found: string[] = [];
   for (const field of fields)

@@ -14,7 +14,7 @@ const recorded = JSON.parse(readFileSync(new URL('recorded-members.json', import
   members: string[];
 }[];
 
-/** What was refused there is refused here, with the same status. */
+/** Calls that were refused there: they are refused here, with the same status. */
 const refusals = JSON.parse(readFileSync(new URL('recorded-refusals.json', import.meta.url), 'utf8')) as [
   status: number,
   method: string,

@@ -24,7 +24,7 @@ export class AnswerSchemas {
     this.ajv.addSchema({ $id: 'document', components: { schemas: Object.fromEntries(schemas) as Json } });
   }
 
-  /** What is wrong with an answer; nothing when it is as the document says. */
+  /** Faults of an answer; none when it is as the document says. */
   problems(operation: OperationName, status: number, type: string, body: unknown): string[] {
     const [method, path] = operation.split(' ') as [string, string];
     const described = this.served.paths[path]?.[method.toLowerCase()]?.responses;
@@ -51,7 +51,7 @@ export class AnswerSchemas {
   }
 }
 
-/** The same schema, by which no object has members that are not described. References lead into the document. */
+/** A copy of a schema, by which no object has members that are not described. References lead into the document. */
 function closed(schema: unknown): Json {
   return walk(schema) as Json;
 }

@@ -18,10 +18,10 @@ const tasksPageOf = 'GET /api/history/request/{requestId}/tasks/withmetadata';
 const params = { requestId: 'job' };
 const runsOf = (found: readonly TaskIdHistory[]) => found.map(({ runId }) => runId);
 
-/** Of the request 'job', in the order in which they ended: two runs that went well and one that did not. */
+/** Runs of the request 'job', in the order in which they ended: two that went well and one that did not. */
 const runIds = ['r1', 'r2', 'r3'];
 const tasks: TaskIdHistory[] = [];
-/** Of a service that runs. */
+/** Id of a task of a service that runs. */
 let active: TaskId;
 beforeAll(async () => {
   const { api } = operations;

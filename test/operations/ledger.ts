@@ -6,7 +6,7 @@ export type OperationName = `${'GET' | 'POST' | 'PUT' | 'DELETE'} /${string}`;
 /** It is there to fail, and does what it should when it does. */
 const failsOnPurpose = 'POST /api/test/exception';
 
-/** Which statuses each operation of a group was seen to answer, held against what the contract states. */
+/** Statuses that each operation of a group was seen to answer, held against what the contract states. */
 export class Ledger {
   private readonly seen = new Map<string, Set<number>>();
   private readonly wanted: readonly Addition[];

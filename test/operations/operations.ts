@@ -12,7 +12,7 @@ import { Ledger, type OperationName } from './ledger.js';
 export interface OperationsOptions extends InstallationOptions {
   /** Sent with every call, unless the call has others of these names: who calls. */
   headers?: Record<string, string>;
-  /** What is started in place of the whole product, such as `scheduler`. */
+  /** Command that is started in place of the whole product, such as `scheduler`. */
   command?: string[];
 }
 
@@ -69,7 +69,7 @@ export class Operations {
     await client.query(text, values).finally(() => client.end());
   }
 
-  /** What was stated and not seen yet. */
+  /** Statuses that were stated and not seen yet. */
   missing(): string[] {
     return this.ledgers.flatMap((ledger) => ledger.missing());
   }

@@ -29,7 +29,7 @@ export async function deployed(
   return api.deploy(sleepDeploy(request.id, deploy));
 }
 
-/** The same when the deploy has succeeded. Answers its tasks. */
+/** Makes a request and waits until its deploy has succeeded. Returns its tasks. */
 export async function serving(...[api, request, deploy]: Parameters<typeof deployed>): Promise<Task[]> {
   await deployed(api, request, deploy);
   await api.deployEnded(request.id, deploy?.id ?? 'd1');

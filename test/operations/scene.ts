@@ -5,7 +5,7 @@ import { waitFor } from '../support/wait-for.js';
 import type { CallInput, Operations } from './operations.js';
 import type { OperationName } from './ledger.js';
 
-/** What an answer of 400 and above says. */
+/** Body of an answer of 400 and above. */
 export interface Refusal {
   code: string;
   message: string;

@@ -12,7 +12,7 @@ let agent: RawCaller;
 let agentUrl: string;
 let secret: string;
 
-/** Of a task that runs. */
+/** Id of a task that runs. */
 let id: string;
 
 /** In the environment of the process that the agent runs in. */

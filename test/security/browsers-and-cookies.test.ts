@@ -14,7 +14,7 @@ const session = (value: unknown): string => `session=${encodeURIComponent(JSON.s
 const ofAdmin = (): string => session({ token: stage.tokens.admin });
 
 describe('the cookie of an administrator, sent by a browser for a page', () => {
-  /** Where the page is from, as a browser says it; the last ones as no browser would. */
+  /** Headers by which a browser says where the page is from; the last ones as no browser would. */
   const foreign: [string, () => Record<string, string>][] = [
     ['of another host', () => ({ Origin: 'http://evil.example' })],
     ['of another host that speaks HTTPS', () => ({ Origin: 'https://evil.example' })],

@@ -78,7 +78,7 @@ test('what is removed is what the disk has back: a file with another name stays'
   expect(bytes).toBeLessThan(150_000);
 });
 
-/** Whether the file system of the tests lets root make a file that cannot be changed. */
+/** True if the file system of the tests lets root make a file that cannot be changed. */
 const canFix = ((): boolean => {
   try {
     const root = made('touch f; chattr +i f');

@@ -112,7 +112,7 @@ describe.runIf(userInfo().uid === 0)('a hostile task beside others', () => {
     return (await bob.get<{ data: string }>(`sandbox/${task}/read?${query}`)).data;
   };
 
-  /** Of a task that did not get to its report. */
+  /** Output of a task that did not get to its report. */
   async function whatItSaid(task: string): Promise<string> {
     const { taskUpdates } = await bob.history(task);
     const output = await Promise.all(['stdout', 'stderr'].map((path) => read(task, path).catch(String)));

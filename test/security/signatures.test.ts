@@ -73,7 +73,7 @@ async function statusOf(token: string): Promise<number[]> {
   return Promise.all(ways.map(async (headers) => (await app.call('GET', '/api/webhooks', { headers })).status));
 }
 
-/** What the provider publishes: all that a forger knows of its key. */
+/** Keys that the provider publishes: all that a forger knows of its key. */
 async function published(): Promise<{ jwk: JWK; pem: string; x: Buffer }> {
   const { keys } = (await (await fetch(`${issuer.url}/keys`)).json()) as { keys: JWK[] };
   const key = await importJWK({ ...keys[0]!, ext: true }, 'ES256', { extractable: true });

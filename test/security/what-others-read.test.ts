@@ -202,7 +202,7 @@ describe('the request of another', () => {
     resources: { cpus: 1, memoryMb: 1 },
   });
   const stolen = { id: 'vault', requestType: 'SERVICE', group: 'evil' };
-  /** What names the request in ways that operations read, or might read. */
+  /** Bodies that name the request in ways that operations read, or might read. */
   const bodies: [string, unknown][] = [
     [
       'plainly',

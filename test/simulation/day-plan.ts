@@ -12,7 +12,7 @@ export interface DayOptions {
 
 const minute = 60_000;
 
-/** Of all things that happen in an hour to a cluster of this size; everything else follows from these. */
+/** Rates of all misfortunes in an hour of a cluster of this size; everything else follows from these. */
 export const stormOf = ({ machines }: DayOptions): StormRates => ({
   unreachable: machines / 25,
   slow: machines / 50,
@@ -21,7 +21,7 @@ export const stormOf = ({ machines }: DayOptions): StormRates => ({
   taskEnds: machines / 10,
 });
 
-/** What people do in an hour. */
+/** Orders of people in an hour. */
 export const ordersPerHour = ({ requests }: DayOptions) => ({
   deploy: requests / 20,
   scale: requests / 40,
@@ -32,7 +32,7 @@ export const ordersPerHour = ({ requests }: DayOptions) => ({
 });
 export type Errand = keyof ReturnType<typeof ordersPerHour>;
 
-/** How often the scheduler dies, or is overtaken. */
+/** Number of times in an hour that the scheduler dies, or is overtaken. */
 export const restartsPerHour = 1;
 
 export function addMachines(cluster: SimulatedCluster, count: number): void {
@@ -75,7 +75,7 @@ export const deployOf = (requestId: string, id: string): Deploy => ({
   resources: { cpus: 0.2, memoryMb: 128, diskMb: 0, numPorts: id.length % 3 },
 });
 
-/** How long a job runs, in milliseconds; one in twenty fails. */
+/** Running time of a job, in milliseconds; one in twenty fails. */
 export function jobScript(random: () => number): { runFor: number; exit: 'TASK_FINISHED' | 'TASK_FAILED' } {
   return { runFor: 5_000 + random() * 15 * minute, exit: random() < 0.05 ? 'TASK_FAILED' : 'TASK_FINISHED' };
 }

@@ -224,7 +224,7 @@ export class SimulatedDay {
     this.pollers = new VirtualPollers(this.world.pollers, this.world.get(Wake), this.world.now, coarseMillis);
   }
 
-  /** What must hold at any moment. */
+  /** Checks the conditions that must hold at any moment. */
   private async check(): Promise<void> {
     const { cluster } = this.world;
     const sight = await this.eyes.look();

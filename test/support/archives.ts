@@ -36,7 +36,7 @@ export const gzipBomb = (megabytes: number): Buffer =>
   // Members of a gzip file follow each other.
   Buffer.concat(Array<Buffer>(megabytes).fill(gzipSync(Buffer.alloc(1024 * 1024), { level: 9 })));
 
-/** The same as a zip archive of one file. */
+/** A zip archive of one such file. */
 export const zipBomb = (megabytes: number): Buffer => zipOf([{ name: 'bomb', content: Buffer.alloc(megabytes << 20) }]);
 
 export interface ZipEntry {

@@ -146,7 +146,7 @@ export interface TaskRow {
   rackId?: string;
   startedAt?: number;
   runId?: string;
-  /** When the run was asked for. */
+  /** Time at which the run was asked for. */
   askedAt?: number;
   commandLineArguments?: string[];
   /** Files of this run that are uploaded. */

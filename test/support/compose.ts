@@ -33,15 +33,15 @@ export function readCompose(path: string): [string, ComposeService][] {
 }
 
 interface Surroundings {
-  /** What `build` has made. */
+  /** Image that `build` has made. */
   built: string;
-  /** Where the other services are: networks of tests have no names. */
+  /** Addresses of the other services: networks of tests have no names. */
   addresses: ReadonlyMap<string, string>;
   /** In place of the port of this machine that the file names. */
   port: number;
 }
 
-/** What the engine is told to start a service, without the command that begins it. */
+/** Arguments with which the engine starts a service, without its command. */
 export function runWords(name: string, service: ComposeService, { built, addresses, port }: Surroundings): string[] {
   return [
     `--name=${name}`,

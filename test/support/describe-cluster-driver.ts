@@ -9,7 +9,7 @@ import type { LaunchSpec } from '../../src/core/model/launch.js';
 import { EventRecorder } from './event-recorder.js';
 import { waitFor } from './wait-for.js';
 
-/** What a task of these tests does. */
+/** Behaviour of a task of these tests. */
 export type TaskKind = { exit: number; prints?: string } | 'RUNS' | 'RUNS_AND_IGNORES_SIGTERM';
 
 /** One cluster with at least one machine, for one test. */
@@ -20,7 +20,7 @@ export interface DriverHarness {
   launchOf(kind: TaskKind, taskId: string, incarnation: string): LaunchSpec;
   /** An order of a command that ends by itself, or of one that does not. Absent, and the next, where the cluster has none. */
   commandOf?(kind: 'ENDS' | 'RUNS', taskId: string): ShellCommandOrder;
-  /** How often the task was really started. */
+  /** Number of times the task was really started. */
   starts(taskId: string): number;
   /** A port of the first machine that something else listens on until `free` is called. */
   occupyPort?(): Promise<{ port: number; free(): Promise<void> }>;
@@ -32,12 +32,12 @@ export interface DriverHarness {
 }
 
 /**
- * What a cluster may be without: COMMANDS in tasks, FIGURES of what they use, PORTS of other programs, which it cannot see before a
- * task is started, a SHORTER_GRACE than that of a kill which is under way, and FILES of tasks.
+ * Features that a cluster may lack: COMMANDS in tasks, FIGURES of what they use, PORTS of other programs, which it
+ * cannot see before a task is started, a SHORTER_GRACE than that of a kill which is under way, and FILES of tasks.
  */
 type Lack = 'FILES' | 'COMMANDS' | 'FIGURES' | 'PORTS' | 'SHORTER_GRACE';
 
-/** What every driver promises to the scheduler, whatever stands behind it. */
+/** Tests of the promises of every driver to the scheduler, whatever stands behind it. */
 export function describeClusterDriver(
   name: string,
   factory: () => Promise<DriverHarness>,

@@ -43,7 +43,7 @@ export class EventRecorder implements ClusterEvents {
     for (const { agentId, incarnation, number } of updates) this.stored.set(agentId, { incarnation, number });
   }
 
-  /** Of what is not numbered the state says whether it is new, or what it says of a command. */
+  /** True for an update without a number whose state, or report of a command, was recorded already. */
   private isKnown({ number, taskId, state, shellCommand: report }: StatusUpdate): boolean {
     if (number !== 0) return false;
     const ofTask = this.updates.filter((update) => update.taskId === taskId);
@@ -66,7 +66,7 @@ export class EventRecorder implements ClusterEvents {
     this.toRefuse = batches;
   }
 
-  /** What a successor reads from the same database. */
+  /** The recorder of a successor that reads the same database. */
   copy(): EventRecorder {
     const copy = new EventRecorder();
     copy.updates.push(...this.updates);

@@ -89,7 +89,7 @@ export class HealthScene {
     });
   }
 
-  /** What the code that stores a status does after the commit. */
+  /** Wakes the deploys, as the code does after the commit that stores a status. */
   announce(): void {
     this.rooms.app.get(Wake).signal('deploys');
   }

@@ -12,7 +12,7 @@ export interface ReceivedCall {
 export interface HttpReceiver {
   url: string;
   calls: ReceivedCall[];
-  /** What the next calls get: a status, or a function that answers by itself (or never). */
+  /** Answer to the next calls: a status, or a function that answers by itself (or never). */
   answer: number | ((call: ReceivedCall, response: ServerResponse) => void);
   /** Calls that have not been answered yet. */
   inFlight: number;

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 
-/** What podman writes for `push <image> dir:<folder>`. */
+/** Manifest that podman writes for `push <image> dir:<folder>`. */
 interface Manifest {
   mediaType?: string;
 }

@@ -1,12 +1,12 @@
-/** How the laws are tried this time: set to replay a failure, or to try more of them. */
+/** Settings of the laws: to replay a failure, or to try more of them. */
 export const lawSettings = {
-  /** Of fast-check. */
+  /** Seed of fast-check. */
   seed: numberIn('LAWS_SEED'),
-  /** Of fast-check: one schedule out of those of the seed. */
+  /** Path of fast-check: one schedule out of those of the seed. */
   path: process.env['LAWS_PATH'],
   /** Schedules per test. */
   runs: numberIn('LAWS_RUNS'),
-  /** Of those that a test names: `npm test` tries few, the deep step all. */
+  /** Share of the schedules that a test names: `npm test` tries few, the deep step all. */
   share: process.env['MUSTER_TEST_STEP'] === 'daily' ? 1 / 20 : 1,
 };
 

@@ -1,4 +1,4 @@
-/** How the lease went from one holder to the next, as the database saw it. */
+/** A change of the lease's holder, as the database saw it. */
 export interface LeaseChange {
   holder: string;
   /** Given back before its time was over. */

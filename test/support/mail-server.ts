@@ -4,7 +4,7 @@ import { SMTPServer, type SMTPServerOptions, type SMTPServerSession } from 'smtp
 import { waitFor } from './wait-for.js';
 
 export interface ReceivedMail extends ParsedMail {
-  /** Those whom the server was told to deliver it to. */
+  /** Addresses to which the server was told to deliver it. */
   recipients: string[];
   to_: string[];
   cc_: string[];

@@ -16,7 +16,7 @@ export interface NumberSetting extends Schema {
   /** Keys from the outermost section on; those of lists and maps are left out. */
   path: string[];
   name: string;
-  /** What stands there is one of several. */
+  /** True if it is a member of a list or a map. */
   isInList: boolean;
 }
 

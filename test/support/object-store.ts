@@ -17,7 +17,7 @@ import { waitFor } from './wait-for.js';
 
 export interface StoredFile {
   body?: string | Buffer;
-  /** When it was written, in epoch milliseconds; stores keep whole seconds. */
+  /** Time at which it was written, in epoch milliseconds; stores keep whole seconds. */
   at?: number;
   metadata?: Record<string, string>;
   contentEncoding?: string;
@@ -53,13 +53,13 @@ const program = ['versitygw', join(process.env['GOPATH'] ?? join(homedir(), 'go'
   (name) => spawnSync(name, ['--version'], { stdio: 'ignore' }).status === 0,
 );
 
-/** Why tests that need an object store are left out; undefined: they are not. */
+/** Reason why tests that need an object store are left out; undefined: they are not. */
 export const withoutObjectStore =
   program === undefined ? 'no object store: versitygw is not installed, .ci/run says how' : undefined;
 if (withoutObjectStore) console.log(`Tests that need an object store are left out: ${withoutObjectStore}`);
 
 const [accessKey, secretKey] = ['tests', 'secret-of-tests'];
-/** Where the store has what is not an object yet. */
+/** Directory in which the store has what is not an object yet. */
 const unfinished = '.sgwtmp';
 
 /**

@@ -3,14 +3,16 @@ import { chmodSync, chownSync, copyFileSync, existsSync, mkdirSync, rmSync, syml
 import { join } from 'node:path';
 import { tempFolder } from './temp-folder.js';
 
-/** Why the tests of containers are left out; undefined: they are not. */
+/** Reason why the tests of containers are left out; undefined: they are not. */
 export const withoutPodman: string | undefined = missing('/usr/bin/podman', '/usr/sbin/runc', '/usr/bin/busybox');
 
-/** The same for tests of containers with a network of their own. */
+/** Reason why tests of containers with a network of their own are left out. */
 export const withoutBridges: string | undefined =
   withoutPodman ?? missing('/usr/lib/cni/bridge', '/usr/lib/cni/portmap', '/usr/sbin/iptables');
 
-/** The same for tests of images that are put together of this machine's packages, and started with an init. */
+/**
+ * Reason why tests of images are left out that are put together of this machine's packages, and started with an init.
+ */
 export const withoutImages: string | undefined = withoutBridges ?? missing('/usr/bin/catatonit', '/usr/bin/dpkg-query');
 
 function missing(...paths: string[]): string | undefined {
@@ -23,7 +25,7 @@ function missing(...paths: string[]): string | undefined {
 
 export const image = 'localhost/muster-test:1';
 
-/** Of a network with a subnet of its own; the id of the worker keeps it apart from those of other tests. */
+/** Name of a network with a subnet of its own; the id of the worker keeps it apart from those of other tests. */
 const networkName = `muster-test-${process.pid}`;
 const subnet = `10.${100 + (process.pid % 100)}.${Math.floor(process.pid / 100) % 250}.0/24`;
 

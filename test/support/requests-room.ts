@@ -66,7 +66,7 @@ export async function openRequestsRoom(changes: Partial<Settings> = {}): Promise
   return openRoomOn(test.url, changes, () => test.drop());
 }
 
-/** The same on a database that the caller looks after. */
+/** Opens the room on a database that the caller looks after. */
 export async function openRoomOn(
   databaseUrl: string,
   changes: Partial<Settings> = {},

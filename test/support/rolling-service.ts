@@ -30,7 +30,7 @@ export class RollingService {
     return new RollingService(await SchedulerWorld.start({ machines: 2, modules, settings }));
   }
 
-  /** What tasks of a deploy do. */
+  /** Sets the behaviour of the tasks of a deploy. */
   behave(script: (deployId: string) => TaskScript): void {
     this.script = script;
   }

@@ -19,7 +19,7 @@ import { basename, dirname, join } from 'node:path';
 interface Package {
   name: string;
   isEssential: boolean;
-  /** What it needs, each with its alternatives. */
+  /** Packages that it needs, each with its alternatives. */
   needs: string[][];
   provides: string[];
 }
@@ -63,7 +63,7 @@ function withWhatTheyNeed(names: readonly string[]): string[] {
 
 const isLeftOut = (path: string): boolean => /^\/usr\/share\/(doc|man|info|locale|lintian|bug)\//.test(path);
 
-/** Where the file really is: /bin and the like are links, whatever the list of the package says. */
+/** Real path of a file: /bin and the like are links, whatever the list of the package says. */
 const realPath = (path: string): string => join(realpathSync(dirname(path)), basename(path));
 
 interface Root {

@@ -59,7 +59,7 @@ export class SchedulerWorld {
   private context!: INestApplicationContext;
   private leadership!: ManualLeadership;
   driver!: SimulatedDriver;
-  /** Of the leader: none of them runs by itself. */
+  /** Pollers of the leader: none of them runs by itself. */
   pollers: PollerOptions[] = [];
 
   private constructor(
@@ -253,7 +253,7 @@ async function ownDatabase(): Promise<{ url: string; remove(): Promise<void> }> 
   return createDatabase();
 }
 
-/** What `create` registers with the pollers of its context. None of it gets a timer: the test is what runs it. */
+/** Pollers that `create` registers. None of them gets a timer: the test runs them. */
 async function registeredIn(create: () => Promise<void>): Promise<PollerOptions[]> {
   const registered: PollerOptions[] = [];
   const { register } = Pollers.prototype;

@@ -6,7 +6,7 @@ export interface SentStatement {
   parameters?: unknown[];
 }
 
-/** What this process sends to databases from now on, on whatever connection. */
+/** Records the statements that this process sends to databases from now on, on whatever connection. */
 export function watchStatements(): { sent(): SentStatement[]; forget(): void; end(): void } {
   const query = vi.spyOn(Client.prototype, 'query');
   return {

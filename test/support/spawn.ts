@@ -28,7 +28,10 @@ export function spawnTs(file: URL, args: readonly string[] = [], env: NodeJS.Pro
 const fromRoot = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 const bundles = new Map<string, Promise<string>>();
 
-/** The same in one file with what the build has made of `src`: to load the application module by module takes longer than most tests. */
+/**
+ * Runs a TypeScript file in one bundle with what the build has made of `src`: to load the application module by module
+ * takes longer than most tests.
+ */
 export async function spawnOnBuild(
   file: URL,
   args: readonly string[] = [],

@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs';
 
 /**
- * What only `npm run test:deep` runs, because it takes long: a folder (with a slash at its end) or a file. Everything else
- * is run by `npm test`, which has to end within six minutes on two cores and yet keeps every kind of test.
+ * Tests that only `npm run test:deep` runs, because they take long: a directory (with a slash at its end) or a file.
+ * `npm test` runs everything else, has to end within six minutes on two cores and yet keeps every kind of test.
  */
 export const deep = [
   // Every operation of the API on the built product, again as clients of older installations call it, those clients themselves,
@@ -127,7 +127,7 @@ export function stepsOf(file: string): ('daily' | 'deep')[] {
   return inside(file, deep) && !inside(file, daily) ? ['deep'] : ['daily'];
 }
 
-/** Of the whole project, by their paths from its root. */
+/** Test files of the whole project, by their paths from its root. */
 export function testFiles(root: string): string[] {
   return ['src', 'test', 'packages'].flatMap((folder) =>
     readdirSync(`${root}/${folder}`, { recursive: true, encoding: 'utf8' })

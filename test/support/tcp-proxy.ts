@@ -1,6 +1,6 @@
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
-/** Where the server of a line listens: a port, or a socket of this machine. */
+/** Address at which the server of a line listens: a port, or a socket of this machine. */
 export type TcpTarget = { host: string; port: number } | { path: string };
 
 /** A line between a client and a server that a test can cut or freeze. */
@@ -8,13 +8,15 @@ export interface TcpProxy {
   port: number;
   /** The server that new connections lead to. */
   target: TcpTarget;
-  /** How many clients have reached the server so far. */
+  /** Number of clients that have reached the server so far. */
   readonly connections: number;
   /** Existing connections break, new ones are refused at once. */
   cut(): void;
   /** Nothing is carried any more, but connections stay open: what a lost network looks like. */
   freeze(): void;
-  /** What comes from one side, or from both, is thrown away while connections seem open: a network that loses everything. */
+  /**
+   * Throws away all bytes from one side, or from both, while connections seem open: a network that loses everything.
+   */
   swallow(from: 'client' | 'server' | 'both'): void;
   /** Carries again, what was held back included. Connections that have lost something break. */
   restore(): void;
@@ -81,14 +83,14 @@ export async function startTcpProxy(target: TcpTarget): Promise<TcpProxy> {
   return proxy;
 }
 
-/** Where the server of a database listens. */
+/** Address at which the server of a database listens. */
 export function targetOf(databaseUrl: string): TcpTarget {
   const { hostname, port } = new URL(databaseUrl);
   const host = decodeURIComponent(hostname);
   return host.startsWith('/') ? { path: `${host}/.s.PGSQL.${port || 5432}` } : { host, port: Number(port) || 5432 };
 }
 
-/** The same database URL by way of the proxy. */
+/** URL of the same database by way of the proxy. */
 export function throughProxy(databaseUrl: string, proxy: TcpProxy): string {
   const url = new URL(databaseUrl);
   url.hostname = '127.0.0.1';

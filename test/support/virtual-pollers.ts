@@ -1,9 +1,9 @@
 import type { PollerOptions } from '../../src/platform/poller/poller.js';
-import { addWanted, type Wake, type Wanted } from '../../src/platform/wake/wake.js';
+import { addToWakeSet, type Wake, type WakeSet } from '../../src/platform/wake/wake.js';
 
 interface Timer {
   options: PollerOptions;
-  wanted: Wanted | undefined;
+  wanted: WakeSet | undefined;
   regularAt: number;
   /** The moment that the last pass named. */
   alarmAt: number;
@@ -32,7 +32,7 @@ export class VirtualPollers {
     for (const timer of this.timers) {
       const { wakeOn = [], takesKeys } = timer.options;
       for (const topic of wakeOn) {
-        wake.on(topic, (keys) => (timer.wanted = addWanted(timer.wanted, takesKeys ? keys : undefined)));
+        wake.on(topic, (keys) => (timer.wanted = addToWakeSet(timer.wanted, takesKeys ? keys : undefined)));
       }
     }
   }
@@ -54,7 +54,7 @@ export class VirtualPollers {
 
   private async run(timer: Timer, now: number): Promise<void> {
     const { options, regularAt } = timer;
-    const wanted = addWanted(timer.wanted, options.takesKeys && regularAt > now ? [] : undefined);
+    const wanted = addToWakeSet(timer.wanted, options.takesKeys && regularAt > now ? [] : undefined);
     timer.wanted = undefined;
     const next = await options.pass(now, wanted === 'all' ? undefined : wanted);
     if (wanted === 'all') timer.regularAt = now + this.period(options);

@@ -116,7 +116,7 @@ const enumerationsOf = ({ components }) =>
     Object.entries(components.schemas).flatMap(([name, { enum: words }]) => (words ? [[name, words]] : [])),
   );
 
-/** What an answer is, as far as the client looks at it. */
+/** Kind of an answer, as far as the client looks at it. */
 function kindOf({ responses }, { components }) {
   const [[type, media] = []] = Object.values(responses).flatMap(({ content }) => Object.entries(content ?? {}));
   if (type === undefined) return 'nothing';

@@ -20,11 +20,11 @@ import {
 } from 'rest-contract/client';
 import type { paths } from './generated/records.js';
 
-/** What an answer is. Inside of a record nobody looks: a newer service may answer more than is known here. */
+/** Kind of an answer. The inside of a record is not checked: a newer service may answer more than is known here. */
 export type AnswerKind = 'nothing' | 'bytes' | 'text' | 'object' | 'array' | 'string' | 'number' | 'boolean';
 
 /** A row of the table of operations. */
-export type Operation = readonly [method: string, path: string, answer: AnswerKind];
+export type OperationRow = readonly [method: string, path: string, answer: AnswerKind];
 
 /** The call of one operation: parameters of the path and of the query by their names, and the record that it sends as `body`. */
 export type Call<M extends string, P extends keyof paths, K extends AnswerKind> = (
@@ -38,9 +38,9 @@ type Arguments<A> =
   Record<never, never> extends A ? [args?: A, options?: CallOptions] : [args: A, options?: CallOptions];
 
 type ArgsOf<O> = O extends { parameters: { path?: infer P; query?: infer Q } }
-  ? Given<P> & Given<Q> & BodyOf<O>
+  ? PartIfAny<P> & PartIfAny<Q> & BodyOf<O>
   : never;
-type Given<T> = [NonNullable<T>] extends [never] ? unknown : NonNullable<T>;
+type PartIfAny<T> = [NonNullable<T>] extends [never] ? unknown : NonNullable<T>;
 type BodyOf<O> = O extends { requestBody: { content: Json<infer B> } }
   ? { body: B }
   : O extends { requestBody?: { content: Json<infer B> } }
@@ -63,13 +63,13 @@ type Answer<O, K extends AnswerKind> = K extends 'nothing'
         : never;
 
 /** Does the calls of one operation. */
-export function caller(operation: Operation, bounds: CallBounds) {
+export function caller(operation: OperationRow, bounds: CallBounds) {
   const result: ResponseReader = { decode: (response, context) => answerOf(response, operation[2], context) };
   return async (args: Record<string, unknown> = {}, options?: CallOptions): Promise<unknown> =>
     performCall(requestOf(operation, args), result, bounds, options);
 }
 
-function requestOf([method, path]: Operation, { body, ...args }: Record<string, unknown>): RestRequest {
+function requestOf([method, path]: OperationRow, { body, ...args }: Record<string, unknown>): RestRequest {
   const segments = path
     .slice(1)
     .split('/')

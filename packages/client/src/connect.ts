@@ -1,10 +1,10 @@
 import type { FetchOptions } from 'rest-contract/fetch';
-import { caller, type Operation } from './call.js';
+import { caller, type OperationRow } from './call.js';
 import { calls, type Muster } from './generated/operations.js';
 import { transport } from './transport.js';
 
 export interface MusterOptions {
-  /** Where the service is, with its context path if it has one: `http://127.0.0.1:7099`. */
+  /** Address of the service, with its context path if it has one: `http://127.0.0.1:7099`. */
   readonly url: string | URL;
   /**
    * Token of the caller: one that the service made, or of an OpenID Connect provider. A function is asked before each call, for
@@ -20,13 +20,13 @@ export interface MusterOptions {
   /** Longest wait for an answer, repetitions included; 60 seconds unless given, 0: no limit. */
   readonly timeoutMs?: number | undefined;
   /**
-   * How many times a call is repeated that was answered 503, or whose connection was lost; 3 unless given. A write is done once
-   * all the same: each bears an `Idempotency-Key`.
+   * Number of times a call is repeated that was answered 503, or whose connection was lost; 3 unless given. A write is
+   * done once all the same: each bears an `Idempotency-Key`.
    */
   readonly retries?: number | undefined;
   /**
-   * Whether the service refuses members of a body and parameters of a query that it does not know, so that a misspelt one is
-   * told; unless given it does. false: it leaves them out and goes on.
+   * Makes the service refuse members of a body and parameters of a query that it does not know, so that a misspelt one
+   * is reported; true unless given. false: it leaves them out and goes on.
    */
   readonly strict?: boolean | undefined;
   /** The longest answer that is read; 256 MB unless given. Files have no limit. */
@@ -57,7 +57,7 @@ export function connectMuster(options: MusterOptions): Muster {
   });
   const bounds = { backend, timeoutMs, read: { maxBytes: maxResponseBytes } };
   const muster = {};
-  for (const [name, group] of Object.entries<Readonly<Record<string, Operation>>>(calls)) {
+  for (const [name, group] of Object.entries<Readonly<Record<string, OperationRow>>>(calls)) {
     // Made when it is used first: a program rarely uses more than a few.
     let made: object | undefined;
     const make = () =>

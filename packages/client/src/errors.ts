@@ -7,7 +7,7 @@ export class MusterError extends Error {
   override readonly name = 'MusterError';
   /** The HTTP status. */
   readonly status: number;
-  /** What went wrong, in one word for programs: INVALID_REQUEST, REQUEST_NOT_FOUND, DEPLOY_IN_PROGRESS, ... */
+  /** Kind of error, in one word for programs: INVALID_REQUEST, REQUEST_NOT_FOUND, DEPLOY_IN_PROGRESS, ... */
   readonly code: string;
   /** Every broken rule of the input; empty when the input was not the problem. */
   readonly errors: readonly FieldError[];
@@ -33,11 +33,11 @@ const textOf = (value: unknown): string | undefined => (typeof value === 'string
 export class ServiceUnreachable extends Error {
   override readonly name = 'ServiceUnreachable';
   /**
-   * Whether the call may have been done all the same: the connection was lost after it had been sent. Reads change nothing, so
-   * for them it is false.
+   * True if the call may have been done all the same: the connection was lost after it had been sent. Reads change
+   * nothing, so for them it is false.
    */
   readonly mayBeDone: boolean;
-  /** What the system calls the failure, such as ECONNREFUSED. Browsers do not tell. */
+  /** Name of the failure in the system, such as ECONNREFUSED. Browsers do not tell. */
   readonly code: string | undefined;
 
   constructor(url: string, cause: unknown, options: { code: string | undefined; mayBeDone: boolean }) {

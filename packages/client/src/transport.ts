@@ -16,7 +16,7 @@ export interface TransportOptions {
   readonly fetch?: FetchOptions['fetch'];
   readonly headers: NonNullable<FetchOptions['headers']>;
   readonly signal?: AbortSignal | undefined;
-  /** How many times a call is repeated. */
+  /** Number of times a call is repeated. */
   readonly retries: number;
   readonly maxResponseBytes: number;
 }
@@ -67,7 +67,7 @@ export function freshId(): string {
 
 const isRead = ({ method, path }: RestRequest): boolean => method === 'GET' && path[0] === 'api';
 
-/** What these do outside of the database happens again when they are repeated. */
+/** True for calls that do something outside of the database, which would happen again when they are repeated. */
 const actsOutside = ({ path }: RestRequest): boolean => path[1] === 'test' || path.at(-1) === 'failover';
 
 const mayBearKey = (request: RestRequest): boolean =>
@@ -98,7 +98,7 @@ function detailsOf(body: HttpBody): Readonly<Record<string, unknown>> {
   }
 }
 
-/** Who gave up is told their own reason, not that the service is away. */
+/** The error for a call without an answer. A caller who gave up gets their own reason, not that the service is away. */
 function unreachable(request: RestRequest, url: string, cause: unknown): ServiceUnreachable {
   if (request.signal?.aborted) throw request.signal.reason;
   if (!(cause instanceof TypeError) && !(cause instanceof BrokenResponse)) throw cause;

@@ -47,7 +47,7 @@ async function count(databaseUrl: string, table: string): Promise<number> {
   return (rows as { count: number }[])[0]!.count;
 }
 
-/** What a database holds, down to the last row: each table with a digest of its rows, and all else by its name. */
+/** Content of a database, down to the last row: each table with a digest of its rows, and all else by its name. */
 async function contents(databaseUrl: string): Promise<Record<string, string>> {
   const client = await connect(databaseUrl, 'test', 10_000);
   const query = async (sql: string) =>

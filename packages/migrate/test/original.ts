@@ -14,11 +14,11 @@ export interface OriginalRequest {
   /** Further members of the record of one request. */
   more?: Json;
   events: { createdAt: number; eventType: string; message?: string }[];
-  /** Of ended tasks. */
+  /** Ids of ended tasks. */
   taskIds: string[];
-  /** Of tasks that run. */
+  /** Ids of tasks that run. */
   activeTaskIds: string[];
-  /** Why runs are planned. A pause drops them. */
+  /** Reasons for which runs are planned. A pause drops them. */
   planned: string[];
 }
 

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const readme = readFileSync(join(root, 'README.md'), 'utf8');
 
-/** How many rules each part of the definition has. */
+/** Number of rules in each part of the definition. */
 const PARTS: Record<string, number> = {
   Operations: 5,
   Parameters: 8,

@@ -13,7 +13,7 @@ mkdirSync(join(root, 'node_modules'), { recursive: true });
 const out = mkdtempSync(join(root, 'node_modules', '.examples-'));
 afterAll(() => rmSync(out, { recursive: true, force: true }));
 
-/** What an example says it prints: the comment at its end. */
+/** The output that an example promises: the comment at its end. */
 function promised(file: string): string {
   const source = readFileSync(join(root, 'examples', file), 'utf8');
   const lines = source.slice(source.lastIndexOf('// prints:')).trim().split('\n').slice(1);

@@ -64,7 +64,7 @@ export class Meter {
   }
 }
 
-export interface Bounds {
+export interface DownloadLimits {
   limits: FetchLimits;
   meter: Meter;
 }
@@ -74,7 +74,7 @@ const lacking = new Set(['ENOSPC', 'EDQUOT', 'EIO', 'EROFS', 'EMFILE', 'ENFILE',
 export const isTrouble = (cause: unknown): boolean => lacking.has(errorCode(cause) ?? '');
 
 /** Fetches an http, https or file URL, or an absolute path. Redirects are followed, to http and https only. */
-export async function download(source: string, target: FileHandle, bounds: Bounds): Promise<void> {
+export async function download(source: string, target: FileHandle, bounds: DownloadLimits): Promise<void> {
   const name = nameOfSource(source);
   try {
     const content = /^https?:/i.test(source) ? await bodyOf(source, bounds) : await localFile(source, bounds.limits);
@@ -102,7 +102,7 @@ const mostRedirects = 20;
 const silentMillis = 60_000;
 
 /** As it comes: what a server calls an encoding may be the archive itself. */
-async function bodyOf(url: string, { limits }: Bounds): Promise<Readable> {
+async function bodyOf(url: string, { limits }: DownloadLimits): Promise<Readable> {
   const { username, password } = new URL(url);
   const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
   const dispatcher = new Agent({
@@ -132,7 +132,7 @@ async function localFile(source: string, { allowedPaths }: FetchLimits): Promise
 }
 
 /** `name`: of what comes, for messages. */
-export const counted = (name: string, { limits, meter }: Bounds) =>
+export const counted = (name: string, { limits, meter }: DownloadLimits) =>
   async function* (chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     let bytes = 0;
     for await (const chunk of chunks) {

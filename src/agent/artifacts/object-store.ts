@@ -5,7 +5,7 @@ import { GetObjectCommand, HeadObjectCommand, type S3Client, type S3ClientConfig
 import { backOffMillis, inParallel } from '../../platform/async.js';
 import { messageOf } from '../../platform/files.js';
 import { credentialsOf, isRefusal, objectStoreClient, statusOf } from '../../platform/object-store.js';
-import { type Bounds, isTrouble } from './download.js';
+import { type DownloadLimits, isTrouble } from './download.js';
 import { DeployFault, type BucketObject } from './order.js';
 
 const partsAtOnce = 4;
@@ -28,7 +28,7 @@ interface Part {
 export async function downloadObject(
   { bucket, key, store }: BucketObject,
   target: FileHandle,
-  { name, limits, meter }: Bounds & { name: string },
+  { name, limits, meter }: DownloadLimits & { name: string },
 ): Promise<void> {
   const overall = AbortSignal.timeout(store.objstoreDownloadTimeoutMillis);
   const s3 = clientOf(store, limits.verifyTls);

@@ -94,7 +94,7 @@ async function withFile<T>(path: string, { root }: StagingArea, work: (file: Fil
   return work(opened.handle).finally(() => letGo(opened.handle));
 }
 
-/** Not waited for: a stream that was broken off may still read. */
+/** Closes without a wait: a stream that was broken off may still read. */
 const letGo = (file: FileHandle): void => void file.close().catch(() => undefined);
 
 /** A file that is there already may only be the same one. */

@@ -113,9 +113,9 @@ export class Cgroups {
   }
 
   /**
-   * Said some milliseconds before a process is moved into the group, which is made. The first move in a while makes the kernel wait
-   * until all cores have come by (a grace period of RCU, some 10 ms), and those that follow do not: so this process is moved to where
-   * it is. Nothing depends on it, and what fails here the start will tell.
+   * Prepares the move of a process into the group, some milliseconds before, and makes the group. The first move in a
+   * while makes the kernel wait until all cores have come by (a grace period of RCU, some 10 ms), and those that follow
+   * do not: so this process is moved to where it is. Nothing depends on it, and the start will report a failure.
    */
   async expectMoveInto(group: TaskGroup, limits: GroupLimits): Promise<void> {
     try {

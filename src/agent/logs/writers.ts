@@ -20,8 +20,8 @@ const pauseMillis = 0.2;
 const pause = new Int32Array(new SharedArrayBuffer(4));
 
 /**
- * Has all processes that may write to a log stand still, for the moment in which what was written last is copied and the log
- * is emptied: only then is nothing written in between. Parents stop before their children and go on after them, so that a
+ * Stops all processes that may write to a log, for the moment in which what was written last is copied and the log is
+ * emptied: only then is nothing written in between. Parents stop before their children and go on after them, so that a
  * shell with job control never sees a job of its own stopped. Those that stood still before are left as they are.
  */
 export class StandingWriters {

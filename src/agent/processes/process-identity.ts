@@ -68,7 +68,7 @@ export function isAlive(identity: ProcessIdentity): boolean {
   return isLive(stat) && stat.startTime === identity.startTime;
 }
 
-/** When it began, by the monotonic clock in milliseconds. */
+/** Time at which it began, by the monotonic clock in milliseconds. */
 export const beganAt = ({ startTime }: ProcessIdentity): number => monotonicOf(Number(startTime) / ticksPerSecond);
 
 /** Changes with every start of the machine: no process of another boot can be alive. */

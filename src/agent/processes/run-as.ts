@@ -27,7 +27,10 @@ export type SavedUser = Omit<RunAs, 'prefix'>;
 
 const programs = ['/usr/bin/setpriv', '/bin/setpriv', '/usr/local/bin/setpriv'];
 
-/** Not every container that has a root lets it shrink the bounding set; without the uid 0 there is nothing left in it to gain. */
+/**
+ * Options for a container that has a root, but does not let it shrink the bounding set: without the uid 0 there is
+ * nothing left in it to gain.
+ */
 const without: readonly Option[] = [
   ['no-new-privs', true],
   ['inh-caps', '-all'],

@@ -69,7 +69,7 @@ export async function openDirectoryBelow(
   );
 }
 
-/** Is there anything of this name? A link counts as itself. */
+/** True if there is anything of this name. A link counts as itself. */
 export async function existsBelow(root: string, path: string): Promise<boolean> {
   const found = await unlessUnseen(() =>
     walk(root, dirname(path), 'INSIDE', (directory) => lstat(placeIn(directory, basename(path)))),

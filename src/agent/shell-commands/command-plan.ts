@@ -85,7 +85,7 @@ export class CommandPlans {
     };
   }
 
-  /** That of the task, except by what its own processes are known: a command is none of them. */
+  /** The environment of the task, except by what its own processes are known: a command is none of them. */
   private environment(directory: string, record: CommandRecord): Record<string, string> {
     const { spec, sandbox, runAs } = this.task;
     const { [sandboxVariable]: _ofTask, ...environment } = taskEnvironment(spec, sandbox, runAs, this.context);

@@ -24,7 +24,9 @@ export interface CommandPlan {
   environment: Record<string, string>;
   /** Directory in which it runs and writes its output. */
   directory: string;
-  /** That directory as it is called where the words of `runAs` lead, with other files than here. Absent: they lead nowhere else. */
+  /**
+   * Path of that directory where the words of `runAs` lead, with other files than here. Absent: they lead nowhere else.
+   */
   inside?: string;
   /** The task's. */
   sandboxRoot: string;
@@ -33,7 +35,7 @@ export interface CommandPlan {
   /** Longest run; 0: no limit. */
   timeoutMillis: number;
   /**
-   * Asked when SIGKILL has ended it: whether that was the end of the task, with which it went. Absent: it outlives the
+   * True if the end of the command by SIGKILL was the end of the task, with which it went. Absent: it outlives the
    * task's processes.
    */
   isTaskOver?(): Promise<boolean>;

@@ -66,7 +66,7 @@ export class AgentDirectory {
   /** Directory for new sandboxes, usually inside of the agent's. */
   readonly sandboxes: string;
   private readonly sandboxesHere: string;
-  /** Beside the sandboxes: who fetches them has to get there, too. */
+  /** Directory of artifacts, beside the sandboxes: who fetches them has to get there, too. */
   readonly artifacts: string;
   readonly cachedArtifacts: string;
   readonly newArtifacts: string;
@@ -120,7 +120,7 @@ export class AgentDirectory {
     return [...new Set([this.sandboxes, this.sandboxesHere])];
   }
 
-  /** That of a task, by its file name. */
+  /** Sandbox of a task, by its file name. */
   sandboxOf(name: string): string {
     const former = join(this.sandboxesHere, name);
     return this.sandboxes !== this.sandboxesHere && existsSync(former) ? former : join(this.sandboxes, name);

@@ -20,7 +20,7 @@ interface SavedLaunch {
   runAs?: SavedUser;
 }
 
-/** There for a task whose container has other users than the task. */
+/** Name of a file that exists for a task whose container has other users than the task. */
 const ownersFile = 'any-owner';
 
 /** Content of `kill.json`: the kill goes on after a restart of the agent. */

@@ -5,7 +5,7 @@ import type { Tasks } from '../tasks/tasks.js';
 /** So many tasks have their logs rotated at a time: all of them are due at midnight. */
 const mostAtOnce = 4;
 
-/** Has the logs of running tasks rotated when they are due. */
+/** Rotates the logs of running tasks when they are due. */
 export class LogRotation {
   constructor(
     private readonly context: TaskContext,

@@ -44,12 +44,12 @@ export class Progress {
     return [...this.files.values()].some((begun) => begun.key === key);
   }
 
-  /** To be saved. */
+  /** Records the begin of an upload; the caller saves it. */
   begin({ path, ino, size, mtimeMs }: FoundFile, key: string): void {
     this.files.set(path, { ino, size, mtimeMs, key });
   }
 
-  /** To be saved. `stays`: it would be found again. */
+  /** Records the end of an upload; the caller saves it. `stays`: it would be found again. */
   end({ path }: FoundFile, stays: boolean): void {
     const begun = this.files.get(path);
     if (stays && begun) this.files.set(path, { ...begun, isDone: true });

@@ -87,7 +87,7 @@ export class TaskUsers {
     return undefined;
   }
 
-  /** That of a task which an earlier agent started. `name` is what its launch says. */
+  /** The user of a task that an earlier agent started. `name` is what its launch says. */
   async restore(saved: SavedUser | undefined, name: string | undefined): Promise<RunAs | undefined> {
     const { way } = this;
     if (!way) return undefined;

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Applied as Answer, DeployRequest, Request } from 'muster-client';
 import { forEach } from '../each.js';
 import { CliError, exitCodes } from '../exit-codes.js';
-import type { Placed, Wanted } from '../files/documents.js';
+import type { LocatedDocument, FileDocuments } from '../files/documents.js';
 import { isRefusal } from '../remote/refusal.js';
 import { remote, type Session } from '../remote/session.js';
 import { type Define, examples } from '../run.js';
@@ -18,7 +18,7 @@ interface Flags {
   acknowledge?: boolean;
 }
 
-interface Applied {
+interface ApplyResult {
   kind: 'request' | 'deploy';
   requestId: string;
   deployId?: string;
@@ -33,7 +33,7 @@ interface Wish {
   deploy?: DeployRequest | undefined;
 }
 
-/** How long a request may take to go that is to be made anew. */
+/** Longest wait until a request is gone that is to be made anew. */
 const leavingMillis = 60_000;
 const lookEveryMillis = 500;
 
@@ -55,7 +55,7 @@ export function apply(...[command, run]: Parameters<Define>): void {
   remote<Flags, []>(command, run, async (session, flags) => {
     const { readDocuments } = await import('../files/documents.js');
     const wishes = wishesIn(await readDocuments(flags.file));
-    const done: Applied[] = [];
+    const done: ApplyResult[] = [];
     const { code, failed } = await forEach(wishes, async (wish) => {
       const answer = await applyOne(session, wish, flags);
       const applied = appliedIn(answer, flags);
@@ -74,7 +74,7 @@ export function apply(...[command, run]: Parameters<Define>): void {
 }
 
 /** Requests with their deploys, in the order of the files, then deploys alone. */
-function wishesIn({ requests, deploys }: Wanted): Wish[] {
+function wishesIn({ requests, deploys }: FileDocuments): Wish[] {
   refuseTwice(requests, ({ id }) => `request '${id}'`);
   refuseTwice(deploys, ({ deploy }) => `deploys of request '${deploy.requestId}'`);
   for (const { value, place } of deploys) {
@@ -89,7 +89,7 @@ function wishesIn({ requests, deploys }: Wanted): Wish[] {
   ];
 }
 
-function refuseTwice<T>(all: readonly Placed<T>[], nameOf: (value: T) => string): void {
+function refuseTwice<T>(all: readonly LocatedDocument<T>[], nameOf: (value: T) => string): void {
   const seen = new Map<string, string>();
   for (const { value, place } of all) {
     const name = nameOf(value);
@@ -125,11 +125,11 @@ async function applyOne({ api, out }: Session, wish: Wish, flags: Flags): Promis
   }
 }
 
-/** What is told of an answer: a line for each document. */
-function appliedIn({ requestId, request, deploy, deployId, changes }: Answer, { wait }: Flags): Applied[] {
+/** The lines that are printed for an answer: one for each document. */
+function appliedIn({ requestId, request, deploy, deployId, changes }: Answer, { wait }: Flags): ApplyResult[] {
   const of = (kind: string): string[] =>
     changes.filter((name) => name.startsWith(`${kind}.`)).map((name) => name.slice(kind.length + 1));
-  const applied: Applied[] = [];
+  const applied: ApplyResult[] = [];
   if (request) {
     const result = ({ CREATED: 'created', CHANGED: 'changed', UNCHANGED: 'unchanged' } as const)[request];
     applied.push({ kind: 'request', requestId, result, changes: of('request') });
@@ -143,14 +143,14 @@ function appliedIn({ requestId, request, deploy, deployId, changes }: Answer, { 
   return applied;
 }
 
-function tell({ out }: Session, { kind, requestId, deployId, result, changes }: Applied, { dryRun }: Flags): void {
+function tell({ out }: Session, { kind, requestId, deployId, result, changes }: ApplyResult, { dryRun }: Flags): void {
   if (out.isJson) return;
   const verb = dryRun && result !== 'unchanged' ? `would be ${result}` : result;
   const fields = changes.length > 0 ? ` (${changes.join(', ')})` : '';
   out.text(`${kind} ${requestId}${deployId === undefined ? '' : ` ${deployId}`}: ${verb}${fields}`);
 }
 
-function summary(done: readonly Applied[], failed: number): string {
+function summary(done: readonly ApplyResult[], failed: number): string {
   const parts = (['created', 'changed', 'deployed', 'unchanged'] as const).map(
     (result) => [done.filter((each) => each.result === result).length, result] as const,
   );

@@ -10,7 +10,7 @@ import { isTask } from './history.js';
 
 const lookEveryMillis = 300;
 
-/** What is done to requests and tasks that are there. */
+/** Commands that change existing requests and tasks. */
 export const change: Record<string, Define> = { scale, bounce, pause, unpause, kill, remove };
 
 interface Flags {
@@ -19,7 +19,7 @@ interface Flags {
   skipHealthchecks?: boolean;
 }
 
-/** What all of these may be told. */
+/** The members of a body that all of these commands take. */
 const bodyOf = (flags: Flags) => ({
   ...(flags.message !== undefined && { message: flags.message }),
   ...(flags.for !== undefined && { durationMillis: durationMillis('--for', flags.for) }),

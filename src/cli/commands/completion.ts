@@ -20,7 +20,7 @@ export async function complete(program: Command, run: Run): Promise<void> {
   await shown.parseAsync([...run.argv], { from: 'user' });
 }
 
-/** Who presses TAB goes on typing: what is not answered by then is not offered. */
+/** Longest wait for the server: who presses TAB goes on typing, and an answer that is later is not offered. */
 const patienceMillis = 1_000;
 const mostOffered = 500;
 
@@ -31,7 +31,7 @@ const slaves = async (api: Muster, words: readonly string[]): Promise<string[]> 
   return (await (ofRacks ? api.racks.list({}) : api.slaves.list({}))).map(({ id }) => id);
 };
 
-/** What the server knows of it, by what an argument is called in the help. */
+/** Sources of words on the server, by the name of an argument in the help. */
 const sources: Record<string, readonly ((api: Muster, words: readonly string[]) => Promise<string[]>)[]> = {
   request: [requests],
   pattern: [requests],

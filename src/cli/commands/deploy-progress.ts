@@ -15,7 +15,7 @@ interface DeployKey {
 
 const lookEveryMillis = 300;
 
-/** How often it is asked why a task waits. */
+/** Interval at which the reason is asked for which a task waits. */
 const explainEveryMillis = 1_000;
 
 /**
@@ -64,7 +64,7 @@ export async function awaitDeploy(
 
 type Why = Pick<TaskExplanation, 'message' | 'neverFits'>;
 
-/** Why the tasks of a deploy wait that have no machine. */
+/** The reason for which the tasks of a deploy wait that have no machine. */
 class Waits {
   private told: Why | undefined;
   private askedAt = -Infinity;
@@ -87,7 +87,7 @@ class Waits {
 }
 
 interface Line {
-  /** What it is about; a pipe is told when what follows changes. */
+  /** Subject of the line; a pipe gets a line when the other members change. */
   name: string;
   state: string;
   detail?: string;

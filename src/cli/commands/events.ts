@@ -14,7 +14,7 @@ interface Flags {
 /** Without --follow it is over when so long nothing more of what is kept has come. */
 const quietMillis = 1_000;
 
-/** What has happened, as far as it is kept; or what happens, without a gap, whatever becomes of the connection. */
+/** Prints the events that are kept; or new ones as they come, without a gap, whatever becomes of the connection. */
 export function events(...[command, run]: Parameters<Define>): void {
   command
     .option('-f, --follow', 'what happens from now on, until Ctrl-C')

@@ -19,7 +19,7 @@ interface Flags {
   page?: string;
 }
 
-/** What ran, was deployed or was changed; or all of one task. */
+/** Prints tasks, deploys or changes; or everything about one task. */
 export function history(...[command, run]: Parameters<Define>): void {
   command
     .argument('[what]', 'a request, or a task; all tasks unless given')
@@ -106,7 +106,9 @@ async function tasks({ api, out }: Session, requestId: string | undefined, flags
   );
 }
 
-/** Where nothing is found, the request may be misspelt. Removed ones have a history still. */
+/**
+ * Refuses a request that does not exist where nothing was found: it may be misspelt. Removed ones have a history still.
+ */
 async function refuseUnknown(api: Session['api'], requestId: string, found: readonly unknown[]): Promise<void> {
   if (found.length > 0) return;
   await api.requests.simple({ requestId }).catch(async (cause: unknown) => {

@@ -3,7 +3,7 @@ import type { Session } from '../remote/session.js';
 
 const mostLines = 5;
 const mostCharacters = 500;
-/** Why a task died is worth no long wait: its machine may be away. */
+/** Longest wait for the lines: the machine of the task may be away. */
 const patienceMs = 3_000;
 
 /**

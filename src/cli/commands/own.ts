@@ -9,7 +9,7 @@ import { remote } from '../remote/session.js';
 import { type Define, examples, type Run } from '../run.js';
 import { durationMillis, shownTime } from '../words.js';
 
-/** What this program keeps and knows itself, and who its callers are. */
+/** Commands about this program's own files and its callers. */
 export const own: Record<string, Define> = { context, token, schema };
 
 function context(command: Command, run: Run): void {

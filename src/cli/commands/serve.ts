@@ -4,7 +4,7 @@ import type { Settings } from '../../platform/settings/settings.js';
 import { type Define, examples } from '../run.js';
 import { serving } from './serving.js';
 
-type Given = Flags & { replace?: boolean; reports?: boolean; join?: string; newDatabase?: boolean };
+type ServeFlags = Flags & { replace?: boolean; reports?: boolean; join?: string; newDatabase?: boolean };
 
 const listening = (command: Command): Command =>
   command
@@ -33,7 +33,7 @@ export const serve: Record<string, Define> = {
     examples(keepTasks(listening(serving(command, run, work))), 'muster demo');
   },
   scheduler: (command, run) => {
-    const work = async (settings: Settings, flags: Given): Promise<number> => {
+    const work = async (settings: Settings, flags: ServeFlags): Promise<number> => {
       const { runScheduler } = await import('../server/run-scheduler.js');
       const options = { withAgent: false, keepTasks: true };
       if (flags.join === undefined) {
@@ -78,7 +78,7 @@ export const serve: Record<string, Define> = {
     examples(serving(command, run, work), 'muster database-url');
   },
   psql: (command, run) => {
-    const work = async (settings: Settings, flags: Given, [words]: string[]): Promise<number> => {
+    const work = async (settings: Settings, flags: ServeFlags, [words]: string[]): Promise<number> => {
       const { openPsql } = await import('../server/open-psql.js');
       return openPsql(settings, flags.reports ?? false, [words ?? []].flat());
     };
@@ -87,7 +87,7 @@ export const serve: Record<string, Define> = {
     examples(command, 'muster psql --reports', 'muster psql --reports -- --csv --command "TABLE v_failure_rate"');
   },
   backup: (command, run) => {
-    const work = async (settings: Settings, _flags: Given, [file]: string[]): Promise<number> => {
+    const work = async (settings: Settings, _flags: ServeFlags, [file]: string[]): Promise<number> => {
       const { backUp } = await import('../server/backup.js');
       return backUp(settings, file!);
     };
@@ -99,7 +99,7 @@ export const serve: Record<string, Define> = {
     );
   },
   restore: (command, run) => {
-    const work = async (settings: Settings, flags: Given, [file]: string[]): Promise<number> => {
+    const work = async (settings: Settings, flags: ServeFlags, [file]: string[]): Promise<number> => {
       const { restoreFrom } = await import('../server/backup.js');
       return restoreFrom(settings, file!, flags.replace ?? false);
     };

@@ -3,7 +3,7 @@ import type { Output } from '../output/output.js';
 import { plain } from '../../core/terminal-text.js';
 import { shownDuration } from '../words.js';
 
-/** What would change, which tasks would start and go, and whether there is room for them. */
+/** Prints the changes of a plan, the tasks that would start and go, and if there is room for them. */
 export function tellPlan(out: Output, plan: DeployPlan | ScalePlan): void {
   out.text(
     'deployId' in plan

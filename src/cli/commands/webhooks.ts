@@ -6,7 +6,7 @@ import { examples, type Run } from '../run.js';
 import { age, shownTime } from '../words.js';
 import type { Command } from 'commander';
 
-/** Who is told of updates, and what could not be delivered. */
+/** Commands about webhooks and the updates that could not be delivered. */
 export function webhooks(command: Command, run: Run): void {
   remote<object, []>(command.command('list', { isDefault: true }).description('all of them'), run, ({ api, out }) =>
     list(api, out),

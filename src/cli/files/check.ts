@@ -21,7 +21,7 @@ export function schemaOf(kind: Kind): Schema {
 
 const validators = new Map<Kind, ValidateFunction>();
 
-/** What of a document breaks the published schema; misspelt names first, since they make others missing. */
+/** Problems of a document by the published schema; misspelt names first, since they make others missing. */
 export async function problemsOf(kind: Kind, value: unknown): Promise<Problem[]> {
   let validate = validators.get(kind);
   if (!validate) {
@@ -65,7 +65,7 @@ function problemOf({ instancePath, keyword, params, message, parentSchema }: Err
   return { path, message: `${name} ${message}` };
 }
 
-/** What of a JSON schema says where texts are meant. */
+/** The parts of a JSON schema that tell where texts are meant. */
 export interface Schema {
   type?: string | string[];
   properties?: Record<string, Schema>;

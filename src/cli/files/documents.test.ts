@@ -24,7 +24,7 @@ const refusal = (content: string | Uint8Array) =>
     (cause: Error) => cause.message.replaceAll(`${folder.path}/`, ''),
   );
 
-/** What YAML, or one of its versions, takes for something else than text. */
+/** Texts that YAML, or one of its versions, takes for something else. */
 const written = `010 0o17 0x1F 1e3 1_000 1.10 1.0 +5 -0 .5 5. .inf -.inf .nan 00 12345678901234567890 1e400
   true True FALSE yes no on off y N 2026-01-05 2026-01-05T12:00:00Z 12:30:45 0b11 = <`.split(/\s+/);
 

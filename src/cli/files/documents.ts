@@ -6,23 +6,23 @@ import { CliError } from '../exit-codes.js';
 import { type Problem, problemsOf } from './check.js';
 import { hintOf, keepTextsAsWritten } from './written-texts.js';
 
-/** What a file may hold, any number of both, one document after the other. */
-export interface Wanted {
-  requests: Placed<Request>[];
+/** Content of files: any number of both, one document after the other. */
+export interface FileDocuments {
+  requests: LocatedDocument<Request>[];
   /** Without `deploy.id` one is made from what the deploy says. */
-  deploys: Placed<DeployRequest>[];
+  deploys: LocatedDocument<DeployRequest>[];
 }
-export interface Placed<T> {
+export interface LocatedDocument<T> {
   value: T;
-  /** Such as web.yaml:12, for messages. */
+  /** File and line, such as web.yaml:12, for messages. */
   place: string;
 }
 
 const maxFileBytes = 16 * 1_024 * 1_024;
 
 /** Reads YAML or JSON, checks it by the published schema, and tells the first thing that is wrong with its line. */
-export async function readDocuments(files: readonly string[]): Promise<Wanted> {
-  const wanted: Wanted = { requests: [], deploys: [] };
+export async function readDocuments(files: readonly string[]): Promise<FileDocuments> {
+  const wanted: FileDocuments = { requests: [], deploys: [] };
   for (const file of files.flatMap(filesOf)) {
     const name = file === '-' ? 'stdin' : file;
     const text = read(file, name);
@@ -49,7 +49,10 @@ export async function readDocuments(files: readonly string[]): Promise<Wanted> {
   return wanted;
 }
 
-/** Of a folder those that may hold documents, in the order of their names; what lies further down is given by itself. */
+/**
+ * Files of a directory that may hold documents, in the order of their names; those further down are given by
+ * themselves.
+ */
 function filesOf(given: string): string[] {
   if (given === '-' || !statSync(given, { throwIfNoEntry: false })?.isDirectory()) return [given];
   const found = readdirSync(given, { withFileTypes: true }).filter(
@@ -82,7 +85,7 @@ function refuseAnchors(document: Document.Parsed, name: string, lines: LineCount
   });
 }
 
-async function sort(document: Document.Parsed, name: string, lines: LineCounter, wanted: Wanted): Promise<void> {
+async function sort(document: Document.Parsed, name: string, lines: LineCounter, wanted: FileDocuments): Promise<void> {
   const { contents } = document;
   const isDeploy = isMap(contents) && (contents.has('deploy') || !(contents.has('requestType') || contents.has('id')));
   keepTextsAsWritten(isDeploy ? 'deploy' : 'request', document, (node, message) => {
@@ -109,7 +112,7 @@ function tell({ path, message }: Problem, document: Document.Parsed, name: strin
   return `${name}:${lineOf(document, path, lines)}: ${message}`;
 }
 
-/** Of the member itself, or of what it should be in. */
+/** Line of the member, or of the one that it should be in. */
 function lineOf(document: Document.Parsed, path: readonly (string | number)[], lines: LineCounter): number {
   let offset: number | undefined;
   for (let length = path.length; length >= 0; length--) {

@@ -66,7 +66,7 @@ class WrittenTexts {
 const isNoText = ({ value }: Scalar): boolean =>
   value === null || typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint';
 
-/** Of an error of the parser, what is probably meant; undefined: nothing that is known. */
+/** The probable meaning of a line at which the parser failed; undefined: none that is known. */
 export function hintOf(line: string): string | undefined {
   const [, name = '', value = ''] = /^\s*(?:-\s+)?(?:(["']?[\w.-]+["']?)\s*:\s+)?([*&!%@`].*?)\s*$/.exec(line) ?? [];
   if (value === '') return undefined;

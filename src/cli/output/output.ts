@@ -12,7 +12,7 @@ export function letReadersLeave(): void {
   });
 }
 
-/** Where answers go: tables and colours on a terminal, lines with tabs in a pipe, JSON where it is asked for. */
+/** Prints answers: tables and colours on a terminal, lines with tabs in a pipe, JSON where it is asked for. */
 export class Output {
   readonly isTerminal = isTerminal('stdout');
   /** Heeds NO_COLOR, FORCE_COLOR and TERM. */
@@ -47,12 +47,12 @@ export class Output {
     writeOut(`${text}\n`);
   }
 
-  /** The same with text of others in it. */
+  /** Prints a line with text of others in it. */
   text(text: string): void {
     this.line(plain(text).trimEnd());
   }
 
-  /** What a task has written: whole on a terminal only where all bytes are asked for. */
+  /** Prints output of a task: whole on a terminal only where all bytes are asked for. */
   log(
     text: string | Uint8Array,
     { raw = false, to = 'stdout' }: { raw?: boolean; to?: 'stdout' | 'stderr' } = {},
@@ -67,7 +67,7 @@ export class Output {
     writeOut(this.isTerminal ? terminalJson(text) : text);
   }
 
-  /** Beside the answer: what is waited for, what to do next. */
+  /** Prints a note beside the answer: what is waited for, what to do next. */
   note(text: string): void {
     writeError(`${plain(text)}\n`);
   }

@@ -8,7 +8,7 @@ export const writeOut = (text: string): void => write('stdout', text);
 export const writeError = (text: string): void => write('stderr', text);
 const write = (name: Name, text: string): void => writeBytes(name, isTerminal(name) ? terminalText(text) : text);
 
-/** Whatever they do to a terminal: for pipes, and readers who ask for all bytes. */
+/** Writes bytes whatever they do to a terminal: for pipes, and readers who ask for all bytes. */
 export const writeBytes = (name: Name, bytes: string | Uint8Array): void => void process[name].write(bytes);
 
 /** A terminal that was closed must not end the program in the middle of its ordered stop. */

@@ -18,8 +18,9 @@ export interface Address {
 }
 
 /**
- * Where the server is: the flags, MUSTER_URL, the chosen context, or what runs on this machine. A token goes to the server that
- * it was given for: that of a context never to another address, none to an address that anybody may have written down.
+ * Address of the server: by the flags, MUSTER_URL, the chosen context, or the instance that runs on this machine. A
+ * token goes to the server that it was given for: that of a context never to another address, none to an address that
+ * anybody may have written down.
  */
 export function addressOf(flags: ConnectFlags, run: Run): Address {
   const given = flags.token === undefined ? {} : { token: readToken(flags.token) };
@@ -83,7 +84,7 @@ function localUrl({ environment }: Run): string {
   throw new CliError('usage', `The address in ${file} is not believed, because ${doubt}: ${choices}`);
 }
 
-/** Why another user may have put this here. A link is judged as well as what it leads to. */
+/** The reason to believe that another user has put this here. A link is judged as well as its target. */
 function doubtOf(path: string): string | undefined {
   const own = process.getuid?.();
   if (own === undefined) return undefined;

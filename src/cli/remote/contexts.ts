@@ -5,13 +5,13 @@ import { CliError } from '../exit-codes.js';
 import type { Run } from '../run.js';
 
 /** A server under a name. */
-export interface Context {
+export interface ServerContext {
   url: string;
   token?: string;
 }
 export interface Contexts {
   current?: string;
-  contexts: Record<string, Context>;
+  contexts: Record<string, ServerContext>;
 }
 
 export const contextsFile = ({ environment }: Run): string =>

@@ -6,7 +6,7 @@ import { wholeNumber } from '../words.js';
 import { type Address, addressOf, type ConnectFlags } from './address.js';
 import { nodeFetch } from './node-fetch.js';
 
-/** What a command that talks with a server works with. */
+/** Client and context of a command that talks with a server. */
 export interface Session {
   api: Muster;
   address: Address;

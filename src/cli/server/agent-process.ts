@@ -178,7 +178,10 @@ function endNow(agent: Endpoint): void {
   }
 }
 
-/** What Node.js and downloads look at; what leads to an engine comes besides. The address of the database and the like are none of the agent's business. */
+/**
+ * Variables for Node.js and downloads; those that lead to an engine come besides. The address of the database and the
+ * like are none of the agent's business.
+ */
 const passedOn =
   /^(PATH|HOME|USER|LOGNAME|LANG|LC_\w+|TZ|TMPDIR|NODE_\w+|SSL_CERT_\w+|UV_\w+|AWS_\w+|(https?|no|all)_proxy)$/i;
 

@@ -8,15 +8,15 @@ import type { LogFormat } from '../../platform/settings/settings.js';
 
 export interface Addresses {
   url: string;
-  /** Of the page, below `url`. */
+  /** Path of the page, below `url`. */
   page: string;
   databaseUrl: string;
   dataDir: string;
-  /** What the line that stops this instance names. */
+  /** Directory that the line names which stops this instance. */
   instanceDir: string;
   /** Process ids of API workers. */
   workers: readonly number[];
-  /** What becomes of agent and tasks when this process stops; undefined: they are not of this process. */
+  /** True if agent and tasks run on when this process stops; undefined: they are not of this process. */
   keepsTasks?: boolean;
 }
 
@@ -31,7 +31,7 @@ const quoted = (word: string): string =>
 const tasksStay = 'run on when this process stops, with their agent; the next start finds them';
 const tasksEnd = 'end when this process stops; with --keep-tasks (agent.keepTasks) they run on';
 
-/** What one needs to know to use what has just started. */
+/** Prints the addresses of what has just started. */
 export function announce(addresses: Addresses): void {
   const { url, page, databaseUrl, dataDir, instanceDir, workers, keepsTasks } = addresses;
   say('');
@@ -60,7 +60,7 @@ export function say(line: string): void {
   writeOut(`${line}\n`);
 }
 
-/** Whether what takes its time shows on the terminal that it goes on. */
+/** True if long steps show on the terminal that they go on. */
 let isAnimated = false;
 export function animate(format: LogFormat): void {
   // Some terminals do not say how wide they are, and nothing can be drawn over on those.

@@ -23,7 +23,7 @@ const progressEveryMillis = 2_000;
 /** As a name of a file: what is sent through a pipe. */
 const pipe = '-';
 
-/** What is told on one line, by a code that scripts can tell. */
+/** A failure that is printed on one line, with an exit code. */
 class Refusal extends Error {
   constructor(
     readonly outcome: Outcome,
@@ -157,7 +157,10 @@ async function withDatabase(
   }
 }
 
-/** What keeps it from being done is one line on stderr. Not by a CliError: that of the commands is another class, in their file. */
+/**
+ * Does the work and prints its failure as one line on stderr. Not by a CliError: that of the commands is another class,
+ * in their file.
+ */
 async function told(file: string, work: (signal: AbortSignal) => Promise<void>): Promise<number> {
   const interrupt = new AbortController();
   // The second one ends the process at once.

@@ -7,7 +7,7 @@ import { say } from './announce.js';
 /** Each task that is ended may have waited with others. */
 const mostRounds = 20;
 
-interface Wanted {
+interface PortClaim {
   host: string;
   port: number;
   taskUsers: NumberRange;
@@ -18,7 +18,7 @@ interface Wanted {
  * A task that outlived a scheduler may have taken its port, to be sent the tokens of callers and to keep the next one from
  * starting. It is ended. What belongs to others keeps the port, and the start fails with a line that says so.
  */
-export async function clearPort({ host, port, taskUsers, agentFolder }: Wanted): Promise<void> {
+export async function clearPort({ host, port, taskUsers, agentFolder }: PortClaim): Promise<void> {
   if (port === 0) return;
   for (let round = 0; round < mostRounds && (await isTaken(host, port)); round++) {
     const done = await endTasksOn(port, taskUsers, join(agentFolder, 'sandboxes'));

@@ -15,8 +15,9 @@ interface PlaceOptions {
 }
 
 /**
- * Where an instance notes that it runs and where it answers. The one that starts the agent or the database of a data directory has
- * that directory; schedulers that share both with others have a folder each, by which alone they are stopped.
+ * Files in which an instance notes that it runs and where it answers. The one that starts the agent or the database of
+ * a data directory has that directory; schedulers that share both with others have a directory each, by which alone
+ * they are stopped.
  */
 export class InstancePlace {
   readonly folder: string;
@@ -45,7 +46,7 @@ export class InstancePlace {
     for (const folder of this.told()) writeFileSync(addressFileOf(folder), this.address, { mode: 0o644 });
   }
 
-  /** What another instance has written meanwhile stays. */
+  /** Removes its files. Those that another instance has written meanwhile stay. */
   release(): void {
     for (const folder of [this.folder, this.settings.dataDir]) {
       try {

@@ -13,7 +13,7 @@ import { StartError } from '../../platform/errors.js';
 import type { Settings } from '../../platform/settings/settings.js';
 import { say } from './announce.js';
 
-type Shared = Pick<Settings, 'dataDir' | 'databaseUrl'>;
+type SharedSettings = Pick<Settings, 'dataDir' | 'databaseUrl'>;
 
 /** Settings with which a scheduler shares the database and the agent of a Muster: of a data directory here, or one that runs at a URL. */
 export async function joining(settings: Settings, place: string): Promise<Settings> {
@@ -26,14 +26,14 @@ export async function joining(settings: Settings, place: string): Promise<Settin
   return { ...settings, ...shared };
 }
 
-/** Said by a scheduler that joined the embedded database of another. */
+/** Prints that the embedded database belongs to another scheduler. */
 export async function sayWhoseDatabase(): Promise<void> {
   say(
     'The database is that of the Muster which was joined: it ends when that one stops in order, and this one waits until it is back',
   );
 }
 
-function byDataDir({ databaseUrl }: Settings, dataDir: string): Shared {
+function byDataDir({ databaseUrl }: Settings, dataDir: string): SharedSettings {
   const embedded = EmbeddedServer.urlIn(dataDir);
   if (databaseUrl !== undefined && embedded !== undefined)
     throw new StartError(
@@ -52,7 +52,7 @@ const lookEveryMillis = 500;
 const toldWithinMillis = 10_000;
 
 /** The database says where the instance at this address has its files, and that it is the one that both work with. */
-async function byUrl({ databaseUrl, dataDir, clusterDriver }: Settings, text: string): Promise<Shared> {
+async function byUrl({ databaseUrl, dataDir, clusterDriver }: Settings, text: string): Promise<SharedSettings> {
   if (!URL.canParse(text)) throw new StartError(`--join: ${text} is no URL such as http://127.0.0.1:7099`);
   if (databaseUrl === undefined)
     throw new StartError(

@@ -8,9 +8,9 @@ import type { StopSequence } from './stop-sequence.js';
 
 interface OpenDatabase {
   url: string;
-  /** The same as one may show it. */
+  /** The URL without its password. */
   shownUrl: string;
-  /** How many it gives to its users. */
+  /** Number of connections that it gives to its users. */
   connections: number;
 }
 

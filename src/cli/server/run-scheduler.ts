@@ -34,9 +34,12 @@ import { WorkerPool } from './workers/worker-pool.js';
 interface RunOptions {
   /** Start an agent on this machine, and end it with us. */
   withAgent: boolean;
-  /** When we stop, agent and tasks run on. */
+  /** Lets agent and tasks run on when this process stops. */
   keepTasks: boolean;
-  /** Where a scheduler that shares the data directory of another notes that it runs; default: a folder in it, by its port. */
+  /**
+   * Directory in which a scheduler that shares the data directory of another notes that it runs; default: one in it, by
+   * its port.
+   */
   instanceDir?: string;
   /** Called with the address once everything runs. */
   ready?: (url: string) => Promise<void>;
@@ -138,12 +141,15 @@ async function startAgent(agent: AgentProcess, { keepTasks }: RunOptions, stop: 
 const lookEveryMillis = 50;
 /** A little longer than an instance waits for machines before it is ready without. */
 const machinesAreKnownMillis = 40_000;
-/** What takes less is not worth a word. */
+/** Steps that take less are not printed. */
 const quietMillis = 1_000;
 /** Within this time the lease of a leader that has died has run out. */
 const leaseRunsOutMillis = 4_000;
 
-/** Whoever reads that it is ready may ask for what needs all of them. They are known within half a minute, or it is ready without. */
+/**
+ * Waits until machines are known, within half a minute: whoever reads that it is ready may ask for what needs all of
+ * them.
+ */
 async function untilMachinesAreKnown(readiness: Readiness, checkpoint: () => void): Promise<void> {
   const isReady = async () => (await readiness.missing().catch(() => ['The database does not answer'])).length === 0;
   const deadline = performance.now() + machinesAreKnownMillis;

@@ -4,15 +4,15 @@ interface StopStep {
   name: string;
   /** Takes its time. May answer what came of it. */
   inOrder: () => Promise<string | void>;
-  /** What is done when the operator does not wait. */
+  /** Runs in place of the step when the operator does not wait. */
   atOnce?: () => Promise<unknown>;
 }
 
-/** How long a stop at once may take before the process just ends. */
+/** Longest time that a stop at once may take before the process just ends. */
 const atOnceMillis = 10_000;
 
 /** The stop was asked for while the program was still starting. */
-class Interrupted extends Error {}
+class InterruptedStart extends Error {}
 
 /**
  * The end of the program. The first SIGINT, SIGTERM or SIGHUP stops one thing after the other, in the order of the
@@ -51,14 +51,14 @@ export class StopSequence {
    */
   async start(work: (checkpoint: () => void) => Promise<void>, failed: (cause: unknown) => void): Promise<void> {
     const checkpoint = (): void => {
-      if (this.running) throw new Interrupted();
+      if (this.running) throw new InterruptedStart();
     };
     const starting = work(checkpoint);
     this.starting = starting.catch(() => undefined);
     try {
       await starting;
     } catch (cause) {
-      if (cause instanceof Interrupted) return;
+      if (cause instanceof InterruptedStart) return;
       failed(cause);
       await this.run(1, () => undefined);
     }

@@ -10,7 +10,7 @@ import type { KubernetesSettings } from '../../platform/settings/kubernetes-sett
 export class ApiRefused extends Error {
   constructor(
     readonly status: number,
-    /** Such as AlreadyExists. */
+    /** Reason of the API, such as AlreadyExists. */
     readonly reason: string,
     message: string,
   ) {
@@ -41,7 +41,7 @@ const credentialsMillis = 1_000;
 /** Kills and cordons that are under way at a time, beside the launches. */
 export const killsAtOnce = ({ callsAtOnce }: Pick<KubernetesSettings, 'callsAtOnce'>): number =>
   Math.ceil(callsAtOnce / 4);
-/** Such as watches, looks at the lease and readers of output. */
+/** Calls besides, such as watches, looks at the lease and readers of output. */
 const furtherCalls = 16;
 
 /** No object is larger than what its store takes, and lists are asked for in pages. */
@@ -80,7 +80,7 @@ export class KubernetesApi {
     return this.config.getCurrentCluster()!.server;
   }
 
-  /** That of the context. */
+  /** Namespace of the context. */
   get namespace(): string | undefined {
     return this.config.getContextObject(this.config.getCurrentContext())?.namespace;
   }
@@ -165,7 +165,7 @@ export class KubernetesApi {
     return this.known.credentials;
   }
 
-  /** Asked of the library again and again: tokens are given for a while only. */
+  /** Asks the library again and again: tokens are given for a while only. */
   private async askForCredentials(): Promise<Credentials> {
     const options: RequestOptions = {};
     await this.config.applyToHTTPSOptions(options);

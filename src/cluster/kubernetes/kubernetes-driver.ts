@@ -67,7 +67,9 @@ export class KubernetesDriver implements ClusterDriver {
   private readonly calls: PodCalls;
   /** All nodes together: thousands of tasks are launched at once, and the time of a call runs from its turn on. */
   private readonly launchesInTurn: ReturnType<typeof atATime>;
-  /** Beside them: what is to end does not wait until all has begun that waits for its launch. */
+  /**
+   * Queue of kills beside that of launches: what is to end does not wait until all has begun that waits for its launch.
+   */
   private readonly killsInTurn: ReturnType<typeof atATime>;
   private watch: KubernetesWatch | undefined;
   /** End of everything that was stopped so far. */

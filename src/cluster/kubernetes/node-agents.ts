@@ -53,10 +53,10 @@ export function placeOf(pod: Pod): AgentAddress | undefined {
 
 interface Options {
   api: KubernetesApi;
-  /** That of the agents, which may be another than that of the tasks. */
+  /** Namespace of the agents, which may be another than that of the tasks. */
   namespace: string;
   installation: string;
-  /** That schedulers and agents share. */
+  /** Secret that schedulers and agents share. */
   secret: string;
 }
 

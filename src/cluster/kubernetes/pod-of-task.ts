@@ -72,7 +72,10 @@ export interface Obstacle {
   isDiskFull?: boolean;
 }
 
-/** Has the name that the pod of the task would have, and never runs: a gate that is never opened keeps it from any node. */
+/**
+ * A pod with the name that the pod of the task would have, which never runs: a gate that is never opened keeps it from
+ * any node.
+ */
 export function tombstoneOf(
   taskId: string,
   settings: KubernetesSettings,

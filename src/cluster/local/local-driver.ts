@@ -130,7 +130,7 @@ export class LocalDriver implements ClusterDriver {
     }
   }
 
-  /** Asked of the agent, by whichever instance. One that cannot be asked, or is still looking, may have an engine. */
+  /** Asks the agent, from whichever instance. One that cannot be asked, or is still looking, may have an engine. */
   async refusedContainers(deploy?: Deploy): Promise<string | undefined> {
     if (this.options.containers?.required === false) return undefined;
     try {

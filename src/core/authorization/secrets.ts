@@ -24,7 +24,7 @@ const answers = new Set(['responseBody']);
 const commandLines = new Set(['command', 'cmd', 'customExecutorCmd', 'value']);
 
 type Members = Readonly<Record<string, unknown>>;
-/** Not what writes itself as something else than its members, such as a date. */
+/** True unless the value writes itself as something else than its members, such as a date. */
 const isRecord = (value: unknown): value is Members =>
   value !== null && typeof value === 'object' && !Array.isArray(value) && !('toJSON' in value);
 const isTexts = (value: unknown): value is string[] =>

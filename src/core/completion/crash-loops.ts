@@ -193,7 +193,7 @@ const endedLoopsKept = 10;
 export interface CrashLoopReview {
   /** New, or over since now: to be written and told of. */
   changed: CrashLoopInfo[];
-  /** To be forgotten. Some of these may have changed a moment before. */
+  /** Crash loops to forget. Some of these may have changed a moment before. */
   forgotten: CrashLoopInfo[];
 }
 

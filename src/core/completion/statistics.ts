@@ -74,7 +74,7 @@ function inARow(counts: DeployCounts, task: EndedTask): Pick<DeployCounts, 'numS
   return task.hadToGo ? { numSuccess, numFailures } : { numSuccess: 0, numFailures: numFailures + 1 };
 }
 
-/** Not rounded: after thousands of tasks one of them moves the mean by less than half a millisecond. */
+/** The mean is not rounded: after thousands of tasks one of them moves it by less than half a millisecond. */
 const mean = (former: number | undefined, count: number, value: number): number =>
   ((former ?? 0) * count + value) / (count + 1);
 

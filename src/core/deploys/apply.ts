@@ -8,14 +8,14 @@ export type DeployToApply =
   /** `changes`: names of the fields by which it differs from what is there; none where nothing is. */
   | { kind: 'start'; changes: string[] };
 
-/** What a deploy leaves to the service, for those who may have forgotten it. */
+/** Notes on members that a deploy leaves to the service, for those who may have forgotten them. */
 export function leftOut({ resources }: Deploy, defaults: { defaultCpus: number; defaultMemory: number }): string[] {
   if (resources) return [];
   const { defaultCpus: cpus, defaultMemory: memory } = defaults;
   return [`deploy.resources is left out: ${cpus} ${cpus === 1 ? 'core' : 'cores'}, ${memory} MB by default`];
 }
 
-/** What is to be done so that a request runs what a caller wants? A deploy in progress is what it will run. */
+/** Decides the steps after which a request runs the wanted deploy. A deploy in progress is the one it will run. */
 export function decideApply(
   wanted: Deploy,
   present: { deploy: Deploy; inProgress: boolean } | undefined,

@@ -13,7 +13,7 @@ import {
   type DeployBalance,
   type DeployOutcome,
   type DeployTask,
-  type DeployView,
+  type DeploySnapshot,
   type LoadBalancerCall,
 } from './index.js';
 
@@ -84,7 +84,7 @@ function rollOut({ instances, perStep, canary, moods, cancelAt, dieAt, maxTaskRe
   const balancer = new MoodyBalancer(moods);
   let tasks: DeployTask[] = deployTasks('v1', instances, { runningAt: begunAt - 60_000 });
   for (const { taskId } of tasks) balancer.serving.add(taskId.id);
-  let view: DeployView = balancedView({ request, deploy });
+  let view: DeploySnapshot = balancedView({ request, deploy });
   view = { ...view, progress: firstProgress(request, deploy, view.settings, begunAt) };
   let launches = 0;
   let leastServing = instances;

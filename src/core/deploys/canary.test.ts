@@ -11,7 +11,14 @@ import {
   deployView,
   short,
 } from '../../../test/support/fixtures/deploys.js';
-import { finishDeploy, firstProgress, nextDeployStep, withResults, type DeployStep, type DeployView } from './index.js';
+import {
+  finishDeploy,
+  firstProgress,
+  nextDeployStep,
+  withResults,
+  type DeployStep,
+  type DeploySnapshot,
+} from './index.js';
 import type { CanaryDeployProgress } from './progress.js';
 
 const canary = (changes: Partial<CanaryDeploySettings> = {}): CanaryDeploySettings => ({
@@ -53,7 +60,7 @@ const allAtOnce = { canary: false, targetActiveInstances: 3, deployInstanceCount
 const old = deployTasks('v1', 3);
 const one = [...old, deployTask('v2', 1)];
 const all = [...old, ...deployTasks('v2', 3)];
-const step = (view: Partial<DeployView>, after = 5_000): DeployStep =>
+const step = (view: Partial<DeploySnapshot>, after = 5_000): DeployStep =>
   nextDeployStep(deployView({ deploy: deploy(), progress: progress(), ...view }), begunAt + after);
 const retired = (decided: DeployStep) => (decided.kind === 'proceed' ? short(decided.retire) : decided);
 
@@ -283,7 +290,7 @@ test('a cancel comes before everything else', () => {
 
 describe('all at once', () => {
   const swapping = (changes: Partial<CanaryDeploySettings> = {}) => deploy({ enableCanaryDeploy: false, ...changes });
-  const balanced = (view: Partial<DeployView>, after = 5_000) =>
+  const balanced = (view: Partial<DeploySnapshot>, after = 5_000) =>
     nextDeployStep(
       balancedView({ deploy: swapping(), progress: progress({ ...allAtOnce, currentActiveInstances: 0 }), ...view }),
       begunAt + after,

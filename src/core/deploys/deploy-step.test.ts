@@ -7,10 +7,11 @@ import {
   deployView,
   progress,
 } from '../../../test/support/fixtures/deploys.js';
-import { nextDeployStep, type DeployStep, type DeployView } from './index.js';
+import { nextDeployStep, type DeployStep, type DeploySnapshot } from './index.js';
 
-const step = (view: Partial<DeployView>, after = 0): DeployStep => nextDeployStep(deployView(view), begunAt + after);
-const finished = (view: Partial<DeployView>, after = 0) => {
+const step = (view: Partial<DeploySnapshot>, after = 0): DeployStep =>
+  nextDeployStep(deployView(view), begunAt + after);
+const finished = (view: Partial<DeploySnapshot>, after = 0) => {
   const decided = step(view, after);
   return decided.kind === 'finish' ? decided.outcome : decided;
 };
@@ -262,7 +263,7 @@ describe('step by step', () => {
 });
 
 describe('what ends a deploy at once', () => {
-  test.each<{ name: string; view: Partial<DeployView>; outcome: object }>([
+  test.each<{ name: string; view: Partial<DeploySnapshot>; outcome: object }>([
     {
       name: 'a pause',
       view: { requestState: 'PAUSED' },

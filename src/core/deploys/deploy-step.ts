@@ -7,7 +7,7 @@ import { aimAt, type CanaryRollout, type DeployStep, finish, type Rollout } from
 import {
   canceled,
   type DeployTask,
-  type DeployView,
+  type DeploySnapshot,
   effectiveRequest,
   isStaying,
   mayDeploy,
@@ -24,7 +24,7 @@ import { isLongRunning } from '../model/enums.js';
 import { instancesOf } from '../model/request.js';
 
 /** Decides the next step of a deploy in progress. The order of the rules is the policy. */
-export function nextDeployStep(seen: DeployView, now: number): DeployStep {
+export function nextDeployStep(seen: DeploySnapshot, now: number): DeployStep {
   // What is listed of tasks, such as their failures, stands in the same order whatever order the rows came in.
   const view = { ...seen, tasks: seen.tasks.toSorted((a, b) => (a.taskId.id < b.taskId.id ? -1 : 1)) };
   if (view.ending) return endDeploy(view, view.ending.outcome, now);
@@ -179,11 +179,11 @@ function advanceCanary(
 }
 
 /** One of the forgiven failures is to be made up for. */
-const lacksTasks = (view: DeployView, { targetActiveInstances }: CanaryDeployProgress): boolean =>
+const lacksTasks = (view: DeploySnapshot, { targetActiveInstances }: CanaryDeployProgress): boolean =>
   newActive(view).filter(isStaying).length + view.queuedTasks < targetActiveInstances;
 
 /** As many old tasks go as new ones took over; where new ones died since, as many as these can make up for. */
-const oldOnesToSpare = (view: DeployView, { targetActiveInstances }: CanaryDeployProgress, instances: number) =>
+const oldOnesToSpare = (view: DeploySnapshot, { targetActiveInstances }: CanaryDeployProgress, instances: number) =>
   oldTasksToRetire(view, instances - Math.min(targetActiveInstances, newActive(view).filter(isStaying).length));
 
 /** Group after group, until enough of them went well: then everything that is left. */

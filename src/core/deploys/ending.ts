@@ -10,7 +10,7 @@ import {
   type DeployEnding,
   type LoadBalancerCall,
 } from './balance.js';
-import { type DeployView, effectiveRequest, mayDeploy, newActive, oldTasksStaying } from './view.js';
+import { type DeploySnapshot, effectiveRequest, mayDeploy, newActive, oldTasksStaying } from './view.js';
 import { type DeployOutcome, without } from './outcome.js';
 import { isIncremental } from './progress.js';
 import { type DeployStep, finish, stepTimeLimitMillis } from './step-types.js';
@@ -18,7 +18,7 @@ import { instancesOf } from '../model/request.js';
 
 /** Changes of the load balancer to undo before a deploy may end. */
 interface BalanceUndo {
-  view: DeployView;
+  view: DeploySnapshot;
   balance: DeployBalance;
   /** Old tasks that go on serving and may be out of the load balancer. */
   old: TaskId[];
@@ -30,7 +30,7 @@ interface BalanceUndo {
  * The deploy ends without success. What the load balancer was asked for is cancelled first, and old tasks that it may
  * have removed are put back: they go on serving, and the new ones are about to be killed.
  */
-export function endDeploy(view: DeployView, outcome: DeployOutcome, now: number, closeChecks = false): DeployStep {
+export function endDeploy(view: DeploySnapshot, outcome: DeployOutcome, now: number, closeChecks = false): DeployStep {
   const { balance } = view;
   const ending = view.ending ?? { outcome, since: now, closeChecks };
   if (!balance || !view.hasLoadBalancer) return finish(ending.outcome, ending.closeChecks);

@@ -1,6 +1,6 @@
 import { explainFailures, type HealthContext } from '../health/index.js';
 import type { TaskCleanupType } from '../model/enums.js';
-import { type DeployTask, type DeployView, newEnded, unsuccessful } from './view.js';
+import { type DeployTask, type DeploySnapshot, newEnded, unsuccessful } from './view.js';
 import { type DeployOutcome } from './outcome.js';
 
 /**
@@ -21,7 +21,7 @@ const removedOnPurpose: ReadonlySet<TaskCleanupType> = new Set<TaskCleanupType>(
 ]);
 
 /** Tasks of the deploy that ended although they should run. */
-export const failedTasks = (view: DeployView): DeployTask[] =>
+export const failedTasks = (view: DeploySnapshot): DeployTask[] =>
   newEnded(view).filter((task) => task.cleanup === undefined || !removedOnPurpose.has(task.cleanup));
 
 type FailureVerdict =
@@ -31,7 +31,7 @@ type FailureVerdict =
   | { kind: 'fail'; outcome: DeployOutcome };
 
 /** Judges the tasks that ended since the last check. */
-export function judgeFailures(view: DeployView, context: HealthContext, now: number): FailureVerdict {
+export function judgeFailures(view: DeploySnapshot, context: HealthContext, now: number): FailureVerdict {
   const failed = failedTasks(view);
   const known = new Set(view.progress?.failedDeployTasks.map((taskId) => taskId.id));
   const unknown = failed.filter((task) => !known.has(task.taskId.id));
@@ -46,7 +46,7 @@ export function judgeFailures(view: DeployView, context: HealthContext, now: num
 
 /** A canary deploy forgives so many per group; another one so many in all, those lost with their machine not counted. */
 function allowance(
-  { settings }: DeployView,
+  { settings }: DeploySnapshot,
   { deploy }: HealthContext,
   failed: readonly DeployTask[],
   unknown: readonly DeployTask[],

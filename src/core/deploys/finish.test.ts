@@ -10,12 +10,12 @@ import {
   deployView,
   progress,
 } from '../../../test/support/fixtures/deploys.js';
-import { finishDeploy, runWith, type DeployView, type FinishContext } from './index.js';
+import { finishDeploy, runWith, type DeploySnapshot, type FinishContext } from './index.js';
 
 const endedAt = begunAt + 60_000;
 type State = 'SUCCEEDED' | 'FAILED' | 'CANCELED' | 'OVERDUE' | 'FAILED_INTERNAL_STATE';
 
-function finish(deployState: State, changes: Partial<DeployView> = {}, around: Partial<FinishContext> = {}) {
+function finish(deployState: State, changes: Partial<DeploySnapshot> = {}, around: Partial<FinishContext> = {}) {
   const surroundings = { pendingTaskCount: 0, newRunId: () => 'run-1', ...around };
   return finishDeploy(deployView(changes), { deployState, deployFailures: [] }, surroundings, endedAt);
 }
@@ -91,7 +91,7 @@ describe('no success', () => {
     expect(plan.request).toMatchObject({ state: 'ACTIVE', activeDeployId: 'v1', endBounce: false });
     expect(plan.dropOtherPendingTasks).toBe(false);
   });
-  test.each<{ name: string; state: State; view?: Partial<DeployView>; entries: string[] }>([
+  test.each<{ name: string; state: State; view?: Partial<DeploySnapshot>; entries: string[] }>([
     { name: 'brings old tasks back', state: 'FAILED', entries: ['v1 DEPLOY_FAILED'] },
     { name: 'brings old tasks back after a cancel', state: 'CANCELED', entries: ['v1 DEPLOY_CANCELLED'] },
     {
@@ -138,9 +138,9 @@ describe('no success', () => {
 describe('jobs', () => {
   const job = (
     requestType: Request['requestType'],
-    changes: Partial<DeployView> = {},
+    changes: Partial<DeploySnapshot> = {},
     instances?: number,
-  ): Partial<DeployView> => ({
+  ): Partial<DeploySnapshot> => ({
     request: { id: 'web', requestType, instances },
     progress: undefined,
     activeDeployId: 'v2',
@@ -149,7 +149,7 @@ describe('jobs', () => {
   });
   const run = { commandLineArgs: ['--once'], message: 'now' };
   const running = [deployTask('v1', 1)];
-  test.each<{ name: string; view: Partial<DeployView>; entries: string[] }>([
+  test.each<{ name: string; view: Partial<DeploySnapshot>; entries: string[] }>([
     { name: 'a SCHEDULED one gets its next run', view: job('SCHEDULED'), entries: ['v2 NEW_DEPLOY'] },
     { name: 'a RUN_ONCE one gets its run', view: job('RUN_ONCE'), entries: ['v2 NEW_DEPLOY'] },
     { name: 'an ON_DEMAND one waits until it is asked for', view: job('ON_DEMAND'), entries: [] },
@@ -214,7 +214,7 @@ describe('jobs', () => {
     expect(cleaned(finish('SUCCEEDED', job('ON_DEMAND', { tasks: running })))).toEqual([]);
   });
 
-  function withRun(): Partial<DeployView> {
+  function withRun(): Partial<DeploySnapshot> {
     return { deploy: { requestId: 'web', id: 'v2', runImmediately: run }, settings: deploySettings };
   }
 });

@@ -1,7 +1,7 @@
 import { isIncremental } from './progress.js';
 import {
   type DeployTask,
-  type DeployView,
+  type DeploySnapshot,
   effectiveRequest,
   isStaying,
   mayDeploy,
@@ -45,7 +45,7 @@ interface FinishPlan {
 
 /** Decides the consequences of the end of a deploy. */
 export function finishDeploy(
-  view: DeployView,
+  view: DeploySnapshot,
   outcome: DeployOutcome,
   context: FinishContext,
   now: number,
@@ -87,7 +87,7 @@ function stateAfter(state: RequestState, success: boolean): RequestState {
 }
 
 /** Success sends the old tasks home, anything else the new ones; single runs are left to end by themselves. */
-function cleanupsAtEnd(view: DeployView, outcome: DeployOutcome, now: number): TaskCleanup[] {
+function cleanupsAtEnd(view: DeploySnapshot, outcome: DeployOutcome, now: number): TaskCleanup[] {
   const type = view.request!.requestType;
   if (type === 'ON_DEMAND' || type === 'RUN_ONCE') return [];
   return tasksToClean(view, outcome).map(({ taskId }) => ({
@@ -99,13 +99,13 @@ function cleanupsAtEnd(view: DeployView, outcome: DeployOutcome, now: number): T
   }));
 }
 
-function tasksToClean(view: DeployView, { deployState }: DeployOutcome): DeployTask[] {
+function tasksToClean(view: DeploySnapshot, { deployState }: DeployOutcome): DeployTask[] {
   if (deployState === 'SUCCEEDED') return otherActive(view);
   // A pause or a deletion ended the deploy, and takes the tasks by itself.
   return mayDeploy(view) ? newActive(view) : [];
 }
 
-function cleanupType(view: DeployView, { deployState }: DeployOutcome): TaskCleanupType {
+function cleanupType(view: DeploySnapshot, { deployState }: DeployOutcome): TaskCleanupType {
   if (deployState === 'SUCCEEDED') return 'DEPLOY_STEP_FINISHED';
   const incremental = isIncremental(view.progress, instancesOf(effectiveRequest(view)));
   if (deployState === 'CANCELED') return incremental ? 'INCREMENTAL_DEPLOY_CANCELLED' : 'DEPLOY_CANCELED';
@@ -114,7 +114,7 @@ function cleanupType(view: DeployView, { deployState }: DeployOutcome): TaskClea
 }
 
 function historyAtEnd(
-  view: DeployView,
+  view: DeploySnapshot,
   state: RequestState,
   document: Request,
   success: boolean,
@@ -140,7 +140,7 @@ function historyAtEnd(
  * on.
  */
 function pendingRequestsAtEnd(
-  view: DeployView,
+  view: DeploySnapshot,
   outcome: DeployOutcome,
   document: Request,
   context: FinishContext,
@@ -167,7 +167,7 @@ const isSuccess = ({ deployState }: DeployOutcome): boolean => deployState === '
 
 /** A job is put into the queue when its deploy ends; an on-demand one only if the deploy says so. */
 function firstRun(
-  view: DeployView,
+  view: DeploySnapshot,
   { deployState }: DeployOutcome,
   { requestType, instances }: Request,
   context: FinishContext,
@@ -193,14 +193,14 @@ const ofRun = (run: RunNowRequest, { newRunId }: FinishContext): Partial<Pending
 });
 
 /** Success: tasks taken away during the rollout are replaced, and a scale that came meanwhile takes effect. */
-function afterRollout(view: DeployView, document: Request, entry: MakeEntry): PendingRequest[] {
+function afterRollout(view: DeploySnapshot, document: Request, entry: MakeEntry): PendingRequest[] {
   if (newActive(view).some((task) => !isStaying(task))) return [entry('DEPLOY_FINISHED')];
   const isOffTarget = view.progress !== undefined && view.progress.targetActiveInstances !== instancesOf(document);
   return isOffTarget && view.requestState !== 'PAUSED' ? [entry('UPDATED_REQUEST')] : [];
 }
 
 /** No success: old tasks that were retired step by step come back. */
-function bringBackOldTasks(view: DeployView, { deployState }: DeployOutcome, entry: MakeEntry): PendingRequest[] {
+function bringBackOldTasks(view: DeploySnapshot, { deployState }: DeployOutcome, entry: MakeEntry): PendingRequest[] {
   const { activeDeployId, requestState } = view;
   const serves = requestState !== 'PAUSED' && requestState !== 'DEPLOYING_TO_UNPAUSE';
   if (!activeDeployId || !serves) return [];

@@ -6,5 +6,5 @@ export { deployBeginText, deployEndText } from './log-text.js';
 export { lookAtFirst } from './look-at-first.js';
 export { firstProgress, isCanaryEngine, progressOfJob } from './progress.js';
 export { type DeployStep } from './step-types.js';
-export { type DeploySettings, type DeployTask, type DeployView, newActive, newEnded, otherActive } from './view.js';
+export { type DeploySettings, type DeployTask, type DeploySnapshot, newActive, newEnded, otherActive } from './view.js';
 export { type DeployOutcome } from './outcome.js';

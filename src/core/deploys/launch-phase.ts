@@ -3,7 +3,7 @@ import { endDeploy } from './ending.js';
 import { aimAt, type DeployStep, type Rollout, stepTimeLimitMillis } from './step-types.js';
 import {
   type DeployTask,
-  type DeployView,
+  type DeploySnapshot,
   effectiveRequest,
   isStaying,
   newActive,
@@ -71,7 +71,7 @@ export function launchStep(rollout: Rollout, balancing: () => BalanceOptions): D
 }
 
 /** The change of the load balancer in the step that aims at `target`. */
-function balanceOfStep({ balance }: DeployView, target: number): DeployBalance | undefined {
+function balanceOfStep({ balance }: DeploySnapshot, target: number): DeployBalance | undefined {
   return balance && !balance.isRevert && balance.targetActiveInstances === target ? balance : undefined;
 }
 
@@ -82,7 +82,7 @@ function covers({ added }: DeployBalance, tasks: readonly DeployTask[]): boolean
 }
 
 /** A target an operator asked for that differs from the one in force. */
-function askedTarget(view: DeployView, target: number): number | undefined {
+function askedTarget(view: DeploySnapshot, target: number): number | undefined {
   if (view.updateTargetInstances === undefined) return undefined;
   const asked = Math.min(view.updateTargetInstances, instancesOf(effectiveRequest(view)));
   return asked === target ? undefined : asked;
@@ -147,7 +147,7 @@ function refused(deployState: 'FAILED' | 'CANCELED' | 'OVERDUE', balance: Deploy
 
 /** The tasks of a step did not become healthy in its time. */
 function overdue(
-  view: DeployView,
+  view: DeploySnapshot,
   { targetActiveInstances }: DeployProgress,
   tasks: readonly DeployTask[],
   context: HealthContext,

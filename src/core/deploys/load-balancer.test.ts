@@ -9,9 +9,9 @@ import {
   progress,
   short,
 } from '../../../test/support/fixtures/deploys.js';
-import { nextDeployStep, type DeployStep, type DeployView } from './index.js';
+import { nextDeployStep, type DeployStep, type DeploySnapshot } from './index.js';
 
-const step = (view: Partial<DeployView>, after = 5_000): DeployStep =>
+const step = (view: Partial<DeploySnapshot>, after = 5_000): DeployStep =>
   nextDeployStep(balancedView(view), begunAt + after);
 const old = deployTasks('v1', 3);
 const all = [...old, ...deployTasks('v2', 3)];

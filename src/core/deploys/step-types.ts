@@ -1,6 +1,6 @@
 import type { LoadBalancerCall } from './balance.js';
 import { type CanaryDeployProgress, withTarget } from './progress.js';
-import type { DeploySettings, DeployView } from './view.js';
+import type { DeploySettings, DeploySnapshot } from './view.js';
 import type { DeployOutcome } from './outcome.js';
 import {
   deployHealthTimeoutMillis,
@@ -35,7 +35,7 @@ type ScheduledDeploy = 'NEW' | 'OLD';
 
 /** A look at a deploy whose tasks roll out: everything it needs is there. */
 export interface Rollout<P extends DeployProgress = DeployProgress> {
-  view: DeployView;
+  view: DeploySnapshot;
   progress: P;
   context: HealthContext;
   now: number;

@@ -22,7 +22,7 @@ export interface DeployTask extends ObservedTask {
 }
 
 /** Everything one look at a deploy in progress needs. */
-export interface DeployView {
+export interface DeploySnapshot {
   /** As stored; undefined when it was removed meanwhile. */
   request?: Request;
   /** MISSING: the request was removed. */
@@ -56,32 +56,32 @@ export interface DeployView {
 }
 
 /** The request as the deploy sees it. */
-export const effectiveRequest = (view: DeployView): Request | undefined => view.updatedRequest ?? view.request;
+export const effectiveRequest = (view: DeploySnapshot): Request | undefined => view.updatedRequest ?? view.request;
 
-const isNew = (view: DeployView, task: DeployTask): boolean => task.taskId.deployId === view.marker.deployId;
+const isNew = (view: DeploySnapshot, task: DeployTask): boolean => task.taskId.deployId === view.marker.deployId;
 const isActive = (task: DeployTask): boolean => !isTerminal(task.state);
 
 /** Running or about to, of this deploy. */
-export const newActive = (view: DeployView): DeployTask[] =>
+export const newActive = (view: DeploySnapshot): DeployTask[] =>
   view.tasks.filter((task) => isNew(view, task) && isActive(task));
 /** Active tasks of any other deploy, cleaning ones included. */
-export const otherActive = (view: DeployView): DeployTask[] =>
+export const otherActive = (view: DeploySnapshot): DeployTask[] =>
   view.tasks.filter((task) => !isNew(view, task) && isActive(task));
-export const newEnded = (view: DeployView): DeployTask[] =>
+export const newEnded = (view: DeploySnapshot): DeployTask[] =>
   view.tasks.filter((task) => isNew(view, task) && !isActive(task));
 
 /** Still counts: it was not ordered to go. */
 export const isStaying = (task: DeployTask): boolean => task.cleanup === undefined && !task.killed;
 
 /** The state of the request lets a deploy go on. */
-export const mayDeploy = ({ requestState, settings }: DeployView): boolean =>
+export const mayDeploy = ({ requestState, settings }: DeploySnapshot): boolean =>
   requestState !== 'MISSING' &&
   (isRunnable(requestState) ||
     requestState === 'FINISHED' ||
     (requestState === 'PAUSED' && settings.allowDeployOfPausedRequests));
 
 /** All old tasks but `keep`; those that have to go anyway first, then by instance number. */
-export function oldTasksToRetire(view: DeployView, keep: number): TaskId[] {
+export function oldTasksToRetire(view: DeploySnapshot, keep: number): TaskId[] {
   const old = otherActive(view).sort(
     (a, b) =>
       Number(isStaying(a)) - Number(isStaying(b)) ||
@@ -92,7 +92,7 @@ export function oldTasksToRetire(view: DeployView, keep: number): TaskId[] {
 }
 
 /** Tasks of `taskIds` that run and may stay. */
-export function oldTasksStaying(view: DeployView, taskIds: readonly TaskId[]): TaskId[] {
+export function oldTasksStaying(view: DeploySnapshot, taskIds: readonly TaskId[]): TaskId[] {
   const asked = new Set(taskIds.map(({ id }) => id));
   return otherActive(view)
     .filter((task) => isStaying(task) && asked.has(task.taskId.id))
@@ -121,7 +121,7 @@ export function unsuccessful(
   return { deployState, message, deployFailures: [...failures] };
 }
 
-export function canceled({ cancel }: DeployView): DeployOutcome {
+export function canceled({ cancel }: DeploySnapshot): DeployOutcome {
   const by = cancel?.user ? ` by ${cancel.user}` : '';
   const message = `Canceled${by} at ${new Date(cancel!.requestedAt).toISOString()}`;
   return { deployState: 'CANCELED', message, deployFailures: [] };

@@ -28,7 +28,7 @@ export function purgeBefore(limits: PurgeLimits, tasks: KeptTasks, now: number):
 
 /** A task that may come back is kept among the live ones for this many times the span in which its machine may register again. */
 const heldBackFactor = 1.5;
-/** And for so long, while its machine is away: later, what comes of it is nobody's answer any more. */
+/** Longest retention while its machine is away: later, what comes of it is nobody's answer any more. */
 const longestAwayMillis = dayMillis;
 
 /** Tasks that were given up with their machine after these moments may still come back, and do not move to the history yet. */

@@ -4,7 +4,7 @@ import type { TaskId } from '../model/task.js';
 export interface LaunchPlace {
   slaveId: string;
   incarnation: string;
-  /** Not sanitized. */
+  /** Hostname as it is, not sanitized. */
   hostname: string;
   rackId: string;
 }

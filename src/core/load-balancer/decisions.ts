@@ -19,7 +19,7 @@ export interface EnteringTask {
 export type TrafficStep =
   /** It gets its traffic, or must not have any. */
   | { kind: 'settled' }
-  /** Not healthy yet, or another decision is under way: look again later. */
+  /** The task is not healthy yet, or another decision is under way: look again later. */
   | { kind: 'wait' }
   /** `anew`: what the load balancer was told before no longer holds. */
   | { kind: 'enqueue'; id: LoadBalancerRequestId; anew: boolean }

@@ -29,7 +29,7 @@ type FilledPart = { text: string; owner?: 'requestId' | 'taskId' } | { date: Dat
  * Prefixes of all keys that the subject has written within the span, the newest first. undefined: the span is too long
  * for this pattern, which has the date before the owner.
  */
-export function keyPrefixes(pattern: string, subject: LogSubject, span: Span): KeyPrefix[] | undefined {
+export function keyPrefixes(pattern: string, subject: LogSubject, span: TimeSpan): KeyPrefix[] | undefined {
   const parts = fill(patternParts(pattern), subject);
   const steps = stepsOf(
     parts.flatMap((part) => ('date' in part ? [part.date] : [])),
@@ -110,7 +110,7 @@ export function isOwn(key: string, { taskIdAt }: KeyPrefix, { requestId, deployI
 }
 
 /** A time span in epoch milliseconds. */
-export interface Span {
+export interface TimeSpan {
   start: number;
   end: number;
 }
@@ -120,7 +120,7 @@ const dateVariables = ['Y', 'm', 'd', 'H'] as const;
 type DateVariable = (typeof dateVariables)[number];
 type DateStep = Record<DateVariable, string>;
 
-/** Beyond that many places to look the search is coarser instead: below each day rather than below each hour. */
+/** Number of places to look beyond which the search is coarser: below each day rather than below each hour. */
 const mostSteps = 1_000;
 
 const two = (value: number): string => String(value).padStart(2, '0');
@@ -129,7 +129,7 @@ const two = (value: number): string => String(value).padStart(2, '0');
  * All dates that keys of the span can have, the newest first, as fine as the given parts tell them apart. `told`: the parts
  * that the dates tell; a long span has so many hours that only its days, months or years are gone through.
  */
-function stepsOf(given: readonly DateVariable[], span: Span): { dates: DateStep[]; named: DateVariable[] } {
+function stepsOf(given: readonly DateVariable[], span: TimeSpan): { dates: DateStep[]; named: DateVariable[] } {
   const wanted = dateVariables.filter((variable) => given.includes(variable));
   if (span.end < span.start) return { dates: [], named: wanted };
   for (let count = wanted.length; count > 0; count--) {
@@ -141,7 +141,7 @@ function stepsOf(given: readonly DateVariable[], span: Span): { dates: DateStep[
 }
 
 /** undefined: too many. */
-function datesOf(finest: DateVariable, { start, end }: Span): DateStep[] | undefined {
+function datesOf(finest: DateVariable, { start, end }: TimeSpan): DateStep[] | undefined {
   const dates: DateStep[] = [];
   // From the start of the day: the clocks of those who wrote the files may have been in another time zone.
   for (let at = beginning(finest, new Date(start)); at.getTime() <= end; at = next(finest, at)) {

@@ -1,4 +1,4 @@
-import { isOwn, type KeyPrefix, keyPrefixes, type LogOwner, type LogSubject, type Span } from './key-prefixes.js';
+import { isOwn, type KeyPrefix, keyPrefixes, type LogOwner, type LogSubject, type TimeSpan } from './key-prefixes.js';
 import type { ObjstoreUploaderFile } from '../model/deploy.js';
 import type { RequestEventType } from '../model/enums.js';
 import type { ObjstoreBucket, ObjstoreLayout } from '../model/logs.js';
@@ -14,7 +14,7 @@ export interface SearchPlace extends KeyPrefix {
 
 export interface Search {
   subject: LogSubject;
-  span: Span;
+  span: TimeSpan;
   /** Buckets for files that deploys and runs of the subject have named. */
   files: readonly ObjstoreUploaderFile[];
 }
@@ -137,7 +137,7 @@ export function spanOfTask(
   { startedAt, isKnown, endedAt }: TaskTimes,
   missingTaskPeriodMillis: number,
   now: number,
-): Span {
+): TimeSpan {
   return { start: startedAt, end: isKnown ? (endedAt ?? now) : startedAt + missingTaskPeriodMillis };
 }
 
@@ -149,7 +149,7 @@ export interface DeployTimes {
   lastFinishAt?: number;
 }
 
-export function spanOfDeploy({ createdAt, isCurrent, lastFinishAt }: DeployTimes, now: number): Span {
+export function spanOfDeploy({ createdAt, isCurrent, lastFinishAt }: DeployTimes, now: number): TimeSpan {
   const isOver = !isCurrent && lastFinishAt !== undefined;
   return { start: createdAt, end: isOver ? lastFinishAt + day : now };
 }
@@ -161,13 +161,17 @@ export interface RequestTimes {
 }
 
 /** undefined: of a request without any history it must be said from when on. */
-export function spanOfRequest(times: RequestTimes | undefined, { start }: Narrowing, now: number): Span | undefined {
+export function spanOfRequest(
+  times: RequestTimes | undefined,
+  { start }: Narrowing,
+  now: number,
+): TimeSpan | undefined {
   if (!times) return start === undefined ? undefined : { start, end: now };
   const isOver = times.lastEvent === 'DELETED' || times.lastEvent === 'PAUSED';
   return { start: times.firstAt, end: isOver ? times.lastAt + day : now };
 }
 
-export const narrow = (span: Span, { start, end }: Narrowing): Span => ({
+export const narrow = (span: TimeSpan, { start, end }: Narrowing): TimeSpan => ({
   start: Math.max(span.start, start ?? span.start),
   end: Math.min(span.end, end ?? span.end),
 });

@@ -2,7 +2,7 @@ import type { FieldError } from '../field-error.js';
 import type { MachineState } from '../model/enums.js';
 import type { MachineChangeRequest, MachineKind, OperatorState } from '../model/machine.js';
 
-/** Whatever can happen to the state of a slave or rack. */
+/** Events that change the state of a slave or rack. */
 export type MachineEvent =
   /** The cluster has it. hostIsInactive: operators said that nothing is to run on its host. */
   | { kind: 'seen'; hostIsInactive: boolean }
@@ -72,7 +72,7 @@ const decommissioning: ReadonlySet<MachineState> = new Set<MachineState>([
   'DECOMMISSIONED',
 ]);
 export const isDecommissioning = (state: MachineState): boolean => decommissioning.has(state);
-/** Not there: never seen since the start, or confirmed gone. */
+/** States of machines that are not there: never seen since the start, or confirmed gone. */
 export const inactiveStates: readonly MachineState[] = ['DEAD', 'MISSING_ON_STARTUP'];
 export const isInactive = (state: MachineState): boolean => inactiveStates.includes(state);
 

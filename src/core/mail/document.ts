@@ -1,10 +1,10 @@
 /** A piece of a line: text, which may lead somewhere. */
-export type Piece = string | { text: string; href?: string; strong?: boolean };
+export type InlineText = string | { text: string; href?: string; strong?: boolean };
 
 export type Block =
-  | { kind: 'paragraph'; pieces: Piece[] }
+  | { kind: 'paragraph'; pieces: InlineText[] }
   /** Names and what they stand for. */
-  | { kind: 'facts'; rows: (readonly [name: string, ...pieces: Piece[]])[] }
+  | { kind: 'facts'; rows: (readonly [name: string, ...pieces: InlineText[]])[] }
   | { kind: 'table'; title: string; head: string[]; rows: string[][] }
   /** The end of a file, or why there is none. */
   | { kind: 'file'; name: string; href?: string; text: string | undefined; note: string };

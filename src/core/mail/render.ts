@@ -1,4 +1,4 @@
-import { readable, type Block, type MailDocument, type MailStyle, type Piece } from './document.js';
+import { readable, type Block, type MailDocument, type MailStyle, type InlineText } from './document.js';
 import { html, type Markup } from './markup.js';
 
 /** A mail as it is sent. */
@@ -80,7 +80,7 @@ const renderHtml = ({ subject, title, colour, blocks }: MailDocument, { product 
       </body>
     </html> `.text;
 
-const piece = (given: Piece): Markup => {
+const piece = (given: InlineText): Markup => {
   if (typeof given === 'string') return html`${given}`;
   const { text, href, strong } = given;
   const inner = strong ? html`<strong>${text}</strong>` : html`${text}`;
@@ -148,7 +148,7 @@ const renderText = ({ title, blocks }: MailDocument, { product }: MailStyle): st
     '',
   ].join('\n');
 
-const pieceText = (given: Piece): string =>
+const pieceText = (given: InlineText): string =>
   typeof given === 'string' ? given : given.href === undefined ? given.text : `${given.text} <${given.href}>`;
 
 function blockText(block: Block): string[] {

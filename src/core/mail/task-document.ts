@@ -8,7 +8,7 @@ import {
   type MailDocument,
   type MailStyle,
   oneLine,
-  type Piece,
+  type InlineText,
   requestLink,
   tailLink,
   taskLink,
@@ -78,7 +78,7 @@ export function taskDocument(input: TaskMailInput, style: MailStyle): MailDocume
   };
 }
 
-const paragraph = (...pieces: Piece[]): Block => ({ kind: 'paragraph', pieces });
+const paragraph = (...pieces: InlineText[]): Block => ({ kind: 'paragraph', pieces });
 
 function headline(facts: TaskFacts, hasRun: boolean): string {
   if (facts.kind === 'task-overdue') return 'is late to finish';
@@ -86,7 +86,7 @@ function headline(facts: TaskFacts, hasRun: boolean): string {
   return hasRun ? word : `did not start (${word})`;
 }
 
-function sentence({ history, facts }: TaskMailInput, what: string, style: MailStyle): Piece[] {
+function sentence({ history, facts }: TaskMailInput, what: string, style: MailStyle): InlineText[] {
   const { id, requestId } = history.task.taskId;
   const verb = facts.kind === 'task-ended' && !what.startsWith('did not') ? `: ${what}` : ` ${what}`;
   return [
@@ -147,13 +147,13 @@ const adminsToAsk = (admins: readonly string[]): Block[] =>
         ),
       ];
 
-function placeRows({ history, facts }: TaskMailInput, style: MailStyle): (readonly [string, ...Piece[]])[] {
+function placeRows({ history, facts }: TaskMailInput, style: MailStyle): (readonly [string, ...InlineText[]])[] {
   const { task, directory } = history;
   const { id, requestId, deployId, host } = task.taskId;
   const { cmdLineArgsList: all, user, runId, message } = task.taskRequest.pendingTask;
   const shown = all?.slice(0, mostArguments).map((argument) => oneLine(argument, 200));
   const omitted = (all?.length ?? 0) - (shown?.length ?? 0);
-  const overdue: (readonly [string, ...Piece[]])[] =
+  const overdue: (readonly [string, ...InlineText[]])[] =
     facts.kind === 'task-overdue'
       ? [
           ['Run time', duration(facts.runMillis)],

@@ -35,11 +35,14 @@ export interface PendingRequest {
   runAt?: number;
   /** Number of retries of the run after failures. */
   retries?: number;
-  /** When a caller asked for the run, in epoch milliseconds: with its id the run itself, whatever other runs have the id. */
+  /**
+   * Time at which a caller asked for the run, in epoch milliseconds: with its id the run itself, whatever other runs
+   * have the id.
+   */
   askedAt?: number;
 }
 
-/** Which run of a request: one of this id that was asked for at this time, or else the newest of this id. */
+/** A run of a request: the one of this id that was asked for at this time, or else the newest of this id. */
 export interface RunKey {
   requestId: string;
   runId: string;
@@ -63,7 +66,7 @@ export interface PendingTask {
   actionId?: string;
   /** Number of retries of the run after failures. */
   retries?: number;
-  /** When a caller asked for the run; tries after the first have the same. */
+  /** Time at which a caller asked for the run; tries after the first have the same. */
   askedAt?: number;
 }
 

@@ -153,7 +153,7 @@ function rackIsSaturated({ deploy, spread, instances }: Demand, rackId: string, 
   return fewest < Math.floor(perRack) ? here >= Math.floor(perRack) : here >= perRack;
 }
 
-/** Has this slave got its share of the request's tasks, by the request's placement strategy? */
+/** True if this slave has got its share of the request's tasks, by the request's placement strategy. */
 function slaveIsSaturated(task: Demand, slaveId: string, rules: PlacementRules): boolean {
   switch (task.strategy) {
     case 'GREEDY':

@@ -81,7 +81,7 @@ export function* placeTasks(
   for (const candidate of byWeight(candidates, rules, now)) yield pass.place(candidate);
 }
 
-/** Is there still a request and a deploy that want this task? */
+/** The candidate of a task, or the reason why no request and deploy want it any more. */
 export function candidateOf(
   pending: PendingTask,
   snapshot: Pick<FleetSnapshot, 'requests' | 'deploys'>,

@@ -5,7 +5,7 @@ import {
   type DeployOutcome,
   type DeploySettings,
   type DeployStep,
-  type DeployView,
+  type DeploySnapshot,
 } from '../deploys/index.js';
 import type { Deploy, DeployMarker } from '../model/deploy.js';
 import { isLongRunning, type PendingType, type RequestState } from '../model/enums.js';
@@ -62,7 +62,7 @@ const balancedNowhere = <R extends Request | undefined>(request: R): R =>
 
 class Rollout {
   readonly steps: PlannedStep[] = [];
-  private view: DeployView;
+  private view: DeploySnapshot;
   private tasks: readonly PlanTask[];
   private readonly marker: DeployMarker;
 

@@ -84,7 +84,10 @@ export class ReconciliationCycle {
     for (const id of this.unanswered) if (!isActive(id)) this.unanswered.delete(id);
   }
 
-  /** There is no giving up: a machine that is away is asked until it answers or its tasks are active no more. */
+  /**
+   * True when all have answered. There is no giving up: a machine that is away is asked until it answers or its tasks
+   * are active no more.
+   */
   get isDone(): boolean {
     return this.unanswered.size === 0;
   }

@@ -75,7 +75,7 @@ interface SpreadSettings {
   spreadAllSlavesEnabled: boolean;
 }
 
-/** Is the number of its instances that of the active slaves, whatever it says? Jobs keep their own. */
+/** True if the number of its instances is that of the active slaves, whatever it says. Jobs keep their own. */
 export const followsActiveSlaves = (request: Request, settings: SpreadSettings): boolean =>
   settings.spreadAllSlavesEnabled &&
   request.requestType !== undefined &&

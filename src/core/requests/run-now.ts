@@ -110,7 +110,7 @@ type RunDecision =
       errors?: FieldError[];
     };
 
-/** Is it limited how many runs there may be at a time? Else nothing depends on how many there are. */
+/** True if the number of runs at a time is limited. Else nothing depends on how many there are. */
 export const countsRuns = ({ requestType, instances }: Request): boolean =>
   requestType === 'SCHEDULED' || instances !== undefined;
 

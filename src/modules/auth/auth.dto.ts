@@ -9,7 +9,7 @@ import { Since } from '../../platform/http/since.js';
 
 const longestTokenName = 100;
 
-/** Who makes a call. */
+/** The user who makes a call. */
 export class UserDto {
   /** Id, under which settings are kept. */
   @Text('name')
@@ -56,73 +56,75 @@ export const IgnoredUserBody = () =>
 
 /** The caller, as the service knows them. */
 export class UserHolderDto {
-  /** Who they are. */
+  /** User that they are. */
   user: UserDto;
-  /** What they have chosen. Absent until they chose something. */
+  /** Settings that they have chosen. Absent until they chose something. */
   settings?: UserSettingsDto;
   /** Always true: a caller who gets this answer has been let in. */
   authenticated: boolean;
-  /** Whether callers are refused what they may not do. */
+  /** True if callers are refused what they may not do. */
   authEnabled: boolean;
 }
 
-/** Which token is to be made. */
+/** Describes the token to make. */
 export class TokenRequestDto {
   /** Older clients chose the text of a token here. Now the service makes it, and this is refused. */
   @IsOptional()
   @IsEmpty({ message: 'token is made by the service and cannot be chosen' })
   @Text('uri')
   token?: string;
-  /** Whose token it becomes; the caller's own unless given. */
+  /** Owner of the token; the caller unless given. */
   @IsOptional()
   @Nested(() => UserDto)
   user?: UserDto;
-  /** What the token is called: it takes the place of the one of this name, or of the one without a name. */
+  /** Name of the token: it takes the place of the one of this name, or of the one without a name. */
   @Since('muster')
   @IsOptional()
   @Text('name', longestTokenName)
   name?: string;
-  /** When it ends; by default as late as may be: after auth.tokenDays, and not after what proves who makes it. */
+  /**
+   * Time at which it ends; by default as late as may be: after auth.tokenDays, and not after what proves who makes it.
+   */
   @Since('muster')
   @IsOptional()
   @Timestamp()
   expiresAt?: number;
 }
 
-/** Which tokens are listed. */
+/** Selects tokens. */
 export class TokenListQuery {
   /** Id of the user whose tokens are listed, by an administrator; the caller's own unless given. */
   @QueryText('name')
   user?: string;
-  /** Those of all users, for administrators. */
+  /** List the tokens of all users, for administrators. */
   @QueryBoolean()
   all?: boolean;
 }
 
-/** What is known of a token, without its text. */
+/** A token without its text. */
 export class TokenInfoDto {
   /** Id; stands in the text of the token, too. */
   id: string;
-  /** What it is called; absent: it has no name. */
+  /** Name of the token; absent: it has none. */
   name?: string;
   /** Id of the user it stands for. */
   userId: string;
   /** Their name to show. */
   userName: string;
-  /** Who vouched for that id: a provider, a directory, or 'muster'. */
+  /** Source of that id: a provider, a directory, or 'muster'. */
   issuer: string;
   /** Id of the caller who made it. */
   madeBy: string;
-  /** When it was made. */
+  /** Time at which it was made. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   createdAt: number;
-  /** When it ends. */
+  /** Time at which it ends. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   expiresAt: number;
-  /** When it was used last, to the minute. Absent until it was. */
+  /** Time of its last use, to the minute. Absent until it was used. */
   @ApiPropertyOptional({ type: 'integer', format: 'int64' })
   lastUsedAt?: number;
-  /** Whether it was made while callers were not checked, and opens nothing while they are. */
+  /** True if it was made while callers were not checked; it opens nothing while they are. */
   madeOpenly: boolean;
 
   static from(token: AuthTokenEntity): TokenInfoDto {
@@ -137,19 +139,19 @@ export class TokenResponseDto {
   /** Id, by which it can be revoked. */
   @Since('muster')
   id: string;
-  /** When it ends. */
+  /** Time at which it ends. */
   @Since('muster')
   @ApiProperty({ type: 'integer', format: 'int64' })
   expiresAt: number;
   /** Its text, shown this one time. */
   token: string;
-  /** Whom it stands for. */
+  /** User that it stands for. */
   user: UserDto;
 }
 
-/** What is asked about a user and a request. */
+/** A question about a user and a request. */
 export class AuthCheckQuery {
-  /** What they want to do to the request. */
+  /** Access to the request that is asked about. */
   @ApiPropertyOptional({ default: 'READ' })
   @QueryWord(accessScopes)
   scope?: AccessScope;

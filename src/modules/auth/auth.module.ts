@@ -18,7 +18,10 @@ import { OidcTokens } from './oidc/oidc-tokens.service.js';
 import { Tokens } from './tokens/tokens.service.js';
 import { VerificationService } from './webhook/verification.service.js';
 
-/** Who calls, and may they: before every operation of the API, and for rooms that ask in the middle of one. */
+/**
+ * Identifies callers and checks their access: before every operation of the API, and for rooms that ask in the middle
+ * of one.
+ */
 @Module({
   controllers: [AuthController],
   providers: [

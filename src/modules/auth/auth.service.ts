@@ -15,7 +15,7 @@ import {
 } from './auth.dto.js';
 import { Tokens } from './tokens/tokens.service.js';
 
-/** What callers can ask about themselves and others, and their tokens. */
+/** Questions of callers about themselves and others, and their tokens. */
 @Injectable()
 export class AuthService {
   constructor(

@@ -1,4 +1,4 @@
-interface Kept<T> {
+interface CachedAnswer<T> {
   answer: T;
   /** Epoch milliseconds at which it was given. */
   at: number;
@@ -6,7 +6,7 @@ interface Kept<T> {
 
 /** A bounded memory of answers: the least recently used one is dropped first. */
 export class RecentAnswers<T> {
-  private readonly kept = new Map<string, Kept<T>>();
+  private readonly kept = new Map<string, CachedAnswer<T>>();
 
   constructor(private readonly most: number) {}
 
@@ -14,7 +14,7 @@ export class RecentAnswers<T> {
     return this.kept.size === 0;
   }
 
-  get(key: string): Kept<T> | undefined {
+  get(key: string): CachedAnswer<T> | undefined {
     const found = this.kept.get(key);
     if (found) {
       this.kept.delete(key);

@@ -10,16 +10,16 @@ export class LimitsDto {
   maxDecommissioningAgents: number;
 }
 
-/** What holds for the placement of all requests, whatever they say themselves. */
+/** Settings for the placement of all requests, whatever they say themselves. */
 export class PlacementOverrideDto implements PlacementOverride {
   /** The placement strategy in place of theirs; absent: each has its own. */
   @ApiProperty({ enum: slavePlacements, enumName: 'SlavePlacement' })
   slavePlacement?: SlavePlacement;
-  /** Whether rackSensitive of requests has no effect. */
+  /** True if rackSensitive of requests has no effect. */
   ignoresRackSensitivity: boolean;
 }
 
-/** Which placement strategy. */
+/** Selects a placement strategy. */
 export class StrategyParams {
   /** The placement strategy. */
   @PathWord(slavePlacements)

@@ -8,7 +8,7 @@ import { Wake } from '../../platform/wake/wake.js';
 import type { LimitsDto } from './configuration.dto.js';
 import { PlacementOverrideRepository } from './placement-override.repository.js';
 
-/** What operators set at run time. */
+/** Settings that operators change at run time. */
 @Injectable()
 export class ConfigurationService {
   private readonly log = new Logger(ConfigurationService.name);

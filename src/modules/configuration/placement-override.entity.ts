@@ -1,7 +1,7 @@
 import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
 import type { SlavePlacement } from '../../core/model/enums.js';
 
-/** What operators set for the placement of all requests. */
+/** Settings of operators for the placement of all requests. */
 @Check('placement_override_only_row_check', '"only_row"')
 @Entity('placement_override')
 export class PlacementOverrideEntity {

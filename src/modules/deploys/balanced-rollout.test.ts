@@ -26,7 +26,7 @@ async function served(): Promise<string[]> {
     .map((address) => byAddress.get(address) ?? 'nobody')
     .sort();
 }
-/** How what the load balancer was told about each running task of a deploy stands: "ADD SUCCESS" or the like. */
+/** The newest changes that the load balancer got for each running task of a deploy: "ADD SUCCESS" or the like. */
 async function told(deployId: string): Promise<string[]> {
   const tasks = (await service.world.active('web')).filter(({ taskId }) => taskId.deployId === deployId);
   const records = service.world.get(LoadBalancerRecordRepository);

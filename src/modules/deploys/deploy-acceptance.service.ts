@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import {
   type AcceptanceResult,
   type DeployTask,
-  type DeployView,
+  type DeploySnapshot,
   isCanaryEngine,
   newActive,
   newEnded,
@@ -32,7 +32,7 @@ export interface StepToAccept {
 export interface DeployAcceptanceCheck {
   /** Under this name its results are shown. */
   readonly name: string;
-  /** Whether the step is bad when the check itself goes wrong; true unless said otherwise. */
+  /** Says if an error of the check itself makes the step bad; true unless said otherwise. */
   readonly failsOnError?: boolean;
   /**
    * PENDING: asked again a little later. Called outside any transaction, perhaps twice for the same step after a crash;
@@ -91,7 +91,7 @@ async function inTime<T>(answer: Promise<T>): Promise<T> {
 export interface AcceptanceJob {
   names: string[];
   step: StepToAccept;
-  /** Of the progress: another one by now means another step. */
+  /** Timestamp of the progress: another one by now means another step. */
   timestamp: number;
 }
 
@@ -107,7 +107,7 @@ export class DeployAcceptance {
     return this.checks.names();
   }
 
-  prepare(pending: StoredPendingDeploy, view: DeployView, names: string[]): AcceptanceJob {
+  prepare(pending: StoredPendingDeploy, view: DeploySnapshot, names: string[]): AcceptanceJob {
     const step: StepToAccept = {
       request: (view.updatedRequest ?? view.request)!,
       deploy: view.deploy!,

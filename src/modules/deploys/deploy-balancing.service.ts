@@ -3,7 +3,7 @@ import {
   balanceIdText,
   type DeployBalance,
   type DeployStep,
-  type DeployView,
+  type DeploySnapshot,
   withBalance,
 } from '../../core/deploys/index.js';
 import {
@@ -31,7 +31,7 @@ export class BalancerChanges {
   ) {}
 
   /** undefined: the request or the deploy that describes the service is gone. */
-  async load(tx: Transaction, view: DeployView, balance: DeployBalance): Promise<BalancerChange | undefined> {
+  async load(tx: Transaction, view: DeploySnapshot, balance: DeployBalance): Promise<BalancerChange | undefined> {
     const { added, removed, isRevert } = balance;
     const taskIds = [...added, ...removed];
     const active = { requestId: view.marker.requestId, deployId: view.activeDeployId ?? '' };
@@ -87,7 +87,7 @@ export class DeployBalancing {
   async prepare(
     tx: Transaction,
     pending: StoredPendingDeploy,
-    view: DeployView,
+    view: DeploySnapshot,
     { call, balance, putBack, state, progress = pending.progress, ending = pending.ending }: BalanceStep,
   ): Promise<BalancerJob> {
     const next = { ...pending, state, balance, ending, progress: withBalance(progress, balance) };

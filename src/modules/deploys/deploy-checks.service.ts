@@ -79,7 +79,7 @@ export class DeployChecks {
   }
 }
 
-/** What is wrong with a request that is a member of the body is told by its place there. */
+/** Makes errors of a request that is a member of the body name their field by its path in the body. */
 export const tellBelow =
   (field: string) =>
   (cause: unknown): never => {

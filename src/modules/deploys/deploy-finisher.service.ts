@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
-import { finishDeploy, type DeployOutcome, type DeployView, type FinishContext } from '../../core/deploys/index.js';
+import { finishDeploy, type DeployOutcome, type DeploySnapshot, type FinishContext } from '../../core/deploys/index.js';
 import { deployKeyText, type DeployMarker } from '../../core/model/deploy.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { ExpiringActionRepository } from '../requests/expiring/expiring-action.repository.js';
@@ -31,7 +31,7 @@ export class DeployFinisher {
   async finish(
     tx: Transaction,
     stored: StoredRequest | undefined,
-    view: DeployView,
+    view: DeploySnapshot,
     outcome: DeployOutcome,
     now: number,
   ): Promise<StepResult> {
@@ -69,7 +69,7 @@ export class DeployFinisher {
     return { wake: ['scheduler', 'cleanup', 'webhooks', 'history'], ended: { marker, result: plan.result } };
   }
 
-  /** Of one that was late because tasks could not be placed: what they waited for. */
+  /** Adds to the outcome of a deploy that was late because tasks could not be placed what they waited for. */
   private async withReason(tx: Transaction, marker: DeployMarker, outcome: DeployOutcome): Promise<DeployOutcome> {
     if (outcome.deployState !== 'OVERDUE') return outcome;
     const why = (await this.pendingTasks.whyWaiting(tx, [marker])).get(deployKeyText(marker));
@@ -81,7 +81,7 @@ export class DeployFinisher {
     return { ...outcome, message: told(outcome.message), deployFailures };
   }
 
-  private async surroundings(tx: Transaction, { marker }: DeployView): Promise<FinishContext> {
+  private async surroundings(tx: Transaction, { marker }: DeploySnapshot): Promise<FinishContext> {
     return { pendingTaskCount: await this.pendingTasks.wantedCount(tx, marker.requestId), newRunId: randomUUID };
   }
 }

@@ -9,7 +9,7 @@ import type { Transaction } from '../../platform/database/transaction.js';
 import { rows, timeTests, toMillis } from '../../platform/database/sql.js';
 import { DeployStatisticsEntity } from './deploy-statistics.entity.js';
 
-/** What is known of a deploy whose logs are looked for. */
+/** Data of a deploy whose logs are looked for. */
 interface DeployLifetime extends DeployTimes {
   /** '' for none; absent: not known. */
   tag?: string;
@@ -84,8 +84,8 @@ export class DeployHistoryRepository {
   }
 
   /**
-   * Of each request the last deploy, where it has failed and none has come after it, in the order of request ids. One look into an
-   * index for each request: to sort all deploys there have ever been takes seconds.
+   * The last deploy of each request if it has failed, in the order of request ids. One look into an index for each
+   * request: to sort all deploys there have ever been takes seconds.
    */
   async lastFailed(tx: Transaction): Promise<DeployHistory[]> {
     const found = await rows<DeployRow>(
@@ -107,7 +107,7 @@ export class DeployHistoryRepository {
     return Number(counted!.count);
   }
 
-  /** Of these deploys of another installation, the ids of those that are not here as they are there by now. */
+  /** Ids among these deploys of another installation that are missing here, or that have ended there and not here. */
   async notTakenOver(
     tx: Queryable,
     requestId: string,

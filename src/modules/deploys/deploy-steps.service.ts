@@ -1,5 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { nextDeployStep, type AcceptanceResult, type DeployStep, type DeployView } from '../../core/deploys/index.js';
+import {
+  nextDeployStep,
+  type AcceptanceResult,
+  type DeployStep,
+  type DeploySnapshot,
+} from '../../core/deploys/index.js';
 import type { PendingType } from '../../core/model/enums.js';
 import type { LoadBalancerUpdate } from '../../core/model/load-balancer.js';
 import type { Transaction } from '../../platform/database/transaction.js';
@@ -14,7 +19,7 @@ import { DeployRepository, type StoredPendingDeploy } from './deploy.repository.
 import { DeployViews } from './deploy-view.service.js';
 import type { OutsideJob, StepResult } from './step-result.js';
 
-/** What it answered. */
+/** Answer to an OutsideJob. */
 type OutsideAnswer =
   | { kind: 'balance'; job: BalancerJob; answer: LoadBalancerUpdate }
   | { kind: 'check'; job: AcceptanceJob; answer: AcceptanceResult[] };
@@ -86,7 +91,7 @@ export class DeploySteps {
   private async wait(
     tx: Transaction,
     pending: StoredPendingDeploy,
-    view: DeployView,
+    view: DeploySnapshot,
     { checkAgainAt, scheduleMissing, state = pending.state, keepsUpdate }: Step<'wait'>,
     now: number,
   ): Promise<StepResult> {
@@ -104,7 +109,7 @@ export class DeploySteps {
     tx: Transaction,
     pending: StoredPendingDeploy,
     stored: StoredRequest,
-    view: DeployView,
+    view: DeploySnapshot,
     { progress, retire, schedule, checkAgainAt }: Step<'proceed'>,
     now: number,
   ): Promise<StepResult> {
@@ -125,7 +130,7 @@ export class DeploySteps {
 
   private async enqueue(
     tx: Transaction,
-    { marker, deploy }: DeployView,
+    { marker, deploy }: DeploySnapshot,
     pendingType: PendingType,
     deployId: string,
     now: number,
@@ -142,5 +147,5 @@ export class DeploySteps {
   }
 }
 
-const newTaskIds = ({ tasks, marker }: DeployView): string[] =>
+const newTaskIds = ({ tasks, marker }: DeploySnapshot): string[] =>
   tasks.filter(({ taskId }) => taskId.deployId === marker.deployId).map(({ taskId }) => taskId.id);

@@ -3,7 +3,7 @@ import type { ClockLimit } from '../../platform/clock-limit.js';
 import { rows } from '../../platform/database/sql.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 
-/** Where in the documents of a deploy in progress the times are from which its waits and limits run. */
+/** Paths, in the documents of a deploy in progress, of the times from which its waits and limits run. */
 const times = [
   { column: 'progress', path: '{timestamp}' },
   { column: 'balance', path: '{update,timestamp}' },

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { DeployTask, DeployView } from '../../core/deploys/index.js';
+import type { DeployTask, DeploySnapshot } from '../../core/deploys/index.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import type { StoredRequest } from '../requests/request.repository.js';
 import { HealthSwitch } from '../tasks/health/health-switch.service.js';
@@ -23,7 +23,11 @@ export class DeployViews {
     private readonly acceptance: DeployAcceptance,
   ) {}
 
-  async load(tx: Transaction, pending: StoredPendingDeploy, stored: StoredRequest | undefined): Promise<DeployView> {
+  async load(
+    tx: Transaction,
+    pending: StoredPendingDeploy,
+    stored: StoredRequest | undefined,
+  ): Promise<DeploySnapshot> {
     const found = await this.deploys.find(tx, pending);
     const { requestId, deployId } = pending;
     return {

@@ -30,9 +30,9 @@ export interface StoredPendingDeploy extends DeployKey {
   progress?: DeployProgress;
   /** Takes the place of the request when the deploy succeeds. */
   updatedRequest?: Request;
-  /** What the load balancer was asked for last. */
+  /** The newest order to the load balancer. */
   balance?: DeployBalance;
-  /** How it ends as soon as the load balancer has taken the old tasks back. */
+  /** The end of the deploy, once the load balancer has taken the old tasks back. */
   ending?: DeployEnding;
   cancel?: { user?: string; requestedAt: number };
   updateTargetInstances?: number;
@@ -46,7 +46,7 @@ const ofThisRequest = (deploy: string): string =>
 
 interface RunningDeploy {
   marker: DeployMarker;
-  /** When its present step began, in epoch milliseconds. */
+  /** Time at which its present step began, in epoch milliseconds. */
   stepSince: number;
 }
 
@@ -164,7 +164,7 @@ export class DeployRepository {
     return found[0]?.deploy_id;
   }
 
-  /** Whether it is one of another request, which had the same id and is gone. */
+  /** True if it belongs to another request, which had the same id and is gone. */
   async isOfFormerRequest(tx: Transaction, { requestId, deployId }: DeployKey): Promise<boolean> {
     const found = await rows(
       tx,
@@ -174,7 +174,7 @@ export class DeployRepository {
     return found.length > 0;
   }
 
-  /** Of the deploys that requests of this id have had, those with `part` in them. */
+  /** Ids with `part` in them, of all deploys that requests of this id have had. */
   async idsWith(tx: Transaction, requestId: string, part: string): Promise<Set<string>> {
     const found = await rows<{ deploy_id: string }>(
       tx,
@@ -235,7 +235,10 @@ export class DeployRepository {
     }));
   }
 
-  /** Who started the deploys in progress, and since when each is at its present step; the oldest first. */
+  /**
+   * The deploys in progress with the user who started each, and the time since which it is at its present step; the
+   * oldest first.
+   */
   async running(tx: Transaction): Promise<RunningDeploy[]> {
     const found = await rows<Omit<DeployRow, 'data'> & { progress: DeployProgress | null }>(
       tx,

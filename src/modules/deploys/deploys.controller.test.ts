@@ -47,7 +47,7 @@ beforeEach(() =>
 
 const resources = { cpus: 0.5, memoryMb: 64, numPorts: 1 };
 const deploy = (changes: object = {}) => ({ id: 'v1', requestId: 'web', command: 'serve', resources, ...changes });
-/** What an answer may hold, whether it is a request with its surroundings or an error. */
+/** Body of an answer: a request with its surroundings, or an error. */
 type Body = RequestParent & { code: string; message: string; errors: FieldError[] };
 const post = (body: object, query = '') => rooms.call<Body>('POST', `/api/deploys${query}`, body);
 const queue = () => tx.query('SELECT deploy_id, pending_type, document FROM pending_request');

@@ -74,7 +74,7 @@ export class DeploysController {
     return this.deploys.pending();
   }
 
-  /** Of each request whose last deploy has failed, that deploy, without what it deployed. */
+  /** Lists the last deploy of each request if it has failed, without the deploy's own record. */
   @Get('failed')
   @Since('muster')
   @ApiOkResponse({ type: [DeployHistoryDto] })

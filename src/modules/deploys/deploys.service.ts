@@ -34,7 +34,7 @@ export interface StartDeploy {
   unpauseOnSuccessfulDeploy: boolean;
   updatedRequest?: Request;
   largeScaleDownAcknowledged: boolean;
-  /** Of the plan that this carries out. */
+  /** Check index of the plan that this carries out. */
   checkIndex?: string;
   /** The deploy was accepted before, under another id. */
   isStored?: boolean;
@@ -47,10 +47,10 @@ export interface CheckedDeploy {
   request: Request;
 }
 
-/** Whom a new deploy gives something to do. */
+/** Topics of the pollers that have work with a new deploy. */
 const startTopics: readonly WakeTopic[] = ['scheduler', 'deploys', 'webhooks'];
 
-/** What people do with deploys. The poller moves them on. */
+/** Orders of users about deploys. The poller moves the deploys on. */
 @Injectable()
 export class DeploysService {
   private readonly log = new Logger(DeploysService.name);
@@ -168,7 +168,7 @@ export class DeploysService {
     return answer;
   }
 
-  /** Of each request whose last deploy has failed, that deploy. */
+  /** The last deploy of each request if it has failed. */
   failed(): Promise<DeployHistory[]> {
     return this.db.snapshot((tx) => this.past.lastFailed(tx));
   }

@@ -8,7 +8,7 @@ import { MachineHistoryRepository } from '../slaves/machine-history.repository.j
 import { TaskRepository } from '../tasks/task.repository.js';
 import { DisasterRepository } from './disaster.repository.js';
 
-/** How much later than its time a loss may become known and still be counted. */
+/** Longest delay with which a loss may become known and still be counted. */
 const lossesKnownWithinMillis = 60_000;
 
 export interface Figures {
@@ -17,7 +17,7 @@ export interface Figures {
   stored: () => void;
 }
 
-/** That a task or a slave was lost. */
+/** The loss of a task or a slave. */
 export interface Loss {
   id: string;
   /** Epoch milliseconds. */
@@ -32,7 +32,9 @@ export class LossCounter {
   private epoch: number | undefined;
   private known: ReadonlySet<string> = new Set();
 
-  /** Those of `found` that were not counted. A new leader knows only that its predecessor counted until `since`. */
+  /**
+   * The losses among `found` that were not counted. A new leader knows only that its predecessor counted until `since`.
+   */
   fresh(found: readonly Loss[], epoch: number, since: number): Loss[] {
     if (epoch !== this.epoch) return found.filter(({ at }) => at > since);
     return found.filter(({ id }) => !this.known.has(id));
@@ -56,7 +58,7 @@ const spellings = (reason: string): string[] => {
   return [bare.replace('SLAVE', 'AGENT'), bare.replace('AGENT', 'SLAVE')].map((name) => `REASON_${name}`);
 };
 
-/** What a deploy can bring about on any machine: it says nothing of the cluster, whatever the settings name. */
+/** Reasons that a deploy can cause on any machine: they say nothing about the cluster, whatever the settings name. */
 const madeByDeploys = new Set(['REASON_CONTAINER_LAUNCH_FAILED', 'REASON_TASK_INVALID']);
 
 /** Puts the cluster into figures. */

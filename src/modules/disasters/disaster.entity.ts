@@ -11,7 +11,7 @@ export class ActiveDisasterEntity {
   since: Date;
 }
 
-/** Whether the detection of disasters may switch actions off by itself. */
+/** Says if the detection of disasters may switch actions off by itself. */
 @Check('automated_actions_only_row_check', '"only_row"')
 @Entity('automated_actions')
 export class AutomatedActionsEntity {

@@ -8,7 +8,7 @@ import { rows } from '../../platform/database/sql.js';
 import { OutboxRepository } from '../events/outbox.repository.js';
 import { ActiveDisasterEntity, AutomatedActionsEntity, DisasterDataPointEntity } from './disaster.entity.js';
 
-/** What a data point says of the present moment. */
+/** Counts of the present for a data point. */
 interface ClusterCounts {
   active: number;
   pending: number;

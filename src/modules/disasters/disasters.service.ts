@@ -13,7 +13,7 @@ import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
 import { DisasterRepository } from './disaster.repository.js';
 
-/** What operators do about disasters and disabled actions. */
+/** Orders of operators about disasters and disabled actions. */
 @Injectable()
 export class DisastersService {
   constructor(
@@ -40,7 +40,7 @@ export class DisastersService {
     });
   }
 
-  /** What waits for no disaster to be left comes back with the last one. */
+  /** Ends a disaster. Actions that wait for the end of all disasters come back with the last one. */
   deactivate(type: DisasterType): Promise<void> {
     return this.change(async (tx) => {
       const left = (await this.store.active(tx)).filter((other) => other !== type);
@@ -66,7 +66,7 @@ export class DisastersService {
     return this.change((tx) => this.actions.enable(tx, action));
   }
 
-  /** Whether the detection may switch actions off. */
+  /** Allows or forbids the detection to switch actions off. */
   async setAutomated(enabled: boolean): Promise<void> {
     await this.db.transaction((tx) => this.store.setAutomated(tx, enabled));
   }
@@ -82,7 +82,7 @@ export class DisastersService {
     });
   }
 
-  /** Of what is switched off: one change after the other. */
+  /** Makes changes to what is switched off one after the other. */
   private async change(work: (tx: Transaction) => Promise<void>): Promise<void> {
     await this.db.transaction(async (tx) => {
       await this.store.lock(tx);

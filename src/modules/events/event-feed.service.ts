@@ -6,7 +6,7 @@ import { Wake } from '../../platform/wake/wake.js';
 import { type EventPage, pageOf } from './event-page.js';
 import { LiveEventRepository } from './live-event.repository.js';
 
-/** Of 500 events, or 128 KB, at most each. */
+/** A batch has at most 500 events, or 128 KB. */
 const batchesPerPage = 4;
 /** A signal may be lost. */
 const lookEveryMillis = 1_000;
@@ -56,7 +56,7 @@ export class EventFeed implements OnModuleDestroy {
     return this.reading?.cursor ?? 0;
   }
 
-  /** Whether there is an event of this number, or was one: another instance may have told it before this one. */
+  /** True if there is an event of this number, or was one: another instance may have sent it before this one. */
   async has(number: number): Promise<boolean> {
     return number <= this.cursor || number <= (await this.events.newest(this.db.pool));
   }
@@ -140,7 +140,7 @@ export class EventFeed implements OnModuleDestroy {
     return outsideOfCalls(() => this.db.transaction((tx) => this.events.giveNumbers(tx)));
   }
 
-  /** What comes after this number, as far as it was told already; of the last seconds without asking the database. */
+  /** The page after this number, as far as it was sent already; pages of the last seconds do not ask the database. */
   next(after: number): EventPage | Promise<EventPage> {
     const kept = this.reading?.recent.find(({ page }) => page.after <= after && after < page.upTo);
     return kept && performance.now() - kept.readAt <= recentMillis ? kept.page : this.read(after);

@@ -5,7 +5,7 @@ import type { EventBatch } from './live-event.repository.js';
 export interface NumberedEvent {
   number: number;
   event: LiveEvent;
-  /** Of a request: its id. */
+  /** Id of the request, where the event is about one. */
   requestId: string | undefined;
   /** As it is sent. */
   record: Buffer;
@@ -17,7 +17,7 @@ export interface EventPage {
   upTo: number;
   /** Up to here they are forgotten: events go in the order of their numbers. Less than `after`, or the same: none is missing. */
   forgottenUpTo: number;
-  /** Of all records. */
+  /** Size of all records. */
   bytes: number;
   events: readonly NumberedEvent[];
 }

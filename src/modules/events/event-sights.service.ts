@@ -5,14 +5,14 @@ import { Database } from '../../platform/database/database.js';
 import { Access, type KnownRequest } from '../auth/access/access.service.js';
 import type { EventPage, NumberedEvent } from './event-page.js';
 
-export type Sight = (event: NumberedEvent) => boolean;
+export type EventFilter = (event: NumberedEvent) => boolean;
 
-const seesAll: Sight = () => true;
+const seesAll: EventFilter = () => true;
 
-/** Who may hear of which events, by the groups that requests have when they are told. */
+/** Decides which events a user may see, by the groups that requests have when the events are sent. */
 @Injectable()
 export class EventSights {
-  /** Of the requests of a page, while it is remembered. */
+  /** Requests of a page, while it is remembered. */
   private readonly known = new WeakMap<EventPage, Promise<Map<string, KnownRequest>>>();
 
   constructor(
@@ -20,8 +20,8 @@ export class EventSights {
     private readonly db: Database,
   ) {}
 
-  /** What this user may hear of a page. */
-  of(user: User, page: EventPage): Sight | Promise<Sight> {
+  /** The filter for the events of a page that this user may see. */
+  of(user: User, page: EventPage): EventFilter | Promise<EventFilter> {
     if (!this.access.enabled || this.access.isAdmin(user)) return seesAll;
     return this.requestsOf(page).then((requests) => this.among(user, requests));
   }
@@ -37,7 +37,7 @@ export class EventSights {
     return found;
   }
 
-  private among(user: User, requests: ReadonlyMap<string, KnownRequest>): Sight {
+  private among(user: User, requests: ReadonlyMap<string, KnownRequest>): EventFilter {
     const decided = new Map<unknown, boolean>();
     const readsMachines = this.access.mayAsk(user, { kind: 'globalRead' });
     return ({ event, requestId }) => {

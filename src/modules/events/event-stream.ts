@@ -2,15 +2,15 @@ import type { Request, Response } from 'express';
 import type { User } from '../../core/authorization/index.js';
 import type { EventType } from '../../core/model/event.js';
 import { type EventPage, type NumberedEvent, recordOf } from './event-page.js';
-import type { Sight } from './event-sights.service.js';
+import type { EventFilter } from './event-sights.service.js';
 
-/** What a client wants to hear of; empty: everything. */
+/** The events that a client subscribes to; empty: all. */
 export interface EventWish {
   types: readonly EventType[];
   requestIds: readonly string[];
 }
 
-/** What of a page is sent in one piece. */
+/** The part of a page that is sent in one piece. */
 export interface Slice {
   bytes: Buffer;
   /** Number of the last event that was looked at. */
@@ -30,7 +30,7 @@ export class EventStream {
   readonly likeness: string;
   /** It is being brought up to what was told already. */
   isCatchingUp = false;
-  /** When it was last known who reads it. */
+  /** Time at which the identity of its reader was checked last. */
   identifiedAt = performance.now();
   private sentAt = performance.now();
   private stuckSince: number | undefined;
@@ -81,8 +81,11 @@ export class EventStream {
     return this.requestIds.size === 0 || (requestId !== undefined && this.requestIds.has(requestId));
   }
 
-  /** What of a page lies beyond its cursor and is for it, as much as may be sent in one piece. `shared`: makes it once for all like it. */
-  send(page: EventPage, sight: Sight, shared: (make: () => Slice) => Slice): void {
+  /**
+   * Sends the events of a page that lie beyond the cursor and are for the client, as much as may be sent in one piece.
+   * `shared`: makes the slice once for all streams like it.
+   */
+  send(page: EventPage, sight: EventFilter, shared: (make: () => Slice) => Slice): void {
     if (this.cursor < page.forgottenUpTo) {
       this.cursor = page.forgottenUpTo;
       this.write(resetAt(page.forgottenUpTo));
@@ -92,7 +95,7 @@ export class EventStream {
     if (bytes.length > 0) this.write(bytes);
   }
 
-  private slice(page: EventPage, sight: Sight): Slice {
+  private slice(page: EventPage, sight: EventFilter): Slice {
     const records: Buffer[] = [];
     let length = 0;
     for (const each of page.events) {
@@ -106,7 +109,10 @@ export class EventStream {
     return { bytes: Buffer.concat(records), upTo: page.upTo };
   }
 
-  /** What it asked for is not there, or not any more: it goes on from here, and has to look for itself what is the case. */
+  /**
+   * Tells the client that the events it asked for are not there, or not any more: it goes on from here, and has to read
+   * the present state itself.
+   */
   reset(cursor: number): void {
     this.cursor = cursor;
     this.write(resetAt(cursor));

@@ -41,7 +41,7 @@ const writing: fc.Arbitrary<Writing> = fc.record({
   isLarge: fc.boolean(),
 });
 const writers = fc.array(fc.array(writing, { minLength: 1, maxLength: 6 }), { minLength: 2, maxLength: 5 });
-/** How long a client stays, and on which instance, until it is cut off. */
+/** Time for which a client stays, and its instance, until it is cut off. */
 const cuts = fc.array(fc.record({ instance: fc.nat(1), millis: fc.nat(25) }), { maxLength: 12 });
 
 let round = 0;

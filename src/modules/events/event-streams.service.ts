@@ -14,12 +14,12 @@ import { Access } from '../auth/access/access.service.js';
 import { Authentication } from '../auth/authenticators/authentication.service.js';
 import { EventFeed } from './event-feed.service.js';
 import type { EventPage } from './event-page.js';
-import { EventSights, type Sight } from './event-sights.service.js';
+import { EventSights, type EventFilter } from './event-sights.service.js';
 import { EventStream, type EventWish, type Slice } from './event-stream.js';
 import { ReplayRate } from './replay-rate.js';
 
 const lookEveryMillis = 250;
-/** How soon it counts that a user belongs to other groups, where nothing tells of it. Revoked tokens are told of. */
+/** Interval in which a change of a user's groups takes effect where nothing reports it. Revoked tokens are reported. */
 const identifyEveryMillis = 15_000;
 const identifiedAtOnce = 16;
 /** For so long a stream goes on while it cannot be found out who reads it. */
@@ -74,7 +74,7 @@ export class EventStreams implements OnModuleDestroy {
     );
   }
 
-  /** Of all clients together. */
+  /** Bytes that wait in all streams together. */
   get waitingBytes(): number {
     return [...this.streams].reduce((sum, stream) => sum + stream.waitingBytes, 0);
   }
@@ -172,7 +172,7 @@ export class EventStreams implements OnModuleDestroy {
   /** Streams that stand where the page begins are sent it; the others are on their way there. */
   private async tell(page: EventPage): Promise<void> {
     const sent = new Map<string, Slice>();
-    const sights = new Map<string, Sight>();
+    const sights = new Map<string, EventFilter>();
     for (const stream of this.streams) {
       if (stream.isCatchingUp || stream.cursor >= page.upTo) continue;
       if (stream.cursor !== page.after || stream.isFull) {
@@ -200,7 +200,7 @@ export class EventStreams implements OnModuleDestroy {
   }
 
   /** undefined: the database is away. Then the streams are brought on by `look`. */
-  private async lookedAt(looked: Promise<Sight>): Promise<Sight | undefined> {
+  private async lookedAt(looked: Promise<EventFilter>): Promise<EventFilter | undefined> {
     try {
       return await looked;
     } catch (cause) {
@@ -215,7 +215,7 @@ export class EventStreams implements OnModuleDestroy {
     return JSON.stringify([user.id, user.issuer, user.groups, user.scopes]);
   }
 
-  private send(stream: EventStream, page: EventPage, sight: Sight, shared: (make: () => Slice) => Slice): void {
+  private send(stream: EventStream, page: EventPage, sight: EventFilter, shared: (make: () => Slice) => Slice): void {
     if (!this.isProven(stream)) return stream.end('UNAUTHENTICATED');
     if (stream.cursor < page.forgottenUpTo) this.figures.resets++;
     const before = stream.cursor;
@@ -268,7 +268,7 @@ export class EventStreams implements OnModuleDestroy {
     return !this.access.enabled || user.provenUntil === undefined || this.clock.now() < user.provenUntil;
   }
 
-  /** Who calls is asked again for every stream: tokens are revoked, and users change their groups. */
+  /** Identifies the caller of every stream again: tokens are revoked, and users change their groups. */
   private async identify(): Promise<void> {
     this.identifiedAt = performance.now();
     if (!this.access.enabled) return;

@@ -19,13 +19,13 @@ import { Since } from '../../platform/http/since.js';
 
 const time = { type: 'integer', format: 'int64' } as const;
 
-/** What a client wants to hear of. */
+/** Selects the events that a client wants. */
 export class EventsQuery {
-  /** Of which types; default: all. */
+  /** Types of events; default: all. */
   @QueryWords(eventTypes)
   type?: EventType[];
 
-  /** Of which requests; then nothing is told of machines and disasters. Default: all. */
+  /** Ids of requests; then there are no events of machines and disasters. Default: all. */
   @QueryTexts('name')
   requestId?: string[];
 
@@ -36,85 +36,85 @@ export class EventsQuery {
 
 /** Something that happened. Which members it has depends on its type. */
 export class EventDto {
-  /** What it is about. */
+  /** Kind of record that changed. */
   @Since('muster')
   @ApiProperty({ enum: eventTypes })
   type: EventType;
 
-  /** When it happened, in epoch milliseconds. */
+  /** Time of the event, in epoch milliseconds. */
   @Since('muster')
   @ApiProperty(time)
   at: number;
 
-  /** Of REQUEST, DEPLOY, TASK and CRASHLOOP: the request. */
+  /** Id of the request, for REQUEST, DEPLOY, TASK and CRASHLOOP. */
   @Since('muster')
   requestId?: string;
 
-  /** Of DEPLOY, TASK and CRASHLOOP: the deploy. */
+  /** Id of the deploy, for DEPLOY, TASK and CRASHLOOP. */
   @Since('muster')
   deployId?: string;
 
-  /** Of TASK: the task. */
+  /** Id of the task, for TASK. */
   @Since('muster')
   taskId?: string;
 
-  /** Of TASK: its state from now on. */
+  /** State of the task from now on, for TASK. */
   @Since('muster')
   @ApiProperty({ enum: taskStates })
   taskState?: TaskState;
 
-  /** Of REQUEST: what changed; of DEPLOY: STARTING or FINISHED. */
+  /** Kind of change, for REQUEST; STARTING or FINISHED, for DEPLOY. */
   @Since('muster')
   @ApiProperty({ enum: [...requestEventTypes, 'STARTING'] })
   eventType?: RequestEventType | 'STARTING';
 
-  /** Of DEPLOY that is FINISHED: how it ended. */
+  /** Result of a deploy that is FINISHED, for DEPLOY. */
   @Since('muster')
   @ApiProperty({ enum: deployStates })
   deployState?: DeployState;
 
-  /** Of CRASHLOOP: which kind. */
+  /** Kind of crash loop, for CRASHLOOP. */
   @Since('muster')
   @ApiProperty({ enum: crashLoopTypes })
   crashLoopType?: CrashLoopType;
 
-  /** Of CRASHLOOP: when it began, in epoch milliseconds. */
+  /** Time at which it began, in epoch milliseconds, for CRASHLOOP. */
   @Since('muster')
   @ApiProperty(time)
   start?: number;
 
-  /** Of CRASHLOOP: when it was found to be over. */
+  /** Time at which it was found to be over, for CRASHLOOP. */
   @Since('muster')
   @ApiProperty(time)
   end?: number;
 
-  /** Of SLAVE and RACK: its id. */
+  /** Id of the machine, for SLAVE and RACK. */
   @Since('muster')
   machineId?: string;
 
-  /** Of SLAVE and RACK: its state from now on; absent: its record was removed. */
+  /** State of the machine from now on, for SLAVE and RACK; absent: its record was removed. */
   @Since('muster')
   @ApiProperty({ enum: machineStates })
   state?: MachineState;
 
-  /** Of DISASTER: which one. */
+  /** Kind of disaster, for DISASTER. */
   @Since('muster')
   @ApiProperty({ enum: disasterTypes })
   disaster?: DisasterType;
 
-  /** Of DISASTER: it began; false: it is over. */
+  /** True if the disaster began, false if it is over, for DISASTER. */
   @Since('muster')
   active?: boolean;
 
-  /** Who caused it, where that is known. */
+  /** User who caused it, where that is known. */
   @Since('muster')
   user?: string;
 
-  /** What is said about it. */
+  /** Text about it. */
   @Since('muster')
   message?: string;
 
-  /** Of TASK: why, as the machine says. */
+  /** Reason as the machine reports it, for TASK. */
   @Since('muster')
   reason?: string;
 }

@@ -6,7 +6,7 @@ import { EventSights } from './event-sights.service.js';
 import { EventStreams } from './event-streams.service.js';
 import { EventsController } from './events.controller.js';
 
-/** What happens, told as it happens. */
+/** Live events: changes as they happen. */
 @Module({
   imports: [AuthModule],
   controllers: [EventsController],

@@ -19,12 +19,12 @@ export class LiveEventEntity {
   @Column({ type: 'text' })
   events: string;
 
-  /** Of the last of them. null: not given yet. */
+  /** Number of the last of them. null: not given yet. */
   @Column({ type: 'bigint', nullable: true })
   number: number | null;
 }
 
-/** How many events there ever were. */
+/** Counts all events that there ever were. */
 @Check('live_event_count_only_row_check', '"only_row"')
 @Entity('live_event_count')
 export class LiveEventCountEntity {

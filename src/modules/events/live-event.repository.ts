@@ -8,7 +8,7 @@ import { Wake } from '../../platform/wake/wake.js';
 
 /** Events that were written together. */
 export interface EventBatch {
-  /** Of its first event; that of the second is greater by one, and so on. */
+  /** Number of its first event; that of the second is greater by one, and so on. */
   first: number;
   events: WrittenEvent[];
 }
@@ -45,7 +45,7 @@ export class LiveEventRepository {
     tx.afterCommit(this.tell);
   }
 
-  /** The same for one event, as a part of the statement that makes the change: written for each row of `source`. */
+  /** SQL that adds one event as a part of the statement that makes the change: written for each row of `source`. */
   addedTo(tx: Transaction, event: WrittenEvent, source: string, parameters: unknown[]): string {
     tx.afterCommit(this.tell);
     const at = parameters.push(new Date(this.clock.now()));
@@ -53,7 +53,10 @@ export class LiveEventRepository {
     return `INSERT INTO live_event (written_at, count, events) SELECT $${at}::timestamptz, 1, $${text}::text FROM ${source}`;
   }
 
-  /** How many events there ever were, how many of them are kept, and since when, in epoch milliseconds. Without reading them all. */
+  /**
+   * Counts all events there ever were, and those that are kept, and reads since when they are (epoch milliseconds).
+   * Without reading them all.
+   */
   async counts(tx: Transaction): Promise<{ total: number; kept: number; since: number | undefined }> {
     const [found] = await rows<{ total: number; kept: number; since: Date | null }>(
       tx,

@@ -18,7 +18,10 @@ export class HistoryMover {
     private readonly tasks: TaskHistoryMoveRepository,
   ) {}
 
-  /** What one transaction cannot take is halved until it is known which task it is: that one stays live. Answers how many moved. */
+  /**
+   * Moves tasks to the history and returns their number. A batch that one transaction cannot move is halved until the
+   * task at fault is known: that one stays live.
+   */
   async move(taskIds: readonly string[]): Promise<number> {
     let moved = 0;
     await byHalves(taskIds, {

@@ -69,7 +69,7 @@ interface Plan {
 
 const nodes = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodes)];
 
-/** What of the statements seen so far reads a history table whole; and how many statements were looked at. */
+/** The statements seen so far that read a history table whole; and the number of statements that were looked at. */
 async function wholeReads(): Promise<{ statements: number; whole: string[] }> {
   const statements = seen
     .sent()

@@ -11,7 +11,7 @@ import { TaskHistoryController } from './task-history.controller.js';
 @Module({ providers: [HistoryMover], exports: [HistoryMover] })
 export class HistoryMoverModule {}
 
-/** What was: tasks, deploys and changes of requests. */
+/** History of tasks, deploys and requests. */
 @Module({
   imports: [HistoryMoverModule, HistoryBackfillModule],
   controllers: [TaskHistoryController, RequestHistoryController],

@@ -54,7 +54,7 @@ interface RecordRows {
   };
 }
 type RecordKind = keyof RecordRows;
-/** What else is known of live tasks, most of which have none of it. */
+/** Further records of live tasks, most of which have none. */
 type RecordRow = { [Kind in RecordKind]: { kind: Kind; task_id: string; record: RecordRows[Kind] } }[RecordKind];
 
 /** Everything else that is written about live tasks, by its table. */
@@ -72,7 +72,7 @@ const recordsSql = Object.entries(recordTables)
   )
   .join(' UNION ALL ');
 
-/** What the move into the history puts together here; the rest goes from row to row. */
+/** The part of a history that is put together here for the move; the rest goes from row to row. */
 export type EndedTaskHistory = Omit<TaskHistory, 'task' | 'taskUpdates'> & { task: LaunchRecord };
 
 /**
@@ -109,7 +109,7 @@ export class LiveTaskHistoryRepository {
     );
   }
 
-  /** The same of tasks that have ended, without their updates and what they were launched for. */
+  /** Histories of tasks that have ended, without their updates and their pending tasks. */
   async ended(tx: Queryable, taskIds: readonly string[]): Promise<Map<string, EndedTaskHistory>> {
     const [launched, records] = await Promise.all([this.launched.ended(tx, taskIds), this.records(tx, taskIds)]);
     return new Map(
@@ -125,7 +125,7 @@ export class LiveTaskHistoryRepository {
   }
 }
 
-/** What else is known of a task, out of the rows about it, in whatever order they come. */
+/** Collects the records of a task out of its rows, in whatever order they come. */
 function recordsOf(
   taskId: TaskId,
   records: readonly RecordRow[],
@@ -167,7 +167,7 @@ const toMetadata = (taskId: TaskId, row: RecordRows['metadata']): TaskMetadata =
   level: row.level,
 });
 
-/** Those that were sent to their machine. */
+/** The commands that were sent to their machine. */
 function toShellCommands(
   taskId: TaskId,
   commands: readonly RecordRows['command'][],

@@ -19,7 +19,7 @@ interface ChangeChoice extends PageChoice {
 }
 const spanOf = ({ createdAfter, createdBefore }: ChangeChoice) => ({ after: createdAfter, before: createdBefore });
 
-/** What happened to requests, those that are gone included. */
+/** History of requests, those that are gone included. */
 @Injectable()
 export class RequestHistories {
   constructor(

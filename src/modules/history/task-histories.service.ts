@@ -16,7 +16,7 @@ const recentArguments = 5;
 const mostTogether = 100;
 /** Characters of pages: those of some thousands of requests, with some ten megabytes of memory for a million. */
 const mostKept = 4_000_000;
-/** What a page takes beside its text, in characters. */
+/** Size of a page beside its text, in characters. */
 const besideText = 256;
 
 type TaskPage = FromJson<TaskIdHistory[]>;

@@ -45,10 +45,11 @@ const updateSql = (
 const separator = '\u001e';
 
 /**
- * What stands in rows as it does in the history goes there without coming here, which is half of it. Put together as text and read as
- * JSON once: a value that is built up of JSON values is written anew at each step, which takes the server several times as long.
- * $1: ids of tasks whose rows are locked. Of each, as JSON texts with the separator between tasks: $2 its id, $3 the rest of its Task
- * record without the first brace, $4 the rest of its history without it. $5: fields of deploys that are left out.
+ * Moves what is the same in rows and in the history without a way through this process, which is half of it. Put
+ * together as text and read as JSON once: a value that is built up of JSON values is written anew at each step, which
+ * takes the server several times as long. $1: ids of tasks whose rows are locked. For each, as JSON texts with the
+ * separator between tasks: $2 its id, $3 the rest of its Task record without the first brace, $4 the rest of its
+ * history without it. $5: fields of deploys that are left out.
  */
 const moveTasksSql = `WITH written AS (
     INSERT INTO task_history (task_id, request_id, deploy_id, run_id, slave_id, host, rack_id, instance_no, started_at, running_at,
@@ -83,8 +84,8 @@ export class TaskHistoryMoveRepository {
   ) {}
 
   /**
-   * Of these tasks moves those that may move and answers their ids. The others stay live for the history poller.
-   * A task that is in the history already keeps its row there.
+   * Moves those of these tasks that may move and returns their ids. The others stay live for the history poller. A task
+   * that is in the history already keeps its row there.
    */
   async move(tx: Queryable, taskIds: readonly string[]): Promise<string[]> {
     if (taskIds.length === 0) return [];

@@ -20,7 +20,7 @@ export interface TaskRecord {
 }
 
 /** A task that ended at another installation. */
-export interface EndedTask extends Pick<TaskRecord, 'runId' | 'slaveId' | 'state' | 'history'> {
+export interface ImportedTask extends Pick<TaskRecord, 'runId' | 'slaveId' | 'state' | 'history'> {
   taskId: TaskId;
   /** Epoch milliseconds. */
   runningAt?: number;
@@ -35,7 +35,7 @@ interface RecordRow {
 }
 type EndedRow = RecordRow & { data: TaskHistory | null; bytes: Buffer | null };
 
-/** What is known of a task whose logs are looked for. */
+/** Data of a task whose logs are looked for. */
 interface TaskLifetime {
   group?: string;
   /** '' for none; absent: not known. */
@@ -44,7 +44,7 @@ interface TaskLifetime {
   endedAt?: number;
 }
 
-/** What a purge takes of a task: its row, or what only its details need. */
+/** The part of a task that a purge deletes: its row, or what only its details need. */
 export type PurgedPart = 'rows' | 'details';
 
 /** of: which rows of the request $1 are left to take. */
@@ -106,7 +106,7 @@ export class TaskHistoryRepository {
     return row && fromRow(row, row.data ?? oldDocument<TaskHistory>(this.settings, 'TASK', row.bytes));
   }
 
-  /** Of these ids of tasks those that are not in the history. */
+  /** The ids among these that are not in the history. */
   async missing(tx: Queryable, ids: readonly string[]): Promise<string[]> {
     const found = await rows<{ id: string }>(
       tx,
@@ -118,7 +118,7 @@ export class TaskHistoryRepository {
   }
 
   /** Ended tasks of another installation, as they were there. One that is here already stays. Answers how many were not. */
-  async takeOver(tx: Transaction, tasks: readonly EndedTask[]): Promise<number> {
+  async takeOver(tx: Transaction, tasks: readonly ImportedTask[]): Promise<number> {
     const written = await rows(
       tx,
       `INSERT INTO task_history (task_id, request_id, deploy_id, run_id, slave_id, host, rack_id, instance_no, started_at,
@@ -149,7 +149,7 @@ export class TaskHistoryRepository {
     return written.length;
   }
 
-  /** What is known of these tasks, live or ended, by id; unknown ones are left out. */
+  /** Data of these tasks, live or ended, by id; unknown ones are left out. */
   async lifetimes(tx: Transaction, ids: readonly string[]): Promise<Map<string, TaskLifetime>> {
     const found = await rows<LifetimeRow>(
       tx,
@@ -215,7 +215,10 @@ export class TaskHistoryRepository {
     return found.map(({ id }) => id);
   }
 
-  /** How many tasks of a request a purge could take, and the last update of the oldest of the newest `newest`. */
+  /**
+   * Counts the tasks of a request that a purge could take, and reads the last update of the oldest of the newest
+   * `newest`.
+   */
   async purgeable(
     tx: Transaction,
     part: PurgedPart,

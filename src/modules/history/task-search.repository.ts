@@ -85,7 +85,7 @@ export class TaskSearchRepository {
     return Number(found!.count);
   }
 
-  /** Not ended, newest update first. */
+  /** Tasks that have not ended, newest update first. */
   async active(tx: Queryable, requestId: string, deployId?: string): Promise<TaskIdHistory[]> {
     const found = await rows<TaskIdRow>(
       tx,
@@ -216,7 +216,7 @@ function pageQuery(
   return `SELECT * FROM ${found} ORDER BY ${order} LIMIT ${count} OFFSET ${offset}`;
 }
 
-/** How many there are, exactly. */
+/** Counts exactly. */
 function countSql(search: TaskSearch): Statement {
   const { filters, parameters } = filtersOf(search);
   const { startedAfter, ...others } = filters;
@@ -270,7 +270,10 @@ function historyParts(tests: string[], { startedBefore }: Filters): string[][] {
   ];
 }
 
-/** Of what passes the tests and ended at the moment or later, what may have run at it, sought only where it can be. */
+/**
+ * Finds, among the tasks that pass the tests and ended at the moment or later, those that may have run at it, and looks
+ * only where they can be.
+ */
 const ranAt = (moment: string, tests: string[]): string[][] => [
   [...tests, `updated_at <= ${moment}::timestamptz + '01:00:00'::interval`, shortTask],
   [...tests, longTask],

@@ -30,7 +30,7 @@ const types: Readonly<Record<string, string>> = {
 };
 const typeOf = (name: string): string | undefined => types[/\.\w+$/.exec(name)?.[0] ?? ''];
 
-/** Where the build puts the dashboard: beside this program, as the package that it is. */
+/** Directory of the built dashboard: beside this program, as the package that it is. */
 export function dashboardFolder(): string | undefined {
   try {
     return join(dirname(createRequire(import.meta.url).resolve('muster-dashboard/package.json')), 'dist');
@@ -42,7 +42,10 @@ export function dashboardFolder(): string | undefined {
 /** The files of the dashboard, read once. Their names change with their content, so that browsers may keep them. */
 export class DashboardFiles {
   readonly names: AssetNames = { appJsPath: '', appCssPath: '', vendorJsPath: '' };
-  /** What the script of the page imports: a browser that is told fetches them at once and not one after the other. */
+  /**
+   * Names of the files that the script of the page imports: a browser that knows them fetches all at once and not one
+   * after the other.
+   */
   readonly imports: readonly string[] = [];
   private readonly byName = new Map<string, DashboardFile>();
 

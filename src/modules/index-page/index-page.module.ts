@@ -8,7 +8,7 @@ import { CatchAll, PageService } from './page.service.js';
 @Module({ controllers: [PageController], providers: [PageService, CatchAll], exports: [PageService] })
 class PageModule {}
 
-/** What people see who open the service in a browser. */
+/** The page for people who open the service in a browser. */
 @Module({ controllers: [RootController] })
 export class IndexPageModule {
   /** `path`: where the page is, as the setting ui.path says; `folder`: where the dashboard was built. */

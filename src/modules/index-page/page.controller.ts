@@ -31,7 +31,7 @@ export class PageController {
     this.page.send(response);
   }
 
-  /** Where the dashboard shows single requests, tasks, and so on. */
+  /** Serves the page for the paths at which the dashboard shows single requests, tasks, and so on. */
   @Get('*path')
   @ApiExcludeEndpoint()
   below(@Res() response: Response): void {
@@ -39,7 +39,7 @@ export class PageController {
   }
 }
 
-/** What browsers ask for beside the page itself. */
+/** Files that browsers ask for beside the page itself. */
 @ApiExcludeController()
 @Controller()
 export class RootController {

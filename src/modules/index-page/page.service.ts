@@ -8,7 +8,7 @@ import { usualFilesPort } from '../../platform/settings/task-files-settings.js';
 import { type AssetNames, DashboardFiles } from './dashboard-files.js';
 import type { IndexViewDto } from './dto/index-view.dto.js';
 
-/** What the page is told about this installation. */
+/** Data of this installation for the page. */
 export function toIndexView(settings: Settings, assets: AssetNames): IndexViewDto {
   const { cluster, ui } = settings;
   const base = rootOf(settings);

@@ -11,18 +11,22 @@ import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { InstanceRepository } from './instance.repository.js';
 
 const lookEveryMillis = 2_000;
-/** What another instance said longer ago may be over: twice the time in which it says so, and the time of a look. */
+/** Seconds for which a report of another instance holds: twice the time in which it reports, and the time of a look. */
 const toldForSeconds = 6;
 /** An agent that is started again is away for less. Longer than `toldForSeconds`: what another says then is later than our loss. */
 const patienceMillis = 8_000;
 
 /**
- * Whether this instance reaches an agent, which it tells the others. One that reaches none leads only while no other reaches one: it
- * does not compete, and gives the leadership back when it has it. What nobody reaches keeps nobody from leading.
+ * Checks if this instance reaches an agent, and reports it to the others. An instance that reaches none leads only
+ * while no other reaches one: it does not compete, and gives the leadership back when it has it. Agents that nobody
+ * reaches keep nobody from leading.
  */
 @Injectable()
 export class AgentReach {
-  /** Why none is reached, and since when by the monotonic clock; undefined: one is, or was not looked for yet. */
+  /**
+   * The reason why none is reached, and since when by the monotonic clock; undefined: one is, or was not looked for
+   * yet.
+   */
   private loss: { reason: string; since: number } | undefined;
   /** The instance that does in its place. */
   private other: string | undefined;

@@ -32,7 +32,7 @@ export class Failovers {
     private readonly wake: Wake,
   ) {}
 
-  /** Of the instance that was asked: it stops leading at once and competes again inside the same process. */
+  /** Makes the instance that was asked stop leading at once; it competes again inside the same process. */
   async failOver(caller: Caller): Promise<void> {
     if (this.leadership.current() === undefined) throw notLeader(await this.otherLeader());
     this.log.warn(`${caller.email ?? caller.id} wants another instance to lead`);
@@ -45,7 +45,7 @@ export class Failovers {
     this.leadership.failOver(reason);
   }
 
-  /** That it cannot be told keeps no instance from giving up. */
+  /** Notifies the others. A failure of that keeps no instance from giving up. */
   private async tell(reason: string): Promise<void> {
     if (!this.mails.isOn) return;
     const at = this.clock.now();

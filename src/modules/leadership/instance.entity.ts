@@ -21,7 +21,7 @@ export class InstanceEntity {
   @Column({ name: 'worker_of', type: 'text', nullable: true })
   workerOf: string | null;
 
-  /** When it reached an agent and would lead, as it said last; null: it did not. */
+  /** Time at which it last reported that it reached an agent and would lead; null: it did not. */
   @Column({ name: 'reaches_agents_at', type: 'timestamptz', nullable: true })
   reachesAgentsAt: Date | null;
 

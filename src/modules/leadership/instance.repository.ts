@@ -5,7 +5,7 @@ import type { Transaction } from '../../platform/database/transaction.js';
 import { rows } from '../../platform/database/sql.js';
 import { InstanceEntity } from './instance.entity.js';
 
-/** What another instance said of itself last. */
+/** The newest report of another instance about itself. */
 export interface InstanceNote {
   document: HostState;
   leads: boolean;
@@ -13,7 +13,7 @@ export interface InstanceNote {
   ageMillis: number;
 }
 
-/** Where an instance answers, and where its files are. */
+/** Addresses of an instance and of its files. */
 export interface InstanceAddress {
   /** Host and port, as the instance tells them to others. */
   address: string;

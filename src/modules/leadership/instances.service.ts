@@ -24,7 +24,7 @@ import { InstanceRepository, type InstanceNote } from './instance.repository.js'
 
 const roundTo3 = (value: number): number => Math.round(value * 1_000) / 1_000;
 
-/** What this instance says of itself at this moment. */
+/** The state of this instance, for the others and for the API. */
 @Injectable()
 export class ThisHost {
   constructor(
@@ -59,7 +59,7 @@ export class ThisHost {
     };
   }
 
-  /** What active tasks leave of the machines, in cores and MB. */
+  /** Resources of the machines that active tasks leave free, in cores and MB. */
   private async freeOn(
     tx: Queryable,
     machines: readonly MachineSnapshot[],
@@ -85,7 +85,7 @@ const shortestLifeSeconds = 10;
 
 interface KnownInstances {
   hostStates: HostState[];
-  /** Of the leader: how long the newest status updates took to be stored. */
+  /** For the leader: the time that the newest status updates took to be stored. */
   statusDelayMillis: number;
 }
 

@@ -1,6 +1,6 @@
 import { ErrorDto } from '../../platform/http/error.dto.js';
 
-/** Why an instance cannot do what only the leader can. */
+/** Refusal of an instance that does not lead. */
 export class NotLeaderDto extends ErrorDto {
   /** Address of the instance that leads; absent while none does. */
   leader?: string;

@@ -51,7 +51,7 @@ export class OutsideTasks {
   }
 }
 
-/** What the load balancer said to a call, and the record that the call was made for. */
+/** Answer of the load balancer to a call, and the record that the call was made for. */
 interface Answer {
   kind: RecordKind;
   former: LoadBalancerUpdate;

@@ -14,8 +14,8 @@ interface RecordRow {
 }
 
 /**
- * What the load balancer was told about tasks: the newest update per task and kind. Only of tasks whose row is live.
- * By hand: what is written depends on the task's row, which is locked in the same statement.
+ * Updates sent to the load balancer about tasks: the newest one per task and kind. Only of tasks whose row is live. By
+ * hand: what is written depends on the task's row, which is locked in the same statement.
  */
 @Injectable()
 export class LoadBalancerRecordRepository {
@@ -53,7 +53,7 @@ export class LoadBalancerRecordRepository {
     return found.map((row) => row.task_id);
   }
 
-  /** The same update for several tasks. Tasks whose row is gone are left out. */
+  /** Saves one update for several tasks. Tasks whose row is gone are left out. */
   async save(tx: Queryable, taskIds: readonly string[], kind: RecordKind, update: LoadBalancerUpdate): Promise<void> {
     if (taskIds.length === 0) return;
     await tx.query(
@@ -103,7 +103,7 @@ export class LoadBalancerRecordRepository {
       [taskIds],
     );
   }
-  /** Of tasks whose own rows go. */
+  /** Removes the records of tasks whose own rows go. */
   async removeAll(tx: Queryable, taskIds: readonly string[]): Promise<void> {
     await tx.query('DELETE FROM load_balancer_record WHERE task_id = ANY ($1)', [taskIds]);
   }

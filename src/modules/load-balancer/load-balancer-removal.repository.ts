@@ -41,7 +41,7 @@ export class LoadBalancerRemovalRepository {
   async remove(tx: Transaction, taskId: string): Promise<void> {
     await tx.getRepository(LoadBalancerRemovalEntity).delete({ taskId });
   }
-  /** Of tasks whose own rows go, or that enter again. */
+  /** Removes the rows of tasks whose own rows go, or that enter again. */
   async removeAll(tx: Transaction, taskIds: readonly string[]): Promise<void> {
     if (taskIds.length === 0) return;
     await tx.query('DELETE FROM load_balancer_removal WHERE task_id = ANY ($1)', [taskIds]);

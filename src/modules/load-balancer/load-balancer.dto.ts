@@ -12,9 +12,9 @@ import { OlderNames } from '../../platform/http/fields.js';
 
 /** Names one change of the load balancer. */
 export class LoadBalancerRequestIdDto implements LoadBalancerRequestId {
-  /** Of a task, or of a step of a deploy. */
+  /** Id of the task, or of the step of a deploy. */
   id: string;
-  /** What the change is about. */
+  /** Kind of the change. */
   @ApiProperty({ enum: loadBalancerRequestTypes, enumName: 'LoadBalancerRequestType' })
   requestType: LoadBalancerRequestType;
   /** From 1; a change that failed is tried again under the next number. */
@@ -22,22 +22,22 @@ export class LoadBalancerRequestIdDto implements LoadBalancerRequestId {
   attemptNumber: number;
 }
 
-/** How a change of the load balancer stands. */
+/** State of a change at the load balancer. */
 @OlderNames({ state: { of: 'loadBalancerState', enum: loadBalancerStates, enumName: 'LoadBalancerState' } })
 export class LoadBalancerUpdateDto implements LoadBalancerUpdate {
-  /** What became of it. */
+  /** Result of the change. */
   @ApiProperty({ enum: loadBalancerStates, enumName: 'LoadBalancerState' })
   loadBalancerState: LoadBalancerState;
   /** The change. */
   loadBalancerRequestId: LoadBalancerRequestIdDto;
-  /** What the load balancer said, or why it could not be asked. */
+  /** Answer of the load balancer, or the reason why it could not be asked. */
   message?: string;
-  /** When it was asked, in epoch milliseconds. */
+  /** Time at which it was asked, in epoch milliseconds. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   timestamp: number;
-  /** How it was asked; PRE_ENQUEUE: it was not, yet. */
+  /** Method by which it was asked; PRE_ENQUEUE: it was not, yet. */
   @ApiProperty({ enum: loadBalancerMethods, enumName: 'LoadBalancerMethod' })
   method: LoadBalancerMethod;
-  /** Where it was asked. */
+  /** Address at which it was asked. */
   uri?: string;
 }

@@ -83,7 +83,9 @@ export class UpstreamCheckPoller implements OnModuleDestroy {
     await this.remove(id, request, deploy, check.extra);
   }
 
-  /** Of every task that is active, whatever its health: the last thing to do is to cut one off that serves. */
+  /**
+   * Addresses of all tasks that are active, whatever their health: the last thing to do is to cut one off that serves.
+   */
   private async wanted(requestId: string, id: LoadBalancerRequestId): Promise<Upstream[]> {
     const live = await this.tasks.find(this.db.pool, { requestIds: [requestId] });
     const served = await this.balanced.load(this.db.pool, live);

@@ -9,7 +9,7 @@ import {
   orderOfDirectory,
   orderOfKey,
 } from '../../core/logs/index.js';
-import type { ListChoice, Listing, LogStoreClient, StoredObject } from './log-store-client.js';
+import type { ListObjectsInput, Listing, LogStoreClient, StoredObject } from './log-store-client.js';
 
 const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 const mostPerCall = 1_000;
@@ -27,7 +27,7 @@ export class FolderClient implements LogStoreClient {
     private readonly signLink: (bucket: string, key: string, expiresInSeconds: number, asAttachment: boolean) => string,
   ) {}
 
-  async list(bucket: string, { prefix, after, most = mostPerCall, signal }: ListChoice): Promise<Listing> {
+  async list(bucket: string, { prefix, after, most = mostPerCall, signal }: ListObjectsInput): Promise<Listing> {
     const wanted = Math.min(most, mostPerCall);
     const choice = { prefix: orderOfKey(prefix, false), after: after === undefined ? '' : orderOfKey(after), signal };
     const objects: StoredObject[] = [];
@@ -50,7 +50,7 @@ export class FolderClient implements LogStoreClient {
     return Promise.resolve(this.signLink(bucket, key, expiresInSeconds, asAttachment));
   }
 
-  /** To be closed by the caller. undefined: there is none. */
+  /** Opens an object; the caller closes it. undefined: there is none. */
   async open(bucket: string, key: string): Promise<FileHandle | undefined> {
     return open(join(this.folderOf(bucket), ...namesOfKey(key)), O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch(
       unlessMissing,

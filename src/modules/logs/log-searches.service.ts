@@ -13,18 +13,18 @@ import { RequestHistoryRepository, type RequestLifetime } from '../requests/requ
 import { ObjectStore } from './object-store.service.js';
 import { UploadPlacesRepository } from './upload-places.repository.js';
 
-/** Whose logs are asked for. */
-export interface Wanted extends Narrowing {
+/** Tasks, deploys and requests whose logs are asked for. */
+export interface LogQuery extends Narrowing {
   taskIds?: readonly string[];
   /** Deploy ids by request id; an empty list means all of the request. */
   requestsAndDeploys?: Readonly<Record<string, readonly string[]>>;
 }
 
-type Found = Omit<Search, 'files'>;
+type SearchTarget = Omit<Search, 'files'>;
 
 /** Tasks, deploys and requests of one search; each is a question to the database and several to the store. */
 const mostWanted = 1_000;
-/** Of requests that are in none. */
+/** Group of requests that are in none. */
 const defaultGroup = 'default';
 
 /** Finds out when and under which names the logs that are asked for can have been written. */
@@ -40,7 +40,7 @@ export class LogSearches {
     private readonly clock: Clock,
   ) {}
 
-  find({ taskIds = [], requestsAndDeploys = {}, ...times }: Wanted): Promise<Search[]> {
+  find({ taskIds = [], requestsAndDeploys = {}, ...times }: LogQuery): Promise<Search[]> {
     const tasks = [...new Set(taskIds)].map(readTaskId);
     const requests = Object.entries(requestsAndDeploys);
     const count = requests.reduce((sum, [, deploys]) => sum + Math.max(deploys.length, 1), tasks.length);
@@ -55,7 +55,7 @@ export class LogSearches {
     return this.db.snapshot(async (tx) => {
       const requestIds = [...requests.map(([id]) => id), ...tasks.map((task) => task.requestId)];
       const owning = await this.requests.lifetimes(tx, [...new Set(requestIds)]);
-      const searches: Found[] = await this.ofTasks(tx, tasks, owning);
+      const searches: SearchTarget[] = await this.ofTasks(tx, tasks, owning);
       for (const [requestId, deployIds] of requests) {
         const request = owning.get(requestId)!;
         if (deployIds.length === 0) searches.push(this.ofRequest(requestId, request, times));
@@ -75,7 +75,7 @@ export class LogSearches {
     tx: Transaction,
     tasks: readonly TaskId[],
     requests: ReadonlyMap<string, RequestLifetime>,
-  ): Promise<Found[]> {
+  ): Promise<SearchTarget[]> {
     const { missingTaskDefaultObjstoreSearchPeriodMillis: missingTaskPeriod } = this.store.configured();
     const found = await this.tasks.lifetimes(
       tx,
@@ -97,14 +97,18 @@ export class LogSearches {
     requestId: string,
     deployId: string,
     { group = defaultGroup }: RequestLifetime,
-  ): Promise<Found> {
+  ): Promise<SearchTarget> {
     const deploy = await this.deploys.lifetime(tx, { requestId, deployId });
     if (!deploy) throw SchedulerError.deployNotFound(requestId, deployId);
     const subject = { owner: { requestId, deployId }, group, tag: deploy.tag };
     return { subject, span: spanOfDeploy(deploy, this.clock.now()) };
   }
 
-  private ofRequest(requestId: string, { group = defaultGroup, times }: RequestLifetime, choice: Narrowing): Found {
+  private ofRequest(
+    requestId: string,
+    { group = defaultGroup, times }: RequestLifetime,
+    choice: Narrowing,
+  ): SearchTarget {
     const span = spanOfRequest(times, choice, this.clock.now());
     if (!span) {
       const message = `start is needed: nothing in the history of request '${requestId}' says since when it has logs`;

@@ -11,7 +11,7 @@ export interface Listing {
   after?: string;
 }
 
-export interface ListChoice {
+export interface ListObjectsInput {
   prefix: string;
   /** Go on after this key. */
   after?: string;
@@ -20,10 +20,10 @@ export interface ListChoice {
   signal: AbortSignal;
 }
 
-/** What a store answers, whatever it is. */
+/** The operations of a store, whatever its kind. */
 export interface LogStoreClient {
-  list(bucket: string, choice: ListChoice): Promise<Listing>;
-  /** What the writer of an object noted about it; of one that is gone meanwhile, nothing. */
+  list(bucket: string, choice: ListObjectsInput): Promise<Listing>;
+  /** Metadata that the writer of an object attached to it; none of one that is gone meanwhile. */
   metadata(bucket: string, key: string, signal: AbortSignal): Promise<Record<string, string>>;
   /** A link to an object, which works for all who have it until it expires. `query`: what else the link asks for. */
   sign(bucket: string, key: string, expiresInSeconds: number, query: Record<string, string>): Promise<string>;

@@ -8,10 +8,10 @@ import type {
 } from '../../core/model/logs.js';
 import { inParallel } from '../../platform/async.js';
 import { LogItems, newestFirst, within, type FoundObject, type ItemChoice } from './log-items.service.js';
-import { LogSearches, refusal, type Wanted } from './log-searches.service.js';
+import { LogSearches, refusal, type LogQuery } from './log-searches.service.js';
 import { ObjectStore } from './object-store.service.js';
 
-export interface ListChoice extends ItemChoice {
+export interface LogListOptions extends ItemChoice {
   /** At most so many of each bucket, the newest. */
   maxPerPage?: number;
 }
@@ -19,7 +19,7 @@ export interface ListChoice extends ItemChoice {
 const defaultPerPage = 10;
 /** However many a caller asks for: the next page has the rest. */
 const mostPerPage = 1_000;
-/** What stores take. */
+/** Length of the longest key that stores take. */
 const longestKeyBytes = 1_024;
 const shorter = 'ask for a shorter time between start and end, or in pages with /api/logs/search';
 
@@ -33,7 +33,7 @@ export class LogsService {
   ) {}
 
   /** All of them, the newest first. */
-  async list(wanted: Wanted, choice: ListChoice): Promise<ObjstoreLog[]> {
+  async list(wanted: LogQuery, choice: LogListOptions): Promise<ObjstoreLog[]> {
     const { maxObjstoreThreads, waitForObjstoreListSeconds } = this.store.configured();
     const places = await this.places(wanted);
     const found = await within(waitForObjstoreListSeconds, shorter, (signal) =>
@@ -69,7 +69,7 @@ export class LogsService {
     return { results, continuationTokens: page.tokens, lastPage: page.lastPage };
   }
 
-  private async places(wanted: Wanted): Promise<SearchPlace[]> {
+  private async places(wanted: LogQuery): Promise<SearchPlace[]> {
     const layout = this.store.configured();
     const found = searchPlaces(layout, await this.searches.find(wanted));
     if ('places' in found) return found.places;
@@ -127,7 +127,7 @@ interface PageChoice<T> {
   tokens: Readonly<Record<string, ContinuationToken>>;
   /** Once so many are found no further place is asked. */
   maxPerPage: number;
-  /** How many places are asked at a time. */
+  /** Number of places that are asked at a time. */
   threads: number;
   list: (place: SearchPlace, after: string | undefined) => Promise<PlaceListing<T>>;
 }

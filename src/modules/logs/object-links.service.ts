@@ -7,7 +7,7 @@ import { SchedulerError } from '../../platform/errors.js';
 import { ThisInstance } from '../../platform/leadership/this-instance.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 
-/** What a link opens, and until when. */
+/** The object that a link opens, and the time until which it does. */
 export interface ObjectLink {
   bucket: string;
   key: string;
@@ -43,7 +43,7 @@ export class ObjectLinks {
     return `${this.instance.address() ?? ''}/api/logs/object?${query.toString()}`;
   }
 
-  /** The same refusal for all that is wrong: nothing is told about what is there. */
+  /** Refuses in the same way for all that is wrong: the answer does not tell which objects exist. */
   check(link: ObjectLink, signature: string): void {
     const [mine, given] = [Buffer.from(this.sign(link)), Buffer.from(signature)];
     const isMine = given.length === mine.length && timingSafeEqual(given, mine);

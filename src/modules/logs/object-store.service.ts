@@ -6,7 +6,7 @@ import { type LogStore, logStoreOf } from '../../platform/settings/log-store-set
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { FolderClient } from './folder-client.js';
 import { ObjectLinks } from './object-links.service.js';
-import type { Listing, ListChoice, LogStoreClient } from './log-store-client.js';
+import type { Listing, ListObjectsInput, LogStoreClient } from './log-store-client.js';
 
 /** The calls to the object store. Whatever fails there is told without what the store said: that may name credentials. */
 @Injectable()
@@ -31,11 +31,11 @@ export class ObjectStore implements OnModuleDestroy {
     throw new SchedulerError('OBJSTORE_NOT_CONFIGURED', 'No object store is configured: there is no section objstore');
   }
 
-  list(bucket: ObjstoreBucket, choice: ListChoice): Promise<Listing> {
+  list(bucket: ObjstoreBucket, choice: ListObjectsInput): Promise<Listing> {
     return this.ask(bucket, (client) => client.list(bucket.objstoreBucket, choice));
   }
 
-  /** What its writer noted about an object; of one that is gone meanwhile, nothing. */
+  /** Metadata that the writer of an object attached to it; none of one that is gone meanwhile. */
   metadata(bucket: ObjstoreBucket, key: string, signal: AbortSignal): Promise<Record<string, string>> {
     return this.ask(bucket, (client) => client.metadata(bucket.objstoreBucket, key, signal));
   }

@@ -3,9 +3,9 @@ import { getSignedUrl, S3RequestPresigner } from '@aws-sdk/s3-request-presigner'
 import type { ObjstoreBucket } from '../../core/model/logs.js';
 import { credentialsOf, objectStoreClient, statusOf } from '../../platform/object-store.js';
 import type { ObjstoreSettings } from '../../platform/settings/objstore-settings.js';
-import type { ListChoice, Listing, LogStoreClient } from './log-store-client.js';
+import type { ListObjectsInput, Listing, LogStoreClient } from './log-store-client.js';
 
-/** Where the objects of a bucket are. */
+/** Address of the objects of a bucket. */
 interface BucketAddress {
   protocol: string;
   hostname: string;
@@ -17,7 +17,7 @@ interface BucketAddress {
 const mostConnections = 64;
 const probe = 'x';
 
-/** What stores answer at most in one call. */
+/** Number of objects that stores answer at most in one call. */
 const mostPerCall = 1_000;
 
 /** One caller to the store: a client and what signs links in its name. */
@@ -35,7 +35,7 @@ export class StoreClient implements LogStoreClient {
     this.signer = new S3RequestPresigner({ ...this.s3.config });
   }
 
-  async list(bucket: string, { prefix, after, most = mostPerCall, signal }: ListChoice): Promise<Listing> {
+  async list(bucket: string, { prefix, after, most = mostPerCall, signal }: ListObjectsInput): Promise<Listing> {
     const command = new ListObjectsV2Command({
       Bucket: bucket,
       Prefix: prefix,
@@ -51,7 +51,7 @@ export class StoreClient implements LogStoreClient {
     return { objects, after: IsTruncated ? objects.at(-1)?.key : undefined };
   }
 
-  /** What its writer noted about an object; of one that is gone meanwhile, nothing. */
+  /** Metadata that the writer of an object attached to it; none of one that is gone meanwhile. */
   async metadata(bucket: string, key: string, signal: AbortSignal): Promise<Record<string, string>> {
     try {
       const command = new HeadObjectCommand({ Bucket: bucket, Key: key });

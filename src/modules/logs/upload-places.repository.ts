@@ -10,15 +10,20 @@ interface PlaceRow {
   pattern: string | null;
 }
 
-/** Of a request or a deploy, so many of the newest deploys and runs are looked at: what a search costs has a bound. */
+/**
+ * Number of the newest deploys and runs of a request or a deploy that are looked at: the cost of a search has a bound.
+ */
 const mostLookedAt = 200;
 /** Each place is a call of the store, at least. */
 const mostPlaces = 20;
 
-/** Where deploys and runs have had files of theirs uploaded. By hand: it reads within documents, by the index for each kind of owner. */
+/**
+ * Places to which deploys and runs have had files of theirs uploaded. By hand: it reads within documents, by the index
+ * for each kind of owner.
+ */
 @Injectable()
 export class UploadPlacesRepository {
-  /** Of each owner, in their order: files that name a bucket or a key pattern of their own, each place once. */
+  /** Files of each owner, in their order, that name a bucket or a key pattern of their own; each place once. */
   async ofOwners(tx: Transaction, owners: readonly LogOwner[]): Promise<ObjstoreUploaderFile[][]> {
     const found = await rows<PlaceRow>(
       tx,

@@ -8,7 +8,7 @@ import { sandboxPath, TaskSandboxes, type OpenSandbox } from '../sandbox/task-sa
 
 /** As callers of the API have one: all searches for mails take turns with those of each of them. */
 const searcher = 'mails';
-/** What some executors put before the name of a log once its task has ended. */
+/** Prefix that some executors put before the name of a log once its task has ended. */
 const whenFinished = 'tail_of_finished_';
 
 type Expression = Pick<Request, 'taskLogErrorRegex' | 'taskLogErrorRegexCaseSensitive'>;

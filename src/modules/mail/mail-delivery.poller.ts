@@ -117,7 +117,7 @@ export class MailDelivery {
     return (this.server.failures > 0 ? 1 : mailMaxThreads) - this.workers.size;
   }
 
-  /** What cannot be told any more, and what is too much to be kept. */
+  /** Deletes mails that are too old to be sent, and dead ones beyond the limits. */
   private async clean(now: number, smtp: Smtp): Promise<void> {
     if (!hasPassed(this.cleanedAt, cleanEveryMillis, now)) return;
     const kept = Math.max(smtp.rateLimitPeriodMillis, smtp.rateLimitCooldownMillis);
@@ -132,7 +132,10 @@ export class MailDelivery {
     this.log.warn(`${givenUp} mails were given up: they are too old, or too many wait`);
   }
 
-  /** Whether the next of the new mails are sent. In the order in which they were queued, each once. Answers how many there were. */
+  /**
+   * Decides for the next of the new mails if they are sent. In the order in which they were queued, each once. Returns
+   * their number.
+   */
   private decide(now: number, smtp: Smtp): Promise<number> {
     const noteType = this.settings.taskMetadata.sendTaskCompletedMailOnceMetadataTypeIsAvailable;
     return this.db.leaderTransaction(async (tx) => {
@@ -187,7 +190,7 @@ export class MailDelivery {
     await this.mark(mail, result);
   }
 
-  /** Those of now: who asked for no mail meanwhile gets none. */
+  /** The recipients as of now: who asked for no mail meanwhile gets none. */
   private async recipients({ type, audience, user }: QueuedMail): Promise<Recipients | undefined> {
     const { admins, optInEmailMode } = this.smtp!;
     const all = [...audience.owners, ...admins, ...(user === undefined ? [] : [user])];

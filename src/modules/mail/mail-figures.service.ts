@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Metrics } from '../../platform/metrics/metrics.js';
 
-/** What this instance has sent since its start. */
+/** Counts the mails that this instance has sent since its start. */
 @Injectable()
 export class MailFigures {
   sent = 0;

@@ -22,7 +22,7 @@ export class MailOutboxRepository {
     this.waitMillis = taskMetadata.waitToSendTaskCompletedMailBufferMillis;
   }
 
-  /** Whether mails are sent at all: what only they need is not read otherwise. */
+  /** True if mails are sent at all: data that only they need is not read otherwise. */
   get isOn(): boolean {
     return this.smtp !== undefined;
   }

@@ -21,7 +21,7 @@ export interface QueuedMail {
   unreached?: string[];
 }
 
-/** What of the mails of one type and request is remembered. */
+/** Rate of the mails of one type and request. */
 export interface MailRate {
   requestId: string;
   type: EmailType;
@@ -50,7 +50,7 @@ interface RateRow {
   limited_until: Date | null;
 }
 
-/** Not to be decided before: nothing on the task that it waits for, and its time has not come. */
+/** Condition under which a mail may be decided: the note that it waits for is on the task, or its time has come. */
 const mayBeDecided = `(next_attempt_at <= $1 OR $2::text IS NOT NULL AND facts->>'kind' = 'task-ended' AND (
   EXISTS (SELECT 1 FROM task_metadata n WHERE n.task_id = mail.task_id AND n.type = $2)
   OR EXISTS (SELECT 1 FROM task_history h WHERE h.task_id = mail.task_id
@@ -128,7 +128,7 @@ export class MailQueueRepository {
     return found.map(toMail);
   }
 
-  /** When the next one is due; undefined: none is put off. */
+  /** Time at which the next one is due; undefined: none is put off. */
   async nextDue(tx: Queryable, after: Date): Promise<number | undefined> {
     const [found] = await rows<{ at: Date | null }>(
       tx,
@@ -150,7 +150,10 @@ export class MailQueueRepository {
     );
   }
 
-  /** What waits since a time that is still to come is due now, and no rate counts mails of then. Answers how many mails. */
+  /**
+   * Makes mails due now that wait since a time that is still to come, and drops rates of then. Returns the number of
+   * mails.
+   */
   async takeTimesAhead(tx: Transaction, { now, latest }: ClockLimit): Promise<number> {
     await tx.query('DELETE FROM mail_rate WHERE changed_at > $1', [latest]);
     const due = await rows(
@@ -188,7 +191,7 @@ export class MailQueueRepository {
     await tx.query('DELETE FROM mail_rate WHERE changed_at < $1', [sentBefore]);
   }
 
-  /** How many wait and were given up, and when the oldest that waits was queued. */
+  /** Counts mails that wait and that were given up, and reads when the oldest that waits was queued. */
   async counts(tx: Transaction): Promise<{ waiting: number; dead: number; oldestAt?: number }> {
     const [found] = await rows<{ waiting: number; dead: number; oldest: Date | null }>(
       tx,

@@ -6,12 +6,12 @@ import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 type Smtp = NonNullable<Settings['smtp']>;
 
 export interface OutgoingMail extends RenderedMail, Pick<Recipients, 'to' | 'cc'> {
-  /** The same for every attempt to send the same mail. */
+  /** Equal for every attempt to send the same mail. */
   id: string;
   type: string;
-  /** When what it tells of happened, in epoch milliseconds. */
+  /** Time of the event that it is about, in epoch milliseconds. */
   at: number;
-  /** Those that it has to reach still; absent: all. */
+  /** Addresses that it has to reach still; absent: all. */
   unreached?: string[];
 }
 

@@ -51,7 +51,7 @@ const unpaused = (id: string, at = Date.now()): MailEvent => ({
 });
 const happen = (...events: MailEvent[]) =>
   rooms.database.transaction((tx) => rooms.app.get(MailOutboxRepository).queue(tx, events));
-/** What is too old or too much is looked for once in a minute, the first time at the start. */
+/** The cleaner looks for mails that are too old or too many once in a minute, the first time at the start. */
 const nextClean = () => Date.now() + 2 * minute;
 /** A pass at that time, and the end of what it has begun. */
 async function pass(at = Date.now()): Promise<void> {

@@ -20,7 +20,7 @@ export class MailEntity {
   @Column({ name: 'task_id', type: 'text', nullable: true })
   taskId: string | null;
 
-  /** Who did what it tells of. */
+  /** User who caused the event that it is about. */
   @Column({ name: 'user_name', type: 'text', nullable: true })
   userName: string | null;
 
@@ -62,7 +62,7 @@ export class MailEntity {
 
 const primaryKeyConstraintName = 'mail_rate_pkey';
 
-/** How many mails of one type a request has caused lately. */
+/** Number of recent mails of one type for a request. */
 @Entity('mail_rate')
 export class MailRateEntity {
   @PrimaryColumn({ name: 'request_id', type: 'text', primaryKeyConstraintName })

@@ -16,7 +16,7 @@ import { WebhookOutboxRepository } from '../webhooks/webhook-outbox.repository.j
 /** However often the figures are read, the database is not asked more often. */
 const freshMillis = 5_000;
 
-/** What the whole service has to do, as the database says: the same on every instance. */
+/** Metrics of the work of the whole service, out of the database: equal on every instance. */
 @Injectable()
 export class ClusterFigures {
   private readonly log = new Logger(ClusterFigures.name);

@@ -43,7 +43,7 @@ export class HttpFigures {
 /** The pattern of its path: with ids instead, the figures would never end. Files and unknown paths are "other". */
 const routeOf = ({ route }: Request): string => (route as { path?: string } | undefined)?.path ?? 'other';
 
-/** What this instance does: whether it leads, how its pollers fare, and how busy its connections are. */
+/** Metrics of this instance: its leadership, its pollers, and the use of its connections. */
 @Injectable()
 export class InstanceFigures {
   constructor(metrics: Metrics, leadership: Leadership, pollers: Pollers, database: Database, clock: Clock) {
@@ -73,7 +73,7 @@ export class InstanceFigures {
 
 const quantiles = [0.5, 0.9, 0.99, 1] as const;
 
-/** What this process costs, and whether it comes to answer in time. */
+/** Metrics of this process: its use of the machine, and the delay of its event loop. */
 @Injectable()
 export class ProcessFigures implements OnModuleDestroy {
   private readonly delays: IntervalHistogram = monitorEventLoopDelay({ resolution: 10 });

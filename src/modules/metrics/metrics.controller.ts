@@ -21,7 +21,7 @@ export class MetricsController {
     return this.metrics.idBytes();
   }
 
-  /** The same figures in the notation of Prometheus. */
+  /** Writes the metrics in the notation of Prometheus. */
   @Get('metrics')
   @Header('Content-Type', 'text/plain; version=0.0.4; charset=utf-8')
   @ApiProduces('text/plain')

@@ -32,7 +32,7 @@ export class MetricsService {
     return (await this.read()).metrics();
   }
 
-  /** Of all processes of this instance together. */
+  /** Metrics of all processes of this instance together. */
   private async read(): Promise<Registry> {
     const { registry } = this.metrics;
     if (this.role.kind !== 'leader') {
@@ -79,7 +79,7 @@ export function toMetrics(figures: readonly Read[]): Record<string, Metric> {
 interface Times {
   count: number;
   sum: number;
-  /** How many took at most so long, ascending. */
+  /** Number of times that took at most so long, ascending. */
   buckets: { atMost: number; count: number }[];
 }
 

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { Metrics } from '../../platform/metrics/metrics.js';
 import { PROCESS_ROLE, type ProcessRole } from '../../platform/process/process-role.js';
 
-/** Whether the API workers serve. Absent where the instance has none. */
+/** State of the API workers. Absent where the instance has none. */
 @Injectable()
 export class WorkerMetrics {
   constructor(metrics: Metrics, @Inject(PROCESS_ROLE) role: ProcessRole) {

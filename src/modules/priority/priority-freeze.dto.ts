@@ -4,16 +4,16 @@ import type { PriorityFreeze, PriorityFreezeParent } from '../../core/model/stat
 import { Decimal, MayBeLeftOut, Millis, Text } from '../../platform/http/fields.js';
 import { Since } from '../../platform/http/since.js';
 
-/** Which tasks are not started. */
+/** A freeze: tasks below a priority are not started. */
 export class PriorityFreezeDto implements PriorityFreeze {
   /** Tasks of requests with a lower priority wait. Above 0, at most 1. */
   @Decimal()
   minimumPriorityLevel: number;
-  /** Whether tasks with a lower priority that run already are killed. */
+  /** True if tasks with a lower priority that run already are killed. */
   @MayBeLeftOut()
   @IsBoolean()
   killTasks: boolean = false;
-  /** Why; told to those whose deploys and bounces are refused. */
+  /** Reason for the freeze; shown to those whose deploys and bounces are refused. */
   @IsOptional()
   @Text('message')
   message?: string;
@@ -35,6 +35,6 @@ export class PriorityFreezeParentDto implements PriorityFreezeParent {
   /** Since when it is in force, in epoch milliseconds. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   timestamp: number;
-  /** Who made it. */
+  /** User who made it. */
   user?: string;
 }

@@ -43,7 +43,7 @@ export class PriorityFreezeRepository {
     return replaceRows(tx.getRepository(PriorityFreezeEntity), [{ ...freeze, onlyRow: true }]);
   }
 
-  /** What it wanted killed is killed. */
+  /** Records that the tasks that the freeze wanted killed are killed. */
   async killsDone(tx: Transaction): Promise<void> {
     await tx.getRepository(PriorityFreezeEntity).update({ onlyRow: true }, { killWanted: false });
   }

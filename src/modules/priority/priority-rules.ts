@@ -1,7 +1,7 @@
 import type { PriorityRules } from '../../core/placement/index.js';
 import type { Settings } from '../../platform/settings/settings.js';
 
-/** What the settings mean for the priority of a request. */
+/** The rules for the priority of a request, out of the settings. */
 export const priorityRules = (settings: Settings): PriorityRules => ({
   priority: {
     defaultLevel: settings.defaultTaskPriorityLevel,

@@ -14,7 +14,7 @@ import { ann, Life } from '../../../test/support/life.js';
 let life: Life;
 /** Ids of the tasks that stood before the bounce. */
 let old: string[];
-/** What new tasks do. */
+/** Behaviour of new tasks. */
 let script: TaskScript;
 afterEach(() => life.close());
 

@@ -19,7 +19,7 @@ export const refusedUserErrors = (driver: ClusterDriver, deploy: Deploy): Promis
     'deploy.runImmediately.runAsUserOverride': deploy.runImmediately?.runAsUserOverride,
   });
 
-/** The same for a run. */
+/** Problems of the user for a single run. */
 export const refusedRunUserErrors = (
   driver: ClusterDriver,
   { runAsUserOverride }: RunNowRequest,

@@ -62,7 +62,10 @@ export class RequestAccessRepository {
     return byId(await rows<GroupsRow>(tx, `SELECT id, ${columns('document')} FROM request WHERE id = ANY ($1)`, [ids]));
   }
 
-  /** Of those that are there, whose rows are locked as for a change; it stays with the others that there are none. */
+  /**
+   * Groups of the requests that exist, whose rows are locked as for a change. For the others it stays true until the
+   * commit that they do not exist.
+   */
   async lock(tx: Transaction, ids: readonly string[]): Promise<Map<string, RequestGroups>> {
     const present = await this.lockRows(tx, ids);
     const absent = ids.filter((id) => !present.has(id));
@@ -81,7 +84,7 @@ export class RequestAccessRepository {
     );
   }
 
-  /** Of requests that are gone: as in the newest entry of their history. */
+  /** Groups of requests that are gone: as in the newest entry of their history. */
   async findFormer(tx: Queryable, ids: readonly string[]): Promise<Map<string, RequestGroups>> {
     const found = await rows<GroupsRow>(
       tx,

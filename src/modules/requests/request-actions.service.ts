@@ -52,13 +52,15 @@ export class RequestActions {
     return stored && this.around(tx, stored);
   }
 
-  /** The same without a lock, for callers that change nothing. */
+  /** Reads a request without a lock, for callers that change nothing. */
   async find(tx: Transaction, requestId: string): Promise<LockedRequest | undefined> {
     const stored = await this.requests.find(tx, requestId);
     return stored && this.around(tx, stored);
   }
 
-  /** Of one whose row is locked in `tx`. `known`: its cleanups, where they were read since. */
+  /**
+   * Reads what goes on around a request whose row is locked in `tx`. `known`: its cleanups, where they were read since.
+   */
   async around(tx: Transaction, stored: StoredRequest, known?: readonly RequestCleanupType[]): Promise<LockedRequest> {
     const requestId = stored.request.id;
     const cleanups = known ?? (await this.cleanups.find(tx, requestId)).map(({ cleanupType }) => cleanupType);

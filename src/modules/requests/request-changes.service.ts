@@ -16,8 +16,8 @@ import { deployInUse } from './request-actions.service.js';
 import { RequestHistoryRepository } from './request-history.repository.js';
 import { RequestRepository, type StoredRequest } from './request.repository.js';
 
-/** What is written down about a change of a request. */
-export interface ChangeNote {
+/** Details of a change of a request that are recorded with it. */
+export interface RequestChangeNote {
   eventType: RequestEventType;
   now: number;
   /** As the history shows it. */
@@ -47,7 +47,7 @@ export class RequestChanges {
   ) {}
 
   /** The row is locked in `tx`, `next` was checked. Wake 'scheduler' and 'cleanup' after the commit. */
-  async apply(tx: Transaction, stored: StoredRequest, next: Request, note: ChangeNote): Promise<StoredRequest> {
+  async apply(tx: Transaction, stored: StoredRequest, next: Request, note: RequestChangeNote): Promise<StoredRequest> {
     const workChanged = changesWork(stored.request, next);
     const saved = await this.requests.save(tx, {
       ...stored,
@@ -66,7 +66,7 @@ export class RequestChanges {
   }
 
   /** Asks the scheduler to look at the request's tasks again, when there is a deploy to run. */
-  async queueUpdate(tx: Transaction, stored: StoredRequest, note: ChangeNote): Promise<void> {
+  async queueUpdate(tx: Transaction, stored: StoredRequest, note: RequestChangeNote): Promise<void> {
     const deployId = deployInUse(stored);
     if (!deployId) return;
     await this.queue.enqueue(tx, {
@@ -81,7 +81,12 @@ export class RequestChanges {
     });
   }
 
-  private async endSurplus(tx: Transaction, stored: StoredRequest, next: Request, note: ChangeNote): Promise<void> {
+  private async endSurplus(
+    tx: Transaction,
+    stored: StoredRequest,
+    next: Request,
+    note: RequestChangeNote,
+  ): Promise<void> {
     if (instancesOf(next) >= instancesOf(stored.request)) return;
     const tasks = await this.tasks.find(tx, { requestIds: [next.id] });
     const active = tasks.filter(({ taskId }) => taskId.deployId === stored.activeDeployId);

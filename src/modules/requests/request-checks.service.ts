@@ -78,7 +78,7 @@ export class RequestChecks {
     refuse({ field: 'instances', rule: 'followsSlaves', message });
   }
 
-  /** Is it meant that so many tasks end at once? */
+  /** Refuses a scale that ends many tasks at once unless it is acknowledged. */
   scaleDown(request: Request, change: { from: number; to: number; acknowledged: boolean }): void {
     refuse(scaleDownProblem(request, change, this.settings.maxScaleDownWithoutAcknowledgement));
   }

@@ -3,7 +3,7 @@ import type { RequestCleanupType } from '../../core/model/enums.js';
 import type { RequestCleanup, ShellCommand } from '../../core/model/request.js';
 import { absentWhenNull, epochMillis } from '../../platform/database/entity-values.js';
 
-/** What the cleanup poller still has to do to a request. */
+/** Work on a request that the cleanup poller still has to do. */
 @Entity('request_cleanup')
 export class RequestCleanupEntity implements RequestCleanup {
   @Column({ name: 'user_name', type: 'text', nullable: true, transformer: absentWhenNull })

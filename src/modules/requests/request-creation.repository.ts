@@ -7,14 +7,14 @@ import type { Transaction } from '../../platform/database/transaction.js';
 import { OutboxRepository } from '../events/outbox.repository.js';
 import { newScheduleSince, requestParameters, type StoredRequest } from './request.repository.js';
 
-/** What a call that saves a request has to know besides the request. */
+/** Context of a call that saves a request. */
 export interface Surroundings {
   /** Oldest first. */
   cleanups: readonly RequestCleanupType[];
   switchedOff: ReadonlyMap<ActionType, SwitchedOff>;
-  /** Of the webhooks that are told of requests. */
+  /** Ids of the webhooks that receive updates of requests. */
   listeners: readonly string[];
-  /** Of the newest event of a request of this id, in epoch milliseconds. */
+  /** Time of the newest event of a request of this id, in epoch milliseconds. */
   lastEventAt: number | undefined;
 }
 

@@ -11,7 +11,7 @@ import { OutboxRepository } from '../events/outbox.repository.js';
 /** A change of a request. Of one whose record cannot be read there is no request. */
 export type RequestChange = Omit<RequestHistory, 'request'> & { request?: Request };
 
-/** What is known of a request, live or gone. */
+/** Group and lifetime of a request, live or gone. */
 export interface RequestLifetime {
   group?: string;
   /** Absent: nothing of it is in the history. */
@@ -52,8 +52,8 @@ const within = (spans: readonly TimeRange[], parameters: unknown[]): string =>
   spans.map((span) => timeTests('created_at', span, parameters)).join('');
 
 /**
- * What happened to requests; the webhooks are told in the same transaction. By hand: the table has every change there ever
- * was, and each statement follows one of its indexes.
+ * The history of requests; the webhooks are notified in the same transaction. By hand: the table has every change there
+ * ever was, and each statement follows one of its indexes.
  */
 @Injectable()
 export class RequestHistoryRepository {
@@ -131,7 +131,10 @@ export class RequestHistoryRepository {
     return new Map(found.flatMap((row) => (row.user_name === null ? [] : [[row.request_id, row.user_name]])));
   }
 
-  /** Of all these spans, newest first unless asked otherwise. bytes: the record as an older installation wrote it, where it has not been converted. */
+  /**
+   * Events within all these spans, newest first unless asked otherwise. bytes: the record as an older installation
+   * wrote it, where it has not been converted.
+   */
   async list(
     tx: Queryable,
     requestId: string,

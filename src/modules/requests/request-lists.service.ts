@@ -3,7 +3,7 @@ import { isRelevantFor, type ReadFilter, type RelevanceFacts, type User } from '
 import type { RequestState, RequestType } from '../../core/model/enums.js';
 import type { RequestParent } from '../../core/model/request.js';
 import { Database } from '../../platform/database/database.js';
-import { ListPage, type PageQuery } from '../../platform/database/keyset.js';
+import { ListPage, type KeysetPage } from '../../platform/database/keyset.js';
 import { momentOf } from '../../platform/database/moment.js';
 import type { Queryable } from '../../platform/database/queryable.js';
 import type { Transaction } from '../../platform/database/transaction.js';
@@ -29,7 +29,7 @@ export interface RequestListFilter {
   nextRuns?: boolean;
 }
 
-/** What was read at one moment. */
+/** A list as it was read in one snapshot. */
 interface BriefList {
   moment: string;
   parents: readonly RequestParent[];
@@ -66,7 +66,7 @@ export class RequestLists {
     private readonly settings: UserSettingsRepository,
   ) {}
 
-  /** What the caller may read: starred requests first, then by the time of the last action. */
+  /** The requests that the caller may read: starred ones first, then by the time of the last action. */
   async list(filter: RequestListFilter, user: User): Promise<RequestParent[]> {
     if (!filter.nextRuns) return this.entries(filter, user);
     refuseBeyondNextRuns(filter.limit);
@@ -81,7 +81,7 @@ export class RequestLists {
    * A page of them, in the order of ids. Those that the caller may not read are left out by the statement; what concerns the caller is
    * found by reading on until the page is full.
    */
-  page(filter: Omit<RequestListFilter, 'limit'>, page: PageQuery, user: User): Promise<ListPage<RequestParent>> {
+  page(filter: Omit<RequestListFilter, 'limit'>, page: KeysetPage, user: User): Promise<ListPage<RequestParent>> {
     const { includeFullRequestData, nextRuns } = filter;
     if (nextRuns) refuseBeyondNextRuns(page.limit);
     return this.database.snapshot(async (tx) => {
@@ -98,7 +98,7 @@ export class RequestLists {
   private async findPage(
     tx: Transaction,
     { states, requestType: types, includeFullRequestData, filterRelevantForUser }: RequestListFilter,
-    page: PageQuery,
+    page: KeysetPage,
     user: User,
   ): Promise<ListPage<PageEntry>> {
     const seen = { states, types, sight: this.access.sightOf(user) };
@@ -190,7 +190,7 @@ function refuseBeyondNextRuns(limit: number | undefined): void {
   throw SchedulerError.invalid('INVALID_PARAMETER', [{ field: 'limit', rule: 'maximum', message }]);
 }
 
-/** When the newest event of each request was, and who caused it. */
+/** Time of the newest event of each request, and the user who caused it. */
 interface LastEvents {
   times: ReadonlyMap<string, number>;
   users: ReadonlyMap<string, string>;

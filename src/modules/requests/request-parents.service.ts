@@ -55,13 +55,13 @@ export class RequestParents {
     return (await this.find(tx, [id]))[0];
   }
 
-  /** Of a request as it was written in this transaction, with its members as they were sent. */
+  /** The parent of a request as it was written in this transaction, with its members as they were sent. */
   async around(tx: Transaction, stored: StoredRequest): Promise<RequestParent> {
     const [rows] = await this.parents.find(tx, [stored.request.id]);
     return (await this.complete(tx, [{ ...rows!, stored }]))[0]!;
   }
 
-  /** Of a request that was made in this transaction, so that nothing goes on around it yet. */
+  /** The parent of a request that was made in this transaction, so that nothing goes on around it yet. */
   ofNew(stored: StoredRequest): RequestParent {
     const rows = { stored: { ...stored, scheduleSince: stored.changedAt } };
     return parentOf(rows, { nextRuns: this.nextRuns(rows.stored), taskIds: noTaskIds() });

@@ -8,7 +8,7 @@ import { rows } from '../../platform/database/sql.js';
 const ofGroup = (alias: string): string =>
   `(${alias}.document->>'group' = $1 OR ($1::text IS NULL AND ${alias}.document->>'group' IS NULL))`;
 
-/** What groups have. By hand: counts over two rooms' tables. */
+/** Counts of requests and runs by group. By hand: counts over two rooms' tables. */
 @Injectable()
 export class RequestQuotaRepository {
   async requests(tx: Queryable, group: string | undefined): Promise<number> {

@@ -7,23 +7,25 @@ import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { PendingRequestRepository } from '../tasks/pending-request.repository.js';
 import { RequestQuotaRepository } from './request-quota.repository.js';
 
-/** To count is cheap, but not for each of hundreds of calls a second: far from the limit a count holds for so long. */
+/**
+ * Time for which a count holds far from the limit: to count is cheap, but not for each of hundreds of calls a second.
+ */
 const keptMillis = 1_000;
 /** Calls that are answered at a time, each of which may have counted before the others were through. */
 const mostAtOnce = 1_000;
 /** Groups whose count is kept. */
 const mostKept = 10_000;
 
-interface Kept {
+interface CachedCount {
   count: number;
   at: number;
 }
 
-/** How many requests, and how many waiting runs, a group may have. Requests without a group count as one. */
+/** Limits the number of requests, and of waiting runs, of a group. Requests without a group count as one. */
 @Injectable()
 export class RequestQuotas {
-  private readonly requestCounts = new Map<string, Kept>();
-  private readonly runCounts = new Map<string, Kept>();
+  private readonly requestCounts = new Map<string, CachedCount>();
+  private readonly runCounts = new Map<string, CachedCount>();
 
   constructor(
     private readonly quotas: RequestQuotaRepository,
@@ -58,7 +60,7 @@ export class RequestQuotas {
     tx: Queryable,
     group: string | undefined,
     most: number,
-    kept: Map<string, Kept>,
+    kept: Map<string, CachedCount>,
     count: () => Promise<number>,
   ): Promise<number> {
     const key = JSON.stringify(group ?? null);

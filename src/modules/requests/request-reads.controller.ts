@@ -4,7 +4,7 @@ import type { User } from '../../core/authorization/index.js';
 import type { RequestBatch, RequestCleanup, RequestParent, RequestWithState } from '../../core/model/request.js';
 import type { PendingRequest } from '../../core/model/task.js';
 import type { RequestState } from '../../core/model/enums.js';
-import type { ListPage, PageQuery } from '../../platform/database/keyset.js';
+import type { ListPage, KeysetPage } from '../../platform/database/keyset.js';
 import { CallerUser } from '../../platform/http/caller.js';
 import { Query } from '../../platform/http/inputs.js';
 import { AskedPage } from '../../platform/http/pages.js';
@@ -36,49 +36,49 @@ export class RequestReadsController {
   /** All requests, those first that were acted on last. */
   @Get()
   @ApiOkResponse({ type: [RequestParentDto] })
-  list(@Query() query: RequestListQuery, @CallerUser() user: User, @AskedPage() page?: PageQuery): RequestList {
+  list(@Query() query: RequestListQuery, @CallerUser() user: User, @AskedPage() page?: KeysetPage): RequestList {
     return this.found(query, user, page);
   }
 
   /** Requests that run. */
   @Get('active')
   @ApiOkResponse({ type: [RequestParentDto] })
-  active(@Query() query: RequestListQuery, @CallerUser() user: User, @AskedPage() page?: PageQuery): RequestList {
+  active(@Query() query: RequestListQuery, @CallerUser() user: User, @AskedPage() page?: KeysetPage): RequestList {
     return this.found({ ...query, states: activeStates }, user, page);
   }
 
   /** Requests that are paused. */
   @Get('paused')
   @ApiOkResponse({ type: [RequestParentDto] })
-  paused(@Query() query: RequestListQuery, @CallerUser() user: User, @AskedPage() page?: PageQuery): RequestList {
+  paused(@Query() query: RequestListQuery, @CallerUser() user: User, @AskedPage() page?: KeysetPage): RequestList {
     return this.found({ ...query, states: ['PAUSED'] }, user, page);
   }
 
   /** Requests whose tasks fail so fast that new ones are delayed. */
   @Get('cooldown')
   @ApiOkResponse({ type: [RequestParentDto] })
-  cooldown(@Query() query: RequestListQuery, @CallerUser() user: User, @AskedPage() page?: PageQuery): RequestList {
+  cooldown(@Query() query: RequestListQuery, @CallerUser() user: User, @AskedPage() page?: KeysetPage): RequestList {
     return this.found({ ...query, states: ['SYSTEM_COOLDOWN'] }, user, page);
   }
 
   /** SCHEDULED requests whose schedule has no further time. */
   @Get('finished')
   @ApiOkResponse({ type: [RequestParentDto] })
-  finished(@Query() query: RequestListQuery, @CallerUser() user: User, @AskedPage() page?: PageQuery): RequestList {
+  finished(@Query() query: RequestListQuery, @CallerUser() user: User, @AskedPage() page?: KeysetPage): RequestList {
     return this.found({ ...query, states: ['FINISHED'] }, user, page);
   }
 
   /** Ids of all requests, in their order. */
   @Get('ids')
   @ApiOkResponse({ type: [String] })
-  ids(@Query() query: RequestIdsQuery, @CallerUser() user: User, @AskedPage() page?: PageQuery): IdList {
+  ids(@Query() query: RequestIdsQuery, @CallerUser() user: User, @AskedPage() page?: KeysetPage): IdList {
     return page ? this.reads.idsPage(query, page, user) : this.reads.ids(query, user);
   }
 
   /** Ids of the requests that run, in their order. */
   @Get('ids/active')
   @ApiOkResponse({ type: [String] })
-  activeIds(@Query() _query: CacheQuery, @CallerUser() user: User, @AskedPage() page?: PageQuery): IdList {
+  activeIds(@Query() _query: CacheQuery, @CallerUser() user: User, @AskedPage() page?: KeysetPage): IdList {
     const filter = { state: activeStates };
     return page ? this.reads.idsPage(filter, page, user) : this.reads.ids(filter, user);
   }
@@ -118,7 +118,7 @@ export class RequestReadsController {
     return this.reads.simple(requestId);
   }
 
-  private found(filter: RequestListFilter, user: User, page: PageQuery | undefined): RequestList {
+  private found(filter: RequestListFilter, user: User, page: KeysetPage | undefined): RequestList {
     return page ? this.lists.page(filter, page, user) : this.lists.list(filter, user);
   }
 }

@@ -4,7 +4,7 @@ import type { RequestState } from '../../core/model/enums.js';
 import type { RequestBatch, RequestCleanup, RequestParent, RequestWithState } from '../../core/model/request.js';
 import type { PendingRequest } from '../../core/model/task.js';
 import { Database } from '../../platform/database/database.js';
-import { ListPage, type PageQuery } from '../../platform/database/keyset.js';
+import { ListPage, type KeysetPage } from '../../platform/database/keyset.js';
 import { momentOf } from '../../platform/database/moment.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { neverChanges, toJson } from '../../platform/http/json.js';
@@ -55,7 +55,7 @@ export class RequestReads {
   /** A page of the ids that the caller may read. */
   async idsPage(
     filter: { requestIdLike?: string; state?: readonly RequestState[] },
-    page: PageQuery,
+    page: KeysetPage,
     user: User,
   ): Promise<ListPage<string>> {
     const sight = this.access.sightOf(user);
@@ -63,7 +63,7 @@ export class RequestReads {
     return ListPage.of(found, page.limit, (id) => id);
   }
 
-  /** Those that the caller may read. */
+  /** Ids of the requests that the caller may read. */
   async ids(filter: { requestIdLike?: string; state?: readonly RequestState[] }, user: User): Promise<string[]> {
     const { requestIdLike, state } = filter;
     const sight = this.access.sightOf(user);
@@ -102,7 +102,10 @@ export class RequestReads {
     return found;
   }
 
-  /** Which version of its row each of them is, is asked each time; the row is read, and its JSON written, when it is another one. */
+  /**
+   * Asks each time for the version of each row; the row is read, and its JSON written, only when the version is another
+   * one.
+   */
   private async manySimple(ids: readonly string[]): Promise<Map<string, RequestWithState>> {
     const { pool } = this.database;
     return this.keptSimple.many(await this.requests.findVersions(pool, ids), async (others) => {

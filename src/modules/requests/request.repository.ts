@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { ReadFilter } from '../../core/authorization/index.js';
 import type { RequestState, RequestType } from '../../core/model/enums.js';
 import type { Request } from '../../core/model/request.js';
-import { keysetOf, type PageQuery } from '../../platform/database/keyset.js';
+import { keysetOf, type KeysetPage } from '../../platform/database/keyset.js';
 import type { Queryable } from '../../platform/database/queryable.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { rows, toMillis } from '../../platform/database/sql.js';
@@ -20,7 +20,9 @@ export interface StoredRequest {
   pendingDeployId?: string;
   /** A bounce is under way (the bounce lock). */
   bouncing: boolean;
-  /** When its rule of RFC 5545 was saved as it is, in epoch milliseconds: one that names no start starts then. */
+  /**
+   * Time at which its rule of RFC 5545 was saved as it is, in epoch milliseconds: one that names no start starts then.
+   */
   scheduleSince?: number;
 }
 
@@ -58,7 +60,7 @@ const sinceSql = (kept: string): string =>
   `CASE WHEN $9::jsonb->>'scheduleType' = 'RFC5545' THEN coalesce(${kept}, $5::timestamptz) END`;
 /** SQL: when the schedule of a new row was saved, from `requestParameters`. */
 export const newScheduleSince = sinceSql('$10::timestamptz');
-/** Of a row that is written again: a rule that stays as it was keeps its start, whoever sends it once more. */
+/** Keeps the start of a rule that stays as it was when its row is written again, whoever sends it once more. */
 const keptScheduleSince = sinceSql(
   `CASE WHEN ${rule('document')} IS NOT DISTINCT FROM ${rule('$9::jsonb')} THEN coalesce($10::timestamptz, schedule_since) END`,
 );
@@ -100,14 +102,16 @@ export class RequestRepository {
     return found.map(storedRequest);
   }
 
-  /** Which version of its row each of them is, by id: the transaction that wrote it, and what it wrote there. Unknown ids are left out. */
+  /**
+   * The version of each row by id: the transaction that wrote it, and what it wrote there. Unknown ids are left out.
+   */
   async findVersions(tx: Queryable, ids: readonly string[]): Promise<Map<string, string>> {
     const sql = `SELECT id, ${rowVersionSql} AS version FROM request WHERE id = ANY ($1)`;
     const found = await rows<{ id: string; version: string }>(tx, sql, [ids]);
     return new Map(found.map(({ id, version }) => [id, version]));
   }
 
-  /** Of all requests, or of those in the given states, in the order of ids. */
+  /** All requests, or those in the given states, in the order of ids. */
   async findAll(tx: Queryable, states?: readonly RequestState[]): Promise<StoredRequest[]> {
     const found = await rows<RequestRow>(
       tx,
@@ -117,7 +121,7 @@ export class RequestRepository {
     return found.map(storedRequest);
   }
 
-  /** Those of them that a caller may read, by their groups: documents of others are not read. */
+  /** The requests that a caller may read, by their groups: documents of others are not read. */
   async findSeen(
     tx: Transaction,
     states: readonly RequestState[] | undefined,
@@ -135,7 +139,7 @@ export class RequestRepository {
   async findSeenPage(
     tx: Transaction,
     { states, types, sight }: { states?: readonly RequestState[]; types?: readonly RequestType[]; sight: ReadFilter },
-    page: PageQuery,
+    page: KeysetPage,
   ): Promise<StoredRequest[]> {
     const found = await rows<RequestRow>(
       tx,
@@ -154,13 +158,13 @@ export class RequestRepository {
   }
 
   /** A page of them, with what keysetOf reads beyond it. */
-  async findIdsPage(tx: Queryable, filter: IdFilter, page: PageQuery): Promise<string[]> {
+  async findIdsPage(tx: Queryable, filter: IdFilter, page: KeysetPage): Promise<string[]> {
     const sql = `SELECT id FROM request WHERE ${namedSql(1)} AND id > $7 ORDER BY id LIMIT $8`;
     const found = await rows<{ id: string }>(tx, sql, [...namedParameters(filter), ...keysetOf(page)]);
     return found.map(({ id }) => id);
   }
 
-  /** How many there are in each state. */
+  /** Counts requests by state. */
   async countsByState(tx: Transaction): Promise<Map<RequestState, number>> {
     const found = await rows<{ state: RequestState; count: number }>(
       tx,
@@ -267,7 +271,10 @@ export const storedRequest = (row: RequestRow): StoredRequest => ({
   scheduleSince: toMillis(row.schedule_since),
 });
 
-/** Of a row: id, request_type, state, version, changed_at, active_deploy_id, pending_deploy_id, bouncing, document, schedule_since. */
+/**
+ * Parameters of a row: id, request_type, state, version, changed_at, active_deploy_id, pending_deploy_id, bouncing,
+ * document, schedule_since.
+ */
 export const requestParameters = (stored: StoredRequest): unknown[] => [
   stored.request.id,
   stored.request.requestType,

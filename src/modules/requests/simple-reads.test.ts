@@ -30,14 +30,17 @@ const write = fc.record({
   kind: fc.constantFrom<Kind>('change', 'change', 'remove', 'make'),
 });
 
-/** What stood under an id, from when it was being written until what came next had been: as long as a read may tell of it. */
+/**
+ * A value that was stored under an id, from when it was being written until the next one had been: as long as a read
+ * may answer it.
+ */
 interface Stood {
   instances: number | undefined;
   from: number;
   until: number;
 }
 
-/** What an answer tells of a request, as a test of what may have stood there. */
+/** An answer about a request, as a test of the values that may have been stored. */
 interface Told {
   id: string;
   says: (instances: number | undefined) => boolean;

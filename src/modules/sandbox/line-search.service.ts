@@ -28,7 +28,7 @@ interface Search {
 
 /** at: of the first match, in characters; -1: there is none. */
 type Match = { lines: string } | { at: number };
-type Found = Match | { problem: string };
+type SearchOutcome = Match | { problem: string };
 
 /**
  * Searches text for an expression of a caller, in threads: the engine needs time linear in the text, but times the size of the
@@ -47,7 +47,7 @@ export class LineSearch implements OnModuleDestroy {
     return 'lines' in found ? found.lines : '';
   }
 
-  /** Where the first match begins, in characters; undefined: nowhere. */
+  /** Position at which the first match begins, in characters; undefined: nowhere. */
   async findFirst(caller: string, text: string, expression: string): Promise<number | undefined> {
     const found = await this.ask(caller, { text, expression, first: true });
     return 'at' in found && found.at >= 0 ? found.at : undefined;
@@ -93,7 +93,7 @@ export class LineSearch implements OnModuleDestroy {
     }
   }
 
-  /** Of the caller that has waited longest since its last turn. */
+  /** Takes a search of the caller that has waited longest since its last turn. */
   private takeNext(): Search | undefined {
     const [entry] = this.waiting;
     if (!entry) return undefined;
@@ -118,7 +118,7 @@ class SearchThread {
   }
 
   /** Its time counts from when the thread runs: to start one takes longer on a machine under load. */
-  async search(asked: Pick<Search, 'text' | 'expression' | 'first'>): Promise<Found> {
+  async search(asked: Pick<Search, 'text' | 'expression' | 'first'>): Promise<SearchOutcome> {
     await this.online;
     const over = new AbortController();
     const stop = () => over.abort();
@@ -127,7 +127,7 @@ class SearchThread {
     this.worker.once('exit', stop);
     this.worker.postMessage(asked);
     try {
-      const [found] = (await answered) as [Found];
+      const [found] = (await answered) as [SearchOutcome];
       return found;
     } catch (cause) {
       if (!isTooMuch(cause)) throw cause;

@@ -5,7 +5,7 @@ const searches = new LineSearch();
 afterAll(() => searches.onModuleDestroy());
 const search = (text: string, expression: string, caller = 'ann') => searches.search(caller, text, expression);
 
-/** Of an expression whose program is so large that its text would take the engine some twenty seconds. */
+/** The text for an expression whose program is so large that this text would take the engine some twenty seconds. */
 const digits = '0123456789'.repeat(6_400);
 const heavy = Array.from({ length: 4 }, (_, index) => `(?i)(\\pL|\\pN){1,${999 - index}}\\PN$`).join('|');
 

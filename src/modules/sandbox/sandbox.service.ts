@@ -74,8 +74,8 @@ function inside(taskId: string, path: string): string {
 }
 
 /**
- * What is at a path, and where. Clients begin paths with the id of the task, as a folder that not every executor makes: without
- * it, the id stands for the sandbox itself.
+ * Finds the file or directory at a path. Clients begin paths with the id of the task, as a directory that not every
+ * executor makes: without it, the id stands for the sandbox itself.
  */
 async function lookup<Found>(
   taskId: string,

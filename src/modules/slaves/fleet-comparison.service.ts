@@ -18,8 +18,8 @@ export interface ComparisonOptions {
   /** The first comparison of this leader: what it misses may have been gone before its time. */
   atStart: boolean;
   /**
-   * Which machines count as missing: those that an agent which answers does not list, or those of agents that have not
-   * answered at all although they have had their time. Tasks of the latter stay.
+   * The machines that count as missing: those that an agent which answers does not list, or those of agents that have
+   * not answered at all although they have had their time. Tasks of the latter stay.
    */
   missing: 'UNLISTED' | 'SILENT';
 }
@@ -36,7 +36,10 @@ export class FleetComparison {
     @Inject(CLUSTER_DRIVER) private readonly driver: ClusterDriver,
   ) {}
 
-  /** Whether what is not listed is gone; false: not yet; undefined: only what agents that answer do not list. */
+  /**
+   * True if machines that are not listed are gone; false: not yet; undefined: only those that agents that answer do not
+   * list.
+   */
   get isWhole(): boolean | undefined {
     return this.driver.listsEveryMachine;
   }
@@ -47,7 +50,10 @@ export class FleetComparison {
     await this.recordMachines(toRecord, now);
   }
 
-  /** The same, and records which machines are not there any more. Answers the tasks whose end no machine will report. */
+  /**
+   * Stores listed machines as `record`, and which machines are not there any more. Returns the tasks whose end no
+   * machine will report.
+   */
   async run({ now, atStart, missing }: ComparisonOptions): Promise<TaskOfSlave[]> {
     const answers = this.speaksFor();
     const found = await this.differences(missing === 'SILENT' ? (agentId) => !answers(agentId) : answers);
@@ -68,7 +74,10 @@ export class FleetComparison {
     return compareMachines(known, listed, speaksFor);
   }
 
-  /** Of an agent with no machine in a list of all there is nothing left. */
+  /**
+   * True for agents that answer; where all machines are listed, also for agents that have none: nothing is left of
+   * them.
+   */
   private speaksFor(): (agentId: string) => boolean {
     const answering = new Set(this.listed().map((machine) => machine.agentId));
     if (!this.driver.listsEveryMachine) return (agentId) => answering.has(agentId);
@@ -76,7 +85,7 @@ export class FleetComparison {
     return (agentId) => answering.has(agentId) || !there.has(agentId);
   }
 
-  /** Not those whose agent is silent: what it said last says nothing about now. */
+  /** Machines of agents that are not silent: what a silent one said last says nothing about now. */
   private listed(): MachineSnapshot[] {
     return this.driver.machines().filter(({ silentForMillis }) => !isSilent(silentForMillis));
   }

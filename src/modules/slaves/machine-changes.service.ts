@@ -17,11 +17,11 @@ import { Wake } from '../../platform/wake/wake.js';
 import type { ExpiringMachineAction } from '../requests/expiring/expiring-action.entity.js';
 import { ExpiringActionRepository } from '../requests/expiring/expiring-action.repository.js';
 import { MachineRemoval } from './machine-removal.service.js';
-import { MachineStates, type ChangeNote } from './machine-states.service.js';
+import { MachineStates, type MachineChangeNote } from './machine-states.service.js';
 import { MachineTasks } from './machine-tasks.service.js';
 import { kindText, SlaveRepository, type MachineStanding } from './slave.repository.js';
 
-/** What operators decide about machines. */
+/** Changes of machines by operators. */
 @Injectable()
 export class MachineChanges {
   constructor(
@@ -147,7 +147,7 @@ export class MachineChanges {
     kind: MachineKind,
     id: string,
     asked: MachineChangeRequest,
-    { now, user }: ChangeNote,
+    { now, user }: MachineChangeNote,
   ): Promise<void> {
     if (asked.durationMillis === undefined) return;
     await this.expiring.insertOfMachine(tx, {

@@ -9,7 +9,10 @@ import { InactiveHostRepository } from './inactive-hosts/inactive-host.repositor
 import { MachineStates } from './machine-states.service.js';
 import { SlaveRepository } from './slave.repository.js';
 
-/** What the cluster says about machines, applied to their records. For the leader; operators' changes are MachineChanges. */
+/**
+ * Reports of the cluster about machines, applied to their records. For the leader; operators' changes are
+ * MachineChanges.
+ */
 @Injectable()
 export class MachineReports {
   constructor(

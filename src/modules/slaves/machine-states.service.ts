@@ -13,8 +13,8 @@ import { ExpiringActionRepository } from '../requests/expiring/expiring-action.r
 import { MachineTasks } from './machine-tasks.service.js';
 import { SlaveRepository, type MachineStanding } from './slave.repository.js';
 
-/** What is written down about a change. */
-export interface ChangeNote {
+/** Details of a change that are recorded with it. */
+export interface MachineChangeNote {
   now: number;
   user?: string;
   message?: string;
@@ -35,7 +35,7 @@ export class MachineStates {
     kind: MachineKind,
     { id, currentState: { state: from } }: MachineStanding,
     event: MachineEvent,
-    { now, user, message }: ChangeNote,
+    { now, user, message }: MachineChangeNote,
   ): Promise<MachineStep> {
     const step = nextMachineStep(from, event);
     if (step.kind !== 'enter') return step;

@@ -10,14 +10,14 @@ import { PendingRequestRepository } from '../tasks/pending-request.repository.js
 import { TaskCleanupRepository } from '../tasks/task-cleanup.repository.js';
 import { kindText } from './slave.repository.js';
 
-/** Why tasks are looked at again, as the entry in the queue says it. */
+/** The reason for which tasks are looked at again, as the entry in the queue says it. */
 interface Occasion {
   now: number;
   user?: string;
   message: string;
 }
 
-/** What the state of a machine means for the tasks on it. */
+/** Applies the state of a machine to the tasks on it. */
 @Injectable()
 export class MachineTasks {
   constructor(

@@ -118,7 +118,7 @@ export class SlaveRepository {
     return found.map(slaveFromRow);
   }
 
-  /** How many slaves are ACTIVE, and not on a host that is marked inactive. */
+  /** Counts slaves that are ACTIVE, and not on a host that is marked inactive. */
   async activeCount(tx: Queryable): Promise<number> {
     const [found] = await rows<{ slaves: number }>(
       tx,
@@ -145,17 +145,17 @@ export class SlaveRepository {
     return found!.slaves;
   }
 
-  /** How many slaves are on their way to DECOMMISSIONED. */
+  /** Counts slaves on their way to DECOMMISSIONED. */
   decommissioningCount(tx: Transaction): Promise<number> {
     return tx.getRepository(SlaveEntity).countBy({ state: Any(['STARTING_DECOMMISSION', 'DECOMMISSIONING']) });
   }
 
-  /** Of all slaves, which agent speaks for them. */
+  /** All slaves, each with its agent. */
   agents(tx: Queryable): Promise<Pick<SlaveEntity, 'id' | 'agentId'>[]> {
     return tx.getRepository(SlaveEntity).find({ select: { id: true, agentId: true } });
   }
 
-  /** The same of slaves that are there, as far as is known. */
+  /** The slaves that are there, as far as is known, each with its agent. */
   present(tx: Queryable): Promise<Pick<SlaveEntity, 'id' | 'agentId'>[]> {
     const state = Not(In(inactiveStates));
     return tx.getRepository(SlaveEntity).find({ select: { id: true, agentId: true }, where: { state } });
@@ -178,7 +178,9 @@ export class SlaveRepository {
     return (await rows<{ id: string }>(tx, 'SELECT id FROM slave')).map(({ id }) => id);
   }
 
-  /** Those of the given slaves that take tasks, their racks and hosts included, by id. By hand: asked by every batch of placements. */
+  /**
+   * The given slaves that take tasks, with their racks and hosts, by id. By hand: asked by every batch of placements.
+   */
   async usable(tx: Transaction, ids: readonly string[]): Promise<Map<string, UsableSlave>> {
     const found = await rows<UsableSlave & { id: string }>(
       tx,
@@ -190,7 +192,10 @@ export class SlaveRepository {
     return new Map(found.map((row) => [row.id, row]));
   }
 
-  /** Those that operators keep tasks from, themselves or with their rack. By hand: over two tables, and every two seconds. */
+  /**
+   * Ids of slaves that operators keep tasks from, themselves or with their rack. By hand: over two tables, and every
+   * two seconds.
+   */
   async heldIds(tx: Queryable): Promise<string[]> {
     const states = ['FROZEN', 'STARTING_DECOMMISSION', 'DECOMMISSIONING', 'DECOMMISSIONED'] satisfies MachineState[];
     const found = await rows<{ id: string }>(
@@ -201,7 +206,7 @@ export class SlaveRepository {
     return found.map(({ id }) => id);
   }
 
-  /** Of one kind, optionally in one state, in the order of ids. */
+  /** Machines of one kind, optionally in one state, in the order of ids. */
   async standings(tx: Queryable, kind: MachineKind, state?: MachineState): Promise<MachineStanding[]> {
     const found = await rows<StandingRow>(
       tx,
@@ -212,7 +217,7 @@ export class SlaveRepository {
     return found.map(standingFromRow);
   }
 
-  /** How many there are in each state. */
+  /** Counts machines by state. */
   async countsByState(tx: Transaction, kind: MachineKind): Promise<Map<MachineState, number>> {
     const found = await rows<{ state: MachineState; count: number }>(
       tx,
@@ -221,7 +226,7 @@ export class SlaveRepository {
     return new Map(found.map((row) => [row.state, row.count]));
   }
 
-  /** When any slave answered last, in epoch milliseconds. */
+  /** Time of the newest answer of any slave, in epoch milliseconds. */
   async lastSeenAt(tx: Transaction): Promise<number | undefined> {
     const [found] = await rows<{ at: Date | null }>(tx, 'SELECT max(seen_at) AS at FROM slave');
     return toMillis(found!.at);
@@ -277,7 +282,7 @@ export class SlaveRepository {
     await this.history.record(tx, 'RACK', change);
   }
 
-  /** What the machine says of itself now. */
+  /** Stores what the machine reports of itself now. */
   async refresh(tx: Transaction, slave: SlaveRecord, seenAt: number): Promise<void> {
     await tx.getRepository(SlaveEntity).update(slave.id, described(slave, seenAt));
   }
@@ -294,7 +299,10 @@ export class SlaveRepository {
   }
 }
 
-/** Is slave `s` on a host that is marked inactive? Marks that have lapsed are removed by then (`MachinesPoller.expire`). */
+/**
+ * True if slave `s` is on a host that is marked inactive. Marks that have lapsed are removed by then
+ * (`MachinesPoller.expire`).
+ */
 const onInactiveHost = (suffix: string): string =>
   `EXISTS (SELECT 1 FROM inactive_host h WHERE h.host IN (s.host, s.host || ${suffix}::text))`;
 

@@ -86,7 +86,7 @@ export class StateRepository {
     return found.map((row) => ({ ...row, instances: row.instances ?? undefined }));
   }
 
-  /** How the last comparison of our tasks with those of the machines went. */
+  /** Result of the last comparison of stored tasks with those of the machines. */
   async lastReconciliation(tx: Queryable): Promise<TaskReconciliationStatistics | undefined> {
     return (await tx.getRepository(TaskReconciliationEntity).findOneBy({ onlyRow: true }))?.document;
   }

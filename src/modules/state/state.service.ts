@@ -156,7 +156,10 @@ export class StateService {
   }
 }
 
-/** When any machine answered, as the leader says it; when it has heard of none, as the newest record does. */
+/**
+ * Time of the newest answer of any machine, as the leader reports it; when it has heard of none, that of the newest
+ * record.
+ */
 function lastHeard(recorded: number | undefined, hosts: readonly HostState[], now: number): number | undefined {
   const ages = hosts.flatMap(({ millisSinceLastOffer }) => millisSinceLastOffer ?? []);
   const heard = ages.map((age) => now - age);

@@ -1,7 +1,7 @@
 import { Controller, Get, Param } from '@nestjs/common';
 import { ApiOkResponse, ApiTags, getSchemaPath } from '@nestjs/swagger';
 import type { User } from '../../core/authorization/index.js';
-import type { ListPage, PageQuery } from '../../platform/database/keyset.js';
+import type { ListPage, KeysetPage } from '../../platform/database/keyset.js';
 import { CallerUser } from '../../platform/http/caller.js';
 import { Query } from '../../platform/http/inputs.js';
 import { AskedPage } from '../../platform/http/pages.js';
@@ -27,14 +27,14 @@ export class ActiveTasksController {
   /** Lists all active tasks. */
   @Get('active')
   @ApiOkResponse({ type: [TaskDto] })
-  active(@Query() _query: CacheQuery, @CallerUser() user: User, @AskedPage() page?: PageQuery): TaskList {
+  active(@Query() _query: CacheQuery, @CallerUser() user: User, @AskedPage() page?: KeysetPage): TaskList {
     return page ? this.lists.activePage(page, user) : this.lists.active();
   }
 
   /** Lists the ids of all active tasks. */
   @Get('active/ids')
   @ApiOkResponse({ type: [TaskIdDto] })
-  activeIds(@Query() _query: CacheQuery, @CallerUser() user: User, @AskedPage() page?: PageQuery): TaskIdList {
+  activeIds(@Query() _query: CacheQuery, @CallerUser() user: User, @AskedPage() page?: KeysetPage): TaskIdList {
     return page ? this.lists.activeIdsPage(page, user) : this.lists.activeIds();
   }
 
@@ -57,7 +57,7 @@ export class ActiveTasksController {
     @Param('slaveId') slaveId: string,
     @Query() _query: CacheQuery,
     @CallerUser() user: User,
-    @AskedPage() page?: PageQuery,
+    @AskedPage() page?: KeysetPage,
   ): TaskList {
     return page ? this.lists.activePage(page, user, slaveId) : this.lists.active(slaveId);
   }
@@ -69,7 +69,7 @@ export class ActiveTasksController {
     @Param('slaveId') slaveId: string,
     @Query() _query: CacheQuery,
     @CallerUser() user: User,
-    @AskedPage() page?: PageQuery,
+    @AskedPage() page?: KeysetPage,
   ): TaskIdList {
     return page ? this.lists.activeIdsPage(page, user, slaveId) : this.lists.activeIds(slaveId);
   }

@@ -3,7 +3,7 @@ import type { User } from '../../core/authorization/index.js';
 import type { Task, TaskId, KilledTaskIdRecord, TaskCleanup, TaskHistoryUpdate } from '../../core/model/task.js';
 import { parseTaskId } from '../../core/task-id.js';
 import { Database } from '../../platform/database/database.js';
-import { ListPage, type PageQuery } from '../../platform/database/keyset.js';
+import { ListPage, type KeysetPage } from '../../platform/database/keyset.js';
 import { momentOf } from '../../platform/database/moment.js';
 import type { Queryable } from '../../platform/database/queryable.js';
 import { neverChanges } from '../../platform/http/json.js';
@@ -110,7 +110,7 @@ export class TaskLists {
   }
 
   /** A page of them. Those that have ended since their ids were read are left out. */
-  async activePage(page: PageQuery, user: User, slaveId?: string): Promise<ListPage<Task>> {
+  async activePage(page: KeysetPage, user: User, slaveId?: string): Promise<ListPage<Task>> {
     const { members, next } = await this.activeIdsPage(page, user, slaveId);
     const ids = members.map(({ id }) => id);
     const records = await this.launched.records(this.db.pool, ids);
@@ -120,7 +120,7 @@ export class TaskLists {
     );
   }
 
-  async activeIdsPage(page: PageQuery, user: User, slaveId?: string): Promise<ListPage<TaskId>> {
+  async activeIdsPage(page: KeysetPage, user: User, slaveId?: string): Promise<ListPage<TaskId>> {
     if (slaveId !== undefined) await this.requireSlave(slaveId);
     const found = await this.launched.activePage(this.db.pool, page, this.access.sightOf(user), slaveId);
     const { members, next } = ListPage.of(found, page.limit, (id) => id);

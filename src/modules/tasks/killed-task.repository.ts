@@ -10,7 +10,7 @@ import type { Transaction } from '../../platform/database/transaction.js';
 import { rows } from '../../platform/database/sql.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 
-/** That a task goes because of its cleanup; its deploy, as long as it is known, says how much time it has to end. */
+/** A kill of a task because of its cleanup; its deploy, as long as it is known, says how much time it has to end. */
 export interface OrderedKill {
   cleanup: TaskCleanup;
   deploy: Deploy | undefined;
@@ -98,7 +98,7 @@ export class KilledTaskRepository {
     }));
   }
 
-  /** Those of active tasks that no machine has accepted yet, oldest first. */
+  /** Kills of active tasks that no machine has accepted yet, oldest first. */
   unsent(tx: Queryable): Promise<DecidedKill[]> {
     return rows(
       tx,
@@ -143,7 +143,7 @@ export class KilledTaskRepository {
     return taken.length;
   }
 
-  /** Whether `repeat` would find something to do: a read, for the many passes in which it would not. */
+  /** True if `repeat` would find something to do: a read, for the many passes in which it would not. */
   async needsRepeat(tx: Queryable, now: number): Promise<boolean> {
     const found = await rows(
       tx,

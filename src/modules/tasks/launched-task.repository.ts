@@ -6,7 +6,7 @@ import type { LaunchSpec } from '../../core/model/launch.js';
 import type { Request } from '../../core/model/request.js';
 import type { PendingTask, Task, TaskId } from '../../core/model/task.js';
 import { parseTaskId } from '../../core/task-id.js';
-import { keysetOf, type PageQuery } from '../../platform/database/keyset.js';
+import { keysetOf, type KeysetPage } from '../../platform/database/keyset.js';
 import type { Queryable } from '../../platform/database/queryable.js';
 import { rows } from '../../platform/database/sql.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
@@ -15,7 +15,9 @@ import { seenOfSql, seenParameters } from '../requests/request-access.repository
 /** Tasks per query: to read thousands of documents in one go would keep all other calls waiting. */
 const batch = 500;
 
-/** What is stored of a launch. The rest of its Task record follows from that, from its row and from its deploy. */
+/**
+ * The stored part of a launch. The rest of its Task record follows from it, from the task's row and from its deploy.
+ */
 export interface LaunchDocument {
   /** As it was when the task was launched. */
   request: Request;
@@ -26,7 +28,7 @@ export interface LaunchDocument {
 /** A live task with what it was launched with. */
 export interface LaunchedTask {
   task: Task;
-  /** Where its files are, once its machine said so. */
+  /** Directory of its files, once its machine reported it. */
   directory?: string;
 }
 
@@ -43,7 +45,7 @@ interface PlaceRow {
   host: string;
   rack_id: string;
   directory: string | null;
-  /** Of the tasks of one deploy only one has it. */
+  /** Present in one row of each deploy only. */
   deploy: Deploy | null;
 }
 type LaunchedTaskRow = PlaceRow & { document: LaunchDocument };
@@ -85,7 +87,7 @@ export class LaunchedTaskRepository {
     return found;
   }
 
-  /** The same, of each only its record. */
+  /** The records alone, by task id. */
   async records(tx: Queryable, taskIds: readonly string[]): Promise<Map<string, Task>> {
     return new Map([...(await this.find(tx, taskIds))].map(([id, { task }]) => [id, task]));
   }
@@ -101,7 +103,7 @@ export class LaunchedTaskRepository {
   }
 
   /** Ids of a page of active tasks, of one machine or of all, of requests that the caller may read; with what keysetOf reads beyond it. */
-  async activePage(tx: Queryable, page: PageQuery, sight: ReadFilter, slaveId?: string): Promise<string[]> {
+  async activePage(tx: Queryable, page: KeysetPage, sight: ReadFilter, slaveId?: string): Promise<string[]> {
     const found = await rows<{ task_id: string }>(
       tx,
       `SELECT task_id FROM task t WHERE ended_at IS NULL AND ($1::text IS NULL OR slave_id = $1)
@@ -112,8 +114,8 @@ export class LaunchedTaskRepository {
   }
 
   /**
-   * Of ended tasks that move into the history, by task id: what follows from their launches. What they were launched for,
-   * `launchedForSql`, need not come here.
+   * Launch data of ended tasks that move into the history, by task id. `launchedForSql`, the pending task of each, need
+   * not come here.
    */
   async ended(tx: Queryable, taskIds: readonly string[]): Promise<Map<string, EndedLaunch>> {
     const found = await rows<LaunchRow>(

@@ -11,13 +11,13 @@ export interface LongRun extends ActiveRun {
   request: Request;
   /** It was told of before that the run takes longer than expected. */
   told: boolean;
-  /** Who started it. */
+  /** User who started it. */
   user?: string;
 }
 
-/** Which runs are worth a look. */
+/** Limits from which on a run is looked at. */
 export interface RunLimits {
-  /** Of requests that have no limit of their own. */
+  /** Limit for requests that have none of their own. */
   taskExecutionTimeLimitMillis?: number;
   warnIfScheduledJobIsRunningForAtLeastMillis: number;
 }
@@ -51,7 +51,7 @@ export class LongRunRepository {
     );
   }
 
-  /** Those of these tasks that are active runs without an order to go. */
+  /** The active runs without an order to go among these tasks. */
   of(tx: Queryable, taskIds: readonly string[]): Promise<LongRun[]> {
     return this.read(tx, 't.task_id = ANY ($1)', [taskIds]);
   }

@@ -18,7 +18,7 @@ export interface SlaveLife {
   incarnation: string;
 }
 
-/** What the active tasks of a slave take from it. */
+/** Resources of a slave that its active tasks use. */
 export interface SlaveUse {
   cpus: number;
   memoryMb: number;
@@ -56,7 +56,7 @@ export class MachineTaskRepository {
     return found.map((row) => row.task_id);
   }
 
-  /** Those of them that have no order to go yet. */
+  /** Ids of the tasks on a machine that have no order to go yet. */
   async stayingOn(tx: Transaction, kind: MachineKind, id: string): Promise<string[]> {
     const found = await rows<{ task_id: string }>(
       tx,
@@ -113,7 +113,7 @@ export class MachineTaskRepository {
     return found.map(taskOfSlave);
   }
 
-  /** What the rows say about these live tasks, or about all of them. */
+  /** These live tasks, or all of them, as their rows describe them. */
   async believed(tx: Queryable, taskIds?: readonly string[]): Promise<BelievedTask[]> {
     const found = await rows<BelievedRow>(
       tx,
@@ -124,7 +124,7 @@ export class MachineTaskRepository {
     return found.map(({ task_id: taskId, slave_id: slaveId, ...row }) => ({ taskId, slaveId, ...row }));
   }
 
-  /** Those of the given tasks that are live. */
+  /** Ids of the given tasks that are live. */
   async live(tx: Queryable, taskIds: readonly string[]): Promise<Set<string>> {
     const found = await rows<{ task_id: string }>(tx, 'SELECT task_id FROM task WHERE task_id = ANY ($1)', [taskIds]);
     return new Set(found.map((row) => row.task_id));
@@ -149,7 +149,7 @@ export class MachineTaskRepository {
     return found.map((row) => row.task_id);
   }
 
-  /** What active tasks take from each slave, by slave id. */
+  /** Resources that active tasks use, by slave id. */
   async usedOfSlaves(tx: Queryable): Promise<Map<string, SlaveUse>> {
     const found = await rows<SlaveUse & { slaveId: string }>(
       tx,

@@ -7,7 +7,7 @@ import type { Transaction } from '../../platform/database/transaction.js';
 import { rows } from '../../platform/database/sql.js';
 
 export interface QueueEntry {
-  /** Of its row. */
+  /** Id of its row. */
   id: number;
   entry: PendingRequest;
 }
@@ -30,7 +30,7 @@ export class PendingRequestRepository {
     return (await this.enqueueAll(tx, [entry])).has(entry) ? 'CREATED' : 'EXISTED';
   }
 
-  /** The same for many at once, in the order given: of those with one key the first counts. Answers those that are new. */
+  /** Enqueues many at once, in the order given: of those with one key the first counts. Returns those that are new. */
   async enqueueAll(tx: Queryable, entries: readonly PendingRequest[]): Promise<ReadonlySet<PendingRequest>> {
     const firsts = firstOfEachKey(entries);
     if (firsts.size === 0) return new Set();
@@ -126,7 +126,7 @@ export class PendingRequestRepository {
     );
   }
 
-  /** What waits, oldest first: of one request, or all. */
+  /** Pending requests, oldest first: of one request, or all. */
   async list(tx: Queryable, requestId?: string): Promise<PendingRequest[]> {
     const found = await rows<{ document: PendingRequest }>(
       tx,
@@ -136,7 +136,7 @@ export class PendingRequestRepository {
     return found.map(({ document }) => document);
   }
 
-  /** How many runs that were asked for wait, here and as pending tasks. */
+  /** Counts the runs that were asked for and wait, here and as pending tasks. */
   async runsOf(tx: Transaction, requestId: string): Promise<number> {
     const [found] = await rows<{ count: number }>(
       tx,

@@ -14,7 +14,7 @@ import type { RequestToRun } from '../../core/pending-work/index.js';
 import type { PendingTask, PendingTaskId, RunKey, TaskRequest } from '../../core/model/task.js';
 import { parsePendingTaskId } from '../../core/task-id.js';
 import type { ClockLimit } from '../../platform/clock-limit.js';
-import { keysetOf, type PageQuery } from '../../platform/database/keyset.js';
+import { keysetOf, type KeysetPage } from '../../platform/database/keyset.js';
 import type { Queryable } from '../../platform/database/queryable.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { rows, toMillis } from '../../platform/database/sql.js';
@@ -26,7 +26,7 @@ const runnableStates = requestStates.filter(isRunnable);
 
 /** A page of what the caller may read, in the order of ids; with what keysetOf reads beyond it. */
 interface Part {
-  page: PageQuery;
+  page: KeysetPage;
   sight: ReadFilter;
 }
 const partSql = (first: number): string =>
@@ -34,7 +34,7 @@ const partSql = (first: number): string =>
 const partParameters = (part: Part | undefined): unknown[] =>
   part ? [...seenParameters(part.sight), ...keysetOf(part.page)] : [];
 
-/** When a request runs next. */
+/** The next run of a request. */
 export interface PlannedRun extends RequestToRun {
   id: PendingTaskId;
 }
@@ -78,7 +78,7 @@ export class PendingTaskRepository {
     return found.map((row) => parsePendingTaskId(row.id)!);
   }
 
-  /** Of these requests, in the order in which they are due. */
+  /** Ids for these requests, in the order in which they are due. */
   async idsOf(tx: Queryable, requestIds: readonly string[]): Promise<PendingTaskId[]> {
     const found = await rows<{ id: string }>(
       tx,
@@ -190,7 +190,7 @@ export class PendingTaskRepository {
     );
   }
 
-  /** Those that no caller asked to delete: of the given requests, or all. */
+  /** Pending tasks that no caller asked to delete: of the given requests, or all. */
   async wanted(tx: Queryable, requestIds: readonly string[] | null): Promise<PendingTask[]> {
     const found = await rows<{ document: PendingTask }>(
       tx,
@@ -223,7 +223,7 @@ export class PendingTaskRepository {
     );
   }
 
-  /** How many a request has, without those that a caller asked to delete. */
+  /** Counts the pending tasks of a request, without those that a caller asked to delete. */
   async wantedCount(tx: Transaction, requestId: string): Promise<number> {
     const [found] = await rows<{ tasks: number }>(
       tx,
@@ -233,7 +233,10 @@ export class PendingTaskRepository {
     return found!.tasks;
   }
 
-  /** Why tasks of these deploys are not placed, in the words that the leader left last, by deployKeyText; it may not have looked yet. */
+  /**
+   * The reasons why tasks of these deploys are not placed, as the leader wrote them last, by deployKeyText; it may not
+   * have looked yet.
+   */
   async whyWaiting(tx: Queryable, deploys: readonly DeployKey[]): Promise<Map<string, string>> {
     if (deploys.length === 0) return new Map();
     const found = await rows<{ request_id: string; deploy_id: string; message: string }>(
@@ -262,7 +265,10 @@ export class PendingTaskRepository {
     await tx.query('DELETE FROM pending_task WHERE delete_requested');
   }
 
-  /** How many tasks of a deploy wait for a place. Without limit while an entry that will make the missing ones waits. */
+  /**
+   * Counts the tasks of a deploy that wait for a machine. Without limit while an entry that will make the missing ones
+   * waits.
+   */
   async countOfDeploy(tx: Transaction, requestId: string, deployId: string): Promise<number> {
     const [found] = await rows<{ tasks: number; is_waiting: boolean }>(
       tx,

@@ -1,7 +1,7 @@
 import { Controller, Delete, Get, Param } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { User } from '../../core/authorization/index.js';
-import type { ListPage, PageQuery } from '../../platform/database/keyset.js';
+import type { ListPage, KeysetPage } from '../../platform/database/keyset.js';
 import { CallerUser } from '../../platform/http/caller.js';
 import { Query } from '../../platform/http/inputs.js';
 import { AskedPage } from '../../platform/http/pages.js';
@@ -21,7 +21,7 @@ export class ScheduledTasksController {
   /** Lists the tasks that wait for their time or for a machine, the next one first. */
   @Get()
   @ApiOkResponse({ type: [TaskRequestDto] })
-  list(@Query() _query: CacheQuery, @CallerUser() user: User, @AskedPage() page?: PageQuery): TaskRequestList {
+  list(@Query() _query: CacheQuery, @CallerUser() user: User, @AskedPage() page?: KeysetPage): TaskRequestList {
     return page ? this.scheduled.page(page, user) : this.scheduled.list();
   }
 
@@ -31,7 +31,7 @@ export class ScheduledTasksController {
   ids(
     @Query() _query: CacheQuery,
     @CallerUser() user: User,
-    @AskedPage() page?: PageQuery,
+    @AskedPage() page?: KeysetPage,
   ): Promise<PendingTaskIdDto[] | ListPage<PendingTaskIdDto>> {
     return page ? this.scheduled.idsPage(page, user) : this.scheduled.ids();
   }
@@ -43,7 +43,7 @@ export class ScheduledTasksController {
     @Param('requestId') requestId: string,
     @Query() _query: CacheQuery,
     @CallerUser() user: User,
-    @AskedPage() page?: PageQuery,
+    @AskedPage() page?: KeysetPage,
   ): TaskRequestList {
     return page ? this.scheduled.page(page, user, requestId) : this.scheduled.list({ requestId });
   }

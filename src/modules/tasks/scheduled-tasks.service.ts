@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { User } from '../../core/authorization/index.js';
 import type { PendingTask, PendingTaskId, TaskRequest } from '../../core/model/task.js';
 import { Database } from '../../platform/database/database.js';
-import { ListPage, type PageQuery } from '../../platform/database/keyset.js';
+import { ListPage, type KeysetPage } from '../../platform/database/keyset.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { Wake } from '../../platform/wake/wake.js';
 import { Access } from '../auth/access/access.service.js';
@@ -24,7 +24,7 @@ export class ScheduledTasks {
   }
 
   /** A page of them, in the order of ids. */
-  async page(page: PageQuery, user: User, requestId?: string): Promise<ListPage<TaskRequest>> {
+  async page(page: KeysetPage, user: User, requestId?: string): Promise<ListPage<TaskRequest>> {
     const found = await this.pending.runnable(this.db.pool, { requestId }, { page, sight: this.access.sightOf(user) });
     return ListPage.of(found, page.limit, ({ pendingTask }) => pendingTask.pendingTaskId.id);
   }
@@ -33,7 +33,7 @@ export class ScheduledTasks {
     return this.pending.ids(this.db.pool);
   }
 
-  async idsPage(page: PageQuery, user: User): Promise<ListPage<PendingTaskId>> {
+  async idsPage(page: KeysetPage, user: User): Promise<ListPage<PendingTaskId>> {
     const found = await this.pending.ids(this.db.pool, { page, sight: this.access.sightOf(user) });
     return ListPage.of(found, page.limit, ({ id }) => id);
   }

@@ -42,7 +42,7 @@ export class TaskCleanupRepository {
     return (await this.createAll(tx, [cleanup])).size > 0;
   }
 
-  /** The same for many at once. Answers the ids of the tasks that got theirs. */
+  /** Creates many at once. Returns the ids of the tasks that got theirs. */
   createAll(tx: Transaction, cleanups: readonly TaskCleanup[]): Promise<Set<string>> {
     // Of two for one task the first one wins here, too.
     return this.write(tx, oneOfEachTask(cleanups.toReversed()).toReversed(), 'DO NOTHING');
@@ -81,7 +81,7 @@ export class TaskCleanupRepository {
     return found.map(fromRow);
   }
 
-  /** When the orders of these requests' tasks were made (epoch milliseconds), for which instances. */
+  /** Times at which the orders of these requests' tasks were made (epoch milliseconds), with their instance numbers. */
   async madeFor(
     tx: Queryable,
     requestIds: readonly string[],
@@ -97,7 +97,7 @@ export class TaskCleanupRepository {
     });
   }
 
-  /** Of tasks that have not ended, or of one of them; in the order of task ids. */
+  /** Cleanups of tasks that have not ended, or of one of them; in the order of task ids. */
   async ofActiveTasks(tx: Queryable, taskId?: string): Promise<TaskCleanup[]> {
     const found = await rows<CleanupRow>(
       tx,

@@ -62,7 +62,10 @@ export class TaskIdsByStatusService {
     return this.sort(tx, requestIds, { requests, deploys: new Map(), waiting, tasks });
   }
 
-  /** The same of what was read already. Nothing more is read where no task has health checks, a load balancer or an older deploy. */
+  /**
+   * Sorts tasks that were read already. Nothing more is read where no task has health checks, a load balancer or an
+   * older deploy.
+   */
   async sort(
     tx: Queryable,
     requestIds: readonly string[],
@@ -88,7 +91,7 @@ export class TaskIdsByStatusService {
     return result;
   }
 
-  /** Those that get traffic, as far as it is known. */
+  /** Adds the tasks that get traffic, as far as it is known. */
   private async addLoadBalanced(
     tx: Queryable,
     requests: ReadonlyMap<string, StoredRequest>,

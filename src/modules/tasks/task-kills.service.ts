@@ -16,7 +16,7 @@ import { BeforeKills, ShellCommandRules } from './shell-commands/before-kills.se
 import { TaskCleanupRepository } from './task-cleanup.repository.js';
 import { TaskLists } from './active-tasks.service.js';
 
-/** Why the task goes: at once whatever was ordered before, after its replacement is healthy, or simply so. */
+/** The cleanup type of a kill: at once whatever was ordered before, after a replacement is healthy, or neither. */
 const cleanupTypeOf = ({ override, waitForReplacementTask }: KillTaskRequest): TaskCleanupType =>
   override ? 'USER_REQUESTED_DESTROY' : waitForReplacementTask ? 'USER_REQUESTED_TASK_BOUNCE' : 'USER_REQUESTED';
 

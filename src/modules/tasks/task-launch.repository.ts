@@ -14,11 +14,11 @@ export interface PlacedTask extends LaunchDecision {
   document: string;
 }
 
-/** What a task was launched for, and what became of that. */
+/** The pending task that a task was launched from, and what became of that. */
 export interface LaunchData {
   pendingTask: PendingTask;
   hadToGo: boolean;
-  /** Why it had to go. */
+  /** Reason for which it had to go. */
   cleanupType?: TaskCleanupType;
 }
 
@@ -81,7 +81,7 @@ export class TaskLaunchRepository {
     ]);
   }
 
-  /** Those of the given task ids that a task has or had. */
+  /** The given task ids that a task has or had. */
   async usedIds(tx: Transaction, taskIds: readonly string[]): Promise<Set<string>> {
     if (taskIds.length === 0) return new Set();
     const found = await rows<{ task_id: string }>(
@@ -111,7 +111,7 @@ export class TaskLaunchRepository {
     return found.map(({ launch }) => launch);
   }
 
-  /** Those of the given tasks that still wait for an answer. */
+  /** The given tasks that still wait for an answer. */
   async stillUnanswered(tx: Queryable, taskIds: readonly string[]): Promise<Set<string>> {
     const found = await rows<{ task_id: string }>(
       tx,
@@ -155,7 +155,7 @@ export class TaskLaunchRepository {
     );
   }
 
-  /** What live tasks were launched for, by task id. */
+  /** The pending tasks from which live tasks were launched, by task id. */
   async launchedFor(tx: Transaction, taskIds: readonly string[]): Promise<Map<string, PendingTask>> {
     const found = await this.launchData(tx, taskIds);
     return new Map([...found].map(([taskId, { pendingTask }]) => [taskId, pendingTask]));

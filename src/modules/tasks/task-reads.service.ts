@@ -63,7 +63,7 @@ export class TaskReads {
     return { requestId, ...(await this.tasks.countsOf(this.db.pool, requestId)) };
   }
 
-  /** Has the leader compare what it knows of the task with what its machine says. */
+  /** Makes the leader compare the stored state of the task with what its machine says. */
   async reconcile(id: string): Promise<void> {
     await this.active(id);
     await this.db.transaction((tx) => this.wishes.add(tx, [id], this.clock.now()));

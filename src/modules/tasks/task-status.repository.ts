@@ -7,7 +7,7 @@ import type { Transaction } from '../../platform/database/transaction.js';
 import { hasHttpCheck } from './health/watched-task.repository.js';
 import { taskIdOfRow, type TaskIdRow } from './task.repository.js';
 
-/** That a task is in a state now. */
+/** A new state of a task. */
 export interface NewStatus {
   taskId: string;
   /** Epoch milliseconds. */
@@ -27,7 +27,7 @@ export interface ReportedTask extends KnownTask, TaskLimits {
   hasData: boolean;
 }
 
-/** What a task's row becomes. Times in epoch milliseconds. */
+/** New values of a task's row. Times in epoch milliseconds. */
 export interface TaskAdvance {
   taskId: string;
   state: TaskState;
@@ -72,8 +72,8 @@ const isHealthy = (task: string): string => `(${task}.healthchecks_finished OR $
     AND ${hasHttpCheck('d')}))`;
 
 /**
- * What status updates need and change of live tasks.
- * By hand: thousands of updates a second, many rows at a time and no more columns than needed.
+ * Reads and writes of live tasks for status updates. By hand: thousands of updates a second, many rows at a time and no
+ * more columns than needed.
  */
 @Injectable()
 export class TaskStatusRepository {
@@ -90,7 +90,7 @@ export class TaskStatusRepository {
     return new Map(found.map((row) => [row.task_id, reportedTask(row)]));
   }
 
-  /** What else is known of tasks that have ended as far as their rows say; locked in `tx`. By task id. */
+  /** Further data of tasks that have ended as far as their rows say; locked in `tx`. By task id. */
   async givenUp(tx: Transaction, taskIds: readonly string[]): Promise<Map<string, GivenUpTask>> {
     const found = await rows<GivenUpRow>(
       tx,
@@ -132,7 +132,7 @@ export class TaskStatusRepository {
     return reports.filter((report) => left.delete(`${report.state} ${report.taskId}`));
   }
 
-  /** Of tasks that are locked in `tx`. */
+  /** Writes new values of tasks that are locked in `tx`. */
   async advance(tx: Transaction, tasks: readonly TaskAdvance[]): Promise<void> {
     if (tasks.length === 0) return;
     const column = <T>(pick: (task: TaskAdvance) => T): T[] => tasks.map(pick);

@@ -5,7 +5,7 @@ import { TaskIdsByStatusService } from './task-ids-by-status.service.js';
 
 const rules = [HealthSwitch, BeforeKills, ShellCommandRules, TaskIdsByStatusService];
 
-/** What other rooms ask about tasks beyond their rows. */
+/** Rules about tasks beyond their rows, for other rooms. */
 @Module({
   providers: rules,
   exports: rules,

@@ -91,7 +91,7 @@ export class TaskEntity {
   @Column({ type: 'text', nullable: true })
   directory: string | null;
 
-  /** When it was told that this run takes unusually long. */
+  /** Time at which the owners were notified that this run takes unusually long. */
   @Column({ name: 'overdue_alert_at', type: 'timestamptz', nullable: true })
   overdueAlertAt: Date | null;
 }
@@ -132,7 +132,7 @@ export class TaskUpdateEntity {
   @Column({ type: 'text', nullable: true })
   reason: string | null;
 
-  /** Of TASK_CLEANING: why the task has to go. The message says it to users; decisions read it here. */
+  /** For TASK_CLEANING: the reason why the task has to go. The message says it to users; decisions read it here. */
   @Column({ name: 'cleanup_type', type: 'text', nullable: true })
   cleanupType: TaskCleanupType | null;
 

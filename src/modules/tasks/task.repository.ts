@@ -109,9 +109,9 @@ interface HeldTaskRow {
 const orderTables = ['task_cleanup', 'killed_task'];
 
 /**
- * What lives and dies with a task, besides its rows at the load balancer, which that room's repositories remove:
- * load_balancer_record by both ends of a task, load_balancer_removal by `removeLive` only, because a task that still has to
- * leave the load balancer does not move to the history.
+ * Tables whose rows live and die with a task. Not among them are its rows at the load balancer, which that room's
+ * repositories remove: load_balancer_record by both ends of a task, load_balancer_removal by `removeLive` only, because
+ * a task that still has to leave the load balancer does not move to the history.
  */
 const satelliteTables = [
   'task_launch',
@@ -191,7 +191,7 @@ export class TaskRepository {
     );
   }
 
-  /** Of a request: those launched and not ended, those that wait, and those that have to go. */
+  /** Counts the tasks of a request: those launched and not ended, those that wait, and those that have to go. */
   async countsOf(tx: Queryable, id: string): Promise<{ active: number; pending: number; cleaning: number }> {
     const [found] = await rows<{ active: number; pending: number; cleaning: number }>(
       tx,
@@ -230,7 +230,7 @@ export class TaskRepository {
     }));
   }
 
-  /** How many of these tasks have not ended. */
+  /** Counts the tasks among these that have not ended. */
   async countActive(tx: Queryable, taskIds: readonly string[]): Promise<number> {
     const [count] = await rows<{ n: number }>(
       tx,
@@ -246,12 +246,15 @@ export class TaskRepository {
     return found.length > 0;
   }
 
-  /** How many active tasks there are in each state. */
+  /** Counts active tasks by state. */
   async activeCountsByState(tx: Transaction): Promise<{ state: TaskState; count: number }[]> {
     return rows(tx, 'SELECT state, count(*)::int AS count FROM task WHERE ended_at IS NULL GROUP BY state');
   }
 
-  /** What active tasks use of each of these machines, by slave id: cores and MB. Machines without any are left out. */
+  /**
+   * Resources that active tasks use on each of these machines, by slave id: cores and MB. Machines without any are left
+   * out.
+   */
   async usedOn(tx: Queryable, slaveIds: readonly string[]): Promise<Map<string, { cpus: number; memoryMb: number }>> {
     const found = await rows<{ slave_id: string; cpus: number; memory_mb: number }>(
       tx,
@@ -282,7 +285,7 @@ export class TaskRepository {
     return found!.bytes;
   }
 
-  /** What the leader's working set holds of active tasks: those of the given requests or slaves, or all. */
+  /** Active tasks for the leader's working set: those of the given requests or slaves, or all. */
   async held(
     tx: Queryable,
     of: { requestIds?: readonly string[]; slaveIds?: readonly string[] } = {},
@@ -312,7 +315,9 @@ export class TaskRepository {
     }));
   }
 
-  /** How many tasks were started on each slave after the given moment (epoch milliseconds); slaves without any are left out. */
+  /**
+   * Counts the tasks started on each slave after the given time (epoch milliseconds); slaves without any are left out.
+   */
   async startedSince(tx: Queryable, momentBySlave: ReadonlyMap<string, number>): Promise<Map<string, number>> {
     const found = await rows<{ slave_id: string; count: number }>(
       tx,
@@ -354,7 +359,7 @@ export class TaskRepository {
     await tx.query(`WITH ${deleteTasksSql}`, [taskIds]);
   }
 
-  /** Of tasks that have ended. */
+  /** Deletes the orders of tasks that have ended. */
   async dropOrders(tx: Transaction, taskIds: readonly string[]): Promise<void> {
     if (taskIds.length === 0) return;
     const [first, ...others] = orderTables;

@@ -31,7 +31,7 @@ import { TasksModule } from './tasks.module.js';
 
 const driver = new FileDriver();
 let rooms: RoomApp;
-/** The same, for clients of version 1.5 of the API. */
+/** The room for clients of version 1.5 of the API. */
 let older: RoomApp;
 let woken: WakeTopic[] = [];
 

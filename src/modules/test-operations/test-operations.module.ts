@@ -4,7 +4,7 @@ import { LeadershipModule } from '../leadership/leadership.module.js';
 import { TestOperationsController } from './test-operations.controller.js';
 import { TestOperations } from './test-operations.service.js';
 
-/** What breaks the service on purpose. */
+/** Operations that break the service on purpose. */
 @Module({})
 export class TestOperationsModule {
   /** `scheduler`: the module that exports SchedulerControls. A room does not know the scheduler. */

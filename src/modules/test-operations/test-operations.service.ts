@@ -6,7 +6,10 @@ import { Wake } from '../../platform/wake/wake.js';
 import { HistoryPurger } from '../history/history-purger.service.js';
 import { Failovers, notLeader } from '../leadership/failovers.service.js';
 
-/** What a test may do to the scheduler of this instance. Each fails with NotLeaderError where this instance does not lead. */
+/**
+ * Operations of tests on the scheduler of this instance. Each fails with NotLeaderError where this instance does not
+ * lead.
+ */
 export abstract class SchedulerControls {
   /** Applies a status as if the scheduler had concluded it. false: no such task is active. */
   abstract forceStatus(taskId: string, state: TaskState): Promise<boolean>;

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { AgentMetrics } from '../../cluster/cluster-driver.js';
 import { Metrics } from '../../platform/metrics/metrics.js';
 
-/** What agents told when they were asked last, for the figures of the instance that leads. */
+/** The newest metrics that agents reported, for the metrics of the instance that leads. */
 @Injectable()
 export class FiguresOfAgents {
   private agents: readonly AgentMetrics[] = [];

@@ -12,7 +12,7 @@ import { FiguresOfAgents } from './agent-figures.service.js';
 import { TaskUsageRepository } from './task-usage.repository.js';
 import { UsageRepository } from './usage.repository.js';
 
-/** What a slave and its tasks used a moment ago. */
+/** A new sample of a slave and its tasks. */
 export interface SampledSlave {
   slaveId: string;
   usage: SlaveUsage;

@@ -15,7 +15,7 @@ import { UsageModule } from './usage.module.js';
 
 const minute = 60_000;
 let world: SchedulerWorld;
-/** What tasks of each request use. */
+/** Use of the tasks of each request, by its id. */
 let uses: Record<string, SimulatedUse>;
 
 async function startWorld(settings: Parameters<typeof SchedulerWorld.start>[0] = {}) {

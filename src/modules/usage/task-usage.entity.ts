@@ -2,7 +2,7 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { TaskUsage } from '../../core/model/usage.js';
 import { epochMillis } from '../../platform/database/entity-values.js';
 
-/** What a running task used at one moment. */
+/** A sample of a running task. */
 @Entity('task_usage')
 export class TaskUsageEntity implements TaskUsage {
   @PrimaryColumn({ name: 'task_id', type: 'text', primaryKeyConstraintName: 'task_usage_pkey' })

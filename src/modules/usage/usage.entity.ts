@@ -1,7 +1,7 @@
 import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
 import type { ClusterUtilization, RequestUtilization, SlaveUsage } from '../../core/model/usage.js';
 
-/** What a slave uses, from its newest sample. */
+/** The newest sample of a slave. */
 @Entity('slave_usage')
 export class SlaveUsageEntity {
   @PrimaryColumn({ name: 'slave_id', type: 'text', primaryKeyConstraintName: 'slave_usage_pkey' })
@@ -11,7 +11,7 @@ export class SlaveUsageEntity {
   document: SlaveUsage;
 }
 
-/** What the tasks of a request use, and the deploy that they were of. */
+/** Use of the tasks of a request, and the deploy that they belonged to. */
 @Entity('request_utilization')
 export class RequestUtilizationEntity {
   @PrimaryColumn({ name: 'request_id', type: 'text', primaryKeyConstraintName: 'request_utilization_pkey' })
@@ -24,7 +24,7 @@ export class RequestUtilizationEntity {
   document: RequestUtilization;
 }
 
-/** How far all requests are from using what they ask for. */
+/** The difference between what all requests ask for and what they use. */
 @Check('cluster_utilization_only_row_check', '"only_row"')
 @Entity('cluster_utilization')
 export class ClusterUtilizationEntity {

@@ -9,7 +9,7 @@ import { UsageController } from './usage.controller.js';
 import { UsageCleaner, UsagePoller } from './usage.poller.js';
 import { Utilizations } from './utilizations.service.js';
 
-/** What slaves, tasks and requests use, and which requests are exempt from being moved because of it. */
+/** Use of slaves, tasks and requests, and the requests that are exempt from being moved because of it. */
 @Module({
   controllers: [ShuffleController, UsageController],
   providers: [FiguresOfAgents, Sampler, Utilizations, Shuffler, ShuffleService, UsageReads, UsagePoller, UsageCleaner],

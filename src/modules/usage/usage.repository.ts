@@ -13,8 +13,8 @@ const current = `EXISTS (SELECT 1 FROM request r
 const present = `EXISTS (SELECT 1 FROM slave s WHERE s.id = u.slave_id AND s.state <> 'DEAD')`;
 
 /**
- * What slaves, requests and the cluster use, as of the newest round of sampling. Only the leader writes.
- * By hand: what placement reads, and whether a figure still counts, which other tables say.
+ * Use of slaves, requests and the cluster as of the newest round of sampling. Only the leader writes. By hand: what
+ * placement reads, and whether a figure still counts, which other tables say.
  */
 @Injectable()
 export class UsageRepository {

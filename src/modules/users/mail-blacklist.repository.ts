@@ -11,17 +11,17 @@ export class MailBlacklistRepository {
     return addresses(tx, MailBlacklistEntity);
   }
 
-  /** Those whose owners subscribed, in alphabetical order. */
+  /** Addresses whose owners subscribed, in alphabetical order. */
   subscribed(tx: Queryable): Promise<string[]> {
     return addresses(tx, MailAllowlistEntity);
   }
 
-  /** Of these addresses those whose owners want no mail, in small letters. */
+  /** Addresses among these whose owners want no mail, in small letters. */
   unwanted(tx: Queryable, among: readonly string[]): Promise<Set<string>> {
     return listed(tx, MailBlacklistEntity, among);
   }
 
-  /** Of these addresses those whose owners subscribed, in small letters. */
+  /** Addresses among these whose owners subscribed, in small letters. */
   wanted(tx: Queryable, among: readonly string[]): Promise<Set<string>> {
     return listed(tx, MailAllowlistEntity, among);
   }

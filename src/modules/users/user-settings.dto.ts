@@ -2,7 +2,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import { Texts } from '../../platform/http/fields.js';
 
-/** What a user has chosen for themselves. */
+/** Settings that a user has chosen for themselves. */
 export class UserSettingsDto {
   /** Ids of the requests they care for. These come first in lists. */
   @IsOptional()

@@ -1,21 +1,21 @@
-/** How long a queue that was found full is taken for full: counting is not for every event. */
+/** Milliseconds for which a queue that was found full counts as full: rows are not counted for every event. */
 const fullMillis = 1_000;
 const warnEveryMillis = 60_000;
 /** Webhooks come and go; what is not known any more is counted again. */
 const mostKnown = 10_000;
 
-interface Known {
+interface CountedRoom {
   /** Rows that may still be added, at least: what was delivered since is not in it. */
   room: number;
   countedAt: number;
 }
 
 /**
- * How many more updates may wait for each webhook, as this instance knows: counted when the room that was found is used up, so
- * that as long as there is plenty nothing is counted and no row is contended for.
+ * The number of updates that may still be queued for each webhook, as this instance knows it. Rows are counted only
+ * when the room that was found is used up, so that a queue with plenty of room costs no count and contends for no row.
  */
 export class QueueRoom {
-  private readonly known = new Map<string, Known>();
+  private readonly known = new Map<string, CountedRoom>();
   private readonly warned = new Map<string, number>();
 
   constructor(readonly most: number) {}

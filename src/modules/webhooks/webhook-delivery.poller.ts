@@ -120,7 +120,7 @@ export class WebhookDelivery {
     this.gaveUpAt = now;
   }
 
-  /** Those of webhooks that are never mended would pile up. */
+  /** Deletes dead letters beyond their age or number: those of webhooks that are never mended would pile up. */
   private async forgetDeadLetters(now: number): Promise<void> {
     if (!hasPassed(this.forgotAt, forgetEveryMillis, now)) return;
     const { deleteDeadLettersAfterHours: hours, maxDeadLettersPerWebhook: most } = this.settings.webhooks;

@@ -8,7 +8,7 @@ import { WebhookQueueRepository, type QueuedUpdate } from './webhook-queue.repos
 
 interface Mark {
   update: QueuedUpdate;
-  /** Why it was not taken; absent: it was. */
+  /** The reason for which it was not taken; absent: it was. */
   problem: string | undefined;
   now: number;
   done: () => void;
@@ -18,9 +18,9 @@ interface Mark {
 const marksPerTransaction = 100;
 /** A webhook that fails now and then is told of so often. */
 const tellAgainMillis = 600_000;
-/** Beyond so many that have failed it is told anew. */
+/** Number of failed webhooks beyond which the log repeats them. */
 const mostTold = 1_000;
-/** What of a webhook's id may stand in a log: the rest of its address may be a secret. */
+/** The part of a webhook's id that may appear in a log: the rest of its address may be a secret. */
 const shownId = (webhookId: string): string => {
   const [, type = '', uri = ''] = /^(\w+)-(.*)$/s.exec(webhookId) ?? [];
   return `for ${type} at ${URL.canParse(decoded(uri)) ? new URL(decoded(uri)).origin : 'its address'}`;
@@ -52,7 +52,7 @@ export class WebhookMarks {
   private writing = false;
   private readonly rules: RetryRules;
   private readonly log = new Logger('Webhooks');
-  /** When it was last told of a webhook that it takes nothing, and whether that is the last that was told. */
+  /** By webhook: the time of the last line in the log about it, and whether that line said that the webhook is down. */
   private readonly told = new Map<string, { at: number; isDown: boolean }>();
 
   constructor(

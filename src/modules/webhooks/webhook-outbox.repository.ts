@@ -20,9 +20,9 @@ interface OutboxEntry {
   requestId: string;
   eventAt: number;
   placeholders: Record<string, string>;
-  /** What the queue endpoints show. */
+  /** The record that the queue endpoints show. */
   listed: unknown;
-  /** What is posted. */
+  /** The body that is posted. */
   body: unknown;
 }
 
@@ -46,7 +46,7 @@ const insert = (where: string): string =>
    ON CONFLICT (webhook_id, update_key) DO UPDATE SET
      event_at = excluded.event_at, placeholders = excluded.placeholders, listed = excluded.listed, body = excluded.body`;
 
-/** What fits, and what takes the place of one that waits. */
+/** Admits the updates that fit, and those that replace one that waits. */
 const withinRoom = `WHERE nth <= (SELECT room FROM unnest($9::text[], $10::int[]) AS r (id, room) WHERE r.id = webhook_id)
   OR EXISTS (SELECT 1 FROM webhook_update u WHERE u.webhook_id = entry.webhook_id AND u.update_key = entry.key)`;
 
@@ -70,7 +70,10 @@ export class WebhookOutboxRepository {
     this.room = new QueueRoom(webhooks.maxWaitingUpdatesPerWebhook);
   }
 
-  /** How many updates wait, since when the oldest does (epoch milliseconds), how many were given up, and how many webhooks fail. */
+  /**
+   * Counts waiting updates, updates that were given up, and webhooks that fail; and reads since when (epoch
+   * milliseconds) the oldest waits.
+   */
   async counts(tx: Transaction): Promise<WebhookCounts> {
     const [found] = await rows<Omit<WebhookCounts, 'oldest'> & { oldest: Date | null }>(
       tx,
@@ -170,7 +173,7 @@ export class WebhookOutboxRepository {
     await this.queue(tx, entries, listeners);
   }
 
-  /** Whether any webhook is told of such updates. */
+  /** True if any webhook receives such updates. */
   async isHeard(tx: Queryable, type: WebhookType): Promise<boolean> {
     return (await this.listeners(tx, [type])).length > 0;
   }

@@ -5,7 +5,10 @@ import type { Queryable } from '../../platform/database/queryable.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { rows, toMillis } from '../../platform/database/sql.js';
 
-/** What one webhook hears of one request. Its updates go out one after the other, in the order they were queued. */
+/**
+ * The updates of one request for one webhook. They are sent one after the other, in the order in which they were
+ * queued.
+ */
 export interface Lane {
   webhookId: string;
   subjectId: string;
@@ -66,7 +69,9 @@ export class WebhookQueueRepository {
     return found.map((row) => toLane(row));
   }
 
-  /** When the first of those that are left alone now, and for which something waits, is to be asked again. */
+  /**
+   * The time at which the first of the webhooks that are left alone now, and for which something waits, is asked again.
+   */
   async nextProbe(tx: Queryable, now: Date): Promise<number | undefined> {
     const [found] = await rows<{ at: Date | null }>(
       tx,
@@ -77,7 +82,10 @@ export class WebhookQueueRepository {
     return toMillis(found!.at);
   }
 
-  /** What became of the newest delivery of each. Locks the webhooks, in the order of ids: before their updates, as everywhere. */
+  /**
+   * Stores the result of the newest delivery of each webhook. Locks the webhooks, in the order of ids: before their
+   * updates, as everywhere.
+   */
   async noteResults(
     tx: Transaction,
     results: ReadonlyMap<string, { at: Date; error: string | undefined }>,
@@ -138,7 +146,7 @@ export class WebhookQueueRepository {
     }))[0];
   }
 
-  /** What the queue endpoints show of updates of one type, of the webhooks of these ids or of all; oldest first. */
+  /** Updates of one type as the queue endpoints show them, of the webhooks of these ids or of all; oldest first. */
   async listed<T>(tx: Queryable, type: WebhookType, webhookIds: readonly string[] | undefined): Promise<T[]> {
     const found = await rows<{ listed: T }>(
       tx,
@@ -167,7 +175,7 @@ export class WebhookQueueRepository {
     ]);
   }
 
-  /** What failed before need not wait for its turn any longer. */
+  /** Ends the delay of updates whose delivery failed before. */
   async makeDue(tx: Transaction, webhookId: string, now: Date): Promise<void> {
     await tx.query('UPDATE webhook_update SET next_attempt_at = $2 WHERE webhook_id = $1 AND next_attempt_at > $2', [
       webhookId,
@@ -176,8 +184,8 @@ export class WebhookQueueRepository {
   }
 
   /**
-   * What waits since a time that is still to come is due now: since it was queued, or since its webhook was last asked, which is
-   * noted with each wait. Answers how many updates. Locks the webhooks before their updates, as everywhere.
+   * Makes updates due now that are queued, or whose webhook was last asked, at a time that is still to come; that time
+   * is stored with each wait. Returns the number of updates. Locks the webhooks before their updates, as everywhere.
    */
   async takeTimesAhead(tx: Transaction, { now, latest }: ClockLimit): Promise<number> {
     const asked = await rows<{ id: string }>(

@@ -11,7 +11,7 @@ import { Targets } from '../../platform/targets.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 
 export interface Delivery {
-  /** The same for every attempt to deliver the same update. */
+  /** Equal for every attempt to deliver the same update. */
   id: string;
   uri: string;
   placeholders: Record<string, string>;
@@ -19,7 +19,7 @@ export interface Delivery {
   secret?: string;
 }
 
-/** Why a receiver did not take it, or nothing. */
+/** The reason for which a receiver did not take an update; undefined: it took it. */
 type DeliveryProblem = string | undefined;
 
 const answerBytes = 65_536;
@@ -35,7 +35,7 @@ const longestIdleMillis = 10_000;
 export class WebhookSender implements OnApplicationShutdown {
   private readonly agent: Agent;
   private readonly mostKept: number;
-  /** Those that are open, or being opened. */
+  /** Connections that are open, or being opened. */
   connections = 0;
   private sending = 0;
   private readonly wholeMillis: number;

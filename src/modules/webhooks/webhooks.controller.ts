@@ -21,7 +21,7 @@ import {
 import { Webhooks } from './webhooks.service.js';
 import { Since } from '../../platform/http/since.js';
 
-/** What waits to be delivered. Reading it changes nothing. */
+/** Lists waiting updates and dead letters. Reading them changes nothing. */
 @ApiTags('Webhooks')
 @Controller('api/webhooks')
 @NeedsAction('VIEW_WEBHOOKS')

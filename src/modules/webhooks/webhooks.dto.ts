@@ -19,7 +19,7 @@ const isHttpUri = (value: unknown): boolean => {
   return ['http:', 'https:'].includes(new URL(value).protocol);
 };
 
-/** Of its encoded form, which stands in the id and has to fit into an index. */
+/** Limit for the encoded form, which is part of the id and has to fit into an index. */
 const longestUri = 2_500;
 const fitsIntoId = (value: unknown): boolean =>
   typeof value !== 'string' || encodeURIComponent(value).length <= longestUri;
@@ -36,21 +36,26 @@ const hasNoCredentials = (value: unknown): boolean => {
 
 /** A receiver of updates. */
 export class WebhookDto implements Partial<Webhook> {
-  /** Where updates are posted to. In it $REQUEST_ID, $DEPLOY_ID, $TASK_ID, $USER_ID and $SCOPE are filled in, as far as an update has them. */
+  /**
+   * Address to which updates are posted. In it $REQUEST_ID, $DEPLOY_ID, $TASK_ID, $USER_ID and $SCOPE are filled in, as
+   * far as an update has them.
+   */
   @is('credentials', 'must be without user and password: give the webhook a secret instead', hasNoCredentials)
   @is('uri', 'must be an http or https URI', isHttpUri)
   @is('encodedLength', `must have at most ${longestUri} characters once it is encoded`, fitsIntoId)
   @Text('uri')
   uri: string;
-  /** What it is told of. ELEVATED_ACCESS is an addition of version 1.5; a blank is read as its underscore. */
+  /**
+   * Kind of updates that it receives. ELEVATED_ACCESS is an addition of version 1.5; a blank is read as its underscore.
+   */
   @Transform(({ value }: { value: unknown }) => readType(value))
   @OneOf(webhookTypes, 'WebhookType')
   type: WebhookType;
-  /** When it was registered, in epoch milliseconds; default: now. */
+  /** Time of its registration, in epoch milliseconds; default: now. */
   @IsOptional()
   @Timestamp()
   timestamp?: number;
-  /** Who registered it. */
+  /** User who registered it. */
   @IsOptional()
   @Text('name')
   user?: string;
@@ -66,16 +71,16 @@ export class WebhookDto implements Partial<Webhook> {
   id?: string;
 }
 
-/** What became of a delivery. */
+/** Result of a delivery. */
 export class WebhookResultDto implements WebhookResult {
-  /** When it ended, in epoch milliseconds; of a test: when it began. */
+  /** Time at which it ended, in epoch milliseconds; of a test: at which it began. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   at: number;
 
-  /** Whether the receiver took it. */
+  /** True if the receiver took it. */
   delivered: boolean;
 
-  /** Why it did not. */
+  /** Reason for which it did not. */
   error?: string;
 }
 
@@ -87,7 +92,7 @@ export class WebhookSummaryDto {
   @ApiProperty({ type: 'integer', format: 'int32' })
   queueSize: number;
 
-  /** What became of the newest delivery; absent: there was none. */
+  /** Result of the newest delivery; absent: there was none. */
   @Since('muster')
   lastResult?: WebhookResultDto;
 }
@@ -99,72 +104,72 @@ export class DeadLetterDto implements DeadLetter {
   id: number;
   /** The webhook it was for. */
   webhookId: string;
-  /** What it tells of. */
+  /** Key of the record that the update is about. */
   updateKey: string;
-  /** When that happened, in epoch milliseconds. */
+  /** Time of that event, in epoch milliseconds. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   eventAt: number;
-  /** When it was given up, in epoch milliseconds. */
+  /** Time at which it was given up, in epoch milliseconds. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   deadAt: number;
-  /** How many times it was sent. */
+  /** Number of attempts to send it. */
   @ApiProperty({ type: 'integer', format: 'int32' })
   attempts: number;
-  /** Why the last attempt failed. */
+  /** Error of the last attempt. */
   lastError?: string;
-  /** What was to be posted. */
+  /** Body that was to be posted. */
   @ApiProperty({ type: 'object', additionalProperties: true })
   body: unknown;
 }
 
-/** Which webhook. */
+/** Selects a webhook. */
 export class WebhookQuery {
   /** Its id, as stored or as the type, a dash and the plain uri. */
   @Text('uri')
   webhookId: string;
 }
 
-/** Which dead letters. */
+/** Selects dead letters. */
 export class ResendQuery extends WebhookQuery {
   /** Numbers of updates, at most 1000; default: all of the webhook. */
   @QueryInts()
   id?: number[];
 }
 
-/** How many updates wait again. */
+/** Number of updates that wait again. */
 export class ResentDto {
   /** Dead letters that are gone because a newer update of their kind waits are not counted. */
   @ApiProperty({ type: 'integer', format: 'int32' })
   queued: number;
 }
 
-/** Which webhook, or all of them. */
+/** Selects a webhook, or all of them. */
 export class AnyWebhookQuery {
   /** Its id, as stored or as the type, a dash and the plain uri; absent: all webhooks. */
   @QueryText('uri')
   webhookId?: string;
 }
 
-/** Which webhook, and which part of the list. */
+/** Selects a webhook, and a part of the list. */
 export class DeadLetterQuery extends AnyWebhookQuery {
-  /** How many to answer, at most 1000; default 100. */
+  /** Number of entries to answer, at most 1000; default 100. */
   @QueryInt()
   count?: number;
-  /** Which page, from 1. */
+  /** Number of the page, from 1. */
   @QueryInt()
   page?: number;
 }
 
 /** The start or the end of a deploy. */
 export class DeployUpdateDto implements DeployUpdate {
-  /** Which deploy it is, and who started it. */
+  /** Ids of the deploy, and the user who started it. */
   deployMarker: DeployMarkerDto;
-  /** What is deployed. */
+  /** The deploy itself. */
   deploy?: DeployDto;
   /** STARTING when the deploy was accepted, FINISHED when it has ended, however. */
   @ApiProperty({ enum: ['STARTING', 'FINISHED'] })
   eventType: 'STARTING' | 'FINISHED';
-  /** How it ended. */
+  /** Result of the deploy. */
   deployResult?: DeployResultDto;
 }
 
@@ -174,10 +179,10 @@ export class ElevatedAccessEventDto implements ElevatedAccessEvent {
   user: string;
   /** The request that was read or changed. */
   requestId: string;
-  /** What was done with it. */
+  /** Access that was used. */
   @ApiProperty({ enum: accessScopes })
   scope: AccessScope;
-  /** When, in epoch milliseconds. */
+  /** Time of the access, in epoch milliseconds. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   createdAt: number;
 }

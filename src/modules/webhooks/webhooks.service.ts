@@ -81,7 +81,7 @@ export class Webhooks {
     return (await this.db.transaction((tx) => this.webhooks.add(tx, row))) ? 'CREATED' : 'EXISTED';
   }
 
-  /** What a name turns out to be is looked at when it is connected to. */
+  /** Refuses by name only: the address to which a name resolves is checked when a connection is made. */
   private refuseForeign(uri: string): void {
     const { allowedTargets } = this.settings.webhooks;
     if (allowedTargets === undefined || new Targets(allowedTargets).mayName(new URL(uri).hostname)) return;
@@ -153,7 +153,9 @@ export class Webhooks {
     return found;
   }
 
-  /** Those that a caller may mean; one with credentials is shown without, and found by what is shown. */
+  /**
+   * Ids of the webhooks that a caller may mean; one with credentials is shown without them, and found by what is shown.
+   */
   private async idsOf(given: string): Promise<string[]> {
     const candidates = webhookIdCandidates(given);
     if (!given.includes(mask)) return candidates;
@@ -173,7 +175,7 @@ const lastResultOf = ({ lastAttemptAt, lastError }: WebhookEntity): WebhookResul
     : undefined;
 
 const mask = '***';
-/** Of a uri, or of the id that is made of it. New webhooks have none. */
+/** Masks credentials in a uri, or in the id that is made of it. New webhooks have none. */
 const withoutCredentials = (text: string): string =>
   text.replace(/^((?:[A-Z_]+-)?https?(?::|%3A)(?:\/|%2F){2})(?:(?!\/|%2F|\?|%3F|#|%23).)*(@|%40)/i, `$1${mask}$2`);
 

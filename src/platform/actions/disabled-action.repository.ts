@@ -62,7 +62,7 @@ export class DisabledActionRepository {
     await tx.getRepository(DisabledActionEntity).delete({ action });
   }
 
-  /** Those that come back once no disaster is left. Answers how many. */
+  /** Enables the actions that come back once no disaster is left. Returns their number. */
   async enableClearable(tx: Transaction): Promise<number> {
     return (await tx.getRepository(DisabledActionEntity).delete({ automaticallyClearable: true })).affected ?? 0;
   }
@@ -74,7 +74,7 @@ export class DisabledActionRepository {
     return changed.affected ?? 0;
   }
 
-  /** Those whose time is over. Answers how many. */
+  /** Enables the actions whose time is over. Returns their number. */
   async enableExpired(tx: Transaction, now: number): Promise<number> {
     const expired = { expiresAt: LessThanOrEqual(new Date(now)) };
     return (await tx.getRepository(DisabledActionEntity).delete(expired)).affected ?? 0;

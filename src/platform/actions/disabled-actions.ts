@@ -10,10 +10,10 @@ import { DisabledActionRepository } from './disabled-action.repository.js';
 import type { Queryable } from '../database/queryable.js';
 import type { Transaction } from '../database/transaction.js';
 
-/** How old an answer may be where the message that something was switched got lost. */
+/** Longest age of an answer where the message that something was switched got lost. */
 const keptMillis = 1_000;
 
-/** What a refusal needs to know. */
+/** The members of a disabled action that a refusal needs. */
 export type SwitchedOff = Pick<DisabledAction, 'message' | 'expiresAt'>;
 
 interface Reading {
@@ -22,10 +22,9 @@ interface Reading {
 }
 
 /**
- * What operators, or the detection of disasters, switched off. Asked often, so an answer is kept for a second, or until
- * 'actions' is signalled, which every writer of the table does after its commit.
- *
- * Within a transaction pass it as `tx`: waiting for another connection while holding one, and locks, might never end.
+ * The actions that operators, or the detection of disasters, switched off. Asked often, so an answer is kept for a
+ * second, or until 'actions' is signalled, which every writer of the table does after its commit. Within a transaction
+ * pass it as `tx`: waiting for another connection while holding one, and locks, might never end.
  */
 @Injectable()
 export class DisabledActions {
@@ -42,7 +41,7 @@ export class DisabledActions {
     });
   }
 
-  /** Why the action is switched off; undefined: it is not. */
+  /** The record of the action if it is switched off; undefined: it is not. */
   async find(action: ActionType, tx?: Queryable): Promise<DisabledAction | undefined> {
     return this.findIn(await (tx ? this.rows.all(tx) : this.read()), action);
   }
@@ -56,7 +55,7 @@ export class DisabledActions {
     this.refuseIn(await (tx ? this.rows.all(tx) : this.read()), action);
   }
 
-  /** The same by what was read already. */
+  /** Refuses by actions that were read already. */
   refuseIn(switchedOff: ReadonlyMap<ActionType, SwitchedOff>, action: ActionType): void {
     const disabled = this.findIn(switchedOff, action);
     if (disabled) throw new SchedulerError('ACTION_DISABLED', disabled.message);

@@ -33,7 +33,7 @@ const damaged = (what: string, cause?: unknown): UnusableBackup =>
 
 const endOfRows = Buffer.from('\\.\n');
 
-/** What is in the file before it is compressed. */
+/** The content of the file before it is compressed. */
 export async function* write({ head, tables, sequences }: Contents): AsyncGenerator<Buffer> {
   const hash = createHash('sha256');
   const hashed = (bytes: Buffer): Buffer => (hash.update(bytes), bytes);
@@ -147,7 +147,7 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** What zlib says of bytes that it did not write. */
+/** The error for bytes that zlib did not write. */
 function unreadable(cause: unknown): unknown {
   const { code } = cause as NodeJS.ErrnoException;
   if (code === 'Z_BUF_ERROR') return damaged('it ends too early', cause);

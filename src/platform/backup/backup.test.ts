@@ -23,7 +23,9 @@ async function open(options: { empty?: boolean } = {}): Promise<{ url: string; s
   return { url, sql };
 }
 
-/** What COPY has to get right; the same text everywhere, so that foreign keys find what they refer to. */
+/**
+ * A text with all characters that COPY escapes; everywhere the same one, so that foreign keys find what they refer to.
+ */
 const text = `E'tab\\t line\\n back\\\\slash \\\\. \\\\N "quoted" é 🦊'`;
 const values: Record<string, string> = {
   text,

@@ -4,6 +4,6 @@ declare module 'pg-copy-streams' {
 
   /** Handed to `query` of a client; the stream is what COPY .. TO STDOUT answers. */
   export function to(text: string): Readable & Submittable;
-  /** What is written is what COPY .. FROM STDIN reads. Finished once the server has taken it. */
+  /** A stream that feeds COPY .. FROM STDIN. Finished once the server has taken everything. */
   export function from(text: string): Writable & Submittable & { rowCount: number };
 }

@@ -3,26 +3,26 @@ import { migrations } from '../database/migrations.js';
 import { BackupReader, madeByNewer, UnusableBackup } from './backup-file.js';
 import { Staging } from './staging.repository.js';
 
-export interface Restored {
-  /** When the backup was made. */
+export interface RestoreResult {
+  /** Time at which the backup was made. */
   at: string;
   /** The version of Muster that made it. */
   version: string;
   rows: number;
-  /** How many migrations have brought it to the present schema. */
+  /** Number of migrations that have brought it to the present schema. */
   migrated: number;
 }
 
 interface RestoreOptions {
   url: string;
   uncompressed: AsyncIterable<Buffer>;
-  /** What is there may go. */
+  /** Allows the present data to be replaced. */
   replace: boolean;
   progress: (rows: number) => void;
 }
 
 /** Puts a backup into a database, which is as it was before unless all went well. */
-export async function restore({ url, uncompressed, replace, progress }: RestoreOptions): Promise<Restored> {
+export async function restore({ url, uncompressed, replace, progress }: RestoreOptions): Promise<RestoreResult> {
   const reader = new BackupReader(uncompressed);
   const { version, at, migrations: names } = await reader.head();
   const ran = migrations.filter((migration) => names.includes(migration.name));

@@ -6,7 +6,7 @@ import { migrationsTable } from '../database/pool.js';
 import { type BackupReader, type Sequence, type Table, UnusableBackup } from './backup-file.js';
 import { instancesConnected, objectsIn, presentSchema, StateInTheWay } from './objects.repository.js';
 
-/** Where a restore puts everything until it is whole. */
+/** Schema in which a restore puts everything until it is whole. */
 const stagingSchema = 'muster_restore';
 /** "mres": restores of one database take turns, or rather the second one does not begin. */
 const restoreLock = 0x6d726573;
@@ -88,7 +88,7 @@ export class Staging {
     await this.client.query('COMMIT');
   }
 
-  /** What is left of a restore that failed goes with it. */
+  /** Removes what is left of a restore that failed. */
   async close(): Promise<void> {
     // Without a connection it stays, until the next restore.
     const gone = (): void => undefined;

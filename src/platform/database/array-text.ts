@@ -2,7 +2,10 @@
 const isSame = (item: unknown): boolean =>
   typeof item === 'string' || item == null || typeof item === 'boolean' || Number.isFinite(item);
 
-/** What JSON writes in a way of its own, control characters and halves of characters; and some backslashes, which look so. */
+/**
+ * Characters that JSON writes in a way of its own, control characters and halves of characters; and some backslashes,
+ * which look so.
+ */
 const ownOfJson = /\\[^"\\]/;
 
 /**

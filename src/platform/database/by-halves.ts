@@ -1,9 +1,9 @@
 interface ByHalves<T> {
   /** All of it or nothing, as in one transaction. */
   work: (items: readonly T[]) => Promise<void>;
-  /** Whether a failure is about the items. Any other ends everything. */
+  /** True if a failure is about the items. Any other ends everything. */
   isAboutItems: (cause: unknown) => boolean;
-  /** Is told of each item that fails by itself. */
+  /** Called with each item that fails by itself. */
   alone: (item: T, cause: unknown) => Promise<void> | void;
 }
 

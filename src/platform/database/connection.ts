@@ -41,7 +41,7 @@ export async function connect(url: string, use: string, queryTimeoutMillis: numb
   return client;
 }
 
-/** What `connect` connects with, as far as it can be handed to another thread. */
+/** Options of `connect`, as far as they can be handed to another thread. */
 export const plainOptions = (url: string, use: string, queryTimeoutMillis: number | undefined) => ({
   connectionString: url,
   application_name: `muster ${use}`,
@@ -65,7 +65,7 @@ const inMemory = { random_page_cost: 1.1 };
 /** Parameters that the server applies to a connection. Milliseconds; seconds for keepalives. */
 type ServerParameters = Record<string, number | string>;
 
-/** What transactions are unless they say otherwise: said once per connection, not once per transaction. */
+/** Default isolation of transactions: said once per connection, not once per transaction. */
 const isolation = { default_transaction_isolation: 'read committed' };
 
 /**
@@ -84,9 +84,9 @@ export const leaseParameters: ServerParameters = {
 };
 
 /**
- * Of an instance that freezes, every connection that waits for a row gets it one day, and keeps it until it has been idle
- * for too long: ten calls on one request would keep it for ten times as long. So none waits long. The one that is first in
- * the line when another gives up begins to wait anew, and may get it; no other does.
+ * Longest wait for a row. In an instance that freezes, every connection that waits for a row gets it one day, and keeps
+ * it until it has been idle for too long: ten calls on one request would keep it for ten times as long. So none waits
+ * long. The one that is first in the line when another gives up begins to wait anew, and may get it; no other does.
  */
 const lockTimeoutMillis = 2_000;
 
@@ -112,8 +112,8 @@ export const migrationParameters: ServerParameters = { ...isolation, statement_t
 export const readOnlyParameters: ServerParameters = { default_transaction_read_only: 'on' };
 
 /**
- * How long this side waits for the answer to a statement: a little longer than the server lets it run, because a server that is
- * frozen, or behind a network that is gone, ends nothing.
+ * Longest wait of this side for the answer to a statement: a little longer than the server lets it run, because a
+ * server that is frozen, or behind a network that is gone, ends nothing.
  */
 export const answerTimeoutMillis = ({ statement_timeout: millis }: ServerParameters): number | undefined =>
   Number(millis) > 0 ? Number(millis) + 1_000 : undefined;

@@ -7,7 +7,7 @@ const setMillis = 1_000;
 /** The first query of a pool opens its connection, which tells little. */
 const firstReadings = 3;
 
-/** Of the database, in epoch milliseconds. */
+/** Time of the database, in epoch milliseconds. */
 export const databaseTimeSql = '(extract(epoch FROM clock_timestamp()) * 1000)::float8';
 
 /**
@@ -16,7 +16,7 @@ export const databaseTimeSql = '(extract(epoch FROM clock_timestamp()) * 1000)::
  */
 export class DatabaseClock extends Clock {
   private readonly log = new Logger('Clock');
-  /** To the monotonic clock of this process. */
+  /** Difference to the monotonic clock of this process. */
   private readonly difference: ClockDifference;
   private readonly listeners: ((millis: number) => void)[] = [];
 
@@ -79,7 +79,7 @@ export class DatabaseClock extends Clock {
   }
 }
 
-/** Such as "12.5 s ahead of". */
+/** A text such as "12.5 s ahead of". */
 export function differenceText(millis: number): string {
   const amount = Math.abs(millis);
   const text = amount < setMillis ? `${Math.round(amount)} ms` : `${(amount / 1000).toFixed(1)} s`;

@@ -7,9 +7,9 @@ import { NotLeaderError } from '../leadership/leadership.js';
  * transaction was ended (25P), the server only reads because another one took over (25006), or does not let us in (28, 3D).
  */
 const states = /^(08|25006|25P0|28|3D|40|53|55|57|58)/;
-/** Of these: the server, or its disk, is short of something. */
+/** States among these in which the server, or its disk, is short of something. */
 const shortOf = /^(53|58)/;
-/** Of these: other transactions stood in the way, or it took too long. */
+/** States among these in which other transactions stood in the way, or it took too long. */
 const ofOneRecord = /^(40|55|57014)/;
 /** Errors of sockets, and of a system that is short of disk or files. */
 const systemErrors = new Set([
@@ -45,8 +45,8 @@ interface CodedError {
 }
 
 /**
- * Whether the same work may well succeed later, because the error is about the circumstances and not about the data. The one
- * list: what callers are told to try again is what the scheduler tries again.
+ * True if the same work may well succeed later, because the error is about the circumstances and not about the data.
+ * The one list: the scheduler tries again where callers are told to try again.
  */
 export const isPassing = (cause: unknown): boolean =>
   cause instanceof NotLeaderError || cause instanceof OutcomeUnknownError || some(cause, isPassingItself, new Set());
@@ -71,7 +71,9 @@ const isPassingItself = ({ code, syscall, message }: CodedError): boolean =>
 
 const isState = (code: string): boolean => /^[0-9A-Z]{5}$/.test(code);
 
-/** Of an error or of what it wraps: TypeORM's wrap the driver's, and connecting to a name fails once per address. */
+/**
+ * Tests an error or one that it wraps: TypeORM's wrap the driver's, and connecting to a name fails once per address.
+ */
 function some(cause: unknown, holds: (error: CodedError) => boolean, seen: Set<unknown>): boolean {
   if (cause === null || typeof cause !== 'object' || seen.has(cause)) return false;
   seen.add(cause);

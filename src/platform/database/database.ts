@@ -54,7 +54,9 @@ export class Database {
     return this.inTurn(locked, () => this.repeat(() => this.attempt(bracketed)));
   }
 
-  /** What fails before its commit has changed nothing; of a commit without an answer it is not known. */
+  /**
+   * Runs the work once. A failure before the commit has changed nothing; of a commit without an answer it is not known.
+   */
   private async attempt<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     let isCommitting = false;
     try {

@@ -1,5 +1,5 @@
 /** The part of a list that a call asks for: members whose key follows `after`, in the order of their keys. */
-export interface PageQuery {
+export interface KeysetPage {
   /** Empty: from the beginning, since no key is empty. */
   after: string;
   limit: number;
@@ -25,4 +25,4 @@ export class ListPage<Member> {
  * Parameters of `WHERE key > $a .. ORDER BY key LIMIT $b`, which PostgreSQL reads along the index of the key, from the cursor on. A key
  * stays where it is, so that whatever comes and goes between two pages no member comes twice, and none that stays is left out.
  */
-export const keysetOf = ({ after, limit }: PageQuery): [after: string, limit: number] => [after, limit + 1];
+export const keysetOf = ({ after, limit }: KeysetPage): [after: string, limit: number] => [after, limit + 1];

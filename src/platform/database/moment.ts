@@ -13,7 +13,7 @@ import type { Queryable } from './queryable.js';
 const momentSql = `concat_ws(' ', pg_postmaster_start_time(), pg_stat_get_bgwriter_stat_reset_time(),
   CASE WHEN pg_is_in_recovery() THEN gen_random_uuid()::text ELSE pg_current_snapshot()::text END)`;
 
-/** What `tx` sees; within a snapshot, for all that is read in it. */
+/** The snapshot that `tx` sees; within a snapshot, the one of all that is read in it. */
 export async function momentOf(tx: Queryable): Promise<string> {
   const [found] = await rows<{ moment: string }>(tx, `SELECT ${momentSql} AS moment`, []);
   return found!.moment;

@@ -1,18 +1,18 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Transaction } from './transaction.js';
 
-/** What a call was allowed before its operation began, by what was known then. */
+/** Permission of a call, given before its operation began, by the state of then. */
 export interface Permit {
-  /** Whose rows it locks. */
+  /** Ids of the requests whose rows it locks. */
   readonly requestIds: readonly string[];
   /** Locks what the decision stands on and decides again where it has changed. Fails when it no longer holds. */
   hold(tx: Transaction): Promise<void>;
 }
 
-/** What a transaction of a call does last. Fails when it must not be committed. */
+/** Runs last in a transaction of a call. Fails when it must not be committed. */
 type Ending = (tx: Transaction) => Promise<void>;
 
-/** What the transactions of a call begin and end with. */
+/** The work at the beginning and at the end of each transaction of a call. */
 export interface Brackets {
   permit?: Permit;
   ending?: Ending;
@@ -22,7 +22,10 @@ const calls = new AsyncLocalStorage<Brackets | undefined>();
 /** Everything that `work` begins belongs to one call. */
 export const asCall = <T>(work: () => T): T => calls.run({}, work);
 
-/** What a call sets off, such as a pass of a poller that it wakes, is not its own act and needs no permit of its caller. */
+/**
+ * Runs work that a call sets off, such as a pass of a poller that it wakes: it is not the call's own act and needs no
+ * permit of its caller.
+ */
 export const outsideOfCalls = <T>(work: () => T): T => calls.run(undefined, work);
 
 /** From now on each transaction of this call begins by holding the permit. */
@@ -41,5 +44,5 @@ function presentCall(): Brackets {
   return call;
 }
 
-/** Of the present call. */
+/** The brackets of the present call. */
 export const bracketsOfCall = (): Readonly<Brackets> => calls.getStore() ?? {};

@@ -16,15 +16,15 @@ import type { Queryable } from './queryable.js';
 import { isOfServer, Transaction } from './transaction.js';
 import { TransactionSubscriber } from './transaction-subscriber.js';
 
-export type Entities = MixedList<Function | EntitySchema>;
+export type EntityClasses = MixedList<Function | EntitySchema>;
 
 const parametersOf = { api: apiParameters, leader: leaderParameters, migrations: migrationParameters };
 
 interface PoolSettings {
   url: string;
-  /** Whose connections these are, as pg_stat_activity shows them. */
+  /** Use of the connections, as pg_stat_activity shows it. */
   use: keyof typeof parametersOf;
-  entities?: Entities;
+  entities?: EntityClasses;
   poolSize?: number;
   /** Default: a little longer than the server lets a statement run. */
   queryTimeoutMillis?: number;
@@ -32,7 +32,7 @@ interface PoolSettings {
   migrations?: readonly Function[];
 }
 
-/** Which migrations have run. */
+/** Table of the migrations that have run. */
 export const migrationsTable = 'muster_migration';
 
 /** Connections of one use, which our statements and TypeORM's share. int8 columns arrive as numbers: ours stay far below 2^53. */
@@ -43,7 +43,7 @@ export class DatabasePool implements Queryable {
   /** Connections of single statements that are under way. */
   private readonly lent = new Set<PoolClient>();
 
-  /** Not connected yet; `open` does that. */
+  /** Does not connect yet; `open` does. */
   constructor({
     url: plainUrl,
     use,
@@ -98,7 +98,7 @@ export class DatabasePool implements Queryable {
     return this;
   }
 
-  /** What is under way fails. */
+  /** Closes all connections: statements in progress fail. */
   async close(): Promise<void> {
     for (const client of this.lent) client.release(true);
     this.lent.clear();

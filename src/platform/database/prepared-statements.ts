@@ -38,7 +38,7 @@ export class StatementNames {
     return name;
   }
 
-  /** What the server keeps under the names given so far no longer holds. */
+  /** Forgets all names: the statements that the server keeps under them no longer hold. */
   forget(): void {
     this.generation++;
     this.names.clear();

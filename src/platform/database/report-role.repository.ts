@@ -1,6 +1,6 @@
 import { type Client, escapeIdentifier, escapeLiteral } from 'pg';
 
-/** Whoever logs in as it can read the views for reports, and nothing else of Muster. */
+/** Role whose members can read the views for reports, and nothing else of Muster. */
 export const reportRole = 'muster_reports';
 
 /**

@@ -4,8 +4,8 @@ import type { Database } from './database.js';
 import { bracketsOfCall, outsideOfCalls, type Brackets } from './permits.js';
 import type { Transaction } from './transaction.js';
 
-/** What became of one call: `refusal` is thrown for its caller, and nothing was written for it. */
-export type Settled<T> = { value: T } | { refusal: SchedulerError };
+/** Result of one call: `refusal` is thrown for its caller, and nothing was written for it. */
+export type CallOutcome<T> = { value: T } | { refusal: SchedulerError };
 
 interface Call<Wish, Result> extends Brackets {
   wish: Wish;
@@ -24,7 +24,7 @@ export class SharedTransactions<Wish, Result> {
   constructor(
     private readonly db: Database,
     /** Answers for each wish what becomes of it, in their order. Writes nothing for what it refuses. */
-    private readonly work: (tx: Transaction, key: string, wishes: readonly Wish[]) => Promise<Settled<Result>[]>,
+    private readonly work: (tx: Transaction, key: string, wishes: readonly Wish[]) => Promise<CallOutcome<Result>[]>,
   ) {}
 
   /** Resolves after the commit. */
@@ -51,9 +51,12 @@ export class SharedTransactions<Wish, Result> {
     }
   }
 
-  /** What fails for all may be the fault of one, unless the database is: then each is tried alone. */
+  /**
+   * Runs the calls together. A failure of all may be the fault of one, unless the database is at fault: then each is
+   * tried alone.
+   */
   private async carryOut(key: string, calls: readonly Call<Wish, Result>[]): Promise<void> {
-    let settled: Settled<Result>[];
+    let settled: CallOutcome<Result>[];
     try {
       settled = await this.db.transaction((tx) => this.attempt(tx, key, calls));
     } catch (cause) {
@@ -73,8 +76,8 @@ export class SharedTransactions<Wish, Result> {
     tx: Transaction,
     key: string,
     calls: readonly Call<Wish, Result>[],
-  ): Promise<Settled<Result>[]> {
-    const settled = new Map<Call<Wish, Result>, Settled<Result>>();
+  ): Promise<CallOutcome<Result>[]> {
+    const settled = new Map<Call<Wish, Result>, CallOutcome<Result>>();
     for (const call of calls) {
       const refusal = await refusalOf(call.permit?.hold(tx));
       if (refusal) settled.set(call, { refusal });

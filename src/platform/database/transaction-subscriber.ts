@@ -13,7 +13,7 @@ const transactionOf = ({ queryRunner }: Pick<BeforeQueryEvent, 'queryRunner'>): 
   return found instanceof Transaction ? found : undefined;
 };
 
-/** Has TypeORM keep to the transaction that its statements are part of. It waits for what is answered here. */
+/** Makes TypeORM keep to the transaction that its statements are part of. It waits for what is answered here. */
 @EventSubscriber()
 export class TransactionSubscriber implements EntitySubscriberInterface {
   async beforeQuery(event: BeforeQueryEvent): Promise<void> {

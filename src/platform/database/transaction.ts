@@ -9,11 +9,14 @@ const isAborted = (cause: unknown): boolean => (cause as { code?: unknown }).cod
 /** A statement that only reads or locks. */
 const looks = /^\s*SELECT\b/;
 
-/** What runs in a transaction of the database, on one connection. TypeORM's repositories take part in it. */
+/** A transaction of the database, on one connection. TypeORM's repositories take part in it. */
 export class Transaction implements Queryable {
   private readonly followers: (() => void)[] = [];
   private begun: Promise<unknown> | undefined;
-  /** Of what goes on side by side in a transaction, one part may fail while another is between two statements of its own. */
+  /**
+   * Set at once, because parts of a transaction go on side by side: one may fail while another is between two
+   * statements of its own.
+   */
   private isOver = false;
   private broken: unknown;
 

@@ -16,19 +16,19 @@ import { freePort, type Places } from './places.js';
 import { runningPostmaster, runProgram, type ServerUser } from './postmaster.js';
 import { hasSockets, socketPort } from './socket-folder.js';
 
-/** How to get in. Lies inside the cluster, so that both come into being with one rename and move together. */
+/** Access to the cluster. Lies inside of it, so that both come into being with one rename and move together. */
 const ClusterAccess = z.object({
   /** For TCP, where there are no Unix sockets. */
   port: z.number(),
   password: z.string(),
-  /** Where the socket lies when the cluster's own folder cannot hold it. */
+  /** Directory of the socket when the cluster's own directory cannot hold it. */
   socketFolder: z.string().optional(),
 });
 export type ClusterAccess = z.infer<typeof ClusterAccess>;
 const accessFile = 'muster-access.json';
 const superuser = 'muster';
 
-/** The same order of texts on every machine, whatever locales it has. */
+/** Locale with an order of texts that is equal on every machine, whatever locales it has. */
 const locale = ['--encoding', 'UTF8', '--locale-provider', 'builtin', '--builtin-locale', 'C.UTF-8', '--locale', 'C'];
 
 /** Each start says where it listens. Two instances, their pools and some psql sessions fit in the connections. */
@@ -75,8 +75,9 @@ export function writeAccess(cluster: string, access: ClusterAccess, user: Server
 }
 
 /**
- * How to get into a cluster, whether its server runs or not. A server of an earlier release may run that listens on TCP.
- * The folder of a socket stands percent-encoded where hosts do: who does not know that form reaches nothing at all by it.
+ * URL of a cluster, whether its server runs or not. A server of an earlier release may run that listens on TCP. The
+ * directory of a socket stands percent-encoded where hosts do: who does not know that form reaches nothing at all by
+ * it.
  */
 export function urlOf(cluster: string): string {
   const { port, password, socketFolder = resolve(cluster) } = readAccess(cluster);

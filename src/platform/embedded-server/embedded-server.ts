@@ -62,7 +62,7 @@ export class EmbeddedServer {
     return server;
   }
 
-  /** How to get into the server of a data directory, whether it runs now or not. undefined: it has none. */
+  /** URL of the server of a data directory, whether it runs now or not. undefined: it has none. */
   static urlIn(dataDir: string): string | undefined {
     if (!existsSync(dataDir)) return undefined;
     const places = findPlaces(dataDir, findBinaries(), serverUser(), () => undefined);

@@ -6,7 +6,7 @@ import { StartError } from '../errors.js';
 import { type Binaries, copyBinaries } from './binaries.js';
 import { canReach, type ServerUser } from './postmaster.js';
 
-/** Where root's server lives when its user cannot get at the program's own folders (such as /root). */
+/** Directory of root's server when its user cannot get at the program's own directories (such as /root). */
 export const sharedFolder = '/var/lib/muster';
 
 export interface Places {
@@ -41,7 +41,7 @@ export function findPlaces(
   return { binaries, cluster: join(folder, `postgres-${binaries.major}`) };
 }
 
-/** Whose files the database of this data directory is, wherever it lies; undefined: there is none yet. */
+/** Owner of the database files of this data directory, wherever they lie; undefined: there are none yet. */
 export function clusterOwner(dataDir: string, elsewhere = sharedFolder): { uid: number; gid: number } | undefined {
   if (!existsSync(dataDir)) return undefined;
   for (const folder of [ownFolder(dataDir, elsewhere), dataDir]) {

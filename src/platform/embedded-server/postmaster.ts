@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { StartError } from '../errors.js';
 import type { Binaries } from './binaries.js';
 
-/** What the server wrote down about itself: pid, port, folder of its socket and TCP address are lines 1, 4, 5, 6. */
+/** Content of the server's pid file: pid, port, directory of its socket and TCP address are lines 1, 4, 5, 6. */
 export interface Postmaster {
   pid: number;
   port: number;
@@ -51,7 +51,7 @@ export function disarmStalePidFile(cluster: string): void {
   disarm(cluster, pidFileName);
 }
 
-/** The same for the file beside the socket, in which nothing but the pid counts. */
+/** Disarms the file beside the socket, in which nothing but the pid counts. */
 export function disarmStaleLock(cluster: string, socket: string): void {
   disarm(cluster, `${socket}.lock`);
 }
@@ -119,7 +119,7 @@ function idOf(flag: '-u' | '-g', name: string): number | undefined {
   return answer.status === 0 ? Number(answer.stdout.trim()) : undefined;
 }
 
-/** Whether the server's user gets at a file or folder, through all the folders above it. */
+/** True if the server's user gets at a file or directory, through all directories above it. */
 export function canReach(user: ServerUser, path: string): boolean {
   if (!user) return true;
   const test = spawnSync('/bin/sh', ['-c', 'test -x "$1"', 'sh', path], { uid: user.uid, gid: user.gid, cwd: '/' });

@@ -1,6 +1,9 @@
 import { Injectable } from '@nestjs/common';
 
-/** What does not work although this instance serves, as sentences for operators: /readyz names it. Rooms add their own. */
+/**
+ * Parts that do not work although this instance serves, as sentences for operators: /readyz names them. Rooms add their
+ * own.
+ */
 @Injectable()
 export class Degradations {
   private readonly sources: (() => string[])[] = [];

@@ -64,7 +64,7 @@ export class HealthController {
     };
   }
 
-  /** Whether the database is there, and who leads. */
+  /** Address of the leader, or the error of the database. */
   private async leader(): Promise<{ leader?: string; databaseError?: string }> {
     try {
       await this.database.ping();

@@ -10,7 +10,7 @@ export class FailingPollerDto {
   name: string;
   /** Failed passes since the last one that succeeded. */
   failuresInRow: number;
-  /** What went wrong last. */
+  /** Error of the last failure. */
   lastError?: string;
   /** The service depends on it, and it has failed for so long that this instance says it is not ready. */
   stopsService: boolean;
@@ -25,8 +25,8 @@ export class DisabledPollerDto {
 }
 
 /**
- * Whether this instance can serve, and what is wrong if something is. Where authentication is on, callers who may not read the state of
- * the cluster are told `ready` and `leads` alone.
+ * Readiness of this instance, and its problems. Where authentication is on, callers who may not read the state of the
+ * cluster are told `ready` and `leads` alone.
  */
 export class ReadinessDto {
   /** The database answers, machines are known, and the pollers that the service depends on do their work. */
@@ -37,15 +37,20 @@ export class ReadinessDto {
   epoch?: number;
   /** Address of the instance that leads; absent while none does. */
   leader?: string;
-  /** Why the database cannot be used. */
+  /** Reason why the database cannot be used. */
   databaseError?: string;
   /** The migration by which a newer program changed the schema: this instance serves no calls until it is upgraded. */
   newerSchema?: string;
-  /** What it waits for before it is ready, such as machines: for half a minute at most. Empty when there is nothing. */
+  /**
+   * Conditions that it waits for before it is ready, such as machines: for half a minute at most. Empty when there are
+   * none.
+   */
   missing?: string[];
   /** Pollers of this instance that fail. Empty when all is well. */
   failingPollers?: FailingPollerDto[];
-  /** What else does not work, such as agents that do not answer their leader. This instance serves all the same. */
+  /**
+   * Other parts that do not work, such as agents that do not answer their leader. This instance serves all the same.
+   */
   degraded?: string[];
   /** Pollers of this instance that stand still on purpose. */
   disabledPollers?: DisabledPollerDto[];

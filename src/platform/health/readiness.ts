@@ -1,6 +1,9 @@
 import { Injectable } from '@nestjs/common';
 
-/** What an instance needs before it is ready, beside its database and its pollers: /readyz names what is missing. Rooms add their own. */
+/**
+ * Conditions of readiness beside the database and the pollers: /readyz names those that are missing. Rooms add their
+ * own.
+ */
 @Injectable()
 export class Readiness {
   private readonly requirements: (() => Promise<string | undefined>)[] = [];

@@ -11,7 +11,7 @@ type Limits = Settings['http'];
 
 /** A body counts as slow below this, once its first time is over. One of ten MB has about three minutes. */
 const leastBytesPerSecond = 65_536;
-/** Beyond the limit of its address, a body has so long: one that comes with its headers is there by then. */
+/** Patience with a body beyond the limit of its address: one that comes with its headers is there by then. */
 const shortPatienceMillis = 500;
 /** Bodies from this length on share the room for large ones: what has come of them stands in memory. API workers share it evenly. */
 const largeFromBytes = 1_048_576;
@@ -108,7 +108,7 @@ function watch(request: Request, patience: number, tooSlow: () => void): () => v
   return () => clearTimeout(timer);
 }
 
-/** What is no number is refused elsewhere. */
+/** Length of a body. A header that is not a number is refused elsewhere. */
 function lengthOf({ headers }: Request): number | 'CHUNKS' {
   if (headers['transfer-encoding'] !== undefined) return 'CHUNKS';
   return Number(headers['content-length'] ?? 0) || 0;
@@ -123,7 +123,7 @@ function hangUp(request: Request, response: Response, cause: SchedulerError, num
   sendJson(response, errorBody({ status, code, message, errors }, requestIdOf(request), numericCode));
 }
 
-/** Who calls, as far as it matters for a place. undefined: it will not be known. */
+/** The caller, as far as admission needs it. undefined: the caller will not be known. */
 interface KnownCaller {
   id: string;
   isAdmin: boolean;
@@ -140,15 +140,21 @@ interface Place {
 }
 const placeOf = ({ res }: Request): Place | undefined => res?.locals['place'] as Place | undefined;
 
-/** Said of a call whose answer goes on without end: it takes no place of calls that are answered. Others bound how many there are. */
+/**
+ * Frees the place of a call whose answer goes on without end: it takes no place of calls that are answered. Others
+ * bound how many there are.
+ */
 export const goesOnWithoutEnd = (request: Request): void => placeOf(request)?.leave();
 
-/** Said of a call whose answer is sent as it comes from elsewhere, at the pace of who reads it: the next one of its caller begins. */
+/**
+ * Ends the turn of a call whose answer is sent as it comes from elsewhere, at the pace of who reads it: the next one of
+ * its caller begins.
+ */
 export const isOnlySent = (request: Request): void => placeOf(request)?.endTurn();
 
 /**
- * Said as soon as it is known who makes a call: it gives back the place of a call of an unknown caller for one of its own. Resolves
- * when it is its turn among the calls of this caller; undefined: at once.
+ * Gives back the place of a call of an unknown caller for one of its own, as soon as the caller is known. Resolves when
+ * it is its turn among the calls of this caller; undefined: at once.
  */
 export const callerIsKnown = (request: Request, caller: KnownCaller): Promise<void> | undefined =>
   placeOf(request)?.take(caller);

@@ -60,7 +60,10 @@ function takesJson(request: Request): boolean {
   return !accept || accept === '*/*' || accept === json[0] || request.accepts(json) !== false;
 }
 
-/** Of a text the bytes are made again for each call. Of shorter ones that costs less than to write them apart from the head. */
+/**
+ * Length from which on the bytes of a text are kept. For shorter ones it costs less to make them again for each call
+ * than to write them apart from the head.
+ */
 const largeFromCharacters = 8_192;
 
 /** A long answer is made into bytes once for all who share it; others are handed over as text. */

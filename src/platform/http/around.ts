@@ -1,13 +1,13 @@
 import type { CallHandler, ExecutionContext, NestInterceptor } from '@nestjs/common';
 import { catchError, from, mergeMap, type Observable, of, throwError } from 'rxjs';
 
-/** What an interceptor does once an operation has begun. */
+/** Steps of an interceptor once an operation has begun. */
 export interface Steps {
   /** In the place of the operation. */
   answer?: unknown;
   /** With what the operation answered. */
   after?: (value: unknown) => unknown;
-  /** What is thrown in the place of what failed. */
+  /** Maps a failure to the error that is thrown in its place. */
   failed?: (cause: unknown) => unknown;
 }
 

@@ -121,7 +121,7 @@ function forgetUnknownEncoding({ headers }: Request, _response: Response, next: 
 /** Operations whose body is one text, which clients send bare or as a JSON string. */
 const takesText = /^\/api\/notifications\/(un)?subscribe\/?$/;
 
-/** Is the body of this call to be read as text, whatever it calls itself? */
+/** True if the body of this call is to be read as text, whatever it calls itself. */
 const readsText = (request: Request): boolean => request.method === 'POST' && takesText.test(request.path);
 
 /** Older clients send who calls with these. Nothing looks at it, so nothing in it is wrong. */
@@ -149,7 +149,7 @@ function textOfForm(text: string): string {
 
 const bodiless = new WeakSet<object>();
 
-/** Said by the parser, which reads a body that is missing as one without members. */
+/** Marks a call without a body, which the parser reads as one without members. */
 function markBodiless(request: object): void {
   bodiless.add(request);
 }
@@ -163,7 +163,7 @@ class BodyGuard implements CanActivate {
   }
 }
 
-/** How the served document says so, until it is written. */
+/** Extension that marks such operations in the served document, until it is written. */
 export const needsBody = 'x-needs-body';
 
 /** On a handler of which every member may be absent, and where doing that by mistake is not harmless: 400 without a body. */
@@ -213,7 +213,7 @@ class MissingMember extends Around {
   }
 }
 
-/** What a body lacks, for the pipe that checks what it has: whatever is wrong with it is told together. */
+/** The missing member of a body, for the pipe that checks the others: all errors of a body are reported together. */
 const missing = new WeakMap<object, FieldError>();
 export const missingIn = (body: object): FieldError | undefined => missing.get(body);
 

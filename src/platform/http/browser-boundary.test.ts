@@ -35,7 +35,7 @@ interface Answer {
   code?: string;
 }
 
-/** What a browser, or a program, puts on the wire: `fetch` of Node.js would choose some headers itself. */
+/** Sends exactly the headers of a browser, or of a program: `fetch` of Node.js would choose some itself. */
 function call(
   method: string,
   headers: Record<string, string | string[]>,

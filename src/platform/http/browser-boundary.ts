@@ -12,7 +12,7 @@ const everywhere = new Set(['0.0.0.0', '::']);
 /** A name or an address, with a port or without. Nothing else may stand in the header Host. */
 const hostHeader = /^(\[[\da-f:.]+\]|[a-z\d_]([\w-]*[a-z\d_])?(\.[a-z\d_]([\w-]*[a-z\d_])?)*\.?)(:\d{1,5})?$/i;
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
-/** What a browser says of a call that a page of another origin makes. */
+/** Values of a browser's header for a call that a page of another origin makes. */
 const foreignSites = new Set(['cross-site', 'same-site']);
 
 /**

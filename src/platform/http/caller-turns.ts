@@ -1,15 +1,15 @@
 /** A turn of one who has taken more time than others who call rests so many times as long as it took, at most so long. */
 const restFactor = 3;
 const longestRestMillis = 3_000;
-/** Who has called last so long ago does not call any more. */
+/** Time after which a caller who has not called again does not count as present. */
 const presentMillis = 10_000;
-/** What a caller has taken counts half after so long. */
+/** Half-life of the time that a caller has taken. */
 const halfLifeMillis = 5_000;
 /** Callers of whom it is known, until those who do not call any more are forgotten. */
 const mostKnown = 1_000;
 
 /** Milliseconds of turns, as of a moment. */
-interface Taken {
+interface TurnTime {
   millis: number;
   at: number;
 }
@@ -29,17 +29,17 @@ export interface Turn {
 }
 
 /**
- * Of one caller so many calls are worked on at a time; further ones wait here. Calls share one thread and a few connections to the
- * database, and who waits for these is served in the order of coming: without this, a call of one caller would come after hundreds of
- * another one. What a call costs of the thread is seen in how long it takes: so, by their rests, a quarter of it is left to the caller
- * who takes the most, and all of it to one who is alone.
+ * Limits the calls of one caller that are worked on at a time; further ones wait here. Calls share one thread and a few
+ * connections to the database, and who waits for these is served in the order of coming: without this, a call of one
+ * caller would come after hundreds of another one. The time that a call takes shows what it costs of the thread: so, by
+ * their rests, a quarter of it is left to the caller who takes the most, and all of it to one who is alone.
  */
 export class CallerTurns {
   private readonly lines = new Map<string, Line>();
   /** The one who called last, and the last one before that who is not the same. */
   private last = { caller: '', at: -Infinity };
   private other = this.last;
-  private readonly taken = new Map<string, Taken>();
+  private readonly taken = new Map<string, TurnTime>();
 
   constructor(
     private readonly mostInWork: number,

@@ -56,7 +56,7 @@ export function serveDocs(app: INestApplication, settings: Pick<Settings, 'auth'
   for (const name of files) express.get(`/docs/${name}`, (_call, _response, next) => next());
 }
 
-/** What is neither the page nor its document nor one of its files is not there, whatever the method. */
+/** Answers 404 for everything but the page, its document and its files, whatever the method. */
 function nothingElse(files: readonly string[]): RequestHandler {
   const served = new Set(files.map((name) => `/${name}`));
   const routes = new Set(['', '/index.html', '/openapi.json', '/swagger-ui-init.js']);
@@ -94,13 +94,13 @@ interface SimpleSchema {
   maxLength?: number;
 }
 
-/** What may be marked as later than what older clients know. */
-interface Marked {
+/** An element of the document that may be marked as later than what older clients know. */
+interface DocumentedItem {
   description?: string;
   [sinceExtension]?: string;
 }
 
-interface Parameter extends Marked {
+interface Parameter extends DocumentedItem {
   in: string;
   name: string;
   required?: boolean;
@@ -108,7 +108,7 @@ interface Parameter extends Marked {
   example?: unknown;
 }
 
-interface Operation extends Marked {
+interface Operation extends DocumentedItem {
   parameters?: Parameter[];
   requestBody?: { required?: boolean; content?: Record<string, { schema?: { $ref?: string }; example?: unknown }> };
   'x-needs-body'?: true;
@@ -117,7 +117,7 @@ interface Operation extends Marked {
   security?: object[];
 }
 
-/** Of one path, by method. */
+/** The operations of one path, by method. */
 const operationsOf = (path: object): [string, Operation][] => Object.entries(path);
 
 /** The document as the rooms' controllers and records give it, with what is the same for all of them. */
@@ -143,7 +143,7 @@ export function describeApi(app: INestApplication, settings: Pick<Settings, 'aut
   for (const schema of Object.values(document.components?.schemas ?? {})) {
     if (!('properties' in schema) || !schema.properties) continue;
     dropOtherSpellings(schema.properties as Record<string, { writeOnly?: boolean }>);
-    for (const member of Object.values(schema.properties)) sayAddition(member as Marked);
+    for (const member of Object.values(schema.properties)) sayAddition(member as DocumentedItem);
   }
   for (const [path, operations] of Object.entries(document.paths)) {
     for (const [method, operation] of operationsOf(operations)) {
@@ -157,7 +157,7 @@ export function describeApi(app: INestApplication, settings: Pick<Settings, 'aut
   return document;
 }
 
-/** Else the page makes one of every member there is, which no service would take. */
+/** Shows an example. Else the page makes one of every member there is, which no service would take. */
 function showExample(operation: Operation, name: string, document: OpenAPIObject): void {
   const content = operation.requestBody?.content?.['application/json'];
   if (content?.schema?.$ref) content.example = exampleBody(name, content.schema, document);
@@ -205,7 +205,10 @@ function putUnderOneTemplate({ paths }: OpenAPIObject): void {
 }
 const parameterOfPath = /\{(\w+)\}/g;
 
-/** Not every language can tell apart names that are one but for capital letters and underscores: of these the one that is answered stays. */
+/**
+ * Drops names that differ from others in capital letters and underscores only, which not every language can tell apart:
+ * the one that is answered stays.
+ */
 function dropOtherSpellings(members: Record<string, { writeOnly?: boolean }>): void {
   const spellingOf = (name: string): string => name.replaceAll('_', '').toLowerCase();
   for (const [name, { writeOnly }] of Object.entries(members)) {
@@ -215,7 +218,7 @@ function dropOtherSpellings(members: Record<string, { writeOnly?: boolean }>): v
 }
 
 /** In words as well, for readers of the page. */
-function sayAddition(marked: Marked): void {
+function sayAddition(marked: DocumentedItem): void {
   const sentence = sentenceOf(marked[sinceExtension]);
   if (sentence) marked.description = [marked.description, sentence].filter(Boolean).join(' ');
 }
@@ -256,7 +259,9 @@ function tellRefusals(operation: Operation, name: string, path: string): void {
   for (const [status, when] of Object.entries(told)) operation.responses[status] ??= refusal(when);
 }
 
-/** Of a parameter with a name of its own, which InputPipe limits; those of a class say their limits themselves. */
+/**
+ * Limits of a parameter with a name of its own, which InputPipe applies; those of a class say their limits themselves.
+ */
 function limitsOf({ type, enum: words }: SimpleSchema): SimpleSchema {
   if (type === 'number' || type === 'integer') return { minimum: -lastMillis, maximum: lastMillis };
   return type === 'string' && !words ? { maxLength: longestText.path } : {};
@@ -268,7 +273,7 @@ function hasRequiredMembers(document: OpenAPIObject, reference: string): boolean
   return schema !== undefined && 'required' in schema && (schema.required?.length ?? 0) > 0;
 }
 
-/** How the served document says so, until it is written. */
+/** Extension that carries the path in the served document, until it is written. */
 const shownAt = 'x-shown-at';
 
 /** On a handler whose path settings decide: where the served document shows it, such as "/{uiPath}". */

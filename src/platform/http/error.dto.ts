@@ -12,9 +12,9 @@ export class FieldErrorDto {
 export class ErrorDto {
   /** The HTTP status. */
   status: number;
-  /** What went wrong, in one word for programs: INVALID_REQUEST, REQUEST_NOT_FOUND, DEPLOY_IN_PROGRESS, ... */
+  /** Kind of error, in one word for programs: INVALID_REQUEST, REQUEST_NOT_FOUND, DEPLOY_IN_PROGRESS, ... */
   code: string;
-  /** What went wrong, in a sentence for people that names the id or the field. */
+  /** Description of the error, in a sentence for people that names the id or the field. */
   message: string;
   /** Every broken rule of the input; empty when the input was not the problem. */
   errors: FieldErrorDto[];

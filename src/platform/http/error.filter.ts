@@ -18,7 +18,7 @@ import { inNamesSent } from './names-sent.js';
 
 const refused = new WeakMap<Response, { code: ErrorCode; message: string }>();
 
-/** What the caller was told, where it was an error. */
+/** The error that the caller was sent; undefined: the answer was none. */
 export const refusalOf = (response: Response): { code: ErrorCode; message: string } | undefined =>
   refused.get(response);
 
@@ -112,7 +112,7 @@ export function errorBody(
   return { status, ...names, message, errors, requestId, ...extra };
 }
 
-/** What a caller is told of a failure. Anything not meant for callers becomes a 500 without details. */
+/** The answer to a failure. Anything not meant for callers becomes a 500 without details. */
 function toErrorAnswer(cause: unknown): ErrorAnswer {
   if (cause instanceof SchedulerError) {
     return { status: cause.status, code: cause.code, message: cause.message, errors: cause.errors, extra: cause.extra };

@@ -65,7 +65,7 @@ const bodies: Readonly<Record<string, unknown>> = {
   'post /api/logs/search': { requestsAndDeploys: { web: ['v1'] } },
 };
 
-/** What the names of parameters stand for, the same everywhere, and a value of what examples/ deploy. */
+/** Meanings of the names of parameters, which are equal everywhere, and values that fit what examples/ deploy. */
 export const parameters: Readonly<Record<string, { means: string; example?: unknown }>> = {
   action: { means: 'The action.' },
   commandName: { means: 'Name of the shell command, with or without its slashes.', example: 'jstack' },
@@ -96,7 +96,7 @@ export const parameters: Readonly<Record<string, { means: string; example?: unkn
   uiPath: { means: 'The setting ui.path.', example: 'ui' },
 };
 
-/** What stands for members that are required and have no value of their own. */
+/** Values for members that are required and have no value of their own. */
 const words: Readonly<Record<string, unknown>> = {
   id: 'web',
   requestId: 'web',

@@ -67,7 +67,7 @@ const int64 = (max: number) =>
 /** A number of bytes. */
 export const Bytes = () => int64(Number.MAX_SAFE_INTEGER);
 
-/** How long something takes or lasts. */
+/** A duration. */
 export const Millis = () => int64(longestMillis);
 export const Seconds = () => int64(longestSeconds);
 export const Seconds32 = () => Int32({ max: longestSeconds });
@@ -206,7 +206,7 @@ export function isSmall(value: unknown, kind: TextKind): boolean {
   return entries.length <= mostMembers && entries.every(([key, inner]) => isShort(key, 'name') && isSmall(inner, kind));
 }
 
-/** What is no text at all is refused by another rule. */
+/** True for a value that is no text: another rule refuses it. */
 export const isShort = (value: unknown, kind: TextKind): boolean =>
   typeof value !== 'string' || value.length <= longestText[kind];
 

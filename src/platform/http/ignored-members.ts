@@ -10,17 +10,20 @@ import { inputsOf } from './inputs.js';
 import { memberNames, unknownMembers, type UnknownMember } from './known-members.js';
 import { isNotGiven } from './query.js';
 
-/** What a handler takes: the class of its body, and the parameters of its query. */
-interface Taken {
+/** Inputs of a handler: the class of its body, and the parameters of its query. */
+interface HandlerInputs {
   body?: ClassOf;
   query: ReadonlySet<string>;
 }
 
-type Ignored = UnknownMember & { isQuery?: boolean };
+type IgnoredMember = UnknownMember & { isQuery?: boolean };
 
-/** What every operation takes: parts of a list, who calls where a proxy says so, and what older clients send with every read. */
+/**
+ * Parameters that every operation takes: parts of a list, who calls where a proxy says so, and what older clients send
+ * with every read.
+ */
 const queryOfAll = ['property', 'limit', 'cursor', 'user', 'useWebCache', 'skipCache'];
-/** Told of one call; and so many characters of each name. */
+/** Number of names that are reported for one call; and of characters of each. */
 const mostTold = 10;
 const mostCharacters = 60;
 
@@ -31,7 +34,7 @@ const mostCharacters = 60;
  */
 @Injectable()
 export class IgnoredMembers extends Around {
-  private readonly known = new WeakMap<object, Taken>();
+  private readonly known = new WeakMap<object, HandlerInputs>();
 
   begin(context: ExecutionContext): Steps | undefined {
     const request = context.switchToHttp().getRequest<Request>();
@@ -47,7 +50,7 @@ export class IgnoredMembers extends Around {
     return { failed: (cause) => withIgnored(cause, errors) };
   }
 
-  private ignoredBy(context: ExecutionContext, request: Request): Ignored[] {
+  private ignoredBy(context: ExecutionContext, request: Request): IgnoredMember[] {
     const handler = context.getHandler();
     let taken = this.known.get(handler);
     if (!taken) this.known.set(handler, (taken = takenBy(context)));
@@ -63,7 +66,7 @@ export class IgnoredMembers extends Around {
 /** Printable characters of ASCII, which alone may stand in a header; without those that end what is quoted there. */
 const shown = (name: string): string => name.slice(0, mostCharacters).replaceAll(/[^\x20-\x7E]|["\\]/g, '?');
 
-function asError({ path, name, known, inside, isQuery }: Ignored): FieldError {
+function asError({ path, name, known, inside, isQuery }: IgnoredMember): FieldError {
   const field = shown(path + name);
   const meant = inside ?? didYouMean(name, known);
   const there = isQuery ? undefined : otherName(name, meant);
@@ -83,7 +86,7 @@ function withIgnored(cause: unknown, ignored: FieldError[]): unknown {
   });
 }
 
-function takenBy(context: ExecutionContext): Taken {
+function takenBy(context: ExecutionContext): HandlerInputs {
   const query = new Set(queryOfAll);
   let body: ClassOf | undefined;
   for (const { kind, name, type } of inputsOf(context.getClass(), context.getHandler().name)) {

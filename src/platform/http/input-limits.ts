@@ -6,15 +6,15 @@ export const longestText = {
   name: 500,
   /** Schedules and patterns of a record: they are read again and again. */
   expression: longestExpression,
-  /** What a text is searched for. */
+  /** Pattern that a text is searched for. */
   pattern: 256,
   /** Paths of files and objects: as long as a system takes them. */
   path: 4_096,
   /** Addresses, tokens, secrets. */
   uri: 8_192,
-  /** What people say about what they do. */
+  /** Text that people give with an action. */
   message: 10_000,
-  /** What they write down beside a task. */
+  /** Note that people attach to a task. */
   note: 100_000,
   /** Commands, arguments, values of variables: as long as Linux takes one. */
   command: 131_072,

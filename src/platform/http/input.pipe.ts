@@ -11,7 +11,7 @@ import { knownMembers } from './known-members.js';
 import type { Leniency } from './legacy-names.js';
 import { isNotGiven, readBoolean, readInteger } from './query.js';
 
-/** Of all that is wrong with a body, so many of the first are told. */
+/** Number of errors of a body that are reported: the first ones. */
 const mostErrors = 100;
 
 /** Nest's own would also delete keys named "constructor", which a map of the user may have; ours are clean already. */
@@ -36,7 +36,7 @@ export class InputPipe implements PipeTransform {
   private readonly bodies = validating('INVALID_REQUEST');
   private readonly parameters = validating('INVALID_PARAMETER');
 
-  /** What a class makes of a query without parameters: always the same. */
+  /** Values that classes make of a query without parameters, which are always equal. */
   private readonly ofNothing = new Map<unknown, object>();
 
   constructor(private readonly leniency: Pick<Leniency, 'readsLoosely'>) {}
@@ -139,7 +139,10 @@ const ruleOf: Readonly<Record<string, string>> = {
   isLength: 'length',
   encodedLength: 'length',
 };
-/** Of several broken rules of one field the first of these is told: "must be a number" before "must be at least 1". */
+/**
+ * Order in which the first of several broken rules of one field is reported: "must be a number" before "must be at
+ * least 1".
+ */
 const typeRules = [
   'type',
   'nestedValidation',
@@ -174,7 +177,7 @@ function own(error: ValidationError, field: string): FieldError[] {
   ];
 }
 
-/** What the validators say of their own, and how it is said here. */
+/** Texts of the validators, and those that replace them here. */
 const plainWords: readonly (readonly [RegExp, string])[] = [
   [/ must be an integer number$/, ' must be a whole number'],
   [/ must be a number conforming to the specified constraints$/, ' must be a number'],

@@ -22,7 +22,7 @@ const noting =
 export const Body = (): ParameterDecorator => noting('body', NestBody());
 export const Query = (name?: string): ParameterDecorator => noting('query', name ? NestQuery(name) : NestQuery(), name);
 
-/** What a handler takes, each with its declared type, which TypeScript notes beside decorators. */
+/** The inputs of a handler, each with its declared type, which TypeScript notes beside decorators. */
 export function inputsOf(controller: ClassOf, handler: string): (Input & { type: unknown })[] {
   const found: (Input & { type: unknown })[] = [];
   for (let at = controller.prototype as object | null; at; at = Object.getPrototypeOf(at) as object | null) {

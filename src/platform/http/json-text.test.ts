@@ -24,7 +24,7 @@ describe('a member that is given twice is found', () => {
   });
 });
 
-/** Where numbers stand, and how they are written. */
+/** Positions of numbers, and the way in which they are written. */
 const numbersIn = (text: string) => {
   const listed = (numbers: Map<string | number, unknown> | undefined): unknown =>
     numbers && Object.fromEntries([...numbers].map(([key, one]) => [key, one instanceof Map ? listed(one) : one]));

@@ -7,9 +7,9 @@
 export type WrittenNumbers = Map<string | number, string | WrittenNumbers>;
 
 export interface JsonText {
-  /** There are more values than were allowed; then nothing else was looked for. */
+  /** True if there are more values than were allowed; then nothing else was looked for. */
   isTooLarge: boolean;
-  /** Where the first member stands that its map has twice. */
+  /** Path of the first member that its map has twice. */
   repeated?: readonly (string | number)[];
   numbers?: WrittenNumbers;
 }

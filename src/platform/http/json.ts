@@ -12,8 +12,8 @@ export function sendJson(response: Response, value: unknown): void {
 /** Members without a value are left out, in answers as in the database. */
 export const withoutNulls = (_name: string, value: unknown): unknown => (value === null ? undefined : value);
 
-/** What was made of a record that never changes, each when it was first needed. */
-interface Written {
+/** JSON of a record that never changes, each form made when it was first needed. */
+interface SerializedJson {
   text?: string;
   bytes?: Buffer;
   /** Names the text for callers who have it already. */
@@ -31,8 +31,8 @@ export function neverChanges<Value extends object>(record: Value): Value {
 }
 
 /** undefined: it may change, so that nothing is kept of it. */
-export const writtenOf = (value: unknown): Written | undefined =>
-  typeof value === 'object' && value !== null ? (value as { [written]?: Written })[written] : undefined;
+export const writtenOf = (value: unknown): SerializedJson | undefined =>
+  typeof value === 'object' && value !== null ? (value as { [written]?: SerializedJson })[written] : undefined;
 
 const isKept = (value: unknown): value is object => writtenOf(value) !== undefined;
 

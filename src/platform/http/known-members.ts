@@ -4,11 +4,11 @@ import { SchedulerError } from '../errors.js';
 import { mostRecords } from './input-limits.js';
 
 /**
- * What a field of a body holds beside one simple value: a record of this class or a list of them, a list of numbers, a map whose
- * values are numbers in the end, or anything as it was sent.
+ * Content of a field of a body beside one simple value: a record of this class or a list of them, a list of numbers, a
+ * map whose values are numbers in the end, or anything as it was sent.
  */
 type Content = { records: () => ClassOf } | 'NUMBERS' | 'MAP_OF_NUMBERS' | 'AS_SENT';
-/** Of which type its simple values are, where older clients send them as another one. */
+/** Type of its simple values, where older clients send them as another one. */
 type Simple = 'number' | 'boolean';
 interface Field {
   content?: Content;
@@ -60,11 +60,11 @@ export interface UnknownMember {
   path: string;
   name: string;
   known: Iterable<string>;
-  /** Where it would be known: within a record that the caller left out. */
+  /** Path at which it would be known: within a record that the caller left out. */
   inside?: string;
 }
 
-/** Those of a body, no more than `most`. Where anything may stand nothing is unknown. */
+/** Unknown members of a body, no more than `most`. Where anything may stand nothing is unknown. */
 export function unknownMembers(body: object, type: ClassOf, most: number, path = ''): UnknownMember[] {
   const fields = fieldsOf(type);
   const found: UnknownMember[] = [];
@@ -87,7 +87,10 @@ export function unknownMembers(body: object, type: ClassOf, most: number, path =
   return found;
 }
 
-/** What a name that no class knows may stand for: where its value is a record, a field that holds some; or one of a record that is left out. */
+/**
+ * Members that may be meant by a name that no class knows: where its value is a record, the fields that hold some; or
+ * one of a record that is left out.
+ */
 function likeliest(
   fields: ReadonlyMap<string, Field>,
   name: string,

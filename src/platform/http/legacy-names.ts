@@ -2,7 +2,7 @@ import type { NextFunction, Request, Response } from 'express';
 import { oneBase64 } from '../../core/base64.js';
 import type { Settings } from '../settings/settings.js';
 
-/** How far callers are met that were made for an older version of this API. */
+/** Leniency towards callers that were made for an older version of this API. */
 export interface Leniency {
   /** Members are taken by their older names, too, and written under both. */
   readonly acceptsNames: boolean;
@@ -113,7 +113,7 @@ const ours: ReadonlyMap<string, string> = new Map([...emitted].map(([name, legac
 /** A dotted path of members, as `property` has them, in our names. */
 export const inOurNames = (path: string): string => path.replace(/[^.!]+/g, (name) => ours.get(name) ?? name);
 
-/** The same document with every renamed member under both names, for clients that read the legacy ones. */
+/** Copies a document with every renamed member under both names, for clients that read the legacy ones. */
 export function withLegacyNames(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withLegacyNames);
   if (value === null || typeof value !== 'object' || value instanceof Date) return value;
@@ -136,7 +136,7 @@ const asOlderClientsRead = (name: string, member: unknown): unknown =>
       )
     : member;
 
-/** The same of a document that keeps its own names, such as that of a webhook. */
+/** Copies a document that keeps its own names, such as that of a webhook, with its embedded texts. */
 export function withEmbeddedTexts(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withEmbeddedTexts);
   if (value === null || typeof value !== 'object') return value;
@@ -147,7 +147,10 @@ export function withEmbeddedTexts(value: unknown): unknown {
   return Object.fromEntries(members);
 }
 
-/** Of a task that has an executor, older clients seek the command and its environment in the executor, and rely on both. */
+/**
+ * Copies the command and its environment into the executor of a task that has one: older clients seek them there, and
+ * rely on both.
+ */
 function asSought(task: unknown): unknown {
   const { executor, command } = (task ?? {}) as { executor?: object; command?: object };
   return executor && command ? { ...(task as object), executor: { ...executor, command } } : task;
@@ -163,7 +166,7 @@ const aliases: readonly [RegExp, string][] = [
   [/^(\/api\/tasks\/(?:download|open)\/?\?(?:.*&)?)agentHostname(?==)/, '$1slaveHostname'],
 ];
 
-/** What all of them have, one or the other. */
+/** Words of which every alias has one. */
 const hasAlias = /agent|openapi/;
 
 export function resolveAlias(url: string): string {

@@ -44,7 +44,7 @@ interface IdentifiedRequest extends Request {
 }
 
 const requestIdHeader = 'X-Request-Id';
-/** What a caller may choose as id: it goes into logs and answers, so it is kept short and plain. */
+/** Pattern of ids that a caller may choose: they go into logs and answers, so they are kept short and plain. */
 const acceptableRequestId = /^[\w.:-]{1,100}$/;
 
 /** Gives every call an id (the caller's own, when it sent a usable one) that its answer and the log lines carry. */
@@ -59,9 +59,9 @@ export function assignRequestId(request: Request, response: Response, next: Next
 export const requestIdOf = (request: Request): string => (request as IdentifiedRequest).requestId;
 
 /**
- * What browsers are told about our pages: nothing of them comes from elsewhere, and no other page frames them. Styles may stand in
- * the page, since Swagger UI puts them there. Whether the service is reached by HTTPS is for the operator to decide: nothing here
- * asks browsers to insist on it.
+ * Headers for browsers about our pages: nothing of them comes from elsewhere, and no other page frames them. Styles may
+ * stand in the page, since Swagger UI puts them there. The operator decides if the service is reached by HTTPS: nothing
+ * here asks browsers to insist on it.
  */
 const setSecurityHeaders = helmet({
   contentSecurityPolicy: {

@@ -9,13 +9,13 @@ const ofCalls = new WeakMap<Request, NamesSent>();
 /** `names` may be added to afterwards. */
 export const noteNamesSent = (request: Request, names: NamesSent): void => void ofCalls.set(request, names);
 
-interface Told {
+interface AnswerWithErrors {
   message: string;
   errors: FieldError[];
 }
 
 /** An error as its caller understands it: by the names that were sent. */
-export function inNamesSent<Answer extends Told>(answer: Answer, request: Request): Answer {
+export function inNamesSent<Answer extends AnswerWithErrors>(answer: Answer, request: Request): Answer {
   const names = new Map([...(ofCalls.get(request) ?? []), ...wordsOfPath(request.originalUrl)]);
   if (names.size === 0) return answer;
   const alternatives = [...names.keys()].map((name) => (isPlainWord.test(name) ? withinPath(name) : `\\b${name}\\b`));

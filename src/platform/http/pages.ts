@@ -2,7 +2,7 @@ import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { deployKeyText, type DeployKey } from '../../core/model/deploy.js';
 import { SchedulerError } from '../errors.js';
-import { ListPage, type PageQuery } from '../database/keyset.js';
+import { ListPage, type KeysetPage } from '../database/keyset.js';
 import { isNotGiven } from './query.js';
 
 /** Asks for the first page. */
@@ -10,7 +10,7 @@ const firstPage = '*';
 const mostPerPage = 10_000;
 
 /** The page that a call asks for with `cursor`, as a parameter of a handler that reads it as such: it answers a ListPage then. */
-export const AskedPage = createParamDecorator((_data: unknown, context: ExecutionContext): PageQuery | undefined =>
+export const AskedPage = createParamDecorator((_data: unknown, context: ExecutionContext): KeysetPage | undefined =>
   pageAskedBy(context.switchToHttp().getRequest<Request>()),
 );
 
@@ -27,7 +27,7 @@ export function asPage(list: readonly unknown[] | ListPage<unknown>, request: Re
   return (page?.members ?? list) as unknown[];
 }
 
-function pageAskedBy({ query }: Request): PageQuery | undefined {
+function pageAskedBy({ query }: Request): KeysetPage | undefined {
   const cursors = [query['cursor'] ?? []].flat();
   if (cursors.every(isNotGiven)) return undefined;
   const [cursor] = cursors;
@@ -76,10 +76,11 @@ function idOf(member: unknown): string {
  * A page out of a short list that was read whole. Its members are in the order of their ids, those of one id in the order of all that
  * they say; only where a page ends between two of one id does the key say that, too: else a member that changes would come again.
  */
-function cut(list: readonly unknown[], { after, limit }: PageQuery): ListPage<unknown> {
-  const isAfter = ({ id, key }: Keyed): boolean => (after.includes(endOfId) ? key > after : id > after || after === '');
+function cut(list: readonly unknown[], { after, limit }: KeysetPage): ListPage<unknown> {
+  const isAfter = ({ id, key }: KeyedMember): boolean =>
+    after.includes(endOfId) ? key > after : id > after || after === '';
   const keyed = list
-    .map((member): Keyed => ({ member, id: idOf(member), key: idOf(member) + endOfId + JSON.stringify(member) }))
+    .map((member): KeyedMember => ({ member, id: idOf(member), key: idOf(member) + endOfId + JSON.stringify(member) }))
     .filter(isAfter)
     .sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
   const page = keyed.slice(0, limit);
@@ -92,7 +93,7 @@ function cut(list: readonly unknown[], { after, limit }: PageQuery): ListPage<un
   );
 }
 
-interface Keyed {
+interface KeyedMember {
   member: unknown;
   id: string;
   key: string;

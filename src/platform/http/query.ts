@@ -72,7 +72,7 @@ export const QueryInts = () =>
     }),
   );
 
-/** Whether a call asks for a page: then `limit` is the length of the page. */
+/** True if a call asks for a page: then `limit` is the length of the page. */
 export const asksForPage = ({ cursor }: { cursor?: unknown }): boolean =>
   typeof cursor === 'string' && !isNotGiven(cursor);
 
@@ -123,7 +123,7 @@ export const QueryWord = (words: readonly string[]) =>
     ApiPropertyOptional({ type: 'string', enum: [...words] }),
   );
 
-/** The same as a part of the path, which is always given. Newer clients say "agent" there where our words say "slave". */
+/** A word as a part of the path, which is always given. Newer clients say "agent" there where our words say "slave". */
 export const PathWord = (words: readonly string[]) => {
   const ours = new Map(words.map((word) => [word.replace('SLAVE', 'AGENT'), word]));
   const read = (value: unknown): unknown => ours.get(readWord(value) as string) ?? readWord(value);

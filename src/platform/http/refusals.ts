@@ -1,6 +1,6 @@
 /**
- * What operations refuse for reasons of their own, with the statuses that callers tell apart: operation -> status -> when. Every
- * other refusal has a status that follows from the operation as such (its input, who calls).
+ * Refusals of operations for reasons of their own, with the statuses that callers tell apart: operation -> status ->
+ * when. Every other refusal has a status that follows from the operation as such (its input, who calls).
  */
 export const refusals: Readonly<Record<string, Readonly<Record<number, string>>>> = {
   'GET /api/history/request/{requestId}/deploy/{deployId}': { 404: 'There is no such deploy.' },

@@ -82,8 +82,8 @@ export interface ByteRange {
 }
 
 /**
- * What a Range header asks for. 'ALL' also where it asks for several ranges, or for something else than bytes: a server
- * may ignore what it does not serve. 'NONE': the range begins behind the end of the file.
+ * The range that a Range header asks for. 'ALL' also where it asks for several ranges, or for something else than
+ * bytes: a server may ignore what it does not serve. 'NONE': the range begins behind the end of the file.
  */
 export function readRange(header: string | undefined, size: number): ByteRange | 'ALL' | 'NONE' {
   const match = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header?.replaceAll(' ', '') ?? '');

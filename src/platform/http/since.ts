@@ -1,6 +1,9 @@
 import { ApiExtension, ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 
-/** How the served document says that something is later than what older clients know, and since when it is there. */
+/**
+ * Extension that marks parts of the served document that are later than what older clients know, with the version since
+ * which they are there.
+ */
 export const sinceExtension = 'x-since';
 
 const additions = {

@@ -2,7 +2,7 @@ import { Injectable, type ArgumentMetadata, type PipeTransform } from '@nestjs/c
 import { parsePendingTaskId, parseTaskId } from '../../core/task-id.js';
 import { SchedulerError } from '../errors.js';
 
-/** What such ids look like. */
+/** Descriptions of the forms of ids. */
 export const idForms = {
   task: 'One looks like web-v1-1700000000000-1-host_name-rack: request, deploy, start in epoch milliseconds, instance, host, rack; GET /api/tasks/ids/request/{requestId} lists those of a request',
   'pending task':

@@ -12,7 +12,7 @@ export class IdempotentCallEntity {
   @Column({ type: 'text' })
   fingerprint: string;
 
-  /** Of the one that does it, among those that came at once. */
+  /** Id of the call that does the work, among those that came at once. */
   @Column({ type: 'text' })
   claim: string;
 
@@ -26,7 +26,7 @@ export class IdempotentCallEntity {
   @Column({ name: 'acted_at', type: 'timestamptz', nullable: true })
   actedAt: Date | null;
 
-  /** Of its answer; null: there is none yet, or it was lost. */
+  /** Status of its answer; null: there is none yet, or it was lost. */
   @Column({ type: 'integer', nullable: true })
   status: number | null;
 

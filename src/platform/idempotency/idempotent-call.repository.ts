@@ -4,7 +4,7 @@ import type { IdempotentCallEntity } from './idempotent-call.entity.js';
 import type { Queryable } from '../database/queryable.js';
 import type { Transaction } from '../database/transaction.js';
 
-/** Of one call with a key. */
+/** Identifies one call with a key. */
 export interface Claim {
   scope: string;
   fingerprint: string;
@@ -14,7 +14,7 @@ export interface Claim {
 
 export interface KeptCall extends Claim, Pick<IdempotentCallEntity, 'status' | 'contentType' | 'body'> {
   acted: boolean;
-  /** Whether the instance that began it lives, as far as is known. */
+  /** True if the instance that began it lives, as far as is known. */
   maybeRunning: boolean;
 }
 

@@ -11,7 +11,7 @@ export class LeaderEpochEntity {
   epoch: number;
 }
 
-/** Who leads, and until when. */
+/** The lease: the instance that leads, and the time until which it does. */
 @Check('leader_lease_only_row_check', '"only_row"')
 @Entity('leader_lease')
 export class LeaderLeaseEntity {

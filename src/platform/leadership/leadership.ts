@@ -13,7 +13,7 @@ export interface LeaderDuty {
 }
 
 export interface Standing {
-  /** Told not to compete. */
+  /** True after an order not to compete. */
   suspended: boolean;
   /** Milliseconds since the end of its last term; absent while it leads, and when it never did. */
   millisSinceLed?: number;
@@ -21,7 +21,9 @@ export interface Standing {
   newerSchema?: string;
 }
 
-/** Who leads, as all other parts see it. One implementation holds the lease in PostgreSQL; tests may fix an epoch. */
+/**
+ * The leadership, as all other parts see it. One implementation holds the lease in PostgreSQL; tests may fix an epoch.
+ */
 export abstract class Leadership {
   /** The epoch this instance leads in, undefined when it does not lead or could not renew its lease in time. */
   abstract current(): Epoch | undefined;
@@ -47,7 +49,7 @@ export abstract class Leadership {
   abstract resume(): void;
   /** While the answer is true, this instance leaves the lease to others; an order to take over counts all the same. */
   abstract yieldWhile(another: () => boolean): void;
-  /** What this instance is told to do, and when it last stopped to lead. */
+  /** The orders to this instance, and the time at which it last stopped to lead. */
   abstract standing(): Standing;
   /** Called whenever this instance begins to compete or to lead, leads no more, or is told to do something else. */
   abstract onChange(listener: () => void): void;

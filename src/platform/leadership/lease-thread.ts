@@ -37,9 +37,9 @@ type Message = { kind: 'ready' } | { kind: 'lost'; epoch: Epoch } | { kind: 'fai
 
 /** The lease of one term. */
 export interface KeptLease {
-  /** Why it is lost or in doubt, from that very moment on. */
+  /** The reason why it is lost or in doubt, from that very moment on. */
   problem(): string | undefined;
-  /** Said again and again, for as long as the main thread lives. */
+  /** Called again and again, for as long as the main thread lives. */
   alive(): void;
   release(): void;
 }

@@ -11,15 +11,18 @@ import { LeaseThread } from './lease-thread.js';
 import { Orders, Term } from './term.js';
 import { tellFailure } from '../tell-failure.js';
 
-/** How often a leader looks at the schema and at the time of the database. */
+/** Interval at which a leader looks at the schema and at the time of the database. */
 const lookEveryMillis = 1_000;
 const competeEveryMillis = 500;
 const watchEveryMillis = 100;
 const firstPauseMillis = 1_000;
 const longestPauseMillis = 30_000;
-/** How long the end of a term waits for one duty. A duty that hangs must not keep this instance from competing. */
+/** Longest wait for one duty at the end of a term. A duty that hangs must not keep this instance from competing. */
 const dutyEndMillis = 15_000;
-/** How long a leader that was told to fail over stands aside for another one, and one that is told to lead tries to. */
+/**
+ * Time for which a leader that was told to fail over stands aside for another one, and for which one that is told to
+ * lead tries to.
+ */
 const standAsideMillis = 15_000;
 
 interface PgLeadershipOptions {
@@ -30,9 +33,9 @@ interface PgLeadershipOptions {
   readAddress: () => Promise<string | undefined>;
   monotonic?: () => number;
   clock?: DatabaseClock;
-  /** Whether it may lead, true unless given. */
+  /** True if it may lead, which is the default. */
   competes?: boolean;
-  /** How long its main thread may stand still before it lets the lease go. */
+  /** Longest standstill of its main thread before it lets the lease go. */
   standstillMillis?: number;
 }
 

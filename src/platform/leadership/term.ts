@@ -44,7 +44,7 @@ export class Term {
   }
 }
 
-/** What an operator told this instance about leading, until it is done or taken back. */
+/** Orders of an operator to this instance about leading, until they are carried out or taken back. */
 export class Orders {
   /** Do not compete. */
   suspended = false;

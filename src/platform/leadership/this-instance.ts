@@ -8,10 +8,10 @@ import { SETTINGS, type Settings } from '../settings/settings.js';
 
 const everywhere = new Set(['0.0.0.0', '::']);
 
-/** How this process is told apart from the other instances, and where it answers. */
+/** Identity of this process among the instances, and its addresses. */
 @Injectable()
 export class ThisInstance {
-  /** Of this process; never used again. */
+  /** Id of this process; never used again. */
   readonly id: string = `${hostname()}:${process.pid}:${randomUUID()}`;
 
   constructor(
@@ -26,7 +26,7 @@ export class ThisInstance {
     return advertisedUrl ?? this.url(everywhere.has(host) ? hostname() : host);
   }
 
-  /** Where a program on this machine finds it; undefined before it listens. */
+  /** Address at which a program on this machine finds it; undefined before it listens. */
   localAddress(): string | undefined {
     const { host } = this.settings;
     return this.url(everywhere.has(host) ? 'localhost' : host);

@@ -63,7 +63,7 @@ const requestBody: z.ZodType<BalancerRequestBody, BalancerRequestBody> = z.objec
   noDuplicateUpstreams: z.boolean(),
 });
 
-/** What is of interest in an answer; load balancers say more. */
+/** The members of an answer that are read; load balancers send more. */
 const answer = z.object({ loadBalancerState: z.enum(loadBalancerStates), message: z.string().nullish() });
 export type BalancerAnswer = z.infer<typeof answer>;
 
@@ -213,7 +213,7 @@ export class HttpLoadBalancer extends LoadBalancer implements OnApplicationShutd
   }
 }
 
-/** The same path in front and the same query behind every call. */
+/** Puts one path in front of every call, and one query behind it. */
 const under =
   (backend: HandleRequest, base: readonly string[], query: readonly Entry[]): HandleRequest =>
   (request) =>

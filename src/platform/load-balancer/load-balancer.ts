@@ -25,7 +25,7 @@ export abstract class LoadBalancer {
   abstract state(id: LoadBalancerRequestId): Promise<LoadBalancerUpdate>;
   abstract cancel(id: LoadBalancerRequestId): Promise<LoadBalancerUpdate>;
   abstract deleteService(id: LoadBalancerRequestId, service: RemovedService): Promise<LoadBalancerUpdate>;
-  /** What a service consists of now; none when it cannot be told. */
+  /** The present addresses of a service; none when they cannot be told. */
   abstract upstreams(serviceId: string): Promise<Upstream[]>;
 }
 

@@ -9,11 +9,11 @@ export interface LogOptions {
   format: LogFormat;
   /** Number of the API worker that speaks, where there are several processes. */
   worker?: number;
-  /** Where lines go; the standard output unless a test listens. */
+  /** Destination of lines; the standard output unless a test listens. */
   destination?: DestinationStream & { isTTY?: boolean };
 }
 
-/** What Nest tells about modules and routes at every start helps only to find a mistake in them. */
+/** Contexts in which Nest logs modules and routes at every start, which helps only to find a mistake in them. */
 const aboutWiring = new Set<unknown>([
   'NestFactory',
   'NestApplication',
@@ -109,7 +109,10 @@ const asJson = (destination: LogOptions['destination'] & object): DestinationStr
 
 const mask = '***';
 
-/** Where a line of JSON may carry what proves the identity of a user. Each keeps what stands before the proof. */
+/**
+ * Patterns for places in a line of JSON that may carry what proves the identity of a user. Each keeps what stands
+ * before the proof.
+ */
 const places: readonly RegExp[] = [
   // Headers, as members of a record or in a text; their value ends with the text.
   /((?:proxy-)?authorization\\?["']?\s*[:=]\s*\\?["']?)[^"'\\]+/gi,
@@ -124,7 +127,7 @@ const places: readonly RegExp[] = [
   /()\beyJ[\w-]+\.[\w-]+\.[\w-]*/g,
 ];
 
-/** The same text without passwords, tokens and cookies. */
+/** Masks passwords, tokens and cookies in a text. */
 export const maskCredentials = (text: string): string =>
   places.reduce((line, place) => line.replace(place, `$1${mask}`), text);
 
@@ -136,7 +139,7 @@ function withoutCredentials(destination: DestinationStream): DestinationStream {
 /** The timer of pollers tells of ticks that came late or not at all. Nothing is lost by that: the next tick looks again. */
 const lateTick = /^\[Cron\] Missed execution deadline/;
 
-/** What libraries write to the console goes to the log, so that it is in its format and obeys its level. */
+/** Sends lines that libraries write to the console to the log, so that they are in its format and obey its level. */
 export function logConsoleLines(logger: LoggerService, target: Pick<Console, 'warn' | 'error'> = console): void {
   const text = (parts: unknown[]): string => parts.map(String).join(' ');
   target.warn = (...parts: unknown[]) => {

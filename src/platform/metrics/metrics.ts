@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type Aggregator, Counter, Gauge, Histogram, Registry } from 'prom-client';
 
-/** Of calls: most take milliseconds, the slowest lists seconds. */
+/** Buckets for the duration of calls: most take milliseconds, the slowest lists seconds. */
 const secondsOfCalls = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 
 /**
@@ -10,7 +10,7 @@ const secondsOfCalls = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5,
  */
 @Injectable()
 export class Metrics {
-  /** Not the registry that all of a process share: several instances may live in one. */
+  /** A registry of its own, not the one that all of a process share: several instances may live in one. */
   readonly registry = new Registry();
 
   /** `together`: what becomes of the values of several processes of an instance, the first of which may lead. */

@@ -3,7 +3,7 @@ import type { Counter } from 'prom-client';
 import { Clock } from '../clock.js';
 import { Metrics } from './metrics.js';
 
-/** How many tasks this instance has put on machines while it led. */
+/** Counts the tasks that this instance has placed while it led. */
 @Injectable()
 export class PlacementFigures {
   private readonly total: Counter;
@@ -27,7 +27,7 @@ export class PlacementFigures {
 
 const windowSeconds = 60;
 
-/** How often something happened per second, over the last minute. */
+/** Rate of an event per second, over the last minute. */
 export class RecentRate {
   /** Per second of the window: which second it is for, and how often it happened in it. */
   private readonly seconds = Array.from({ length: windowSeconds }, () => ({ second: -1, count: 0 }));

@@ -2,7 +2,9 @@ import { Injectable } from '@nestjs/common';
 
 const kept = 200;
 
-/** How long the newest status updates took from the event on the machine until they were stored. Of this process only. */
+/**
+ * Times that the newest status updates took from the event on the machine until they were stored. Of this process only.
+ */
 @Injectable()
 export class StatusDelays {
   private readonly delays: number[] = [];

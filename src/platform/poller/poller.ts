@@ -1,4 +1,4 @@
-import { addWanted, type WakeKeys, type Wanted, type WakeTopic } from '../wake/wake.js';
+import { addToWakeSet, type WakeKeys, type WakeSet, type WakeTopic } from '../wake/wake.js';
 import type { ActionType } from '../../core/model/enums.js';
 
 /** Half of what lies between two ticks: a pass runs at the tick that is nearest to the end of its period. */
@@ -38,15 +38,15 @@ export class Poller {
   private isRunning = false;
   /** The pass in flight is one over all. */
   private looksAtAll = false;
-  /** Of the newest run. */
+  /** Promise of the newest run. */
   private running: Promise<void> | undefined;
   private alarm: NodeJS.Timeout | undefined;
-  /** What the next pass is to look at; undefined: none was asked for. */
-  private wanted: Wanted | undefined;
+  /** Records that the next pass is to look at; undefined: none was asked for. */
+  private wanted: WakeSet | undefined;
   private stopped = false;
   private lastEndedAt: number;
   private failuresInRow = 0;
-  /** When the first of the failures in a row was. */
+  /** Time of the first of the failures in a row. */
   private failingSince = 0;
   private passes = 0;
   private failures = 0;
@@ -73,7 +73,7 @@ export class Poller {
    */
   wake(keys?: WakeKeys): void {
     if (this.stopped || !this.around.mayRun()) return;
-    this.wanted = addWanted(this.wanted, this.options.takesKeys ? keys : undefined);
+    this.wanted = addToWakeSet(this.wanted, this.options.takesKeys ? keys : undefined);
     if (!this.isRunning) this.running = this.runWhileWanted();
   }
 

@@ -86,8 +86,8 @@ function thisBoot(): string | undefined {
 }
 
 /**
- * When a process began, as text to compare: a pid alone is given away again. undefined: it does not run (a zombie does
- * not either).
+ * The time at which a process began, as text to compare: a pid alone is given away again. undefined: it does not run (a
+ * zombie does not either).
  */
 export function processStart(pid: number): string | undefined {
   if (!Number.isInteger(pid) || pid <= 0) return undefined;

@@ -1,6 +1,6 @@
 import type { Wake, WakeKeys, WakeTopic } from '../wake/wake.js';
 
-/** What the processes of an instance publish to each other past the database. */
+/** Messages that the processes of an instance publish to each other past the database. */
 export interface ProcessTopics {
   /** Cached values are out of date: all of a topic, or those of some keys. */
   invalidation: { topic: WakeTopic; keys: WakeKeys };

@@ -30,8 +30,8 @@ export interface ApiWorkers {
 }
 
 /**
- * What this process does of an instance. A single process is the whole of it. Otherwise the leader schedules, and workers serve
- * the API: a worker is an instance of its own that never competes for the leadership.
+ * The part of this process in an instance. A single process is the whole of it. Otherwise the leader schedules, and
+ * workers serve the API: a worker is an instance of its own that never competes for the leadership.
  */
 export type ProcessRole =
   | { readonly kind: 'single' }

@@ -29,7 +29,7 @@ export class VersionedCache<Value> {
     return this.keep(key, version, await load(known?.value));
   }
 
-  /** The same of many, by key; what `load` does not find is left out. */
+  /** Gets many values, by key; those that `load` does not find are left out. */
   async many(
     wanted: ReadonlyMap<string, string>,
     load: (formers: ReadonlyMap<string, Value | undefined>) => Promise<ReadonlyMap<string, Value>>,
@@ -71,7 +71,7 @@ export interface FromJson<Value> {
   value: Value;
 }
 
-/** The same text is the very same value, so that what was written of it is there already. */
+/** Returns the very same value for the same text, so that JSON that was written of it is there already. */
 export const fromJson = <Value extends object>(
   json: string,
   former: FromJson<Value> | undefined,

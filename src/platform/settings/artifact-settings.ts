@@ -7,7 +7,10 @@ const hasBothKeysOrNone = (pair: { objstoreAccessKey?: string; objstoreSecretKey
   (pair.objstoreAccessKey === undefined) === (pair.objstoreSecretKey === undefined);
 const bothKeys = 'objstoreAccessKey and objstoreSecretKey go together';
 
-/** Where `objstoreArtifacts` come from. Every caller who may deploy can fetch what these keys open, and only the agent knows them. */
+/**
+ * Store of `objstoreArtifacts`. Every caller who may deploy can fetch what these keys open, and only the agent knows
+ * them.
+ */
 export const ArtifactStoreSettings = z
   .strictObject({
     endpoint: z

@@ -60,7 +60,7 @@ const ScopeSettings = z.strictObject({
   deploy: z.array(z.string()).default([]).describe('Scopes that allow to deploy; empty: those of write'),
 });
 
-/** Who is let in, and what they may do. */
+/** Authentication of callers, and their access. */
 export const AuthSettings = z
   .strictObject({
     enabled: z.boolean().default(false).describe('Whether callers are refused what they may not do'),
@@ -212,7 +212,7 @@ interface AuthSections {
   ui: { authCookieName: string };
 }
 
-/** What an authenticator or a directory needs from other sections than `auth`. */
+/** Checks settings of other sections than `auth` that an authenticator or a directory needs. */
 export function checkAuthSections({ value, issues }: z.core.ParsePayload<AuthSections>): void {
   const used = authenticatorsOf(value.auth);
   const need = (given: boolean, path: string[], forWhat: string) => {

@@ -17,7 +17,7 @@ export const { least0: hours, above0: hoursAbove0 } = real(tenYearsInDays * 24);
 export const { least0: minutes, above0: minutesAbove0 } = real(tenYearsInDays * 24 * 60);
 export const { least0: seconds } = real(tenYearsInDays * 86_400);
 export const millis = (least = 0) => whole(least, tenYearsInDays * 86_400_000);
-/** How long an answer is waited for: a day at most. */
+/** Longest wait for an answer: a day at most. */
 export const timeout = (leastMillis = 0) => whole(leastMillis, 86_400_000);
 export const { above0: timeoutSeconds } = real(86_400);
 

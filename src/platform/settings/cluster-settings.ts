@@ -58,7 +58,7 @@ export const ClusterSettings = z.strictObject({
   kubernetes: KubernetesSettings.prefault({}),
 });
 
-/** Where tasks are placed, unless their requests say otherwise. */
+/** Placement of tasks, unless their requests say otherwise. */
 export const placementSettings = {
   defaultSlavePlacement: z.enum(slavePlacements).default('GREEDY').describe('Placement of requests that name none'),
   reserveSlavesWithAttributes: z
@@ -89,7 +89,7 @@ export const placementSettings = {
     .describe('Largest scale-down without largeScaleDownAcknowledged=true'),
 };
 
-/** What holds for the records of machines. */
+/** Settings for the records of machines. */
 export const machineSettings = {
   maxDecommissioningSlaves: count().default(2).describe('Slaves that may be decommissioned at once'),
   maxMachineHistoryEntries: count().default(10).describe('Newest states kept per machine'),

@@ -5,7 +5,7 @@ const buckets = () => z.number().int().min(2).max(1_000);
 const share = () => z.number().min(0).max(1);
 const percent = () => z.number().min(0).max(100);
 
-/** When failures come so fast that starts are delayed, and when they repeat so often that they are called a crash loop. */
+/** Limits from which on failures delay starts, and from which on their repetition is called a crash loop. */
 export const CrashLoopSettings = z.strictObject({
   cooldownFailureThreshold: count()
     .default(5)

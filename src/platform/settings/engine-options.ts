@@ -18,10 +18,10 @@ const longNames: Readonly<Record<string, string>> = {
   w: 'workdir',
 };
 
-/** The same option has one name: letters stand for others. */
+/** The one name of an option: letters stand for others. */
 export const optionName = (key: string): string => (Object.hasOwn(longNames, key) ? longNames[key]! : key);
 
-/** Those that are switched on or off. All others, also those that are not known here, have a value. */
+/** Options that are switched on or off. All others, also those that are not known here, have a value. */
 const switches = new Set(
   (
     'detach disable-content-trust env-host http-proxy init interactive no-healthcheck no-hostname no-hosts oom-kill-disable ' +
@@ -31,7 +31,7 @@ const switches = new Set(
 
 export const isSwitch = (key: string): boolean => switches.has(optionName(key));
 
-/** What only the agent sets, and what has a field of its own in a deploy with a rule of its own. */
+/** Options that only the agent sets, and those that have a field of their own in a deploy with a rule of its own. */
 const reserved = new Set(
   (
     'attach attach-stdin cap-add-file cidfile conmon-pidfile cgroup-parent cgroups detach env env-file env-host http-proxy ' +
@@ -43,7 +43,7 @@ const reserved = new Set(
 /** The keys that no deploy may use whatever the operator says, or does not need to. */
 export const isReservedParameter = (key: string): boolean => reserved.has(optionName(key));
 
-/** What reaches nothing beside the container itself. */
+/** Options that reach nothing beside the container itself. */
 export const harmlessParameters: readonly string[] = [
   'entrypoint',
   'h',

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 const whole = (least: number, most: number) => z.number().int().min(least).max(most);
 
-/** What the stream of events keeps, and how much of it callers may have. */
+/** Limits of the stream of events, for what it keeps and for its readers. */
 export const EventSettings = z.strictObject({
   keepMinutes: whole(1, 10_080)
     .default(60)

@@ -8,7 +8,7 @@ const TaskPurgeLimits = z.strictObject({
   deleteTaskHistoryBytesAfterTasksPerRequest: keptCount(),
 });
 
-/** What of the history goes, and when. Values below 1 set no limit. */
+/** Limits of the history, beyond which it is purged. Values below 1 set no limit. */
 export const HistoryPurgingSettings = z.strictObject({
   enabled: z
     .boolean()
@@ -37,7 +37,7 @@ export const HistoryPurgingSettings = z.strictObject({
     .describe('The four keys about tasks by request id, where they differ'),
 });
 
-/** How ended tasks come into the history. */
+/** Move of ended tasks into the history. */
 export const historySettings = {
   persistHistoryEverySeconds: seconds()
     .default(120)

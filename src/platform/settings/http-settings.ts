@@ -5,7 +5,7 @@ import { isAtRoot } from './page-settings.js';
 
 export const mostWorkers = 64;
 
-/** How the API is served. */
+/** HTTP server of the API. */
 export const httpSettings = {
   maxRequestBodyBytes: count(0, 268_435_456).default(10_485_760).describe('Largest body of a call'),
   cors: z

@@ -7,7 +7,7 @@ import { mostWorkers } from './http-settings.js';
 import { olderSettings } from './older-settings.js';
 import { logFormats, logLevels, type Settings, SettingsFile } from './settings.js';
 
-/** What may be given on the command line; it wins over the environment. */
+/** Settings of the command line; they win over the environment. */
 export interface Flags {
   port?: string;
   host?: string;

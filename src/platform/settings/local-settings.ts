@@ -56,15 +56,15 @@ export function checkRacks(
   });
 }
 
-/** What an agent runs for a command that users ask for by name. */
+/** Program that an agent runs for a command that users ask for by name. */
 export const ShellCommandSetting = z.strictObject({
   name: z.string().min(1),
   /** Program and arguments; no shell reads them. */
   command: z.array(z.string()).min(1),
-  /** Those that are asked for add their flag, in this order. */
+  /** Options that add their flag when they are asked for, in this order. */
   options: z.array(z.strictObject({ name: z.string().min(1), flag: z.string() })).default([]),
   skipCommandPrefix: z.boolean().default(false),
-  /** The same where the task is a container. */
+  /** Skips the prefix where the task is a container. */
   skipCommandPrefixDockerOnly: z.boolean().default(false),
 });
 export type ShellCommandSetting = z.infer<typeof ShellCommandSetting>;

@@ -58,7 +58,7 @@ const AdditionalFile = z.strictObject({
 });
 export type AdditionalLog = z.infer<typeof AdditionalFile>;
 
-/** How the agent rotates the logs of tasks; part of `cluster.local`. */
+/** Rotation of the logs of tasks by the agent; part of `cluster.local`. */
 export const logSettings = {
   logrotateFrequency: z
     .enum(logrotateFrequencies)
@@ -144,7 +144,7 @@ export const logSettings = {
     .describe('Longest time that the rotation and compression of the logs of a task take'),
 };
 
-/** How long the agent keeps the files of tasks that have ended; part of `cluster.local`. */
+/** Time for which the agent keeps the files of tasks that have ended; part of `cluster.local`. */
 export const cleanupSettings = {
   cleanupAppDirectoryOfFailedTasksAfterMillis: z
     .number()

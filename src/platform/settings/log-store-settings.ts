@@ -3,7 +3,7 @@ import type { ObjstoreUploaderFile } from '../../core/model/deploy.js';
 import { count } from './bounds.js';
 import { ObjstoreSettings } from './objstore-settings.js';
 
-/** Where the logs of tasks are kept when there is no object store: a folder of the agent. */
+/** Directory of the agent that keeps the logs of tasks when there is no object store. */
 export const LogFolderSettings = z.strictObject({
   enabled: z
     .boolean()
@@ -15,7 +15,7 @@ export const LogFolderSettings = z.strictObject({
     .describe('Most that all of them take, in MB; the oldest go first. Each counts 4 KB at least'),
 });
 
-/** Where the logs of tasks are, and how they are called there. */
+/** Location of the logs of tasks, and their names there. */
 export type LogStore = ObjstoreSettings & { kind: 'BUCKET' | 'FOLDER' };
 
 interface StoreChoice {
@@ -47,7 +47,7 @@ export function uploadBucketsOf({ objstore }: StoreChoice, group: { name?: strin
   ];
 }
 
-/** How the agent uploads logs; part of `cluster.local`. */
+/** Upload of logs by the agent; part of `cluster.local`. */
 export const uploadSettings = {
   checkUploadsEverySeconds: count(1, 86_400)
     .default(600)

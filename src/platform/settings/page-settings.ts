@@ -25,7 +25,7 @@ const ofTheService = new RegExp(`^(${pathsOfTheService.join('|')})(/|$)`);
 
 const rootUrlModes = ['UI_REDIRECT', 'INDEX_CATCHALL', 'DISABLED'] as const;
 
-/** What the page that people open is told about this installation. */
+/** Data of this installation for the page that people open. */
 export const pageSettings = {
   path: z
     .string()
@@ -102,7 +102,7 @@ const ShellCommandSetting = z.strictObject({
   options: z.array(z.strictObject({ name: name(), description: description() })).default([]),
 });
 
-/** What browsers are served, how they say who uses them, and what people can choose from. */
+/** Pages for browsers, the credentials that they send, and the choices of people. */
 export const UiSettings = z.strictObject({
   ...pageSettings,
   authCookieName: z

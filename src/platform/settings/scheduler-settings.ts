@@ -32,7 +32,7 @@ export const schedulerSettings = {
   checkQueuedMailsEveryMillis: millis().default(15_000).describe('Timer of the poller `mails`; it is also woken'),
 };
 
-/** What tasks use, and when they are moved off a machine because of it. */
+/** Sampling of the use of tasks, and the limits at which they are moved off a machine. */
 export const usageSettings = {
   checkUsageEveryMillis: millis()
     .default(60_000)
@@ -64,7 +64,7 @@ export const usageSettings = {
     .describe('Requests whose tasks are never moved, besides those of the shuffle blacklist'),
 };
 
-/** Who comes first, and when something is late. */
+/** Priorities of requests, and the limits at which something is late. */
 export const prioritySettings = {
   defaultTaskPriorityLevel: amount().default(0.3).describe('Priority of requests that name none'),
   defaultTaskPriorityLevelForRequestType: z

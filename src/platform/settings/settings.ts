@@ -142,7 +142,7 @@ export type SettingsFile = z.infer<typeof SettingsFile>;
 export interface Settings extends SettingsFile {
   port: number;
   host: string;
-  /** How other instances and people are told to reach this one; undefined: by the host name and the port. */
+  /** URL of this instance for other instances and people; undefined: by the host name and the port. */
   advertisedUrl?: string;
   /** undefined: start the embedded server. */
   databaseUrl: string | undefined;

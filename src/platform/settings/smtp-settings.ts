@@ -101,7 +101,7 @@ export const SmtpSettings = z
   );
 export type SmtpSettings = z.infer<typeof SmtpSettings>;
 
-/** When the end of a task is told that may be explained by notes on it. */
+/** Delay of the mail about the end of a task that notes on it may explain. */
 export const TaskMetadataSettings = z.strictObject({
   sendTaskCompletedMailOnceMetadataTypeIsAvailable: z
     .string()

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { longestText } from '../http/input-limits.js';
 import { amountAbove0, count, millis, minutesAbove0, seconds, timeout } from './bounds.js';
 
-/** How long a job may run. */
+/** Time limits of jobs. */
 export const jobSettings = {
   checkJobsEveryMillis: millis()
     .default(600_000)
@@ -20,7 +20,7 @@ export const jobSettings = {
     .describe('Share of its expected run time, in percent, beyond which a run is called overdue'),
 };
 
-/** What happens to running tasks. */
+/** Limits for running tasks. */
 export const taskSettings = {
   killAfterTasksDoNotRunDefaultSeconds: seconds()
     .default(600)

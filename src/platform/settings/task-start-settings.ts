@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { count } from './bounds.js';
 
-/** How an agent starts tasks with executorData, and how many threads tasks may have. */
+/** Start of tasks with executorData by an agent, and the number of threads that tasks may have. */
 export const taskStartSettings = {
   sandboxEnvPrefix: z
     .string()

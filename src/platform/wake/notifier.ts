@@ -4,7 +4,7 @@ import type { Client } from 'pg';
 import { setTimeout as delay } from 'node:timers/promises';
 import { backOffMillis } from '../async.js';
 import { connect, discard, withParameters } from '../database/connection.js';
-import { addWanted, Wake, wakeTopics, type WakeKeys, type WakeTopic, type Wanted } from './wake.js';
+import { addToWakeSet, Wake, wakeTopics, type WakeKeys, type WakeTopic, type WakeSet } from './wake.js';
 
 export const channel = 'muster_wake';
 /** All commits of a database wait for each other's NOTIFY, so there is at most one in flight and one in this time. */
@@ -23,7 +23,7 @@ const longestPauseMillis = 5_000;
 export class Notifier {
   private readonly log = new Logger('Notifier');
   private readonly instance = randomUUID();
-  private readonly waiting = new Map<WakeTopic, Wanted>();
+  private readonly waiting = new Map<WakeTopic, WakeSet>();
   private sending: Promise<void> | undefined;
   private sender: Client | undefined;
   private listener: Client | undefined;
@@ -52,7 +52,7 @@ export class Notifier {
   }
 
   private send(topic: WakeTopic, keys: WakeKeys): void {
-    this.waiting.set(topic, addWanted(this.waiting.get(topic), keys));
+    this.waiting.set(topic, addToWakeSet(this.waiting.get(topic), keys));
     this.sending ??= this.sendWaiting().finally(() => (this.sending = undefined));
   }
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { outsideOfCalls } from '../database/permits.js';
 
-/** What a poller may wait for. A topic says "look again", at most at which records, never what changed. */
+/** Topics that a poller may wait for. A topic says "look again", at most at which records, never what changed. */
 export const wakeTopics = [
   /** An action was switched off or on. */
   'actions',
@@ -28,7 +28,7 @@ export const wakeTopics = [
   'machines',
   /** The record of a machine was removed: those that the cluster lists are to be stored again. */
   'fleet',
-  /** What is known of a task is in doubt: the machines are to be asked. */
+  /** The state of a task is in doubt: the machines are to be asked. */
   'reconcile',
   /** The lease was given back: an instance that competes need not wait for its timer. */
   'leadership',
@@ -40,10 +40,10 @@ export type WakeTopic = (typeof wakeTopics)[number];
 /** Ids of the records to look at; undefined: all of them. */
 export type WakeKeys = readonly string[] | undefined;
 
-/** What several signals together ask to look at. */
-export type Wanted = 'all' | Set<string>;
+/** Records that several signals together ask to look at. */
+export type WakeSet = 'all' | Set<string>;
 
-export function addWanted(wanted: Wanted | undefined, keys: WakeKeys): Wanted {
+export function addToWakeSet(wanted: WakeSet | undefined, keys: WakeKeys): WakeSet {
   if (wanted === 'all' || keys === undefined) return 'all';
   const together = wanted ?? new Set();
   for (const key of keys) together.add(key);
@@ -67,7 +67,10 @@ export class Wake {
     this.tell(topics, undefined);
   }
 
-  /** The same where the change is about these requests (or tokens) only: listeners that look at single ones leave the others out. */
+  /**
+   * Signals a change that is about these requests (or tokens) only: listeners that look at single ones leave the others
+   * out.
+   */
   signalOf(ids: readonly string[], ...topics: WakeTopic[]): void {
     if (ids.length > 0) this.tell(topics, ids);
   }

@@ -20,7 +20,7 @@ interface ReconciliationTerm {
   /** By the monotonic clock. */
   since: number;
   comparedAtStart: boolean;
-  /** That comparison was with a list of all machines. */
+  /** True if that comparison was with a list of all machines. */
   comparedWhole: boolean;
   silentJudged: boolean;
 }

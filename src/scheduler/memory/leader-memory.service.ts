@@ -60,7 +60,7 @@ interface HeldState {
 export class LeaderMemory {
   private readonly log = new Logger(LeaderMemory.name);
   private held: HeldState | undefined;
-  /** To be read again. */
+  /** Ids of requests to read again. */
   private readonly dirtyRequests = new Set<string>();
   private readonly dirtySlaves = new Set<string>();
   /** Requests of which something was told while they were being read: what was read may be older. */

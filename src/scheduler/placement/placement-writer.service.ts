@@ -106,7 +106,7 @@ export class PlacementWriter {
   }
 }
 
-/** Is it the machine that was decided on? */
+/** True if it is the machine that was decided on. */
 function isStillThere(
   { incarnation, rackId, attributes }: PlannedTask['place'],
   now: UsableSlave | undefined,

@@ -23,7 +23,7 @@ import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { DeployStatisticsRepository } from '../../modules/deploys/deploy-statistics.repository.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { cooldownRules } from '../rules.js';
-import type { TaskEnd } from './status-batch.js';
+import type { TaskEndReport } from './status-batch.js';
 
 /** Consequences of the ends of tasks: counts, the next entry in the queue, cooldown. */
 @Injectable()
@@ -46,7 +46,7 @@ export class Completions {
    */
   async complete(
     tx: Transaction,
-    ends: readonly TaskEnd[],
+    ends: readonly TaskEndReport[],
     requests: Map<string, StoredRequest>,
     now: number,
   ): Promise<number> {
@@ -146,7 +146,10 @@ function taskMails(ended: EndedTask, stored: StoredRequest, { next, counts }: Co
   ];
 }
 
-const endedTask = ({ taskId, report }: TaskEnd, { pendingTask, hadToGo, cleanupType }: LaunchData): EndedTask => ({
+const endedTask = (
+  { taskId, report }: TaskEndReport,
+  { pendingTask, hadToGo, cleanupType }: LaunchData,
+): EndedTask => ({
   taskId,
   state: report.state,
   endedAt: report.timestamp,

@@ -1,7 +1,7 @@
 import type { ShellCommandReport } from '../../cluster/cluster-driver.js';
 import type { TaskState } from '../../core/model/enums.js';
 
-/** That a task is in a state now, as a machine says or as the scheduler concludes. */
+/** A new state of a task, as a machine says or as the scheduler concludes. */
 export interface Report {
   taskId: string;
   slaveId: string;

@@ -32,7 +32,7 @@ const unreachable = () => {
   away();
   return world.get(ClusterWatch).tasksUnreachable(['slave-1']);
 };
-/** And is there again, in the same incarnation. */
+/** Brings the machine back, in the same incarnation. */
 const comeBack = async () => {
   world.cluster.setReachable('slave-1', true);
   await world.cluster.advance(0);

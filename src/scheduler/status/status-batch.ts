@@ -6,7 +6,7 @@ import type { ReportedTask, TaskAdvance } from '../../modules/tasks/task-status.
 import type { Report } from './report.js';
 
 /** A task whose end is being recorded. */
-export interface TaskEnd {
+export interface TaskEndReport {
   taskId: TaskId;
   report: Report;
 }
@@ -17,7 +17,7 @@ export class StatusBatch {
   readonly reports: readonly Report[];
   readonly recorded: Report[] = [];
   readonly advances = new Map<string, TaskAdvance>();
-  readonly ends: TaskEnd[] = [];
+  readonly ends: TaskEndReport[] = [];
   /** Tasks whose launch document is gone. */
   readonly dataless: Report[] = [];
   private readonly unwanted = new Map<string, Report>();
@@ -84,7 +84,9 @@ export class StatusBatch {
     return { ...report, message: statusText(report, task), timestamp: this.possible(report.timestamp, task) };
   }
 
-  /** Whatever the clock of its machine said: a whole number, not before its launch, nor in the future. */
+  /**
+   * A possible time, whatever the clock of its machine said: a whole number, not before its launch, nor in the future.
+   */
   private possible(time: number, { taskId }: ReportedTask): number {
     return Math.floor(Math.max(Math.min(time, this.now), Math.min(taskId.startedAt, this.now)));
   }

@@ -207,7 +207,7 @@ export class StatusUpdates {
     }
   }
 
-  /** Asked once; reconciliation finds them again if this does not get through. */
+  /** Asks once for the kills; reconciliation finds the tasks again if this does not get through. */
   killUnexpected(unexpected: readonly Pick<Report, 'taskId' | 'slaveId' | 'state'>[]): void {
     const epoch = this.leadership.current();
     if (epoch === undefined) return;

@@ -31,7 +31,7 @@ export interface LateWrite {
   table: string;
 }
 
-/** Of an instance, whose connections have this name. */
+/** Writes of an instance, whose connections have this name. */
 export async function writesOf(
   client: Client,
   instance: Instance,

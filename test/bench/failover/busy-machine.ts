@@ -10,7 +10,7 @@ const spin = 'for (;;) Math.sqrt(2);';
 export interface BusyOutcome {
   minutes: number;
   processes: number;
-  /** Of the machine, in the last minute of it. */
+  /** Load of the machine, in its last minute. */
   load: number;
   /** Terms of leadership meanwhile. One: the leader went on. */
   terms: number;

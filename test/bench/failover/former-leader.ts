@@ -9,9 +9,9 @@ import { FixedLeadership } from '../../support/fixed-leadership.js';
 import { launchSpec } from '../../support/launch-spec.js';
 
 export interface Refusals {
-  /** What the database said to a transaction of the former epoch. */
+  /** Answer of the database to a transaction of the former epoch. */
   write: string;
-  /** The same of the agent to a launch. */
+  /** Answer of the agent to a launch of the former epoch. */
   launch: string;
 }
 

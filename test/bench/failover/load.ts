@@ -94,7 +94,7 @@ export class Load {
     }
   }
 
-  /** When the processes of a run started, in epoch milliseconds. */
+  /** Times at which the processes of a run started, in epoch milliseconds. */
   private starts(name: string): number[] {
     const file = join(this.folder, name);
     if (!existsSync(file)) return [];
@@ -110,12 +110,12 @@ export class Load {
     return started.length === 0 ? undefined : Math.min(...started);
   }
 
-  /** Whether it is known of all runs asked for before `until` what was answered. */
+  /** True if the answer is known for all runs asked for before `until`. */
   isAnswered(until: number): boolean {
     return this.runs.every(({ askedAt, answer }) => askedAt >= until || answer !== 'AWAITED');
   }
 
-  /** Of runs asked for since `from`. */
+  /** Accepted runs that were asked for since `from`. */
   accepted(from: number): Run[] {
     return this.runs.filter(({ askedAt, answer }) => askedAt >= from && answer === 'ACCEPTED');
   }

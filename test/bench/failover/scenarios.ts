@@ -9,7 +9,7 @@ export interface Scenario {
   strike(roles: { leader: Player; other: Player }): Promise<void>;
   /** The leader that was struck cannot be asked anything until `recover`. */
   silences: boolean;
-  /** How long it lasts, before `recover` ends it. */
+  /** Time that it lasts, before `recover` ends it. */
   lastsMillis: number;
   recover(leader: Player, stage: Stage): Promise<unknown>;
 }

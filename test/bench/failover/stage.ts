@@ -15,7 +15,7 @@ export interface Player {
 /** A database, an agent, and two schedulers that share them, each over a line of its own that can be cut. */
 export class Stage {
   private closing: Promise<void> | undefined;
-  /** Those that were replaced as well. */
+  /** All players, with those that were replaced. */
   private readonly all: Player[] = [];
 
   private constructor(

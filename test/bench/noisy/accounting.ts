@@ -25,7 +25,7 @@ function statOf(pid: number): { parent: number; own: number; ofEnded: number } |
   }
 }
 
-/** Of a process, of those that it has started and that run, and of those of them that have ended. */
+/** Use of a process, of those that it has started and that run, and of those of them that have ended. */
 function withChildren(pid: number): number {
   let sum = 0;
   for (const entry of readdirSync('/proc')) {
@@ -43,7 +43,7 @@ function postmasterOf(dataDir: string): number {
   throw new Error(`No server in ${dataDir}`);
 }
 
-/** Of the scheduler with its API workers, and of its database. */
+/** Use of the scheduler with its API workers, and of its database. */
 export function accountingOf(dataDir: string, scheduler: number): () => Used {
   const postmaster = postmasterOf(dataDir);
   const pids = [scheduler, ...workersOf(scheduler)];

@@ -12,7 +12,7 @@ export interface Runs {
   /** Milliseconds from the call to the first instruction of the process, Infinity for one that failed; and to the answer. */
   started: number[];
   answered: number[];
-  /** Why runs were refused, or did not start within a minute. */
+  /** Reasons for which runs were refused, or did not start within a minute. */
   failed: string[];
 }
 

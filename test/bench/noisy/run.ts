@@ -101,7 +101,7 @@ async function noisyPhase(stage: Stage, seconds: number, make: (seconds: number)
   return { ...measured, noise: await making };
 }
 
-/** What the noisy tenant has asked for is done, as far as the quiet one notices. */
+/** Waits until the orders of the noisy tenant are carried out, as far as the quiet one notices. */
 async function quietAgain(stage: Stage): Promise<void> {
   for (let calm = 0; calm < 3;) {
     const { started } = await stage.quiet.run((n) => n < 1);

@@ -13,7 +13,7 @@ import { QuietTenant } from './quiet-tenant.js';
 const startMillis = 300_000;
 const bootstrapToken = 'token-of-the-operator-of-this-benchmark';
 
-/** Of one kind of call, in one phase. */
+/** Counts of one kind of call, in one phase. */
 export interface KindCounts {
   calls: number;
   /** By status, or by the error of a call without an answer. */
@@ -99,7 +99,7 @@ export class Stage {
     }) as Promise<Noise>;
   }
 
-  /** The same, to a server that does nothing but answers as long after. */
+  /** Makes the calls of a noise to a server that does nothing but answers as long after. */
   async makeIdleNoise(heard: Noise, seconds: number): Promise<Noise> {
     const server = this.child('./idle-server.mjs');
     const [port] = (await once(server, 'message')) as [number];

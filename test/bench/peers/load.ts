@@ -8,7 +8,7 @@ export interface Load {
   method: string;
   path: string;
   body: string;
-  /** How many there are, from 0. */
+  /** Number of requests; their numbers begin with 0. */
   requests: number;
   connections: number;
   seconds: number;

@@ -11,9 +11,12 @@ export const connections = 16;
 /** Tasks of each request that have ended and stand in its history. */
 const endedPerRequest = 2;
 const callsAtOnce = 8;
-/** Of more on a slow machine the original gives many up, whose time limit is over before it comes to them. */
+/**
+ * Deploys at a time. With more on a slow machine the original gives many up, whose time limit is over before it comes
+ * to them.
+ */
 const deploysAtOnce = 100;
-/** Those that were given up are made again. */
+/** Number of attempts: deploys that were given up are made again. */
 const mostDeploys = 4;
 /** A rate that still grows then is measured all the same. */
 const mostWindows = 20;
@@ -69,7 +72,7 @@ async function deployServices(side: Side, ids: readonly string[], count: number,
   return askedAt;
 }
 
-/** Of these requests those whose deploy did not succeed. */
+/** Ids among these of the requests whose deploy did not succeed. */
 async function withoutDeploy(side: Side, ids: readonly string[]): Promise<string[]> {
   type Parent = { request: { id: string }; requestDeployState?: { activeDeploy?: object } };
   const parents = await side.call<Parent[]>('GET', 'requests');
@@ -179,7 +182,7 @@ export async function measureCall(
   return { value: perSecond, p50, p99, cpuMillis, warmUpSeconds, bytes: await bytesOf(side, path, method) };
 }
 
-/** Of an answer to a read. */
+/** Bytes of an answer to a read. */
 async function bytesOf(side: Side, path: string, method: string): Promise<number | undefined> {
   if (method !== 'GET') return undefined;
   const headers = { accept: 'application/json', 'accept-encoding': 'identity' };

@@ -10,13 +10,13 @@ const file = (path: string): string => fileURLToPath(new URL(path, import.meta.u
 /** The service asks machines on a port that cannot be set (5051); on an address of their own it is free. */
 const machinesAddress = '127.0.50.51';
 
-/** What of the JDK the libraries of the service, which are older than its walls, look into. */
+/** Packages of the JDK that the libraries of the service look into, which are older than its walls. */
 const opened = ['io', 'lang', 'net', 'nio', 'text', 'time', 'util', 'util.concurrent']
   .map((name) => `java.base/java.${name}`)
   .concat('java.base/sun.nio.ch', 'java.base/jdk.internal.misc')
   .map((name) => `--add-opens=${name}=ALL-UNNAMED`);
 
-/** Why it cannot be had here; undefined: it can. */
+/** Reason why it cannot be had here; undefined: it can. */
 export function missingForOriginal(): string | undefined {
   for (const [program, flag] of [
     ['java', '-version'],
@@ -80,7 +80,7 @@ export async function startOriginal(side: Side, { machines }: { machines: number
   await service.until('the original', () => side.answers(`${side.api}/state`));
 }
 
-/** What was fetched before is there without the network. */
+/** Fetches the libraries, or takes those that were fetched before, without the network. */
 async function fetchJars(side: Side): Promise<string> {
   const list = join(side.folder('cluster'), 'jars');
   const goal = ['-q', '-B', '-f', file('pom.xml'), `-Dmdep.outputFile=${list}`, 'dependency:build-classpath'];

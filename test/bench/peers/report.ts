@@ -1,13 +1,13 @@
 import { parseArgs } from 'node:util';
 
-/** What is measured on both sides: the rows of the table. */
+/** A figure that is measured on both sides: a row of the table. */
 export interface Figure {
   /** For `--only`. */
   key: string;
   name: string;
   /** A call that is repeated by all connections; $m: the number of a request, $n: one that no call before had. */
   call?: { method?: string; path: string; body?: string };
-  /** Of a time or a size less is better. */
+  /** True for a time or a size: less is better. */
   isBetterLess?: boolean;
 }
 
@@ -35,15 +35,15 @@ export const figures: readonly Figure[] = [
   { key: 'memory-after', name: 'memory of the service after all calls, MiB', isBetterLess: true },
 ];
 
-/** Of one figure on one side. */
+/** One figure on one side. */
 export interface Measured {
   value: number;
   /** Milliseconds. */
   p50?: number;
   p99?: number;
-  /** Of one answer. */
+  /** Bytes of one answer. */
   bytes?: number;
-  /** Of the service with its database or ZooKeeper, for one call. */
+  /** Processor time of the service with its database or ZooKeeper, for one call. */
   cpuMillis?: number;
   warmUpSeconds?: number;
 }
@@ -119,7 +119,7 @@ export function medians(rounds: readonly Measurements[]): Measurements {
   );
 }
 
-/** How many times as good Muster is; below 1: it is behind. */
+/** Factor by which Muster is better; below 1: it is behind. */
 export function ratioOf({ isBetterLess }: Figure, original: Measured | undefined, muster: Measured | undefined) {
   if (!original || !muster) return undefined;
   return isBetterLess ? original.value / muster.value : muster.value / original.value;

@@ -43,7 +43,7 @@ export interface PlayedFigures {
 export class Side {
   /** Address of the API, without a slash at its end. */
   api = '';
-  /** Of the program that plays the cluster. */
+  /** Address of the program that plays the cluster. */
   private control = '';
   private readonly root = mkdtempSync(join(tmpdir(), 'mu-'));
 
@@ -98,9 +98,9 @@ export class Side {
     return ports;
   }
 
-  /** What the played cluster saw. */
+  /** Figures of the simulated cluster. */
   played = () => this.ask<PlayedFigures>('figures');
-  /** When each task was launched since `clear`, epoch milliseconds. */
+  /** Time at which each task was launched since `clear`, epoch milliseconds. */
   launchTimes = () => this.ask<number[]>('launches');
   clear = () => this.ask('clear');
   /** Keeps reports of tasks back until `release`, which answers the time. */
@@ -113,7 +113,7 @@ export class Side {
     return (await fetch(`${this.control}/${path}`)).json() as Promise<T>;
   }
 
-  /** Whether something is there that answers this well, and soon. */
+  /** True if something is there that answers this well, and soon. */
   async answers(url: string): Promise<boolean> {
     const answer = await fetch(url, { signal: AbortSignal.timeout(5_000) }).catch(() => undefined);
     return answer?.ok === true;
@@ -130,13 +130,13 @@ export class Side {
     return (text === '' ? undefined : JSON.parse(text)) as T;
   }
 
-  /** Of the service with its database or ZooKeeper, since they began. */
+  /** Processor time of the service with its database or ZooKeeper, since they began. */
   cpuMillis(): number {
     const ticks = this.processes('service', 'store').map(({ userTicks, systemTicks }) => userTicks + systemTicks);
     return (ticks.reduce((sum, each) => sum + each, 0) / ticksPerSecond) * 1_000;
   }
 
-  /** What each process has for itself, and what they share once: a database has its cache in all of its processes. */
+  /** Memory of each process for itself, and once what they share: a database has its cache in all of its processes. */
   memoryMiB(...of: readonly Part[]): number {
     const told = this.processes(...of).map(({ pid }) => readText(`/proc/${pid}/smaps_rollup`));
     const kilobytes = (text: string, kind: string): number =>

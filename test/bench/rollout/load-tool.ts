@@ -4,14 +4,14 @@ import { fileURLToPath } from 'node:url';
 
 const program = fileURLToPath(new URL('../../support/programs/load.mjs', import.meta.url));
 
-/** What the load tool counted. */
+/** Counts of the load tool. */
 export interface LoadResult {
   /** With a 2xx status, whole. */
   answered: number;
   non2xx: number;
   errors: number;
   timeouts: number;
-  /** When calls failed, and how. */
+  /** Time and kind of failed calls. */
   failures: string[];
   latencyMillis: { p50: number; p99: number; max: number };
 }

@@ -15,7 +15,7 @@ async function ended(stage: Stage, version: string, wanted: string): Promise<voi
 const put = (stage: Stage, path: string, body: unknown) =>
   stage.api.call('PUT', `requests/request/${service}/${path}`, body);
 
-/** What is done to a service of three instances, one after the other. */
+/** Changes to a service of three instances, one after the other. */
 export const phases: readonly Phase[] = [
   {
     name: 'deploy of another version',

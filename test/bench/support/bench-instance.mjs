@@ -50,7 +50,7 @@ export async function startInstance(databaseUrl, { modules, settings = {}, leads
   return { app, db, url: `http://127.0.0.1:${app.getHttpServer().address().port}`, get: (type) => app.get(type) };
 }
 
-/** Of numbers in any order. */
+/** Percentiles of numbers in any order. */
 export function percentiles(numbers) {
   const sorted = Float64Array.from(numbers).sort();
   const at = (share) => Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] * 10) / 10;

@@ -17,7 +17,7 @@ const forOneCall = (sent, requests) => ({
 });
 const headersOf = (body) => (body === undefined ? {} : { 'content-type': 'application/json' });
 
-/** How many bytes one answer has. */
+/** Bytes of one answer. */
 async function answerSize({ origin, requests = 1_000, ...call }) {
   const { path, method, body } = forOneCall(call, requests);
   const answer = await request(origin + path, { method, body, headers: headersOf(body) });

@@ -9,7 +9,7 @@ interface Disasters {
   automatedActionsDisabled: boolean;
 }
 
-/** What the pages of webhooks and disasters can do. */
+/** Buttons on the pages of webhooks and disasters. */
 export function describeClusterButtons(at: () => { scene: Scene; visitor: Visitor }): void {
   const rowOf = (text: string | RegExp): ReturnType<Visitor['page']['locator']> =>
     at().visitor.page.locator('tr').filter({ hasText: text }).first();

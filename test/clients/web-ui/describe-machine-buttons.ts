@@ -3,7 +3,7 @@ import type { Rack, Slave } from '../../../src/core/model/machine.js';
 import { patiently, type Scene } from './scene.js';
 import type { Visitor } from './visitor.js';
 
-/** What the pages of machines and racks can do. */
+/** Buttons on the pages of machines and racks. */
 export function describeMachineButtons(at: () => { scene: Scene; visitor: Visitor }): void {
   const icon = (id: string, glyph: string): ReturnType<Visitor['page']['locator']> =>
     at().visitor.page.locator('tr').filter({ hasText: id }).locator(`.glyphicon-${glyph}`);

@@ -3,7 +3,7 @@ import type { RequestParent } from '../../../src/core/model/request.js';
 import { patiently, type Scene } from './scene.js';
 import type { Visitor } from './visitor.js';
 
-/** What the pages of requests, deploys and tasks can do. */
+/** Buttons on the pages of requests, deploys and tasks. */
 export function describeRequestButtons(at: () => { scene: Scene; visitor: Visitor }): void {
   const request = (id: string): Promise<RequestParent> => at().scene.api.request(id);
   const becomes = (id: string, what: string, holds: (parent: RequestParent) => unknown): Promise<unknown> =>

@@ -3,7 +3,7 @@ import type { TaskCleanup } from '../../../src/core/model/task.js';
 import { patiently, type Scene } from './scene.js';
 import type { Visitor } from './visitor.js';
 
-/** What the pages of deploys, runs and tasks can do. */
+/** Buttons on the pages of deploys, runs and tasks. */
 export function describeTaskButtons(at: () => { scene: Scene; visitor: Visitor }): void {
   const rowOf = (text: string): ReturnType<Visitor['page']['locator']> =>
     at().visitor.page.locator('tr').filter({ hasText: text }).first();
@@ -37,7 +37,7 @@ export function describeTaskButtons(at: () => { scene: Scene; visitor: Visitor }
   });
 
   describe('runs', () => {
-    /** Of the job whose first run was there before. */
+    /** Id of the second task of a job whose first run was there before. */
     const secondRun = async (id: string): Promise<string> => (await at().scene.ended(id, 2))[0]!.taskId.id;
 
     test('are started, and their sandbox is shown', async () => {

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import express from 'express';
 
 export interface FrontOptions {
-  /** Where the older installation stood. */
+  /** Path of the older installation. */
   base: string;
   staticFiles: string;
   page: () => string;
@@ -14,8 +14,8 @@ export interface FrontOptions {
 }
 
 /**
- * What an operator puts in front (docs/migration.md, "The old web UI"): below one path the files and the page of the UI, and
- * beside them the API of Muster. For the browser all of it is one origin.
+ * The server that an operator puts in front (docs/migration.md, "The old web UI"): below one path the files and the
+ * page of the UI, and beside them the API of Muster. For the browser all of it is one origin.
  */
 export async function startFront({
   base,

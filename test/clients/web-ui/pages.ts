@@ -10,7 +10,7 @@ export interface Page {
   anew?: string;
 }
 
-/** Of each route of the UI its pages, by the routes' own texts; by the words of their lists where a route has a list. */
+/** Pages of each route of the UI, by the routes' own texts; by the words of their lists where a route has a list. */
 export interface Pages {
   routes: Record<string, Page[]>;
   requestStates: Record<string, string>;
@@ -22,7 +22,7 @@ const none = 'No requests found';
 /** Half a day from now, so that no run of it comes while the pages are looked at. */
 const notNow = `0 ${(new Date().getUTCHours() + 12) % 24} * * *`;
 
-/** What the pages are looked at with. The requests' names are found nowhere else in the UI. */
+/** Creates the records that the pages show. The requests' names are found nowhere else in the UI. */
 export async function furnish(scene: Scene): Promise<void> {
   const { api } = scene;
   await Promise.all([
@@ -67,7 +67,7 @@ export async function furnish(scene: Scene): Promise<void> {
 
 /** Tasks that have pages. */
 export interface Ids {
-  /** Of the site. */
+  /** Id of a task of the site. */
   id: string;
   /** Under the executor. */
   commanded: string;

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 
-/** What the UI can do to the scheduler: a call that its program makes, as it stands in its bundle. */
+/** A call to the scheduler that the program of the UI makes, as it stands in its bundle. */
 export interface Action {
   name: string;
   method: string;

@@ -7,7 +7,7 @@ const artifact = 'com.hubspot:SingularityUI:1.5.0';
 
 /** The files of the web UI as they were published. */
 export interface PublishedUi {
-  /** What its page calls `staticRoot`. */
+  /** The `staticRoot` of its page. */
   staticFiles: string;
   /** A Mustache template: the server of the page fills in its settings. */
   template: string;

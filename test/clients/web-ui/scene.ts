@@ -8,12 +8,12 @@ import { Api } from '../../e2e/support/api.js';
 import { Installation, type Instance } from '../../e2e/support/product.js';
 import { waitFor } from '../../support/wait-for.js';
 
-/** Where the older installation stood, and Muster does now. */
+/** Path of the older installation, and now of Muster. */
 export const base = '/singularity';
 /** Offered by the page, and run by the agents. */
 export const shellCommands = [{ name: 'who', description: 'Says who the task is' }];
 
-/** What must come is waited for, however busy this machine is. */
+/** Patience for what must come, however busy this machine is. */
 export const patience = { timeoutMillis: 90_000 };
 export const patiently = <T>(what: string, condition: () => T | Promise<T>): ReturnType<typeof waitFor<T>> =>
   waitFor(what, condition, patience);

@@ -16,7 +16,7 @@ afterAll(() => folder.remove());
 
 const authCookieName = 'who';
 const bootstrapToken = 'a-token-of-the-first-administrator';
-/** What the service that judges headers knows. */
+/** Token that the service knows which judges headers. */
 const elsewhereToken = 'told-by-another-service';
 
 /* The same UI before a Muster that asks who calls: by a cookie, or by a header that the UI makes of a cookie. */

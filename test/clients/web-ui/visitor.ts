@@ -32,7 +32,7 @@ export class Visitor {
   private inFlight = 0;
   /** Bodies of failed calls that are being read. */
   private saying: Promise<void>[] = [];
-  /** Of each action, how its last call was answered. */
+  /** Answer to the last call of each action. */
   readonly done = new Map<string, string>();
 
   private constructor(
@@ -61,7 +61,7 @@ export class Visitor {
     return visitor;
   }
 
-  /** What is called below the API. */
+  /** Path of a call below the API; undefined: it is none. */
   private pathOf = (url: string): string | undefined =>
     url.startsWith(`${this.places.api}/`) ? url.slice(this.places.api.length) : undefined;
 
@@ -124,7 +124,7 @@ export class Visitor {
   /** Until all calls of the page are answered. */
   rests = (): Promise<true> => patiently('the calls of the page to be answered', () => this.inFlight === 0);
 
-  /** What went wrong since this was asked last: failed calls, failures of the program, messages of errors in the page. */
+  /** Problems since the last call of this: failed calls, failures of the program, messages of errors in the page. */
   async problems(): Promise<string[]> {
     await this.rests();
     await this.page.evaluate('new Promise((shown) => requestAnimationFrame(() => requestAnimationFrame(shown)))');

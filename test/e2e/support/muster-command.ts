@@ -40,7 +40,7 @@ export function shell(line: string, options: CommandOptions = {}): Promise<Ended
   return run('bash', ['--norc', '-uo', 'pipefail', '-c', body], options);
 }
 
-/** What `muster demo` does when it is ready, on a server that is. */
+/** Runs the part of `muster demo` that follows the start, on a server that is ready. */
 export function demoOn(url: string): Promise<Ended> {
   const demo = new URL('../../../dist/src/cli/server/demo.js', import.meta.url).href;
   const call = `import { deployExamples } from '${demo}'; await deployExamples(process.argv[1]);`;

@@ -29,7 +29,7 @@ export const pidsMentioning = (folder: string): number[] =>
       [...environment(pid), readOrEmpty(`/proc/${pid}/cmdline`)].some((text) => text.includes(folder)),
   );
 
-/** Those that a process has started and that run the program of an API worker, in no order. */
+/** Pids of the processes that a process has started and that run the program of an API worker, in no order. */
 export const workersOf = (pid: number): number[] =>
   livePids().filter(
     (each) =>

@@ -71,7 +71,7 @@ export class Installation {
     return instance;
   }
 
-  /** The same without waiting for it. */
+  /** Starts a command without waiting until it is ready. */
   async spawn(command: string[], env: Record<string, string> = {}): Promise<Instance> {
     this.lent ??= await (this.lending ??= this.options.database?.());
     const port = Number(env['MUSTER_PORT']) || (await freePort());
@@ -108,7 +108,7 @@ export class Installation {
     }).trim();
   }
 
-  /** What tells a process of the product that it belongs to this installation. */
+  /** Environment that tells a process of the product that it belongs to this installation. */
   private environment(): Record<string, string> {
     const databaseUrl = this.lent?.url ?? this.options.databaseUrl;
     return {

@@ -14,9 +14,9 @@ const packages = {
   'kube-controller-manager': 'k8s.io/kubernetes/cmd/kube-controller-manager',
   kubectl: 'k8s.io/kubernetes/cmd/kubectl',
 };
-/** Of modules of their own, which do not go together with those of go.mod. */
+/** Programs with modules of their own, which do not go together with those of go.mod. */
 const others = { helm: 'helm.sh/helm/v3/cmd/helm@v3.19.4' };
-/** What only the benchmark runs. */
+/** Programs that only the benchmark runs. */
 const packagesOfBenchmark = { 'kube-scheduler': 'k8s.io/kubernetes/cmd/kube-scheduler' };
 const othersOfBenchmark = { kwok: 'sigs.k8s.io/kwok/cmd/kwok@v0.7.0' };
 
@@ -37,7 +37,7 @@ export function binFolder() {
   return join(process.env.MUSTER_KUBERNETES_CACHE ?? join(homedir(), '.cache', 'muster-kubernetes'), key);
 }
 
-/** Whether nothing has to be built of what a cluster is made of. */
+/** True if no program of a cluster has to be built. */
 export const hasBinaries = () => Object.keys(packages).every((name) => existsSync(join(binFolder(), name)));
 
 /** That folder, with all of them, which are built where they are not there yet: some minutes, some hundred MB. */

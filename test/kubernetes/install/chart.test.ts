@@ -8,7 +8,7 @@ import { labBinaries } from '../lab/lab.js';
 
 const kubeVersion = '1.34.0';
 
-/** What `helm template` prints, or why it does not. */
+/** Output of `helm template`, or the reason why there is none. */
 async function render(...words: string[]): Promise<string> {
   const chart = ['template', 'muster', 'deploy/helm/muster', '--namespace', 'muster', '--kube-version', kubeVersion];
   return (await promisify(execFile)(join(labBinaries!, 'helm'), [...chart, ...words])).stdout;

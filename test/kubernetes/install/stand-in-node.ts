@@ -56,7 +56,7 @@ export class StandInNode {
   private readonly stopping = new AbortController();
   private running: Promise<unknown> = Promise.resolve();
   private count = 0;
-  /** Of the first scheduler. */
+  /** Port of the first scheduler. */
   readonly firstPort: Promise<number>;
 
   constructor(
@@ -85,7 +85,7 @@ export class StandInNode {
     return [...this.played.values()].filter(({ isReady }) => isReady);
   }
 
-  /** What the schedulers printed, for a test that fails. */
+  /** Output of the schedulers, for a test that fails. */
   output = (): string =>
     [...this.played.values()].map(({ process }) => process.lines.slice(-20).join('\n')).join('\n\n');
 

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 export const outputOf = async (program: string, ...words: string[]): Promise<string> =>
   (await promisify(execFile)(program, words, { maxBuffer: 64 * 2 ** 20 })).stdout;
 
-/** The same for what may fail: nothing is left to do then. */
+/** Runs a program that may fail: nothing is left to do then. */
 export const tried = (program: string, ...words: string[]): Promise<string> =>
   outputOf(program, ...words).catch(() => '');
 

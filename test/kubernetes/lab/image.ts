@@ -8,7 +8,7 @@ export const pauseImage = 'muster.test/pause:1';
 
 interface ImageParts {
   command: readonly string[];
-  /** Of this machine, by their paths: they are there in /bin, with the libraries that they need. */
+  /** Programs of this machine, by their paths: they are there in /bin, with the libraries that they need. */
   programs?: readonly string[];
 }
 

@@ -8,11 +8,11 @@ import { waitFor } from '../../support/wait-for.js';
 import { testImage } from './image.js';
 import type { Lab } from './lab.js';
 
-/** What the program of agents needs of this machine, in the image. */
+/** Programs of this machine that the program of agents needs in the image. */
 export const agentPrograms: readonly string[] = [process.execPath, '/usr/bin/nsenter', '/usr/bin/setpriv'];
 const secret = 'of schedulers and agents, for tests';
 const lookEveryMillis = 100;
-/** Where the image of the repository has its program. */
+/** Directory of the program in the image of the repository. */
 const program = '/opt/muster';
 
 interface Manifest {
@@ -33,11 +33,11 @@ interface AgentSpec {
  * which node they are for.
  */
 export class LabAgents {
-  /** Of the settings of schedulers. */
+  /** Secret file in the settings of schedulers. */
   readonly secretFile: string;
   private readonly folder: string;
   private readonly stopping = new AbortController();
-  /** Those that are made now get no node. */
+  /** Keeps pods that are made now without a node. */
   private isAway = false;
   private binding: Promise<void> = Promise.resolve();
 

@@ -8,7 +8,7 @@ import { pauseImage } from './image.js';
 
 interface LabNodeOptions {
   name: string;
-  /** Of its own. */
+  /** Directory of its own. */
   folder: string;
   bin: string;
   certificates: string;
@@ -69,7 +69,7 @@ export class LabNode {
   private readonly socket: string;
   private readonly bridge: string;
   private readonly group: string;
-  /** Of this machine: it tells bridges, networks and ports of nodes apart. */
+  /** Number of the node on this machine: it tells bridges, networks and ports of nodes apart. */
   private readonly number = claimNumber();
 
   constructor(private readonly options: LabNodeOptions) {
@@ -126,7 +126,7 @@ export class LabNode {
     await this.kubelet?.stop('SIGKILL');
   }
 
-  /** What is left of its containers, mounts, bridge and control groups goes, too. */
+  /** Stops the node and removes what is left of its containers, mounts, bridge and control groups. */
   async stop(): Promise<void> {
     await this.kubelet?.stop();
     for (const task of (await this.ctr('tasks', 'ls', '-q')).split('\n').filter(Boolean))

@@ -15,17 +15,17 @@ import { agentPrograms, LabAgents } from './lab-agents.js';
 import { LabNode } from './lab-node.js';
 import { sweep, sweptFolder } from './sweep.js';
 
-/** Where the programs are; undefined: `npm run test:kubernetes` did not start this. */
+/** Directory of the programs; undefined: `npm run test:kubernetes` did not start this. */
 export const labBinaries = process.env['MUSTER_KUBERNETES_BIN'];
 
 const adminToken = 'muster-test-admin';
-/** Of the account that `deploy/kubernetes/rbac.yaml` gives its rights. */
+/** Token of the account that `deploy/kubernetes/rbac.yaml` gives its rights. */
 const schedulerToken = 'muster-test-scheduler';
 const namespace = 'muster';
 const podsPath = `/api/v1/namespaces/${namespace}/pods`;
 
 interface Further {
-  /** Of this machine, to be in the image of tasks as well. */
+  /** Programs of this machine, to be in the image of tasks as well. */
   programs?: readonly string[];
   /** No controllers at all. */
   isBare?: boolean;
@@ -39,9 +39,9 @@ interface Further {
 /** A Kubernetes on this machine: etcd, an API server, a controller manager that sees to lost nodes, and nodes. */
 export class Lab {
   readonly nodes: LabNode[] = [];
-  /** Of a scheduler. */
+  /** Configuration of a scheduler. */
   readonly kubeconfig: string;
-  /** Of one that may do everything. */
+  /** Configuration of a client that may do everything. */
   readonly adminConfig: string;
   private readonly address = addressOfThisMachine();
   private constructor(

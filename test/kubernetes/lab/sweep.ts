@@ -5,7 +5,7 @@ import { isAlive, killNow, pidsMentioning } from '../../e2e/support/processes.js
 import { waitFor } from '../../support/wait-for.js';
 import { removeTraces } from './lab-node.js';
 
-/** Of the folders of labs, below that of the system for temporary files. */
+/** Prefix of the directories of labs, below that of the system for temporary files. */
 const folderPrefix = 'muster-lab-';
 /** In them: the process that made it. */
 const ownerFile = 'owner';

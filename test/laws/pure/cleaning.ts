@@ -152,7 +152,7 @@ function repeatKills({ tables, settings, now }: Model): void {
   }
 }
 
-/** Whether tasks still have to go because of a bounce, or an order for one waits. */
+/** True if tasks still have to go because of a bounce, or an order for one waits. */
 function isBouncing({ tables }: Model, requestId: string): boolean {
   const waits = tables.requestCleanupsOf(requestId).some(({ cleanupType }) => cleanupType.endsWith('BOUNCE'));
   return waits || tables.tasksOf(requestId).some((task) => hasToGo(tables, task) && isBounce(cleaningType(task)));

@@ -1,4 +1,4 @@
-import { finishDeploy, nextDeployStep, type DeployTask, type DeployView } from '../../../src/core/deploys/index.js';
+import { finishDeploy, nextDeployStep, type DeployTask, type DeploySnapshot } from '../../../src/core/deploys/index.js';
 import type { PendingType } from '../../../src/core/model/enums.js';
 import type { StoredPendingDeploy } from '../../../src/modules/deploys/deploy.repository.js';
 import { cleaningType, watched } from './cleaning.js';
@@ -40,7 +40,7 @@ function stepDeploy(model: Model, requestId: string): void {
   }
 }
 
-function finish(model: Model, view: DeployView, outcome: Parameters<typeof finishDeploy>[1]): void {
+function finish(model: Model, view: DeploySnapshot, outcome: Parameters<typeof finishDeploy>[1]): void {
   const { tables } = model;
   const now = model.now();
   const { requestId, deployId } = view.marker;
@@ -70,7 +70,7 @@ function finish(model: Model, view: DeployView, outcome: Parameters<typeof finis
   moveToHistory(model);
 }
 
-function deployView({ tables, settings }: Model, pending: StoredPendingDeploy): DeployView {
+function deployView({ tables, settings }: Model, pending: StoredPendingDeploy): DeploySnapshot {
   const { requestId, deployId } = pending;
   const stored = tables.requests.get(requestId);
   const isOfDeploy = (key: { requestId: string; deployId: string }) =>

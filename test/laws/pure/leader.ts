@@ -41,7 +41,7 @@ export class Leader implements ClusterEvents {
     private readonly epoch: number,
   ) {}
 
-  /** What a new leader looks at first: requests that go on by themselves, and launches that were perhaps never sent. */
+  /** First work of a new leader: requests that go on by themselves, and launches that were perhaps never sent. */
   async begin(): Promise<void> {
     const { tables } = this.model;
     for (const { request, state, activeDeployId: deployId, changedAt } of tables.requests.values()) {
@@ -263,5 +263,5 @@ function endCooldowns(model: Model): void {
   }
 }
 
-/** Whether a call failed because its leader was overtaken: that is how it should be. */
+/** True if a call failed because its leader was overtaken: that is how it should be. */
 export const isRefusal = (cause: unknown): boolean => cause instanceof Deposed || cause instanceof StaleEpochError;

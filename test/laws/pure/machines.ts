@@ -4,7 +4,7 @@ import type { MachineState } from '../../../src/core/model/enums.js';
 import type { Model } from './model.js';
 import type { TaskRow } from './tables.js';
 
-/** What it is when it is there again. */
+/** State of a machine that is there again. */
 function stateWhenSeen(state: MachineState | undefined): MachineState {
   const step = nextMachineStep(state, { kind: 'seen', hostIsInactive: false });
   return step.kind === 'enter' ? step.state : state!;

@@ -3,7 +3,7 @@ import type { StoredSlave } from '../../../src/modules/slaves/slave.repository.j
 import type { AnyOrder } from './any-order.js';
 import type { Tables } from './tables.js';
 
-/** What every part of the model works on. */
+/** State on which every part of the model works. */
 export interface Model {
   tables: Tables;
   settings: Settings;

@@ -18,7 +18,7 @@ import type { Answer, Operators } from '../world/world.js';
 import { changeMachine } from './machines.js';
 import type { Model } from './model.js';
 
-/** What people ask for, by the rules of the core, written into the tables as the rooms do. */
+/** Orders of people by the rules of the core, written into the tables as the rooms do. */
 export class PureOperators implements Operators {
   constructor(private readonly model: Model) {}
 

@@ -14,7 +14,7 @@ import type { Mix } from './any-order.js';
 import { storedSlaves, type Model } from './model.js';
 import type { TaskRow } from './tables.js';
 
-/** What was decided on rows that may have changed when it is written. */
+/** A decision on rows that may have changed when it is written. */
 export interface Decided {
   outcomes: PlacementOutcome[];
   /** Versions of the requests, by id. */
@@ -22,7 +22,7 @@ export interface Decided {
   decidedAt: number;
 }
 
-/** What a leader remembers and the rows do not show: ids of launches taken back, ports it found taken. */
+/** Memory of a leader that the rows do not show: ids of launches taken back, ports it found taken. */
 export interface Recent {
   taskIds: Set<string>;
   takenPorts: Map<string, Set<number>>;

@@ -42,7 +42,7 @@ export interface MachineRow {
   state: MachineState;
 }
 
-/** What the database holds, as plain maps. A call that changes them is a transaction: nothing comes in between. */
+/** Content of the database, as plain maps. A call that changes them is a transaction: nothing comes in between. */
 export class Tables {
   epoch = 0;
   readonly requests = new Map<string, StoredRequest>();
@@ -61,7 +61,7 @@ export class Tables {
   readonly requestCleanups = new Map<string, RequestCleanup>();
   readonly machines = new Map<string, MachineRow>();
   readonly racks = new Map<string, MachineState>();
-  /** How far the updates of each agent are applied. */
+  /** Position up to which the updates of each agent are applied. */
   readonly cursors = new Map<string, { incarnation: string; number: number }>();
   private readonly counts = new Map<string, DeployCounts>();
 
@@ -80,7 +80,7 @@ export class Tables {
     return saved;
   }
 
-  /** Of one request, those that have not ended, or all. */
+  /** Tasks of one request that have not ended, or all. */
   tasksOf(requestId: string, includeEnded = false): TaskRow[] {
     return [...this.tasks.values()].filter(
       (task) => task.taskId.requestId === requestId && (includeEnded || task.endedAt === undefined),

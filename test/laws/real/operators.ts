@@ -17,7 +17,7 @@ import type { Answer, Operators } from '../world/world.js';
 
 type OperatorState = Parameters<MachineChanges['change']>[2];
 
-/** What people ask for, through the services behind the API. */
+/** Orders of people, through the services behind the API. */
 export class RealOperators implements Operators {
   constructor(private readonly world: SchedulerWorld) {}
 

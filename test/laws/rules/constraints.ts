@@ -74,7 +74,7 @@ export const activeRacks = (sight: Sight): number =>
   new Set([...sight.machines.values()].filter(({ rackState }) => rackState === 'ACTIVE').map(({ rackId }) => rackId))
     .size;
 
-/** What may have been decided on besides what is committed now. */
+/** States on which may have been decided besides the one that is committed now. */
 export interface Before {
   /** The fewest that were active since the last look. */
   racks: number;

@@ -7,7 +7,9 @@ import { LawBroken } from './law-broken.js';
 import { worldSettings } from '../world/settings.js';
 import { isHit } from './slots.js';
 
-/** What must hold at every moment, whatever happens. Remembers what it saw, so that it can tell what changed. */
+/**
+ * The laws that must hold at every moment, whatever happens. Remembers what it saw, so that it can tell what changed.
+ */
 export class Lawbook {
   private tasks = new Map<string, Pick<SeenTask, 'taskId' | 'state' | 'endedAt'>>();
   /** That were active at the last look. */
@@ -15,7 +17,7 @@ export class Lawbook {
   /** As their rows were at the last look. */
   private machines: Sight['machines'] = new Map();
   private readonly endedAt = new Map<string, number>();
-  /** How many tasks of a request have ended. */
+  /** Number of tasks of a request that have ended. */
   private readonly ends = new Map<string, number>();
   /** By request and slot: the task that ran in it. */
   private readonly slots = new Map<string, string>();

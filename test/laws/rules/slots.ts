@@ -1,4 +1,4 @@
-/** Whether a moment (epoch milliseconds) is a hit of one of the few schedules that the worlds use: second, minute. */
+/** True if a moment (epoch milliseconds) is a hit of one of the few schedules that the worlds use: second, minute. */
 export function isHit(quartz: string, at: number): boolean {
   const [second = '*', minute = '*'] = quartz.split(' ');
   const date = new Date(at);

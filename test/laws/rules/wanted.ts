@@ -3,7 +3,7 @@ import { isLongRunning } from '../../../src/core/model/enums.js';
 import type { SeenRequest, SeenTask, Sight } from '../world/world.js';
 import { instancesOf } from '../../../src/core/model/request.js';
 
-/** What still differs between the tasks that live and those that are wanted, in words. Empty: all is well. */
+/** Differences that are left between the tasks that live and those that are wanted, in words. Empty: all is well. */
 export function unfulfilled(sight: Sight, cluster: SimulatedCluster): string[] {
   const problems: string[] = [];
   const live = [...sight.tasks.values()].filter(({ endedAt }) => endedAt === undefined);

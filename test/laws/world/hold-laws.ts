@@ -12,7 +12,7 @@ export interface Storm<W extends World> {
   types: readonly RequestType[];
   /** Most steps of a schedule. */
   length: number;
-  /** How many schedules in the deep step, of which `npm test` tries a twentieth; LAWS_RUNS says otherwise. */
+  /** Number of schedules in the deep step, of which `npm test` tries a twentieth; LAWS_RUNS says otherwise. */
   runs: number;
   /** Runs one schedule and closes its world. */
   start: (plan: WorldPlan) => Promise<W>;

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { Request } from '../../../src/core/model/request.js';
 import type { RequestType, SlavePlacement } from '../../../src/core/model/enums.js';
 
-/** What the tasks of a deploy do; written into the deploy's command, where the simulated machines read it. */
+/** Behaviour of the tasks of a deploy; written into the deploy's command, where the simulated machines read it. */
 export type Behaviour =
   | 'run for ever'
   | 'end after 300 ms'

@@ -6,7 +6,7 @@ import { anyDeploy, anyRequest, type DeployPlan, type RequestPlan } from './plan
 /** A number that points at one of those that are there at its moment: the remainder by their count. */
 export type Which = number;
 
-/** What people do. */
+/** Orders of people. */
 export type Order =
   | { do: 'create'; plan: RequestPlan }
   | { do: 'deploy'; request: Which; plan: DeployPlan }
@@ -21,11 +21,11 @@ export type Order =
   | { do: 'kill'; task: Which; how: 'PLAIN' | 'REPLACED' | 'AT_ONCE' }
   | { do: 'machine'; machine: Which; to: 'FROZEN' | 'ACTIVE' | 'STARTING_DECOMMISSION' };
 
-/** What the leader does. */
+/** Passes of the leader. */
 export type LeaderPass =
   'all' | 'drain' | 'decide' | 'write' | 'dispatch' | 'deploys' | 'cleanup' | 'cooldown' | 'machines' | 'reconcile';
 
-/** What goes wrong. */
+/** Misfortunes. */
 export type Misfortune =
   | { do: 'crash'; unsent: boolean }
   | { do: 'overtake' }

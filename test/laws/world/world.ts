@@ -61,7 +61,7 @@ export interface SeenMachine {
   rackState: MachineState;
 }
 
-/** What is committed at one moment. */
+/** State that is committed at one moment. */
 export interface Sight {
   now: number;
   requests: ReadonlyMap<string, SeenRequest>;
@@ -72,14 +72,14 @@ export interface Sight {
   newEnds: readonly SeenEnd[];
   pending: readonly SeenPending[];
   queue: readonly { requestId: string; deployId: string; pendingType: PendingType }[];
-  /** What was ordered and not carried out: cleanups of requests and tasks, kills. */
+  /** Orders that were not carried out: cleanups of requests and tasks, kills. */
   orders: readonly string[];
 }
 
-/** How a caller's order ended. */
+/** Result of a caller's order. */
 export type Answer = 'DONE' | 'REFUSED';
 
-/** What people may ask for. */
+/** Orders that people may give. */
 export interface Operators {
   create(request: Request, deploy: Deploy): Promise<Answer>;
   deploy(deploy: Deploy): Promise<Answer>;

@@ -12,7 +12,7 @@ const unknown = { requestId: 'nowhere' };
 /** `balancer` is the load balancer of the product. */
 export function reading(scene: Scene, balancer: Balancer): void {
   const { operations } = scene;
-  /** Those of the listed requests whose ids begin so. */
+  /** Ids among the listed requests that begin so. */
   const listed = async (operation: OperationName, prefix: string, input: object = {}): Promise<string[]> => {
     const parents = await operations.call<RequestParent[]>(operation, 200, input);
     return parents.map(({ request }) => request.id).filter((id) => id.startsWith(prefix));

@@ -7,7 +7,7 @@ import { noTasks, type Scene } from '../scene.js';
 
 const run = 'POST /api/requests/request/{requestId}/run';
 const findRun = 'GET /api/requests/request/{requestId}/run/{runId}';
-/** What a run has that says nothing of its own. */
+/** Members of a run that says nothing of its own. */
 const plain = {
   objstoreUploaderAdditionalFiles: [],
   envOverrides: {},

@@ -29,7 +29,7 @@ export class EveryOperation {
   private constructor(
     readonly app: GuardedApp,
     readonly raw: RawCaller,
-    /** Those that ask something of their caller. */
+    /** Operations that ask something of their caller. */
     readonly operations: readonly Operation[],
     readonly tokens: { reader: string; admin: string },
     private readonly remove: () => Promise<void>,
@@ -82,10 +82,10 @@ export const aboutShop = JSON.stringify({
   deploy: { id: 'd1', requestId: 'shop' },
 });
 
-/** Which operation the call got to. */
+/** The operation that the call got to. */
 export const operationIn = ({ body }: RawAnswer): string | undefined => /let through to (\w+ [^"]+)/.exec(body)?.[1];
 
-/** Which guarded operation the call got to, or what else is wrong with its answer; undefined: it was refused, in order. */
+/** The guarded operation that the call got to, or another fault of its answer; undefined: it was refused, in order. */
 export function reached(answer: RawAnswer): string | undefined {
   if (answer.status !== letThrough) {
     return [400, 401, 403, 404, 405, 415, 421, 429].includes(answer.status) ? undefined : `status ${answer.status}`;

@@ -1,6 +1,7 @@
 /**
- * What each operation asks of its caller, as documented: the test's own statement, to hold the application against.
- * `open`: nothing; `caller`: to be known; a scope: to have it on the request that the call names; `READ+DEPLOY`: both.
+ * Access that each operation asks of its caller, as documented: the test's own statement, to hold the application
+ * against. `open`: nothing; `caller`: to be known; a scope: to have it on the request that the call names;
+ * `READ+DEPLOY`: both.
  */
 export type Ask = 'open' | 'caller' | 'READ' | 'WRITE' | 'READ+DEPLOY' | 'ADMIN' | 'globalRead' | 'readAll';
 
@@ -233,7 +234,7 @@ export const expectedAccess: ReadonlyMap<string, Ask> = new Map(
   (Object.keys(asked) as Ask[]).flatMap((ask) => asked[ask].map((operation): [string, Ask] => [operation, ask])),
 );
 
-/** Of whom the matrix asks, by the one group they are in. */
+/** Callers of the matrix, by the one group they are in. */
 export const roles = ['none', 'reader', 'writer', 'jita', 'globalReader', 'globalWriter', 'admin'] as const;
 export type Role = (typeof roles)[number];
 
@@ -249,7 +250,7 @@ export const allowedByGroups: Record<Ask, readonly Role[]> = {
   readAll: ['admin'],
 };
 
-/** Which scopes a caller comes with. */
+/** Scopes that a caller comes with. */
 export const scopeSets = ['none', 'READ', 'WRITE', 'DEPLOY', 'READ+DEPLOY', 'ADMIN'] as const;
 export type ScopeSet = (typeof scopeSets)[number];
 

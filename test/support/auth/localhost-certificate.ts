@@ -1,4 +1,4 @@
-/** Of the host localhost, signed by itself: for TLS servers of tests. Worth nothing anywhere else. */
+/** A certificate of the host localhost, signed by itself: for TLS servers of tests. Worth nothing anywhere else. */
 export const localhostCertificate = {
   key: `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQggqhdGjSaFrLja4S0

@@ -18,7 +18,7 @@ export class SmallIssuer {
   keyReads = 0;
   /** Answers nothing but errors. */
   broken = false;
-  /** What its document says it is. */
+  /** Name of the issuer in its document. */
   name = '';
   private readonly keys: JWK[] = [];
   private signing: { id: string; key: CryptoKey } | undefined;

@@ -17,12 +17,12 @@ interface Change {
   message?: string;
 }
 
-/** What a new change becomes at first: SUCCESS unless the script says otherwise. */
+/** State that a new change gets at first: SUCCESS unless the script says otherwise. */
 export type Script = (
   request: BalancerRequestBody,
 ) => LoadBalancerState | { loadBalancerState: LoadBalancerState; message: string } | undefined;
 
-/** What a proxy needs to know of a service. */
+/** A service as a proxy sees it. */
 export interface ServingService {
   basePath: string;
   upstreams: Upstream[];
@@ -77,7 +77,7 @@ export class Balancer implements Changes, Services {
     return upstreams ? Promise.resolve({ upstreams }) : Promise.reject(new HttpErrorException(404, 'No such service'));
   }
 
-  /** What it took its time for comes to an end. */
+  /** Ends a change that takes its time. */
   async settle(changeId: string, state: LoadBalancerState): Promise<void> {
     const change = this.find(changeId);
     change.state = state;

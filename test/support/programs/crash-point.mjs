@@ -42,7 +42,7 @@ function around(port, name) {
   };
 }
 
-/** Whose transaction it is, as the stack has it. */
+/** The function whose transaction it is, by the stack. */
 function caller() {
   const frame = new Error().stack.split('\n')[3] ?? '';
   return /at (?:async )?([\w.]+)/.exec(frame)?.[1] ?? 'somebody';

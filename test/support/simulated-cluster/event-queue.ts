@@ -1,13 +1,13 @@
 interface Event {
   at: number;
-  /** Of two at the same time the one that was planned first happens first. */
+  /** Order of planning: of two events at the same time the one that was planned first happens first. */
   order: number;
   run: () => void;
 }
 
 const isBefore = (a: Event, b: Event): boolean => (a.at === b.at ? a.order < b.order : a.at < b.at);
 
-/** What will happen, by virtual time: a binary heap, for there are many thousands. */
+/** Future events by virtual time: a binary heap, for there are many thousands. */
 export class EventQueue {
   private readonly heap: Event[] = [];
   private planned = 0;

@@ -32,7 +32,7 @@ export class Network {
     this.held ??= [];
   }
 
-  /** What was held back goes out now, with the epoch it carries. */
+  /** Sends the messages that were held back, with the epochs they carry. */
   release(): void {
     if (!Array.isArray(this.held)) return;
     const orders = this.held;

@@ -2,21 +2,21 @@ import type { ShellCommandOrder } from '../../../src/cluster/cluster-driver.js';
 import type { TaskState } from '../../../src/core/model/enums.js';
 import type { LaunchSpec } from '../../../src/core/model/launch.js';
 
-/** What a simulated task does with its life. Times in milliseconds of the virtual clock. */
+/** The life of a simulated task. Times in milliseconds of the virtual clock. */
 export interface TaskScript {
   /** From launch to TASK_RUNNING. Default 5. */
   startAfter?: number;
   /** From TASK_RUNNING to its end. Default: it runs until it is killed. */
   runFor?: number;
-  /** How it then ends. Default TASK_FINISHED. */
+  /** State in which it then ends. Default TASK_FINISHED. */
   exit?: TaskState;
   message?: string;
   reason?: string;
   /** From a kill with grace to its end; never longer than the grace. Default 10. */
   stopAfter?: number;
-  /** What it uses from launch to end. Default: half of the cpus and memory that it may, and no disk. */
+  /** Use from launch to end. Default: half of the cpus and memory that it may, and no disk. */
   uses?: SimulatedUse;
-  /** What becomes of commands that are run in it. Default: each finishes after 10 ms. */
+  /** Results of commands that are run in it. Default: each finishes after 10 ms. */
   commands?: (order: ShellCommandOrder) => CommandScript;
   /** Answers PORT_IN_USE in place of starting. */
   portInUse?: number;
@@ -29,7 +29,7 @@ export interface TaskScript {
 export interface CommandScript {
   /** From STARTED to its end. Infinity: it runs until its task ends. */
   runFor?: number;
-  /** How it then ends; INVALID: at once, it never starts. Default FINISHED. */
+  /** State in which it then ends; INVALID: at once, it never starts. Default FINISHED. */
   end?: 'INVALID' | 'FINISHED' | 'FAILED';
   message?: string;
 }

@@ -34,7 +34,7 @@ interface SimulatedTask extends RunningTask {
 
 type Refusal = Extract<LaunchAnswer, { outcome: 'REFUSED' | 'PORT_IN_USE' | 'DISK_FULL' }>;
 
-/** What an agent needs of the world it is in. */
+/** The world around an agent. */
 export interface World {
   now(): number;
   events: EventQueue;
@@ -49,14 +49,14 @@ export class SimulatedAgent {
   readonly machines = new Map<string, MachineSnapshot>();
   /** False: calls to it fail and nothing comes from it, while its tasks run on. */
   reachable = true;
-  /** How long a message takes to it, and its updates from it. */
+  /** Time that a message takes to the agent, and an update from it. */
   latencyMillis = 0;
   private epoch = 0;
   private tasks = new Map<string, SimulatedTask>();
   private refusals = new Map<string, Refusal>();
   /** Acknowledged ends: their ids never start again. */
   private ended = new Map<string, TaskState>();
-  /** Of every task that was started here, while its id is known. */
+  /** Launch ids of every task that was started here, while its id is known. */
   private launchIds = new Map<string, string | undefined>();
   /** Every command that was ever accepted: it runs once. */
   private commands = new Set<string>();
@@ -223,7 +223,7 @@ export class SimulatedAgent {
     });
   }
 
-  /** What runs in a task ends before it does. */
+  /** Reports a state. Commands that run in a task end before it does. */
   private report(task: SimulatedTask, state: TaskState, message?: string, reason?: string): void {
     if (isTerminal(state))
       for (const order of task.commands) this.tell(task, { shellCommand: reportOf(order, 'FAILED', 'The task ended') });

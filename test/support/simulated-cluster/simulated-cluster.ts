@@ -8,14 +8,14 @@ import { SimulatedAgent, type World } from './simulated-agent.js';
 import { SimulatedDriver } from './simulated-driver.js';
 
 export interface SimulatedClusterOptions {
-  /** The same seed and the same calls give the same course of events. */
+  /** Seed of chance: with one seed the same calls give the same course of events. */
   seed?: number;
   /** Epoch millis at which the virtual clock stands at first. */
   startAt?: number;
   machines?: number;
-  /** How many machines one agent presents. */
+  /** Number of machines that one agent presents. */
   machinesPerAgent?: number;
-  /** Whether drivers know of machines whose agents have not answered them. Default true. */
+  /** True if drivers know of machines whose agents have not answered them. Default true. */
   listsEveryMachine?: boolean;
   /** Updates are handed over at most this often while time passes. Default 0: at their very moment. */
   deliverEveryMillis?: number;
@@ -26,11 +26,11 @@ export interface SimulatedClusterOptions {
 export interface TaskStart {
   /** Virtual time. */
   at: number;
-  /** Of the leader whose message started it. */
+  /** Epoch of the leader whose message started it. */
   epoch: Epoch;
 }
 
-/** What went wrong so far: faults of messages, of machines, and orders of leaders that no longer lead. */
+/** Misfortunes so far: faults of messages, of machines, and orders of leaders that no longer lead. */
 export type Incident = MessageFault | 'refusedOrder' | 'unreachable' | 'slow' | 'newFolder' | 'vanished' | 'taskEnded';
 
 /**
@@ -42,13 +42,13 @@ export class SimulatedCluster {
   readonly random: Random;
   faults: Faults;
   readonly agents = new Map<string, SimulatedAgent>();
-  /** How often each task was started; more than once must never be. */
+  /** Number of starts of each task; more than one must never be. */
   readonly starts = new Map<string, number>();
   /** By slave id: figures in place of those that follow from its tasks. */
   readonly usages = new Map<string, Partial<MachineUsage>>();
   /** The last start of each task. */
   readonly startOf = new Map<string, TaskStart>();
-  /** How often each thing went wrong. */
+  /** Number of misfortunes of each kind. */
   readonly incidents = new Map<Incident, number>();
   /** Machines that vanished, as they last described themselves. */
   private readonly vanished = new Map<string, MachineSnapshot>();
@@ -92,7 +92,7 @@ export class SimulatedCluster {
     return driver;
   }
 
-  /** What tasks launched from now on will do. */
+  /** Sets the behaviour of tasks launched from now on. */
   onLaunch(script: LaunchScript): void {
     this.script = script;
   }

@@ -5,7 +5,7 @@ const bytesPerMb = 1024 * 1024;
 /** A kernel counts ten periods a second. */
 const periodMillis = 100;
 
-/** What the task's script says it uses, since its launch. */
+/** Use of a task since its launch, by its script. */
 export function simulatedStatistics({ spec, script, startedAt }: RunningTask, now: number): TaskStatistics {
   const { cpus = spec.cpus / 2, memoryMb = spec.memoryMb / 2, diskMb = 0, throttled = 0 } = script.uses ?? {};
   const seconds = (now - startedAt) / 1000;

@@ -1,7 +1,7 @@
 import type { TaskState } from '../../../src/core/model/enums.js';
 import type { SimulatedCluster } from './simulated-cluster.js';
 
-/** How often each misfortune befalls the cluster, per hour of the virtual clock. */
+/** Rates of misfortunes of the cluster, per hour of the virtual clock. */
 export interface StormRates {
   /** A machine cannot be reached for a while; its tasks run on. */
   unreachable?: number;

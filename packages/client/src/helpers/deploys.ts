@@ -2,11 +2,11 @@ import type { Muster } from '../generated/operations.js';
 import type { DeployProgress, DeployResult, DeployState, PendingTaskId, TaskId } from '../generated/records.js';
 import { Waiting, type WaitOptions } from './waiting.js';
 
-/** How far a deploy has come. */
+/** Progress of a deploy. */
 export interface DeployView {
   /** WAITING or CANCELING while it goes on. */
   readonly state: DeployState;
-  /** Of a deploy in steps: where it is. */
+  /** Progress of a deploy in steps. */
   readonly progress?: DeployProgress | undefined;
   /** Its tasks that run and are healthy. */
   readonly healthy: readonly TaskId[];
@@ -71,7 +71,7 @@ async function viewOf(muster: Muster, requestId: string, deployId: string, call:
 }
 
 export interface WaitForDeployOptions extends WaitOptions {
-  /** Told how far the deploy has come, each time that changes. */
+  /** Called with the progress of the deploy, each time that changes. */
   readonly onProgress?: ((view: DeployView) => void) | undefined;
 }
 

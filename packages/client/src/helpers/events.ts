@@ -8,7 +8,9 @@ type StreamArgs = NonNullable<Parameters<Muster['events']['stream']>[0]>;
 export interface FollowEventsOptions extends Omit<WaitOptions, 'timeoutMs'> {
   /** After how long without a sign of life the connection is given up and made anew; 90 seconds unless given. */
   readonly silenceMs?: number | undefined;
-  /** Told each time the stream has begun, and each time it was cut or could not be begun, before it is tried again. */
+  /**
+   * Called each time the stream has begun, and each time it was cut or could not be begun, before it is tried again.
+   */
   readonly onConnection?: ((state: 'open' | 'away') => void) | undefined;
 }
 

@@ -8,7 +8,7 @@ type ArgsOf<F> = F extends (args: infer A, ...rest: never[]) => unknown
 
 export interface PageOptions {
   readonly signal?: AbortSignal | undefined;
-  /** How many are asked for at once: at most 1000, 500 unless given. */
+  /** Number of elements that are asked for at once: at most 1000, 500 unless given. */
   readonly pageSize?: number | undefined;
 }
 
@@ -53,8 +53,8 @@ export const requestChanges = (
 type Page = { readonly page: number; readonly count: number };
 
 /**
- * What comes in meanwhile moves what is there to later pages: of two pages that overlap, each element is told once. The last two
- * pages are remembered, not all.
+ * Reads all pages. New elements move the others to later pages: of two pages that overlap, each element is told once.
+ * The last two pages are remembered, not all.
  */
 async function* pages<T>(
   read: (page: Page, call: CallOptions) => Promise<readonly T[]>,

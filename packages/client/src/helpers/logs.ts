@@ -19,7 +19,7 @@ export interface LogChoice {
 }
 
 const PIECE_BYTES = 262_144;
-/** Of a line of a log, generously. */
+/** Bytes of a line of a log, generously. */
 const LINE_BYTES = 512;
 const LEAST_TAIL_BYTES = 4_096;
 

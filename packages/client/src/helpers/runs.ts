@@ -4,16 +4,16 @@ import { MusterError } from '../errors.js';
 import { freshId } from '../transport.js';
 import { Waiting, type WaitOptions } from './waiting.js';
 
-/** How a run ended. */
+/** End of a run. */
 export interface EndedRun {
   readonly runId: string;
   readonly taskId: TaskId;
   readonly state: TaskState;
   /** Its task ended in TASK_FINISHED. */
   readonly succeeded: boolean;
-  /** Of its program; undefined where no program ended, as when its machine was lost. */
+  /** Exit code of its program; undefined where no program ended, as when its machine was lost. */
   readonly exitCode: number | undefined;
-  /** What is said about its end. */
+  /** Message of its last status. */
   readonly message: string | undefined;
 }
 
@@ -36,10 +36,10 @@ const ends: ReadonlySet<TaskState | undefined> = new Set<TaskState>([
   'TASK_GONE_BY_OPERATOR',
 ]);
 
-/** Whether a task in this state runs no more and never will. */
+/** True if a task in this state runs no more and never will. */
 export const hasEnded = (state: TaskState | undefined): boolean => ends.has(state);
 
-/** How long a run that was accepted may be unknown: the call that reads may meet another instance. */
+/** Time for which a run that was accepted may be unknown: the call that reads may meet another instance. */
 const UNKNOWN_MS = 10_000;
 
 /** Tells how far a run has come, now and each time that changes, until it has ended. */
@@ -73,7 +73,7 @@ export async function* watchRun(
 }
 
 export interface StartRunOptions {
-  /** Where there is a run of this `runId` already, follow that one; unless given, such a run id is refused. */
+  /** Follow a run of this `runId` where there is one already; unless given, such a run id is refused. */
   readonly attach?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -106,7 +106,7 @@ export async function startRun(
 }
 
 export interface RunOptions extends WaitOptions, StartRunOptions {
-  /** Told how far the run has come, each time that changes. */
+  /** Called with the progress of the run, each time that changes. */
   readonly onProgress?: ((state: SchedulerTaskState) => void) | undefined;
 }
 
@@ -122,7 +122,7 @@ export async function runAndWait(
   return endOfRun(started.runId, last!);
 }
 
-/** How a run that has ended did, out of the last that `watchRun` told. */
+/** The end of a run, out of its last state that `watchRun` told. */
 export function endOfRun(runId: string, { taskId, currentState, taskHistory }: SchedulerTaskState): EndedRun {
   const message = taskHistory.findLast(({ taskState }) => taskState === currentState)?.statusMessage;
   return {

@@ -7,7 +7,7 @@ export interface WaitOptions {
   readonly signal?: AbortSignal | undefined;
   /** Longest wait in all; then it is rejected with a `TimeoutError`. Unless given, there is no limit. */
   readonly timeoutMs?: number | undefined;
-  /** How long the service may be away meanwhile, as while it is started again; 60 seconds unless given. */
+  /** Time for which the service may be away meanwhile, as while it is started again; 60 seconds unless given. */
   readonly patienceMs?: number | undefined;
 }
 

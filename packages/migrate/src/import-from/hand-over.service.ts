@@ -23,7 +23,7 @@ export interface HandOverWishes {
   pauseSource: boolean;
   /** It may run there and here at the same time. */
   sideBySide: boolean;
-  /** How long tasks that still run there are waited for. */
+  /** Longest wait for tasks that still run there. */
   waitMillis: number;
   atOnce: number;
   say: (line: string) => void;
@@ -32,7 +32,7 @@ export interface HandOverWishes {
 }
 
 const lookEveryMillis = 500;
-/** Of the newest changes and tasks: those that tell until when a schedule was seen to. */
+/** Query for the newest changes and tasks: those that tell until when a schedule was seen to. */
 const newest = 'count=10&page=1';
 /** Runs that were promised to a caller, or to a run that failed. */
 const promised: ReadonlySet<unknown> = new Set<PendingType>(['IMMEDIATE', 'ONEOFF', 'RETRY']);

@@ -7,7 +7,7 @@ import { parseTaskId } from '../../../../src/core/task-id.js';
 import { inParallel } from '../../../../src/platform/async.js';
 import { Database } from '../../../../src/platform/database/database.js';
 import { DeployHistoryRepository } from '../../../../src/modules/deploys/deploy-history.repository.js';
-import { type EndedTask, TaskHistoryRepository } from '../../../../src/modules/history/task-history.repository.js';
+import { type ImportedTask, TaskHistoryRepository } from '../../../../src/modules/history/task-history.repository.js';
 import { RequestHistoryRepository } from '../../../../src/modules/requests/request-history.repository.js';
 import { type ImportedThing, problemOf } from './import-report.js';
 import {
@@ -112,7 +112,7 @@ export class HistoryCopy {
 
 const given = (found: readonly unknown[]): unknown[] => found.filter((answer) => answer !== undefined);
 
-/** Those of a page that can be read; of the others it is said what is wrong with them. */
+/** Records of a page that can be read; for the others the report says what is wrong with them. */
 function readable<T>(
   thing: ImportedThing,
   page: readonly unknown[],
@@ -132,7 +132,7 @@ function readable<T>(
   });
 }
 
-function toEndedTask(entry: OriginalTaskEntry, details: OriginalTask): EndedTask | undefined {
+function toEndedTask(entry: OriginalTaskEntry, details: OriginalTask): ImportedTask | undefined {
   const taskId = parseTaskId(entry.taskId.id);
   if (!taskId) return undefined;
   const offer = details.task['offer'] as { slaveId?: { value?: unknown } } | undefined;

@@ -38,7 +38,7 @@ export interface ImportFlags {
   wait?: string;
 }
 
-/** What of the numbers may be given, in the unit of the flag. */
+/** Bounds of flags with numbers, in the unit of the flag. */
 const bounds = {
   concurrency: { least: 1, most: 32, usual: 4 },
   timeout: { least: 1, most: 600, usual: 30 },
@@ -118,7 +118,10 @@ function number(name: keyof typeof bounds, given: string | undefined): number {
   throw new StartError(`--${name} must be a whole number from ${least} to ${most}`);
 }
 
-/** What is secret may stand in a file, where other users of the machine do not see it: @file in place of the value. */
+/**
+ * Headers of the calls. A secret may stand in a file, where other users of the machine do not see it: @file in place of
+ * the value.
+ */
 function headersOf({ header = [], token }: ImportFlags): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const line of header.map(fromFile)) {

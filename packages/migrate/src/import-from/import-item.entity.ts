@@ -1,6 +1,6 @@
 import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** What an import may find at the other installation. */
+/** Kinds of things that an import may find at the other installation. */
 export type ImportKind = 'REQUEST' | 'GROUP' | 'WEBHOOK' | 'ADDRESS' | 'ACTION' | 'HOST';
 
 /** Something of another installation that was taken, or could not be taken. */

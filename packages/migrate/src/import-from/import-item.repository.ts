@@ -11,7 +11,9 @@ export interface ImportNote extends Pick<ImportItemEntity, 'kind' | 'key' | 'out
   held?: boolean;
 }
 
-/** What was taken from another installation. That of a request is written under the lock on the request's row. */
+/**
+ * Things that were taken from another installation. That of a request is written under the lock on the request's row.
+ */
 @Injectable()
 export class ImportItemRepository {
   async find(tx: Queryable, kind: ImportKind, key: string): Promise<KnownItem | undefined> {

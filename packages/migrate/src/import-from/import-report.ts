@@ -22,7 +22,7 @@ const outcomes: readonly ImportOutcome[] = ['TAKEN', 'AS_BEFORE', 'LEFT', 'REFUS
 /** Ids that stand for all others in a line. */
 const mostNamed = 5;
 
-/** What an import says: one line for each thing that is not taken, at once; sums and differences at its end. */
+/** Report of an import: one line for each thing that is not taken, at once; sums and differences at its end. */
 export class ImportReport {
   private readonly counts = new Map<ImportedThing, Record<ImportOutcome, number>>();
   private readonly differences = new Map<string, { count: number; named: string[] }>();

@@ -11,7 +11,7 @@ import { Imports } from './import.service.js';
 import { ListImport } from './list-import.service.js';
 import { RequestImport } from './request-import.service.js';
 
-/** What `import-from` is made of, upon the rooms of the service. */
+/** Parts of `import-from`, upon the rooms of the service. */
 @Module({
   imports: [RequestsModule, DeploysModule, SlavesModule, WebhooksModule, NotificationsModule],
   providers: [Imports, RequestImport, HistoryCopy, ListImport, HandOver, ImportItemRepository],

@@ -25,14 +25,14 @@ interface ListToTake<T> {
   kind: ImportKind;
   thing: ImportedThing;
   theirs: unknown[];
-  /** What it is called where it cannot be read. Without credentials. */
+  /** Name of an entry that cannot be read. Without credentials. */
   nameOf: (answer: unknown) => string;
   /** As a call of our API would bring it; throws what our rules refuse. */
   read: (answer: unknown) => T | Promise<T>;
   key: (entry: T) => string;
-  /** What makes it the same here and there. */
+  /** The members by which it is equal here and there. */
   content: (entry: T) => unknown;
-  /** Those that are here, by their keys, with the digest of their content. */
+  /** Entries that are here, by their keys, with the digest of their content. */
   here: ReadonlyMap<string, string>;
   take: (entry: T) => Promise<unknown>;
 }
@@ -109,7 +109,10 @@ export class ListImport {
     });
   }
 
-  /** Not those that a disaster there switched off: they come back with its end, of which nothing is known here. */
+  /**
+   * Takes disabled actions, but not those that a disaster there switched off: they come back with its end, of which
+   * nothing is known here.
+   */
   private async takeActions(run: ImportRun): Promise<void> {
     const found = (await run.original.list('disasters/disabled-actions')).map((answer) => normalizeBody(answer, true));
     const byOperators = found.filter((answer) => !(answer as DisabledAction).automaticallyClearable);

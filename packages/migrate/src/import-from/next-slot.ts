@@ -1,6 +1,6 @@
 import { nextRun, readSchedule, type ScheduleFields } from '../../../../src/core/schedules/index.js';
 
-/** Said at the pause there, so that a later run of the program knows whose pause it was. */
+/** Message of the pause there, so that a later run of the program knows whose pause it was. */
 export const handOverMessage = 'Handed over to Muster';
 
 /** A job as the original describes it, paused there and without a running task. The times are of its clock. */

@@ -21,8 +21,8 @@ export async function openToImport(settings: Settings, stop: StopSequence): Prom
 }
 
 /**
- * The same for a run that changes nothing: over these connections nothing can be written. Where the database is still to be
- * made, or is empty, an empty one in a temporary folder stands in its place.
+ * Opens the database for a run that changes nothing: over these connections nothing can be written. Where the database
+ * is still to be made, or is empty, an empty one in a temporary directory stands in its place.
  */
 export async function openToLook({ databaseUrl, dataDir }: Settings, stop: StopSequence): Promise<string> {
   const isThere = databaseUrl !== undefined || EmbeddedServer.urlIn(dataDir) !== undefined;

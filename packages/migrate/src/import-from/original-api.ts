@@ -4,7 +4,7 @@ import { backOffMillis } from '../../../../src/platform/async.js';
 import { StartError } from '../../../../src/platform/errors.js';
 
 export interface OriginalOptions {
-  /** Where it answers, with or without `/api` at the end. */
+  /** Address at which it answers, with or without `/api` at the end. */
   url: string;
   /** Sent with every call, such as Authorization. Never shown. */
   headers: Readonly<Record<string, string>>;
@@ -19,7 +19,7 @@ const firstPauseMillis = 250;
 const longestPauseMillis = 5_000;
 /** The longest answer is the list of all requests; no installation comes near. */
 const mostBytes = 512 * 2 ** 20;
-/** Of each page of a list. */
+/** Entries on each page of a list. */
 const pageSize = 100;
 
 /** The installation that is left, through its HTTP API. It is only read, unless an operator asks for a pause there. */
@@ -45,7 +45,7 @@ export class OriginalApi {
     return this.call('GET', path);
   }
 
-  /** What only newer or older versions have may be missing. */
+  /** Reads a list. One that only newer or older versions have may be missing. */
   async list(path: string): Promise<unknown[]> {
     const found = await this.call('GET', path);
     if (found === undefined) return [];

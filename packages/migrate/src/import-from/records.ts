@@ -63,6 +63,6 @@ export const readTask = reader(taskHistory);
 
 const input = new InputPipe({ readsLoosely: false });
 
-/** What stands every rule that a body of our API has to stand; else it throws, naming field and rule. */
+/** Checks by every rule for a body of our API; throws, naming field and rule, if one is broken. */
 export const readBody = <T>(answer: unknown, metatype: new () => T): Promise<T> =>
   input.transform(normalizeBody(answer, true), { type: 'body', metatype }) as Promise<T>;

@@ -20,7 +20,7 @@ import type { OriginalApi } from './original-api.js';
 import { type OriginalParent, readBody, readParent } from './records.js';
 import { decideTake, stateHere } from './take.js';
 
-/** Who paused what is held, in its history. */
+/** User who paused what is held, in its history. */
 export const importUser = 'muster import-from';
 
 /** dryRun: looks and says what it would do, and writes nothing. */
@@ -184,7 +184,7 @@ export class RequestImport {
   }
 }
 
-/** Of what a list says of a request, in whatever order its members come. */
+/** Digest of the content of a list about a request, in whatever order its members come. */
 export const fingerprintOf = ({ request, state, requestDeployState }: OriginalParent): string =>
   digest({ request, state, requestDeployState });
 
@@ -196,7 +196,7 @@ const sorted = (_name: string, value: unknown): unknown =>
     ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
     : value;
 
-/** What lists of both sides say otherwise of one request. */
+/** Reports the differences between the lists of both sides for one request. */
 export function tellDifferences(
   theirs: OriginalParent,
   ours: Pick<StoredRequest, 'request' | 'state' | 'activeDeployId'> & { held: boolean },

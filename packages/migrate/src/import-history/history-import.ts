@@ -8,7 +8,7 @@ import { type Cell, type DumpFileRow, readDump } from './read-dump.js';
 /** Rows per statement. */
 const batchSize = 500;
 
-/** What became of the rows of one file. */
+/** Counts of the rows of one file. */
 interface ImportCounts {
   imported: number;
   /** Rows that were here already: the import may be repeated. */

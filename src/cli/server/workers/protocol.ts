@@ -3,9 +3,12 @@ import type { ProcessMessage, ProcessMessages } from '../../../platform/process/
 import type { LeaderEndpoint, ProcessMetrics } from '../../../platform/process/process-role.js';
 import type { Settings } from '../../../platform/settings/settings.js';
 
-/** What an API worker needs to start. It comes by the channel between the processes: an environment can be read by others. */
+/**
+ * Data with which an API worker starts. It comes by the channel between the processes: an environment can be read by
+ * others.
+ */
 export interface WorkerOptions {
-  /** Of its slot, from 1. */
+  /** Number of its slot, from 1. */
   number: number;
   settings: Settings & { databaseUrl: string };
   agentFolder: string;
@@ -15,7 +18,7 @@ export interface WorkerOptions {
   databaseConnections: number;
 }
 
-/** What the leader asks of a worker. */
+/** Requests of the leader to a worker. */
 export interface WorkerRequests {
   /** Comes with a socket: the next connection for the worker, which is to take it. */
   connection(): void;
@@ -25,12 +28,12 @@ export interface WorkerRequests {
   stop(): void;
 }
 
-/** What a worker asks of the leader. */
+/** Requests of a worker to the leader. */
 export interface LeaderRequests {
   /** undefined: there is nothing to start, since the instance stops. */
   options(): WorkerOptions | undefined;
   serving(instanceId: string): void;
-  /** Why the worker cannot start, in words for the operator. */
+  /** Reports why the worker cannot start, in words for the operator. */
   failed(reason: string): void;
   /** From now on the connection that it was sent ends with the worker; until then another worker can be given it. */
   takeConnection(): void;
@@ -38,7 +41,7 @@ export interface LeaderRequests {
   publish(message: ProcessMessage): void;
 }
 
-/** What an API worker serves once it has started. */
+/** The server of an API worker that has started. */
 export interface ApiServer {
   instanceId: string;
   server: Server;

@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs';
 import { availableParallelism, totalmem } from 'node:os';
 import { StartError } from '../../../platform/errors.js';
 
-/** What there is for the processes of an instance. */
+/** Resources for the processes of an instance. */
 export interface Room {
   cores: number;
   memoryBytes: number;
-  /** That the database gives to users who are no administrators of it. */
+  /** Connections that the database gives to users who are no administrators of it. */
   connections: number;
 }
 
@@ -26,11 +26,11 @@ const pool = { all: 16, most: 10, least: 4 };
 export const poolOf = (workers: number): number =>
   Math.max(pool.least, Math.min(pool.most, Math.floor(pool.all / workers)));
 
-/** Of all processes of an instance together, at most. */
+/** Largest number of connections of all processes of an instance together. */
 export const connectionsFor = (workers: number): number =>
   workers === 0 ? connectionsOfLeader : connectionsOfLeader + workers * (poolOf(workers) + besidePool);
 
-/** What was asked for, or what there is room for. */
+/** The number that was asked for, or for which there is room. */
 export function workerCount(wanted: number | undefined, { cores, memoryBytes, connections }: Room): number {
   if (wanted !== undefined) {
     if (wanted === 0 || connectionsFor(wanted) <= connections) return wanted;
@@ -45,7 +45,7 @@ export function workerCount(wanted: number | undefined, { cores, memoryBytes, co
   return count;
 }
 
-/** Of this machine or, where it is less, of the container. */
+/** Resources of this machine or, where they are less, of the container. */
 export function roomHere(connections: number): Room {
   const limit = process.constrainedMemory();
   return {

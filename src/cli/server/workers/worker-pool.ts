@@ -74,7 +74,7 @@ export class WorkerPool implements ApiWorkers {
   private running: Promise<unknown> = Promise.resolve();
   private onEnded: (instanceId: string) => Promise<unknown> = () => Promise.resolve();
   private ended = 0;
-  /** What workers counted that have ended. Otherwise a counter would go back when one is replaced. */
+  /** Counters of workers that have ended. Without them a counter would go back when a worker is replaced. */
   private endedCounters: Promise<ProcessMetrics> = Promise.resolve([]);
 
   /** undefined: this process serves the API itself. */
@@ -169,7 +169,7 @@ export class WorkerPool implements ApiWorkers {
     this.assign();
   }
 
-  /** To the free workers in turn, one connection each. */
+  /** Assigns connections to the free workers in turn, one to each. */
   private assign(): void {
     while (this.waiting.length > 0) {
       const free = this.slots.findIndex(({ isFree }) => isFree);
@@ -232,7 +232,7 @@ export class WorkerPool implements ApiWorkers {
     await delay(pause, undefined, { signal: this.stopping.signal }).catch(() => undefined);
   }
 
-  /** To all processes but the one that published the message. */
+  /** Publishes a message to all processes but the one that it came from. */
   private async broadcast(message: ProcessMessage, from?: WorkerSlot): Promise<void> {
     if (from) this.messages.receive(message);
     await Promise.all(this.slots.map((slot) => (slot === from ? undefined : slot.deliver(message))));

@@ -28,7 +28,7 @@ interface RunningWorker {
  * from now on. `free`: it can be assigned a connection.
  */
 export class WorkerSlot extends EventEmitter<{ serving: []; free: []; error: [Error] }> {
-  /** Those of the present worker, as of the last time they were read. */
+  /** Metrics of the present worker, as of the last time they were read. */
   metrics: ProcessMetrics = [];
   private running: RunningWorker | undefined;
   /** Sent to the worker, which has yet to take it. One at a time: a worker that is busy, or frozen, gets no more. */
@@ -121,7 +121,10 @@ export class WorkerSlot extends EventEmitter<{ serving: []; free: []; error: [Er
     this.running?.worker.process.kill('SIGKILL');
   }
 
-  /** To be called at regular intervals. Answers whether the worker has been silent for too long, and is ended. */
+  /**
+   * Sends a heartbeat; called at regular intervals. Returns true if the worker has been silent for too long, and is
+   * ended.
+   */
   sendHeartbeat(): boolean {
     if (!this.running || !this.isServing) return false;
     if (this.missed >= this.limits.missedHeartbeats) {
@@ -133,7 +136,7 @@ export class WorkerSlot extends EventEmitter<{ serving: []; free: []; error: [Er
     return false;
   }
 
-  /** Of a worker that is too busy to reply in time, the metrics stay as they were. */
+  /** Reads the metrics of the worker. Those of one that is too busy to reply in time stay as they were. */
   readMetrics(): Promise<void> {
     this.reading ??= this.askForMetrics().finally(() => (this.reading = undefined));
     return this.reading;

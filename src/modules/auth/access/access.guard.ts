@@ -12,18 +12,18 @@ import { Authentication, type Identification } from '../authenticators/authentic
 import { Access } from './access.service.js';
 import { needOf } from './endpoint-needs.js';
 import { globalRead, type Need } from './needs.js';
-import { NeedsCheck, type Allowed } from './needs-check.service.js';
+import { NeedsCheck, type AllowedCall } from './needs-check.service.js';
 
-/** What is known of a call once it was let through. */
+/** A call that was let through, with its caller. */
 export interface CheckedRequest extends Request {
   caller?: User;
-  /** How it was found out who calls. */
+  /** Authenticator that identified the caller. */
   provenBy?: AuthenticatorName;
   past?: TimeRange;
   maySeeState?: boolean;
   maySeeSecrets?: boolean;
   need?: Need;
-  allowed?: Allowed;
+  allowed?: AllowedCall;
 }
 
 /**
@@ -89,7 +89,10 @@ export class AccessGuard implements CanActivate {
     next();
   };
 
-  /** Whoever calls is answered, also while the database that knows the callers is away. */
+  /**
+   * Sets if the caller may see the state of the cluster. Whoever calls is answered, also while the database that knows
+   * the callers is away.
+   */
   private async lookAtCaller(request: CheckedRequest): Promise<boolean> {
     request.maySeeState = !this.access.enabled;
     if (request.maySeeState) return true;

@@ -20,7 +20,7 @@ import { SchedulerError, type ErrorCode } from '../../../platform/errors.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
 import { RequestAccessRepository } from '../../requests/request-access.repository.js';
 
-/** What is known of the requests that have, or had, an id. */
+/** The requests that have, or had, an id. */
 export interface KnownRequest {
   /** The one that is there, or the last one as its history saw it. */
   last?: { groups: RequestGroups; gone: boolean };
@@ -105,11 +105,14 @@ export class Access {
     );
   }
 
-  /** Which of these exist and may be read, and which of them be written. Administrators may see those that are gone. */
-  async sort(user: User, requestIds: readonly string[]): Promise<{ readable: Sight; writable: Sight }> {
+  /**
+   * Filters for those of these requests that exist and may be read, and that may be written. Administrators may see
+   * those that are gone.
+   */
+  async sort(user: User, requestIds: readonly string[]): Promise<{ readable: RequestFilter; writable: RequestFilter }> {
     if (this.isAdmin(user)) return { readable: () => true, writable: () => true };
     const groups = await this.requests.find(this.db.pool, [...new Set(requestIds)]);
-    const within = (scope: AccessScope): Sight => {
+    const within = (scope: AccessScope): RequestFilter => {
       const ids = [...groups].filter(([requestId, of]) => this.may(user, scope, requestId, of)).map(([id]) => id);
       const allowed = new Set(ids);
       return (id) => allowed.has(id);
@@ -117,13 +120,13 @@ export class Access {
     return { readable: within('READ'), writable: within('WRITE') };
   }
 
-  /** Which of the requests that are there a caller may read. */
+  /** Filter for the existing requests that a caller may read. */
   readableBy(user: User): (request: RequestGroups & { id: string }) => boolean {
     if (this.isAdmin(user)) return () => true;
     return (request) => this.may(user, 'READ', request.id, request);
   }
 
-  /** The same for a list, before one of them is read. */
+  /** Filter for a list, before any request of it is read. */
   sightOf(user: User): ReadFilter {
     return readFilter(this.settings.auth, user);
   }
@@ -135,7 +138,7 @@ export class Access {
     }
   }
 
-  /** Of the whole cluster; as `may`. */
+  /** Decides a question about the whole cluster; as `may`. */
   mayAsk(user: User, question: Question): boolean {
     return decide(this.settings.auth, user, question).allowed;
   }
@@ -146,7 +149,7 @@ export class Access {
   }
 }
 
-export type Sight = (requestId: string) => boolean;
+export type RequestFilter = (requestId: string) => boolean;
 interface RegroupChange {
   stored: RequestGroups;
   wanted: RequestGroups;

@@ -3,32 +3,32 @@ import { parsePendingTaskId, parseTaskId } from '../../../core/task-id.js';
 import { isMap } from '../../../platform/http/fields.js';
 import { isNotGiven } from '../../../platform/http/query.js';
 
-/** What a call brings, before anything of it was checked. */
-export interface Call {
+/** Input of a call, before anything of it was checked. */
+export interface CallArguments {
   params: Readonly<Record<string, unknown>>;
   query: Readonly<Record<string, unknown>>;
   body: unknown;
 }
 
 /** A request that a call is about; `at`: as it was at that moment, in epoch milliseconds, which a task of it began at. */
-export interface Named {
+export interface NamedRequest {
   id: string;
   at?: number;
 }
 
-type Names = (call: Call) => Named[];
+type Names = (call: CallArguments) => NamedRequest[];
 
 /** The texts among one or many values; the operation refuses the others. */
 export const texts = (value: unknown): string[] =>
   [value].flat().filter((text): text is string => typeof text === 'string' && text !== '');
-const named = (value: unknown): Named[] => texts(value).map((id) => ({ id }));
+const named = (value: unknown): NamedRequest[] => texts(value).map((id) => ({ id }));
 
 const member = (value: unknown, name: string): unknown => (isMap(value) ? value[name] : undefined);
-function requestOfTask(id: string): Named[] {
+function requestOfTask(id: string): NamedRequest[] {
   const taskId = parseTaskId(id);
   return taskId ? [{ id: taskId.requestId, at: taskId.startedAt }] : [];
 }
-const requestOfPendingTask = (id: string): Named[] => named(parsePendingTaskId(id)?.requestId);
+const requestOfPendingTask = (id: string): NamedRequest[] => named(parsePendingTaskId(id)?.requestId);
 
 export const inPath: Names = ({ params }) => named(params['requestId']);
 /** Clients send the words for "not given" as the value of a parameter, and of parameters only. */
@@ -46,23 +46,23 @@ export const inBody =
   (name: string): Names =>
   ({ body }) =>
     named(member(body, name));
-export const groupInBody = ({ body }: Call): string | undefined => texts(member(body, 'id'))[0];
+export const groupInBody = ({ body }: CallArguments): string | undefined => texts(member(body, 'id'))[0];
 export const ofSentDeploy: Names = ({ body }) => named(member(member(body, 'deploy'), 'requestId'));
 /** A request and a deploy that are sent together. */
 export const ofApplied: Names = ({ body }) => [
   ...named(member(member(body, 'request'), 'id')),
   ...named(member(member(body, 'deploy'), 'requestId')),
 ];
-export const sends = (name: 'request' | 'deploy', { body }: Call): boolean => isMap(member(body, name));
+export const sends = (name: 'request' | 'deploy', { body }: CallArguments): boolean => isMap(member(body, name));
 export const ofLogSearch: Names = ({ body }) => {
   const sent = member(body, 'requestsAndDeploys');
   return [...named(isMap(sent) ? Object.keys(sent) : []), ...texts(member(body, 'taskIds')).flatMap(requestOfTask)];
 };
 
-export const sentGroups = ({ body }: Call): RequestGroups => groupsIn(body);
+export const sentGroups = ({ body }: CallArguments): RequestGroups => groupsIn(body);
 const groupsOfMember =
   (name: string) =>
-  ({ body }: Call): RequestGroups | undefined => {
+  ({ body }: CallArguments): RequestGroups | undefined => {
     const request = member(body, name);
     return isMap(request) ? groupsIn(request) : undefined;
   };

@@ -7,7 +7,7 @@ import { SETTINGS, type Settings } from '../../../platform/settings/settings.js'
 import { Wake } from '../../../platform/wake/wake.js';
 import { RequestAccessRepository } from '../../requests/request-access.repository.js';
 import { WebhookOutboxRepository } from '../../webhooks/webhook-outbox.repository.js';
-import type { Named } from './call.js';
+import type { NamedRequest } from './call.js';
 import type { RequestNeed } from './needs.js';
 
 /**
@@ -28,7 +28,7 @@ export class ElevatedAccess {
   ) {}
 
   /** Never fails: the call is allowed. Costs nothing for other callers, and little while no webhook listens. */
-  note({ scopes }: RequestNeed, user: User, named: readonly Named[]): void | Promise<void> {
+  note({ scopes }: RequestNeed, user: User, named: readonly NamedRequest[]): void | Promise<void> {
     const { auth } = this.settings;
     const noted = isAdmin(auth, user) ? scopes.filter((scope) => scope !== 'READ') : scopes;
     if (noted.length === 0 || named.length === 0) return;

@@ -52,8 +52,8 @@ const requestList = askedByService('a list is cut to its limit after what may no
 const files = openable('FILES', on(ofFile, 'READ', { unnamed: 'forbidden' }));
 
 /**
- * What every operation below /api needs of its caller. This is the one place that says so: an operation that is missing
- * here is for administrators only, and a test names it.
+ * The need of every operation below /api. This is the one place that says so: an operation that is missing here is for
+ * administrators only, and a test names it.
  */
 export const endpointNeeds: Readonly<Record<string, Need>> = {
   'GET /api/auth/user': caller,

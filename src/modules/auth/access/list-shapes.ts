@@ -1,12 +1,12 @@
 import { parseTaskId } from '../../../core/task-id.js';
 import type { RequestBatch } from '../../../core/model/request.js';
-import { type Call, texts } from './call.js';
+import { type CallArguments, texts } from './call.js';
 
 /** Says which request each part of an answer belongs to. */
 export interface ListShape {
   requestIds(answer: unknown): string[];
-  /** What is left when only these parts may be seen; `mask` hides what only writers may see of one. */
-  select(answer: unknown, mayRead: (requestId: string) => boolean, mask: Mask, call: Call): unknown;
+  /** Keeps the parts that may be seen; `mask` hides what only writers may see of one. */
+  select(answer: unknown, mayRead: (requestId: string) => boolean, mask: Mask, call: CallArguments): unknown;
 }
 type Mask = (requestId: string, part: unknown) => unknown;
 

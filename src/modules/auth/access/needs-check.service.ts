@@ -18,20 +18,20 @@ import { RequestGroupRepository } from '../../requests/groups/request-group.repo
 import { RequestAccessRepository } from '../../requests/request-access.repository.js';
 import { Access, type KnownRequest } from './access.service.js';
 import { ElevatedAccess } from './elevated-access.service.js';
-import type { Call, Named } from './call.js';
+import type { CallArguments, NamedRequest } from './call.js';
 import type { Need, RequestNeed } from './needs.js';
 
 /** A call that may go on. */
-export interface Allowed {
-  /** Of what times it may be answered. */
+export interface AllowedCall {
+  /** Times that the answer may be about. */
   past: TimeRange;
   /** It has WRITE on everything it may be answered of, so nothing is kept secret. */
   writes: boolean;
-  /** What this stands on, for calls that change something. Absent: nothing that could change. */
+  /** The basis of the permission, for calls that change something. Absent: nothing that could change. */
   permit?: Permit;
 }
 
-const everything: Allowed = { past: {}, writes: true };
+const everything: AllowedCall = { past: {}, writes: true };
 
 /** Checks whether a caller has what the operation needs. */
 @Injectable()
@@ -44,7 +44,7 @@ export class NeedsCheck {
     private readonly elevated: ElevatedAccess,
   ) {}
 
-  check(need: Need, user: User, call: Call): Allowed | Promise<Allowed> {
+  check(need: Need, user: User, call: CallArguments): AllowedCall | Promise<AllowedCall> {
     switch (need.kind) {
       case 'admin':
       case 'globalRead':
@@ -65,13 +65,18 @@ export class NeedsCheck {
     }
   }
 
-  private checkRequests(need: RequestNeed, user: User, call: Call): Allowed | Promise<Allowed> {
+  private checkRequests(need: RequestNeed, user: User, call: CallArguments): AllowedCall | Promise<AllowedCall> {
     const named = need.requests(call);
     if (!this.access.isAdmin(user)) return this.checkGroups(need, user, call, named);
     return andThen(this.elevated.note(need, user, named), () => everything);
   }
 
-  private async checkGroups(need: RequestNeed, user: User, call: Call, named: readonly Named[]): Promise<Allowed> {
+  private async checkGroups(
+    need: RequestNeed,
+    user: User,
+    call: CallArguments,
+    named: readonly NamedRequest[],
+  ): Promise<AllowedCall> {
     if (named.length === 0) this.refuseUnnamed(need, user);
     const groupId = need.replacesGroup?.(call);
     const all = await this.withMembers(this.db.pool, groupId, named);
@@ -90,12 +95,16 @@ export class NeedsCheck {
   }
 
   /** With the requests that are in a group now. */
-  private async withMembers(tx: Queryable, groupId: string | undefined, named: readonly Named[]): Promise<Named[]> {
+  private async withMembers(
+    tx: Queryable,
+    groupId: string | undefined,
+    named: readonly NamedRequest[],
+  ): Promise<NamedRequest[]> {
     const group = groupId === undefined ? null : await this.groups.find(tx, groupId);
     return [...named, ...(group?.requestIds ?? []).map((id) => ({ id }))];
   }
 
-  /** What an operation does not name to the guard it cannot be allowed. */
+  /** Refuses a call that does not name its request to the guard, which cannot allow it. */
   private refuseUnnamed({ unnamed }: RequestNeed, user: User): void {
     const message = 'The call does not name the request that it is about';
     if (unnamed === 'admin') this.access.require(user, { kind: 'admin' });
@@ -107,10 +116,10 @@ export class NeedsCheck {
   private decide(
     need: RequestNeed,
     user: User,
-    call: Call,
-    named: readonly Named[],
+    call: CallArguments,
+    named: readonly NamedRequest[],
     known: ReadonlyMap<string, KnownRequest>,
-  ): Allowed {
+  ): AllowedCall {
     let past: TimeRange = {};
     let writes = true;
     for (const one of named) {
@@ -124,7 +133,7 @@ export class NeedsCheck {
   }
 
   /** The lives of the request that the call is answered of, or acts on. */
-  private see(need: RequestNeed, user: User, { id, at }: Named, { lives, last }: KnownRequest): Seen {
+  private see(need: RequestNeed, user: User, { id, at }: NamedRequest, { lives, last }: KnownRequest): VisibleHistory {
     const mayRead = ({ groups }: RequestIncarnation): boolean =>
       groups !== undefined && need.scopes.every((scope) => this.access.may(user, scope, id, groups));
     const isThere = last !== undefined && !last.gone;
@@ -148,8 +157,8 @@ export class NeedsCheck {
     }
   }
 
-  /** What the call wants the request to be from now on. */
-  private checkNew(need: RequestNeed, user: User, call: Call, id: string, { last }: KnownRequest): void {
+  /** Checks the groups that the call wants the request to have from now on. */
+  private checkNew(need: RequestNeed, user: User, call: CallArguments, id: string, { last }: KnownRequest): void {
     const wanted = need.newGroups?.(call);
     if (!wanted) return;
     if (last && !last.gone) this.access.requireRegroup(user, id, { stored: last.groups, wanted }, need.refusal);
@@ -160,9 +169,9 @@ export class NeedsCheck {
   }
 }
 
-const idsOf = (named: readonly Named[]): string[] => [...new Set(named.map(({ id }) => id))];
+const idsOf = (named: readonly NamedRequest[]): string[] => [...new Set(named.map(({ id }) => id))];
 
-interface Seen {
+interface VisibleHistory {
   past: TimeRange;
   lives: readonly RequestIncarnation[];
 }

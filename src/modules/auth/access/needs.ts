@@ -2,47 +2,47 @@ import type { AccessScope, RequestGroups } from '../../../core/authorization/ind
 import type { UserAction } from '../../../core/model/enums.js';
 import type { ErrorCode } from '../../../platform/errors.js';
 import type { OpenableArea } from '../../../platform/settings/auth-settings.js';
-import type { Call, Named } from './call.js';
+import type { CallArguments, NamedRequest } from './call.js';
 import type { ListShape } from './list-shapes.js';
 
-/** What an operation needs of its caller. */
+/** The access that an operation needs its caller to have. */
 export type Need =
   /** Nothing; it is not even asked who calls. */
   | { kind: 'nothing' }
-  /** That they are known. `service`: what else it needs depends on what it finds, and its service asks. */
+  /** The caller has to be known. `service`: what else it needs depends on what it finds, and its service asks. */
   | { kind: 'caller'; service?: string }
   | { kind: 'admin' }
   | { kind: 'globalRead' }
   | { kind: 'readAll' }
   | RequestNeed
-  /** That they are known; they see what of the answer belongs to requests they may read. */
+  /** The caller has to be known; they see what of the answer belongs to requests they may read. */
   | { kind: 'list'; shape: ListShape; expensive?: true }
   /** One of two, by what is asked for. */
-  | { kind: 'depends'; on: (call: Call) => Need }
+  | { kind: 'depends'; on: (call: CallArguments) => Need }
   /** Nothing where the settings leave it open. */
   | { kind: 'openable'; area: OpenableArea; otherwise: Need };
 
 export interface RequestNeed {
   kind: 'request';
   scopes: readonly AccessScope[];
-  requests: (call: Call) => readonly Named[];
+  requests: (call: CallArguments) => readonly NamedRequest[];
   /** The operation makes the request where there is none; of one that is gone, the caller needs WRITE on what it was. */
   creates?: true;
   /**
-   * What belongs to requests of this id that are gone is asked for as well. `some`: the operation answers what is of the
+   * Asks for access to data of requests of this id that are gone as well. `some`: the operation answers what is of the
    * times that the caller may read (`ReadablePast`); `all`: the caller has to be allowed to read all of them.
    */
   past?: 'some' | 'all';
   /** The groups that the call wants the request to have from now on. */
-  newGroups?: (call: Call) => RequestGroups | undefined;
+  newGroups?: (call: CallArguments) => RequestGroups | undefined;
   /** The caller needs WRITE on the request with these, too; and DEPLOY, where the operation needs it at all. */
   writesNew?: true;
   /** The call replaces a group of requests of this id: those that are in it are asked for as well. */
-  replacesGroup?: (call: Call) => string | undefined;
-  /** What becomes of a call that names no request. Default: 400, as the operation would answer. */
+  replacesGroup?: (call: CallArguments) => string | undefined;
+  /** Treatment of a call that names no request. Default: 400, as the operation would answer. */
   unnamed?: 'admin' | 'forbidden';
   refusal?: ErrorCode;
-  /** What the request may keep to some of its groups. */
+  /** An action that the request may reserve to some of its groups. */
   action?: UserAction;
 }
 
@@ -58,7 +58,7 @@ export const askedByService = (service: string): Need => ({ kind: 'caller', serv
 export const list = (shape: ListShape): Need => ({ kind: 'list', shape });
 /** A list that administrators alone get while expensive calls are switched off. */
 export const expensiveList = (shape: ListShape): Need => ({ kind: 'list', shape, expensive: true });
-export const depends = (on: (call: Call) => Need): Need => ({ kind: 'depends', on });
+export const depends = (on: (call: CallArguments) => Need): Need => ({ kind: 'depends', on });
 export const openable = (area: OpenableArea, otherwise: Need): Need => ({ kind: 'openable', area, otherwise });
 
 export const on = (

@@ -4,13 +4,13 @@ import { callerAddress } from '../../../platform/http/addresses-of-call.js';
 import { refusalOf } from '../../../platform/http/error.filter.js';
 import { requestIdOf } from '../../../platform/http/middleware.js';
 import type { CheckedRequest } from '../access/access.guard.js';
-import type { Call, Named } from '../access/call.js';
+import type { CallArguments, NamedRequest } from '../access/call.js';
 import type { Need } from '../access/needs.js';
 import type { AuditEntry } from './audit.repository.js';
 
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
 const refusals = new Set([401, 403, 421]);
-/** What is answered when it is not known who calls. */
+/** Codes of refusals in which the caller is not known. */
 const unproven = new Set<string>(['UNAUTHENTICATED', 'TOO_MANY_FAILURES']);
 
 /** Reads that show what tasks wrote, or who has tokens. */
@@ -24,14 +24,14 @@ const notedReads = new Set([
 const longestPath = 1_000;
 const longestText = 500;
 
-export interface Noted {
+export interface AuditNote {
   entry: AuditEntry;
   /** Entries with the same key, shortly after each other, are one; absent: each counts. */
   sameAs?: { key: string; withinMillis: number };
 }
 
-/** What is to be kept of a call that has ended; undefined: nothing. */
-export function entryOf(request: Request, response: Response): Noted | undefined {
+/** The entry for a call that has ended; undefined: none is kept. */
+export function entryOf(request: Request, response: Response): AuditNote | undefined {
   const { method } = request;
   const { caller, provenBy, need } = request as CheckedRequest;
   const route = (request.route as { path: string } | undefined)?.path;
@@ -75,13 +75,13 @@ const text = (value: string | undefined): string | null =>
 
 /** The request that the call is about: what its need says, else what its path names. */
 function requestIn(request: CheckedRequest): string | undefined {
-  const call: Call = { params: request.params ?? {}, query: request.query, body: request.body as unknown };
+  const call: CallArguments = { params: request.params ?? {}, query: request.query, body: request.body as unknown };
   const [first] = request.need ? requestsOf(request.need, call) : [];
   const named: unknown = first?.id ?? call.params['requestId'];
   return typeof named === 'string' ? named : undefined;
 }
 
-function requestsOf(need: Need, call: Call): readonly Named[] {
+function requestsOf(need: Need, call: CallArguments): readonly NamedRequest[] {
   switch (need.kind) {
     case 'request':
       return need.requests(call);

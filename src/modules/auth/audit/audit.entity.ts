@@ -51,7 +51,7 @@ export class AuditEntity {
   @Column({ type: 'integer', nullable: true })
   status: number | null;
 
-  /** Why it was refused. */
+  /** Reason of the refusal. */
   @Column({ type: 'text', nullable: true })
   reason: string | null;
 }

@@ -15,11 +15,11 @@ import { HeaderPassthrough, QueryParameterPassthrough } from './passthrough.auth
 
 export interface Identification {
   user?: User;
-  /** Which way told who calls. */
+  /** Authenticator that identified the caller. */
   way?: AuthenticatorName;
   /** Seconds after which a caller from there is looked at as usual again; absent: now. */
   retryAfterSeconds?: number;
-  /** Why each way that was tried identified no user. */
+  /** Reason for which each authenticator that was tried identified no user. */
   failures: string[];
 }
 
@@ -80,7 +80,7 @@ export class Authentication implements OnModuleInit {
     return [...(bearer ? ['Bearer'] : []), ...(names.includes('TOKEN') || !bearer ? ['Token'] : [])].join(', ');
   }
 
-  /** What a caller who was refused may send; empty where only a proxy can vouch for callers. */
+  /** Credentials that a caller who was refused may send; empty where only a proxy can vouch for callers. */
   get advice(): string {
     const names = new Set(this.ways.map(({ name }) => name));
     const headers = [
@@ -129,7 +129,7 @@ export class Authentication implements OnModuleInit {
     return { failures };
   }
 
-  /** Whether the caller of a call that goes on is still known, and as whom. A proof that has ended is no try to guess one. */
+  /** Identifies the caller of a call that goes on once more. A proof that has ended is no try to guess one. */
   async identifyAgain(request: Request): Promise<User | undefined> {
     for (const way of this.ways) {
       const found = await way.authenticate(request, false);
@@ -138,7 +138,7 @@ export class Authentication implements OnModuleInit {
     return undefined;
   }
 
-  /** What the caller sent to prove who they are, as far as it could be guessed. */
+  /** Credentials that the caller sent, as far as they could be guessed. */
   private proofIn(request: Request): string | undefined {
     const { authorization, cookie } = request.headers;
     const sendsCookie = this.ways.some(({ name }) => name === 'COOKIE') ? cookie : undefined;

@@ -47,7 +47,7 @@ export class WebhookAuthenticator implements Authenticator {
   }
 }
 
-/** What follows the scheme in an Authorization header; undefined: it has another scheme. */
+/** The text after the scheme in an Authorization header; undefined: it has another scheme. */
 function credentialOf(request: Request, scheme: string): string | undefined {
   const header = request.get('authorization') ?? '';
   const match = /^(\S+) +(\S.*)$/.exec(header.trim());

@@ -7,7 +7,9 @@ import { SETTINGS, type Settings } from '../../../platform/settings/settings.js'
 /** Only signatures that the provider alone can make; a signature with a shared secret could be made by any of its holders. */
 const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
 const clockToleranceSeconds = 30;
-/** What a header may say that the token is. Others, such as logout+jwt, prove something else than who calls. */
+/**
+ * Types in the header of a token that are accepted. Others, such as logout+jwt, prove something else than who calls.
+ */
 const types = new Set(['jwt', 'at+jwt']);
 /** After keys were asked for, a key that is not among them has them asked for again only after this time. */
 const keysCooldownMillis = 5_000;
@@ -55,7 +57,7 @@ export class OidcTokens {
     return { ...user, issuer: oidc.issuer, provenUntil: payload.exp! * 1_000 };
   }
 
-  /** Asked for once; again after a failure. */
+  /** Asks for the keys once; again after a failure. */
   private signingKeys(): Promise<JWTVerifyGetKey> {
     this.keys ??= this.discover().catch((cause: unknown) => {
       this.keys = undefined;

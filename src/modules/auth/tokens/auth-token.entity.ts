@@ -10,14 +10,14 @@ export class AuthTokenEntity {
   @PrimaryColumn({ type: 'text', primaryKeyConstraintName: 'auth_token_pkey' })
   id: string;
 
-  /** Of tokens made by an older version, which may have been chosen by their user: a slow hash. */
+  /** A slow hash, of tokens made by an older version, which may have been chosen by their user. */
   @Column({ name: 'token_hash', type: 'text', nullable: true })
   tokenHash: string | null;
 
   @Column({ name: 'lookup_digest', type: 'text' })
   lookupDigest: string;
 
-  /** Who vouched for the user's id. */
+  /** Source of the user's id. */
   @Column({ type: 'text' })
   issuer: string;
 
@@ -28,7 +28,7 @@ export class AuthTokenEntity {
   @Column({ name: 'user_name', type: 'text' })
   userName: string;
 
-  /** What its owner calls the token; empty: the one that has no name. */
+  /** Name that the owner gave the token; empty: the one that has no name. */
   @Column({ type: 'text' })
   name: string;
 
@@ -48,7 +48,7 @@ export class AuthTokenEntity {
   @Column({ name: 'expires_at', type: 'timestamptz' })
   expiresAt: Date;
 
-  /** To the minute. */
+  /** Time of its last use, to the minute. */
   @Column({ name: 'last_used_at', type: 'timestamptz', nullable: true })
   lastUsedAt: Date | null;
 }

@@ -10,7 +10,7 @@ import { AuthLookupKeyEntity } from './auth-lookup-key.entity.js';
 import { AuthTokenEntity } from './auth-token.entity.js';
 import { lookupDigest, matchesHash } from './token-text.js';
 
-/** Who vouches for the users of tokens that an administrator makes. */
+/** Issuer of the ids of users for whom an administrator makes tokens. */
 const ourselves = 'muster';
 
 /** One user among those of all issuers. */
@@ -78,7 +78,7 @@ export class AuthTokenRepository {
     return tx.getRepository(AuthTokenEntity).findBy({ issuer, userId });
   }
 
-  /** Those that have not expired, by id: all, those of one user, or those of all users with an id. */
+  /** Tokens that have not expired, by id: all, those of one user, or those of all users with an id. */
   list(tx: Transaction, now: number, whose: Partial<ReturnType<typeof ownerOf>>): Promise<AuthTokenEntity[]> {
     const where = { ...whose, expiresAt: MoreThan(new Date(now)) };
     return tx.getRepository(AuthTokenEntity).find({ where, order: { id: 'ASC' } });
@@ -88,7 +88,7 @@ export class AuthTokenRepository {
     return tx.getRepository(AuthTokenEntity).findOneBy({ id });
   }
 
-  /** Those of the users with this id or, when there are none, of those who are shown by this name. */
+  /** Tokens of the users with this id or, when there are none, of those who are shown by this name. */
   async findNamed(tx: Queryable, userName: string): Promise<AuthTokenEntity[]> {
     const tokens = tx.getRepository(AuthTokenEntity);
     const byId = await tokens.findBy({ userId: userName });
@@ -120,7 +120,7 @@ export class AuthTokenRepository {
   }
 }
 
-/** The same for all instances: the first one makes it. */
+/** The key, which is equal for all instances: the first one makes it. */
 async function keptKey(tx: Queryable): Promise<string> {
   const keys = tx.getRepository(AuthLookupKeyEntity);
   const kept = await keys.findOneBy({ onlyRow: true });

@@ -13,7 +13,7 @@ export function newTokenText(): { id: string; text: string } {
 const madeHere = /^muster_[0-9a-f]{16}_[\w-]{43}$/;
 const madeByOlderVersions = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** Whether it has a form in which tokens were made, and not one that a user may have chosen. */
+/** True if it has a form in which tokens were made, and not one that a user may have chosen. */
 export const isUnguessable = (text: string): boolean => madeHere.test(text) || madeByOlderVersions.test(text);
 
 /** 128 bits take 22 characters of 64 kinds. What is shorter, or longer than any token, is none. */
@@ -26,8 +26,8 @@ export const lookupDigest = (token: string, key: string): string =>
 const derive = promisify(pbkdf2);
 
 /**
- * Whether the token is that of `iterations:salt:hash`, the latter two in hexadecimal: PBKDF2 with HMAC-SHA1, which an older
- * version kept of tokens. Takes the same time wherever the two differ.
+ * True if the token is that of `iterations:salt:hash`, the latter two in hexadecimal: PBKDF2 with HMAC-SHA1, which an
+ * older version kept of tokens. Takes as long wherever the two differ.
  */
 export async function matchesHash(token: string, stored: string): Promise<boolean> {
   const match = /^(\d{1,9}):([0-9a-f]{2,}):([0-9a-f]{2,})$/i.exec(stored);

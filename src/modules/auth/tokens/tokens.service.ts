@@ -13,16 +13,19 @@ import type { AuthTokenEntity } from './auth-token.entity.js';
 import { AuthTokenRepository, ownerOf } from './auth-token.repository.js';
 import { couldBeToken, isUnguessable, newTokenText } from './token-text.js';
 
-/** How long a token is believed without being looked up again, and so how long one that was cleared may go on elsewhere. */
+/**
+ * Time for which a token is accepted without another look-up, and so for which one that was cleared may be accepted by
+ * other instances.
+ */
 const believedMillis = 15_000;
 const believedAtMost = 1_000;
 const minuteMillis = 60_000;
 const dayMillis = 86_400_000;
 
 interface WantedToken {
-  /** Whose it becomes. */
+  /** Owner of the token. */
   user: User;
-  /** What its owner calls it; empty: the one without a name. */
+  /** Name that the owner gives it; empty: the one without a name. */
   name?: string;
   /** Epoch milliseconds. Default: as late as may be. */
   expiresAt?: number;
@@ -30,12 +33,12 @@ interface WantedToken {
 
 export interface MadeToken {
   id: string;
-  /** Not shown again. */
+  /** Text of the token, which is not shown again. */
   text: string;
   expiresAt: number;
 }
 
-interface Believed {
+interface VerifiedToken {
   id: string;
   user: User & { provenUntil: number };
 }
@@ -44,8 +47,8 @@ interface Believed {
 @Injectable()
 export class Tokens implements OnModuleInit, OnModuleDestroy {
   private readonly log = new Logger(Tokens.name);
-  private readonly believed = new RecentAnswers<Believed>(believedAtMost);
-  /** When each token was last noted as used, in this process. */
+  private readonly believed = new RecentAnswers<VerifiedToken>(believedAtMost);
+  /** Tokens whose use was stored a short time ago, in this process. */
   private readonly noted = new RecentAnswers<undefined>(believedAtMost);
   private readonly creations: RateLimit;
   private forgettings = 0;
@@ -92,13 +95,16 @@ export class Tokens implements OnModuleInit, OnModuleDestroy {
     return { id, text, expiresAt };
   }
 
-  /** Those that have not expired: the caller's own, those of all users with this id, or all. */
+  /** Tokens that have not expired: the caller's own, those of all users with this id, or all. */
   list(whose: { owner: User } | { userId: string } | 'all'): Promise<AuthTokenEntity[]> {
     const where = whose === 'all' ? {} : 'owner' in whose ? ownerOf(whose.owner) : whose;
     return this.db.transaction((tx) => this.store.list(tx, this.clock.now(), where));
   }
 
-  /** Of others only for those who may: to a caller who may not, a token of another user is unknown. */
+  /**
+   * Revokes a token of the caller, or one of others for those who may: to a caller who may not, a token of another user
+   * is unknown.
+   */
   async revoke(id: string, caller: User, mayRevokeAll: boolean): Promise<void> {
     const found = await this.store.findById(this.db.pool, id);
     const { issuer, userId } = ownerOf(caller);
@@ -146,7 +152,7 @@ export class Tokens implements OnModuleInit, OnModuleDestroy {
     return this.used(answer, now);
   }
 
-  /** Not later than what proved who the caller is, nor than the settings allow. */
+  /** The end of a token: not later than what proved who the caller is, nor than the settings allow. */
   private endOf(wanted: number | undefined, caller: User, now: number): number {
     const { tokenDays } = this.settings.auth;
     const latest = Math.min(now + tokenDays * dayMillis, caller.provenUntil ?? Infinity);
@@ -191,7 +197,7 @@ export class Tokens implements OnModuleInit, OnModuleDestroy {
   }
 
   /** Noted once a minute, and no call waits for it. */
-  private used({ id, user }: Believed, now: number): User {
+  private used({ id, user }: VerifiedToken, now: number): User {
     const last = this.noted.get(id);
     if (!last || hasPassed(last.at, minuteMillis, now)) {
       this.noted.put(id, undefined, now);

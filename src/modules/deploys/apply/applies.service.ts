@@ -22,8 +22,8 @@ export interface Apply extends Omit<StartDeploy, 'deploy' | 'updatedRequest' | '
   deploy?: Deploy;
 }
 
-/** What was started, for those who are told after the commit. */
-interface Done {
+/** Result of the transaction, for the notifications after its commit. */
+interface ApplyOutcome {
   applied: AppliedDto;
   saved?: SavedRequest;
   started?: Deploy;
@@ -31,7 +31,7 @@ interface Done {
 
 /** Ends the transaction of a dry run without a commit. */
 class TakenBack extends Error {
-  constructor(readonly done: Done) {
+  constructor(readonly done: ApplyOutcome) {
     super('A dry run is taken back');
   }
 }
@@ -55,7 +55,7 @@ export class Applies {
   async apply(wish: Apply, dryRun: boolean, caller: Caller): Promise<AppliedDto> {
     const requestId = requestOf(wish);
     if (wish.deploy) await this.starts.refuseUsers({ deploy: wish.deploy });
-    const work = async (tx: Transaction): Promise<Done> => {
+    const work = async (tx: Transaction): Promise<ApplyOutcome> => {
       const done = await this.applyIn(tx, requestId, wish, caller);
       if (dryRun) throw new TakenBack(done);
       return done;
@@ -70,7 +70,7 @@ export class Applies {
     return done.applied;
   }
 
-  private async applyIn(tx: Transaction, requestId: string, wish: Apply, caller: Caller): Promise<Done> {
+  private async applyIn(tx: Transaction, requestId: string, wish: Apply, caller: Caller): Promise<ApplyOutcome> {
     const applied: AppliedDto = { requestId, changes: [], notes: [] };
     const { request } = wish;
     const saving = request && this.requests.saveIn(tx, request, caller, { unlessSame: true });
@@ -97,7 +97,7 @@ export class Applies {
     return { applied: { ...applied, deploy: 'STARTED', deployId: started.id, changes, notes }, saved, started };
   }
 
-  /** What the request will run when the deploy in progress, if there is one, has succeeded. */
+  /** The deploy that the request will run when the deploy in progress, if there is one, has succeeded. */
   private async present(tx: Transaction, requestId: string, activeDeployId: string | undefined) {
     const [pending] = await this.deploys.findPending(tx, [requestId]);
     const deployId = pending?.deployId ?? activeDeployId;

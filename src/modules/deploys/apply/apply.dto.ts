@@ -12,7 +12,7 @@ export class ApplyDto {
   @IsOptional()
   @Nested(() => RequestDto)
   request?: RequestDto;
-  /** What the request is to run. Without an id it gets one that is made from what it says. */
+  /** Deploy that the request is to run. Without an id it gets one that is made from its content. */
   @IsOptional()
   @Nested(() => DeployDto)
   deploy?: DeployDto;
@@ -20,7 +20,7 @@ export class ApplyDto {
   @IsOptional()
   @IsBoolean()
   unpauseOnSuccessfulDeploy?: boolean;
-  /** Why it is deployed. */
+  /** Reason for the deploy. */
   @IsOptional()
   @Text('message')
   message?: string;
@@ -35,23 +35,23 @@ export class ApplyQuery extends PlanDeployQuery {
 
 const requestOutcomes = ['CREATED', 'CHANGED', 'UNCHANGED'] as const;
 const deployOutcomes = ['STARTED', 'IN_PROGRESS', 'UNCHANGED'] as const;
-export type RequestOutcome = (typeof requestOutcomes)[number];
-export type DeployOutcome = (typeof deployOutcomes)[number];
+export type AppliedRequest = (typeof requestOutcomes)[number];
+export type AppliedDeploy = (typeof deployOutcomes)[number];
 
-/** What an apply did, or would do. */
+/** Result of an apply, or of its dry run. */
 export class AppliedDto {
   /** Id of the request. */
   requestId: string;
-  /** What became of the request; absent: none was sent. */
+  /** Result for the request; absent: none was sent. */
   @ApiProperty({ enum: requestOutcomes, enumName: 'AppliedRequest' })
-  request?: RequestOutcome;
-  /** What became of the deploy; IN_PROGRESS: an earlier call started it. Absent: none was sent. */
+  request?: AppliedRequest;
+  /** Result for the deploy; IN_PROGRESS: an earlier call started it. Absent: none was sent. */
   @ApiProperty({ enum: deployOutcomes, enumName: 'AppliedDeploy' })
-  deploy?: DeployOutcome;
+  deploy?: AppliedDeploy;
   /** The deploy that was started, or that runs what was sent; the id that was made where none was sent. */
   deployId?: string;
   /** Names of the fields that differ from what was there, such as `request.instances` and `deploy.env.COLOUR`. */
   changes: string[];
-  /** What was left out of a deploy that is started, and is as the service has it by default; for people. */
+  /** Members that were left out of a deploy that is started, with their defaults; for people. */
   notes: string[];
 }

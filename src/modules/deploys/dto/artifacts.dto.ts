@@ -27,7 +27,7 @@ import { longestText, mostMembers } from '../../../platform/http/input-limits.js
 
 /** A file that is fetched into the sandbox before the task starts. */
 export class ClusterArtifactDto implements ClusterArtifact {
-  /** Where to fetch it from. */
+  /** Address from which it is fetched. */
   @Text('uri')
   uri: string;
   /** Keep it on the machine for the next task. */
@@ -158,7 +158,7 @@ export class ExternalArtifactDto implements ExternalArtifact {
   @IsOptional()
   @Text('name')
   md5sum?: string;
-  /** Where to download it from. */
+  /** Address from which it is downloaded. */
   @IsOptional()
   @Text('uri')
   url?: string;
@@ -220,7 +220,7 @@ export class ObjstoreArtifactSignatureDto extends ObjstoreArtifactDto {
   artifactFilename?: string;
 }
 
-/** What the task's executor is to do. */
+/** Instructions for the task's executor. */
 export class ExecutorDataDto implements ExecutorData {
   /** Command that the executor runs. */
   @Text('command')
@@ -285,7 +285,7 @@ export class ExecutorDataDto implements ExecutorData {
   @IsOptional()
   @NestedList(() => ObjstoreArtifactSignatureDto)
   objstoreArtifactSignatures?: ObjstoreArtifactSignatureDto[];
-  /** How often the logs are rotated. */
+  /** Interval at which the logs are rotated. */
   @IsOptional()
   @OneOf(['EVERY_MINUTE', 'EVERY_FIVE_MINUTES', 'HOURLY', 'DAILY', 'WEEKLY', 'MONTHLY'])
   logrotateFrequency?: 'EVERY_MINUTE' | 'EVERY_FIVE_MINUTES' | 'HOURLY' | 'DAILY' | 'WEEKLY' | 'MONTHLY';

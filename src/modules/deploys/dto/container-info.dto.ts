@@ -19,7 +19,7 @@ export class DockerVolumeDto {
   driverOptions?: Record<string, string>;
 }
 
-/** Where a volume comes from, other than a folder of the machine. */
+/** Source of a volume other than a directory of the machine. */
 export class VolumeSourceDto {
   /** Kind of source. */
   @IsOptional()
@@ -53,14 +53,14 @@ export class VolumeDto {
 
 /** One port of a Docker container on its machine. FROM_OFFER ports are numbers of the task's ports, from 0. */
 export class ContainerPortMappingDto {
-  /** How containerPort is meant; LITERAL unless said otherwise. */
+  /** Meaning of containerPort; LITERAL unless said otherwise. */
   @IsOptional()
   @OneOf(['LITERAL', 'FROM_OFFER'])
   containerPortType?: 'LITERAL' | 'FROM_OFFER';
   /** Port inside the container. */
   @Int32({ max: 65_535 })
   containerPort: number;
-  /** How hostPort is meant; LITERAL unless said otherwise. */
+  /** Meaning of hostPort; LITERAL unless said otherwise. */
   @IsOptional()
   @OneOf(['LITERAL', 'FROM_OFFER'])
   hostPortType?: 'LITERAL' | 'FROM_OFFER';
@@ -85,7 +85,7 @@ export class DockerParameterDto {
   value?: string;
 }
 
-/** What Docker is to start. */
+/** Container that Docker is to start. */
 export class DockerInfoDto {
   /** Image to run. */
   @Text('name')

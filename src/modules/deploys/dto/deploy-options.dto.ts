@@ -26,7 +26,7 @@ import {
 } from '../../../platform/http/fields.js';
 import { Artifacts, ClusterArtifactDto, ObjstoreUploaderFileDto, UploaderFiles } from './artifacts.dto.js';
 
-/** What one task may use of its machine. */
+/** Resources of its machine that one task may use. */
 export class ResourcesDto implements Resources {
   /** Cores; fractions are allowed. */
   @IsOptional()
@@ -46,13 +46,13 @@ export class ResourcesDto implements Resources {
   diskMb?: number;
 }
 
-/** How the scheduler asks a task over HTTP whether it is healthy. A status from 200 to 299 means yes. */
+/** Health check of a task by an HTTP request of the scheduler. A status from 200 to 299 means healthy. */
 export class HealthcheckOptionsDto implements HealthcheckOptions {
   /** Path to ask for. */
   @IsOptional()
   @Text('uri')
   uri?: string;
-  /** Which of the task's ports to ask, from 0; 0 unless said otherwise. */
+  /** Index of the port that is asked among the task's ports, from 0; 0 unless said otherwise. */
   @IsOptional()
   @Int32()
   portIndex?: number;
@@ -113,7 +113,10 @@ export class CanaryDeploySettingsDto implements CanaryDeploySettings {
   @MayBeLeftOut()
   @Int32({ min: 1 })
   instanceGroupSize: number;
-  /** What must hold after a group is healthy: NONE unless said otherwise; TIMED: a wait; CHECKS: the service's checks. */
+  /**
+   * Condition that must hold after a group is healthy: NONE unless said otherwise; TIMED: a wait; CHECKS: the service's
+   * checks.
+   */
   @MayBeLeftOut()
   @OneOf(canaryAcceptanceModes, 'CanaryAcceptanceMode')
   acceptanceMode: CanaryAcceptanceMode;
@@ -133,7 +136,7 @@ export class CanaryDeploySettingsDto implements CanaryDeploySettings {
 
 /** One run of a job, with what it changes about its deploy. */
 export class RunNowRequestDto implements RunNowRequest {
-  /** Why it is run. */
+  /** Reason for the run. */
   @IsOptional()
   @Text('message')
   message?: string;
@@ -177,7 +180,7 @@ export class RunNowRequestDto implements RunNowRequest {
   @IsOptional()
   @Artifacts()
   extraArtifacts?: ClusterArtifactDto[];
-  /** When to run, in epoch milliseconds; a time gone by means now. */
+  /** Time at which it runs, in epoch milliseconds; a time gone by means now. */
   @IsOptional()
   @Timestamp()
   runAt?: number;

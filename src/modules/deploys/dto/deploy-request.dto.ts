@@ -9,14 +9,14 @@ import { Since } from '../../../platform/http/since.js';
 
 /** A deploy to start. */
 export class DeployRequestDto {
-  /** What to deploy. */
+  /** The deploy to start. */
   @Nested(() => DeployDto)
   deploy: DeployDto;
   /** Unpause a paused request when the deploy succeeds. */
   @IsOptional()
   @IsBoolean()
   unpauseOnSuccessfulDeploy?: boolean;
-  /** Why it is deployed. */
+  /** Reason for the deploy. */
   @IsOptional()
   @Text('message')
   message?: string;
@@ -34,7 +34,7 @@ export class UpdatePendingDeployRequestDto {
   /** The deploy in progress. */
   @Text('name')
   deployId: string;
-  /** How many tasks of the new deploy should run now: from 1 to the instances of the request. */
+  /** Number of tasks of the new deploy that should run now: from 1 to the instances of the request. */
   @Int32({ min: 1 })
   targetActiveInstances: number;
 }
@@ -49,19 +49,19 @@ export class PlanDeployQuery {
 
 /** Parameters of a deploy. */
 export class StartDeployQuery extends PlanDeployQuery {
-  /** Of the plan that this carries out: refused when the request or its deploys have changed since. */
+  /** Check index of the plan that this carries out: refused when the request or its deploys have changed since. */
   @Since('muster')
   @QueryText('name')
   checkIndex?: string;
 }
 
-/** Which earlier deploy of a request is deployed again. */
+/** Selects the earlier deploy of a request that is deployed again. */
 export class RollbackRequestDto {
   /** The earlier deploy, whether it succeeded or not; unless given, the last successful one before the active deploy. */
   @IsOptional()
   @Text('name')
   deployId?: string;
-  /** Why; unless given, it names the earlier deploy. */
+  /** Reason for the rollback; unless given, it names the earlier deploy. */
   @IsOptional()
   @Text('message')
   message?: string;
@@ -69,7 +69,7 @@ export class RollbackRequestDto {
   @IsOptional()
   @IsBoolean()
   unpauseOnSuccessfulDeploy?: boolean;
-  /** The same as the parameter of this name, which goes first. */
+  /** Alternative to the parameter of this name, which goes first. */
   @IsOptional()
   @Text('name')
   checkIndex?: string;
@@ -83,7 +83,7 @@ export class RollbackDto extends RequestParentDto {
   rolledBackTo: string;
 }
 
-/** What a caller wants, as the service takes it. */
+/** Makes the service's input of a call. */
 export function toStartDeploy(body: DeployRequestDto, query: StartDeployQuery): StartDeploy {
   return {
     deploy: DeployDto.toDeploy(body.deploy),

@@ -120,7 +120,7 @@ export class DeployDto implements Deploy {
   @IsOptional()
   @TextMap()
   metadata?: Record<string, string>;
-  /** What the executor is to do. */
+  /** Instructions for the executor. */
   @IsOptional()
   @Nested(() => ExecutorDataDto)
   executorData?: ExecutorDataDto;
@@ -136,7 +136,7 @@ export class DeployDto implements Deploy {
   @IsOptional()
   @TextMap()
   labels?: Record<string, string>;
-  /** The same labels as a list. */
+  /** Alternative to labels, as a list. */
   @IsOptional()
   @NestedList(() => ClusterTaskLabelDto)
   clusterLabels?: ClusterTaskLabelDto[];
@@ -144,7 +144,7 @@ export class DeployDto implements Deploy {
   @IsOptional()
   @TextMaps()
   taskLabels?: Record<string, Record<string, string>>;
-  /** The same labels by instance number as lists. */
+  /** Alternative to the labels by instance number, as lists. */
   @IsOptional()
   @raw((value) => value)
   @is('labels', 'must be a map of instance numbers to lists of {key, value}', (value) => everyValue(value, isLabelList))
@@ -179,7 +179,10 @@ export class DeployDto implements Deploy {
   @IsOptional()
   @Int32()
   healthcheckMaxRetries?: number;
-  /** How long a task of the deploy that runs may take in all until its health check passes; less than what healthcheck adds up to. */
+  /**
+   * Time that a task of the deploy that runs may take in all until its health check passes; less than what healthcheck
+   * adds up to.
+   */
   @IsOptional()
   @Seconds()
   healthcheckMaxTotalTimeoutSeconds?: number;
@@ -192,7 +195,7 @@ export class DeployDto implements Deploy {
   @IsOptional()
   @OneOf(healthcheckProtocols)
   healthCheckProtocol?: HealthcheckProtocol;
-  /** How tasks are asked whether they are healthy; without it, running for a while counts as healthy. */
+  /** Health check of its tasks; without it, running for a while counts as healthy. */
   @IsOptional()
   @Nested(() => HealthcheckOptionsDto)
   healthcheck?: HealthcheckOptionsDto;
@@ -204,7 +207,7 @@ export class DeployDto implements Deploy {
   @IsOptional()
   @Texts('name')
   loadBalancerGroups?: string[];
-  /** Which of the task's ports the load balancer uses, from 0. */
+  /** Index of the port that the load balancer uses among the task's ports, from 0. */
   @IsOptional()
   @Int32()
   loadBalancerPortIndex?: number;

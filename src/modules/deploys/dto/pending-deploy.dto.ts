@@ -18,7 +18,7 @@ import { Since } from '../../../platform/http/since.js';
 
 /** A change of the load balancer that a deploy asked for. */
 export class DeployProgressLbUpdateDto implements DeployProgressLbUpdate {
-  /** How it stands. */
+  /** Its state at the load balancer. */
   loadBalancerUpdate: LoadBalancerUpdateDto;
   /** Tasks that come in. */
   added: TaskIdDto[];
@@ -26,22 +26,22 @@ export class DeployProgressLbUpdateDto implements DeployProgressLbUpdate {
   removed: TaskIdDto[];
 }
 
-/** Which deploy of which request, and who started it. */
+/** Ids of a deploy and its request, and the user who started it. */
 export class DeployMarkerDto implements DeployMarker {
   /** Request that is deployed. */
   requestId: string;
   /** The deploy. */
   deployId: string;
-  /** When it was started, in epoch milliseconds. */
+  /** Time of its start, in epoch milliseconds. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   timestamp: number;
-  /** Who started it. */
+  /** User who started it. */
   user?: string;
-  /** What was said about it. */
+  /** Text that was given with it. */
   message?: string;
 }
 
-/** How far a deploy has come. Only of SERVICE and WORKER requests, and of deploys with canaryDeploySettings. */
+/** Progress of a deploy. Only of SERVICE and WORKER requests, and of deploys with canaryDeploySettings. */
 @ApiExtraModels(DeployProgressLbUpdateDto)
 export class DeployProgressDto implements DeployProgress {
   /** New tasks that should run at the end of the current step. */
@@ -62,7 +62,7 @@ export class DeployProgressDto implements DeployProgress {
   autoAdvanceDeploySteps: boolean;
   /** Tasks that failed and were replaced. */
   failedDeployTasks: TaskIdDto[];
-  /** When the current step began, in epoch milliseconds; its time limit counts from here. */
+  /** Time at which the current step began, in epoch milliseconds; its time limit counts from here. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   timestamp: number;
   /** Only with canaryDeploySettings, and of jobs: it is rolled out in groups. */
@@ -89,18 +89,18 @@ export class DeployProgressDto implements DeployProgress {
 
 /** A deploy in progress. */
 export class PendingDeployDto implements PendingDeploy {
-  /** Which deploy it is. */
+  /** Ids of the deploy, and the user who started it. */
   deployMarker: DeployMarkerDto;
-  /** What the load balancer was asked for last, and what it said. */
+  /** Newest order to the load balancer, and its answer. */
   lastLoadBalancerUpdate?: LoadBalancerUpdateDto;
   /** WAITING while it goes on; CANCELING while the load balancer is asked to undo what it was told. */
   @ApiProperty({ enum: deployStates, enumName: 'DeployState' })
   currentDeployState: DeployState;
-  /** How far it has come. */
+  /** Progress of the deploy. */
   deployProgress?: DeployProgressDto;
   /** Takes the place of the request when the deploy succeeds. */
   updatedRequest?: RequestDto;
-  /** Why its tasks are not placed, as far as the scheduler has looked; absent where none waits. */
+  /** Reason why its tasks are not placed, as far as the scheduler has looked; absent where none waits. */
   @Since('muster')
   waitsBecause?: string;
 }

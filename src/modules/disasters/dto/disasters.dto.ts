@@ -11,21 +11,21 @@ const disasterType = { enum: disasterTypes, enumName: 'DisasterType' } as const;
 const int32 = { type: 'integer', format: 'int32' } as const;
 const int64 = { type: 'integer', format: 'int64' } as const;
 
-/** Which disaster. */
+/** Selects a disaster. */
 export class DisasterParams {
   /** The kind of disaster. */
   @PathWord(disasterTypes)
   type: DisasterType;
 }
 
-/** Which action. */
+/** Selects an action. */
 export class ActionParams {
   /** The action that is switched off or on. */
   @PathWord(actionTypes)
   action: ActionType;
 }
 
-/** Why an action is switched off. */
+/** Details of an action that is switched off. */
 export class DisabledActionRequestDto {
   /** Ignored: the path says which action. */
   @IsOptional()
@@ -42,13 +42,13 @@ export class DisabledActionDto implements DisabledAction {
   /** The action. */
   @ApiProperty(actionType)
   type: ActionType;
-  /** What those are told who try it. */
+  /** Message for callers who try it. */
   message: string;
   /** Id of the user who switched it off; absent when a disaster did. */
   user?: string;
-  /** Whether it comes back by itself when no disaster is left. */
+  /** True if it comes back by itself when no disaster is left. */
   automaticallyClearable: boolean;
-  /** When it comes back at the latest, in epoch milliseconds; absent: an operator has to enable it. */
+  /** Time at which it comes back at the latest, in epoch milliseconds; absent: an operator has to enable it. */
   @ApiProperty(int64)
   expiresAt?: number;
 }
@@ -58,13 +58,13 @@ export class DisasterDto implements Disaster {
   /** The kind. */
   @ApiProperty(disasterType)
   type: DisasterType;
-  /** Whether there is one now. */
+  /** True if there is one now. */
   active: boolean;
 }
 
 /** The cluster in figures at one moment. */
 export class DisasterDataPointDto implements ShownDataPoint {
-  /** When, in epoch milliseconds. */
+  /** Time of the data point, in epoch milliseconds. */
   @ApiProperty(int64)
   timestamp: number;
   /** Tasks launched and not ended. */
@@ -73,10 +73,10 @@ export class DisasterDataPointDto implements ShownDataPoint {
   /** Tasks that wait for their time or for a machine. */
   @ApiProperty(int32)
   numPendingTasks: number;
-  /** Of these, those that are overdue for longer than tolerated. */
+  /** Number of these that are overdue for longer than tolerated. */
   @ApiProperty(int32)
   numLateTasks: number;
-  /** How long overdue tasks have been waiting on average, in milliseconds. */
+  /** Average time for which overdue tasks have been waiting, in milliseconds. */
   @ApiProperty(int64)
   avgTaskLagMillis: number;
   /** Tasks lost since the moment before, for reasons that count. */
@@ -88,17 +88,17 @@ export class DisasterDataPointDto implements ShownDataPoint {
   /** Slaves lost since the moment before. */
   @ApiProperty(int32)
   numLostSlaves: number;
-  /** The same as numActiveSlaves. */
+  /** Equal to numActiveSlaves. */
   @Since('1.5')
   @ApiProperty(int32)
   numActiveAgents: number;
-  /** The same as numLostSlaves. */
+  /** Equal to numLostSlaves. */
   @Since('1.5')
   @ApiProperty(int32)
   numLostAgents: number;
 }
 
-/** What is known of disasters. */
+/** Disasters, with the data points behind them. */
 @OlderNames({
   disasterStates: { of: 'disasters', type: () => DisasterDto, isArray: true },
   automatedActionDisabled: { of: 'automatedActionsDisabled', type: 'boolean' },
@@ -108,6 +108,6 @@ export class DisastersDataDto implements DisastersData {
   stats: DisasterDataPointDto[];
   /** Every kind of disaster. */
   disasters: DisasterDto[];
-  /** Whether the detection must not switch actions off. */
+  /** True if the detection must not switch actions off. */
   automatedActionsDisabled: boolean;
 }

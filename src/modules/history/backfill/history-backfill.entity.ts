@@ -22,7 +22,7 @@ export class HistoryBackfillEntity {
   @Column({ name: 'finished_at', type: 'timestamptz', nullable: true })
   finishedAt: Date | null;
 
-  /** What it is at. */
+  /** Kind of record that it is converting. */
   @Column({ type: 'text', default: 'TASK' })
   kind: PayloadKind;
 

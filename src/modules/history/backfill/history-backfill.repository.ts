@@ -13,7 +13,7 @@ export interface BackfillRun {
   position: string[];
 }
 
-/** Of the newest run; zeros before the first one. */
+/** Progress of the newest run; zeros before the first one. */
 export interface BackfillProgress {
   running: boolean;
   /** Epoch milliseconds. */
@@ -38,7 +38,7 @@ interface OldRow {
   bytes: Buffer;
 }
 
-/** Where the rows of one kind stand. key: its parts in the order of the index of what is left to do. */
+/** Table and columns of one kind. key: its parts in the order of the index of what is left to do. */
 interface Place {
   table: string;
   key: { column: string; type: string }[];
@@ -94,7 +94,7 @@ export class HistoryBackfillRepository {
     return begun.length > 0;
   }
 
-  /** Of the newest run; zeros before the first one. */
+  /** Progress of the newest run; zeros before the first one. */
   async progress(tx: Queryable): Promise<BackfillProgress> {
     const [newest] = await rows<ProgressRow>(
       tx,
@@ -133,7 +133,7 @@ export class HistoryBackfillRepository {
     );
   }
 
-  /** How many of them still waited: a row that was purged meanwhile stays empty. */
+  /** Returns how many of them still waited: a row that was purged meanwhile stays empty. */
   async convert(tx: Transaction, kind: PayloadKind, found: { key: string[]; document: object }[]): Promise<number> {
     if (found.length === 0) return 0;
     const { table, key, document, waits } = places[kind];
@@ -181,7 +181,7 @@ export class HistoryBackfillRepository {
     await tx.query('UPDATE history_backfill SET finished_at = $2 WHERE id = $1', [run.id, now]);
   }
 
-  /** What could not be read before, and now can. */
+  /** Forgets records as unreadable that can be read now. */
   private async forget(tx: Transaction, kind: PayloadKind, keys: string[][]): Promise<void> {
     await tx.query('DELETE FROM unreadable_history WHERE kind = $1 AND key = ANY ($2)', [kind, keys.map(joined)]);
   }

@@ -34,27 +34,27 @@ import { Since } from '../../../platform/http/since.js';
 
 /** One thing that made a deploy fail. */
 export class DeployFailureDto implements DeployFailure {
-  /** What it was. */
+  /** Kind of failure. */
   @ApiProperty({ enum: deployFailureReasons, enumName: 'DeployFailureReason' })
   reason: DeployFailureReason;
   /** The task that failed. */
   taskId?: TaskIdDto;
-  /** What happened, for people. */
+  /** Description for people. */
   message?: string;
 }
 
-/** How a deploy ended. */
+/** Result of a deploy. */
 export class DeployResultDto implements DeployResult {
   /** SUCCEEDED, or why not. */
   @ApiProperty({ enum: deployStates, enumName: 'DeployState' })
   deployState: DeployState;
-  /** What happened, for people. */
+  /** Description for people. */
   message?: string;
-  /** What the load balancer was asked for last, and what it said. */
+  /** Newest order to the load balancer, and its answer. */
   lbUpdate?: LoadBalancerUpdateDto;
   /** Everything that went wrong. */
   deployFailures: DeployFailureDto[];
-  /** When it ended, in epoch milliseconds. */
+  /** Time of its end, in epoch milliseconds. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   timestamp: number;
 }
@@ -64,10 +64,10 @@ export class TaskFailureEventDto implements TaskFailureEvent {
   /** Number of the instance. */
   @ApiProperty({ type: 'integer', format: 'int32' })
   instance: number;
-  /** When, in epoch milliseconds. */
+  /** Time of the failure, in epoch milliseconds. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   timestamp: number;
-  /** How. */
+  /** Kind of failure. */
   @ApiProperty({ enum: taskFailureTypes, enumName: 'TaskFailureType' })
   type: TaskFailureType;
 }
@@ -87,10 +87,10 @@ export class DeployStatisticsDto implements DeployStatistics {
   /** Retries since the last success. */
   @ApiProperty({ type: 'integer', format: 'int32' })
   numSequentialRetries: number;
-  /** When the last task ended, in epoch milliseconds. */
+  /** Time at which the last task ended, in epoch milliseconds. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   lastFinishAt?: number;
-  /** How it ended. */
+  /** State in which it ended. */
   @ApiProperty({ enum: taskStates, enumName: 'TaskState' })
   lastTaskState?: TaskState;
   /** Always empty; kept for older clients. */
@@ -102,10 +102,10 @@ export class DeployStatisticsDto implements DeployStatistics {
   /** Ended tasks. */
   @ApiProperty({ type: 'integer', format: 'int32' })
   numTasks: number;
-  /** How long they ran on average. */
+  /** Average running time. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   averageRuntimeMillis?: number;
-  /** How long after their time they were launched on average. */
+  /** Average delay between the time at which they were due and their launch. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   averageSchedulingDelayMillis?: number;
   /** Times of its schedule that passed without a run: the run before took longer, or its end was told late. */
@@ -118,15 +118,15 @@ export class DeployStatisticsDto implements DeployStatistics {
 
 /** A deploy, in progress or past. Lists leave out the deploy itself and its statistics. */
 export class DeployHistoryDto implements DeployHistory {
-  /** How it ended; absent while it goes on. */
+  /** Result of the deploy; absent while it goes on. */
   deployResult?: DeployResultDto;
-  /** Which deploy it is, and who started it. */
+  /** Ids of the deploy, and the user who started it. */
   deployMarker: DeployMarkerDto;
-  /** What was deployed. */
+  /** The deploy itself. */
   deploy?: DeployDto;
   /** Counts over its tasks; absent until one has ended. */
   deployStatistics?: DeployStatisticsDto;
-  /** Of one in progress: why its tasks are not placed, as far as the scheduler has looked. Not in lists. */
+  /** For one in progress: the reason why its tasks are not placed, as far as the scheduler has looked. Not in lists. */
   @Since('muster')
   waitsBecause?: string;
 }
@@ -134,13 +134,13 @@ export class DeployHistoryDto implements DeployHistory {
 /** One page of deploys. */
 @ApiSchema({ name: 'PaginatedResponseOfDeployHistoryDto' })
 export class DeployHistoryPageDto implements Page<DeployHistory> {
-  /** How many there are in all. */
+  /** Number of entries in all. */
   @ApiProperty({ type: 'integer', format: 'int32' })
   dataCount: number;
-  /** How many pages that makes. */
+  /** Number of pages in all. */
   @ApiProperty({ type: 'integer', format: 'int32' })
   pageCount: number;
-  /** Which page this is, from 1. */
+  /** Number of this page, from 1. */
   @ApiProperty({ type: 'integer', format: 'int32' })
   page: number;
   /** The deploys of this page. */
@@ -149,30 +149,30 @@ export class DeployHistoryPageDto implements Page<DeployHistory> {
 
 /** One change of a request. */
 export class RequestHistoryDto implements RequestChange {
-  /** When, in epoch milliseconds. */
+  /** Time of the change, in epoch milliseconds. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   createdAt: number;
-  /** Who made it. */
+  /** User who made it. */
   user?: string;
-  /** What was changed. */
+  /** Kind of change. */
   @ApiProperty({ enum: requestEventTypes, enumName: 'RequestEventType' })
   eventType: RequestEventType;
   /** The request as it was after the change; absent only when an older installation left a record that cannot be read. */
   request?: RequestDto;
-  /** What was said about it. */
+  /** Text that was given with it. */
   message?: string;
 }
 
 /** One page of changes of a request. */
 @ApiSchema({ name: 'PaginatedResponseOfRequestHistoryDto' })
 export class RequestHistoryPageDto implements Page<RequestChange> {
-  /** How many there are in all. */
+  /** Number of entries in all. */
   @ApiProperty({ type: 'integer', format: 'int32' })
   dataCount: number;
-  /** How many pages that makes. */
+  /** Number of pages in all. */
   @ApiProperty({ type: 'integer', format: 'int32' })
   pageCount: number;
-  /** Which page this is, from 1. */
+  /** Number of this page, from 1. */
   @ApiProperty({ type: 'integer', format: 'int32' })
   page: number;
   /** The changes of this page. */
@@ -182,28 +182,28 @@ export class RequestHistoryPageDto implements Page<RequestChange> {
 /** One health check of a task. */
 @OlderNames({ duration: { of: 'durationMillis', type: 'integer', format: 'int64' } })
 export class TaskHealthcheckResultDto implements TaskHealthcheckResult {
-  /** What it answered, when it answered. */
+  /** Status of the answer, if there was one. */
   @ApiProperty({ type: 'integer', format: 'int32' })
   statusCode?: number;
-  /** When it was checked, in epoch milliseconds. */
+  /** Time of the check, in epoch milliseconds. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   timestamp: number;
   /** Beginning of the body it answered. */
   responseBody?: string;
-  /** Why it did not answer. */
+  /** Reason why there was no answer. */
   errorMessage?: string;
   /** The task that was checked. */
   taskId: TaskIdDto;
   /** The task was still starting up: a failure did not count. */
   startup: boolean;
-  /** How long the answer took, in milliseconds. */
+  /** Time until the answer, in milliseconds. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   durationMillis?: number;
 }
 
 /** Everything known of one task. */
 export class TaskHistoryDto implements TaskHistory {
-  /** What it went through, oldest first. */
+  /** Its statuses, oldest first. */
   taskUpdates: TaskHistoryUpdateDto[];
   /** Its directory on the machine; absent until the machine reported it. */
   directory?: string;
@@ -211,9 +211,9 @@ export class TaskHistoryDto implements TaskHistory {
   containerId?: string;
   /** Its health checks, oldest first. */
   healthcheckResults: TaskHealthcheckResultDto[];
-  /** What was launched. */
+  /** The task as it was launched. */
   task: TaskDto;
-  /** What was told to the load balancer. */
+  /** Its changes at the load balancer. */
   loadBalancerUpdates: LoadBalancerUpdateDto[];
   /** Shell commands that ran in it. */
   shellCommandHistory: TaskShellCommandHistoryDto[];
@@ -224,13 +224,13 @@ export class TaskHistoryDto implements TaskHistory {
 /** One page of tasks. */
 @ApiSchema({ name: 'PaginatedResponseOfTaskIdHistoryDto' })
 export class TaskIdHistoryPageDto implements Page<TaskIdHistory> {
-  /** How many match in all. */
+  /** Number of entries that match in all. */
   @ApiProperty({ type: 'integer', format: 'int32' })
   dataCount: number;
-  /** How many pages that makes. */
+  /** Number of pages in all. */
   @ApiProperty({ type: 'integer', format: 'int32' })
   pageCount: number;
-  /** Which page this is, from 1. */
+  /** Number of this page, from 1. */
   @ApiProperty({ type: 'integer', format: 'int32' })
   page: number;
   /** The tasks of this page. */

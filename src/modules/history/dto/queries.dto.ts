@@ -4,12 +4,12 @@ import { QueryBoolean, QueryInt, QueryText, QueryWord, QueryTimestamp } from '..
 import { Text } from '../../../platform/http/fields.js';
 import { Since } from '../../../platform/http/since.js';
 
-/** Which part of a list. */
+/** Selects a part of a list. */
 export class PageQuery {
-  /** How many to answer, at most 1000; default 100. */
+  /** Number of entries to answer, at most 1000; default 100. */
   @QueryInt()
   count?: number;
-  /** Which page, from 1. */
+  /** Number of the page, from 1. */
   @QueryInt()
   page?: number;
 }
@@ -17,7 +17,7 @@ export class PageQuery {
 const skipZkMeaning =
   'Only what has moved to the history. Requests and deploys are in it at once, ended tasks usually within a second.';
 
-/** What skipZk is for an operation when it is not given, for the served document. */
+/** Documents the default of skipZk for an operation. */
 export const SkipZkDefault = (value: boolean) =>
   ApiQuery({
     name: 'skipZk',
@@ -26,14 +26,14 @@ export const SkipZkDefault = (value: boolean) =>
     description: skipZkMeaning,
   });
 
-/** Which part of a list, and from where. */
+/** Selects a part of a list, and its source. */
 export class HistoryQuery extends PageQuery {
   /** Only what has moved to the history. Requests and deploys are in it at once, ended tasks usually within a second. */
   @QueryBoolean()
   skipZk?: boolean;
 }
 
-/** Which changes of a request. All filters that are given must hold. */
+/** Selects changes of a request. All filters that are given must hold. */
 export class RequestChangeQuery extends HistoryQuery {
   /** Only those made before this time, in epoch milliseconds. */
   @Since('1.5')
@@ -49,7 +49,7 @@ export class RequestChangeQuery extends HistoryQuery {
   orderDirection?: 'ASC' | 'DESC';
 }
 
-/** Which ended tasks. All filters that are given must hold. */
+/** Selects ended tasks. All filters that are given must hold. */
 export class TaskFilterQuery extends HistoryQuery {
   /** Only of this deploy. */
   @QueryText('name')
@@ -80,16 +80,16 @@ export class TaskFilterQuery extends HistoryQuery {
   orderDirection?: 'ASC' | 'DESC';
 }
 
-/** Which ended tasks, of one request or of all. */
+/** Selects ended tasks, of one request or of all. */
 export class TaskSearchQuery extends TaskFilterQuery {
   /** Only of this request. */
   @QueryText('name')
   requestId?: string;
 }
 
-/** Which requests ever were. */
+/** Selects requests that exist or existed. */
 export class RequestSearchQuery extends PageQuery {
-  /** How their ids begin. */
+  /** Beginning of their ids. */
   @Text('name')
   requestIdLike: string;
   /** Accepted for older clients; answers are always current. */
@@ -97,9 +97,9 @@ export class RequestSearchQuery extends PageQuery {
   useWebCache?: boolean;
 }
 
-/** How far to look back for arguments. */
+/** Limits the search for arguments. */
 export class CommandLineArgsQuery {
-  /** How many of the newest ended tasks to look at; default 5. */
+  /** Number of the newest ended tasks to look at; default 5. */
   @QueryInt()
   count?: number;
   /** Only tasks that have moved to the history; default: true. */
@@ -107,7 +107,7 @@ export class CommandLineArgsQuery {
   skipZk?: boolean;
 }
 
-/** How to convert the history of an older installation. */
+/** Options for the conversion of the history of an older installation. */
 export class BackfillQuery {
   /** Rows per transaction, at most 1000; default 20. */
   @QueryInt()

@@ -3,15 +3,15 @@ import { ApiProperty } from '@nestjs/swagger';
 const int32 = { type: 'integer', format: 'int32' } as const;
 const int64 = { type: 'integer', format: 'int64' } as const;
 
-/** What the page is told about this installation. Texts that are not set are empty. */
+/** Data of this installation for the page. Texts that are not set are empty. */
 export class IndexViewDto {
   /** Path of the page itself. */
   appRoot: string;
-  /** Where the API is described. */
+  /** Address of the description of the API. */
   apiDocs: string;
-  /** Where scripts and styles are. */
+  /** Address of scripts and styles. */
   staticRoot: string;
-  /** Where the API is. */
+  /** Address of the API. */
   apiRoot: string;
   /** Colour by which people tell clusters apart. */
   navColor: string;
@@ -35,7 +35,7 @@ export class IndexViewDto {
   /** Port at which machines serve files. */
   @ApiProperty(int32)
   slaveHttpPort: number;
-  /** The same with TLS. */
+  /** Port of the agent with TLS. */
   @ApiProperty(int32)
   slaveHttpsPort?: number;
   /** Minutes after which a bounce is given up. */
@@ -68,13 +68,13 @@ export class IndexViewDto {
   shellCommands: string;
   /** Show only the first part of the names of hosts. */
   shortenSlaveUsageHostname: boolean;
-  /** How times are written. */
+  /** Format of times. */
   timestampFormat: string;
   /** Show the disk that tasks ask for. */
   showTaskDiskResource: boolean;
-  /** How times with seconds are written. */
+  /** Format of times with seconds. */
   timestampWithSecondsFormat: string;
-  /** Where people go to log in; {URL} stands for the address they came from. */
+  /** Address at which people log in; {URL} stands for the address they came from. */
   redirectOnUnauthorizedUrl: string;
   /** Address of a further script of this origin. */
   extraScript: string;
@@ -88,7 +88,7 @@ export class IndexViewDto {
   quickLinks: string;
   /** Links to other clusters, as JSON. */
   navTitleLinks: string;
-  /** Where logs can be read in a terminal. */
+  /** Address at which logs can be read in a terminal. */
   lessTerminalPath: string;
   /** Name of the page's script below staticRoot; changes with its content. */
   appJsPath: string;

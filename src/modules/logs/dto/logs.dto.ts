@@ -13,7 +13,7 @@ import { longestText, mostMembers } from '../../../platform/http/input-limits.js
 import { QueryBoolean, QueryInt, QueryTimestamp, readInteger } from '../../../platform/http/query.js';
 import { Since } from '../../../platform/http/since.js';
 
-/** Which logs of a task, and what of each. */
+/** Selects logs of a task, and a part of each. */
 export class TaskLogsQuery {
   /** Only logs from this time on, in epoch milliseconds. */
   @QueryTimestamp()
@@ -49,12 +49,12 @@ export class LogObjectQuery {
   /** Save the object, and do not show it. */
   @QueryBoolean()
   attachment?: boolean;
-  /** What the link is signed with: it holds for just these values. */
+  /** Signature of the link: it holds for just these values. */
   @Text('name')
   signature: string;
 }
 
-/** Which logs of a request or a deploy, and what of each. */
+/** Selects logs of a request or a deploy, and a part of each. */
 export class LogsQuery extends TaskLogsQuery {
   /** At most so many of each bucket that is searched, the newest; absent: all. */
   @QueryInt()
@@ -68,16 +68,16 @@ export class LogsQuery extends TaskLogsQuery {
 export class ObjstoreLogMetadataDto implements ObjstoreLogMetadata {
   /** Its key in the bucket. */
   key: string;
-  /** When it was written, in epoch milliseconds. */
+  /** Time at which it was written, in epoch milliseconds. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   lastModified: number;
   /** Its size in bytes. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   size: number;
-  /** When the first line of it was written, in epoch milliseconds. */
+  /** Time at which its first line was written, in epoch milliseconds. */
   @ApiProperty({ type: 'integer', format: 'int64', required: false })
   startTime?: number;
-  /** When the last line of it was written, in epoch milliseconds. */
+  /** Time at which its last line was written, in epoch milliseconds. */
   @ApiProperty({ type: 'integer', format: 'int64', required: false })
   endTime?: number;
   /** Shows the file; left out with list or listOnly. */
@@ -88,12 +88,12 @@ export class ObjstoreLogMetadataDto implements ObjstoreLogMetadata {
   downloadUrl?: string;
 }
 
-/** The same, as an element of a list. */
+/** A log as an element of a list. */
 export class ObjstoreLogDto extends ObjstoreLogMetadataDto implements ObjstoreLog {}
 
-/** How far a search has come in one place. */
+/** Progress of a search in one place. */
 export class ContinuationTokenDto implements ContinuationToken {
-  /** Where to go on; absent: at the start. */
+  /** Key after which it goes on; absent: at the start. */
   @ApiProperty({ maxLength: longestText.uri })
   value?: string;
   /** There is nothing more in this place. */
@@ -109,7 +109,7 @@ const isToken = (value: unknown): boolean =>
 const isTexts = (value: unknown): boolean =>
   Array.isArray(value) && value.every((member) => typeof member === 'string' && member !== '');
 
-/** Whose logs to search. At least one of requestsAndDeploys and taskIds must name something. */
+/** Selects logs to search. At least one of requestsAndDeploys and taskIds must name something. */
 @ApiExtraModels(ContinuationTokenDto)
 export class ObjstoreSearchRequestDto implements ObjstoreSearchRequest {
   /** Deploy ids by request id; an empty list means all of the request. */
@@ -147,7 +147,7 @@ export class ObjstoreSearchRequestDto implements ObjstoreSearchRequest {
   @IsOptional()
   @IsBoolean()
   listOnly?: boolean;
-  /** How many results to look for; default 10. A page can be longer when several places answer at once. */
+  /** Number of results to look for; default 10. A page can be longer when several places answer at once. */
   @IsOptional()
   @Int32()
   maxPerPage?: number;
@@ -166,9 +166,9 @@ export class ObjstoreSearchRequestDto implements ObjstoreSearchRequest {
 
 /** A page of results. */
 export class ObjstoreSearchResultDto implements ObjstoreSearchResult {
-  /** What was found, the newest first. */
+  /** Logs that were found, the newest first. */
   results: ObjstoreLogMetadataDto[];
-  /** How far the search has come; to be sent along for the next page. */
+  /** Progress of the search; to be sent along for the next page. */
   @ApiProperty({ type: 'object', ...tokens })
   continuationTokens: Record<string, ContinuationTokenDto>;
   /** Nothing is left to be found. */

@@ -6,31 +6,31 @@ const double = { type: 'number', format: 'double' } as const;
 
 /** One figure. Which members it has depends on its kind: a gauge, a counter, or times in seconds. */
 export class MetricDto implements Metric {
-  /** What a gauge shows now. */
+  /** Present value of a gauge. */
   @Since('muster')
   @ApiProperty(double)
   value?: number;
-  /** What a counter has come to, or the number of times. */
+  /** Value of a counter, or the number of times. */
   @Since('muster')
   @ApiProperty(double)
   count?: number;
-  /** Of times: all together. */
+  /** Sum of times. */
   @Since('muster')
   @ApiProperty(double)
   sum?: number;
-  /** Of times: on average. */
+  /** Average of times. */
   @Since('muster')
   @ApiProperty(double)
   mean?: number;
-  /** Of times: half of them were no longer. */
+  /** Median of times. */
   @Since('muster')
   @ApiProperty(double)
   p50?: number;
-  /** Of times: 95 of 100 were no longer. */
+  /** Percentile of times: 95 of 100 were no longer. */
   @Since('muster')
   @ApiProperty(double)
   p95?: number;
-  /** Of times: 99 of 100 were no longer. */
+  /** Percentile of times: 99 of 100 were no longer. */
   @Since('muster')
   @ApiProperty(double)
   p99?: number;

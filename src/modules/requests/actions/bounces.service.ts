@@ -20,7 +20,7 @@ interface BounceStart {
   request: BounceRequest;
   now: number;
   user?: string;
-  /** What the history says. */
+  /** The text in the history. */
   message?: string;
 }
 

@@ -51,7 +51,7 @@ export class Deletions {
   }
 }
 
-/** What cannot be honoured is refused. */
+/** Refuses options that cannot be honoured. */
 function refuseManner({ id, requestType }: Request, { force, waitForTasks }: DeleteRequestRequest): void {
   if (!waitForTasks) return;
   const problem = force

@@ -16,14 +16,17 @@ import { RequestHistoryRepository } from '../request-history.repository.js';
 import { RequestParents } from '../request-parents.service.js';
 import { RequestRepository, type StoredRequest } from '../request.repository.js';
 
-/** How a request came to be ACTIVE again. */
+/** The way in which a request became ACTIVE again. */
 interface Awakening {
   eventType: Extract<RequestEventType, 'UNPAUSED' | 'EXITED_COOLDOWN'>;
   pendingType: Extract<PendingType, 'UNPAUSED' | 'IMMEDIATE'>;
   now: number;
   user?: string;
   options: UnpauseRequest;
-  /** Of a schedule: its next run is that of this time, at once if it has passed. Else: as the schedule says from now on. */
+  /**
+   * For a schedule: its next run is the one of this time, at once if it has passed. Absent: the next one by the
+   * schedule from now on.
+   */
   plannedFor?: number;
   /** Its owners are not told. */
   quiet?: boolean;
@@ -78,7 +81,7 @@ export class Pauses {
     });
   }
 
-  /** Of a request that is paused and locked in `tx`; wake 'scheduler' and 'mails' after the commit. */
+  /** Ends the pause of a request that is paused and locked in `tx`; wake 'scheduler' and 'mails' after the commit. */
   async endPause(
     tx: Transaction,
     stored: StoredRequest,

@@ -6,7 +6,7 @@ import type { Transaction } from '../../../platform/database/transaction.js';
 import type { Caller } from '../../../platform/http/caller.js';
 import { ExpiringActionRepository } from '../expiring/expiring-action.repository.js';
 import { RequestActions, throwIf, type LockedRequest } from '../request-actions.service.js';
-import { RequestChanges, type ChangeNote } from '../request-changes.service.js';
+import { RequestChanges, type RequestChangeNote } from '../request-changes.service.js';
 import { RequestChecks } from '../request-checks.service.js';
 import { RequestParents } from '../request-parents.service.js';
 
@@ -50,7 +50,7 @@ export class Priorities {
     tx: Transaction,
     { stored, facts }: LockedRequest,
     taskPriorityLevel: number | undefined,
-    note: ChangeNote,
+    note: RequestChangeNote,
   ): Promise<void> {
     throwIf(refuseUpdate(facts));
     const next = await this.checks.valid(tx, { ...stored.request, taskPriorityLevel }, stored);

@@ -17,7 +17,7 @@ import {
 } from '../../../core/requests/run-now.js';
 import { Clock } from '../../../platform/clock.js';
 import { Database } from '../../../platform/database/database.js';
-import { SharedTransactions, type Settled } from '../../../platform/database/shared-transactions.js';
+import { SharedTransactions, type CallOutcome } from '../../../platform/database/shared-transactions.js';
 import type { Transaction } from '../../../platform/database/transaction.js';
 import { SchedulerError } from '../../../platform/errors.js';
 import type { Caller } from '../../../platform/http/caller.js';
@@ -45,7 +45,7 @@ interface RunWish {
   newRunId: boolean;
 }
 
-/** How a caller asks for a run. */
+/** Options of a call that asks for a run. */
 interface RunOptions {
   /** The answer has only the request, its state and the pending request. */
   minimal?: boolean;
@@ -54,7 +54,7 @@ interface RunOptions {
 
 interface AcceptedRun {
   answer: PendingRequestParent;
-  /** What goes on around the request after it was accepted: read once for all that were accepted together. */
+  /** The surroundings of the request after the run was accepted: read once for all that were accepted together. */
   around: () => Promise<RequestParent | undefined>;
 }
 
@@ -103,7 +103,7 @@ export class Runs {
     tx: Transaction,
     requestId: string,
     wishes: readonly RunWish[],
-  ): Promise<Settled<AcceptedRun>[]> {
+  ): Promise<CallOutcome<AcceptedRun>[]> {
     const stored = await this.requests.lock(tx, requestId);
     if (!stored) return wishes.map(() => ({ refusal: SchedulerError.requestNotFound(requestId) }));
     const { deploy, ...facts } = await this.facts(tx, stored, wishes);
@@ -197,16 +197,16 @@ export class Runs {
     };
   }
 
-  /** What was accepted is said even where what goes on around it cannot be read any more. */
+  /** Undefined if the surroundings cannot be read: the answer then still says what was accepted. */
   private around(id: string): AcceptedRun['around'] {
     let reading: Promise<RequestParent | undefined> | undefined;
     return () => (reading ??= this.reads.find(id).catch(() => undefined));
   }
 }
 
-type Queued = Pick<PendingRequest, 'requestId' | 'deployId' | 'pendingType' | 'timestamp' | 'user'>;
+type QueuedRun = Pick<PendingRequest, 'requestId' | 'deployId' | 'pendingType' | 'timestamp' | 'user'>;
 
-const pendingRequest = (run: RunNowRequest, queued: Queued): PendingRequest => ({
+const pendingRequest = (run: RunNowRequest, queued: QueuedRun): PendingRequest => ({
   requestId: queued.requestId,
   deployId: queued.deployId,
   timestamp: queued.timestamp,

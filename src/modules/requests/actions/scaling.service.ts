@@ -12,7 +12,7 @@ import { PriorityFreezeRepository } from '../../priority/priority-freeze.reposit
 import { ExpiringActionRepository } from '../expiring/expiring-action.repository.js';
 import { refuseChanged } from '../check-index.js';
 import { deployInUse, RequestActions, throwIf, type LockedRequest } from '../request-actions.service.js';
-import { RequestChanges, type ChangeNote } from '../request-changes.service.js';
+import { RequestChanges, type RequestChangeNote } from '../request-changes.service.js';
 import { RequestChecks } from '../request-checks.service.js';
 import { RequestParents } from '../request-parents.service.js';
 import type { StoredRequest } from '../request.repository.js';
@@ -26,7 +26,7 @@ export interface CheckedScale {
   bounce?: { incremental: boolean };
 }
 
-/** What is told about one. lapsed: it is the end of a former one, whose time is over. */
+/** Details of a scaling for history and mails. lapsed: it is the end of a former one, whose time is over. */
 interface ScaleNote {
   user?: string;
   at: number;
@@ -120,7 +120,7 @@ export class Scaling {
     locked: LockedRequest,
     next: Request,
     bounce: { incremental: boolean } | undefined,
-    note: ChangeNote,
+    note: RequestChangeNote,
   ): Promise<void> {
     const { stored } = locked;
     const checked = await this.checkUpdate(tx, locked, next);

@@ -11,7 +11,7 @@ export class CrashLoopInfoDto implements CrashLoopInfo {
   /** Time of the first failure that counts, or of the latest one of a FAST_FAILURE_LOOP, in epoch milliseconds. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   start: number;
-  /** When it was found to be over, in epoch milliseconds; absent: it goes on. */
+  /** Time at which it was found to be over, in epoch milliseconds; absent: it goes on. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   end?: number;
   /** In which way its tasks fail. */

@@ -10,7 +10,7 @@ import { CrashLoopEntity } from './crash-loop.entity.js';
 /** The rows of crash loops. Changed by the leader, under the lock on the request's row. */
 @Injectable()
 export class CrashLoopRepository {
-  /** Of these requests, or of all; by request, newest first. */
+  /** Crash loops of these requests, or of all; by request, newest first. */
   find(tx: Queryable, requestIds?: readonly string[]): Promise<CrashLoopInfo[]> {
     return tx.getRepository(CrashLoopEntity).find({
       where: requestIds ? { requestId: Any(requestIds) } : {},

@@ -22,7 +22,7 @@ export class ShellCommandDto implements ShellCommand {
   @IsOptional()
   @Texts('command')
   options?: string[];
-  /** Who asks for it, in words of the caller's own; it runs as the user of its task. */
+  /** Person who asks for it, in the caller's own words; the run itself has the user of its task. */
   @IsOptional()
   @Text('name')
   user?: string;
@@ -32,7 +32,7 @@ export class ShellCommandDto implements ShellCommand {
   logfileName?: string;
 }
 
-/** How a request is bounced: all of its tasks replaced by new ones of the same deploy. */
+/** Options of a bounce: all tasks of a request are replaced by new ones of the same deploy. */
 export class BounceRequestDto implements BounceRequest {
   /** Replace one task after the other; false: start all new ones, then end all old ones. */
   @IsOptional()
@@ -50,7 +50,7 @@ export class BounceRequestDto implements BounceRequest {
   @IsOptional()
   @Text('name')
   actionId?: string;
-  /** Why. */
+  /** Reason for the bounce. */
   @IsOptional()
   @Text('message')
   message?: string;
@@ -60,7 +60,7 @@ export class BounceRequestDto implements BounceRequest {
   runShellCommandBeforeKill?: ShellCommandDto;
 }
 
-/** How a request is paused: no new tasks until it is unpaused. */
+/** Options of a pause: no new tasks start until the request is unpaused. */
 export class PauseRequestDto implements PauseRequest {
   /**
    * Kill the running tasks at once; true unless configured otherwise. false: runs of jobs may end by themselves, and tasks of a
@@ -77,7 +77,7 @@ export class PauseRequestDto implements PauseRequest {
   @IsOptional()
   @Text('name')
   actionId?: string;
-  /** Why. */
+  /** Reason for the pause. */
   @IsOptional()
   @Text('message')
   message?: string;
@@ -87,9 +87,9 @@ export class PauseRequestDto implements PauseRequest {
   runShellCommandBeforeKill?: ShellCommandDto;
 }
 
-/** How a request is unpaused. */
+/** Options that end a pause. */
 export class UnpauseRequestDto implements UnpauseRequest {
-  /** Why. */
+  /** Reason for the change. */
   @IsOptional()
   @Text('message')
   message?: string;
@@ -103,10 +103,10 @@ export class UnpauseRequestDto implements UnpauseRequest {
   skipHealthchecks?: boolean;
 }
 
-/** How a cooldown is ended before its time. */
+/** Options that end a cooldown before its time. */
 export class ExitCooldownRequestDto extends UnpauseRequestDto {}
 
-/** How many instances a request shall have. */
+/** The number of instances that a request shall have. */
 export class ScaleRequestDto implements ScaleRequest {
   /** The new number of instances. To be given, except under compatibility, where it means one when it is absent. */
   @IsOptional()
@@ -124,7 +124,7 @@ export class ScaleRequestDto implements ScaleRequest {
   @IsOptional()
   @Text('name')
   actionId?: string;
-  /** Why. */
+  /** Reason for the change. */
   @IsOptional()
   @Text('message')
   message?: string;
@@ -132,7 +132,7 @@ export class ScaleRequestDto implements ScaleRequest {
   @IsOptional()
   @IsBoolean()
   bounce?: boolean;
-  /** Whether that bounce is incremental; true unless said otherwise. */
+  /** True if that bounce is incremental; true unless said otherwise. */
   @IsOptional()
   @IsBoolean()
   incremental?: boolean;
@@ -142,7 +142,7 @@ export class ScaleRequestDto implements ScaleRequest {
   skipEmailNotification?: boolean;
 }
 
-/** How important the tasks of a request are when not all can run. */
+/** The importance of a request's tasks when not all can run. */
 export class PriorityRequestDto implements PriorityRequest {
   /** The new taskPriorityLevel; to be given: null is none, which means that of the request's type. */
   @IsOptional()
@@ -156,13 +156,13 @@ export class PriorityRequestDto implements PriorityRequest {
   @IsOptional()
   @Text('name')
   actionId?: string;
-  /** Why. */
+  /** Reason for the change. */
   @IsOptional()
   @Text('message')
   message?: string;
 }
 
-/** Whether the tasks of a request count as healthy without being checked. */
+/** Makes the tasks of a request count as healthy without being checked. */
 export class SkipHealthchecksRequestDto implements SkipHealthchecksRequest {
   /** The new value. Back to none: null, or a body without members. */
   @IsOptional()
@@ -176,15 +176,15 @@ export class SkipHealthchecksRequestDto implements SkipHealthchecksRequest {
   @IsOptional()
   @Text('name')
   actionId?: string;
-  /** Why. */
+  /** Reason for the change. */
   @IsOptional()
   @Text('message')
   message?: string;
 }
 
-/** How a request is deleted. */
+/** Options of a deletion. */
 export class DeleteRequestRequestDto implements DeleteRequestRequest {
-  /** Why. */
+  /** Reason for the deletion. */
   @IsOptional()
   @Text('message')
   message?: string;
@@ -222,7 +222,7 @@ export class UpdateGroupsRequestDto implements UpdateGroupsRequest {
   @IsOptional()
   @Texts('name')
   readOnlyGroups?: string[];
-  /** Why. */
+  /** Reason for the action. */
   @IsOptional()
   @Text('message')
   message?: string;

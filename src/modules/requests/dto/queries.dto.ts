@@ -39,7 +39,7 @@ export class RequestIdsQuery extends CacheQuery {
   state?: RequestState[];
 }
 
-/** Which requests are asked for. */
+/** Selects requests by id. */
 export class BatchQuery {
   /** Id of a request. May be repeated. */
   @QueryTexts('name')
@@ -56,7 +56,7 @@ export class PlanScaleQuery {
 
 /** Parameters of a scale. */
 export class ScaleQuery extends PlanScaleQuery {
-  /** Of the plan that this carries out: refused when the request or its deploys have changed since. */
+  /** Check index of the plan that this carries out: refused when the request or its deploys have changed since. */
   @Since('muster')
   @QueryText('name')
   checkIndex?: string;

@@ -42,9 +42,9 @@ import { Since } from '../../../platform/http/since.js';
 export class ExpiringActionDto {
   /** Id of the request. */
   requestId: string;
-  /** Who made the change. */
+  /** User who made the change. */
   user?: string;
-  /** When it was made, in epoch milliseconds. */
+  /** Time of the change, in epoch milliseconds. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   startMillis: number;
   /** Id of the action. */
@@ -55,19 +55,19 @@ export class ExpiringActionDto {
 export class ExpiringBounceDto extends ExpiringActionDto implements ExpiringBounce {
   /** The deploy whose tasks are replaced. */
   deployId: string;
-  /** What was asked for. */
+  /** The bounce as it was asked for. */
   expiringAPIRequestObject: BounceRequestDto;
 }
 
 /** A pause that ends by itself. */
 export class ExpiringPauseDto extends ExpiringActionDto implements ExpiringPause {
-  /** What was asked for. */
+  /** The pause as it was asked for. */
   expiringAPIRequestObject: PauseRequestDto;
 }
 
 /** A number of instances that holds for a while. */
 export class ExpiringScaleDto extends ExpiringActionDto implements ExpiringScale {
-  /** What was asked for. */
+  /** The scaling as it was asked for. */
   expiringAPIRequestObject: ScaleRequestDto;
   /** The number that is restored; absent: none, which means one. */
   @ApiProperty({ type: 'integer', format: 'int32' })
@@ -78,7 +78,7 @@ export class ExpiringScaleDto extends ExpiringActionDto implements ExpiringScale
 
 /** A priority that holds for a while. */
 export class ExpiringPriorityDto extends ExpiringActionDto implements ExpiringPriority {
-  /** What was asked for. */
+  /** The change of priority as it was asked for. */
   expiringAPIRequestObject: PriorityRequestDto;
   /** The taskPriorityLevel that is restored; absent: none, which means that of the request's type. */
   @ApiProperty({ type: 'number', format: 'double' })
@@ -87,7 +87,7 @@ export class ExpiringPriorityDto extends ExpiringActionDto implements ExpiringPr
 
 /** Health checks that are skipped, or not, for a while. */
 export class ExpiringSkipHealthchecksDto extends ExpiringActionDto implements ExpiringSkipHealthchecks {
-  /** What was asked for. */
+  /** The change as it was asked for. */
   expiringAPIRequestObject: SkipHealthchecksRequestDto;
   /** The value that is restored; absent: none. */
   revertToSkipHealthchecks?: boolean;
@@ -99,12 +99,12 @@ export class PendingRequestDto implements PendingRequest {
   requestId: string;
   /** Deploy that is to run. */
   deployId: string;
-  /** When the wish arose, in epoch milliseconds. */
+  /** Time at which it was queued, in epoch milliseconds. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   timestamp: number;
-  /** Who asked for it. */
+  /** User who asked for it. */
   user?: string;
-  /** Why. */
+  /** Reason for which it was queued. */
   @ApiProperty({ enum: pendingTypes, enumName: 'PendingType' })
   pendingType: PendingType;
   /** Arguments appended to the command. */
@@ -113,7 +113,7 @@ export class PendingRequestDto implements PendingRequest {
   runId?: string;
   /** The tasks count as healthy without being checked. */
   skipHealthchecks?: boolean;
-  /** What the user said about it. */
+  /** Text that the user gave with it. */
   message?: string;
   /** Id of the action that caused it. */
   actionId?: string;
@@ -131,14 +131,14 @@ export class PendingRequestDto implements PendingRequest {
   allowedSlaveAttributeOverrides?: Record<string, string>;
   /** Further files to fetch into the sandbox. */
   extraArtifacts?: ClusterArtifactDto[];
-  /** When to run, in epoch milliseconds. */
+  /** Time at which it runs, in epoch milliseconds. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   runAt?: number;
-  /** How often the run was tried again because it had failed. */
+  /** Number of times the run was tried again because it had failed. */
   @Since('muster')
   @ApiProperty({ type: 'integer', format: 'int32' })
   retries?: number;
-  /** When a caller asked for the run, in epoch milliseconds; a run that is tried again keeps it. */
+  /** Time at which a caller asked for the run, in epoch milliseconds; a run that is tried again keeps it. */
   @Since('muster')
   @ApiProperty({ type: 'integer', format: 'int64' })
   askedAt?: number;
@@ -146,39 +146,39 @@ export class PendingRequestDto implements PendingRequest {
 
 /** An order for a whole request that the cleaner has not carried out yet. */
 export class RequestCleanupDto implements RequestCleanup {
-  /** Who gave it. */
+  /** User who gave it. */
   user?: string;
-  /** What is to be done. */
+  /** The work that is to be done. */
   @ApiProperty({ enum: requestCleanupTypes, enumName: 'RequestCleanupType' })
   cleanupType: RequestCleanupType;
-  /** When it was given, in epoch milliseconds. */
+  /** Time at which it was given, in epoch milliseconds. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   timestamp: number;
-  /** Of a pause or deletion: kill the tasks at once. */
+  /** For a pause or deletion: kill the tasks at once. */
   killTasks?: boolean;
-  /** Of a deletion: remove the service from the load balancer as well. */
+  /** For a deletion: remove the service from the load balancer as well. */
   removeFromLoadBalancer?: boolean;
   /** Id of the request. */
   requestId: string;
-  /** Of a bounce: the deploy whose tasks are replaced. */
+  /** For a bounce: the deploy whose tasks are replaced. */
   deployId?: string;
-  /** Of a bounce: the new tasks count as healthy without being checked. */
+  /** For a bounce: the new tasks count as healthy without being checked. */
   skipHealthchecks?: boolean;
-  /** What the user said about it. */
+  /** Text that the user gave with it. */
   message?: string;
   /** Id of the action that caused it. */
   actionId?: string;
   /** Command to run in each task before it is killed. */
   runShellCommandBeforeKill?: ShellCommandDto;
-  /** Of a deletion: its tasks end at once, by SIGKILL. */
+  /** For a deletion: its tasks end at once, by SIGKILL. */
   @Since('muster')
   force?: boolean;
-  /** Of a deletion: it waits for runs to end by themselves. */
+  /** For a deletion: it waits for runs to end by themselves. */
   @Since('muster')
   waitForTasks?: boolean;
 }
 
-/** Which deploys of a request count. Absent while none does. */
+/** The deploys of a request that count. Absent while none does. */
 export class RequestDeployStateDto implements RequestDeployState {
   /** Id of the request. */
   requestId: string;
@@ -195,7 +195,7 @@ export class TimeInZoneDto implements TimeInZone {
   at: number;
   /** ISO 8601 in UTC. */
   utc: string;
-  /** The same as the clocks of the zone show it, with their offset. */
+  /** That time as the clocks of the zone show it, with their offset. */
   local: string;
   /** The zone: that of the schedule. */
   timeZone: string;
@@ -205,16 +205,16 @@ export class TimeInZoneDto implements TimeInZone {
 export class RequestParentDto implements RequestParent {
   /** The request itself. */
   request: RequestDto;
-  /** What may happen to it now: ACTIVE requests get tasks, PAUSED ones do not. */
+  /** Says whether tasks may start: ACTIVE requests get tasks, PAUSED ones do not. */
   @ApiProperty({ enum: requestStates, enumName: 'RequestState' })
   state: RequestState;
-  /** Which of its deploys count. Absent while none does. */
+  /** The deploys that count. Absent while none does. */
   requestDeployState?: RequestDeployStateDto;
   /** The deploy that runs. */
   activeDeploy?: DeployDto;
   /** The deploy in progress. */
   pendingDeploy?: DeployDto;
-  /** How far the deploy in progress has come. */
+  /** Progress of the pending deploy. */
   pendingDeployState?: PendingDeployDto;
   /** The bounce under way and its time limit. */
   expiringBounce?: ExpiringBounceDto;
@@ -229,12 +229,15 @@ export class RequestParentDto implements RequestParent {
   expiringSkipHealthchecks?: ExpiringSkipHealthchecksDto;
   /** Its tasks, by what can be expected of them. */
   taskIds?: TaskIdsByStatusDto;
-  /** When it runs next by its schedule: up to five times. Only of a SCHEDULED request that may run; in lists where `nextRuns` is asked for. */
+  /**
+   * The next runs by its schedule, up to five. Only for a SCHEDULED request that may run; in lists where `nextRuns` is
+   * asked for.
+   */
   @Since('muster')
   nextRuns?: TimeInZoneDto[];
 }
 
-/** The same with the run that was queued. */
+/** A request together with the run that was queued. */
 export class PendingRequestParentDto extends RequestParentDto implements PendingRequestParent {
   /** The run that was queued. */
   pendingRequest: PendingRequestDto;
@@ -244,17 +247,17 @@ export class PendingRequestParentDto extends RequestParentDto implements Pending
 export class RequestWithStateDto implements RequestWithState {
   /** The request itself. */
   request: RequestDto;
-  /** What may happen to it now. */
+  /** Says whether tasks may start. */
   @ApiProperty({ enum: requestStates, enumName: 'RequestState' })
   state: RequestState;
-  /** When it was changed last, in epoch milliseconds. */
+  /** Time of the last change, in epoch milliseconds. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   timestamp: number;
 }
 
 /** Requests that were asked for together. */
 export class RequestBatchDto implements RequestBatch {
-  /** Those there are, in the order of ids. */
+  /** Requests that exist, in the order of ids. */
   requests: RequestParentDto[];
   /** Ids of those there are not. */
   notFound: string[];

@@ -35,12 +35,15 @@ const isActions = (value: unknown): boolean =>
   Array.isArray(value) && value.every((action) => (userActions as readonly unknown[]).includes(action));
 const isDestinations = (value: unknown): boolean =>
   Array.isArray(value) && value.every((word) => (emailDestinations as readonly unknown[]).includes(word));
-/** What is an int32; that it is no more than 100 is said of the single value, by the rules of requests. */
+/** Largest int32; the limit of 100 is checked for the single value, by the rules of requests. */
 const mostPercent = 2_147_483_647;
 const isMinimums = (value: unknown): boolean =>
   everyValue(value, (percent) => Number.isInteger(percent) && Math.abs(Number(percent)) <= mostPercent);
 
-/** What is to run: its type, how often or in how many instances, and where. What exactly runs is said by its deploys. */
+/**
+ * A request: its type, its schedule or number of instances, and where its tasks run. Its deploys say which program
+ * runs.
+ */
 export class RequestDto implements Request {
   /** Names the request, and never another one: letters, digits, '_' and '-'. */
   @ApiProperty({ pattern: '^[a-zA-Z0-9_-]+$' })
@@ -54,22 +57,26 @@ export class RequestDto implements Request {
   @IsOptional()
   @OneOf(requestTypes, 'RequestType')
   requestType: RequestType;
-  /** Whom it belongs to: e-mail addresses. */
+  /** Owners: e-mail addresses. */
   @IsOptional()
   @Texts('name')
   owners?: string[];
-  /** How many times a failed run is tried again. Not for SERVICE and WORKER. */
+  /** Number of times a failed run is tried again. Not for SERVICE and WORKER. */
   @IsOptional()
   @Int32()
   numRetriesOnFailure?: number;
   /**
-   * When a SCHEDULED request runs, as scheduleType says: a cron expression, a Quartz expression, or a rule of RFC 5545 such as
-   * "DTSTART=20260101T040000 RRULE:FREQ=DAILY"; a rule without DTSTART begins with the minute in which it is looked at.
+   * Schedule of a SCHEDULED request, as scheduleType says: a cron expression, a Quartz expression, or a rule of RFC
+   * 5545 such as "DTSTART=20260101T040000 RRULE:FREQ=DAILY"; a rule without DTSTART begins with the minute in which it
+   * is looked at.
    */
   @IsOptional()
   @Text('expression')
   schedule?: string;
-  /** How many tasks run at once; 1 unless said otherwise. Of an ON_DEMAND request: how many runs at most. */
+  /**
+   * Number of tasks that run at the same time; 1 unless said otherwise. For an ON_DEMAND request: the limit of runs at
+   * the same time.
+   */
   @IsOptional()
   @Int32()
   instances?: number;
@@ -94,7 +101,7 @@ export class RequestDto implements Request {
   @IsOptional()
   @Millis()
   taskExecutionTimeLimitMillis?: number;
-  /** How schedule is to be read; CRON unless said otherwise. */
+  /** Notation of the schedule; CRON unless said otherwise. */
   @IsOptional()
   @OneOf(scheduleTypes, 'ScheduleType')
   scheduleType?: ScheduleType;
@@ -113,7 +120,7 @@ export class RequestDto implements Request {
   @IsOptional()
   @Texts('name')
   rackAffinity?: string[];
-  /** How the tasks are spread over the machines. */
+  /** The way in which the tasks are spread over the machines. */
   @IsOptional()
   @OneOf(slavePlacements, 'SlavePlacement')
   slavePlacement?: SlavePlacement;
@@ -187,7 +194,7 @@ export class RequestDto implements Request {
   @IsOptional()
   @IsBoolean()
   skipHealthchecks?: boolean;
-  /** Who is told of which event by mail, in place of the configured recipients. */
+  /** Recipients of mails by event, in place of the configured ones. */
   @IsOptional()
   @raw((value) => value)
   @is('oneOf', `must be a map of event types to lists of ${emailDestinations.join(', ')}`, (value) =>
@@ -208,7 +215,7 @@ export class RequestDto implements Request {
   @IsOptional()
   @Text('expression')
   taskLogErrorRegex?: string;
-  /** Whether taskLogErrorRegex heeds case. */
+  /** True if taskLogErrorRegex heeds case. */
   @IsOptional()
   @IsBoolean()
   taskLogErrorRegexCaseSensitive?: boolean;

@@ -31,11 +31,11 @@ export class ExpiringActionEntity {
   @Column({ name: 'action_id', type: 'text' })
   actionId: string;
 
-  /** What was asked for, as it was sent. */
+  /** The action as it was sent. */
   @Column({ type: 'jsonb' })
   document: object;
 
-  /** What is needed to undo it. */
+  /** Former values, to undo it. */
   @Column({ type: 'jsonb' })
   revert: object;
 }

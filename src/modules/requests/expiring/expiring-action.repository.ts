@@ -31,7 +31,7 @@ type ActionRow = Omit<ExpiringActionEntity, 'user' | 'startMillis'> & { user: st
  */
 @Injectable()
 export class ExpiringActionRepository {
-  /** Those that began at a time that is still to come begin now. Answers how many. */
+  /** Lets actions that began at a time that is still to come begin now. Returns their number. */
   async takeTimesAhead(tx: Transaction, { now, latest }: ClockLimit): Promise<number> {
     const changed = await tx
       .getRepository(ExpiringActionEntity)
@@ -97,7 +97,7 @@ export class ExpiringActionRepository {
     await tx.getRepository(ExpiringActionEntity).delete({ targetId: requestId, kind: Any(requestKinds) });
   }
 
-  /** Of machines of one kind or of both, or of one machine; by kind and id. */
+  /** Actions on machines of one kind or of both, or on one machine; by kind and id. */
   async ofMachines(tx: Queryable, filter: { kind?: MachineKind; id?: string } = {}): Promise<ExpiringMachineAction[]> {
     const found = await tx.getRepository(ExpiringActionEntity).find({
       where: {

@@ -9,7 +9,7 @@ export class RequestGroupDto {
   /** Ids of its requests, in the order in which people see them. They need not exist. */
   @Texts('name')
   requestIds: string[];
-  /** Whatever people want to note about the group. */
+  /** Notes of people about the group. */
   @IsOptional()
   @TextMap()
   metadata?: Record<string, string>;

@@ -16,7 +16,7 @@ const QueryPosition = () =>
     ApiPropertyOptional({ type: 'integer', format: 'int64', minimum: -1 }),
   );
 
-/** Which folder. */
+/** Selects a directory. */
 export class BrowseQuery {
   /** Path of the folder in the sandbox; clients that leave it out get the sandbox itself. */
   @ApiProperty({ required: true })
@@ -24,7 +24,7 @@ export class BrowseQuery {
   path?: string;
 }
 
-/** Which part of which file. */
+/** Selects a part of a file. */
 export class ReadQuery {
   /** Path of the file in the sandbox. */
   @Text('path')
@@ -35,7 +35,7 @@ export class ReadQuery {
   /** Position of the first byte; absent: 0; -1: answer the length of the file only, which is what absent means under compatibility. */
   @QueryPosition()
   offset?: number;
-  /** How many bytes, at most 65536; absent or -1: to the end of the file; 0: answer its length only. */
+  /** Number of bytes, at most 65536; absent or -1: to the end of the file; 0: answer its length only. */
   @QueryPosition()
   length?: number;
 }
@@ -44,7 +44,7 @@ export class ReadQuery {
 export class SandboxFileDto {
   /** Its name in the folder. */
   name: string;
-  /** When it was changed last, in whole seconds since 1970. */
+  /** Time of its last change, in whole seconds since 1970. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   mtime: number;
   /** Its size in bytes. */
@@ -56,7 +56,7 @@ export class SandboxFileDto {
 
 /** One folder of a task. A file's path on the machine is fullPathToRoot/currentDirectory/name. */
 export class SandboxDto {
-  /** What the folder holds, by name; empty when there is no such folder. */
+  /** Content of the directory, by name; empty when there is no such directory. */
   files: SandboxFileDto[];
   /** Absolute path of the sandbox on the machine. */
   fullPathToRoot: string;
@@ -74,7 +74,7 @@ export class FileChunkDto {
   /** Position of its first byte in the file. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   offset: number;
-  /** Where to read on. */
+  /** Offset at which to read on. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   nextOffset: number;
 }

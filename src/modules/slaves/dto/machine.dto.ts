@@ -21,16 +21,16 @@ export class MachineStateHistoryUpdateDto implements MachineStateHistoryUpdate {
   /** The state. */
   @ApiProperty(machineState)
   state: MachineState;
-  /** When, in epoch milliseconds. */
+  /** Time of the change, in epoch milliseconds. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   timestamp: number;
-  /** Who put it there; absent when the cluster did. */
+  /** User who made it; absent when the cluster did. */
   user?: string;
-  /** Why. */
+  /** Reason for the change. */
   message?: string;
 }
 
-/** What a slave offers in all. */
+/** Resources of a slave in all. */
 @ApiSchema({ name: 'ClusterResourcesObjectDto' })
 export class ClusterResourcesDto implements ClusterResourcesObject {
   /** Cores. */
@@ -46,7 +46,7 @@ export class ClusterResourcesDto implements ClusterResourcesObject {
 /** A machine that runs tasks. */
 @OlderNames({ slaveId: { of: 'id', type: 'string' } })
 export class SlaveDto implements Slave {
-  /** When it was seen first, in epoch milliseconds. */
+  /** Time at which it was seen first, in epoch milliseconds. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   firstSeenAt: number;
   /** Its state, and since when. */
@@ -58,7 +58,7 @@ export class SlaveDto implements Slave {
   /** Its attributes, by which requests choose slaves. */
   @ApiProperty({ type: 'object', additionalProperties: { type: 'string' } })
   attributes: Record<string, string>;
-  /** What it offers to tasks in all. */
+  /** Resources that it offers to tasks in all. */
   resources?: ClusterResourcesDto;
   /** Its id. */
   id: string;
@@ -67,7 +67,7 @@ export class SlaveDto implements Slave {
 /** A group of machines that may fail together. */
 @OlderNames({ rackId: { of: 'id', type: 'string' } })
 export class RackDto implements Rack {
-  /** When it was seen first, in epoch milliseconds. */
+  /** Time at which it was seen first, in epoch milliseconds. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   firstSeenAt: number;
   /** Its state, and since when. */
@@ -76,7 +76,7 @@ export class RackDto implements Rack {
   id: string;
 }
 
-/** How the state of a slave or rack is to be changed. */
+/** Options of a change of a slave's or rack's state. */
 export class MachineChangeRequestDto implements MachineChangeRequest {
   /** Time after which the change lapses; absent: it stays. */
   @IsOptional()
@@ -86,7 +86,7 @@ export class MachineChangeRequestDto implements MachineChangeRequest {
   @IsOptional()
   @Text('name')
   actionId?: string;
-  /** Why; kept with the state. */
+  /** Reason for the change; kept with the state. */
   @IsOptional()
   @Text('message')
   message?: string;
@@ -94,7 +94,7 @@ export class MachineChangeRequestDto implements MachineChangeRequest {
   @IsOptional()
   @OneOf(machineStates)
   revertToState?: MachineState;
-  /** When the change lapses into DECOMMISSIONED, kill the tasks that are left. */
+  /** Kill the tasks that are left when the change lapses into DECOMMISSIONED. */
   @IsOptional()
   @IsBoolean()
   killTasksOnDecommissionTimeout?: boolean;
@@ -102,35 +102,35 @@ export class MachineChangeRequestDto implements MachineChangeRequest {
 
 /** A change of a slave or rack that lapses. */
 export class ExpiringMachineStateDto implements ExpiringMachineState {
-  /** Who made it. */
+  /** User who made it. */
   user?: string;
-  /** When, in epoch milliseconds. */
+  /** Time of the change, in epoch milliseconds. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   startMillis?: number;
   /** Id of the action. */
   actionId?: string;
-  /** What was asked for. */
+  /** The change as it was asked for. */
   expiringAPIRequestObject?: MachineChangeRequestDto;
   /** The slave or rack. */
   machineId?: string;
   /** State it goes to when the change lapses. */
   @ApiProperty(machineState)
   revertToState?: MachineState;
-  /** Whether tasks that are left then are killed. */
+  /** True if tasks that are left then are killed. */
   killTasksOnDecommissionTimeout?: boolean;
 }
 
-/** The same of a slave; machineId is the slave. */
+/** A change of a slave that lapses; machineId is the slave. */
 export class ExpiringSlaveStateDto extends ExpiringMachineStateDto {}
 
-/** Which machines. */
+/** Selects machines. */
 export class MachineQuery {
   /** Only those in this state. */
   @QueryWord(machineStates)
   state?: MachineState;
 }
 
-/** Which host. */
+/** Selects a host. */
 export class HostQuery {
   /** Name of the host, as slaves show it. */
   @ApiProperty()

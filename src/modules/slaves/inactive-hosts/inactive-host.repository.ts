@@ -18,7 +18,7 @@ export class InactiveHostRepository {
     return found.map(({ host }) => host);
   }
 
-  /** Is a slave that goes by these names on an inactive host? */
+  /** True if a slave that goes by these names is on an inactive host. */
   includesAny(tx: Transaction, names: readonly string[], now: number): Promise<boolean> {
     return hosts(tx).existsBy({ host: Any(names), markedAt: MoreThan(this.oldest(now)) });
   }
@@ -42,7 +42,7 @@ export class InactiveHostRepository {
     return affected !== 0;
   }
 
-  /** When the first mark says nothing any more. */
+  /** Time at which the first mark expires. */
   async nextExpiry(tx: Queryable): Promise<number | undefined> {
     const [first] = await hosts(tx).find({ order: { markedAt: 'ASC' }, take: 1 });
     return first && first.markedAt.getTime() + this.lifeMillis;

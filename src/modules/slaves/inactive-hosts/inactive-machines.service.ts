@@ -6,7 +6,7 @@ import { Wake } from '../../../platform/wake/wake.js';
 import { SlaveRepository } from '../slave.repository.js';
 import { InactiveHostRepository } from './inactive-host.repository.js';
 
-/** What operators say about hosts. Slaves on a marked one get nothing new; what runs there runs on. */
+/** Hosts that operators mark inactive. Slaves on a marked one get nothing new; what runs there runs on. */
 @Injectable()
 export class InactiveMachines {
   constructor(

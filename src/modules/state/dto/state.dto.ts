@@ -8,14 +8,14 @@ import { PendingTaskIdDto } from '../../tasks/dto/task-id.dto.js';
 const int32 = { type: 'integer', format: 'int32' } as const;
 const int64 = { type: 'integer', format: 'int64' } as const;
 
-/** How fresh the state has to be. */
+/** Limits the age of the state. */
 export class ProvisioningQuery {
   /** Compute it now, rather than answer one that was computed within the last half minute. */
   @QueryBoolean()
   skipCache?: boolean;
 }
 
-/** How fresh the state has to be, and how detailed. */
+/** Limits the age of the state, and its detail. */
 export class StateQuery extends ProvisioningQuery {
   /** Add the ids of requests with too many or too few tasks when the state is computed now. */
   @QueryBoolean()
@@ -26,7 +26,7 @@ export class StateQuery extends ProvisioningQuery {
 export class HostStateDto implements HostState {
   /** It leads. */
   master: boolean;
-  /** How long it has been running, in milliseconds. */
+  /** Time for which it has been running, in milliseconds. */
   @ApiProperty(int64)
   uptime: number;
   /**
@@ -126,7 +126,7 @@ export class StateDto implements State {
   lateTasks: number;
   /** Their ids. */
   listLateTasks: PendingTaskIdDto[];
-  /** The same of ON_DEMAND requests that have room for more tasks. */
+  /** Late tasks of ON_DEMAND requests that have room for more tasks. */
   @ApiProperty(int32)
   onDemandLateTasks: number;
   /** Their ids. */
@@ -137,17 +137,17 @@ export class StateDto implements State {
   /** Delay of the latest task, in milliseconds. */
   @ApiProperty(int64)
   maxTaskLag: number;
-  /** When this was computed, in epoch milliseconds. */
+  /** Time of the computation, in epoch milliseconds. */
   @ApiProperty(int64)
   generatedAt: number;
   /** Requests with more tasks than instances. */
   overProvisionedRequestIds?: string[];
   /** Requests with fewer tasks than instances, although nothing is under way to change that. */
   underProvisionedRequestIds?: string[];
-  /** How many requests have more tasks than instances. */
+  /** Number of requests with more tasks than instances. */
   @ApiProperty(int32)
   overProvisionedRequests: number;
-  /** How many have fewer. */
+  /** Number of requests with fewer. */
   @ApiProperty(int32)
   underProvisionedRequests: number;
   /** Requests that are FINISHED. */
@@ -162,51 +162,54 @@ export class StateDto implements State {
   /** Tasks of requests with a lower priority are not started: there is a priority freeze. */
   @ApiProperty({ type: 'number', format: 'double' })
   minimumPriorityLevel?: number;
-  /** How long the newest status updates took from the event on the machine until they were stored, in milliseconds; 0 when there were none. */
+  /**
+   * Average time that the newest status updates took from the event on the machine until they were stored, in
+   * milliseconds; 0 when there were none.
+   */
   @ApiProperty(int64)
   avgStatusUpdateDelayMs: number;
-  /** When any machine answered last, in epoch milliseconds. */
+  /** Time of the newest answer of any machine, in epoch milliseconds. */
   @ApiProperty(int64)
   lastHeartbeatAt?: number;
-  /** The same as decommissioningSlaves. */
+  /** Equal to decommissioningSlaves. */
   @ApiProperty(int32)
   decomissioningSlaves: number;
-  /** The same as decommissioningRacks. */
+  /** Equal to decommissioningRacks. */
   @ApiProperty(int32)
   decomissioningRacks: number;
   /** Requests that are active, paused or in cooldown. */
   @ApiProperty(int32)
   allRequests: number;
-  /** Whether the directory of users answers. Absent where there is none. */
+  /** True if the directory of users answers. Absent where there is none. */
   authDatastoreHealthy?: boolean;
 }
 
 /** The tasks that wait for their time or for a machine. */
 export class ScheduledTasksInfoDto implements ScheduledTasksInfo {
-  /** Those that should run by now and do not. */
+  /** Tasks that should run by now and do not. */
   lateTasks: PendingTaskIdDto[];
-  /** The same of ON_DEMAND requests that have room for more tasks. */
+  /** Late tasks of ON_DEMAND requests that have room for more tasks. */
   onDemandLateTasks: PendingTaskIdDto[];
-  /** How many wait and are not late. */
+  /** Number of tasks that wait and are not late. */
   @ApiProperty(int32)
   numFutureTasks: number;
   /** Delay of the latest task, in milliseconds. */
   @ApiProperty(int64)
   maxTaskLag: number;
-  /** When this was computed, in epoch milliseconds. */
+  /** Time of the computation, in epoch milliseconds. */
   @ApiProperty(int64)
   timestamp: number;
 }
 
-/** How the last comparison of our tasks with those of the machines went. Times in milliseconds. */
+/** Result of the last comparison of stored tasks with those of the machines. Times in milliseconds. */
 export class TaskReconciliationStatisticsDto implements TaskReconciliationStatistics {
-  /** When it began, in epoch milliseconds. */
+  /** Time at which it began, in epoch milliseconds. */
   @ApiProperty(int64)
   taskReconciliationStartedAt: number;
-  /** How long it took. */
+  /** Time that it took. */
   @ApiProperty(int64)
   taskReconciliationDurationMillis: number;
-  /** How many times the machines were asked. */
+  /** Number of times the machines were asked. */
   @ApiProperty(int32)
   taskReconciliationIterations: number;
   /** Tasks that were answered for. */

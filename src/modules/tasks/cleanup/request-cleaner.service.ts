@@ -147,7 +147,10 @@ export class RequestCleaner {
     return kills.length > 0 || begin > 0;
   }
 
-  /** When no task waits for a bounce any more, the request may be bounced again. true: one was under way and is over. */
+  /**
+   * Ends a bounce for which no task waits any more, so that the request may be bounced again. true: one was under way
+   * and is over.
+   */
   private async endBounce(tx: Transaction, requestId: string): Promise<boolean> {
     const stored = await this.requests.find(tx, requestId);
     if (!stored?.bouncing || (await this.cleanups.isBounceUnderWay(tx, requestId))) return false;

@@ -23,34 +23,34 @@ export class TaskShellCommandRequestIdDto implements TaskShellCommandRequestId {
   taskId: TaskIdDto;
   /** Name of the command. */
   name: string;
-  /** When it was queued, in epoch milliseconds. */
+  /** Time at which it was queued, in epoch milliseconds. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   timestamp: number;
 }
 
 /** A task has to go, and why. */
 export class TaskCleanupDto implements TaskCleanup {
-  /** Who asked for it. */
+  /** User who asked for it. */
   user?: string;
-  /** Why it has to go; decides whether a replacement is awaited first. */
+  /** Reason for which it has to go; decides whether a replacement is awaited first. */
   @ApiProperty({ enum: taskCleanupTypes, enumName: 'TaskCleanupType' })
   cleanupType: TaskCleanupType;
-  /** When it was ordered, in epoch milliseconds. */
+  /** Time of the order, in epoch milliseconds. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   timestamp: number;
   /** The task. */
   taskId: TaskIdDto;
-  /** What the user said about it. */
+  /** Text that the user gave with it. */
   message?: string;
   /** Id of the action that ordered it. */
   actionId?: string;
   /** Shell command that runs before the kill. */
   runBeforeKillId?: TaskShellCommandRequestIdDto;
-  /** Whether the task is taken off the load balancer first. */
+  /** True if the task is taken off the load balancer first. */
   removeFromLoadBalancer?: boolean;
 }
 
-/** Why a task may not be killed. */
+/** Refusal to kill a task. */
 export class KillConflictDto extends ErrorDto {
   /** The cleanup that stands in the way; absent when the action is disabled. */
   cleanup?: TaskCleanupDto;
@@ -60,10 +60,10 @@ export class KillConflictDto extends ErrorDto {
 export class KilledTaskIdRecordDto implements KilledTaskIdRecord {
   /** The task. */
   taskId: TaskIdDto;
-  /** When the kill was sent last, in epoch milliseconds. */
+  /** Time at which the kill was sent last, in epoch milliseconds. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   timestamp: number;
-  /** When it was sent first, in epoch milliseconds. */
+  /** Time at which it was sent first, in epoch milliseconds. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   originalTimestamp: number;
   /** Cleanup of the request that caused it. */
@@ -72,18 +72,18 @@ export class KilledTaskIdRecordDto implements KilledTaskIdRecord {
   /** Cleanup of the task that caused it. */
   @ApiProperty({ enum: taskCleanupTypes, enumName: 'TaskCleanupType' })
   taskCleanupType?: TaskCleanupType;
-  /** How many times it was sent again. */
+  /** Number of times it was sent again. */
   @ApiProperty({ type: 'integer', format: 'int32' })
   retries: number;
 }
 
-/** How a task is to be killed. */
+/** Options of a kill. */
 export class KillTaskRequestDto implements KillTaskRequest {
   /** Kill at once, whatever else was ordered for the task before. */
   @IsOptional()
   @IsBoolean()
   override?: boolean;
-  /** Why; kept with the cleanup and in the task's history. */
+  /** Reason for the kill; kept with the cleanup and in the task's history. */
   @IsOptional()
   @Text('message')
   message?: string;

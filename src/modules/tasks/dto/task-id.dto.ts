@@ -17,19 +17,19 @@ export class TaskIdDto implements TaskId {
   requestId: string;
   /** Deploy that the task runs. */
   deployId: string;
-  /** When the launch was decided, in epoch milliseconds. */
+  /** Time at which the launch was decided, in epoch milliseconds. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   startedAt: number;
-  /** Which of the request's instances it is, from 1. */
+  /** Number of the task among the request's instances, from 1. */
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
   instanceNo: number;
   /** Host part of the id: the host name with '_' for '-'. */
   host: string;
-  /** The same as host. */
+  /** Equal to host. */
   sanitizedHost: string;
   /** Rack part of the id: the rack with '_' for '-'. */
   sanitizedRackId: string;
-  /** The same as sanitizedRackId. */
+  /** Equal to sanitizedRackId. */
   rackId: string;
   /** requestId-deployId-startedAt-instanceNo-host-rackId. */
   id: string;
@@ -41,16 +41,16 @@ export class PendingTaskIdDto implements PendingTaskId {
   requestId: string;
   /** Deploy that the task will run. */
   deployId: string;
-  /** When it is due, in epoch milliseconds. */
+  /** Time at which it is due, in epoch milliseconds. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   nextRunAt: number;
-  /** Which of the request's instances it is, from 1. */
+  /** Number of the task among the request's instances, from 1. */
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
   instanceNo: number;
-  /** Why it is to run. */
+  /** Reason for which it is to run. */
   @ApiProperty({ enum: pendingTypes, enumName: 'PendingType' })
   pendingType: PendingType;
-  /** When that became known, in epoch milliseconds. */
+  /** Time at which that became known, in epoch milliseconds. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   createdAt: number;
   /** requestId-deployId-nextRunAt-instanceNo-pendingType-createdAt. */
@@ -65,7 +65,7 @@ export class TaskIdsByStatusDto implements TaskIdsByStatus {
   notYetHealthy: TaskIdDto[];
   /** Waiting for their time or for a machine. */
   pending: PendingTaskIdDto[];
-  /** Have to go; a kill has not been sent yet. */
+  /** Tasks that have to go; a kill has not been sent yet. */
   cleaning: TaskIdDto[];
   /** Known to the load balancer. */
   loadBalanced: TaskIdDto[];
@@ -73,7 +73,7 @@ export class TaskIdsByStatusDto implements TaskIdsByStatus {
   killed: TaskIdDto[];
 }
 
-/** How many tasks a request has. */
+/** Numbers of tasks of a request. */
 export class TaskCountsDto implements TaskCounts {
   /** The request. */
   requestId: string;
@@ -83,7 +83,7 @@ export class TaskCountsDto implements TaskCounts {
   /** Waiting for their time or for a machine. */
   @ApiProperty({ type: 'integer', format: 'int32' })
   pending: number;
-  /** Have to go. */
+  /** Number of tasks that have to go. */
   @ApiProperty({ type: 'integer', format: 'int32' })
   cleaning: number;
 }
@@ -92,13 +92,13 @@ export class TaskCountsDto implements TaskCounts {
 export class TaskHistoryUpdateDto implements TaskHistoryUpdate {
   /** The task. */
   taskId: TaskIdDto;
-  /** When, in epoch milliseconds. */
+  /** Time of the status, in epoch milliseconds. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   timestamp: number;
   /** The state it came to. */
   @ApiProperty({ enum: taskStates, enumName: 'TaskState' })
   taskState: TaskState;
-  /** What was said about it, for people. That of TASK_CLEANING begins with the cleanup type. */
+  /** Text about it, for people. That of TASK_CLEANING begins with the cleanup type. */
   statusMessage?: string;
   /** The cluster's reason, in one word. */
   statusReason?: string;
@@ -122,19 +122,19 @@ export class TaskIdHistoryDto implements TaskIdHistory {
   lastTaskState?: TaskState;
 }
 
-/** How far a task or a run has come. */
+/** Progress of a task or a run. */
 @ApiSchema({ name: 'TaskStateDto' })
 export class TaskTrackingDto implements TaskTracking {
   /** The task; absent until it was launched. */
   taskId?: TaskIdDto;
-  /** What it was, or is, while it waited; absent until the scheduler looked at it. */
+  /** Id that it has, or had, while it waited; absent until the scheduler looked at it. */
   pendingTaskId?: PendingTaskIdDto;
   /** Id of the run, when it was started by one. */
   runId?: string;
   /** State of its newest update; absent until it was launched. */
   @ApiProperty({ enum: taskStates, enumName: 'TaskState' })
   currentState?: TaskState;
-  /** What it went through, oldest first. */
+  /** Its statuses, oldest first. */
   taskHistory: TaskHistoryUpdateDto[];
   /** It waits for its time or for a machine. */
   pending: boolean;

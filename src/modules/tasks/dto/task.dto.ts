@@ -43,7 +43,7 @@ export class ClusterOfferDto implements ClusterOfferObject {
   hostname?: string;
   /** Id of the offer. */
   id?: ClusterStringValueDto;
-  /** Where the machine's agent answers. */
+  /** Address of the machine's agent. */
   @ApiProperty(anyObject)
   url?: Record<string, unknown>;
 }
@@ -69,7 +69,7 @@ export class ClusterRangesDto implements ClusterRangesObject {
 /** One resource that a task holds: cpus, mem, disk or ports. */
 @ApiSchema({ name: 'ClusterResourceObjectDto' })
 export class ClusterResourceDto implements ClusterResourceObject {
-  /** Which one. */
+  /** Name of the resource. */
   name?: string;
   /** The numbers held, of ports. */
   ranges?: ClusterRangesDto;
@@ -95,13 +95,13 @@ export class ClusterLabelsDto implements ClusterLabels {
   labels?: ClusterParameterDto[];
 }
 
-/** What runs a task's command in its place. */
+/** Program that runs a task's command in its place. */
 export class ClusterExecutorInfoDto implements ClusterExecutorInfo {
   /** Id of the executor. */
   executorId?: ClusterStringValueDto;
 }
 
-/** What was sent to the machine. */
+/** The launch as it was sent to the machine. */
 @ApiSchema({ name: 'ClusterTaskObjectDto' })
 export class ClusterTaskDto implements ClusterTaskObject {
   /** Id of the task. */
@@ -114,7 +114,7 @@ export class ClusterTaskDto implements ClusterTaskObject {
   agentId?: ClusterStringValueDto;
   /** Id of the slave. */
   slaveId?: ClusterStringValueDto;
-  /** What the task holds of the machine. */
+  /** Resources of the machine that the task holds. */
   resources?: ClusterResourceDto[];
   /** Name of the task: the request's id. */
   name?: string;
@@ -133,13 +133,13 @@ export class PendingTaskDto implements PendingTask {
   pendingTaskId: PendingTaskIdDto;
   /** Arguments of this run, after those of the deploy. */
   cmdLineArgsList?: string[];
-  /** Who asked for the run. */
+  /** User who asked for the run. */
   user?: string;
   /** Id of the run. */
   runId?: string;
   /** Take the task for healthy as soon as it runs. */
   skipHealthchecks?: boolean;
-  /** What the user said about the run. */
+  /** Text that the user gave with the run. */
   message?: string;
   /** Resources in place of the deploy's. */
   resources?: ResourcesDto;
@@ -160,11 +160,11 @@ export class PendingTaskDto implements PendingTask {
   extraArtifacts?: ClusterArtifactDto[];
   /** Id of the action that asked for it. */
   actionId?: string;
-  /** How often the run was tried again because it had failed. */
+  /** Number of times the run was tried again because it had failed. */
   @Since('muster')
   @ApiProperty({ type: 'integer', format: 'int32' })
   retries?: number;
-  /** When a caller asked for the run, in epoch milliseconds; a run that is tried again keeps it. */
+  /** Time at which a caller asked for the run, in epoch milliseconds; a run that is tried again keeps it. */
   @Since('muster')
   @ApiProperty({ type: 'integer', format: 'int64' })
   askedAt?: number;
@@ -174,7 +174,7 @@ export class PendingTaskDto implements PendingTask {
 export class TaskRequestDto implements TaskRequest {
   /** The request as it will be when the task runs. */
   request: RequestDto;
-  /** What it will run. */
+  /** Deploy that it will run. */
   deploy: DeployDto;
   /** The task that waits. */
   pendingTask: PendingTaskDto;
@@ -182,10 +182,10 @@ export class TaskRequestDto implements TaskRequest {
 
 const int64 = { type: 'integer', format: 'int64' } as const;
 
-/** What a task uses right now, as its machine measures it. What the machine cannot measure is left out. */
+/** Use of a task at present, as its machine measures it. Values that the machine cannot measure are left out. */
 @ApiSchema({ name: 'ClusterTaskStatisticsObjectDto' })
 export class TaskStatisticsDto implements Partial<Omit<TaskStatistics, 'taskId'>> {
-  /** When this was measured, in seconds since 1970. */
+  /** Time of the measurement, in seconds since 1970. */
   timestamp?: number;
   /** Cores it may use, a part of one counted as one. */
   @ApiProperty({ type: 'integer', format: 'int32' })
@@ -196,7 +196,7 @@ export class TaskStatisticsDto implements Partial<Omit<TaskStatistics, 'taskId'>
   /** Periods in which its use of the processor was limited. */
   @ApiProperty(int64)
   cpusNrPeriods?: number;
-  /** Those of them in which it wanted more. */
+  /** Number of those periods in which it wanted more. */
   @ApiProperty(int64)
   cpusNrThrottled?: number;
   /** Processor time spent in the kernel, in seconds. */
@@ -233,15 +233,15 @@ export class TaskStatisticsDto implements Partial<Omit<TaskStatistics, 'taskId'>
 
 /** A task as it was launched. */
 export class TaskDto implements Task {
-  /** What it was launched from. */
+  /** Request, deploy and pending task that it was launched from. */
   taskRequest: TaskRequestDto;
   /** Its id. */
   taskId: TaskIdDto;
-  /** The same as the first of offers. */
+  /** The first of offers. */
   offer?: ClusterOfferDto;
   /** The machine it was given to. */
   offers?: ClusterOfferDto[];
-  /** What was sent to the machine. */
+  /** The launch as it was sent to the machine. */
   clusterTask?: ClusterTaskDto;
   /** Rack of the machine. */
   rackId: string;

@@ -25,7 +25,7 @@ const lookAtLeastEveryMs = 5_000;
 /** A task that may need checks, as it was read from the rows. What its own checks say is added to that. */
 interface Watch {
   task: CheckedTask;
-  /** Of its request's row when the task was read: a higher one means that something else may hold by now. */
+  /** Version of its request's row when the task was read: a higher one means that something else may hold by now. */
   version: number;
   ending: AbortController;
   /** A check was asked for and its result is not stored yet. */

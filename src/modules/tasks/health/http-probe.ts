@@ -25,7 +25,7 @@ export interface ProbeResult {
 }
 
 const maxRedirects = 5;
-/** Of an error's text, which may quote what the other side sent. */
+/** Characters of an error's text, which may quote what the other side sent. */
 const maxErrorLength = 500;
 
 /** Asks once. Every failure is a result, never an error. `timers`: who keeps the time limit. */
@@ -82,12 +82,17 @@ function sameTarget(url: URL, location: string): URL {
 const portOf = ({ protocol, port }: URL): string | undefined => port || { 'http:': '80', 'https:': '443' }[protocol];
 const isHere = ({ hostname }: URL): boolean => ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
 
-interface Asked {
+interface ProbeResponse {
   result: { statusCode: number; responseBody?: string };
   location?: string;
 }
 
-async function ask(url: URL, method: HealthcheckMethod, target: ProbeTarget, signal: AbortSignal): Promise<Asked> {
+async function ask(
+  url: URL,
+  method: HealthcheckMethod,
+  target: ProbeTarget,
+  signal: AbortSignal,
+): Promise<ProbeResponse> {
   const dispatcher = dispatcherFor(url, target.protocol, signal);
   try {
     // headersTimeout and bodyTimeout off: the signal limits the whole check.
@@ -132,7 +137,7 @@ async function readStart(body: AsyncIterable<Uint8Array>, maxBytes: number): Pro
   return text === '' ? undefined : firstBytes(text, maxBytes);
 }
 
-/** What is no text takes more bytes once it is made text: each byte that means nothing becomes a mark of three. */
+/** Cuts the text to so many bytes: a byte that is not text becomes a replacement character of three bytes. */
 function firstBytes(text: string, maxBytes: number): string {
   if (Buffer.byteLength(text) <= maxBytes) return text;
   const { read } = new TextEncoder().encodeInto(text, new Uint8Array(maxBytes));

@@ -87,6 +87,6 @@ export class NewTaskCheckPoller implements OnModuleInit {
   }
 }
 
-/** Not part of a deploy in progress, and not ordered to go. */
+/** True for a task that is not part of a deploy in progress, and not ordered to go. */
 export const isOnItsOwn = ({ context, live }: CheckedTask): boolean =>
   !context.deployPending && live.cleaning === undefined && !live.killed;

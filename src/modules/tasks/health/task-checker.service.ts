@@ -76,7 +76,7 @@ interface Surroundings {
   furtherPorts: readonly number[];
 }
 
-/** Where a task is asked, or why it cannot be. */
+/** Address for the health check of a task, or the reason why there is none. */
 export function healthcheckTarget(
   task: Pick<LiveTask, 'host' | 'ports'>,
   options: HealthcheckOptions,

@@ -1,11 +1,11 @@
 /** Takes a job out of the queue; nothing when it has run or was taken out before. */
 export type Cancel = () => void;
 
-interface Planned {
+interface TimedJob {
   /** On the clock of performance.now(): a change of the system's time moves nothing. */
   at: number;
   job: () => void;
-  /** Where it stands in the heap; -1: not any more. */
+  /** Index in the heap; -1: it is not there any more. */
   index: number;
 }
 
@@ -16,7 +16,7 @@ const longestTimerMillis = 2 ** 31 - 1;
 
 /** Runs jobs when their time has come, with one timer of Node however many there are: a binary heap, earliest first. */
 export class TimedQueue {
-  private readonly heap: Planned[] = [];
+  private readonly heap: TimedJob[] = [];
   private timer: NodeJS.Timeout | undefined;
   private armedFor = Number.POSITIVE_INFINITY;
   private turn: NodeJS.Immediate | undefined;
@@ -27,14 +27,14 @@ export class TimedQueue {
 
   /** The job must not throw. */
   after(millis: number, job: () => void): Cancel {
-    const planned: Planned = { at: performance.now() + Math.max(millis, 0), job, index: this.heap.length };
+    const planned: TimedJob = { at: performance.now() + Math.max(millis, 0), job, index: this.heap.length };
     this.heap.push(planned);
     this.rise(planned);
     this.arm();
     return () => this.remove(planned);
   }
 
-  private remove(planned: Planned): void {
+  private remove(planned: TimedJob): void {
     const { index } = planned;
     if (index < 0) return;
     planned.index = -1;
@@ -80,7 +80,7 @@ export class TimedQueue {
     this.arm();
   }
 
-  private rise(planned: Planned): void {
+  private rise(planned: TimedJob): void {
     while (planned.index > 0) {
       const parent = this.heap[(planned.index - 1) >> 1]!;
       if (parent.at <= planned.at) return;
@@ -88,7 +88,7 @@ export class TimedQueue {
     }
   }
 
-  private sink(planned: Planned): void {
+  private sink(planned: TimedJob): void {
     for (;;) {
       const [left, right] = [this.heap[planned.index * 2 + 1], this.heap[planned.index * 2 + 2]];
       const child = right && right.at < left!.at ? right : left;
@@ -97,13 +97,13 @@ export class TimedQueue {
     }
   }
 
-  private swap(a: Planned, b: Planned): void {
+  private swap(a: TimedJob, b: TimedJob): void {
     const { index } = a;
     this.place(a, b.index);
     this.place(b, index);
   }
 
-  private place(planned: Planned, index: number): void {
+  private place(planned: TimedJob, index: number): void {
     planned.index = index;
     this.heap[index] = planned;
   }

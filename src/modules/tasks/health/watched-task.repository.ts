@@ -18,7 +18,7 @@ export interface WatchedTask extends ObservedTask {
   statusReason?: string;
 }
 
-/** What of a live task tells how it is doing, where its health is not checked. */
+/** The members of a live task that tell its health where it is not checked. */
 export type JudgedTask = Pick<
   LiveTask,
   'taskId' | 'state' | 'runningAt' | 'skipHealthchecks' | 'cleaning' | 'killed' | 'endedAt'
@@ -40,8 +40,8 @@ interface ChecksRow {
 }
 
 /**
- * What was seen of live tasks: results of health checks, texts of their statuses, skips in force. By hand: lists of requests
- * and every pass over deploys and cleanups read it for many tasks at once.
+ * Observations of live tasks: results of health checks, texts of their statuses, skips in force. By hand: lists of
+ * requests and every pass over deploys and cleanups read it for many tasks at once.
  */
 @Injectable()
 export class WatchedTaskRepository {

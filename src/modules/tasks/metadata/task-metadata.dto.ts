@@ -6,7 +6,7 @@ import { TaskIdDto } from '../dto/task-id.dto.js';
 
 /** A note for a task. */
 export class TaskMetadataRequestDto {
-  /** What kind of note it is, in a word of your own (unless the service is configured with a list) without '/'. */
+  /** Kind of the note, in a word of your own (unless the service is configured with a list) without '/'. */
   @Text('name')
   type: string;
   /** The note in a line. */
@@ -16,7 +16,7 @@ export class TaskMetadataRequestDto {
   @IsOptional()
   @Text('note')
   message?: string;
-  /** How bad it is; INFO unless given. */
+  /** Severity of the note; INFO unless given. */
   @IsOptional()
   @OneOf(metadataLevels, 'TaskMetadataLevel')
   level?: TaskMetadata['level'];
@@ -26,18 +26,18 @@ export class TaskMetadataRequestDto {
 export class TaskMetadataDto implements TaskMetadata {
   /** The task. */
   taskId: TaskIdDto;
-  /** When it was attached, in epoch milliseconds. */
+  /** Time at which it was attached, in epoch milliseconds. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   timestamp: number;
-  /** What kind of note it is. */
+  /** Kind of the note. */
   type: string;
   /** The note in a line. */
   title: string;
   /** More about it. */
   message?: string;
-  /** Who attached it. */
+  /** User who attached it. */
   user?: string;
-  /** How bad it is. */
+  /** Severity of the note. */
   @ApiProperty({ enum: metadataLevels, enumName: 'TaskMetadataLevel' })
   level: TaskMetadata['level'];
 }

@@ -24,7 +24,7 @@ export class TaskMetadataService {
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
-  /** To a task that has not moved to the history yet. */
+  /** Adds a note to a task that has not moved to the history yet. */
   async add(taskId: string, note: NewMetadata, caller: Caller): Promise<void> {
     const errors = refuseMetadata(note, this.settings);
     if (errors.length > 0) throw SchedulerError.invalid('INVALID_REQUEST', errors);

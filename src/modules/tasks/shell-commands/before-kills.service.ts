@@ -59,7 +59,7 @@ export class BeforeKills {
   }
 }
 
-/** Which commands may be run, as the settings say. */
+/** Checks commands against those that the settings allow. */
 @Injectable()
 export class ShellCommandRules {
   constructor(@Inject(SETTINGS) private readonly settings: Settings) {}
@@ -73,7 +73,7 @@ export class ShellCommandRules {
     throw new SchedulerError('UNKNOWN_SHELL_COMMAND', error.message, { errors: [error] });
   }
 
-  /** The same for the command of an order that ends tasks. */
+  /** Checks the command of an order that ends tasks. */
   refuseBeforeKill(command: ShellCommand | undefined): void {
     this.refuse(command, 'runShellCommandBeforeKill');
   }

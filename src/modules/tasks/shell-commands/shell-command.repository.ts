@@ -15,7 +15,7 @@ export interface QueuedCommand {
   slaveId: string;
 }
 
-/** What became of a command of a task. */
+/** Progress of a command of a task. */
 export interface CommandUpdate extends ShellCommandReport {
   taskId: string;
   /** Epoch milliseconds. */
@@ -33,7 +33,7 @@ interface CommandRow {
 /** Commands of live tasks, and what became of them. Wake 'shell-commands' after a commit that queued one. */
 @Injectable()
 export class ShellCommandRepository {
-  /** Of an active task whose row is locked in `tx`. */
+  /** Queues a command for an active task whose row is locked in `tx`. */
   async queue(tx: Transaction, request: TaskShellCommandRequest): Promise<TaskShellCommandRequest> {
     return (await this.queueAll(tx, [request]))[0]!;
   }
@@ -65,7 +65,7 @@ export class ShellCommandRepository {
     return requests.map((request) => ({ ...request, timestamp: times.get(request.taskId.id)! }));
   }
 
-  /** How many commands of a task wait or run. */
+  /** Counts the commands of a task that wait or run. */
   async countUnfinished(tx: Transaction, taskId: string): Promise<number> {
     const [found] = await rows<{ count: number }>(
       tx,
@@ -88,7 +88,7 @@ export class ShellCommandRepository {
     );
   }
 
-  /** Not sent yet, oldest first. */
+  /** Commands that are not sent yet, oldest first. */
   async queued(tx: Queryable): Promise<TaskShellCommandRequest[]> {
     const found = await rows<CommandRow>(
       tx,
@@ -98,7 +98,7 @@ export class ShellCommandRepository {
     return found.map(toRequest);
   }
 
-  /** The same for machines that know the task, at most `limit`. */
+  /** Commands for machines that know the task, at most `limit`. */
   async toDispatch(tx: Queryable, limit: number): Promise<QueuedCommand[]> {
     const found = await rows<CommandRow & { slave_id: string }>(
       tx,

@@ -48,12 +48,12 @@ export class ShellCommands {
     return queued;
   }
 
-  /** Not sent yet. */
+  /** Commands that are not sent yet. */
   queued(): Promise<TaskShellCommandRequest[]> {
     return this.store.queued(this.db.pool);
   }
 
-  /** Of a live or an ended task; none of one that is not known. Oldest first. */
+  /** Commands of a live or an ended task, oldest first; none if the task is not known. */
   async ofTask(id: string): Promise<TaskShellCommandHistory[]> {
     return (await this.records.find(this.db.pool, id))?.history.shellCommandHistory ?? [];
   }

@@ -32,7 +32,7 @@ export class TaskShellCommandEntity {
 
 const updateKey = 'task_shell_command_update_pkey';
 
-/** What became of a command. */
+/** Progress of a command. */
 @Entity('task_shell_command_update')
 export class TaskShellCommandUpdateEntity {
   @PrimaryColumn({ name: 'task_id', type: 'text', primaryKeyConstraintName: updateKey })

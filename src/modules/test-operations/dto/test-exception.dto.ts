@@ -1,7 +1,7 @@
 import { ApiPropertyOptional } from '@nestjs/swagger';
 import { QueryText } from '../../../platform/http/query.js';
 
-/** What to fail with. */
+/** Describes the failure. */
 export class TestExceptionQuery {
   /** Message of the error, for the log. */
   @ApiPropertyOptional({ default: 'test exception' })

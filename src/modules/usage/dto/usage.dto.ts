@@ -4,7 +4,7 @@ import type { ClusterUtilization, RequestUtilization, SlaveUsage, TaskUsage } fr
 const int32 = { type: 'integer', format: 'int32' } as const;
 const int64 = { type: 'integer', format: 'int64' } as const;
 
-/** What a slave and its tasks used when it was sampled last. Figures of the machine count whatever runs there. */
+/** Use of a slave by itself and its tasks in the newest sample. Figures of the machine count whatever runs there. */
 @ApiSchema({ name: 'SlaveUsageWithIdDto' })
 export class SlaveUsageDto implements SlaveUsage {
   /** Cores in use by its tasks. */
@@ -30,7 +30,7 @@ export class SlaveUsageDto implements SlaveUsage {
   /** Its active tasks. */
   @ApiProperty(int32)
   numTasks: number;
-  /** When it was sampled, in epoch milliseconds. */
+  /** Time of the sample, in epoch milliseconds. */
   @ApiProperty(int64)
   timestamp: number;
   /** Memory of the whole machine, in bytes. */
@@ -41,9 +41,9 @@ export class SlaveUsageDto implements SlaveUsage {
   systemCpusTotal: number;
   /** Load of the machine: tasks that run or wait for a core, averaged over 1 minute. */
   systemLoad1Min: number;
-  /** The same over 5 minutes. */
+  /** System load over 5 minutes. */
   systemLoad5Min: number;
-  /** The same over 15 minutes. */
+  /** System load over 15 minutes. */
   systemLoad15Min: number;
   /** Disk in use on the file system of the sandboxes, in MB. */
   slaveDiskUsed: number;
@@ -59,12 +59,12 @@ export class SlaveUsageDto implements SlaveUsage {
   diskBytesTotal?: number;
 }
 
-/** What a task used when it was sampled. */
+/** Use of a task in one sample. */
 export class TaskUsageDto implements TaskUsage {
   /** Memory in use, in bytes. */
   @ApiProperty(int64)
   memoryTotalBytes: number;
-  /** When this was measured, in epoch milliseconds. */
+  /** Time of the measurement, in epoch milliseconds. */
   @ApiProperty(int64)
   timestamp: number;
   /** Processor time since the task started, in seconds. */
@@ -75,14 +75,14 @@ export class TaskUsageDto implements TaskUsage {
   /** Periods in which its use of the processor was limited, since it started. */
   @ApiProperty(int64)
   cpusNrPeriods: number;
-  /** Those of them in which it wanted more. */
+  /** Number of those periods in which it wanted more. */
   @ApiProperty(int64)
   cpusNrThrottled: number;
   /** Time for which it was held back since it started, in seconds. */
   cpusThrottledTimeSecs: number;
 }
 
-/** What the tasks of a request use, from all their kept samples. */
+/** Use of all tasks of a request, from all their kept samples. */
 export class RequestUtilizationDto implements RequestUtilization {
   /** The request. */
   requestId: string;
@@ -110,54 +110,54 @@ export class RequestUtilizationDto implements RequestUtilization {
   /** Highest memory of a task within 24 hours, in bytes. */
   @ApiProperty(int64)
   maxMemBytesUsed: number;
-  /** When that was, in epoch milliseconds. */
+  /** Time of that sample, in epoch milliseconds. */
   @ApiProperty(int64)
   maxMemTimestamp: number;
   /** Lowest memory of a task within 24 hours, in bytes. */
   @ApiProperty(int64)
   minMemBytesUsed: number;
-  /** When that was, in epoch milliseconds. */
+  /** Time of that sample, in epoch milliseconds. */
   @ApiProperty(int64)
   minMemTimestamp: number;
   /** Most cores of a task within 24 hours. */
   maxCpuUsed: number;
-  /** When that was, in epoch milliseconds. */
+  /** Time of that sample, in epoch milliseconds. */
   @ApiProperty(int64)
   maxCpusTimestamp: number;
   /** Fewest cores of a task within 24 hours. */
   minCpuUsed: number;
-  /** When that was, in epoch milliseconds. */
+  /** Time of that sample, in epoch milliseconds. */
   @ApiProperty(int64)
   minCpusTimestamp: number;
   /** Highest disk use of a task within 24 hours, in bytes. */
   @ApiProperty(int64)
   maxDiskBytesUsed: number;
-  /** When that was, in epoch milliseconds. */
+  /** Time of that sample, in epoch milliseconds. */
   @ApiProperty(int64)
   maxDiskTimestamp: number;
   /** Lowest disk use of a task within 24 hours, in bytes. */
   @ApiProperty(int64)
   minDiskBytesUsed: number;
-  /** When that was, in epoch milliseconds. */
+  /** Time of that sample, in epoch milliseconds. */
   @ApiProperty(int64)
   minDiskTimestamp: number;
-  /** How often a task used more cores than it asked for, from 0 (never) to nearly 1. */
+  /** Share of samples, from 0 (never) to nearly 1, in which a task used more cores than it asked for. */
   cpuBurstRating: number;
   /** Share of its time, 0 to 1, for which a task was held back, summed over the intervals. */
   percentCpuTimeThrottled: number;
   /** Highest such share within 24 hours. */
   maxPercentCpuTimeThrottled: number;
-  /** When that was, in epoch milliseconds. */
+  /** Time of that sample, in epoch milliseconds. */
   @ApiProperty(int64)
   maxCpuThrottledTimestamp: number;
   /** Lowest such share within 24 hours. */
   minPercentCpuTimeThrottled: number;
-  /** When that was, in epoch milliseconds. */
+  /** Time of that sample, in epoch milliseconds. */
   @ApiProperty(int64)
   minCpuThrottledTimestamp: number;
 }
 
-/** How far what requests ask for and what they use lie apart. */
+/** The difference between what requests ask for and what they use. */
 export class ClusterUtilizationDto implements ClusterUtilization {
   /** Requests that use fewer cores than they ask for. */
   @ApiProperty(int32)
@@ -235,7 +235,7 @@ export class ClusterUtilizationDto implements ClusterUtilization {
   totalCpuUsed: number;
   /** Cores that slaves offer to tasks. */
   totalCpuAvailable: number;
-  /** When this was computed, in epoch milliseconds. */
+  /** Time of the computation, in epoch milliseconds. */
   @ApiProperty(int64)
   timestamp: number;
 }

@@ -22,30 +22,30 @@ export class RejectionDto implements Rejection {
   /** The first reason that holds against each of them. */
   @ApiProperty({ enum: rejectionReasons, enumName: 'RejectionReason' })
   reason: RejectionReason;
-  /** How many slaves. */
+  /** Number of slaves. */
   @ApiProperty({ type: 'integer', format: 'int32' })
   slaves: number;
-  /** Where they have too little: how much the task asks for, in cores, MB or ports. */
+  /** Amount that the task asks for, where they have too little: in cores, MB or ports. */
   asked?: number;
-  /** How much the largest of them has in all. */
+  /** Amount that the largest of them has in all. */
   largest?: number;
   /** The most that one of them has free. */
   free?: number;
 }
 
-/** Why a pending task is not running. */
+/** Reason why a pending task is not running. */
 export class TaskExplanationDto {
   /** The task. */
   pendingTaskId: PendingTaskIdDto;
-  /** What it waits for; PLACEABLE: nothing, the next round places it. */
+  /** Kind of reason; PLACEABLE: it waits for nothing, the next round places it. */
   @ApiProperty({ enum: waitingReasons, enumName: 'WaitingReason' })
   reason: WaitingReason;
-  /** The same as a sentence. */
+  /** Reason as a sentence. */
   message: string;
   /** Slaves that were looked at; 0 when it waits for something else. */
   @ApiProperty({ type: 'integer', format: 'int32' })
   slaves: number;
-  /** How many of them could take it now. */
+  /** Number of slaves that could take it now. */
   @ApiProperty({ type: 'integer', format: 'int32' })
   fitting: number;
   /** The other ones by reason, most frequent first. */
@@ -58,41 +58,41 @@ export class TaskExplanationDto {
 export class QueuedEntryDto {
   /** Deploy that it is about. */
   deployId: string;
-  /** What made the entry. */
+  /** Kind of event that made the entry. */
   @ApiProperty({ enum: pendingTypes, enumName: 'PendingType' })
   pendingType: PendingType;
   /** Since when it waits, in epoch milliseconds. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   timestamp: number;
-  /** What it waits for. */
+  /** Reason for which it waits. */
   message: string;
 }
 
-/** How the newest deploy failed. */
+/** Failure of the newest deploy. */
 export class FailedDeployDto {
   /** The deploy. */
   deployId: string;
-  /** How it ended. */
+  /** State in which it ended. */
   @ApiProperty({ enum: deployStates, enumName: 'DeployState' })
   deployState: DeployState;
-  /** What was said about it. */
+  /** Text that was given with it. */
   message?: string;
   /** The first of its tasks that failed. */
   taskId?: TaskIdDto;
-  /** What to look at first to find out why. */
+  /** Log or field to look at first to find out why. */
   lookAtFirst: string;
 }
 
-/** Why tasks of a request are not running. */
+/** Reasons why tasks of a request are not running. */
 export class RequestExplanationDto {
   /** The request. */
   requestId: string;
   /** State of the request. */
   @ApiProperty({ enum: requestStates, enumName: 'RequestState' })
   state: RequestState;
-  /** What keeps all of it from running: no deploy, or its state. Absent where nothing does. */
+  /** Reason why all of it cannot run: no deploy, or its state. Absent where nothing does. */
   message?: string;
-  /** When it runs next by its schedule: up to five times, of a SCHEDULED request that may run. */
+  /** Next runs by its schedule: up to five, of a SCHEDULED request that may run. */
   nextRuns?: TimeInZoneDto[];
   /** Tasks that are active now. */
   @ApiProperty({ type: 'integer', format: 'int32' })

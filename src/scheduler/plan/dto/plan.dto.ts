@@ -11,20 +11,20 @@ const anyValue = [...['string', 'number', 'boolean', 'object'].map((type) => ({ 
 export class FieldChangeDto implements FieldChange {
   /** Its name from the outside in, such as deploy.env.COLOUR, deploy.uris[0].cmd or request.instances. */
   path: string;
-  /** What it is now; absent: it is not set. */
+  /** Present value; absent: it is not set. */
   @ApiProperty({ required: false, oneOf: anyValue })
   from?: unknown;
-  /** What it would be; absent: it would not be set. */
+  /** Value that it would have; absent: it would not be set. */
   @ApiProperty({ required: false, oneOf: anyValue })
   to?: unknown;
 }
 
 /** A task that would start. */
 export class PlannedStartDto {
-  /** Which of the request's instances it would be, from 1. */
+  /** Number that it would have among the request's instances, from 1. */
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
   instanceNo: number;
-  /** When it would be due, in epoch milliseconds; absent: at once. */
+  /** Time at which it would be due, in epoch milliseconds; absent: at once. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   notBefore?: number;
 }
@@ -38,18 +38,18 @@ export class PlannedStopDto {
   cleanupType: TaskCleanupType;
 }
 
-/** Whether the tasks of a step find room on the machines as they are now. */
+/** Room on the machines, as they are now, for the tasks of a step. */
 export class PlannedFitDto {
   /** Tasks that would start. */
   @ApiProperty({ type: 'integer', format: 'int32' })
   tasks: number;
-  /** How many of them find a machine. */
+  /** Number of them that find a machine. */
   @ApiProperty({ type: 'integer', format: 'int32' })
   fitting: number;
-  /** What the others would wait for; PLACEABLE: there are no others. */
+  /** Reason for which the others would wait; PLACEABLE: there are no others. */
   @ApiProperty({ enum: waitingReasons, enumName: 'WaitingReason' })
   reason: WaitingReason;
-  /** The same as a sentence. */
+  /** Reason as a sentence. */
   message: string;
   /** Slaves that were looked at. */
   @ApiProperty({ type: 'integer', format: 'int32' })
@@ -64,7 +64,7 @@ export class PlannedStepDto {
   start: PlannedStartDto[];
   /** Tasks that would have to go. */
   stop: PlannedStopDto[];
-  /** Whether those that would start fit now. Tasks of earlier steps have started then, and old ones have gone. */
+  /** Room for the tasks that would start. Tasks of earlier steps have started then, and old ones have gone. */
   fits: PlannedFitDto;
   /** Milliseconds between the end of the step and the next one; absent: it begins at once. */
   @ApiProperty({ type: 'integer', format: 'int64' })
@@ -73,7 +73,7 @@ export class PlannedStepDto {
   waitsForUpdate?: boolean;
 }
 
-/** What would happen, were it done now. */
+/** Result of a change, were it made now. */
 export class PlanDto {
   /** The request. */
   requestId: string;
@@ -81,7 +81,7 @@ export class PlanDto {
   checkIndex: string;
   /** Fields that would change, in the order of their names. */
   changes: FieldChangeDto[];
-  /** What would happen one after the other, if all tasks become healthy. */
+  /** Steps one after the other, if all tasks become healthy. */
   steps: PlannedStepDto[];
   /** All tasks of all steps fit now. */
   fits: boolean;
@@ -93,7 +93,7 @@ export class PlanDto {
   stopping: number;
 }
 
-/** What a deploy would do. */
+/** Result of a deploy. */
 export class DeployPlanDto extends PlanDto {
   /** Id of the deploy. Where the service makes ids up, the real one gets another. */
   deployId: string;
@@ -101,7 +101,7 @@ export class DeployPlanDto extends PlanDto {
   activeDeployId?: string;
 }
 
-/** What a scale would do. */
+/** Result of a scale. */
 export class ScalePlanDto extends PlanDto {
   /** Instances now. */
   @ApiProperty({ type: 'integer', format: 'int32' })

@@ -13,27 +13,27 @@ import type {
 export class TaskShellCommandRequestDto implements TaskShellCommandRequest {
   /** The task. */
   taskId: TaskIdDto;
-  /** Who asked for it. */
+  /** User who asked for it. */
   user?: string;
-  /** When it was queued, in epoch milliseconds; with task and name the id of the command. */
+  /** Time at which it was queued, in epoch milliseconds; with task and name the id of the command. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   timestamp: number;
-  /** What is run. */
+  /** The command itself. */
   shellCommand: ShellCommandDto;
 }
 
-/** What became of a command. */
+/** Progress of a command. */
 export class TaskShellCommandUpdateDto implements TaskShellCommandUpdate {
   /** The command. */
   shellRequestId: TaskShellCommandRequestIdDto;
-  /** When, in epoch milliseconds. */
+  /** Time of the update, in epoch milliseconds. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   timestamp: number;
   /** The command line, the process, the exit code, or why it could not run. */
   message?: string;
   /** File of its output, relative to the sandbox of the task. */
   outputFilename?: string;
-  /** How far it came; INVALID, FINISHED and FAILED end it. */
+  /** Stage of the command; INVALID, FINISHED and FAILED end it. */
   @ApiProperty({ enum: shellCommandUpdateTypes, enumName: 'ShellCommandUpdateType' })
   updateType: ShellCommandUpdateType;
 }
@@ -42,6 +42,6 @@ export class TaskShellCommandUpdateDto implements TaskShellCommandUpdate {
 export class TaskShellCommandHistoryDto implements TaskShellCommandHistory {
   /** The command. */
   shellRequest: TaskShellCommandRequestDto;
-  /** What became of it, oldest first. */
+  /** Its updates, oldest first. */
   shellUpdates: TaskShellCommandUpdateDto[];
 }
