@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, lstatSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { dashboard, hashOfPackage, hashOfSources } from './source-hash.mjs';
+import { dashboard, guide, hashOfPackage, hashOfSources } from './source-hash.mjs';
 import { install } from './install.mjs';
 import { withLock } from './lock.mjs';
 import { during } from './progress.mjs';
@@ -19,7 +19,7 @@ const oldestNode = [20, 19];
 export async function setUp({ packagesOnly = false } = {}) {
   try {
     checkNode();
-    if (isInstalled() && (packagesOnly || (isBuilt() && isDashboardBuilt()))) return;
+    if (isInstalled() && (packagesOnly || (isBuilt() && isDashboardBuilt() && isPackageBuilt(guide)))) return;
     await withLock(join(root, '.setup', 'lock'), async (owner) => {
       if (!isInstalled()) {
         refuseOthersPackages();
@@ -30,6 +30,7 @@ export async function setUp({ packagesOnly = false } = {}) {
       if (!isBuilt()) await during('Building', () => build(owner));
       if (!isDashboardBuilt())
         await during('Building the dashboard', () => buildPackage(dashboard, owner, builtDocument()));
+      if (!isPackageBuilt(guide)) await during('Building the guide', () => buildPackage(guide, owner));
       await linkPostgres();
     });
   } catch (cause) {

@@ -1,4 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { Since } from '../../../platform/http/since.js';
 
 const int32 = { type: 'integer', format: 'int32' } as const;
 const int64 = { type: 'integer', format: 'int64' } as const;
@@ -9,6 +10,9 @@ export class IndexViewDto {
   appRoot: string;
   /** Where the API is described. */
   apiDocs: string;
+  /** Where the guide is, the pages of this documentation. */
+  @Since('muster')
+  guideRoot: string;
   /** Where scripts and styles are. */
   staticRoot: string;
   /** Where the API is. */

@@ -54,11 +54,11 @@ export class RequestDto implements Request {
   @IsOptional()
   @OneOf(requestTypes, 'RequestType')
   requestType: RequestType;
-  /** Whom it belongs to: e-mail addresses. */
+  /** E-mail addresses of the people who own it; mails go to them. */
   @IsOptional()
   @Texts('name')
   owners?: string[];
-  /** How many times a failed run is tried again. Not for SERVICE and WORKER. */
+  /** How many times a failed run is tried again. Not for SERVICE and WORKER. Default: 0. */
   @IsOptional()
   @Int32()
   numRetriesOnFailure?: number;
@@ -69,7 +69,9 @@ export class RequestDto implements Request {
   @IsOptional()
   @Text('expression')
   schedule?: string;
-  /** How many tasks run at once; 1 unless said otherwise. Of an ON_DEMAND request: how many runs at most. */
+  /**
+   * How many tasks run at once. Of an ON_DEMAND request: the most runs at once; without it, any number. Default: 1.
+   */
   @IsOptional()
   @Int32()
   instances?: number;
@@ -86,15 +88,21 @@ export class RequestDto implements Request {
   @IsOptional()
   @IsBoolean()
   loadBalanced?: boolean;
-  /** Milliseconds after which old runs that have to go are killed. Not for SERVICE and WORKER. */
+  /**
+   * Milliseconds after which a run that was told to end is killed. Not for SERVICE and WORKER. Default: the setting
+   * killNonLongRunningTasksInCleanupAfterSeconds (86400 seconds).
+   */
   @IsOptional()
   @Millis()
   killOldNonLongRunningTasksAfterMillis?: number;
-  /** Milliseconds a run may take before it is killed; 0: as soon as it has started. Not for SERVICE and WORKER. */
+  /**
+   * Milliseconds a run may take before it is killed; 0: as soon as it has started. Not for SERVICE and WORKER. Default:
+   * the setting taskExecutionTimeLimitMillis (no limit).
+   */
   @IsOptional()
   @Millis()
   taskExecutionTimeLimitMillis?: number;
-  /** How schedule is to be read; CRON unless said otherwise. */
+  /** Language of the schedule. Default: CRON. */
   @IsOptional()
   @OneOf(scheduleTypes, 'ScheduleType')
   scheduleType?: ScheduleType;
@@ -103,8 +111,8 @@ export class RequestDto implements Request {
   @Text('expression')
   quartzSchedule?: string;
   /**
-   * Time zone of the schedule, UTC unless said otherwise. A time that clocks show twice runs once, one that they skip runs
-   * when they do; schedules that run within every hour follow the hours that pass.
+   * Time zone of the schedule. A time that clocks show twice runs once, one that they skip runs when they do; schedules
+   * that run within every hour follow the hours that pass. Default: UTC.
    */
   @IsOptional()
   @Text('name')
@@ -113,19 +121,19 @@ export class RequestDto implements Request {
   @IsOptional()
   @Texts('name')
   rackAffinity?: string[];
-  /** How the tasks are spread over the machines. */
+  /** How the tasks are spread over the machines. Default: the setting defaultSlavePlacement (GREEDY). */
   @IsOptional()
   @OneOf(slavePlacements, 'SlavePlacement')
   slavePlacement?: SlavePlacement;
-  /** Attributes a machine must have. */
+  /** Attributes a machine must have, each with its value. */
   @IsOptional()
   @TextMap()
   requiredSlaveAttributes?: Record<string, string>;
-  /** Attributes that open machines reserved by them. */
+  /** Attributes of reserved machines that the tasks may use: without them a reserved machine gets none. */
   @IsOptional()
   @TextMap()
   allowedSlaveAttributes?: Record<string, string>;
-  /** By attribute and value: the percentage of tasks that at least run on such machines. */
+  /** By attribute and value: the least percentage of the tasks that run on such machines. */
   @IsOptional()
   @Holds('MAP_OF_NUMBERS')
   @raw((value) => value)
@@ -147,7 +155,7 @@ export class RequestDto implements Request {
   @IsOptional()
   @Millis()
   scheduledExpectedRuntimeMillis?: number;
-  /** Milliseconds between the end of a run and the next one at least. */
+  /** The least milliseconds between the end of a run and the start of the next one. Default: 0. */
   @IsOptional()
   @Millis()
   waitAtLeastMillisAfterTaskFinishesForReschedule?: number;
@@ -208,11 +216,14 @@ export class RequestDto implements Request {
   @IsOptional()
   @Text('expression')
   taskLogErrorRegex?: string;
-  /** Whether taskLogErrorRegex heeds case. */
+  /** Whether taskLogErrorRegex heeds case. Default: the setting smtp.taskLogErrorRegexCaseSensitive (true). */
   @IsOptional()
   @IsBoolean()
   taskLogErrorRegexCaseSensitive?: boolean;
-  /** From 0 to 1; tasks of higher priority are placed first. */
+  /**
+   * From 0 to 1; tasks of higher priority are placed first. Default: 0.7 for SERVICE, 0.5 for WORKER (the setting
+   * defaultTaskPriorityLevelForRequestType), else the setting defaultTaskPriorityLevel (0.3).
+   */
   @IsOptional()
   @Decimal()
   taskPriorityLevel?: number;
@@ -220,7 +231,9 @@ export class RequestDto implements Request {
   @IsOptional()
   @Int32()
   maxTasksPerOffer?: number;
-  /** A bounce may put the new task on the machine of the old one. */
+  /**
+   * A bounce may put the new task on the machine of the old one. Default: the setting allowBounceToSameHost (false).
+   */
   @IsOptional()
   @IsBoolean()
   allowBounceToSameHost?: boolean;

@@ -1,0 +1,47 @@
+import { readFileSync } from 'node:fs';
+import { join, posix } from 'node:path';
+import { escapeHtml, parsePage, renderPage } from './page.mjs';
+import { addressOf, fileAt, isInTree, isShown, pagesOf, relativeAddress } from './tree.mjs';
+
+/** All pages, rendered, with those of the files that they lead to. Links that lead nowhere are left to `deadLinks`. */
+export function readSite(root) {
+  const read = (path) => readFileSync(join(root, path), 'utf8');
+  const parsed = pagesOf(root).map((path) => parsePage(path, read(path)));
+  const byPath = new Map(parsed.map((page) => [page.path, page]));
+  const files = new Set();
+  const links = [];
+
+  /** `path`: in the tree, where the link leads to a page or to a file that is shown. */
+  function targetOf({ path: from }, href) {
+    if (/^[a-z][\w+.-]*:/i.test(href)) return { isOutside: true };
+    const [place, anchor] = href.split('#', 2);
+    const path = place === '' ? from : fileAt(root, posix.join(posix.dirname(from), decodeURI(place)));
+    const page = byPath.get(path);
+    const isDead = page ? anchor !== undefined && !page.slugs.has(anchor) : !isInTree(root, path);
+    return { path: page || isShown(root, path) ? path : undefined, anchor, isDead };
+  }
+
+  const pages = parsed.map((page) => {
+    const address = addressOf(page.path);
+    const html = renderPage(page, (href) => {
+      const { isOutside, path, anchor, isDead } = targetOf(page, href);
+      if (isOutside) return href;
+      links.push({ from: page.path, href, isDead });
+      if (path === undefined) return undefined;
+      if (!byPath.has(path)) files.add(path);
+      const to = path === page.path && anchor ? '' : relativeAddress(address, addressOf(path));
+      return anchor === undefined ? to : `${to}#${anchor}`;
+    });
+    return { ...page, address, html };
+  });
+  return { pages: [...pages, ...[...files].sort().map((path) => filePage(path, read(path)))], links, targetOf };
+}
+
+function filePage(path, text) {
+  const html = `<h1>${escapeHtml(path)}</h1>\n<pre><code>${escapeHtml(text)}</code></pre>\n`;
+  return { path, address: addressOf(path), title: path, html, sections: [{ level: 1, slug: '', title: path, text }] };
+}
+
+/** As lines for people: the page and what stands in it. */
+export const deadLinks = ({ links }) =>
+  links.filter(({ isDead }) => isDead).map(({ from, href }) => `${from}: ${href}`);
