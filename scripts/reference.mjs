@@ -84,7 +84,9 @@ function usesOf(name, records, schemas) {
 function table(properties, required, schemas) {
   const rows = Object.entries(properties).map(([name, member]) => {
     const { text, byDefault, since } = readDescription(member);
-    const absent = required.includes(name) ? '**required**' : (byDefault ?? (member.type === 'boolean' ? '`false`' : ''));
+    const absent = required.includes(name)
+      ? '**required**'
+      : (byDefault ?? (member.type === 'boolean' ? '`false`' : ''));
     return [`\`${name}\``, text, typeOf(member, name, schemas), absent, exampleOf(member, schemas), since];
   });
   const lines = [['field', 'meaning', 'type and limits', 'default', 'example', 'since'], Array(6).fill('---'), ...rows];
@@ -95,16 +97,22 @@ const escapeCell = (text) => text.replaceAll('|', '\\|').replaceAll('\n', ' ');
 
 /** A description says the default at its end, and what is later than older clients know. */
 function readDescription({ description = '', 'x-since': since = '' }) {
-  const [, text, byDefault] = /^(.*?)(?: ?Default: (.*?)\.)?$/s.exec(description.replace(/ ?An addition of .*?\.$/s, ''));
+  const [, text, byDefault] = /^(.*?)(?: ?Default: (.*?)\.)?$/s.exec(
+    description.replace(/ ?An addition of .*?\.$/s, ''),
+  );
   return {
     text: quoteSettings(text.trim()),
-    byDefault: byDefault === undefined ? undefined : quoteSettings(byDefault.replace(/^[A-Z0-9.]+$|^(true|false)$/, '`$&`')),
+    byDefault:
+      byDefault === undefined ? undefined : quoteSettings(byDefault.replace(/^[A-Z0-9.]+$|^(true|false)$/, '`$&`')),
     since: since === 'muster' ? 'Muster' : since,
   };
 }
 
 const quoteSettings = (text) =>
-  text.replaceAll(/(?<=\bsettings? |, |and )((?:\w+\.)*[a-z]+[A-Z]\w*|[a-z]+\.\w+(?:\.\w+)*)(?= \(|$|,| is\b)/g, '`$1`');
+  text.replaceAll(
+    /(?<=\bsettings? |, |and )((?:\w+\.)*[a-z]+[A-Z]\w*|[a-z]+\.\w+(?:\.\w+)*)(?= \(|$|,| is\b)/g,
+    '`$1`',
+  );
 
 const units = [
   [/^(timestamp|runAt)$/, ' of epoch milliseconds'],
@@ -152,7 +160,9 @@ function exampleOf(member, schemas) {
  * @param {(command: string) => string} helpOf what `muster <command> --help` prints
  */
 export function commandReference(all, helpOf) {
-  const topics = [...all.matchAll(/^(\S.*):\n((?: {2}\S.*\n(?: {3,}.*\n)*)+)/gm)].filter(([, topic]) => topic !== 'Options');
+  const topics = [...all.matchAll(/^(\S.*):\n((?: {2}\S.*\n(?: {3,}.*\n)*)+)/gm)].filter(
+    ([, topic]) => topic !== 'Options',
+  );
   const chapters = topics.map(([, topic, lines]) => {
     const names = [...lines.matchAll(/^ {2}([a-z][\w-]*)/gm)].map(([, name]) => name);
     const commands = names.map((name) => `### muster ${name}\n\n${block(helpOf(name))}`);
@@ -174,7 +184,10 @@ export function write() {
     execFileSync(process.execPath, [fileURLToPath(new URL('bin/muster.mjs', root)), ...words], { encoding: 'utf8' });
   const document = JSON.parse(readFileSync(new URL('dist/openapi.json', root), 'utf8'));
   writeFileSync(new URL(pages.jobs, root), jobSpecification(document));
-  writeFileSync(new URL(pages.commands, root), commandReference(muster('--help'), (name) => muster(name, '--help')));
+  writeFileSync(
+    new URL(pages.commands, root),
+    commandReference(muster('--help'), (name) => muster(name, '--help')),
+  );
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) write();

@@ -6,10 +6,8 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
-import MiniSearch from 'minisearch';
-import { searchOptions } from '../src/search.mjs';
 import { groupsOf, layOut } from './layout.mjs';
-import { deadLinks, readSite } from './site.mjs';
+import { deadLinks, indexOf, readSite } from './site.mjs';
 import { startPage } from './tree.mjs';
 
 const folder = fileURLToPath(new URL('..', import.meta.url));
@@ -38,7 +36,7 @@ async function write() {
     const assets = {
       script: asset('page.js', await bundle('page.mjs')),
       style: asset('page.css', await bundle('page.css')),
-      index: asset('search.json', indexOf(site.pages)),
+      index: asset('search.json', JSON.stringify(indexOf(site))),
     };
     const start = site.pages.find(({ path }) => path === startPage);
     const groups = groupsOf(start, (href) => site.targetOf(start, href).path);
@@ -66,16 +64,4 @@ async function bundle(name) {
     legalComments: 'none',
   });
   return outputFiles[0].text;
-}
-
-function indexOf(pages) {
-  const index = new MiniSearch(searchOptions);
-  for (const { address, title: page, sections } of pages) {
-    for (const { slug, title, text } of sections) {
-      const words = text.replaceAll(/\s+/g, ' ').trim();
-      const id = slug === '' ? address : `${address}#${slug}`;
-      index.add({ id, page, title, text: words, summary: words.slice(0, 140) });
-    }
-  }
-  return JSON.stringify(index);
 }

@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
+import MiniSearch from 'minisearch';
+import { searchOptions } from '../src/search.mjs';
 import { escapeHtml, parsePage, renderPage } from './page.mjs';
 import { addressOf, fileAt, isInTree, isShown, pagesOf, relativeAddress } from './tree.mjs';
 
@@ -45,3 +47,18 @@ function filePage(path, text) {
 /** As lines for people: the page and what stands in it. */
 export const deadLinks = ({ links }) =>
   links.filter(({ isDead }) => isDead).map(({ from, href }) => `${from}: ${href}`);
+
+const summaryLength = 140;
+
+/** What the search looks in: a document for each section. */
+export function indexOf({ pages }) {
+  const index = new MiniSearch(searchOptions);
+  for (const { address, title: page, sections } of pages) {
+    for (const { slug, title, text } of sections) {
+      const words = text.replaceAll(/\s+/g, ' ').trim();
+      const id = slug === '' ? address : `${address}#${slug}`;
+      index.add({ id, page, title, text: words, summary: words.slice(0, summaryLength) });
+    }
+  }
+  return index;
+}
