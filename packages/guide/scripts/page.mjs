@@ -7,6 +7,7 @@ import MarkdownIt from 'markdown-it';
  * @property {string} title
  * @property {string} html
  * @property {{ level: number, slug: string, title: string, text: string }[]} sections the first is what stands below the title
+ * @property {{ slug: string, title: string, text: string }[]} entries fields, settings and the like, by addresses that browsers mark
  */
 
 const markdown = new MarkdownIt();
@@ -39,13 +40,28 @@ export function slugger() {
 const textOf = ({ children }) =>
   (children ?? []).map(({ type, content }) => (/break$/.test(type) ? ' ' : content)).join('');
 
+/** A row of a table, or an item of a list, that begins with a name and tells of it; '': it does not. */
+function entryTitle({ type, children }) {
+  const [first, second] = type === 'inline' ? children.filter(({ content, type }) => type !== 'text' || content !== '') : [];
+  const isName = first?.type === 'code_inline' && (second === undefined || /^( \(|:)/.test(second.content));
+  return isName ? first.content : '';
+}
+
 /** The tokens of a page and the slugs of its headings, which other pages may link to. */
 export function parsePage(path, text) {
   const tokens = markdown.parse(text, {});
   const slugOf = slugger();
   const sections = [{ level: 1, slug: '', title: posix.basename(path), text: '' }];
+  const entries = [];
+  let entry;
   tokens.forEach((token, index) => {
     const isHeading = tokens[index - 1]?.type === 'heading_open';
+    if (/^(tr|list_item)_(open|close)$/.test(token.type)) entry = undefined;
+    if (/^(tr|list_item)_open$/.test(token.type)) {
+      const title = entryTitle(tokens[index + 2]);
+      const slug = `${sections.at(-1).slug}:~:text=${encodeURIComponent(title).replaceAll('-', '%2D')}`;
+      if (title !== '' && !entries.some((each) => each.slug === slug)) entries.push((entry = { slug, title, text: '' }));
+    }
     if (token.type === 'heading_open') {
       const title = textOf(tokens[index + 1]);
       const slug = slugOf(title);
@@ -54,11 +70,11 @@ export function parsePage(path, text) {
       if (level === 1 && sections.length === 1) sections[0].title = title;
       else sections.push({ level, slug, title, text: '' });
     } else if (!isHeading && ['inline', 'fence', 'code_block'].includes(token.type)) {
-      sections.at(-1).text += `${token.type === 'inline' ? textOf(token) : token.content} `;
+      (entry ?? sections.at(-1)).text += `${token.type === 'inline' ? textOf(token) : token.content} `;
     }
   });
   const slugs = new Set(tokens.flatMap((token) => (token.type === 'heading_open' ? [token.attrGet('id')] : [])));
-  return { path, tokens, sections, slugs, title: sections[0].title };
+  return { path, tokens, sections, entries, slugs, title: sections[0].title };
 }
 
 /** `place`: the address that a link of the page leads to; nothing: its text is no link. */

@@ -50,11 +50,11 @@ export const deadLinks = ({ links }) =>
 
 const summaryLength = 140;
 
-/** What the search looks in: a document for each section. */
+/** What the search looks in: a document for each section, and for each field or setting that a page lists. */
 export function indexOf({ pages }) {
   const index = new MiniSearch(searchOptions);
-  for (const { address, title: page, sections } of pages) {
-    for (const { slug, title, text } of sections) {
+  for (const { address, title: page, sections, entries = [] } of pages) {
+    for (const { slug, title, text } of [...sections, ...entries]) {
       const words = text.replaceAll(/\s+/g, ' ').trim();
       const id = slug === '' ? address : `${address}#${slug}`;
       index.add({ id, page, title, text: words, summary: words.slice(0, summaryLength) });

@@ -34,8 +34,11 @@ export const searchOptions = {
     combineWith: 'AND',
     prefix: (term) => term.length > 2,
     fuzzy: (term) => (term.length > 5 ? 0.2 : false),
-    // Pages for developers come after those for users.
-    boostDocument: (id) => (/^(internals|project)\//.test(id) ? 0.3 : 1),
+    // What people write in their jobs comes first; pages for developers, and lists of everything, come last.
+    boostDocument: (id) => {
+      if (/^(internals|project)\/|^(index|deviations)\./.test(id)) return 0.2;
+      return id.includes(':~:') && !id.startsWith('job-specification.') ? 0.4 : 1;
+    },
   },
 };
 
