@@ -97,8 +97,8 @@ const escapeCell = (text) => text.replaceAll('|', '\\|').replaceAll('\n', ' ');
 
 /** A description says the default at its end, and what is later than older clients know. */
 function readDescription({ description = '', 'x-since': since = '' }) {
-  const [, text, byDefault] = /^(.*?)(?: ?Default: (.*?)\.)?$/s.exec(
-    description.replace(/ ?An addition of .*?\.$/s, ''),
+  const [, text, byDefault] = /^(.*?)(?: ?Default: (.*?)\.)?$/.exec(
+    description.replaceAll('\n', ' ').replace(/ ?An addition of .*?\.$/, ''),
   );
   return {
     text: quoteSettings(text.trim()),
@@ -110,7 +110,7 @@ function readDescription({ description = '', 'x-since': since = '' }) {
 
 const quoteSettings = (text) =>
   text.replaceAll(
-    /(?<=\bsettings? |, |and )((?:\w+\.)*[a-z]+[A-Z]\w*|[a-z]+\.\w+(?:\.\w+)*)(?= \(|$|,| is\b)/g,
+    /(?<=\bsettings? |, |and )((?:\w+\.)*[a-z]+[A-Z]\w*|[a-z]+\.\w+(?:\.\w+)*)(?= \(|$|[,)]| is\b)/g,
     '`$1`',
   );
 

@@ -111,7 +111,7 @@ describe('the OpenAPI document', () => {
     const settings = SettingsFile.parse({}) as Record<string, unknown>;
     const said = recordsOfJobs().flatMap(([record, { properties }]) =>
       Object.entries(properties).flatMap(([field, { description = '' }]) =>
-        [...description.matchAll(/(?:settings?|,|and) ([a-z][\w.]*[a-z]) \(([^)]+)\)/g)].map(
+        [...description.replaceAll('\n', ' ').matchAll(/(?:settings?|,|and) ([a-z][\w.]*[a-z]) \(([^)]+)\)/g)].map(
           ([, path, value]) => [`${record}.${field}`, path!, value!] as const,
         ),
       ),
