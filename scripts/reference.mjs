@@ -41,7 +41,7 @@ deploy:
   the header \`Warning\`.
 - Milliseconds and seconds are whole numbers; a time is in epoch milliseconds.
 - _Default_: the value of a field that is left out. A setting is named with the value that it has by itself; [settings](settings.md).
-- _Since_: empty where every version of this API has the field; \`1.5\`: clients of version 1.4.2 and before do not know it.
+- _Since_: empty where every version of the API has the field; \`1.5\` and \`Muster\`: older clients do not know it.
 `;
 
 /** @param {{ components: { schemas: Record<string, any> } }} document as the service serves it */

@@ -6,9 +6,8 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
-import { groupsOf, layOut } from './layout.mjs';
+import { layOut } from './layout.mjs';
 import { deadLinks, indexOf, readSite } from './site.mjs';
-import { startPage } from './tree.mjs';
 
 const folder = fileURLToPath(new URL('..', import.meta.url));
 const site = readSite(join(folder, '..', '..'));
@@ -38,9 +37,7 @@ async function write() {
       style: asset('page.css', await bundle('page.css')),
       index: asset('search.json', JSON.stringify(indexOf(site))),
     };
-    const start = site.pages.find(({ path }) => path === startPage);
-    const groups = groupsOf(start, (href) => site.targetOf(start, href).path);
-    for (const page of site.pages) put(page.address, layOut(page, { groups, assets }));
+    for (const page of site.pages) put(page.address, layOut(page, { groups: site.groups, assets }));
     const dist = join(folder, 'dist');
     if (existsSync(dist)) renameSync(dist, old);
     renameSync(fresh, dist);

@@ -42,7 +42,8 @@ const textOf = ({ children }) =>
 
 /** A row of a table, or an item of a list, that begins with a name and tells of it; '': it does not. */
 function entryTitle({ type, children }) {
-  const [first, second] = type === 'inline' ? children.filter(({ content, type }) => type !== 'text' || content !== '') : [];
+  const [first, second] =
+    type === 'inline' ? children.filter(({ content, type }) => type !== 'text' || content !== '') : [];
   const isName = first?.type === 'code_inline' && (second === undefined || /^( \(|:)/.test(second.content));
   return isName ? first.content : '';
 }
@@ -60,7 +61,8 @@ export function parsePage(path, text) {
     if (/^(tr|list_item)_open$/.test(token.type)) {
       const title = entryTitle(tokens[index + 2]);
       const slug = `${sections.at(-1).slug}:~:text=${encodeURIComponent(title).replaceAll('-', '%2D')}`;
-      if (title !== '' && !entries.some((each) => each.slug === slug)) entries.push((entry = { slug, title, text: '' }));
+      if (title !== '' && !entries.some((each) => each.slug === slug))
+        entries.push((entry = { slug, title, text: '' }));
     }
     if (token.type === 'heading_open') {
       const title = textOf(tokens[index + 1]);

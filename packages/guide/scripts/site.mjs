@@ -3,6 +3,7 @@ import { join, posix } from 'node:path';
 import MiniSearch from 'minisearch';
 import { searchOptions } from '../src/search.mjs';
 import { escapeHtml, parsePage, renderPage } from './page.mjs';
+import { groupsOf } from './layout.mjs';
 import { addressOf, fileAt, isInTree, isShown, pagesOf, relativeAddress } from './tree.mjs';
 
 /** All pages, rendered, with those of the files that they lead to. Links that lead nowhere are left to `deadLinks`. */
@@ -23,6 +24,9 @@ export function readSite(root) {
     return { path: page || isShown(root, path) ? path : undefined, anchor, isDead };
   }
 
+  const [start] = parsed;
+  // Before the links of that page become addresses.
+  const groups = groupsOf(start, (href) => targetOf(start, href).path);
   const pages = parsed.map((page) => {
     const address = addressOf(page.path);
     const html = renderPage(page, (href) => {
@@ -36,7 +40,7 @@ export function readSite(root) {
     });
     return { ...page, address, html };
   });
-  return { pages: [...pages, ...[...files].sort().map((path) => filePage(path, read(path)))], links, targetOf };
+  return { pages: [...pages, ...[...files].sort().map((path) => filePage(path, read(path)))], groups, links };
 }
 
 function filePage(path, text) {
