@@ -38,7 +38,7 @@ export function slugger() {
 }
 
 const textOf = ({ children }) =>
-  (children ?? []).map(({ type, content }) => (/break$/.test(type) ? ' ' : content)).join('');
+  (children ?? []).map(({ type, content }) => (type.endsWith('break') ? ' ' : content)).join('');
 
 /** A row of a table, or an item of a list, that begins with a name and tells of it; '': it does not. */
 function entryTitle({ type, children }) {
