@@ -55,10 +55,10 @@ module.exports = {
       to: { path: '^packages/dashboard/src/pages/' },
     },
     {
-      name: 'nothing-of-ours-imports-the-dashboard',
+      name: 'nothing-of-ours-imports-the-dashboard-or-the-guide',
       severity: 'error',
       from: { path: '^(src|migrations|packages/(client|rest-contract))/' },
-      to: { path: '^packages/dashboard/' },
+      to: { path: '^packages/(dashboard|guide)/' },
     },
     {
       name: 'agent-and-drivers-know-no-room-and-no-database',

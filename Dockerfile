@@ -7,6 +7,7 @@ WORKDIR /build
 COPY .npmrc package.json package-lock.json ./
 COPY packages/client/package.json packages/client/
 COPY packages/dashboard/package.json packages/dashboard/
+COPY packages/guide/package.json packages/guide/
 COPY packages/migrate/package.json packages/migrate/
 COPY packages/rest-contract/package.json packages/rest-contract/
 COPY scripts scripts

@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 /**
- * `node scripts/dependencies.mjs` writes docs/dependencies.md: what the root and the packages depend on, with the reasons of
+ * `node scripts/dependencies.mjs` writes docs/internals/dependencies.md: what the root and the packages depend on, with the reasons of
  * scripts/dependencies.json. When the locked version was released is asked of its own list of changes, then of the registry, once: a
  * date stands in the page from then on. `--offline` asks no registry.
  */
 const root = fileURLToPath(new URL('..', import.meta.url));
-const page = join(root, 'docs', 'dependencies.md');
+const page = join(root, 'docs', 'internals', 'dependencies.md');
 const read = (path) => JSON.parse(readFileSync(join(root, path), 'utf8'));
 
 /** @returns {{ name: string, version: string, isOfProgram: boolean }[]} by name, workspaces aside */
@@ -86,7 +86,7 @@ export function write({ isOffline = false } = {}) {
   const text = [
     '# Dependencies',
     `What the program and its packages depend on by themselves, made by \`node scripts/dependencies.mjs\` from the lockfile and
-[scripts/dependencies.json](../scripts/dependencies.json), where the reasons stand. \`released by\`: the day of the package's own list of changes, else the day on which the registry that was asked listed the version, which may be later.
+[scripts/dependencies.json](../../scripts/dependencies.json), where the reasons stand. \`released by\`: the day of the package's own list of changes, else the day on which the registry that was asked listed the version, which may be later.
 A package that has had no release for two years is replaced, or the reason why it stays is here. \`npm ci\` runs no script of any of them
 (\`.npmrc\`).`,
     '## Of the program',

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { existsSync, lstatSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, lstatSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { dashboard, hashOfPackage, hashOfSources } from './source-hash.mjs';
+import { dashboard, guide, hashOfPackage, hashOfSources } from './source-hash.mjs';
 import { install } from './install.mjs';
 import { withLock } from './lock.mjs';
 import { during } from './progress.mjs';
@@ -19,7 +19,7 @@ const oldestNode = [20, 19];
 export async function setUp({ packagesOnly = false } = {}) {
   try {
     checkNode();
-    if (isInstalled() && (packagesOnly || (isBuilt() && isDashboardBuilt()))) return;
+    if (isInstalled() && (packagesOnly || (isBuilt() && isDashboardBuilt() && isGuideBuilt()))) return;
     await withLock(join(root, '.setup', 'lock'), async (owner) => {
       if (!isInstalled()) {
         refuseOthersPackages();
@@ -30,6 +30,7 @@ export async function setUp({ packagesOnly = false } = {}) {
       if (!isBuilt()) await during('Building', () => build(owner));
       if (!isDashboardBuilt())
         await during('Building the dashboard', () => buildPackage(dashboard, owner, builtDocument()));
+      if (!isGuideBuilt()) await buildGuide(owner);
       await linkPostgres();
     });
   } catch (cause) {
@@ -100,6 +101,28 @@ const isClientBuilt = (document) =>
 
 /** Its client is made of the document, so it changes with that. */
 const isDashboardBuilt = () => existsSync(builtDocument()) && isPackageBuilt(dashboard, readFileSync(builtDocument()));
+
+/** Nothing starts with it: whoever may not write here reads the guide as it was. */
+const isGuideBuilt = () => isPackageBuilt(guide) || !isWritable(folderOf(guide));
+
+/** A page with a dead link keeps nobody from starting; a test and `npm run guide` fail. */
+async function buildGuide(owner) {
+  try {
+    await during('Building the guide', () => buildPackage(guide, owner));
+  } catch (cause) {
+    if (!(cause instanceof SetupError)) throw cause;
+    console.error(cause.message);
+  }
+}
+
+function isWritable(folder) {
+  try {
+    accessSync(folder, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 function isMade(folder, hash) {
   const file = join(folder, '.source-hash');

@@ -6,10 +6,10 @@ import { fileURLToPath } from 'node:url';
 import { setUp } from './setup.mjs';
 
 /**
- * `npm run test:security`: the tests that docs/security.md names for its findings, and for each finding how many of them
+ * `npm run test:security`: the tests that docs/internals/security-findings.md names for its findings, and for each finding how many of them
  * held. Where this is root they are run twice: as root, and as an ordinary user in a copy of this folder.
  */
-const page = 'docs/security.md';
+const page = 'docs/internals/security-findings.md';
 const ordinary = { uid: 65_534, gid: 65_534 };
 const root = fileURLToPath(new URL('..', import.meta.url));
 await setUp();
@@ -38,7 +38,7 @@ function readFindings() {
   return rows.flatMap((row) => {
     const [, id, , tests = ''] = row.split('|').map((cell) => cell.trim());
     if (!/^[A-Z]\d+[a-z]?$/.test(id ?? '')) return [];
-    const named = [...tests.matchAll(/\]\(\.\.\/([\w./-]+)\)/g)].map(([, file]) => file);
+    const named = [...tests.matchAll(/\]\(\.\.\/\.\.\/([\w./-]+)\)/g)].map(([, file]) => file);
     if (named.length === 0) throw new Error(`${page} names no test of ${id}`);
     return [{ id, files: named }];
   });

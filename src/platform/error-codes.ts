@@ -16,7 +16,7 @@ export const errorCodes = {
   INVALID_DEPLOY: info(
     400,
     'A deploy, or its request beside it, breaks rules; `errors` names each field and rule.',
-    'Mend the named fields (docs/deploy-rules.md); the same call is refused again.',
+    'Mend the named fields (docs/job-specification.md); the same call is refused again.',
   ),
   INVALID_PARAMETER: info(
     400,

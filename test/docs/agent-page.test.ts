@@ -3,7 +3,7 @@ import ts from 'typescript';
 import { expect, test } from 'vitest';
 import { missing, readPage, rulesOf } from './rules.js';
 
-const page = readPage('agent.md');
+const page = readPage('internals/agent-rules.md');
 const entries = rulesOf(page);
 const notBuilt = 'not built yet';
 

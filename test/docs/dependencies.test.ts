@@ -12,7 +12,7 @@ interface Lock {
 }
 const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as Lock;
 
-test('docs/dependencies.md has each direct dependency in the version of the lockfile, with its reason, and no other', () => {
+test('docs/internals/dependencies.md has each direct dependency in the version of the lockfile, with its reason, and no other', () => {
   const rows = pageRows();
   expect([...rows].map(([name, { version }]) => `${name} ${version}`).toSorted()).toEqual(
     directDependencies()

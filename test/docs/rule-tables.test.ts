@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { missing, readPage, rulesOf } from './rules.js';
 
-describe.each(['scheduling-rules.md', 'deploy-rules.md'])('docs/%s', (name) => {
+describe.each(['internals/scheduling-rules.md', 'internals/deploy-rules.md'])('docs/%s', (name) => {
   const rules = rulesOf(readPage(name));
 
   test('names tests for every rule', () => {

@@ -89,6 +89,15 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
     await page.close();
   }, 60_000);
 
+  test('its menu leads to the guide', async () => {
+    const page = await open('/ui');
+    await page.locator('summary', { hasText: 'More' }).click();
+    await page.getByRole('link', { name: 'Guide', exact: true }).click();
+    await heading(page, 'Documentation');
+    expect(new URL(page.url()).pathname).toBe('/east/guide/');
+    await page.close();
+  }, 60_000);
+
   test('shows requests as they come, finds one by keyboard alone, and keeps filters in the address', async () => {
     const page = await open('/ui');
     await page.getByText('There are no requests.').waitFor();

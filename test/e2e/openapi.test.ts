@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { jobSpecification } from '../../scripts/reference.mjs';
+import { SettingsFile } from '../../src/platform/settings/settings.js';
 import type { Api } from './support/api.js';
 import { Installation } from './support/product.js';
 import { createDatabase } from '../support/test-database.js';
@@ -60,6 +62,70 @@ describe('the OpenAPI document', () => {
         .map(([field]) => `${record}.${field}`),
     );
     expect(silent).toEqual([]);
+  });
+
+  /** Records of what people write, and those that they hold. */
+  function recordsOfJobs(): [string, Described & { properties: Record<string, Member> }][] {
+    const seen = new Set<string>();
+    const visit = (name: string): void => {
+      const record = document.components.schemas[name]!;
+      if (seen.has(name) || !record.properties) return;
+      seen.add(name);
+      for (const [, held] of JSON.stringify(record).matchAll(/"#\/components\/schemas\/(\w+)"/g)) visit(held!);
+    };
+    for (const name of ['RequestDto', 'DeployRequestDto', 'RunNowRequestDto']) visit(name);
+    return [...seen].map((name) => [name, document.components.schemas[name] as never]);
+  }
+  interface Member extends Described {
+    type?: string;
+    enum?: unknown[];
+    example?: unknown;
+  }
+
+  test('docs/job-specification.md is made of it; node scripts/reference.mjs writes that page', () => {
+    const page = readFileSync(new URL('../../docs/job-specification.md', import.meta.url), 'utf8');
+    expect(jobSpecification(document)).toBe(page);
+    const chapters = new Map(page.split('\n## ').map((chapter) => [/^\w+/.exec(chapter)?.[0], chapter]));
+    const missing = recordsOfJobs().flatMap(([record, { properties }]) =>
+      Object.keys(properties)
+        .filter((field) => !chapters.get(record.replace(/Dto$/, ''))?.includes(`\n| \`${field}\` |`))
+        .map((field) => `${record}.${field}`),
+    );
+    expect(missing).toEqual([]);
+    expect(recordsOfJobs().length).toBeGreaterThan(25);
+  });
+
+  test('has an example for each text, number, list and map of a job', () => {
+    const silent = recordsOfJobs().flatMap(([record, { properties }]) =>
+      Object.entries(properties)
+        .filter(([, { type, enum: words, example, ...rest }]) => {
+          const holdsRecords = JSON.stringify(rest).includes('#/components/schemas/');
+          return type !== 'boolean' && !words && !holdsRecords && example === undefined;
+        })
+        .map(([field]) => `${record}.${field}`),
+    );
+    expect(silent).toEqual([]);
+  });
+
+  test('says of a setting that is a default what its own default is', () => {
+    const settings = SettingsFile.parse({}) as Record<string, unknown>;
+    const said = recordsOfJobs().flatMap(([record, { properties }]) =>
+      Object.entries(properties).flatMap(([field, { description = '' }]) =>
+        [...description.replaceAll('\n', ' ').matchAll(/(?:settings?|,|and) ([a-z][\w.]*[a-z]) \(([^)]+)\)/g)].map(
+          ([, path, value]) => [`${record}.${field}`, path!, value!] as const,
+        ),
+      ),
+    );
+    const wrong = said.filter(([, path, value]) => {
+      const at = path
+        .split('.')
+        .reduce<unknown>((of, key) => (of as Record<string, unknown> | undefined)?.[key], settings);
+      const words = value.replace(/ seconds$/, '');
+      // Words stand for a setting without a default.
+      return at === undefined || (Array.isArray(at) && at.length === 0) ? /^[\dA-Z]/.test(words) : words !== String(at);
+    });
+    expect(wrong).toEqual([]);
+    expect(said.length).toBeGreaterThan(15);
   });
 
   test('says of every operation what it does, and of every parameter what it means', () => {

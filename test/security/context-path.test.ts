@@ -33,7 +33,7 @@ test('outside of it there is nothing but what watches the instance, which is gua
     expect([name, answer.status]).toEqual([name, expected]);
   }
   expect((await stage.raw.call('/metrics')).status).toBe(401);
-  for (const open of ['/docs', '/docs/openapi.json', '/ui', '/static/app.js']) {
+  for (const open of ['/docs', '/docs/openapi.json', '/ui', '/static/app.js', '/guide', '/guide/']) {
     expect([open, (await stage.raw.call(open)).status]).toEqual([open, 404]);
   }
   for (const open of ['/', '/healthz', '/readyz']) {

@@ -28,6 +28,7 @@ test('npm pack makes a package that starts on an account with nothing but Node.j
   for (const wanted of ['bin/muster.mjs', 'dist/cli/commands.v8', 'dist/src/cli/server/run-scheduler.js', 'LICENSE'])
     expect(files).toContain(wanted);
   for (const name of ['muster-client', 'rest-contract']) expect(files).toContain(`node_modules/${name}/dist/index.js`);
+  expect(files).toContain('node_modules/muster-guide/dist/index.html');
   const isStrange = (path: string): boolean =>
     /\.map$|\.test\.ts$/.test(path) ||
     (/(^|\/)(src|test|scripts)\//.test(path) && !/^dist\/(packages\/migrate\/)?src\//.test(path));

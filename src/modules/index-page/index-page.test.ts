@@ -1,13 +1,14 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
 import { join } from 'node:path';
-import { brotliCompressSync, brotliDecompressSync, gzipSync } from 'node:zlib';
+import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { tempFolder } from '../../../test/support/temp-folder.js';
 import { startRooms, type RoomApp } from '../../../test/support/room-app.js';
 import { testSettings } from '../../../test/support/test-settings.js';
 import { SettingsFile, type Settings } from '../../platform/settings/settings.js';
 import { DashboardFiles } from './dashboard-files.js';
+import { GuideFiles } from './guide-files.js';
 import type { IndexViewDto } from './dto/index-view.dto.js';
 import { IndexPageModule } from './index-page.module.js';
 import { renderPage, toIndexView } from './page.service.js';
@@ -48,6 +49,26 @@ function builtDashboard(): { folder: string; remove: () => void } {
 const dashboard = builtDashboard();
 afterAll(dashboard.remove);
 
+/** A guide as the build makes it, of few lines. */
+function builtGuide(): { folder: string; remove: () => void } {
+  const { path: folder, remove } = tempFolder();
+  for (const name of ['assets', 'internals']) mkdirSync(join(folder, name));
+  for (const name of [
+    'index.html',
+    'settings.html',
+    'internals/rules.html',
+    'assets/page.a1.js',
+    'assets/search.b2.json',
+  ]) {
+    writeFileSync(join(folder, name), `${name}, `.repeat(100));
+    writeFileSync(join(folder, `${name}.gz`), gzipSync(`${name}, `.repeat(100)));
+  }
+  writeFileSync(join(folder, '.source-hash'), 'x');
+  return { folder, remove };
+}
+const guide = builtGuide();
+afterAll(guide.remove);
+
 const viewWith = (file: Record<string, unknown>): IndexViewDto =>
   toIndexView({ ...testSettings(), ...SettingsFile.parse(file) }, assets);
 
@@ -56,6 +77,7 @@ describe('IndexView', () => {
     expect(viewWith({})).toEqual({
       appRoot: '/ui',
       apiDocs: '/docs',
+      guideRoot: '/guide',
       staticRoot: '/static',
       apiRoot: '/api',
       navColor: '',
@@ -170,6 +192,7 @@ describe('IndexView', () => {
   test.each([
     { path: 'api' },
     { path: 'docs/ui' },
+    { path: 'guide' },
     { path: '/ui' },
     { path: 'ui?' },
     { navColor: 'red blue' },
@@ -202,6 +225,13 @@ test('without a dashboard that was built the page says so, and leads to the docu
   expect(page.match(/<script\b/g)).toHaveLength(1);
 });
 
+test('a guide that was not built has no page', () => {
+  for (const folder of [undefined, join(guide.folder, 'none')]) {
+    const files = new GuideFiles(folder);
+    expect([files.isBuilt, files.find('index.html')]).toEqual([false, undefined]);
+  }
+});
+
 const embeddedView = (page: string): IndexViewDto =>
   JSON.parse(/<script type="application\/json" id="index-view">(.*?)<\/script>/s.exec(page)![1]!) as IndexViewDto;
 
@@ -209,7 +239,7 @@ describe('in the browser', () => {
   let rooms: RoomApp;
   const ui = { ...testSettings().ui, path: 'dash/board', title: 'East' };
   beforeAll(async () => {
-    const modules = [IndexPageModule.at(ui.path, dashboard.folder)];
+    const modules = [IndexPageModule.at(ui.path, { dashboard: dashboard.folder, guide: guide.folder })];
     rooms = await startRooms({ modules, settings: { ui } satisfies Partial<Settings> });
   });
   afterAll(() => rooms.close());
@@ -289,17 +319,16 @@ describe('in the browser', () => {
   });
 
   /** The answer as it comes, which fetch would unpack. */
-  const packed = (encoding: string): Promise<{ headers: Record<string, unknown>; body: Buffer }> =>
+  const packed = (
+    encoding: string,
+    path = '/static/app.a1.js',
+  ): Promise<{ headers: Record<string, unknown>; body: Buffer }> =>
     new Promise((resolve, reject) => {
-      const call = httpRequest(
-        `${rooms.url}/static/app.a1.js`,
-        { headers: { 'Accept-Encoding': encoding } },
-        (answer) => {
-          const pieces: Buffer[] = [];
-          answer.on('data', (piece: Buffer) => pieces.push(piece));
-          answer.on('end', () => resolve({ headers: answer.headers, body: Buffer.concat(pieces) }));
-        },
-      );
+      const call = httpRequest(`${rooms.url}${path}`, { headers: { 'Accept-Encoding': encoding } }, (answer) => {
+        const pieces: Buffer[] = [];
+        answer.on('data', (piece: Buffer) => pieces.push(piece));
+        answer.on('end', () => resolve({ headers: answer.headers, body: Buffer.concat(pieces) }));
+      });
       call.on('error', reject).end();
     });
 
@@ -315,6 +344,44 @@ describe('in the browser', () => {
     if (encoding === 'br') expect(brotliDecompressSync(body).toString()).toContain('the page');
   });
 
+  test('/guide leads to the first page of the guide, below which all addresses are relative', async () => {
+    const moved = await raw('/guide');
+    expect([moved.status, moved.headers.get('location')]).toEqual([302, '/guide/']);
+    const page = await raw('/guide/');
+    expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+    expect(await page.text()).toContain('index.html, ');
+    expect((await raw('/guide/', { method: 'POST' })).status).toBe(405);
+  });
+
+  test.each([
+    ['settings.html', 'text/html; charset=utf-8', 'no-cache'],
+    ['internals/rules.html', 'text/html; charset=utf-8', 'no-cache'],
+    ['assets/page.a1.js', 'text/javascript; charset=utf-8', 'public, max-age=31536000, immutable'],
+    ['assets/search.b2.json', 'application/json; charset=utf-8', 'public, max-age=31536000, immutable'],
+  ])('/guide/%s is %s, kept as %s, and runs nothing but its own script', async (name, type, caching) => {
+    const { status, headers } = await raw(`/guide/${name}`);
+    expect([status, headers.get('content-type'), headers.get('cache-control')]).toEqual([200, type, caching]);
+    expect(headers.get('content-security-policy')).toMatch(/default-src 'none'.*script-src 'self'; style-src 'self'/);
+    expect(headers.get('content-security-policy')).not.toContain('unsafe');
+    const { headers: packedHeaders, body } = await packed('gzip', `/guide/${name}`);
+    expect(packedHeaders['content-encoding']).toBe('gzip');
+    expect(gunzipSync(body).toString()).toContain(`${name}, `);
+  });
+
+  test.each([
+    'none.html',
+    'settings.html.gz',
+    '.source-hash',
+    'assets',
+    'assets/',
+    '..%2Findex-page.test.ts',
+    '%2e%2e/%2e%2e/package.json',
+    'internals/..%2Fsettings.html',
+    'internals//rules.html',
+    '%00',
+    encodeURIComponent(join(guide.folder, 'settings.html')),
+  ])('/guide/%s is no page of the guide', async (path) => expect((await raw(`/guide/${path}`)).status).toBe(404));
+
   test.each(['/static/app.a1.js.br', '/static/manifest.json', '/static/.vite', '/static/..%2Fmanifest.json'])(
     '%s is no file of the page',
     async (path) => expect((await raw(path)).status).toBe(404),
@@ -325,7 +392,10 @@ describe('ui.rootUrlMode', () => {
   let rooms: RoomApp;
   const startIn = async (rootUrlMode: Settings['ui']['rootUrlMode']) => {
     const ui = { ...testSettings().ui, rootUrlMode };
-    rooms = await startRooms({ modules: [IndexPageModule.at(ui.path, dashboard.folder)], settings: { ui } });
+    rooms = await startRooms({
+      modules: [IndexPageModule.at(ui.path, { dashboard: dashboard.folder, guide: guide.folder })],
+      settings: { ui },
+    });
   };
   afterEach(() => rooms.close());
   const answer = async (path: string, init: RequestInit = {}) => {

@@ -12,8 +12,9 @@ import { SchedulerError } from '../../platform/errors.js';
 import { ShownAt } from '../../platform/http/docs.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { IndexViewDto } from './dto/index-view.dto.js';
-import { DashboardFiles, encodings } from './dashboard-files.js';
+import { DashboardFiles } from './dashboard-files.js';
 import { PageService } from './page.service.js';
+import { sendStaticFile } from './static-files.js';
 
 /** Below the path that the settings name. */
 @ApiTags('Index page')
@@ -60,10 +61,6 @@ export class RootController {
   file(@Param('name') name: string, @Req() request: Request, @Res() response: Response): void {
     const file = this.files.find(name);
     if (!file) throw new SchedulerError('NOT_FOUND', `There is no file '${name}'`);
-    // The build has packed them, better than there is time for here.
-    const encoding = encodings.find((each) => file.packed[each] && request.acceptsEncodings(each));
-    response.set('Cache-Control', 'public, max-age=31536000, immutable').vary('Accept-Encoding').type(file.type);
-    if (encoding) response.set('Content-Encoding', encoding);
-    response.send((encoding && file.packed[encoding]) ?? file.body);
+    sendStaticFile(request, response, file, true);
   }
 }

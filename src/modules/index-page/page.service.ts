@@ -15,6 +15,7 @@ export function toIndexView(settings: Settings, assets: AssetNames): IndexViewDt
   return {
     appRoot: `${base}/${ui.path}`,
     apiDocs: ui.apiDocs ?? `${base}/docs`,
+    guideRoot: `${base}/guide`,
     staticRoot: ui.staticRoot ?? `${base}/static`,
     apiRoot: ui.apiRoot ?? `${base}/api`,
     navColor: ui.navColor,

@@ -8,6 +8,7 @@ import { needsBody } from './bodies.js';
 import { isGuarded } from './caller.js';
 import { rootOf } from './context-path.js';
 import { exampleBody, parameters, versionOfPackage } from './examples.js';
+import { showMemberExamples } from './member-examples.js';
 import { ErrorDto } from './error.dto.js';
 import { sendJson } from './json.js';
 import { refusals } from './refusals.js';
@@ -126,6 +127,7 @@ export function describeApi(app: INestApplication, settings: Pick<Settings, 'aut
     .setTitle('Muster')
     .setDescription(description)
     .setVersion(versionOfPackage())
+    .setExternalDoc('The guide: jobs, operation, reference', `${rootOf(settings)}/guide/`)
     .addApiKey({ type: 'apiKey', in: 'header', name: 'Authorization', description: tokenDescription }, 'token')
     .addBearerAuth({ type: 'http', description: 'A token of the OIDC provider that is configured.' }, 'bearer')
     .build();
@@ -140,6 +142,7 @@ export function describeApi(app: INestApplication, settings: Pick<Settings, 'aut
   });
   showAtNames(document);
   putUnderOneTemplate(document);
+  showMemberExamples(document.components?.schemas);
   for (const schema of Object.values(document.components?.schemas ?? {})) {
     if (!('properties' in schema) || !schema.properties) continue;
     dropOtherSpellings(schema.properties as Record<string, { writeOnly?: boolean }>);

@@ -16,7 +16,7 @@ const TitleLink = z.strictObject({
 const QuickLink = z.strictObject({ title: z.string().min(1), linkFormat: z.string().min(1) });
 
 /** Paths that are not the page's, however much else it answers. */
-export const pathsOfTheService = ['api', 'docs', 'static', 'metrics', 'healthz', 'readyz'] as const;
+export const pathsOfTheService = ['api', 'docs', 'guide', 'static', 'metrics', 'healthz', 'readyz'] as const;
 /** Paths that answer without the context path, too: what watches this instance does not know it, and people begin at /. */
 const alsoAtRoot = /^\/(?:healthz|readyz|metrics)?\/?$/;
 export const isAtRoot = (path: string): boolean => path !== '' && alsoAtRoot.test(path);

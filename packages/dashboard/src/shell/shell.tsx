@@ -101,6 +101,9 @@ function More() {
             {text}
           </Go>
         ))}
+        <a className="menu-item" href={`${view.guideRoot}/`}>
+          Guide
+        </a>
         <a className="menu-item" href={view.apiDocs}>
           API documents
         </a>

@@ -38,11 +38,11 @@ export class ClusterArtifactDto implements ClusterArtifact {
   @IsOptional()
   @IsBoolean()
   executable?: boolean;
-  /** Unpack it when it is an archive; true unless said otherwise. */
+  /** Unpack it when it is an archive. Default: true. */
   @IsOptional()
   @IsBoolean()
   extract?: boolean;
-  /** Name of the file in the sandbox; the last part of the uri unless said otherwise. */
+  /** Name of the file in the sandbox. Default: the last part of the uri. */
   @IsOptional()
   @Text('path')
   outputFile?: string;
@@ -54,11 +54,11 @@ export class ObjstoreUploaderFileDto implements ObjstoreUploaderFile {
   @IsOptional()
   @Text('path')
   filename?: string;
-  /** Bucket to upload to. */
+  /** Bucket to upload to. Default: the setting objstore.objstoreBucket. */
   @IsOptional()
   @Text('name')
   objstoreUploaderBucket?: string;
-  /** Pattern of the object's key. */
+  /** Pattern of the key of the object. Default: the setting objstore.objstoreKeyFormat. */
   @IsOptional()
   @Text('path')
   objstoreUploaderKeyPattern?: string;
@@ -66,7 +66,7 @@ export class ObjstoreUploaderFileDto implements ObjstoreUploaderFile {
   @IsOptional()
   @Text('path')
   objstoreUploaderFilenameHint?: string;
-  /** Folder that holds the files. */
+  /** Folder that holds the files, below the sandbox. Default: the sandbox. */
   @IsOptional()
   @Text('path')
   directory?: string;
@@ -115,7 +115,7 @@ const isOneOrMoreTexts = (value: unknown): value is string | string[] =>
 
 /** A file whose content stands in the deploy itself. */
 export class EmbeddedArtifactDto implements EmbeddedArtifact {
-  /** Name of the artifact. */
+  /** Name of the artifact; kept and shown. */
   @IsOptional()
   @Text('name')
   name?: string;
@@ -123,7 +123,7 @@ export class EmbeddedArtifactDto implements EmbeddedArtifact {
   @IsOptional()
   @Text('path')
   filename?: string;
-  /** Checksum of the content. */
+  /** MD5 of the content, in hexadecimal digits. */
   @IsOptional()
   @Text('name')
   md5sum?: string;
@@ -138,7 +138,7 @@ export class EmbeddedArtifactDto implements EmbeddedArtifact {
   @is('length', `must have at most ${longestText.file} characters`, (value) => isSmall(value, 'file'))
   @is('type', 'must be a text or a list of texts', isOneOrMoreTexts)
   content?: string | string[];
-  /** Folder to write to, relative to the task's. */
+  /** Folder to write to, relative to the task's. Default: the folder that the command runs in. */
   @IsOptional()
   @Text('path')
   targetFolderRelativeToTask?: string;
@@ -146,7 +146,7 @@ export class EmbeddedArtifactDto implements EmbeddedArtifact {
 
 /** A file that is downloaded. */
 export class ExternalArtifactDto implements ExternalArtifact {
-  /** Name of the artifact. */
+  /** Name of the artifact; kept and shown. */
   @IsOptional()
   @Text('name')
   name?: string;
@@ -154,7 +154,7 @@ export class ExternalArtifactDto implements ExternalArtifact {
   @IsOptional()
   @Text('path')
   filename?: string;
-  /** Checksum that the download must have. */
+  /** MD5 that the download must have, in hexadecimal digits. */
   @IsOptional()
   @Text('name')
   md5sum?: string;
@@ -162,11 +162,11 @@ export class ExternalArtifactDto implements ExternalArtifact {
   @IsOptional()
   @Text('uri')
   url?: string;
-  /** Size in bytes. */
+  /** Size in bytes that the download must have. */
   @IsOptional()
   @Bytes()
   filesize?: number;
-  /** Folder to write to, relative to the task's. */
+  /** Folder to write to, relative to the task's. Default: the folder that the command runs in. */
   @IsOptional()
   @Text('path')
   targetFolderRelativeToTask?: string;
@@ -178,7 +178,7 @@ export class ExternalArtifactDto implements ExternalArtifact {
 
 /** A file of the object store. */
 export class ObjstoreArtifactDto {
-  /** Name of the artifact. */
+  /** Name of the artifact; kept and shown. */
   @IsOptional()
   @Text('name')
   name?: string;
@@ -186,11 +186,11 @@ export class ObjstoreArtifactDto {
   @IsOptional()
   @Text('path')
   filename?: string;
-  /** Checksum that the object must have. */
+  /** MD5 that the object must have, in hexadecimal digits. */
   @IsOptional()
   @Text('name')
   md5sum?: string;
-  /** Size in bytes. */
+  /** Size in bytes that the object must have. */
   @IsOptional()
   @Bytes()
   filesize?: number;
@@ -202,7 +202,7 @@ export class ObjstoreArtifactDto {
   @IsOptional()
   @Text('path')
   objstoreObjectKey?: string;
-  /** Folder to write to, relative to the task's. */
+  /** Folder to write to, relative to the task's. Default: the folder that the command runs in. */
   @IsOptional()
   @Text('path')
   targetFolderRelativeToTask?: string;
@@ -222,7 +222,7 @@ export class ObjstoreArtifactSignatureDto extends ObjstoreArtifactDto {
 
 /** Instructions for the task's executor. */
 export class ExecutorDataDto implements ExecutorData {
-  /** Command that the executor runs. */
+  /** Command that runs: a line for a shell, which becomes the program that it names. */
   @Text('command')
   cmd: string;
   /** Files whose content stands here. */
@@ -237,15 +237,17 @@ export class ExecutorDataDto implements ExecutorData {
   @IsOptional()
   @NestedList(() => ObjstoreArtifactDto)
   objstoreArtifacts?: ObjstoreArtifactDto[];
-  /** Exit codes that count as success; only 0 unless said otherwise. */
+  /** Exit codes that count as success. Default: only 0. */
   @IsOptional()
   @Integers({ min: -2_147_483_648, max: 2_147_483_647, what: 'whole numbers' })
   successfulExitCodes?: number[];
-  /** User to run as. */
+  /** Account to run as. Default: the user of the deploy, else the setting cluster.local.defaultRunAsUser. */
   @IsOptional()
   @Text('name')
   user?: string;
-  /** A file whose existence tells that the task is running. */
+  /**
+   * A file whose existence tells that the task is running; where the setting cluster.local.honorRunningSentinel is true.
+   */
   @IsOptional()
   @Text('path')
   runningSentinel?: string;
@@ -261,11 +263,14 @@ export class ExecutorDataDto implements ExecutorData {
   @IsOptional()
   @TextMap()
   loggingExtraFields?: Record<string, string>;
-  /** Milliseconds between SIGTERM and SIGKILL. */
+  /** Milliseconds between SIGTERM and SIGKILL. Default: the setting hardKillAfterMillis (180000). */
   @IsOptional()
   @Millis()
   sigKillProcessesAfterMillis?: number;
-  /** Most threads the task may have. */
+  /**
+   * Most threads the task may have; one with more is killed. Default: the setting cluster.local.maxTaskThreads (no
+   * limit).
+   */
   @IsOptional()
   @Int32({ min: 1 })
   maxTaskThreads?: number;
@@ -285,7 +290,7 @@ export class ExecutorDataDto implements ExecutorData {
   @IsOptional()
   @NestedList(() => ObjstoreArtifactSignatureDto)
   objstoreArtifactSignatures?: ObjstoreArtifactSignatureDto[];
-  /** Interval at which the logs are rotated. */
+  /** Interval at which the logs are rotated. Default: the setting cluster.local.logrotateFrequency (DAILY). */
   @IsOptional()
   @OneOf(['EVERY_MINUTE', 'EVERY_FIVE_MINUTES', 'HOURLY', 'DAILY', 'WEEKLY', 'MONTHLY'])
   logrotateFrequency?: 'EVERY_MINUTE' | 'EVERY_FIVE_MINUTES' | 'HOURLY' | 'DAILY' | 'WEEKLY' | 'MONTHLY';

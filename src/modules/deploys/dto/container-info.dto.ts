@@ -5,7 +5,7 @@ import { Int32, MayBeLeftOut, Nested, NestedList, OneOf, TextMap, Texts, Text } 
 
 /** Driver and name of a volume that Docker manages. */
 export class DockerVolumeDto {
-  /** Volume driver. */
+  /** Driver of the volume. Default: that of the engine. */
   @IsOptional()
   @Text('name')
   driver?: string;
@@ -53,21 +53,21 @@ export class VolumeDto {
 
 /** One port of a Docker container on its machine. FROM_OFFER ports are numbers of the task's ports, from 0. */
 export class ContainerPortMappingDto {
-  /** Meaning of containerPort; LITERAL unless said otherwise. */
+  /** Meaning of containerPort. Default: LITERAL. */
   @IsOptional()
   @OneOf(['LITERAL', 'FROM_OFFER'])
   containerPortType?: 'LITERAL' | 'FROM_OFFER';
   /** Port inside the container. */
   @Int32({ max: 65_535 })
   containerPort: number;
-  /** Meaning of hostPort; LITERAL unless said otherwise. */
+  /** Meaning of hostPort. Default: LITERAL. */
   @IsOptional()
   @OneOf(['LITERAL', 'FROM_OFFER'])
   hostPortType?: 'LITERAL' | 'FROM_OFFER';
   /** Port on the machine. */
   @Int32({ max: 65_535 })
   hostPort: number;
-  /** Protocol; tcp unless said otherwise. */
+  /** Protocol: tcp or udp. Default: tcp. */
   @IsOptional()
   @Text('name')
   protocol?: string;
@@ -90,7 +90,7 @@ export class DockerInfoDto {
   /** Image to run. */
   @Text('name')
   image: string;
-  /** Give the container all rights of the machine; false unless said otherwise. */
+  /** Give the container all rights of the machine. Default: false. */
   @MayBeLeftOut()
   @IsBoolean()
   privileged: boolean;
@@ -147,7 +147,7 @@ export class ClusterImageDto {
   @IsOptional()
   @Nested(() => ContainerImageDto)
   docker?: ContainerImageDto;
-  /** A copy on the machine may be used. */
+  /** A copy on the machine may be used; false: it is pulled for each task. Default: true. */
   @IsOptional()
   @IsBoolean()
   cached?: boolean;
@@ -169,7 +169,7 @@ export class PortMappingDto {
   /** Port inside the container. */
   @Int32({ max: 65_535 })
   containerPort: number;
-  /** Protocol. */
+  /** Protocol: tcp or udp. Default: tcp. */
   @IsOptional()
   @Text('name')
   protocol?: string;

@@ -36,11 +36,11 @@ export class ResourcesDto implements Resources {
   @IsOptional()
   @Decimal()
   memoryMb?: number;
-  /** Number of ports; the task finds them in PORT0, PORT1, ... */
+  /** Number of ports; the task finds them in PORT0, PORT1, ... Default: 0. */
   @IsOptional()
   @Int32()
   numPorts?: number;
-  /** Disk in MB. */
+  /** Disk in MB. Default: 0, which is no limit. */
   @IsOptional()
   @Decimal()
   diskMb?: number;
@@ -52,7 +52,7 @@ export class HealthcheckOptionsDto implements HealthcheckOptions {
   @IsOptional()
   @Text('uri')
   uri?: string;
-  /** Index of the port that is asked among the task's ports, from 0; 0 unless said otherwise. */
+  /** Index of the port that is asked among the ports of the task, from 0. Default: 0. */
   @IsOptional()
   @Int32()
   portIndex?: number;
@@ -61,39 +61,42 @@ export class HealthcheckOptionsDto implements HealthcheckOptions {
   @IsOptional()
   @Int32({ min: 1, max: 65_535 })
   portNumber?: number;
-  /** HTTP or HTTPS, with HTTP/1 or (HTTP2, HTTPS2) HTTP/2; HTTP unless said otherwise. */
+  /** HTTP or HTTPS, with HTTP/1 or (HTTP2, HTTPS2) HTTP/2. Default: HTTP. */
   @IsOptional()
   @OneOf(healthcheckProtocols)
   protocol?: HealthcheckProtocol;
-  /** GET or POST; GET unless said otherwise. */
+  /** Method of the call. Default: GET. */
   @IsOptional()
   @OneOf(healthcheckMethods)
   method?: HealthcheckMethod;
-  /** Seconds from the start of the task in which it may refuse connections. */
+  /**
+   * Seconds from the start of the task in which it may refuse connections. Default: the setting startupTimeoutSeconds
+   * (45).
+   */
   @IsOptional()
   @Seconds32()
   startupTimeoutSeconds?: number;
-  /** Seconds before the first check. */
+  /** Seconds before the first check. Default: the setting startupDelaySeconds (one startup interval). */
   @IsOptional()
   @Seconds32()
   startupDelaySeconds?: number;
-  /** Seconds between checks while connections are refused. */
+  /** Seconds between checks while connections are refused. Default: the setting startupIntervalSeconds (2). */
   @IsOptional()
   @Seconds32()
   startupIntervalSeconds?: number;
-  /** Seconds between checks after any other failure. */
+  /** Seconds between checks after any other failure. Default: the setting healthcheckIntervalSeconds (5). */
   @IsOptional()
   @Seconds32()
   intervalSeconds?: number;
-  /** Seconds one check may take. */
+  /** Seconds one check may take. Default: the setting healthcheckTimeoutSeconds (5). */
   @IsOptional()
   @Seconds32()
   responseTimeoutSeconds?: number;
-  /** Failed checks that are forgiven; any number unless said otherwise. */
+  /** Failed checks that are forgiven. Default: the setting healthcheckMaxRetries (any number). */
   @IsOptional()
   @Int32()
   maxRetries?: number;
-  /** Statuses that make the task unhealthy at once. */
+  /** Statuses that make the task unhealthy at once. Default: the setting healthcheckFailureStatusCodes (none). */
   @IsOptional()
   @Integers({ min: 100, max: 599, what: 'HTTP status codes' })
   failureStatusCodes?: number[];
@@ -105,30 +108,27 @@ export class HealthcheckOptionsDto implements HealthcheckOptions {
 
 /** Rolls the deploy out in groups, or all at once, and asks for acceptance before old tasks go. */
 export class CanaryDeploySettingsDto implements CanaryDeploySettings {
-  /** Roll out in groups; false: all at once, with one swap in the load balancer. False unless said otherwise. */
+  /** Roll out in groups; false: all at once, with one swap in the load balancer. Default: false. */
   @MayBeLeftOut()
   @IsBoolean()
   enableCanaryDeploy: boolean;
-  /** Tasks added per group; 1 unless said otherwise. */
+  /** Tasks added per group. Default: 1. */
   @MayBeLeftOut()
   @Int32({ min: 1 })
   instanceGroupSize: number;
-  /**
-   * Condition that must hold after a group is healthy: NONE unless said otherwise; TIMED: a wait; CHECKS: the service's
-   * checks.
-   */
+  /** Condition that must hold after a group is healthy: NONE; TIMED: a wait; CHECKS: the service's checks. Default: NONE. */
   @MayBeLeftOut()
   @OneOf(canaryAcceptanceModes, 'CanaryAcceptanceMode')
   acceptanceMode: CanaryAcceptanceMode;
-  /** Milliseconds to wait after each group, when the mode is TIMED; 0 unless said otherwise. */
+  /** Milliseconds to wait after each group, when the mode is TIMED. Default: 0. */
   @MayBeLeftOut()
   @Millis()
   waitMillisBetweenGroups: number;
-  /** Failed tasks that are forgiven and replaced within each group; 0 unless said otherwise. */
+  /** Failed tasks that are forgiven and replaced within each group. Default: 0. */
   @MayBeLeftOut()
   @Int32()
   allowedTasksFailuresPerGroup: number;
-  /** Groups before everything that is left is launched together; 3 unless said otherwise. */
+  /** Groups before everything that is left is launched together. Default: 3. */
   @MayBeLeftOut()
   @Int32({ min: 1 })
   canaryCycleCount: number;
@@ -144,7 +144,7 @@ export class RunNowRequestDto implements RunNowRequest {
   @IsOptional()
   @IsBoolean()
   skipHealthchecks?: boolean;
-  /** Id to track the run by; a random one unless said otherwise. */
+  /** Id to track the run by. Default: a random one. */
   @IsOptional()
   @Text('name')
   runId?: string;
@@ -180,7 +180,7 @@ export class RunNowRequestDto implements RunNowRequest {
   @IsOptional()
   @Artifacts()
   extraArtifacts?: ClusterArtifactDto[];
-  /** Time at which it runs, in epoch milliseconds; a time gone by means now. */
+  /** Time at which it runs, in epoch milliseconds; a time gone by means now. Default: now. */
   @IsOptional()
   @Timestamp()
   runAt?: number;

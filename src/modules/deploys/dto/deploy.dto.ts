@@ -68,11 +68,11 @@ export class DeployDto implements Deploy {
   @MayBeLeftOut()
   @Text('name')
   id: string;
-  /** Command to run. */
+  /** Command to run: a line for a shell, or with arguments (or an image) a program. */
   @IsOptional()
   @Text('command')
   command?: string;
-  /** Arguments of the command. */
+  /** Arguments of the command, each as it is: no shell reads them. */
   @IsOptional()
   @Texts('command')
   arguments?: string[];
@@ -80,31 +80,36 @@ export class DeployDto implements Deploy {
   @IsOptional()
   @Nested(() => ContainerInfoDto)
   containerInfo?: ContainerInfoDto;
-  /** Executor that runs executorData. */
+  /**
+   * Goes with executorData: the task is run by the executor, which is the agent itself, whatever path stands here.
+   */
   @IsOptional()
   @Text('command')
   customExecutorCmd?: string;
-  /** Id of the executor. */
+  /** Id of the executor; kept and shown. */
   @IsOptional()
   @Text('name')
   customExecutorId?: string;
-  /** Source of the executor. */
+  /** Source of the executor; kept and shown. */
   @IsOptional()
   @Text('name')
   customExecutorSource?: string;
-  /** Resources of the executor itself. */
+  /** Resources of the executor itself, asked for on top of those of the task. */
   @IsOptional()
   @Nested(() => ResourcesDto)
   customExecutorResources?: ResourcesDto;
-  /** Resources of each task. */
+  /**
+   * Resources of each task. Default: the settings cluster.defaultCpus (1), cluster.defaultMemory (64) and
+   * cluster.defaultDisk (0), where resources is left out as a whole.
+   */
   @IsOptional()
   @Nested(() => ResourcesDto)
   resources?: ResourcesDto;
-  /** Environment variables. */
+  /** Environment variables. In a value ${TASK_ID}, ${TASK_HOST} and the like stand for what the task is. */
   @IsOptional()
   @TextMap()
   env?: Record<string, string>;
-  /** Environment variables by instance number. */
+  /** Environment variables of single instances, by instance number; they win over env. */
   @IsOptional()
   @TextMaps()
   taskEnv?: Record<string, Record<string, string>>;
@@ -140,7 +145,7 @@ export class DeployDto implements Deploy {
   @IsOptional()
   @NestedList(() => ClusterTaskLabelDto)
   clusterLabels?: ClusterTaskLabelDto[];
-  /** Labels by instance number. */
+  /** Labels of single instances, by instance number. */
   @IsOptional()
   @TextMaps()
   taskLabels?: Record<string, Record<string, string>>;
@@ -155,7 +160,10 @@ export class DeployDto implements Deploy {
     additionalProperties: { type: 'array', maxItems: mostMembers, items: { $ref: getSchemaPath(ClusterTaskLabelDto) } },
   })
   clusterTaskLabels?: Record<string, ClusterTaskLabelDto[]>;
-  /** Seconds in which the tasks of a step must become healthy, the time for health checks not included. */
+  /**
+   * Seconds in which the tasks of a step must become healthy, the time for health checks not included. Default: the
+   * setting deployHealthyBySeconds (120).
+   */
   @IsOptional()
   @Seconds()
   deployHealthTimeoutSeconds?: number;
@@ -180,7 +188,7 @@ export class DeployDto implements Deploy {
   @Int32()
   healthcheckMaxRetries?: number;
   /**
-   * Time that a task of the deploy that runs may take in all until its health check passes; less than what healthcheck
+   * The most seconds from the start of a task until its health check passes, where that is less than what healthcheck
    * adds up to.
    */
   @IsOptional()
@@ -207,11 +215,14 @@ export class DeployDto implements Deploy {
   @IsOptional()
   @Texts('name')
   loadBalancerGroups?: string[];
-  /** Index of the port that the load balancer uses among the task's ports, from 0. */
+  /** Index of the port that the load balancer uses among the ports of a task, from 0. Default: 0. */
   @IsOptional()
   @Int32()
   loadBalancerPortIndex?: number;
-  /** Seconds after which a running task without health check counts as healthy. */
+  /**
+   * Seconds after which a running task without health check counts as healthy. Default: the setting
+   * considerTaskHealthyAfterRunningForSeconds (5).
+   */
   @IsOptional()
   @Seconds()
   considerHealthyAfterRunningForSeconds?: number;
@@ -231,7 +242,7 @@ export class DeployDto implements Deploy {
   @IsOptional()
   @Text('name')
   loadBalancerTemplate?: string;
-  /** Name of the service at the load balancer, in place of the request's id. */
+  /** Name of the service at the load balancer. Default: the id of the request. */
   @IsOptional()
   @Text('name')
   loadBalancerServiceIdOverride?: string;
@@ -243,19 +254,19 @@ export class DeployDto implements Deploy {
   @IsOptional()
   @IsBoolean()
   skipHealthchecksOnDeploy?: boolean;
-  /** Tasks replaced per step; all at once unless said otherwise. */
+  /** Tasks replaced in a step. Default: all at once. */
   @IsOptional()
   @Int32({ min: 1 })
   deployInstanceCountPerStep?: number;
-  /** Milliseconds between a finished step and the next one. */
+  /** Milliseconds between a finished step and the next one. Default: the setting defaultDeployStepWaitTimeMs (0). */
   @IsOptional()
   @Int32()
   deployStepWaitTimeMs?: number;
-  /** Go on to the next step by itself; true unless said otherwise. */
+  /** Go on to the next step without being asked. Default: true. */
   @IsOptional()
   @IsBoolean()
   autoAdvanceDeploySteps?: boolean;
-  /** Failed tasks that the deploy forgives and replaces. */
+  /** Failed tasks that the deploy forgives and replaces. Default: the setting defaultDeployMaxTaskRetries (0). */
   @IsOptional()
   @Int32()
   maxTaskRetries?: number;
@@ -264,11 +275,14 @@ export class DeployDto implements Deploy {
   @IsOptional()
   @Nested(() => CanaryDeploySettingsDto)
   canaryDeploySettings?: CanaryDeploySettingsDto;
-  /** Hand the command to a shell; false: start it directly. */
+  /**
+   * Hand the command to a shell; false: start it as a program. Default: true for a command without arguments and image,
+   * else false.
+   */
   @IsOptional()
   @IsBoolean()
   shell?: boolean;
-  /** User to run as. */
+  /** Account to run as. Default: one of its own for each task, where the agent is root. */
   @IsOptional()
   @Text('name')
   user?: string;

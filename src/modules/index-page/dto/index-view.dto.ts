@@ -1,4 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { Since } from '../../../platform/http/since.js';
 
 const int32 = { type: 'integer', format: 'int32' } as const;
 const int64 = { type: 'integer', format: 'int64' } as const;
@@ -9,6 +10,9 @@ export class IndexViewDto {
   appRoot: string;
   /** Address of the description of the API. */
   apiDocs: string;
+  /** Address of the guide, the pages of this documentation. */
+  @Since('muster')
+  guideRoot: string;
   /** Address of scripts and styles. */
   staticRoot: string;
   /** Address of the API. */

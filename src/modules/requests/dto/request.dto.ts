@@ -57,11 +57,11 @@ export class RequestDto implements Request {
   @IsOptional()
   @OneOf(requestTypes, 'RequestType')
   requestType: RequestType;
-  /** Owners: e-mail addresses. */
+  /** E-mail addresses of the people who own it; mails go to them. */
   @IsOptional()
   @Texts('name')
   owners?: string[];
-  /** Number of times a failed run is tried again. Not for SERVICE and WORKER. */
+  /** Number of times that a failed run is tried again. Not for SERVICE and WORKER. Default: 0. */
   @IsOptional()
   @Int32()
   numRetriesOnFailure?: number;
@@ -74,8 +74,7 @@ export class RequestDto implements Request {
   @Text('expression')
   schedule?: string;
   /**
-   * Number of tasks that run at the same time; 1 unless said otherwise. For an ON_DEMAND request: the limit of runs at
-   * the same time.
+   * Number of tasks that run at once. Of an ON_DEMAND request: the most runs at once; without it, any number. Default: 1.
    */
   @IsOptional()
   @Int32()
@@ -93,15 +92,21 @@ export class RequestDto implements Request {
   @IsOptional()
   @IsBoolean()
   loadBalanced?: boolean;
-  /** Milliseconds after which old runs that have to go are killed. Not for SERVICE and WORKER. */
+  /**
+   * Milliseconds after which a run that was told to end is killed. Not for SERVICE and WORKER. Default: the setting
+   * killNonLongRunningTasksInCleanupAfterSeconds (86400 seconds).
+   */
   @IsOptional()
   @Millis()
   killOldNonLongRunningTasksAfterMillis?: number;
-  /** Milliseconds a run may take before it is killed; 0: as soon as it has started. Not for SERVICE and WORKER. */
+  /**
+   * Milliseconds a run may take before it is killed; 0: as soon as it has started. Not for SERVICE and WORKER. Default:
+   * the setting taskExecutionTimeLimitMillis (no limit).
+   */
   @IsOptional()
   @Millis()
   taskExecutionTimeLimitMillis?: number;
-  /** Notation of the schedule; CRON unless said otherwise. */
+  /** Language of the schedule. Default: CRON. */
   @IsOptional()
   @OneOf(scheduleTypes, 'ScheduleType')
   scheduleType?: ScheduleType;
@@ -110,8 +115,8 @@ export class RequestDto implements Request {
   @Text('expression')
   quartzSchedule?: string;
   /**
-   * Time zone of the schedule, UTC unless said otherwise. A time that clocks show twice runs once, one that they skip runs
-   * when they do; schedules that run within every hour follow the hours that pass.
+   * Time zone of the schedule. A time that clocks show twice runs once, one that they skip runs when they do; schedules
+   * that run within every hour follow the hours that pass. Default: UTC.
    */
   @IsOptional()
   @Text('name')
@@ -120,19 +125,19 @@ export class RequestDto implements Request {
   @IsOptional()
   @Texts('name')
   rackAffinity?: string[];
-  /** The way in which the tasks are spread over the machines. */
+  /** The way in which the tasks are spread over the machines. Default: the setting defaultSlavePlacement (GREEDY). */
   @IsOptional()
   @OneOf(slavePlacements, 'SlavePlacement')
   slavePlacement?: SlavePlacement;
-  /** Attributes a machine must have. */
+  /** Attributes a machine must have, each with its value. */
   @IsOptional()
   @TextMap()
   requiredSlaveAttributes?: Record<string, string>;
-  /** Attributes that open machines reserved by them. */
+  /** Attributes of reserved machines that the tasks may use: without them a reserved machine gets none. */
   @IsOptional()
   @TextMap()
   allowedSlaveAttributes?: Record<string, string>;
-  /** By attribute and value: the percentage of tasks that at least run on such machines. */
+  /** By attribute and value: the least percentage of the tasks that run on such machines. */
   @IsOptional()
   @Holds('MAP_OF_NUMBERS')
   @raw((value) => value)
@@ -154,7 +159,7 @@ export class RequestDto implements Request {
   @IsOptional()
   @Millis()
   scheduledExpectedRuntimeMillis?: number;
-  /** Milliseconds between the end of a run and the next one at least. */
+  /** The least milliseconds between the end of a run and the start of the next one. Default: 0. */
   @IsOptional()
   @Millis()
   waitAtLeastMillisAfterTaskFinishesForReschedule?: number;
@@ -215,11 +220,14 @@ export class RequestDto implements Request {
   @IsOptional()
   @Text('expression')
   taskLogErrorRegex?: string;
-  /** True if taskLogErrorRegex heeds case. */
+  /** True if taskLogErrorRegex heeds case. Default: the setting smtp.taskLogErrorRegexCaseSensitive (true). */
   @IsOptional()
   @IsBoolean()
   taskLogErrorRegexCaseSensitive?: boolean;
-  /** From 0 to 1; tasks of higher priority are placed first. */
+  /**
+   * From 0 to 1; tasks of higher priority are placed first. Default: 0.7 for SERVICE, 0.5 for WORKER (the setting
+   * defaultTaskPriorityLevelForRequestType), else the setting defaultTaskPriorityLevel (0.3).
+   */
   @IsOptional()
   @Decimal()
   taskPriorityLevel?: number;
@@ -227,7 +235,9 @@ export class RequestDto implements Request {
   @IsOptional()
   @Int32()
   maxTasksPerOffer?: number;
-  /** A bounce may put the new task on the machine of the old one. */
+  /**
+   * A bounce may put the new task on the machine of the old one. Default: the setting allowBounceToSameHost (false).
+   */
   @IsOptional()
   @IsBoolean()
   allowBounceToSameHost?: boolean;

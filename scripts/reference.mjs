@@ -1,0 +1,193 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+/**
+ * `node scripts/reference.mjs` writes the pages of docs/ that are made of the built product: docs/job-specification.md of the document
+ * that it serves, docs/command-line.md of the help of its commands. Tests compare both with what the product says.
+ */
+const root = new URL('..', import.meta.url);
+const pages = { jobs: 'docs/job-specification.md', commands: 'docs/command-line.md' };
+
+/** Records that people write, each with those that it holds after it. */
+const roots = [
+  ['RequestDto', 'A request says what should run: its type, how often or in how many instances, and where.'],
+  ['DeployRequestDto', 'A deploy as it is sent, or written in a file: the version itself, and what goes with it.'],
+  ['RunNowRequestDto', 'A run of a SCHEDULED or ON_DEMAND request, with what it changes about its deploy.'],
+];
+
+const intro = `# Job specification
+
+_Made of the served document by \`node scripts/reference.mjs\`._
+
+Every field of a request, a deploy and a run: the documents that \`muster apply\` reads, and the bodies of \`POST /api/requests\`,
+\`POST /api/deploys\` and \`POST /api/requests/request/{requestId}/run\`. [Write your first job](first-job.md) shows them at work,
+[what a task gets](task-environment.md) says what a task finds at its start, and [validation](validation.md) has the rules between fields.
+A small service:
+
+\`\`\`yaml
+id: web
+requestType: SERVICE
+instances: 3
+---
+deploy:
+  requestId: web
+  command: exec my-server --port $PORT
+  resources: { cpus: 0.5, memoryMb: 256, numPorts: 1 }
+  healthcheck: { uri: /health }
+\`\`\`
+
+- A field that is not known is refused by the command line, and by the API with \`Prefer: handling=strict\`; without it, the API names it in
+  the header \`Warning\`.
+- Milliseconds and seconds are whole numbers; a time is in epoch milliseconds.
+- _Default_: the value of a field that is left out. A setting is named with the value that it has by itself; [settings](settings.md).
+- _Since_: empty where every version of the API has the field; \`1.5\` and \`Muster\`: older clients do not know it.
+`;
+
+/** @param {{ components: { schemas: Record<string, any> } }} document as the service serves it */
+export function jobSpecification({ components: { schemas } }) {
+  const records = [];
+  const visit = (name, text) => {
+    if (records.some((record) => record.name === name)) return;
+    records.push({ name, text });
+    for (const member of Object.values(schemas[name].properties)) {
+      for (const held of recordsIn(member, schemas)) visit(held);
+    }
+  };
+  for (const [name, text] of roots) visit(name, text);
+  const sections = records.map(({ name, text }) => {
+    const { properties, required = [] } = schemas[name];
+    const about = text ?? usesOf(name, records, schemas);
+    return `## ${titleOf(name)}\n\n${about}\n\n${table(properties, required, schemas)}`;
+  });
+  return `${intro}\n${sections.join('\n')}`;
+}
+
+/** Names of the records that a member holds, in lists and maps too. */
+function recordsIn(member, schemas) {
+  const names = [...JSON.stringify(member).matchAll(/"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name);
+  return names.filter((name) => schemas[name].properties);
+}
+
+const titleOf = (name) => name.replace(/Dto$/, '');
+const linkTo = (name) => `[${titleOf(name)}](#${titleOf(name).toLowerCase()})`;
+
+function usesOf(name, records, schemas) {
+  const uses = records.flatMap((record) =>
+    Object.entries(schemas[record.name].properties)
+      .filter(([, member]) => recordsIn(member, schemas).includes(name))
+      .map(([field]) => `\`${titleOf(record.name)}.${field}\``),
+  );
+  return `In ${uses.join(', ')}.`;
+}
+
+function table(properties, required, schemas) {
+  const rows = Object.entries(properties).map(([name, member]) => {
+    const { text, byDefault, since } = readDescription(member);
+    const absent = required.includes(name)
+      ? '**required**'
+      : (byDefault ?? (member.type === 'boolean' ? '`false`' : ''));
+    return [`\`${name}\``, text, typeOf(member, name, schemas), absent, exampleOf(member, schemas), since];
+  });
+  const lines = [['field', 'meaning', 'type and limits', 'default', 'example', 'since'], Array(6).fill('---'), ...rows];
+  return `${lines.map((cells) => `| ${cells.map(escapeCell).join(' | ')} |`).join('\n')}\n`;
+}
+
+const escapeCell = (text) => text.replaceAll('|', '\\|').replaceAll('\n', ' ');
+
+/** A description says the default at its end, and what is later than older clients know. */
+function readDescription({ description = '', 'x-since': since = '' }) {
+  const [, text, byDefault] = /^(.*?)(?: ?Default: (.*?)\.)?$/.exec(
+    description.replaceAll('\n', ' ').replace(/ ?An addition of .*?\.$/, ''),
+  );
+  return {
+    text: quoteSettings(text.trim()),
+    byDefault:
+      byDefault === undefined ? undefined : quoteSettings(byDefault.replace(/^[A-Z0-9.]+$|^(true|false)$/, '`$&`')),
+    since: since === 'muster' ? 'Muster' : since,
+  };
+}
+
+const quoteSettings = (text) =>
+  text.replaceAll(
+    /(?<=\bsettings? |, |and )((?:\w+\.)*[a-z]+[A-Z]\w*|[a-z]+\.\w+(?:\.\w+)*)(?= \(|$|[,)]| is\b)/g,
+    '`$1`',
+  );
+
+const units = [
+  [/^(timestamp|runAt)$/, ' of epoch milliseconds'],
+  [/(Millis|Ms)$/, ' of milliseconds'],
+  [/Seconds$/, ' of seconds'],
+  [/Mb$/, ' of MB'],
+  [/Bytes$|^filesize$/, ' of bytes'],
+];
+const number = (value) => value.toLocaleString('en-US', { maximumFractionDigits: 20 });
+
+function typeOf(member, name, schemas) {
+  const reference = member.$ref ?? member.allOf?.[0].$ref;
+  if (reference) {
+    const record = reference.split('/').at(-1);
+    return schemas[record].properties ? linkTo(record) : typeOf(schemas[record], name, schemas);
+  }
+  if (member.enum) return member.enum.map((word) => `\`${word}\``).join(', ');
+  if (member.type === 'boolean') return 'true or false';
+  if (member.type === 'array') {
+    return `list of at most ${number(member.maxItems)}: ${typeOf(member.items, '', schemas)}`;
+  }
+  if (member.type === 'integer' || member.type === 'number') {
+    const unit = units.find(([names]) => names.test(name))?.[1] ?? '';
+    const { minimum, maximum } = member;
+    return `${member.type === 'integer' ? 'whole number' : 'number'}${unit}, ${number(minimum)} to ${number(maximum)}`;
+  }
+  if (member.type === 'object') {
+    const { additionalProperties: of } = member;
+    return of === true ? 'any object' : `map of names to ${typeOf(of, '', schemas)}`;
+  }
+  const pattern = member.pattern ? `, \`${member.pattern}\`` : '';
+  return `text of at most ${number(member.maxLength)} characters${pattern}`;
+}
+
+function exampleOf(member, schemas) {
+  const reference = member.$ref ?? member.allOf?.[0].$ref;
+  const words = member.enum ?? (reference && schemas[reference.split('/').at(-1)].enum);
+  const value = member.example ?? words?.[0] ?? (member.type === 'boolean' ? true : undefined);
+  if (value === undefined) return '';
+  return `\`${typeof value === 'object' ? JSON.stringify(value) : value}\``;
+}
+
+/**
+ * @param {string} all what `muster --help` prints
+ * @param {(command: string) => string} helpOf what `muster <command> --help` prints
+ */
+export function commandReference(all, helpOf) {
+  const topics = [...all.matchAll(/^(\S.*):\n((?: {2}\S.*\n(?: {3,}.*\n)*)+)/gm)].filter(
+    ([, topic]) => topic !== 'Options',
+  );
+  const chapters = topics.map(([, topic, lines]) => {
+    const names = [...lines.matchAll(/^ {2}([a-z][\w-]*)/gm)].map(([, name]) => name);
+    const commands = names.map((name) => `### muster ${name}\n\n${block(helpOf(name))}`);
+    return `## ${topic}\n\n${commands.join('\n')}`;
+  });
+  return `# Command line reference
+
+_Made of the help of the commands by \`node scripts/reference.mjs\`._
+
+What \`muster --help\` and \`muster <command> --help\` print. Servers, tokens, exit codes, output and files: [the command line](cli.md).
+
+${chapters.join('\n')}`;
+}
+
+const block = (text) => `\`\`\`text\n${text.trimEnd()}\n\`\`\`\n`;
+
+export function write() {
+  const muster = (...words) =>
+    execFileSync(process.execPath, [fileURLToPath(new URL('bin/muster.mjs', root)), ...words], { encoding: 'utf8' });
+  const document = JSON.parse(readFileSync(new URL('dist/openapi.json', root), 'utf8'));
+  writeFileSync(new URL(pages.jobs, root), jobSpecification(document));
+  writeFileSync(
+    new URL(pages.commands, root),
+    commandReference(muster('--help'), (name) => muster(name, '--help')),
+  );
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) write();
