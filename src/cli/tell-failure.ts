@@ -15,7 +15,9 @@ export async function tellFailure(cause: unknown, [command]: readonly string[]):
   }
   const { reportFailure } = await import('./server/report-failure.js');
   reportFailure(cause);
-  return exitCodes.failed + beyond;
+  // By its name: the module of its class is a server's.
+  const isSetting = cause instanceof Error && cause.name === 'SettingsError';
+  return (isSetting ? exitCodes.usage : exitCodes.failed) + beyond;
 }
 
 /** A failure that people are told on one line; undefined: one of this program. */

@@ -72,7 +72,7 @@ describe('where tasks would be of the user of the agent', () => {
   });
 });
 
-describe('what cannot start says why on one line and ends with exit code 1:', () => {
+describe('what cannot start says why on one line and does not end with exit code 0:', () => {
   test('a port in use', async () => {
     const squatter = createServer();
     await new Promise<void>((resolve) => squatter.listen(0, '127.0.0.1', resolve));
@@ -94,9 +94,9 @@ describe('what cannot start says why on one line and ends with exit code 1:', ()
     ]);
   });
 
-  test('a wrong setting', async () => {
+  test('a wrong setting, with an exit code of its own', async () => {
     const process = muster(['scheduler', '--port', 'many']);
-    expect(await exitCode(process)).toBe(1);
+    expect(await exitCode(process)).toBe(2);
     expect(process.lines).toEqual(['Cannot start: --port: must be a port number']);
   });
 

@@ -51,7 +51,11 @@ describe('each outcome has its own exit code, and one line on stderr:', () => {
   });
 
   test.each([
-    ['an unknown command', ['reqests'], 2, "unknown command 'reqests' (Did you mean requests?)"],
+    ['an unknown command', ['reqests'], 2, "unknown command 'reqests'; did you mean 'requests'? (muster --help lists all)"],
+    ['a command that none is like', ['bogus'], 2, "unknown command 'bogus' (muster --help lists all)"],
+    ['a server before a command with sub-commands', ['--url', 'http://127.0.0.1:1', 'token', 'list'], 3, 'Muster does not answer at http://127.0.0.1:1'],
+    ['a server between the two', ['webhooks', '--url=http://127.0.0.1:1', 'dead'], 3, 'Muster does not answer at http://127.0.0.1:1'],
+    ['a server for a command of this machine', ['--url', 'http://127.0.0.1:1', 'stop'], 2, "unknown option '--url'; muster stop works on a data directory of this machine: --data-dir"],
     [
       'a server before the command',
       ['--url', 'http://127.0.0.1:1', 'ps'],
@@ -73,11 +77,12 @@ describe('each outcome has its own exit code, and one line on stderr:', () => {
       'a number that is none',
       ['scale', 'web', 'four'],
       2,
-      "<instances> must be a whole number from 1 to 1000000, not 'four'",
+      "<instances> must be a whole number of at least 1, not 'four'",
     ],
+    ['no instances', ['scale', 'web', '0'], 2, '<instances> must be at least 1; muster pause web ends all tasks'],
     ['an address that is none', ['ps', '--url', 'muster.example.com'], 2, '--url must be an address such as'],
     ['an unknown context', ['ps', '--context', 'moon'], 2, "There is no context 'moon'"],
-    ['a file that is not there', ['deploy', '-f', 'none.yaml'], 2, 'Cannot read none.yaml: ENOENT'],
+    ['a file that is not there', ['deploy', '-f', 'none.yaml'], 2, 'Cannot read none.yaml: there is no such file'],
     ['a server that is away', ['ps', '--url', 'http://127.0.0.1:1'], 3, 'Muster does not answer at http://127.0.0.1:1'],
     ['a host that is not there', ['ps', '--url', 'http://no-such-host.invalid'], 3, 'Muster does not answer at'],
     ['an unknown request', ['scale', 'nope', '3'], 4, "No request with id 'nope'"],
@@ -116,7 +121,7 @@ describe('each outcome has its own exit code, and one line on stderr:', () => {
     [
       'a value of another type',
       '{"id": "a",\n "requestType": "SERVICE",\n "instances": "3"}',
-      ':3: instances must be integer',
+      ':3: instances must be a whole number, not "3"',
     ],
     ['a word that is none', 'id: a\nrequestType: SERVER\n', ':2: requestType must be one of SERVICE, '],
     ['a field that is missing', 'deploy:\n  command: sleep 1\n', ':1: deploy.requestId is required'],

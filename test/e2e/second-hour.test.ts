@@ -162,7 +162,7 @@ describe('what went wrong is said where one looks:', () => {
     expect(great.out).toContain(
       'WAITS No slave of 1 can take it: 1 too small in cpus (the task asks for 40 cores; it has 8',
     );
-    expect(great.err).toMatch(/^muster: great: \w+ waits for a greater machine; it goes on\. No slave of 1/);
+    expect(great.err).toMatch(/^muster: great: \w+ needs a larger machine than there is; the deploy goes on\. No slave of 1/);
     await ann('remove', 'great');
   }, 60_000);
 

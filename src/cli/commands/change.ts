@@ -52,7 +52,9 @@ function scale(...[command, run]: Parameters<Define>): void {
     'muster scale web 3 --for 2h',
   );
   remote<ScaleFlags, [string, string]>(command, run, async ({ api, out }, flags, requestId, text) => {
-    const instances = wholeNumber('<instances>', text, 1, 1_000_000);
+    if (text === '0')
+      throw new CliError('usage', `<instances> must be at least 1; muster pause ${requestId} ends all tasks`);
+    const instances = wholeNumber('<instances>', text, 1);
     const changed = await api.requests.scale({
       requestId,
       ...(flags.acknowledge && { largeScaleDownAcknowledged: true }),

@@ -93,7 +93,7 @@ function plan(...[command, run]: Parameters<Define>): void {
   remote<PlanFlags, [string?]>(command, run, async (session, flags, requestId) => {
     const plans = [];
     if (requestId !== undefined && flags.instances !== undefined) {
-      const instances = wholeNumber('--instances', flags.instances, 1, 1_000_000);
+      const instances = wholeNumber('--instances', flags.instances, 1);
       plans.push(await session.api.requests.planScale({ requestId, ...callOf(flags), body: { instances } }));
     } else if (flags.file) {
       const { readDeploys } = await import('../files/deploys.js');

@@ -1,4 +1,4 @@
-import type { TaskState } from 'muster-client';
+import type { TaskIdHistory, TaskState } from 'muster-client';
 import { CliError } from '../exit-codes.js';
 import { stateCell } from '../output/output.js';
 import { isMissing, isRefusal } from '../remote/refusal.js';
@@ -92,18 +92,39 @@ async function tasks({ api, out }: Session, requestId: string | undefined, flags
   };
   const found = await api.history.tasks({ ...query, ...(requestId !== undefined && { requestId }) });
   if (requestId !== undefined) await refuseUnknown(api, requestId, found);
-  await out.answer(found, () =>
-    out.table(
-      ['TASK', 'STATE', 'BEGAN', 'TOOK', 'RUN'],
+  await out.answer(found, async () => {
+    const reasons = await reasonsOf(api, found.slice(0, mostReasons));
+    return out.table(
+      ['TASK', 'STATE', 'BEGAN', 'TOOK', 'RUN', 'REASON'],
       found.map(({ taskId, lastTaskState, updatedAt, runId }) => [
         taskId.id,
         stateCell(shownState(lastTaskState)),
         shownTime(taskId.startedAt),
         shownDuration(updatedAt - taskId.startedAt),
         runId,
+        reasons.get(taskId.id),
       ]),
-    ),
-  );
+    );
+  });
+}
+
+/** Lists of tasks have no reasons: each is a call. */
+const mostReasons = 50;
+const callsAtOnce = 5;
+
+/** Why tasks failed or were killed, with their exit codes, by the ids of the tasks. */
+async function reasonsOf(api: Session['api'], tasks: readonly TaskIdHistory[]): Promise<Map<string, string>> {
+  const reasons = new Map<string, string>();
+  const left = tasks.filter(({ lastTaskState }) => lastTaskState !== 'TASK_FINISHED').map(({ taskId }) => taskId.id);
+  const work = async (): Promise<void> => {
+    for (let taskId = left.shift(); taskId !== undefined; taskId = left.shift()) {
+      const found = await api.history.task({ taskId }).catch(() => undefined);
+      const message = found?.taskUpdates.at(-1)?.statusMessage;
+      if (message !== undefined) reasons.set(taskId, message);
+    }
+  };
+  await Promise.all(Array.from({ length: callsAtOnce }, work));
+  return reasons;
 }
 
 /** Where nothing is found, the request may be misspelt. Removed ones have a history still. */

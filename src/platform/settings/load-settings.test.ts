@@ -209,6 +209,15 @@ describe('every number', () => {
   });
 });
 
+test.each([
+  ['hostname: x', 'hostname: there is no such setting'],
+  ['checkDeploysEverySecond: 5', "checkDeploysEverySecond: there is no such setting; did you mean 'checkDeploysEverySeconds'?"],
+  ['agent: {keepTask: true}', "agent.keepTask: there is no such setting; did you mean 'agent.keepTasks'?"],
+  ['keepTasks: true', "keepTasks: there is no such setting; did you mean 'agent.keepTasks'?"],
+])('%s is refused with the setting that was probably meant', (text, problem) =>
+  expect(problems({ environment: { MUSTER_CONFIG: file('settings.yaml', text) } })).toEqual([problem]),
+);
+
 describe('keys of an older installation', () => {
   const page = readFileSync(new URL('../../../docs/migration.md', import.meta.url), 'utf8');
   const nested = (key: string): object =>
