@@ -51,11 +51,31 @@ describe('each outcome has its own exit code, and one line on stderr:', () => {
   });
 
   test.each([
-    ['an unknown command', ['reqests'], 2, "unknown command 'reqests'; did you mean 'requests'? (muster --help lists all)"],
+    [
+      'an unknown command',
+      ['reqests'],
+      2,
+      "unknown command 'reqests'; did you mean 'requests'? (muster --help lists all)",
+    ],
     ['a command that none is like', ['bogus'], 2, "unknown command 'bogus' (muster --help lists all)"],
-    ['a server before a command with sub-commands', ['--url', 'http://127.0.0.1:1', 'token', 'list'], 3, 'Muster does not answer at http://127.0.0.1:1'],
-    ['a server between the two', ['webhooks', '--url=http://127.0.0.1:1', 'dead'], 3, 'Muster does not answer at http://127.0.0.1:1'],
-    ['a server for a command of this machine', ['--url', 'http://127.0.0.1:1', 'stop'], 2, "unknown option '--url'; muster stop works on a data directory of this machine: --data-dir"],
+    [
+      'a server before a command with sub-commands',
+      ['--url', 'http://127.0.0.1:1', 'token', 'list'],
+      3,
+      'Muster does not answer at http://127.0.0.1:1',
+    ],
+    [
+      'a server between the two',
+      ['webhooks', '--url=http://127.0.0.1:1', 'dead'],
+      3,
+      'Muster does not answer at http://127.0.0.1:1',
+    ],
+    [
+      'a server for a command of this machine',
+      ['--url', 'http://127.0.0.1:1', 'stop'],
+      2,
+      "unknown option '--url'; muster stop works on a data directory of this machine: --data-dir",
+    ],
     [
       'a server before the command',
       ['--url', 'http://127.0.0.1:1', 'ps'],

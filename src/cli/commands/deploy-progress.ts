@@ -53,7 +53,10 @@ export async function awaitDeploy(
         );
       }
       if (Date.now() > deadline) {
-        throw new CliError('timeout', `${key.requestId}: ${key.deployId} has not ended after ${longest}; the deploy goes on`);
+        throw new CliError(
+          'timeout',
+          `${key.requestId}: ${key.deployId} has not ended after ${longest}; the deploy goes on`,
+        );
       }
       await delay(lookEveryMillis);
     }

@@ -16,7 +16,8 @@ export function otherFormat(text: string, value?: unknown): string | undefined {
 function formatOfMap(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
   const { apiVersion, kind, Job, services } = value as Record<string, unknown>;
-  if (typeof apiVersion === 'string' && typeof kind === 'string') return `a manifest of Kubernetes (${kind.slice(0, 60)})`;
+  if (typeof apiVersion === 'string' && typeof kind === 'string')
+    return `a manifest of Kubernetes (${kind.slice(0, 60)})`;
   if (isMap(Job)) return 'a Nomad job';
   if (isMap(services)) return 'a Compose file';
   return undefined;

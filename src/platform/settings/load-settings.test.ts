@@ -211,7 +211,10 @@ describe('every number', () => {
 
 test.each([
   ['hostname: x', 'hostname: there is no such setting'],
-  ['checkDeploysEverySecond: 5', "checkDeploysEverySecond: there is no such setting; did you mean 'checkDeploysEverySeconds'?"],
+  [
+    'checkDeploysEverySecond: 5',
+    "checkDeploysEverySecond: there is no such setting; did you mean 'checkDeploysEverySeconds'?",
+  ],
   ['agent: {keepTask: true}', "agent.keepTask: there is no such setting; did you mean 'agent.keepTasks'?"],
   ['keepTasks: true', "keepTasks: there is no such setting; did you mean 'agent.keepTasks'?"],
 ])('%s is refused with the setting that was probably meant', (text, problem) =>

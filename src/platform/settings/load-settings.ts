@@ -156,7 +156,9 @@ interface SettingsSchema {
 
 /** The setting that was probably meant: one of a similar name beside it, or one of its name in another section. */
 function meantBy(key: string): string | undefined {
-  const names = [...settingNames(z.toJSONSchema(SettingsFile, { io: 'input', unrepresentable: 'any' }) as SettingsSchema)];
+  const names = [
+    ...settingNames(z.toJSONSchema(SettingsFile, { io: 'input', unrepresentable: 'any' }) as SettingsSchema),
+  ];
   const [, section = '', last = ''] = /^(.*\.)?([^.]*)$/.exec(key) ?? [];
   const beside = names.filter((name) => name.startsWith(section) && !name.slice(section.length).includes('.'));
   const near = didYouMean(

@@ -1,0 +1,57 @@
+/* Functions that run in the browser, within Swagger UI: the page has their text alone, so they use nothing of this module. */
+
+interface SentByPage {
+  method: string;
+  body?: unknown;
+  headers?: Record<string, string>;
+}
+
+/**
+ * Browsers refuse to send what the document allows older clients: a read with a body. A token is
+ * given to the page as it was shown to its bearer, without the word before it.
+ */
+export const asBrowsersSend = (request: SentByPage): object => {
+  if (request.method === 'GET') delete request.body;
+  const proof = request.headers?.['Authorization'];
+  if (proof && !proof.includes(' ')) request.headers!['Authorization'] = `Token ${proof}`;
+  return request;
+};
+
+/** The page's own program. */
+declare const SwaggerUIBundle: { plugins: { DownloadUrl: unknown } };
+
+/** Of the parts of the page that it uses, which are Immutable.js maps and lists. */
+interface TaggedOperations {
+  map(change: (tag: Tag, name: string) => Tag): TaggedOperations;
+  filter(keep: (tag: Tag) => boolean): TaggedOperations;
+}
+interface Tag {
+  get(name: 'operations'): { filter(keep: (operation: ListedOperation) => boolean): { size: number } };
+  set(name: 'operations', value: { size: number }): Tag;
+}
+interface ListedOperation {
+  get(name: 'method' | 'path'): string;
+  getIn(path: readonly string[]): unknown;
+}
+
+/**
+ * The page's own filter box finds names of groups, as they are written; this one finds whatever stands in the
+ * line of an operation, too.
+ */
+export const findOperations = (): unknown[] => [
+  // In the place of the list of plugins that the page has without it.
+  SwaggerUIBundle.plugins.DownloadUrl,
+  {
+    fn: {
+      opsFilter: (groups: TaggedOperations, phrase: string): TaggedOperations => {
+        const wanted = phrase.trim().toLowerCase();
+        const has = (text: unknown): boolean => String(text).toLowerCase().includes(wanted);
+        const isFound = (operation: ListedOperation): boolean =>
+          has(`${operation.get('method')} ${operation.get('path')}`) || has(operation.getIn(['operation', 'summary']));
+        return groups
+          .map((tag, name) => (has(name) ? tag : tag.set('operations', tag.get('operations').filter(isFound))))
+          .filter((tag) => tag.get('operations').filter(() => true).size > 0);
+      },
+    },
+  },
+];
