@@ -62,7 +62,7 @@ function programFor(run: Run): Command {
   program.commandsGroup('This program:');
   program
     .command('help')
-    .description('help for a command, with examples')
+    .description('show help for a command, with examples')
     .argument('[words...]')
     .action(async (words: string[]) => {
       const [name] = words;
@@ -73,7 +73,7 @@ function programFor(run: Run): Command {
   for (const name of ['completion', 'complete']) {
     program
       .command(name, { hidden: name === 'complete' })
-      .description('the script for TAB in a shell: bash, zsh, fish, powershell')
+      .description('print the completion script for bash, zsh, fish or powershell')
       .argument('[words...]')
       .allowUnknownOption()
       .action(async () => {
@@ -120,8 +120,7 @@ function serverFlagsAhead(words: readonly string[]): [flags: readonly string[], 
 
 const takesIds = ({ registeredArguments }: Command): boolean =>
   registeredArguments.some((argument) => ['request', 'task', 'what', 'slave', 'id'].includes(argument.name()));
-const behindDashes = (name: string): string =>
-  `\nAn id that begins with - stands behind --: muster ${name} -- -nightly`;
+const behindDashes = (name: string): string => `\nWrite -- before an id that begins with -: muster ${name} -- -nightly`;
 
 function oneLine(text: string, [name]: readonly string[]): string {
   const said = text
@@ -133,7 +132,7 @@ function oneLine(text: string, [name]: readonly string[]): string {
   const [, flag = ''] = /^unknown option '([^=']*)/.exec(said) ?? [];
   let hint = '';
   // Ids may begin with '-', and then look like a flag.
-  if (isCommand && /^-[^-]*$/.test(flag)) hint = '; an id that begins with - stands behind --';
+  if (isCommand && /^-[^-]*$/.test(flag)) hint = '; write -- before an id that begins with -';
   else if (topic === 'Servers:' && serverFlags.includes(flag))
     hint = `; muster ${name} works on a data directory of this machine: --data-dir <directory>`;
   return `muster: ${said}${hint} (muster ${isCommand ? `${name} ` : ''}--help says more)\n`;

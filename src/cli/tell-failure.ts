@@ -51,9 +51,9 @@ async function fromClient(cause: unknown): Promise<CliError | undefined> {
   const { status, errors, message } = cause;
   // Refusals of ours have a code of ours.
   if (cause.code.startsWith('HTTP_'))
-    return new CliError('failed', `${message}: is it Muster that answers there?`, { cause });
+    return new CliError('failed', `${message}: is this the address of a Muster?`, { cause });
   const all = errors.length > 1 ? errors.map((each) => each.message).join('; ') : message;
-  const advice = status === 401 ? ' (--token, MUSTER_TOKEN or a context says who you are)' : '';
+  const advice = status === 401 ? ' (send a token by --token, MUSTER_TOKEN or a context)' : '';
   const outcome = outcomesOfCodes[cause.code] ?? outcomes[status] ?? (status < 500 ? 'refused' : 'failed');
   return new CliError(outcome, `${all}${advice}`, { cause });
 }

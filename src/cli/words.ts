@@ -3,7 +3,7 @@ import { CliError } from './exit-codes.js';
 /** Of commands that read requests and deploys. */
 export const fileOption = [
   '-f, --file <file...>',
-  'YAML or JSON, several documents in one if need be; a folder is all such files in it, - is stdin',
+  'YAML or JSON files with one or more documents; a directory stands for all such files in it, - for stdin',
 ] as const;
 
 const fileProblems: Readonly<Record<string, string>> = {

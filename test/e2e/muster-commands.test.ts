@@ -89,7 +89,7 @@ describe('each outcome has its own exit code, and one line on stderr:', () => {
       'an id that looks like a flag',
       ['pause', '-nightly'],
       2,
-      "unknown option '-nightly'; an id that begins with - stands behind --",
+      "unknown option '-nightly'; write -- before an id that begins with -",
     ],
     ['an id that looks like one, behind --', ['explain', '--', '--nightly'], 4, "No request with id '--nightly'"],
     ['a missing word', ['scale', 'web'], 2, "missing required argument 'instances'"],
@@ -187,7 +187,7 @@ describe('each outcome has its own exit code, and one line on stderr:', () => {
     const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
     const stranger = await muster(['requests', '--url', url], { env });
     expect(stranger.code).toBe(1);
-    expect(stranger.err).toMatch(/^muster: .*is it Muster that answers there\?\n$/);
+    expect(stranger.err).toMatch(/^muster: .*is this the address of a Muster\?\n$/);
     const never = await muster(['ps', '--url', url, '--timeout', '1'], { env });
     expect(never.code).toBe(3);
     expect(never.err).toMatch(oneLine);

@@ -142,14 +142,14 @@ describe('what went wrong is said where one looks:', () => {
   test('a program that is not there', async () => {
     const ended = await applied(worker('typo', { command: 'no-such-program' }), '--wait');
     expect(ended.code).toBe(9);
-    const shown = /stderr: [^\n]*no-such-program: [^\n]*not found\n *more of it: muster logs (\S+) --stderr\n/.exec(
+    const shown = /stderr: [^\n]*no-such-program: [^\n]*not found\n *full log: muster logs (\S+) --stderr\n/.exec(
       ended.out,
     );
     expect(shown, ended.out).not.toBeNull();
     expect((await ann('logs', shown![1]!, '--stderr')).out).toContain('no-such-program');
     const explained = await ann('explain', 'typo');
     expect(explained.out).toMatch(
-      /\ndeploy \w+ ended as FAILED: [^\n]*\n {2}stderr: [^\n]*not found\n {2}more of it: muster logs \S+ --stderr\n$/,
+      /\ndeploy \w+ ended as FAILED: [^\n]*\n {2}stderr: [^\n]*not found\n {2}full log: muster logs \S+ --stderr\n$/,
     );
   }, 60_000);
 

@@ -23,7 +23,7 @@ export async function lastLines({ api }: Session, taskId: string): Promise<strin
     const lines = text.split('\n').filter((line) => line.trim() !== '');
     if (lines.length === 0) continue;
     const shown = lines.slice(-mostLines).map((line) => `  ${path}: ${plain(line).slice(0, mostCharacters)}`);
-    return [...shown, `  more of it: muster logs ${taskId}${path === 'stderr' ? ' --stderr' : ''}`];
+    return [...shown, `  full log: muster logs ${taskId}${path === 'stderr' ? ' --stderr' : ''}`];
   }
   return [];
 }
