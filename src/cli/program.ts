@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { didYouMean } from '../core/did-you-mean.js';
-import { commands } from './commands/index.js';
+import { commands, presentName } from './commands/index.js';
 import { CliError, exitCodes } from './exit-codes.js';
 import { letReadersLeave } from './output/output.js';
 import { writeError, writeOut } from './output/streams.js';
@@ -19,7 +19,8 @@ export async function runCommand(
   given: readonly string[],
   environment: Record<string, string | undefined>,
 ): Promise<number> {
-  const argv = commandFirst(given);
+  const [name = '', ...words] = commandFirst(given);
+  const argv = given.length === 0 ? [] : [presentName(name), ...words];
   const run: Run = { environment, argv, exitCode: exitCodes.done };
   try {
     await programFor(run).parseAsync([...argv], { from: 'user' });
@@ -64,10 +65,10 @@ function programFor(run: Run): Command {
     .command('help')
     .description('show help for a command, with examples')
     .argument('[words...]')
-    .action(async (words: string[]) => {
-      const [name] = words;
+    .action(async ([given, ...words]: string[]) => {
+      const name = given === undefined ? undefined : presentName(given);
       if (name !== undefined && !program.commands.some((each) => each.name() === name)) throw unknownCommand(name);
-      await programFor(run).parseAsync([...words, '--help'], { from: 'user' });
+      await programFor(run).parseAsync([...(name === undefined ? [] : [name]), ...words, '--help'], { from: 'user' });
     });
   // The library names the first of them; the second is what the scripts that it prints call at each TAB.
   for (const name of ['completion', 'complete']) {
@@ -119,7 +120,7 @@ function serverFlagsAhead(words: readonly string[]): [flags: readonly string[], 
 }
 
 const takesIds = ({ registeredArguments }: Command): boolean =>
-  registeredArguments.some((argument) => ['request', 'task', 'what', 'slave', 'id'].includes(argument.name()));
+  registeredArguments.some((argument) => ['request', 'task', 'what', 'machine', 'id'].includes(argument.name()));
 const behindDashes = (name: string): string => `\nWrite -- before an id that begins with -: muster ${name} -- -nightly`;
 
 function oneLine(text: string, [name]: readonly string[]): string {

@@ -9,7 +9,7 @@ import { webhooks } from './webhooks.js';
 import { isTask } from './history.js';
 
 export const cluster: Record<string, Define> = {
-  slaves,
+  machines,
   freeze: machine('freeze', 'frozen', 'muster freeze slave1 --for 1h -m "looks odd"'),
   decommission: machine('decommission', 'being decommissioned', 'muster decommission slave1 -m "is replaced"'),
   activate: machine('activate', 'active', 'muster activate slave1'),
@@ -19,23 +19,29 @@ export const cluster: Record<string, Define> = {
   open,
 };
 
-interface SlavesFlags {
+interface MachinesFlags {
   racks?: boolean;
   state?: string;
   quiet?: boolean;
 }
 
-function slaves(...[command, run]: Parameters<Define>): void {
+function machines(...[command, run]: Parameters<Define>): void {
   command
-    .argument('[slave]', 'show the past states of this machine')
+    .argument('[machine]', 'show the past states of this machine')
     .option('--racks', 'list racks instead of machines')
     .option(
       '--state <state>',
       'only machines in this state: active, frozen, decommissioning, decommissioned, dead, ...',
     )
     .option('-q, --quiet', 'print ids only');
-  examples(command, 'muster slaves', 'muster slaves --racks', 'muster slaves slave1', 'muster slaves --state dead -q');
-  remote<SlavesFlags, [string?]>(command, run, async ({ api, out }, flags, id) => {
+  examples(
+    command,
+    'muster machines',
+    'muster machines --racks',
+    'muster machines slave1',
+    'muster machines --state dead -q',
+  );
+  remote<MachinesFlags, [string?]>(command, run, async ({ api, out }, flags, id) => {
     if (id !== undefined) {
       const states = await (flags.racks ? api.racks.history({ rackId: id }) : api.slaves.history({ slaveId: id }));
       const known =
@@ -56,7 +62,7 @@ function slaves(...[command, run]: Parameters<Define>): void {
         const rows = all.map((each) => [each.id, stateCell(each.currentState.state), age(each.currentState.timestamp)]);
         return out.table(['RACK', 'STATE', 'FOR'], rows);
       }
-      return out.table(['SLAVE', 'STATE', 'FOR', 'HOST', 'RACK', 'CPUS', 'MEMORY'], (all as Slaves).map(slaveRow));
+      return out.table(['MACHINE', 'STATE', 'FOR', 'HOST', 'RACK', 'CPUS', 'MEMORY'], (all as Slaves).map(slaveRow));
     });
   });
 }
@@ -86,7 +92,7 @@ const revertTo = { freeze: 'ACTIVE', decommission: 'ACTIVE', activate: 'FROZEN' 
 function machine(verb: 'freeze' | 'decommission' | 'activate', done: string, example: string): Define {
   return (command, run) => {
     command
-      .argument('<slave>', 'id of the machine; with --rack, of a rack')
+      .argument('<machine>', 'id of the machine; with --rack, of a rack')
       .option('--rack', 'change a rack with all its machines')
       .option('-m, --message <text>', 'reason, kept with the state')
       .option('--for <time>', 'revert after this time, such as 30m');

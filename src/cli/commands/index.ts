@@ -9,6 +9,10 @@ interface Topic {
   load: () => Promise<Record<string, Define>>;
 }
 
+/** Earlier names of commands still work. */
+const earlierNames = new Map([['slaves', 'machines']]);
+export const presentName = (name: string): string => earlierNames.get(name) ?? name;
+
 /** Every command, in the order of the help. */
 export const commands: readonly Topic[] = [
   {
@@ -62,7 +66,7 @@ export const commands: readonly Topic[] = [
   {
     topic: 'Cluster:',
     summaries: {
-      slaves: 'list machines or racks with their state',
+      machines: 'list machines or racks with their state',
       freeze: 'start no more tasks on a machine',
       decommission: 'move all tasks away from a machine',
       activate: 'return a machine to use',
