@@ -3,7 +3,7 @@ import { CliError } from '../exit-codes.js';
 import { stateCell } from '../output/output.js';
 import { remote, type Session } from '../remote/session.js';
 import { type Define, examples } from '../run.js';
-import { age, durationMillis, shownDuration, shownTime } from '../words.js';
+import { age, durationMillis, shownTime } from '../words.js';
 import { groups } from './groups.js';
 import { webhooks } from './webhooks.js';
 import { isTask } from './history.js';
