@@ -210,7 +210,8 @@ describe('every number', () => {
 });
 
 test.each([
-  ['hostname: x', 'hostname: there is no such setting'],
+  ['gibberish: x', 'gibberish: there is no such setting'],
+  ['hostname: x', 'hostname: there is no such setting; set MUSTER_HOST in the environment'],
   [
     'checkDeploysEverySecond: 5',
     "checkDeploysEverySecond: there is no such setting; did you mean 'checkDeploysEverySeconds'?",

@@ -139,6 +139,8 @@ function unknownSettings(path: readonly PropertyKey[], file: unknown): string[] 
   const told = (key: string): string => {
     const became = Object.hasOwn(olderSettings, key) ? olderSettings[key] : undefined;
     if (became !== undefined) return `${key}: there is no such setting any more: ${became}`;
+    if (Object.hasOwn(variables, key))
+      return `${key}: there is no such setting; set ${variables[key]} in the environment`;
     const meant = meantBy(key);
     return `${key}: there is no such setting${meant === undefined ? '' : `; did you mean '${meant}'?`}`;
   };
@@ -149,6 +151,18 @@ function unknownSettings(path: readonly PropertyKey[], file: unknown): string[] 
   const keys = value !== null && typeof value === 'object' ? Object.keys(value) : [];
   return keys.length > 0 ? keys.map((key) => told(`${name}.${key}`)) : [told(name)];
 }
+
+/** Settings of the environment, by what they are called in settings files of other programs. */
+const variables: Readonly<Record<string, string>> = {
+  port: 'MUSTER_PORT',
+  host: 'MUSTER_HOST',
+  hostname: 'MUSTER_HOST',
+  advertisedUrl: 'MUSTER_ADVERTISED_URL',
+  database: 'DATABASE_URL',
+  databaseUrl: 'DATABASE_URL',
+  dataDir: 'MUSTER_DATA_DIR',
+  clusterDriver: 'MUSTER_CLUSTER',
+};
 
 interface SettingsSchema {
   properties?: Record<string, SettingsSchema>;
