@@ -30,6 +30,12 @@ const outcomesOfCodes: Record<string, Outcome> = {
   UNKNOWN_SHELL_COMMAND: 'refused',
 };
 
+/** The next step, where the command line has one. */
+const adviceOfCodes: Record<string, string> = {
+  RUN_ID_USED: 'choose another --run-id, or wait for that run by --attach',
+  REQUEST_PAUSED: 'muster unpause resumes it',
+};
+
 const outcomes: Record<number, Outcome> = {
   401: 'denied',
   403: 'denied',
@@ -53,7 +59,8 @@ async function fromClient(cause: unknown): Promise<CliError | undefined> {
   if (cause.code.startsWith('HTTP_'))
     return new CliError('failed', `${message}: is this the address of a Muster?`, { cause });
   const all = errors.length > 1 ? errors.map((each) => each.message).join('; ') : message;
-  const advice = status === 401 ? ' (send a token by --token, MUSTER_TOKEN or a context)' : '';
+  const step = status === 401 ? 'send a token by --token, MUSTER_TOKEN or a context' : adviceOfCodes[cause.code];
+  const advice = step === undefined ? '' : ` (${step})`;
   const outcome = outcomesOfCodes[cause.code] ?? outcomes[status] ?? (status < 500 ? 'refused' : 'failed');
   return new CliError(outcome, `${all}${advice}`, { cause });
 }
