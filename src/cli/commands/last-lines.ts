@@ -30,7 +30,7 @@ export async function lastLines({ api }: Session, taskId: string): Promise<strin
   return [];
 }
 
-const isCause = (line: string): boolean => /\b(\w*(Error|Exception)|fatal|panic)\b ?:/i.test(line);
+const isCause = (line: string): boolean => /\b(\w*(Error|Exception)|fatal|panic)( \[\w+\])? ?:/i.test(line);
 
 /** The last lines, and the last one before them that names an error, where they name none. */
 export function tellingLines(lines: readonly string[]): string[] {
