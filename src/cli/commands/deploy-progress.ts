@@ -122,7 +122,7 @@ function linesOf(
   const progress = isPending ? parent.pendingDeployState?.deployProgress : undefined;
   const healthyNow = instances.filter(({ state }) => state === 'HEALTHY').length;
   const { instances: all = 1 } = parent.pendingDeployState?.updatedRequest ?? parent.request;
-  // Of a service in steps, the step has a lower target than the deploy as a whole.
+  // A step of a service has a lower target than the deploy as a whole.
   const isLong = parent.request.requestType === 'SERVICE' || parent.request.requestType === 'WORKER';
   const target = isLong ? all : progress?.targetActiveInstances;
   const state = progress ? `${healthyNow} of ${target} healthy` : isPending ? 'starting' : over;

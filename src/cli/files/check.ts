@@ -99,7 +99,7 @@ const kinds: Readonly<Record<string, string>> = {
   null: 'empty',
 };
 
-/** Where other schedulers have a list. */
+/** Advice for fields in which other schedulers have a list. */
 const inPlaceOfLists: Readonly<Record<string, string>> = {
   'deploy.command': 'its arguments stand in deploy.arguments',
   'deploy.env': 'a line for each, such as NAME: value',
@@ -113,7 +113,7 @@ function shownValue(data: unknown): string {
   return text.length > 60 ? `${text.slice(0, 56)}..."` : text;
 }
 
-/** Of a pattern that is a set of characters, such as ^[a-zA-Z0-9_-]+$. */
+/** The characters that a pattern such as ^[a-zA-Z0-9_-]+$ allows. */
 function charactersOf(pattern: string): string {
   const [, set] = /^\^\[(.*)\]\+\$$/.exec(pattern) ?? [];
   if (set === undefined) return `what matches ${pattern}`;

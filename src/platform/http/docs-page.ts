@@ -20,7 +20,7 @@ export const asBrowsersSend = (request: SentByPage): object => {
 /** The page's own program. */
 declare const SwaggerUIBundle: { plugins: { DownloadUrl: unknown } };
 
-/** Of the parts of the page that it uses, which are Immutable.js maps and lists. */
+/** The groups of the page, as far as the filter uses them: maps and lists of Immutable.js. */
 interface TaggedOperations {
   map(change: (tag: Tag, name: string) => Tag): TaggedOperations;
   filter(keep: (tag: Tag) => boolean): TaggedOperations;

@@ -175,7 +175,7 @@ const lists: Readonly<Record<string, unknown[]>> = {
   commandLineArgs: ['Ada', 'Grace'],
 };
 
-/** Of lists that are no member of a record: ids of requests, by what operations name them. */
+/** Entries of lists that are the whole answer: ids of requests. */
 const plainTexts = ['web', 'greet'];
 
 /** An answer of an operation in values of the README's tour: what a page makes of types alone shows nobody what to expect. */

@@ -52,7 +52,7 @@ export const isoTime = (at: number, timeZone: string | undefined): string =>
 export const fieldTime = (at: number, timeZone: string | undefined): string =>
   formatTime(at, 'YYYY-MM-DD[T]HH:mm', timeZone);
 
-/** What was entered into such a field, by the clocks of this zone. */
+/** The moment that was entered into such a field, by the clocks of this zone. */
 export function timeOfField(text: string, timeZone: string | undefined): number {
   const wall = Date.parse(`${text}Z`);
   // The offset of the moment itself, which is known only when the moment is, near changes of the clocks.
