@@ -1,4 +1,7 @@
-/* Functions that run in the browser, within Swagger UI: the page has their text alone, so they use nothing of this module. */
+/*
+ * Functions that run in the browser, within Swagger UI. The page has only their text: they use nothing of this module, and no function in
+ * them has a name, since the bundler wraps named functions in a helper of its own.
+ */
 
 interface SentByPage {
   method: string;
@@ -42,16 +45,28 @@ export const findOperations = (): unknown[] => [
   // In the place of the list of plugins that the page has without it.
   SwaggerUIBundle.plugins.DownloadUrl,
   {
-    fn: {
-      opsFilter: (groups: TaggedOperations, phrase: string): TaggedOperations => {
-        const wanted = phrase.trim().toLowerCase();
-        const has = (text: unknown): boolean => String(text).toLowerCase().includes(wanted);
-        const isFound = (operation: ListedOperation): boolean =>
-          has(`${operation.get('method')} ${operation.get('path')}`) || has(operation.getIn(['operation', 'summary']));
-        return groups
-          .map((tag, name) => (has(name) ? tag : tag.set('operations', tag.get('operations').filter(isFound))))
-          .filter((tag) => tag.get('operations').filter(() => true).size > 0);
-      },
-    },
+    fn: Object.fromEntries([
+      [
+        'opsFilter',
+        (groups: TaggedOperations, phrase: string): TaggedOperations =>
+          groups
+            .map((tag, name) =>
+              name.toLowerCase().includes(phrase.trim().toLowerCase())
+                ? tag
+                : tag.set(
+                    'operations',
+                    tag
+                      .get('operations')
+                      .filter((each) =>
+                        [each.get('method'), each.get('path'), each.getIn(['operation', 'summary'])]
+                          .join(' ')
+                          .toLowerCase()
+                          .includes(phrase.trim().toLowerCase()),
+                      ),
+                  ),
+            )
+            .filter((tag) => tag.get('operations').filter(() => true).size > 0),
+      ],
+    ]),
   },
 ];
