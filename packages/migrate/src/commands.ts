@@ -13,7 +13,7 @@ export const summaries = {
 export const migrate: Record<keyof typeof summaries, Define> = {
   'import-history': (command, run) => {
     command.argument(
-      '<folder>',
+      '<directory>',
       'directory with taskHistory.csv, requestHistory.csv, deployHistory.csv, taskUsage.csv',
     );
     serving(command, run, async (settings, _flags, [folder]) => {

@@ -93,7 +93,7 @@ interface TokenFlags {
 function token(command: Command, run: Run): void {
   command
     .option('--bootstrap', 'on the machine of the server: create a new token of the first administrator')
-    .option('--data-dir <folder>', 'with --bootstrap: data directory (MUSTER_DATA_DIR)')
+    .option('--data-dir <directory>', 'with --bootstrap: data directory (MUSTER_DATA_DIR)')
     .option('--config <file>', 'with --bootstrap: settings file (MUSTER_CONFIG)')
     .action(async (flags: { bootstrap?: boolean; dataDir?: string; config?: string }) => {
       // Said out loud, since it takes the place of the token that the administrator had.

@@ -135,7 +135,7 @@ const problemsTold = (failure: unknown): Record<string, string> =>
     : {};
 
 function Plan({ plan, values, given }: { plan: NonNullable<Action['plan']>; values: Values; given: Given }) {
-  const [shown, setShown] = useState<ReactNode>('Asking the service what would happen');
+  const [shown, setShown] = useState<ReactNode>('Computing the plan');
   const latest = useRef(0);
   const key = JSON.stringify(given);
   useEffect(() => {
