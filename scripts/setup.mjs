@@ -27,9 +27,11 @@ export async function setUp({ packagesOnly = false } = {}) {
         writeFileSync(stampFile, wantedStamp());
       }
       if (packagesOnly) return;
-      if (!isBuilt()) await during('Building', () => build(owner));
+      if (!isBuilt()) await during('Building', (step) => build(owner, step), { still: 'still building' });
       if (!isDashboardBuilt())
-        await during('Building the dashboard', () => buildPackage(dashboard, owner, builtDocument()));
+        await during('Building the dashboard', () => buildPackage(dashboard, owner, builtDocument()), {
+          still: 'still building',
+        });
       if (!isGuideBuilt()) await buildGuide(owner);
       await linkPostgres();
     });
@@ -132,17 +134,26 @@ function isMade(folder, hash) {
 /**
  * Compiles into a folder of its own and puts that in the place of the old one: a half build is never seen. First what the program
  * imports by name, then the program without its commands, the OpenAPI document that it serves, the client that is made of that, and
- * the commands, which use the client.
+ * the commands, which use the client. `step` names each of these for who waits.
  */
-async function build(owner) {
+async function build(owner, step) {
   const [fresh, present, old] = ['dist.new', 'dist', 'dist.old'].map((name) => join(root, name));
   const hash = hashOfSources(root);
   for (const folder of [fresh, old]) rmSync(folder, { recursive: true, force: true });
   const document = documentIn(fresh);
-  if (!isPackageBuilt('rest-contract')) await buildPackage('rest-contract', owner);
+  if (!isPackageBuilt('rest-contract')) {
+    step('rest-contract, 1 of 5');
+    await buildPackage('rest-contract', owner);
+  }
+  step('the program, 2 of 5');
   await run('The build', [join('node_modules', '@nestjs', 'cli', 'bin', 'nest.js'), 'build'], owner);
+  step('the OpenAPI document, 3 of 5');
   await run('The OpenAPI document', [join('scripts', 'openapi-document.mjs'), fresh, document], owner);
-  if (!isClientBuilt(document)) await buildPackage('client', owner, document);
+  if (!isClientBuilt(document)) {
+    step('the client, 4 of 5');
+    await buildPackage('client', owner, document);
+  }
+  step('the command line, 5 of 5');
   await run('The build of the command line', [join('scripts', 'command-line.mjs'), fresh], owner);
   writeFileSync(join(fresh, '.source-hash'), hash);
   if (existsSync(present)) renameSync(present, old);

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
-import { commands } from './commands/index.js';
+import { didYouMean } from '../core/did-you-mean.js';
+import { commands, presentName } from './commands/index.js';
 import { CliError, exitCodes } from './exit-codes.js';
 import { letReadersLeave } from './output/output.js';
 import { writeError, writeOut } from './output/streams.js';
@@ -18,7 +19,8 @@ export async function runCommand(
   given: readonly string[],
   environment: Record<string, string | undefined>,
 ): Promise<number> {
-  const argv = commandFirst(given);
+  const [name = '', ...words] = commandFirst(given);
+  const argv = given.length === 0 ? [] : [presentName(name), ...words];
   const run: Run = { environment, argv, exitCode: exitCodes.done };
   try {
     await programFor(run).parseAsync([...argv], { from: 'user' });
@@ -30,10 +32,13 @@ export async function runCommand(
 
 function programFor(run: Run): Command {
   const program = new Command('muster')
-    .description('Schedules tasks on a cluster of machines, and drives a scheduler that runs: docs/cli.md.')
+    .description('Starts Muster, a task scheduler, and controls a running one. Manual: docs/cli.md')
     .version((JSON.parse(projectFile('package.json')) as { version: string }).version, '-V, --version')
     .helpCommand(false)
     .exitOverride()
+    .on('command:*', ([name]: string[]) => {
+      throw unknownCommand(name!);
+    })
     // Commander says "error: ..." and its advice on lines of their own; one line is what scripts and logs can keep.
     .configureOutput({
       outputError: (text, write) => write(oneLine(text, run.argv)),
@@ -58,19 +63,18 @@ function programFor(run: Run): Command {
   program.commandsGroup('This program:');
   program
     .command('help')
-    .description('help for a command, with examples')
+    .description('show help for a command, with examples')
     .argument('[words...]')
-    .action(async (words: string[]) => {
-      const [name] = words;
-      if (name !== undefined && !program.commands.some((each) => each.name() === name))
-        throw new CliError('usage', `unknown command '${name}' (muster --help says more)`);
-      await programFor(run).parseAsync([...words, '--help'], { from: 'user' });
+    .action(async ([given, ...words]: string[]) => {
+      const name = given === undefined ? undefined : presentName(given);
+      if (name !== undefined && !program.commands.some((each) => each.name() === name)) throw unknownCommand(name);
+      await programFor(run).parseAsync([...(name === undefined ? [] : [name]), ...words, '--help'], { from: 'user' });
     });
   // The library names the first of them; the second is what the scripts that it prints call at each TAB.
   for (const name of ['completion', 'complete']) {
     program
       .command(name, { hidden: name === 'complete' })
-      .description('the script for TAB in a shell: bash, zsh, fish, powershell')
+      .description('print the completion script for bash, zsh, fish or powershell')
       .argument('[words...]')
       .allowUnknownOption()
       .action(async () => {
@@ -82,30 +86,55 @@ function programFor(run: Run): Command {
   return program.hook('preSubcommand', (_program, command) => define.get(command)?.());
 }
 
-/** Flags of the server may stand before the command, as those of other programs do, and after it. */
+/** Similar names are suggested only where few letters differ: a wrong suggestion misleads more than none. */
+function unknownCommand(name: string): CliError {
+  const names = commands.flatMap(({ summaries }) => Object.keys(summaries));
+  const meant = didYouMean(name, names, Math.floor(name.length / 3));
+  const hint = meant === undefined ? '' : `; did you mean '${meant}'?`;
+  return new CliError('usage', `unknown command '${name}'${hint} (muster --help lists all)`);
+}
+
+/**
+ * Flags of the server may stand before the command, as those of other programs do, before the sub-command, and after them. The parser
+ * knows them after the last word alone, so that is where they are moved.
+ */
 function commandFirst(argv: readonly string[]): string[] {
+  const [before, rest] = serverFlagsAhead(argv);
+  const [command, ...others] = rest;
+  if (command === undefined) return [...argv];
+  const [between, words] = serverFlagsAhead(others);
+  const end = words.findIndex((word) => word.startsWith('-'));
+  const at = end < 0 ? words.length : end;
+  return [command, ...words.slice(0, at), ...before, ...between, ...words.slice(at)];
+}
+
+/** The flags of the server that a list begins with, each with its value, and what follows them. */
+function serverFlagsAhead(words: readonly string[]): [flags: readonly string[], rest: readonly string[]] {
   let at = 0;
-  for (let flag = argv[at]; flag !== undefined; flag = argv[at]) {
+  for (let flag = words[at]; flag !== undefined; flag = words[at]) {
     const [name, value] = flag.split('=', 2);
     if (!serverFlags.includes(name!)) break;
     at += value === undefined ? 2 : 1;
   }
-  return at < argv.length ? [argv[at]!, ...argv.slice(0, at), ...argv.slice(at + 1)] : [...argv];
+  return [words.slice(0, at), words.slice(at)];
 }
 
 const takesIds = ({ registeredArguments }: Command): boolean =>
-  registeredArguments.some((argument) => ['request', 'task', 'what', 'slave', 'id'].includes(argument.name()));
-const behindDashes = (name: string): string =>
-  `\nAn id that begins with - stands behind --: muster ${name} -- -nightly`;
+  registeredArguments.some((argument) => ['request', 'task', 'what', 'machine', 'id'].includes(argument.name()));
+const behindDashes = (name: string): string => `\nWrite -- before an id that begins with -: muster ${name} -- -nightly`;
 
 function oneLine(text: string, [name]: readonly string[]): string {
   const said = text
     .trim()
     .replace(/^error: /, '')
     .replace(/\s*\n\s*/g, ' ');
-  const isCommand = name !== undefined && commands.some(({ summaries }) => Object.hasOwn(summaries, name));
+  const topic = commands.find(({ summaries }) => name !== undefined && Object.hasOwn(summaries, name))?.topic;
+  const isCommand = topic !== undefined;
+  const [, flag = ''] = /^unknown option '([^=']*)/.exec(said) ?? [];
+  let hint = '';
   // Ids may begin with '-', and then look like a flag.
-  const hint =
-    isCommand && /^unknown option '-[^-=']*'$/.test(said) ? '; an id that begins with - stands behind --' : '';
+  if (isCommand && /^-[^-]*$/.test(flag)) hint = '; write -- before an id that begins with -';
+  else if (topic === 'Servers:' && serverFlags.includes(flag))
+    hint = `; muster ${name} works on a data directory of this machine: --data-dir <directory>`;
   return `muster: ${said}${hint} (muster ${isCommand ? `${name} ` : ''}--help says more)\n`;
 }

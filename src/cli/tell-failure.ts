@@ -15,7 +15,9 @@ export async function tellFailure(cause: unknown, [command]: readonly string[]):
   }
   const { reportFailure } = await import('./server/report-failure.js');
   reportFailure(cause);
-  return exitCodes.failed + beyond;
+  // By its name: the module of its class is a server's.
+  const isSetting = cause instanceof Error && cause.name === 'SettingsError';
+  return (isSetting ? exitCodes.usage : exitCodes.failed) + beyond;
 }
 
 /** A failure that people are told on one line; undefined: one of this program. */
@@ -26,6 +28,12 @@ export const knownFailure = async (cause: unknown): Promise<CliError | undefined
 const outcomesOfCodes: Record<string, Outcome> = {
   // 403, as callers of the API expect it, and no token changes that.
   UNKNOWN_SHELL_COMMAND: 'refused',
+};
+
+/** The next step, where the command line has one. */
+const adviceOfCodes: Record<string, string> = {
+  RUN_ID_USED: 'choose another --run-id, or wait for that run by --attach',
+  REQUEST_PAUSED: 'muster unpause resumes it',
 };
 
 const outcomes: Record<number, Outcome> = {
@@ -49,9 +57,10 @@ async function fromClient(cause: unknown): Promise<CliError | undefined> {
   const { status, errors, message } = cause;
   // Refusals of ours have a code of ours.
   if (cause.code.startsWith('HTTP_'))
-    return new CliError('failed', `${message}: is it Muster that answers there?`, { cause });
+    return new CliError('failed', `${message}: is this the address of a Muster?`, { cause });
   const all = errors.length > 1 ? errors.map((each) => each.message).join('; ') : message;
-  const advice = status === 401 ? ' (--token, MUSTER_TOKEN or a context says who you are)' : '';
+  const step = status === 401 ? 'send a token by --token, MUSTER_TOKEN or a context' : adviceOfCodes[cause.code];
+  const advice = step === undefined ? '' : ` (${step})`;
   const outcome = outcomesOfCodes[cause.code] ?? outcomes[status] ?? (status < 500 ? 'refused' : 'failed');
   return new CliError(outcome, `${all}${advice}`, { cause });
 }

@@ -3,14 +3,30 @@ import { CliError } from './exit-codes.js';
 /** Option of commands that read requests and deploys. */
 export const fileOption = [
   '-f, --file <file...>',
-  'YAML or JSON, several documents in one if need be; a folder is all such files in it, - is stdin',
+  'YAML or JSON files with one or more documents; a directory stands for all such files in it, - for stdin',
 ] as const;
 
+const fileProblems: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  EACCES: 'this user has no permission',
+  EISDIR: 'it is a directory',
+  ENOTDIR: 'a part of its path is not a directory',
+  ENOSPC: 'the disk is full',
+  EROFS: 'the file system is read-only',
+};
+
+/** Reason why a file could not be read or written, in words where they are known. */
+export function fileProblem(cause: unknown): string {
+  const { code = '', message } = cause as NodeJS.ErrnoException;
+  return fileProblems[code] ?? (code || message);
+}
+
 /** Parses a number that people type. */
-export function wholeNumber(name: string, text: string, least: number, most: number): number {
+export function wholeNumber(name: string, text: string, least: number, most = Infinity): number {
   const value = /^\d{1,15}$/.test(text) ? Number(text) : NaN;
   if (value >= least && value <= most) return value;
-  throw new CliError('usage', `${name} must be a whole number from ${least} to ${most}, not '${text}'`);
+  const range = most === Infinity ? `of at least ${least}` : `from ${least} to ${most}`;
+  throw new CliError('usage', `${name} must be a whole number ${range}, not '${text}'`);
 }
 
 const unitMillis: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };

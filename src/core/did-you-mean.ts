@@ -1,9 +1,13 @@
-/** The word of a list that was probably meant; undefined: none is near. */
-export function didYouMean(word: string, known: Iterable<string>): string | undefined {
+/**
+ * The word of a list that was probably meant; undefined: none is near. `mostEdits`: letters that may differ, by default more of them
+ * the longer the word is.
+ */
+export function didYouMean(word: string, known: Iterable<string>, mostEdits?: number): string | undefined {
   const given = word.slice(0, longestWord).toLowerCase();
+  const most = mostEdits ?? (given.length < 4 ? 1 : given.length < 8 ? 2 : 3);
   let best: { name: string; distance: number } | undefined;
   for (const name of known) {
-    const distance = distanceOf(given, name.toLowerCase());
+    const distance = distanceOf(given, name.toLowerCase(), most);
     if (distance !== undefined && (!best || distance < best.distance)) best = { name, distance };
   }
   return best?.name;
@@ -15,9 +19,8 @@ const longestWord = 60;
  * Distance of a known name from the given one; undefined: too far. A name that begins or ends with it is near, too:
  * `cpu` of `cpus`, `timeZone` of `scheduleTimeZone`, `status` of `lastTaskStatus`.
  */
-function distanceOf(given: string, name: string): number | undefined {
+function distanceOf(given: string, name: string, most: number): number | undefined {
   if (given === name) return 0;
-  const most = given.length < 4 ? 1 : given.length < 8 ? 2 : 3;
   const edits = editsBetween(given, name, most);
   if (edits !== undefined) return edits;
   if (given.length >= 3 && (name.startsWith(given) || name.endsWith(given))) return most + 1;

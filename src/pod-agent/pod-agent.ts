@@ -53,7 +53,7 @@ export async function runPodAgent(node: string, settings: PodAgentSettings, log:
   const incarnation = (await readIfThere(join(own, 'incarnation')))?.trim() || randomUUID();
   await writeDurably(join(own, 'incarnation'), `${incarnation}\n`);
   const cgroups = new PodCgroups(settings.cgroups, settings.maxProcessesPerTask);
-  if (!cgroups.areThere) log.warn(`No cgroups in ${settings.cgroups}: tasks have no figures and no commands`);
+  if (!cgroups.areThere) log.warn(`No cgroups in ${settings.cgroups}: tasks have no metrics and no commands`);
   const stopping = new AbortController();
   setMaxListeners(0, stopping.signal);
   const updates = await UpdatesLog.open(join(own, 'updates.jsonl'), { agentId: node, incarnation });

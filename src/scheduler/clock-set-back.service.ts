@@ -65,7 +65,7 @@ export class ClockSetBack {
     const found = Object.entries(counts).filter(([, count]) => count > 0);
     if (found.length === 0) return;
     const list = found.map(([what, count]) => `${count} ${what}`).join(', ');
-    this.log.warn(`Waited for times of a clock that was ahead, and do no more: ${list}`);
+    this.log.warn(`No longer waiting for times that a fast clock had set: ${list}`);
   }
 
   /** For a takeover, which plans what is missing: tasks of services that wait for the end of a pause that began in the future. */

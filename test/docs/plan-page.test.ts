@@ -28,8 +28,8 @@ test('docs/plan.md does what it says', async () => {
   const { failed, output } = await new Promise<{ failed: boolean; output: string }>((resolve) => {
     execFile(
       'bash',
-      ['--norc', '-euo', 'pipefail', '-c', script.replaceAll('http://127.0.0.1:7099', muster.url)],
-      { timeout: 90_000 },
+      ['--norc', '-euo', 'pipefail', '-c', script],
+      { timeout: 90_000, env: { ...process.env, MUSTER_PORT: new URL(muster.url).port } },
       (error, stdout, stderr) => resolve({ failed: error !== null, output: stdout + stderr }),
     );
   });

@@ -60,18 +60,18 @@ interface Topic {
 }
 const topics: Topic[] = [
   {
-    title: 'How it is reached',
+    title: 'Network and pages',
     keys: /^(enableCors|legacyFieldNames|compatibility|maxRequestBody|allowTest)/,
     sections: ['http', 'cors', 'ui'],
   },
-  { title: 'Who may do what', keys: /^(audit|ldap)/, sections: ['auth', 'ldap', 'webhookAuth'] },
+  { title: 'Authentication and authorization', keys: /^(audit|ldap)/, sections: ['auth', 'ldap', 'webhookAuth'] },
   {
     title: 'Machines',
     keys: /^(maxDecommissioning|maxMachine|reconcileSlaves|deleteDead|cleanInactive|commonHostname|(check|clean)Usage|numUsage|maxConcurrentUsage)/,
     sections: ['agent', 'cluster', 'network'],
   },
   {
-    title: 'Where tasks are placed',
+    title: 'Placement',
     keys: /^(defaultSlavePlacement|reserve|preempt|preferred|high|reCheck|placement|expectedRacks|rebalance|allowBounce|spreadAll|checkAutoSpread|shuffle|minutesBefore|maxTasksToShuffle|doNotShuffle|pendingDeployHold)/,
   },
   {
@@ -84,21 +84,21 @@ const topics: Topic[] = [
   },
   { title: 'Jobs', keys: /^(checkJobs|taskExecution|warnIf|cooldownMin|maxRunNow|maxActiveOnDemand)/ },
   {
-    title: 'How tasks run and end',
+    title: 'Tasks',
     keys: /^(hardKill|cpuHard|askDriver|kill(After|NonLong)|dispatchTask|runBeforeKill|max(Unfinished)?Shell|maxUnfinished|sandbox|(allowed|max)Metadata)/,
     sections: ['logFolder', 'taskMetadata'],
   },
   { title: 'Load balancer', keys: /^(loadBalancer|deleteRemoved|preResolve|skipDNS|taskLabelFor|checkUpstreams)/ },
   { title: 'Priority', keys: /^(defaultTaskPriority|checkPriority|schedulerPriority)/ },
-  { title: 'When things go wrong', keys: /^deltaAfter/, sections: ['crashLoop', 'disasterDetection'] },
+  { title: 'Failures and disasters', keys: /^deltaAfter/, sections: ['crashLoop', 'disasterDetection'] },
   {
-    title: 'What is kept',
+    title: 'Retention',
     keys: /^(persistHistory|historyPoller|storeAll|sqlFallBack)/,
     sections: ['historyPurging', 'objstore'],
   },
-  { title: 'Who is told', keys: /^check(Webhooks|QueuedMails)/, sections: ['webhooks', 'smtp', 'events', 'log'] },
+  { title: 'Notifications', keys: /^check(Webhooks|QueuedMails)/, sections: ['webhooks', 'smtp', 'events', 'log'] },
   {
-    title: 'How often the leader looks',
+    title: 'Intervals of the leader',
     keys: /^(check(Scheduler|Deploys|Expiring|Reconcile)|cleanupEvery|startNewReconcile|reconcileLaunch|saveState)/,
     sections: ['leadership'],
   },

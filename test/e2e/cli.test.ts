@@ -72,7 +72,7 @@ describe('where tasks would be of the user of the agent', () => {
   });
 });
 
-describe('what cannot start says why on one line and ends with exit code 1:', () => {
+describe('what cannot start says why on one line and does not end with exit code 0:', () => {
   test('a port in use', async () => {
     const squatter = createServer();
     await new Promise<void>((resolve) => squatter.listen(0, '127.0.0.1', resolve));
@@ -82,7 +82,7 @@ describe('what cannot start says why on one line and ends with exit code 1:', ()
     expect(await exitCode(process)).toBe(1);
     expect(process.lines.filter((line) => !line.startsWith('{'))).toEqual([
       `Port ${port} on 127.0.0.1 is taken by another program: set MUSTER_PORT to a free one ` +
-        `(it is user ${userInfo().uid} who has it)`,
+        `(it belongs to user ${userInfo().uid})`,
     ]);
   });
 
@@ -94,9 +94,9 @@ describe('what cannot start says why on one line and ends with exit code 1:', ()
     ]);
   });
 
-  test('a wrong setting', async () => {
+  test('a wrong setting, with an exit code of its own', async () => {
     const process = muster(['scheduler', '--port', 'many']);
-    expect(await exitCode(process)).toBe(1);
+    expect(await exitCode(process)).toBe(2);
     expect(process.lines).toEqual(['Cannot start: --port: must be a port number']);
   });
 
@@ -125,7 +125,7 @@ describe('muster scheduler', () => {
     );
     process.child.kill('SIGTERM');
     expect(await exitCode(process)).toBe(0);
-    const steps = process.lines.slice(process.lines.indexOf('Stopping in order (once more: now)'));
+    const steps = process.lines.slice(process.lines.indexOf('Stopping in order (repeat to stop at once)'));
     const names = steps.filter((line) => line.startsWith('  ')).map((line) => line.split(':')[0]!.trim());
     expect(names).toEqual(['scheduler', 'database']);
   });
@@ -145,7 +145,7 @@ describe('muster scheduler', () => {
 
   test('warns when it can be reached from outside', async () => {
     const process = muster(['scheduler', '--host', '0.0.0.0'], { DATABASE_URL: await database() });
-    await process.line('WARNING: it listens on 0.0.0.0');
+    await process.line('WARNING: Muster listens on 0.0.0.0');
   });
 
   test('on a second SIGINT stops now, and leaves no database behind', async () => {
@@ -195,7 +195,7 @@ describe('muster database-url', () => {
     const dataDir = folder();
     const process = muster(['database-url'], { MUSTER_DATA_DIR: dataDir });
     expect(await exitCode(process)).toBe(1);
-    expect(process.lines).toEqual([`There is no database in ${dataDir}: the first start makes it`]);
+    expect(process.lines).toEqual([`There is no database in ${dataDir}: the first start creates it`]);
   });
 });
 
@@ -293,7 +293,7 @@ describe('muster stop', () => {
   test('is a line of the start that can be pasted anywhere, as is the address of the page', async () => {
     const dataDir = join(folder(), "it's a folder");
     const running = muster(['start'], { MUSTER_DATA_DIR: dataDir });
-    const page = (await running.line('  Page ', 60_000)).trim();
+    const page = (await running.line('  Dashboard ', 60_000)).trim();
     expect(await (await fetch(page)).text()).toContain('<title>');
     const line = (await running.line('  Stop ')).replace(/^.* or: /, '').trim();
     const env = { PATH: process.env['PATH'] };

@@ -20,8 +20,8 @@ async function follow(name: string): Promise<string> {
   const { failed, output } = await new Promise<{ failed: boolean; output: string }>((resolve) => {
     execFile(
       'bash',
-      ['--norc', '-euo', 'pipefail', '-c', commandsOf(name).replaceAll(':7099', `:${muster.port}`)],
-      { timeout: 150_000 },
+      ['--norc', '-euo', 'pipefail', '-c', commandsOf(name)],
+      { timeout: 150_000, env: { ...process.env, MUSTER_PORT: String(muster.port) } },
       (error, stdout, stderr) => resolve({ failed: error !== null, output: stdout + stderr }),
     );
   });

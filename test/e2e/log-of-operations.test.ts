@@ -83,8 +83,8 @@ test('a webhook that takes nothing is told of once, without its secrets, whoever
   expect(lines(/webhook/i)).toEqual([
     {
       level: 'warn',
-      msg: expect.stringContaining(`The webhook for REQUEST at ${receiver.url} takes no updates`) as string,
+      msg: expect.stringContaining(`The webhook for REQUEST at ${receiver.url} accepts no updates`) as string,
     },
-    { level: 'info', msg: `The webhook for REQUEST at ${receiver.url} takes updates again` },
+    { level: 'info', msg: `The webhook for REQUEST at ${receiver.url} accepts updates again` },
   ]);
 }, 120_000);

@@ -51,7 +51,31 @@ describe('each outcome has its own exit code, and one line on stderr:', () => {
   });
 
   test.each([
-    ['an unknown command', ['reqests'], 2, "unknown command 'reqests' (Did you mean requests?)"],
+    [
+      'an unknown command',
+      ['reqests'],
+      2,
+      "unknown command 'reqests'; did you mean 'requests'? (muster --help lists all)",
+    ],
+    ['a command that none is like', ['bogus'], 2, "unknown command 'bogus' (muster --help lists all)"],
+    [
+      'a server before a command with sub-commands',
+      ['--url', 'http://127.0.0.1:1', 'token', 'list'],
+      3,
+      'Muster does not answer at http://127.0.0.1:1',
+    ],
+    [
+      'a server between the two',
+      ['webhooks', '--url=http://127.0.0.1:1', 'dead'],
+      3,
+      'Muster does not answer at http://127.0.0.1:1',
+    ],
+    [
+      'a server for a command of this machine',
+      ['--url', 'http://127.0.0.1:1', 'stop'],
+      2,
+      "unknown option '--url'; muster stop works on a data directory of this machine: --data-dir",
+    ],
     [
       'a server before the command',
       ['--url', 'http://127.0.0.1:1', 'ps'],
@@ -65,7 +89,7 @@ describe('each outcome has its own exit code, and one line on stderr:', () => {
       'an id that looks like a flag',
       ['pause', '-nightly'],
       2,
-      "unknown option '-nightly'; an id that begins with - stands behind --",
+      "unknown option '-nightly'; write -- before an id that begins with -",
     ],
     ['an id that looks like one, behind --', ['explain', '--', '--nightly'], 4, "No request with id '--nightly'"],
     ['a missing word', ['scale', 'web'], 2, "missing required argument 'instances'"],
@@ -73,11 +97,12 @@ describe('each outcome has its own exit code, and one line on stderr:', () => {
       'a number that is none',
       ['scale', 'web', 'four'],
       2,
-      "<instances> must be a whole number from 1 to 1000000, not 'four'",
+      "<instances> must be a whole number of at least 1, not 'four'",
     ],
+    ['no instances', ['scale', 'web', '0'], 2, '<instances> must be at least 1; muster pause web ends all tasks'],
     ['an address that is none', ['ps', '--url', 'muster.example.com'], 2, '--url must be an address such as'],
     ['an unknown context', ['ps', '--context', 'moon'], 2, "There is no context 'moon'"],
-    ['a file that is not there', ['deploy', '-f', 'none.yaml'], 2, 'Cannot read none.yaml: ENOENT'],
+    ['a file that is not there', ['deploy', '-f', 'none.yaml'], 2, 'Cannot read none.yaml: there is no such file'],
     ['a server that is away', ['ps', '--url', 'http://127.0.0.1:1'], 3, 'Muster does not answer at http://127.0.0.1:1'],
     ['a host that is not there', ['ps', '--url', 'http://no-such-host.invalid'], 3, 'Muster does not answer at'],
     ['an unknown request', ['scale', 'nope', '3'], 4, "No request with id 'nope'"],
@@ -88,7 +113,8 @@ describe('each outcome has its own exit code, and one line on stderr:', () => {
     ['a state that is none', ['requests', '--state', 'nope'], 2, '--state must be one of active, deleting, '],
     ['a type that is none', ['requests', '--type', 'nope'], 2, '--type must be one of service, worker, '],
     ['help for an unknown command', ['help', 'nope'], 2, "unknown command 'nope'"],
-    ['an unknown machine', ['slaves', 'nope'], 4, "'nope'"],
+    ['an unknown machine', ['machines', 'nope'], 4, "'nope'"],
+    ['one by the earlier name of the command', ['slaves', 'nope'], 4, "'nope'"],
     ['an unknown request to run', ['run', 'nope'], 104, "No request with id 'nope'"],
     ['a server that is away, to run', ['run', 'nope', '--url', 'http://127.0.0.1:1'], 103, 'does not answer'],
     ['a wrong flag of run', ['run', 'nope', '--jsno'], 102, "unknown option '--jsno'"],
@@ -116,7 +142,7 @@ describe('each outcome has its own exit code, and one line on stderr:', () => {
     [
       'a value of another type',
       '{"id": "a",\n "requestType": "SERVICE",\n "instances": "3"}',
-      ':3: instances must be integer',
+      ':3: instances must be a whole number, not "3"',
     ],
     ['a word that is none', 'id: a\nrequestType: SERVER\n', ':2: requestType must be one of SERVICE, '],
     ['a field that is missing', 'deploy:\n  command: sleep 1\n', ':1: deploy.requestId is required'],
@@ -162,7 +188,7 @@ describe('each outcome has its own exit code, and one line on stderr:', () => {
     const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
     const stranger = await muster(['requests', '--url', url], { env });
     expect(stranger.code).toBe(1);
-    expect(stranger.err).toMatch(/^muster: .*is it Muster that answers there\?\n$/);
+    expect(stranger.err).toMatch(/^muster: .*is this the address of a Muster\?\n$/);
     const never = await muster(['ps', '--url', url, '--timeout', '1'], { env });
     expect(never.code).toBe(3);
     expect(never.err).toMatch(oneLine);

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Validator } from '@seriousme/openapi-schema-validator';
+import { Ajv } from 'ajv';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { jobSpecification } from '../../scripts/reference.mjs';
 import { SettingsFile } from '../../src/platform/settings/settings.js';
@@ -24,7 +25,7 @@ interface Operation {
     example?: unknown;
     schema?: { enum?: string[] };
   } & Described)[];
-  responses: Record<string, unknown>;
+  responses: Record<string, { content?: Record<string, { schema?: object; example?: unknown }> }>;
   deprecated?: boolean;
   requestBody?: { content: Record<string, { schema?: { $ref?: string; example?: unknown }; example?: object }> };
 }
@@ -148,6 +149,22 @@ describe('the OpenAPI document', () => {
         ...required.filter((member) => !members.includes(member)).map((member) => `${name}: no ${member}`),
         ...members.filter((member) => !(member in properties)).map((member) => `${name}: ${member}`),
       ];
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  test('has an example of each answer that is as its schema says, without made-up words', () => {
+    const closed = structuredClone(document);
+    for (const record of Object.values(closed.components.schemas))
+      if (record.properties) Object.assign(record, { additionalProperties: false });
+    const ajv = new Ajv({ strict: false, validateFormats: false }).addSchema(closed, 'api');
+    const wrong = operations().flatMap(([name, { responses }]) => {
+      const { schema, example } = responses['200']?.content?.['application/json'] ?? {};
+      if (!schema) return [];
+      const text = JSON.stringify(schema).replaceAll('"#/components/', '"api#/components/');
+      const isValid = ajv.compile(JSON.parse(text) as object);
+      if (!isValid(example)) return [`${name}: ${ajv.errorsText(isValid.errors)}`];
+      return JSON.stringify(example).includes('"text"') ? [`${name}: ${JSON.stringify(example)}`] : [];
     });
     expect(wrong).toEqual([]);
   });

@@ -121,7 +121,7 @@ describe('a team', () => {
     const used = await run('7');
     expect(used).toMatchObject({ code: 106, out: '' });
     expect(used.err).toMatch(
-      /^muster: Request 'exits' has a run 'today' already: task exits-\S+ ended as TASK_FINISHED\n$/,
+      /^muster: Request 'exits' has a run 'today' already: task exits-\S+ ended as TASK_FINISHED \(choose another --run-id, or wait for that run by --attach\)\n$/,
     );
     const attached = await run('7', '--attach');
     expect(attached).toMatchObject({ code: 0, out: 'got 0\n' });
@@ -142,14 +142,14 @@ describe('what went wrong is said where one looks:', () => {
   test('a program that is not there', async () => {
     const ended = await applied(worker('typo', { command: 'no-such-program' }), '--wait');
     expect(ended.code).toBe(9);
-    const shown = /stderr: [^\n]*no-such-program: [^\n]*not found\n *more of it: muster logs (\S+) --stderr\n/.exec(
+    const shown = /stderr: [^\n]*no-such-program: [^\n]*not found\n *full log: muster logs (\S+) --stderr\n/.exec(
       ended.out,
     );
     expect(shown, ended.out).not.toBeNull();
     expect((await ann('logs', shown![1]!, '--stderr')).out).toContain('no-such-program');
     const explained = await ann('explain', 'typo');
     expect(explained.out).toMatch(
-      /\ndeploy \w+ ended as FAILED: [^\n]*\n {2}stderr: [^\n]*not found\n {2}more of it: muster logs \S+ --stderr\n$/,
+      /\ndeploy \w+ ended as FAILED: [^\n]*\n {2}stderr: [^\n]*not found\n {2}full log: muster logs \S+ --stderr\n$/,
     );
   }, 60_000);
 
@@ -162,7 +162,9 @@ describe('what went wrong is said where one looks:', () => {
     expect(great.out).toContain(
       'WAITS No slave of 1 can take it: 1 too small in cpus (the task asks for 40 cores; it has 8',
     );
-    expect(great.err).toMatch(/^muster: great: \w+ waits for a greater machine; it goes on\. No slave of 1/);
+    expect(great.err).toMatch(
+      /^muster: great: \w+ needs a larger machine than there is; the deploy goes on\. No slave of 1/,
+    );
     await ann('remove', 'great');
   }, 60_000);
 

@@ -66,7 +66,7 @@ describe('muster scheduler --join', () => {
     await makeJob(first);
     const second = scheduler(['--join', dataDir]);
     const url = await urlOf(second);
-    await second.line('The database is that of the Muster which was joined');
+    await second.line('This scheduler uses the embedded database of the Muster that it joined');
     await first.kill9();
     await leads(url);
     await runs(new Api(url), 'after');

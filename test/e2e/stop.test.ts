@@ -54,7 +54,7 @@ describe('a stop', () => {
   test('with MUSTER_KEEP_TASKS leaves agent and tasks running; what ends meanwhile is seen by the next start', async () => {
     const installation = install();
     const first = await installation.start(['start'], { MUSTER_KEEP_TASKS: 'true' });
-    await waitFor('what becomes of tasks', () => /^ {2}Tasks {7}run on when this process stops/m.test(first.output));
+    await waitFor('what becomes of tasks', () => /^ {2}Tasks {7}continue when this process stops/m.test(first.output));
     const [victim, ...others] = await runWorker(first.api, 3, 'exec sleep 1000');
     const agent = installation.agentPid();
     await first.stop();

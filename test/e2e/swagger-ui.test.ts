@@ -3,6 +3,7 @@ import type { Browser } from 'playwright-core';
 import { hasBrowser, startBrowser } from './support/browser.js';
 import { Installation, type Instance } from './support/product.js';
 import { createDatabase } from '../support/test-database.js';
+import { waitFor } from '../support/wait-for.js';
 
 describe.runIf(hasBrowser)('Swagger UI in a browser', () => {
   const installation = new Installation({ database: createDatabase });
@@ -29,6 +30,25 @@ describe.runIf(hasBrowser)('Swagger UI in a browser', () => {
     await live.locator('.response-col_status').waitFor();
     expect((await live.locator('.response-col_status').innerText()).trim()).toMatch(/^200/);
     expect(await live.locator('.response-col_description').innerText()).toContain('[]');
+  }, 60_000);
+
+  test('the filter finds operations by their path, their summary and their group, in any case', async () => {
+    const page = await browser.newPage();
+    await page.goto(`${muster.api.url}/docs`);
+    const filter = page.locator('.operation-filter-input');
+    const groups = page.locator('.opblock-tag');
+    await groups.first().waitFor();
+    const all = await groups.count();
+    await filter.fill('ROLLBACK');
+    await waitFor('the groups that are found', async () => (await groups.count()) === 1);
+    await groups.click();
+    await page.locator('[data-path="/api/deploys/request/{requestId}/rollback"]').waitFor();
+    expect(await page.locator('.opblock').count()).toBe(1);
+    await filter.fill('webhooks');
+    await page.locator('#operations-tag-Webhooks').waitFor();
+    await filter.fill('');
+    await waitFor('all groups', async () => (await groups.count()) === all);
+    await page.close();
   }, 60_000);
 
   test('creates a request from the example that the form offers', async () => {

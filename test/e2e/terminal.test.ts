@@ -49,7 +49,7 @@ test.runIf(hasScript)(
   async () => {
     const { raw, text } = await onTerminal('stty cols 100');
     expect(raw).toContain('\u001b[32mINFO');
-    expect(text).toMatch(/\[\d\d:\d\d:\d\d\.\d{3}\] INFO: \[Leadership\] Leads in epoch 1\n/);
+    expect(text).toMatch(/\[\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z\] INFO: \[Leadership\] Leads in epoch 1\n/);
     expect(text.match(/Migrated/g)).toHaveLength(1);
     expect(text).toMatch(/INFO: \[Database\] Migrated by \d+ steps, the last one is \w+\n/);
     expect(text).toMatch(/⠋ Starting PostgreSQL.*✔ Starting PostgreSQL \(\d+\.\d s\)\n/);

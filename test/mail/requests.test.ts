@@ -91,7 +91,7 @@ describe('the service itself', () => {
     await world.call('POST', `disasters/failover?user=${ann}`);
     const mail = await world.mail('SCHEDULER_ABORTING', 'MANUAL');
     expect(toAndCc(mail)).toEqual({ to: [admin], cc: [] });
-    expect(mail.text).toContain(`Reason: MANUAL: ${ann} wants another instance to lead`);
+    expect(mail.text).toContain(`Reason: MANUAL: ${ann} requested a failover`);
     expect(mail.text).toContain('Error: there is none');
   });
 });

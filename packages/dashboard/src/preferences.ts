@@ -3,13 +3,13 @@ import { Signal } from './live/signal';
 export interface Preferences {
   readonly theme: 'system' | 'light' | 'dark';
   readonly times: 'relative' | 'exact';
-  /** 'browser', 'UTC' or the name of a zone. */
+  /** 'browser', 'UTC' or the name of a zone. UTC, unless chosen, is the clock of the log and of the command line. */
   readonly zone: string;
   readonly letterKeys: boolean;
 }
 
 const KEY = 'muster.preferences';
-const usual: Preferences = { theme: 'system', times: 'relative', zone: 'browser', letterKeys: true };
+const usual: Preferences = { theme: 'system', times: 'relative', zone: 'UTC', letterKeys: true };
 
 function stored(): Preferences {
   try {

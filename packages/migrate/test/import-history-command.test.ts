@@ -41,7 +41,7 @@ test('muster import-history migrates, copies what the folder holds, and says wha
   writeFileSync(join(dump, 'notes.txt'), 'not ours');
   const [exitCode, lines] = await importHistory(dump, url);
   expect(lines).toEqual([
-    'REQUEST_HISTORY.CSV: 1 rows imported, 0 were there already, 1 unreadable',
+    'REQUEST_HISTORY.CSV: 1 rows imported, 0 already existed, 1 unreadable',
     '  The unreadable ones are listed in the table unreadable_history',
     'Next: start Muster and call POST /api/history/sql-backfill',
   ]);

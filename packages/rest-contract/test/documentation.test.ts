@@ -26,6 +26,12 @@ const rows = readme
   .filter((line) => line.startsWith('|'))
   .map((line) => line.split('|').map((cell) => cell.trim()));
 
+test('the first program of the page is the first example, whole', () => {
+  const [, program = ''] = /```ts\n([^]*?)```/.exec(readme) ?? [];
+  expect(readFileSync(join(root, 'examples', '01-first-steps.ts'), 'utf8')).toContain(program);
+  expect(program).toContain('import ');
+});
+
 test.each(rows.map(([, rule, , where]) => [rule ?? '', where ?? '']))(
   'rule "%s" is shown by a test that exists',
   (_rule, where) => {

@@ -201,7 +201,7 @@ export class EngineWatch {
     this.found = typeof result === 'string' ? undefined : result;
     this.why = typeof result === 'string' ? result : '';
     if (this.found && !before) this.log.info(`Containers run with ${this.found.kind} ${this.found.version}`);
-    if (!this.found && before) this.log.warn(`No containers run here any more: ${this.why}`);
+    if (!this.found && before) this.log.warn(`Containers can no longer run here: ${this.why}`);
     const isNew = !this.hasChecked || this.why !== whyBefore;
     this.hasChecked = true;
     if (isNew) for (const listener of this.listeners) listener();

@@ -31,10 +31,10 @@ export async function removeForgottenContainers(context: Context, tasks: LiveTas
     const live = new Set(tasks.live().map(({ spec }) => containerName(dockerPrefix, spec.taskId)));
     const forgotten = listed.split('\n').filter((name) => name !== '' && !live.has(name));
     if (forgotten.length === 0) return;
-    log.warn(`Removing ${forgotten.length} containers of tasks that are over`);
+    log.warn(`Removing ${forgotten.length} containers of ended tasks`);
     await ask('rm', ...commandLine(removal, forgotten));
   } catch (cause) {
     engines.noteLeftBehind();
-    if (!stopping.aborted) log.warn(`Could not remove containers of tasks that are over: ${messageOf(cause)}`);
+    if (!stopping.aborted) log.warn(`Could not remove containers of ended tasks: ${messageOf(cause)}`);
   }
 }

@@ -85,7 +85,7 @@ function uploadRecords(
     const objstoreBucket = file.objstoreUploaderBucket ?? uploads.bucket;
     const objstoreKeyFormat = file.objstoreUploaderKeyPattern ?? uploads.keyPattern;
     if (objstoreBucket === undefined || objstoreKeyFormat === undefined)
-      return log.warn(`Task ${taskId}: no bucket is known for ${fileGlob}, it is not uploaded`);
+      return log.warn(`Task ${taskId}: no bucket is set for ${fileGlob}; not uploaded`);
     // Some of them are chosen by callers.
     const name = hint.replaceAll(/[^\w.-]/g, '_').slice(0, longestHint);
     let unique = name;

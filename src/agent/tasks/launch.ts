@@ -120,7 +120,7 @@ export class Launcher {
   }
 
   private idInUse({ taskId }: LaunchSpec): LaunchAnswer {
-    this.context.log.warn(`Task ${taskId} is known here from another launch: nothing is started for this one`);
+    this.context.log.warn(`Task ${taskId} is known from another launch; this launch starts nothing`);
     return { taskId, outcome: 'ID_IN_USE' };
   }
 

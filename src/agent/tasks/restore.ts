@@ -58,7 +58,7 @@ export async function currentIncarnation(directory: AgentDirectory, cgroups: Cgr
   const existing = await directory.readIncarnation();
   if (existing) return existing;
   const killed = await killLeftovers(directory, cgroups);
-  if (killed > 0) log.warn(`Ended ${killed} processes of tasks that nothing is known about any more`);
+  if (killed > 0) log.warn(`Ended ${killed} processes of unknown tasks`);
   for (const old of [directory.tasks, directory.ended, directory.tombstones])
     await rm(old, { recursive: true, force: true });
   await rm(directory.updates, { force: true });

@@ -255,7 +255,7 @@ export class TaskRun {
       await work();
     } catch (cause) {
       if (this.context.stopping.aborted) return;
-      this.context.log.error(`Task ${this.spec.taskId}: going on from what is on disk`, cause);
+      this.context.log.error(`Task ${this.spec.taskId}: continuing from the files on disk`, cause);
       await delay(startOverMillis);
       await this.untilAgentStops(() => this.goOnFromDisk());
     }

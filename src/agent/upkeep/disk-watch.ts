@@ -98,8 +98,8 @@ export class DiskWatch {
     // What is kept for tasks to come gives way first.
     if (full) this.context.artifacts.makeRoom(full.reserve * enough - full.free);
     if (full && !was)
-      log.warn(`Less than ${Math.ceil(full.reserve / bytesOfMb(1))} MB of the disk are free: no task is started`);
-    if (!isFull && was) log.info('Enough of the disk is free again');
+      log.warn(`Less than ${Math.ceil(full.reserve / bytesOfMb(1))} MB of disk space are free; no task is started`);
+    if (!isFull && was) log.info('Enough disk space is free again');
     this.machines.noteDisk(isFull);
   }
 

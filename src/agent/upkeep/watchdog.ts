@@ -70,5 +70,5 @@ async function forEachLive(
 
 async function makeRoom(context: UpkeepContext, known: Map<string, CleanableTask>): Promise<void> {
   const removed = await new Cleanup(context, known).makeRoom();
-  if (removed > 0) context.log.warn(`The disk is too full: removed the files of ${removed} ended tasks`);
+  if (removed > 0) context.log.warn(`Disk space is low: removed the files of ${removed} ended tasks`);
 }

@@ -251,7 +251,7 @@ export class Uploader {
     try {
       return UploadRecord.parse(JSON.parse(text));
     } catch {
-      this.uploading.log.warn(`${name} is no record of files to upload: it is removed`);
+      this.uploading.log.warn(`${name} is not a list of files to upload; removed`);
       await rm(path, { force: true });
       return undefined;
     }

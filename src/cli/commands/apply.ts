@@ -41,11 +41,11 @@ const lookEveryMillis = 500;
 export function apply(...[command, run]: Parameters<Define>): void {
   command
     .requiredOption(...fileOption)
-    .option('-w, --wait', 'until the deploys have ended, telling how far they are')
-    .option('--wait-for <time>', 'at the longest for each, such as 10m; the deploy goes on (1h)')
-    .option('-m, --message <text>', 'why; kept in the history of deploys')
-    .option('--dry-run', 'say what would be done, and do nothing')
-    .option('--acknowledge', 'yes, many fewer instances are meant');
+    .option('-w, --wait', 'wait until the deploys have ended, and show their progress')
+    .option('--wait-for <time>', 'longest wait for each deploy, such as 10m; the deploy goes on after it (1h)')
+    .option('-m, --message <text>', 'reason, kept in the history of deploys')
+    .option('--dry-run', 'show what would be done, and do nothing')
+    .option('--acknowledge', 'confirm a large scale-down');
   examples(
     command,
     'muster apply -f examples/web/request.json examples/web/deploy-v1.json --wait',
@@ -119,7 +119,7 @@ async function applyOne({ api, out }: Session, wish: Wish, flags: Flags): Promis
     } catch (cause) {
       const isLeaving = isRefusal(cause) && cause.code === 'REQUEST_BEING_CLEANED';
       if (!isLeaving || flags.dryRun || performance.now() > deadline) throw cause;
-      if (!isTold) out.note(`${cause.message.replace(/; try again later$/, '')}: waits until that is done`);
+      if (!isTold) out.note(`${cause.message.replace(/; try again later$/, '')}: waiting until it is gone`);
       await delay(lookEveryMillis);
     }
   }

@@ -26,9 +26,9 @@ const bodyOf = (flags: Flags) => ({
   ...(flags.skipHealthchecks && { skipHealthchecks: true }),
 });
 
-const message = ['-m, --message <text>', 'why; kept in the history'] as const;
-const lapse = ['--for <time>', 'taken back after it, such as 30m'] as const;
-const skip = ['--skip-healthchecks', 'the tasks that start now count as healthy'] as const;
+const message = ['-m, --message <text>', 'reason, kept in the history'] as const;
+const lapse = ['--for <time>', 'revert after this time, such as 30m'] as const;
+const skip = ['--skip-healthchecks', 'treat tasks that start from now on as healthy'] as const;
 
 interface ScaleFlags extends Flags {
   plan?: boolean;
@@ -43,8 +43,8 @@ function scale(...[command, run]: Parameters<Define>): void {
     .option(...message)
     .option(...lapse)
     .option(...skip)
-    .option('--acknowledge', 'yes, many fewer instances are meant')
-    .option('--check-index <index>', 'as muster plan told it: nothing is done if the request has changed since');
+    .option('--acknowledge', 'confirm a large scale-down')
+    .option('--check-index <index>', 'index that muster plan printed: refuse if the request has changed since');
   examples(
     command,
     'muster plan web --instances 4',
@@ -52,7 +52,9 @@ function scale(...[command, run]: Parameters<Define>): void {
     'muster scale web 3 --for 2h',
   );
   remote<ScaleFlags, [string, string]>(command, run, async ({ api, out }, flags, requestId, text) => {
-    const instances = wholeNumber('<instances>', text, 1, 1_000_000);
+    if (text === '0')
+      throw new CliError('usage', `<instances> must be at least 1; muster pause ${requestId} ends all tasks`);
+    const instances = wholeNumber('<instances>', text, 1);
     const changed = await api.requests.scale({
       requestId,
       ...(flags.acknowledge && { largeScaleDownAcknowledged: true }),
@@ -67,9 +69,9 @@ function bounce(...[command, run]: Parameters<Define>): void {
   command
     .argument('<request>')
     .option(...message)
-    .option('--for <time>', 'given up when it is not done by then')
+    .option('--for <time>', 'give up if not finished after this time')
     .option(...skip)
-    .option('--incremental', 'one task after the other');
+    .option('--incremental', 'replace one task after the other');
   examples(command, 'muster bounce web --incremental -m "new certificates"');
   remote<Flags & { incremental?: boolean }, [string]>(command, run, async ({ api, out }, flags, requestId) => {
     const body = { ...bodyOf(flags), ...(flags.incremental && { incremental: true }) };
@@ -82,7 +84,7 @@ function pause(...[command, run]: Parameters<Define>): void {
     .argument('<request>')
     .option(...message)
     .option(...lapse)
-    .option('--leave-tasks', 'tasks that run may end by themselves');
+    .option('--leave-tasks', 'let running tasks end by themselves');
   examples(command, 'muster pause report --for 1h -m "the database is moved"');
   remote<Flags & { leaveTasks?: boolean }, [string]>(command, run, async ({ api, out }, flags, requestId) => {
     const body = { ...bodyOf(flags), ...(flags.leaveTasks && { killTasks: false }) };
@@ -97,7 +99,7 @@ function unpause(...[command, run]: Parameters<Define>): void {
     .option(...skip);
   examples(command, 'muster unpause report');
   remote<Flags, [string]>(command, run, async ({ api, out }, flags, requestId) => {
-    await out.answer(await api.requests.unpause({ requestId, body: bodyOf(flags) }), () => `${requestId} goes on`);
+    await out.answer(await api.requests.unpause({ requestId, body: bodyOf(flags) }), () => `${requestId} is resumed`);
   });
 }
 
@@ -109,11 +111,11 @@ interface KillFlags extends Flags {
 
 function kill(...[command, run]: Parameters<Define>): void {
   command
-    .argument('<task>', 'its id; or a request, with --instance')
-    .option('--instance <number>', 'this one of the request')
+    .argument('<task>', 'id of the task; or of a request, with --instance')
+    .option('--instance <number>', 'number of the instance of the request')
     .option(...message)
-    .option('--now', 'at once, whatever was ordered for it before')
-    .option('--wait-for-replacement', 'when another one is healthy');
+    .option('--now', 'kill at once, whatever was ordered before')
+    .option('--wait-for-replacement', 'kill once a replacement is healthy');
   examples(command, 'muster kill web --instance 2', 'muster kill $(muster ps web -q | head -n 1) -m "hangs"');
   remote<KillFlags, [string]>(command, run, async ({ api, out }, flags, id) => {
     const taskId = await taskOf(api, id, flags.instance);
@@ -140,7 +142,7 @@ export async function taskOf(api: Session['api'], id: string, instance: string |
     throw new CliError('notFound', `'${id}' has no active ${wanted === undefined ? 'task' : `instance ${wanted}`}`);
   }
   if (found.length > 1 && wanted === undefined) {
-    throw new CliError('usage', `'${id}' has ${found.length} active tasks: say which one, by --instance or its id`);
+    throw new CliError('usage', `'${id}' has ${found.length} active tasks: choose one by --instance or by its id`);
   }
   return found[0]!.taskId.id;
 }
@@ -155,9 +157,9 @@ function remove(...[command, run]: Parameters<Define>): void {
   command
     .argument('<request...>')
     .option(...message)
-    .option('--force', 'its tasks end at once, by SIGKILL')
-    .option('--wait-for-tasks', 'its runs end by themselves first; nothing new starts meanwhile')
-    .option('-w, --wait', 'until they are gone, so that their ids are free');
+    .option('--force', 'kill the tasks at once, by SIGKILL')
+    .option('--wait-for-tasks', 'let runs end by themselves first; nothing new starts meanwhile')
+    .option('-w, --wait', 'wait until the requests are gone and their ids are free');
   examples(
     command,
     'muster remove greet -m "no greetings any more"',

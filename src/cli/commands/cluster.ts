@@ -3,13 +3,13 @@ import { CliError } from '../exit-codes.js';
 import { stateCell } from '../output/output.js';
 import { remote, type Session } from '../remote/session.js';
 import { type Define, examples } from '../run.js';
-import { age, durationMillis, shownDuration, shownTime } from '../words.js';
+import { age, durationMillis, shownTime } from '../words.js';
 import { groups } from './groups.js';
 import { webhooks } from './webhooks.js';
 import { isTask } from './history.js';
 
 export const cluster: Record<string, Define> = {
-  slaves,
+  machines,
   freeze: machine('freeze', 'frozen', 'muster freeze slave1 --for 1h -m "looks odd"'),
   decommission: machine('decommission', 'being decommissioned', 'muster decommission slave1 -m "is replaced"'),
   activate: machine('activate', 'active', 'muster activate slave1'),
@@ -19,20 +19,29 @@ export const cluster: Record<string, Define> = {
   open,
 };
 
-interface SlavesFlags {
+interface MachinesFlags {
   racks?: boolean;
   state?: string;
   quiet?: boolean;
 }
 
-function slaves(...[command, run]: Parameters<Define>): void {
+function machines(...[command, run]: Parameters<Define>): void {
   command
-    .argument('[slave]', 'the states that this one went through')
-    .option('--racks', 'racks in place of machines')
-    .option('--state <state>', 'only these: active, frozen, decommissioning, decommissioned, dead, ...')
-    .option('-q, --quiet', 'ids alone');
-  examples(command, 'muster slaves', 'muster slaves --racks', 'muster slaves slave1', 'muster slaves --state dead -q');
-  remote<SlavesFlags, [string?]>(command, run, async ({ api, out }, flags, id) => {
+    .argument('[machine]', 'show the past states of this machine')
+    .option('--racks', 'list racks instead of machines')
+    .option(
+      '--state <state>',
+      'only machines in this state: active, frozen, decommissioning, decommissioned, dead, ...',
+    )
+    .option('-q, --quiet', 'print ids only');
+  examples(
+    command,
+    'muster machines',
+    'muster machines --racks',
+    'muster machines slave1',
+    'muster machines --state dead -q',
+  );
+  remote<MachinesFlags, [string?]>(command, run, async ({ api, out }, flags, id) => {
     if (id !== undefined) {
       const states = await (flags.racks ? api.racks.history({ rackId: id }) : api.slaves.history({ slaveId: id }));
       const known =
@@ -53,7 +62,7 @@ function slaves(...[command, run]: Parameters<Define>): void {
         const rows = all.map((each) => [each.id, stateCell(each.currentState.state), age(each.currentState.timestamp)]);
         return out.table(['RACK', 'STATE', 'FOR'], rows);
       }
-      return out.table(['SLAVE', 'STATE', 'FOR', 'HOST', 'RACK', 'CPUS', 'MEMORY'], (all as Slaves).map(slaveRow));
+      return out.table(['MACHINE', 'STATE', 'FOR', 'HOST', 'RACK', 'CPUS', 'MEMORY'], (all as Slaves).map(slaveRow));
     });
   });
 }
@@ -83,10 +92,10 @@ const revertTo = { freeze: 'ACTIVE', decommission: 'ACTIVE', activate: 'FROZEN' 
 function machine(verb: 'freeze' | 'decommission' | 'activate', done: string, example: string): Define {
   return (command, run) => {
     command
-      .argument('<slave>', 'its id; with --rack that of a rack')
-      .option('--rack', 'a rack with all its machines')
-      .option('-m, --message <text>', 'why; kept with the state')
-      .option('--for <time>', 'taken back after it, such as 30m');
+      .argument('<machine>', 'id of the machine; with --rack, of a rack')
+      .option('--rack', 'change a rack with all its machines')
+      .option('-m, --message <text>', 'reason, kept with the state')
+      .option('--for <time>', 'revert after this time, such as 30m');
     examples(command, example);
     remote<MachineFlags, [string]>(command, run, async ({ api, out }, flags, id) => {
       const body: MachineChangeRequest = {
@@ -114,11 +123,11 @@ const word = (text: string): string => text.toUpperCase().replaceAll('-', '_');
 
 function disasters(...[command, run]: Parameters<Define>): void {
   command
-    .option('--declare <type>', 'say that there is one: user-initiated, lost-slaves, lost-tasks, excessive-task-lag')
-    .option('--end <type>', 'say that it is over')
-    .option('--disable <action>', 'switch an action off, such as bounce-request; refused calls are told the message')
-    .option('--enable <action>', 'switch it on again')
-    .option('-m, --message <text>', 'with --disable: why');
+    .option('--declare <type>', 'declare a disaster: user-initiated, lost-slaves, lost-tasks, excessive-task-lag')
+    .option('--end <type>', 'end a declared disaster')
+    .option('--disable <action>', 'disable an action, such as bounce-request; refused calls get the message')
+    .option('--enable <action>', 'enable an action again')
+    .option('-m, --message <text>', 'reason, with --disable');
   examples(
     command,
     'muster disasters',
@@ -139,18 +148,18 @@ function disasters(...[command, run]: Parameters<Define>): void {
     await out.answer({ disasters: all, automatedActionsDisabled, disabledActions, stats: figures }, async () => {
       const cell = (active: boolean) => ({ text: active ? 'yes' : 'no', style: active ? ('red' as const) : undefined });
       await out.table(
-        ['DISASTER', 'NOW'],
+        ['DISASTER', 'ACTIVE'],
         all.map(({ type, active }) => [type, cell(active)]),
       );
       if (disabledActions.length > 0) {
         out.line('');
         const rows = disabledActions.map(({ type, expiresAt, user, message }) => [
           type,
-          expiresAt === undefined ? 'until enabled' : `for ${shownDuration(expiresAt - Date.now())}`,
+          expiresAt === undefined ? 'enabled' : shownTime(expiresAt),
           user,
           message,
         ]);
-        await out.table(['OFF', 'HOW LONG', 'WHO', 'MESSAGE'], rows);
+        await out.table(['DISABLED', 'UNTIL', 'WHO', 'MESSAGE'], rows);
       }
     });
   });
@@ -158,8 +167,8 @@ function disasters(...[command, run]: Parameters<Define>): void {
 
 function open(...[command, run]: Parameters<Define>): void {
   command
-    .argument('[what]', 'a request or a task; the first page unless given')
-    .option('--print', 'print the address in place of opening it');
+    .argument('[what]', 'id of a request or a task; default: the start page')
+    .option('--print', 'print the address instead of opening it');
   examples(command, 'muster open --print', 'muster open web --print');
   remote<{ print?: boolean }, [string?]>(command, run, async ({ api, address, out }, { print }, what) => {
     const kind = what !== undefined && (await isTask(api, what)) ? 'task' : 'request';

@@ -26,7 +26,7 @@ const mostOffered = 500;
 
 const requests = (api: Muster): Promise<string[]> => api.requests.ids();
 const tasks = async (api: Muster): Promise<string[]> => (await api.tasks.activeIds({})).map(({ id }) => id);
-const slaves = async (api: Muster, words: readonly string[]): Promise<string[]> => {
+const machines = async (api: Muster, words: readonly string[]): Promise<string[]> => {
   const ofRacks = words.includes('--rack') || words.includes('--racks');
   return (await (ofRacks ? api.racks.list({}) : api.slaves.list({}))).map(({ id }) => id);
 };
@@ -37,7 +37,7 @@ const sources: Record<string, readonly ((api: Muster, words: readonly string[]) 
   pattern: [requests],
   task: [requests, tasks],
   what: [requests, tasks],
-  slave: [slaves],
+  machine: [machines],
 };
 
 async function offerIds(command: Command, words: readonly string[], run: Run): Promise<void> {

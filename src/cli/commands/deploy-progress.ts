@@ -49,11 +49,14 @@ export async function awaitDeploy(
       if (why?.neverFits) {
         throw new CliError(
           'timeout',
-          `${key.requestId}: ${key.deployId} waits for a greater machine; it goes on. ${why.message}`,
+          `${key.requestId}: ${key.deployId} needs a larger machine than there is; the deploy goes on. ${why.message}`,
         );
       }
       if (Date.now() > deadline) {
-        throw new CliError('timeout', `${key.requestId}: ${key.deployId} has not ended after ${longest}; it goes on`);
+        throw new CliError(
+          'timeout',
+          `${key.requestId}: ${key.deployId} has not ended after ${longest}; the deploy goes on`,
+        );
       }
       await delay(lookEveryMillis);
     }
@@ -86,6 +89,9 @@ class Waits {
   }
 }
 
+/** State of a deploy that is no longer in progress: its result follows. */
+const over = 'ended';
+
 interface Line {
   /** Subject of the line; a pipe gets a line when the other members change. */
   name: string;
@@ -115,7 +121,11 @@ function linesOf(
   const isPending = parent.pendingDeployState?.deployMarker.deployId === key.deployId;
   const progress = isPending ? parent.pendingDeployState?.deployProgress : undefined;
   const healthyNow = instances.filter(({ state }) => state === 'HEALTHY').length;
-  const state = progress ? `${healthyNow} of ${progress.targetActiveInstances} healthy` : isPending ? 'begins' : 'ends';
+  const { instances: all = 1 } = parent.pendingDeployState?.updatedRequest ?? parent.request;
+  // A step of a service has a lower target than the deploy as a whole.
+  const isLong = parent.request.requestType === 'SERVICE' || parent.request.requestType === 'WORKER';
+  const target = isLong ? all : progress?.targetActiveInstances;
+  const state = progress ? `${healthyNow} of ${target} healthy` : isPending ? 'starting' : over;
   return [{ name: `${key.requestId} ${key.deployId}`, state, detail: shownDuration(millis) }, ...instances, ...waiting];
 }
 
@@ -141,10 +151,11 @@ async function viewFor({ out }: Session): Promise<View> {
   }
   const told = new Map<string, string>();
   return {
-    show: (lines) => {
-      for (const { name, state, detail } of lines) {
-        // Of the deploy the time changes always, which is no news.
-        const news = lines[0]!.name === name ? state : `${state} ${detail ?? ''}`.trim();
+    show: ([head, ...instances]) => {
+      // The deploy comes after its instances, whose changes explain its own.
+      for (const { name, state, detail } of [...instances, ...(head!.state === over ? [] : [head!])]) {
+        // The time that a deploy takes changes always, which is no news.
+        const news = name === head!.name ? state : `${state} ${detail ?? ''}`.trim();
         if (told.get(name) !== news) out.text(`${name}: ${news}`);
         told.set(name, news);
       }

@@ -14,8 +14,8 @@ export interface WaitFlags {
   waitFor?: string;
 }
 export const waitOptions = [
-  ['-w, --wait', 'until the deploy has ended, telling how far it is'],
-  ['--wait-for <time>', 'at the longest, such as 10m; the deploy goes on (1h)'],
+  ['-w, --wait', 'wait until the deploy has ended, and show its progress'],
+  ['--wait-for <time>', 'longest wait, such as 10m; the deploy goes on after it (1h)'],
 ] as const;
 
 interface DeployFlags extends WaitFlags {
@@ -30,9 +30,9 @@ function deployFiles(...[command, run]: Parameters<Define>): void {
     .requiredOption(...fileOption)
     .option(...waitOptions[0])
     .option(...waitOptions[1])
-    .option('-m, --message <text>', 'why; kept in the history')
-    .option('--acknowledge', 'yes, many fewer instances are meant')
-    .option('--check-index <index>', 'as muster plan told it: nothing is done if the request has changed since');
+    .option('-m, --message <text>', 'reason, kept in the history')
+    .option('--acknowledge', 'confirm a large scale-down')
+    .option('--check-index <index>', 'index that muster plan printed: refuse if the request has changed since');
   examples(
     command,
     'muster deploy -f examples/web/deploy-v2.json --wait',
@@ -79,11 +79,11 @@ interface PlanFlags {
 
 function plan(...[command, run]: Parameters<Define>): void {
   command
-    .argument('[request]', 'with --instances: the request that would be scaled')
+    .argument('[request]', 'request to scale, with --instances')
     .option(...fileOption)
-    .option('--instances <number>', 'plan another number of instances')
-    .option('--acknowledge', 'yes, many fewer instances are meant')
-    .option('--check', `end with ${exitCodes.badEnd} where not everything fits`);
+    .option('--instances <number>', 'plan a scale to this number of instances')
+    .option('--acknowledge', 'confirm a large scale-down')
+    .option('--check', `exit with ${exitCodes.badEnd} if not everything fits`);
   examples(
     command,
     'muster plan -f examples/web/deploy-v2.json',
@@ -93,13 +93,13 @@ function plan(...[command, run]: Parameters<Define>): void {
   remote<PlanFlags, [string?]>(command, run, async (session, flags, requestId) => {
     const plans = [];
     if (requestId !== undefined && flags.instances !== undefined) {
-      const instances = wholeNumber('--instances', flags.instances, 1, 1_000_000);
+      const instances = wholeNumber('--instances', flags.instances, 1);
       plans.push(await session.api.requests.planScale({ requestId, ...callOf(flags), body: { instances } }));
     } else if (flags.file) {
       const { readDeploys } = await import('../files/deploys.js');
       for (const body of await readDeploys(session, flags.file))
         plans.push(await session.api.deploys.plan({ ...callOf(flags), body }));
-    } else return command.error('error: plan what? -f <file>, or <request> --instances <number>');
+    } else return command.error('error: name the deploy by -f <file>, or the scale by <request> --instances <number>');
     if (session.out.isJson) await session.out.answer(plans.length === 1 ? plans[0] : plans, () => undefined);
     else for (const each of plans) tellPlan(session.out, each);
     return flags.check && plans.some(({ fits }) => !fits) ? exitCodes.badEnd : exitCodes.done;
@@ -115,12 +115,12 @@ interface RollbackFlags extends WaitFlags {
 function rollback(...[command, run]: Parameters<Define>): void {
   command
     .argument('<request>')
-    .argument('[deploy]', 'to this earlier one; unless given, to the last successful one before the active one')
+    .argument('[deploy]', 'earlier deploy to go back to; default: the last successful one before the active one')
     .option(...waitOptions[0])
     .option(...waitOptions[1])
-    .option('-m, --message <text>', 'why; kept in the history')
-    .option('--acknowledge', 'yes, many fewer instances are meant')
-    .option('--check-index <index>', 'as muster plan told it: nothing is done if the request has changed since');
+    .option('-m, --message <text>', 'reason, kept in the history')
+    .option('--acknowledge', 'confirm a large scale-down')
+    .option('--check-index <index>', 'index that muster plan printed: refuse if the request has changed since');
   examples(command, 'muster history web --deploys', 'muster rollback web --wait -m "it does not sell"');
   remote<RollbackFlags, [string, string?]>(command, run, async (session, flags, requestId, to) => {
     const body = {

@@ -17,10 +17,10 @@ const quietMillis = 1_000;
 /** Prints the events that are kept; or new ones as they come, without a gap, whatever becomes of the connection. */
 export function events(...[command, run]: Parameters<Define>): void {
   command
-    .option('-f, --follow', 'what happens from now on, until Ctrl-C')
-    .option('--type <type...>', 'only these: request, deploy, task, crashloop, slave, rack, disaster')
-    .option('--request <id...>', 'only of these requests')
-    .option('--after <number>', 'what came after the event of this number');
+    .option('-f, --follow', 'show new events, until Ctrl-C')
+    .option('--type <type...>', 'only events of these types: request, deploy, task, crashloop, slave, rack, disaster')
+    .option('--request <id...>', 'only events of these requests')
+    .option('--after <number>', 'only events after the one with this number');
   examples(command, 'muster events', 'muster events -f --type deploy task --request web', 'muster events -f --json');
   remote<Flags, []>(command, run, async (session, { follow = false, type = [], request = [], after }) => {
     const { followEvents } = await import('muster-client');
@@ -39,7 +39,7 @@ export function events(...[command, run]: Parameters<Define>): void {
     };
     const onConnection = (state: 'open' | 'away'): void => {
       if (state === 'open') wait();
-      else session.out.note(`${session.address.url} does not answer; asked again soon`);
+      else session.out.note(`${session.address.url} does not answer; retrying`);
     };
     try {
       const patienceMs = follow ? Infinity : 0;

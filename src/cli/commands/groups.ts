@@ -9,8 +9,8 @@ interface Flags {
 /** Requests that belong together. */
 export function groups(...[command, run]: Parameters<Define>): void {
   command
-    .argument('[id]', 'of one group')
-    .option('--save <request...>', 'make the group of these requests')
+    .argument('[id]', 'id of the group')
+    .option('--save <request...>', 'save the group with these requests')
     .option('--remove', 'remove the group; its requests stay');
   examples(
     command,
@@ -21,7 +21,7 @@ export function groups(...[command, run]: Parameters<Define>): void {
   );
   remote<Flags, [string?]>(command, run, async ({ api, out }, { save, remove }, id) => {
     if (id === undefined) {
-      if (save || remove) return command.error('error: which group?');
+      if (save || remove) return command.error('error: --save and --remove need the id of a group');
       const all = await api.groups.list({});
       const rows = all.map((each) => [each.id, each.requestIds.join(' ')]);
       return out.answer(all, () => out.table(['GROUP', 'REQUESTS'], rows));

@@ -1,4 +1,4 @@
-import type { TaskState } from 'muster-client';
+import type { TaskIdHistory, TaskState } from 'muster-client';
 import { CliError } from '../exit-codes.js';
 import { stateCell } from '../output/output.js';
 import { isMissing, isRefusal } from '../remote/refusal.js';
@@ -22,17 +22,17 @@ interface Flags {
 /** Prints tasks, deploys or changes; or everything about one task. */
 export function history(...[command, run]: Parameters<Define>): void {
   command
-    .argument('[what]', 'a request, or a task; all tasks unless given')
-    .option('--deploys', 'of a request: its deploys')
-    .option('--changes', 'of a request: who changed what')
-    .option('--deploy <id>', 'tasks of this deploy')
-    .option('--run-id <id>', 'tasks of this run')
-    .option('--host <host>', 'tasks on this machine')
-    .option('--state <state>', 'tasks that ended so: finished, failed, killed, lost, ...')
-    .option('--after <time>', 'begun after it: 2026-01-31T12:00:00Z, or 2h for two hours ago')
-    .option('--before <time>', 'begun before it')
-    .option('--count <number>', 'how many, the newest first (20)')
-    .option('--page <number>', 'which so many of them (1)');
+    .argument('[what]', 'id of a request or a task; default: all tasks')
+    .option('--deploys', 'show the deploys of the request')
+    .option('--changes', 'show the changes of the request, with their authors')
+    .option('--deploy <id>', 'only tasks of this deploy')
+    .option('--run-id <id>', 'only tasks of this run')
+    .option('--host <host>', 'only tasks on this host')
+    .option('--state <state>', 'only tasks in this state: finished, failed, killed, lost, ...')
+    .option('--after <time>', 'only tasks started after this time: 2026-01-31T12:00:00Z, or 2h for two hours ago')
+    .option('--before <time>', 'only tasks started before this time')
+    .option('--count <number>', 'number of rows, newest first (20)')
+    .option('--page <number>', 'page of so many rows (1)');
   examples(
     command,
     'muster history',
@@ -43,7 +43,7 @@ export function history(...[command, run]: Parameters<Define>): void {
   );
   remote<Flags, [string?]>(command, run, async (session, flags, what) => {
     if ((flags.deploys || flags.changes) && what === undefined)
-      throw new CliError('usage', 'Of which request? muster history <request> --deploys');
+      throw new CliError('usage', '--deploys and --changes need a request: muster history <request> --deploys');
     const pages = {
       count: wholeNumber('--count', flags.count ?? '20', 1, 1_000),
       page: wholeNumber('--page', flags.page ?? '1', 1, 1_000_000),
@@ -92,18 +92,39 @@ async function tasks({ api, out }: Session, requestId: string | undefined, flags
   };
   const found = await api.history.tasks({ ...query, ...(requestId !== undefined && { requestId }) });
   if (requestId !== undefined) await refuseUnknown(api, requestId, found);
-  await out.answer(found, () =>
-    out.table(
-      ['TASK', 'STATE', 'BEGAN', 'TOOK', 'RUN'],
+  await out.answer(found, async () => {
+    const reasons = await reasonsOf(api, found.slice(0, mostReasons));
+    return out.table(
+      ['TASK', 'STATE', 'STARTED', 'DURATION', 'RUN', 'REASON'],
       found.map(({ taskId, lastTaskState, updatedAt, runId }) => [
         taskId.id,
         stateCell(shownState(lastTaskState)),
         shownTime(taskId.startedAt),
         shownDuration(updatedAt - taskId.startedAt),
         runId,
+        reasons.get(taskId.id),
       ]),
-    ),
-  );
+    );
+  });
+}
+
+/** Lists of tasks have no reasons: each is a call. */
+const mostReasons = 50;
+const callsAtOnce = 5;
+
+/** Why tasks failed or were killed, with their exit codes, by the ids of the tasks. */
+async function reasonsOf(api: Session['api'], tasks: readonly TaskIdHistory[]): Promise<Map<string, string>> {
+  const reasons = new Map<string, string>();
+  const left = tasks.filter(({ lastTaskState }) => lastTaskState !== 'TASK_FINISHED').map(({ taskId }) => taskId.id);
+  const work = async (): Promise<void> => {
+    for (let taskId = left.shift(); taskId !== undefined; taskId = left.shift()) {
+      const found = await api.history.task({ taskId }).catch(() => undefined);
+      const message = found?.taskUpdates.at(-1)?.statusMessage;
+      if (message !== undefined) reasons.set(taskId, message);
+    }
+  };
+  await Promise.all(Array.from({ length: callsAtOnce }, work));
+  return reasons;
 }
 
 /**
@@ -121,7 +142,7 @@ async function deploys({ api, out }: Session, requestId: string, pages: Pages): 
   await refuseUnknown(api, requestId, found);
   await out.answer(found, () =>
     out.table(
-      ['DEPLOY', 'STATE', 'BEGAN', 'TOOK', 'WHO', 'MESSAGE'],
+      ['DEPLOY', 'STATE', 'STARTED', 'DURATION', 'WHO', 'MESSAGE'],
       found.map(({ deployMarker: marker, deployResult: result }) => [
         marker.deployId,
         stateCell(result?.deployState ?? 'WAITING'),

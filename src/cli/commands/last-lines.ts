@@ -2,6 +2,8 @@ import { plain } from '../../core/terminal-text.js';
 import type { Session } from '../remote/session.js';
 
 const mostLines = 5;
+/** Lines in which the cause may stand: stacks and dumps of state follow it. */
+const readLines = 40;
 const mostCharacters = 500;
 /** Longest wait for the lines: the machine of the task may be away. */
 const patienceMs = 3_000;
@@ -16,14 +18,23 @@ export async function lastLines({ api }: Session, taskId: string): Promise<strin
     let text = '';
     try {
       const options = { timeoutMs: patienceMs, patienceMs };
-      for await (const piece of tailLog(api, { taskId, path, lines: mostLines, follow: false }, options)) text += piece;
+      for await (const piece of tailLog(api, { taskId, path, lines: readLines, follow: false }, options)) text += piece;
     } catch {
       continue;
     }
     const lines = text.split('\n').filter((line) => line.trim() !== '');
     if (lines.length === 0) continue;
-    const shown = lines.slice(-mostLines).map((line) => `  ${path}: ${plain(line).slice(0, mostCharacters)}`);
-    return [...shown, `  more of it: muster logs ${taskId}${path === 'stderr' ? ' --stderr' : ''}`];
+    const shown = tellingLines(lines).map((line) => `  ${path}: ${plain(line).slice(0, mostCharacters)}`);
+    return [...shown, `  full log: muster logs ${taskId}${path === 'stderr' ? ' --stderr' : ''}`];
   }
   return [];
+}
+
+const isCause = (line: string): boolean => /\b(\w*(Error|Exception)|fatal|panic)( \[\w+\])? ?:/i.test(line);
+
+/** The last lines, and the last one before them that names an error, where they name none. */
+export function tellingLines(lines: readonly string[]): string[] {
+  const last = lines.slice(-mostLines);
+  const cause = last.some(isCause) ? undefined : lines.slice(0, -mostLines).findLast(isCause);
+  return cause === undefined ? last : [cause, '...', ...last];
 }

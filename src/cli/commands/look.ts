@@ -17,10 +17,10 @@ interface RequestFlags {
 
 function requests(...[command, run]: Parameters<Define>): void {
   command
-    .argument('[pattern]', 'part of the id, or with * for any characters')
-    .option('--state <state>', 'only these: active, paused, system_cooldown, finished, ...')
-    .option('--type <type>', 'only these: service, worker, scheduled, on_demand, run_once')
-    .option('-q, --quiet', 'ids alone');
+    .argument('[pattern]', 'part of an id, or a pattern with * for any characters')
+    .option('--state <state>', 'only requests in this state: active, paused, system_cooldown, finished, ...')
+    .option('--type <type>', 'only requests of this type: service, worker, scheduled, on_demand, run_once')
+    .option('-q, --quiet', 'print ids only');
   examples(command, 'muster requests', 'muster requests "web*" --state active', 'muster requests --json');
   remote<RequestFlags, [string?]>(command, run, async ({ api, out }, flags, pattern) => {
     const wantedState = await knownWord('--state', flags.state, 'RequestState');
@@ -73,9 +73,9 @@ interface PsFlags {
 
 function ps(...[command, run]: Parameters<Define>): void {
   command
-    .argument('[request]', 'only the tasks of this one')
-    .option('-q, --quiet', 'ids of the tasks that run, alone')
-    .option('--no-waiting', 'leave out those that wait');
+    .argument('[request]', 'only tasks of this request')
+    .option('-q, --quiet', 'print ids of running tasks only')
+    .option('--no-waiting', 'leave out waiting tasks');
   examples(command, 'muster ps', 'muster ps web', 'muster ps web --quiet', 'muster ps web --json');
   remote<PsFlags, [string?]>(command, run, async ({ api, out }, { quiet, waiting: withWaiting }, requestId) => {
     const [active, waiting] = await Promise.all([
@@ -130,7 +130,7 @@ async function waitingTasks(api: Session['api'], requestId: string | undefined):
 }
 
 function explain(...[command, run]: Parameters<Define>): void {
-  command.argument('<request>', 'or the id of a task that waits');
+  command.argument('<request>', 'id of a request or of a waiting task');
   examples(command, 'muster explain web', 'muster explain web --json');
   remote<object, [string]>(command, run, async (session, _flags, id) => {
     const { api, out } = session;
@@ -146,7 +146,7 @@ function explain(...[command, run]: Parameters<Define>): void {
       for (const { pendingType, deployId, message } of about.queued)
         out.text(`queued: ${pendingType} of ${deployId}: ${message}`);
       for (const task of about.pendingTasks) tell(out, task);
-      if (about.pendingTasks.length + about.queued.length === 0) out.line('Nothing of it waits.');
+      if (about.pendingTasks.length + about.queued.length === 0) out.line('No task of it waits.');
       const failed = about.failedDeploy;
       if (!failed) return;
       out.text(

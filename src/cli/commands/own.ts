@@ -13,14 +13,17 @@ import { durationMillis, shownTime } from '../words.js';
 export const own: Record<string, Define> = { context, token, schema };
 
 function context(command: Command, run: Run): void {
-  const json = (built: Command) => built.option('--json', 'JSON, for programs');
+  const json = (built: Command) => built.option('--json', 'print JSON, for programs');
   command
     .command('set')
-    .description('keep a server under a name')
+    .description('save a server under a name')
     .argument('<name>')
     .argument('<url>')
-    .option('--token <token>', 'who you are there: @file, or @- for stdin, keeps it out of the history of the shell')
-    .option('--use', 'choose it')
+    .option(
+      '--token <token>',
+      'token for this server; @file, or @- for stdin, keeps it out of the history of the shell',
+    )
+    .option('--use', 'make it the current context')
     .action((name: string, url: string, flags: { token?: string; use?: boolean }) => {
       if (!/^[\w.-]{1,100}$/.test(name)) throw new CliError('usage', 'A name has letters, digits, _, . and -');
       const all = readContexts(run);
@@ -33,10 +36,10 @@ function context(command: Command, run: Run): void {
       const isFirst = all.current === undefined;
       writeContexts(run, { ...all, ...((flags.use || isFirst) && { current: name }) });
       new Output(false).text(
-        `${name} is ${address}, in ${contextsFile(run)}${flags.use || isFirst ? ', and chosen' : ''}`,
+        `${name} is ${address}, in ${contextsFile(run)}${flags.use || isFirst ? '; it is the current context' : ''}`,
       );
     });
-  json(command.command('list', { isDefault: true }).description('all of them; never their tokens')).action(
+  json(command.command('list', { isDefault: true }).description('list contexts, without their tokens')).action(
     async ({ json: isJson }: { json?: boolean }) => {
       const { current, contexts } = readContexts(run);
       const all = Object.entries(contexts).map(([name, { url, token }]) => ({
@@ -52,24 +55,24 @@ function context(command: Command, run: Run): void {
   );
   command
     .command('use')
-    .description('choose one')
+    .description('choose the current context')
     .argument('<name>')
     .action((name: string) => {
       const all = readContexts(run);
       if (!Object.hasOwn(all.contexts, name)) throw new CliError('notFound', `There is no context '${name}'`);
       writeContexts(run, { ...all, current: name });
-      new Output(false).text(`${name} is chosen`);
+      new Output(false).text(`${name} is the current context`);
     });
   command
     .command('remove')
-    .description('forget one, with its token')
+    .description('remove a context with its token')
     .argument('<name>')
     .action((name: string) => {
       const { current, contexts } = readContexts(run);
       if (!Object.hasOwn(contexts, name)) throw new CliError('notFound', `There is no context '${name}'`);
       delete contexts[name];
       writeContexts(run, { contexts, ...(current !== name && current !== undefined && { current }) });
-      new Output(false).text(`${name} is forgotten`);
+      new Output(false).text(`${name} is removed`);
     });
   examples(
     command,
@@ -89,12 +92,12 @@ interface TokenFlags {
 
 function token(command: Command, run: Run): void {
   command
-    .option('--bootstrap', 'on the machine of the server: make the token of the first administrator anew')
-    .option('--data-dir <folder>', 'with --bootstrap: where everything lies (MUSTER_DATA_DIR)')
+    .option('--bootstrap', 'on the machine of the server: create a new token of the first administrator')
+    .option('--data-dir <directory>', 'with --bootstrap: data directory (MUSTER_DATA_DIR)')
     .option('--config <file>', 'with --bootstrap: settings file (MUSTER_CONFIG)')
     .action(async (flags: { bootstrap?: boolean; dataDir?: string; config?: string }) => {
       // Said out loud, since it takes the place of the token that the administrator had.
-      if (!flags.bootstrap) return command.error('error: --bootstrap, or one of create, list and revoke');
+      if (!flags.bootstrap) return command.error('error: --bootstrap, create, list or revoke is missing');
       await import('reflect-metadata');
       const { loadSettings } = await import('../../platform/settings/load-settings.js');
       const { makeFirstToken } = await import('../server/make-token.js');
@@ -102,10 +105,10 @@ function token(command: Command, run: Run): void {
     });
   const create = command
     .command('create')
-    .description('make one; it is shown this one time')
-    .option('--name <name>', 'takes the place of the one of this name')
-    .option('--for <time>', 'how long it holds, such as 30d')
-    .option('--user <id>', 'by an administrator: whose it is');
+    .description('create a token; its text is shown only once')
+    .option('--name <name>', 'name of the token; replaces an earlier token of this name')
+    .option('--for <time>', 'lifetime, such as 30d')
+    .option('--user <id>', 'administrators only: user of the token');
   remote<TokenFlags, []>(create, run, async ({ api, out }, flags) => {
     const made = await api.auth.createToken({
       body: {
@@ -121,9 +124,9 @@ function token(command: Command, run: Run): void {
   });
   const list = command
     .command('list')
-    .description('never their text')
-    .option('--user <id>', 'by an administrator: those of this user')
-    .option('--all', 'by an administrator: those of all users');
+    .description('list tokens, without their text')
+    .option('--user <id>', 'administrators only: tokens of this user')
+    .option('--all', 'administrators only: tokens of all users');
   remote<TokenFlags, []>(list, run, async ({ api, out }, flags) => {
     const all = await api.auth.listTokens({
       ...(flags.user !== undefined && { user: flags.user }),
@@ -137,12 +140,12 @@ function token(command: Command, run: Run): void {
       shownTime(each.expiresAt),
       shownTime(each.lastUsedAt),
     ]);
-    await out.answer(all, () => out.table(['TOKEN', 'NAME', 'USER', 'MADE', 'ENDS', 'USED'], rows));
+    await out.answer(all, () => out.table(['TOKEN', 'NAME', 'USER', 'CREATED', 'EXPIRES', 'LAST USED'], rows));
   });
-  const revoke = command.command('revoke').description('take one away').argument('<id>', 'as the list shows it');
+  const revoke = command.command('revoke').description('revoke a token').argument('<id>', 'id from muster token list');
   remote<object, [string]>(revoke, run, async ({ api, out }, _flags, tokenId) => {
     await api.auth.revokeToken({ tokenId });
-    await out.answer({ id: tokenId, revoked: true }, () => `${tokenId} opens nothing any more`);
+    await out.answer({ id: tokenId, revoked: true }, () => `${tokenId} is revoked`);
   });
   examples(
     command,

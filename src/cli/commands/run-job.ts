@@ -20,19 +20,19 @@ interface Flags {
 
 function define(...[command, run]: Parameters<Define>): void {
   command
-    .argument('<request>', 'a job: ON_DEMAND, or SCHEDULED to run it now')
-    .argument('[arguments...]', 'after those of its deploy; write -- before the first that begins with -')
-    .option('-d, --detach', 'do not wait: print the id of the run')
-    .option('-q, --quiet', 'do not print what the task prints')
-    .option('--kill-on-interrupt', 'Ctrl-C kills the task; unless given it runs on')
-    .option('--run-id <id>', 'a name for this run, which no run of the request has had')
-    .option('--attach', 'with --run-id: where there is a run of that name, wait for it and start no other')
-    .option('--env <NAME=value...>', 'variables in place of, or beside, those of the deploy')
-    .option('--at <time>', 'not now, such as 2026-01-31T12:00:00Z')
-    .option('-m, --message <text>', 'why; kept in the history');
+    .argument('<request>', 'an ON_DEMAND job, or a SCHEDULED job to run now')
+    .argument('[arguments...]', 'added to the arguments of the deploy; write -- before the first that begins with -')
+    .option('-d, --detach', 'print the id of the run, and do not wait')
+    .option('-q, --quiet', 'do not print the output of the task')
+    .option('--kill-on-interrupt', 'kill the task on Ctrl-C; by default it continues')
+    .option('--run-id <id>', 'id of this run, which no earlier run of the request may have')
+    .option('--attach', 'with --run-id: if that run exists, wait for it and start no other')
+    .option('--env <NAME=value...>', 'variables that add to or replace those of the deploy')
+    .option('--at <time>', 'start time, such as 2026-01-31T12:00:00Z; default: now')
+    .option('-m, --message <text>', 'reason, kept in the history');
   command.addHelpText(
     'after',
-    `\nExits with the exit code of the task. What goes wrong before there is one: the codes of docs/cli.md and ${beyondTasks},` +
+    `\nExits with the exit code of the task. Without a task: a code of docs/cli.md plus ${beyondTasks},` +
       ` such as ${beyondTasks + exitCodes.notFound} for an unknown request.`,
   );
   examples(

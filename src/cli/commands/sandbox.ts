@@ -27,14 +27,14 @@ const colours = ['cyan', 'magenta', 'yellow', 'green', 'blue'] as const;
 
 function logs(...[command, run]: Parameters<Define>): void {
   command
-    .argument('<what...>', 'tasks, or requests with all their tasks')
-    .option('-f, --follow', 'go on while there are tasks, and with new tasks of the requests')
-    .option('--stderr', 'in place of stdout')
-    .option('--file <path>', 'another file of the sandbox')
-    .option('-n, --lines <number>', 'only so many at the end of each')
-    .option('--instance <number>', 'of the requests only this one')
-    .option('--run-id <id>', 'of the requests only the task of this run, also one that has ended')
-    .option('--raw', 'on a terminal, too: everything that tasks print, which may drive the terminal');
+    .argument('<what...>', 'ids of tasks, or of requests for all their tasks')
+    .option('-f, --follow', 'follow the output, also of new tasks of the requests')
+    .option('--stderr', 'show stderr instead of stdout')
+    .option('--file <path>', 'show another file of the sandbox')
+    .option('-n, --lines <number>', 'only this many lines at the end of each file')
+    .option('--instance <number>', 'only this instance of the requests')
+    .option('--run-id <id>', 'only the task of this run, running or ended')
+    .option('--raw', 'print all bytes on a terminal, even those that control it');
   examples(
     command,
     'muster logs web',
@@ -111,7 +111,7 @@ async function sourcesOf({ api, out }: Session, what: readonly string[], { insta
     for (const { taskId, runId: run } of ended) {
       // Many may have run: it is said which one this is, and how another is named.
       if (!told.has(taskId.id) && run !== undefined)
-        out.note(`${requestId}: no task runs; this is the last one, of run ${run} (--run-id <id> shows another)`);
+        out.note(`${requestId}: no task is running; this is the last one, of run ${run} (--run-id <id> shows another)`);
       told.add(taskId.id);
     }
     return ended;
@@ -161,12 +161,12 @@ function printLine({ out }: Session, { taskId, name, colour }: Source, line: str
   });
 }
 
-const instanceOption = ['--instance <number>', 'of a request: this one'] as const;
+const instanceOption = ['--instance <number>', 'instance of the request'] as const;
 
 function ls(...[command, run]: Parameters<Define>): void {
   command
-    .argument('<task>', 'its id, or a request')
-    .argument('[path]', 'a folder in the sandbox', '')
+    .argument('<task>', 'id of a task or a request')
+    .argument('[path]', 'directory in the sandbox', '')
     .option(...instanceOption);
   examples(command, 'muster ls web --instance 1', 'muster ls web --instance 1 logs', 'muster ls greet');
   remote<{ instance?: string }, [string, string]>(command, run, async ({ api, out }, { instance }, id, path) => {
@@ -183,10 +183,10 @@ function ls(...[command, run]: Parameters<Define>): void {
 
 function cat(...[command, run]: Parameters<Define>): void {
   command
-    .argument('<task>', 'its id, or a request')
-    .argument('<path>', 'a file in the sandbox')
+    .argument('<task>', 'id of a task or a request')
+    .argument('<path>', 'path of a file in the sandbox')
     .option(...instanceOption)
-    .option('--raw', 'on a terminal, too: all bytes, which may drive the terminal');
+    .option('--raw', 'print all bytes on a terminal, even those that control it');
   examples(command, 'muster cat web stdout --instance 1', 'muster cat greet stdout > greeting.txt');
   remote<{ instance?: string; raw?: boolean }, [string, string]>(command, run, async (session, flags, id, path) => {
     const { api, out } = session;
@@ -212,7 +212,7 @@ async function anyTaskOf(api: Session['api'], id: string, instance: string | und
 
 function shell(...[command, run]: Parameters<Define>): void {
   command
-    .argument('<task>', 'its id, or a request')
+    .argument('<task>', 'id of a task or a request')
     .argument('<name>', 'of the command, as the settings of the service have it')
     .argument('[options...]', 'options of the command; write -- before the first that begins with -')
     .option(...instanceOption);

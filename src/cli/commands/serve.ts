@@ -13,8 +13,8 @@ const listening = (command: Command): Command =>
 
 const keepTasks = (command: Command): Command =>
   command
-    .option('--keep-tasks', 'leave agent and tasks running when this process stops (MUSTER_KEEP_TASKS)')
-    .option('--no-keep-tasks', 'end them, whatever the settings say');
+    .option('--keep-tasks', 'keep agent and tasks running when this process stops (MUSTER_KEEP_TASKS)')
+    .option('--no-keep-tasks', 'stop them, whatever the settings say');
 
 export const serve: Record<string, Define> = {
   start: (command, run) => {
@@ -52,8 +52,11 @@ export const serve: Record<string, Define> = {
       return runScheduler({ ...joined, port }, { ...options, instanceDir, ready });
     };
     listening(serving(command, run, work))
-      .option('--join <place>', 'share database and agent of the Muster of this data directory, or at this URL')
-      .option('--new-database', 'make a database where there is none yet, without asking');
+      .option(
+        '--join <place>',
+        'share the database and the agent of a running Muster, given by its data directory or URL',
+      )
+      .option('--new-database', 'create a missing database without asking');
     examples(command, 'muster scheduler --join /var/lib/muster', 'muster scheduler --port 7101');
   },
   agent: (command, run) => {
@@ -82,8 +85,8 @@ export const serve: Record<string, Define> = {
       const { openPsql } = await import('../server/open-psql.js');
       return openPsql(settings, flags.reports ?? false, [words ?? []].flat());
     };
-    command.argument('[words...]', 'for psql itself, after --');
-    serving(command, run, work).option('--reports', 'as a user who can read the views for reports, and nothing else');
+    command.argument('[words...]', 'arguments for psql, after --');
+    serving(command, run, work).option('--reports', 'connect as a user who can only read the views for reports');
     examples(command, 'muster psql --reports', 'muster psql --reports -- --csv --command "TABLE v_failure_rate"');
   },
   backup: (command, run) => {
@@ -91,7 +94,7 @@ export const serve: Record<string, Define> = {
       const { backUp } = await import('../server/backup.js');
       return backUp(settings, file!);
     };
-    command.argument('<file>', 'is replaced when the backup is whole; - for stdout');
+    command.argument('<file>', 'file to write, replaced only when the backup is complete; - for stdout');
     examples(
       serving(command, run, work),
       'muster backup muster.backup',
@@ -103,8 +106,11 @@ export const serve: Record<string, Define> = {
       const { restoreFrom } = await import('../server/backup.js');
       return restoreFrom(settings, file!, flags.replace ?? false);
     };
-    command.argument('<file>', 'that muster backup has written; - for stdin');
-    serving(command, run, work).option('--replace', 'drop what is in the database, once everything is restored');
+    command.argument('<file>', 'file that muster backup has written; - for stdin');
+    serving(command, run, work).option(
+      '--replace',
+      'replace the present content of the database, once the restore is complete',
+    );
     examples(command, 'muster restore muster.backup', 'muster restore muster.backup --replace');
   },
 };

@@ -11,7 +11,7 @@ export function serving<Given extends object>(
 ): Command {
   return (
     command
-      .addOption(new Option('--data-dir <folder>', 'where everything lies (MUSTER_DATA_DIR)'))
+      .addOption(new Option('--data-dir <directory>', 'data directory (MUSTER_DATA_DIR)'))
       .addOption(new Option('--config <file>', 'settings file, YAML or JSON (MUSTER_CONFIG)'))
       // The words after the name come first, then the flags, then the command itself.
       .action(async (...given: unknown[]) => {

@@ -7,7 +7,7 @@ import { shownDuration } from '../words.js';
 export function tellPlan(out: Output, plan: DeployPlan | ScalePlan): void {
   out.text(
     'deployId' in plan
-      ? `${plan.requestId}: ${plan.deployId}${plan.activeDeployId ? ` in the place of ${plan.activeDeployId}` : ', its first deploy'}`
+      ? `${plan.requestId}: ${plan.deployId}${plan.activeDeployId ? ` replaces ${plan.activeDeployId}` : ', its first deploy'}`
       : `${plan.requestId}: ${plan.from} to ${plan.to} instances`,
   );
   for (const change of plan.changes) tellChange(out, change);
@@ -28,7 +28,7 @@ function tellStep(out: Output, { start, stop, fits, waitMillis, waitsForUpdate }
     ...(start.length > 0 ? [`starts instances ${start.map(({ instanceNo }) => instanceNo).join(', ')}`] : []),
     ...(stop.length > 0 ? [`then stops ${stop.map(({ taskId }) => taskId.id).join(', ')}`] : []),
     ...(waitMillis === undefined ? [] : [`then waits ${shownDuration(waitMillis)}`]),
-    ...(waitsForUpdate ? ['then waits to be told to go on'] : []),
+    ...(waitsForUpdate ? ['then waits for an update of the deploy'] : []),
   ];
   out.text(`  step ${number}: ${words.join(', ')}`);
   if (fits.fitting < fits.tasks) {

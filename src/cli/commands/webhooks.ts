@@ -8,16 +8,16 @@ import type { Command } from 'commander';
 
 /** Commands about webhooks and the updates that could not be delivered. */
 export function webhooks(command: Command, run: Run): void {
-  remote<object, []>(command.command('list', { isDefault: true }).description('all of them'), run, ({ api, out }) =>
+  remote<object, []>(command.command('list', { isDefault: true }).description('list webhooks'), run, ({ api, out }) =>
     list(api, out),
   );
 
   const add = command
     .command('add')
-    .description('tell an address of updates')
+    .description('send updates to an address')
     .argument('<type>', 'request, deploy, task, crashloop or elevated-access')
     .argument('<url>')
-    .option('--secret <secret>', 'key of its signatures, or @file');
+    .option('--secret <secret>', 'key for the signatures, or @file');
   remote<{ secret?: string }, [string, string]>(add, run, async ({ api, out }, { secret }, type, uri) => {
     const body = {
       type: type.toUpperCase().replaceAll('-', '_') as WebhookType,
@@ -25,17 +25,20 @@ export function webhooks(command: Command, run: Run): void {
       ...(secret !== undefined && { secret: readToken(secret) }),
     };
     const done = await api.webhooks.register({ body });
-    await out.answer({ result: done }, () => (done === 'CREATED' ? 'Registered' : 'It is registered already'));
+    await out.answer({ result: done }, () => (done === 'CREATED' ? 'Registered' : 'Already registered'));
   });
 
-  const remove = command.command('remove').description('tell it nothing more').argument('<id>', 'as the list shows it');
+  const remove = command
+    .command('remove')
+    .description('remove a webhook')
+    .argument('<id>', 'id from muster webhooks list');
   remote<object, [string]>(remove, run, async ({ api, out }, _flags, webhookId) => {
     const done = await api.webhooks.remove({ webhookId });
     if (done === 'DIDNT_EXIST') throw new CliError('notFound', `No webhook with id '${webhookId}'`);
     await out.answer({ result: done }, () => 'Removed');
   });
 
-  const dead = command.command('dead').description('updates that were given up, the newest first');
+  const dead = command.command('dead').description('list updates that could not be delivered, newest first');
   remote<object, []>(dead, run, async ({ api, out }) => {
     const all = await api.webhooks.deadLetters({ count: 100 });
     const rows = all.map((each) => [shownTime(each.eventAt), each.webhookId, each.attempts, each.lastError]);

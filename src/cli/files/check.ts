@@ -37,13 +37,13 @@ export async function problemsOf(kind: Kind, value: unknown): Promise<Problem[]>
   return (unknown.length > 0 ? unknown : errors).slice(0, 5).map(problemOf);
 }
 
-function problemOf({ instancePath, keyword, params, message, parentSchema }: ErrorObject): Problem {
+function problemOf({ instancePath, keyword, params, message, parentSchema, data }: ErrorObject): Problem {
   const path = instancePath
     .split('/')
     .slice(1)
     .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
     .map((part) => (/^\d+$/.test(part) ? Number(part) : part));
-  const name = path.join('.') || 'it';
+  const name = path.join('.') || 'the document';
   if (keyword === 'additionalProperties') {
     const given = String((params as { additionalProperty: string }).additionalProperty);
     const known = Object.keys((parentSchema as { properties?: object }).properties ?? {});
@@ -56,13 +56,70 @@ function problemOf({ instancePath, keyword, params, message, parentSchema }: Err
     const missing = (params as { missingProperty: string }).missingProperty;
     return { path, message: `${[...path, missing].join('.')} is required` };
   }
-  if (keyword === 'enum') {
-    return {
-      path,
-      message: `${name} must be one of ${(params as { allowedValues: unknown[] }).allowedValues.join(', ')}`,
-    };
+  return { path, message: `${name} ${ruleOf(keyword, params, name, data) ?? message}` };
+}
+
+type Params = Record<string, unknown>;
+
+/** The rule that a value breaks, without the words of JSON Schema; undefined: a rule that no field has. */
+function ruleOf(keyword: string, params: Params, name: string, data: unknown): string | undefined {
+  const { limit } = params as { limit?: number };
+  switch (keyword) {
+    case 'enum':
+      return `must be one of ${(params['allowedValues'] as unknown[]).join(', ')}`;
+    case 'type': {
+      const wanted = [params['type']].flat().map((type) => kinds[String(type)] ?? String(type));
+      const hint = Array.isArray(data) ? inPlaceOfLists[name] : undefined;
+      return `must be ${wanted.join(' or ')}, not ${shownValue(data)}${hint === undefined ? '' : `: ${hint}`}`;
+    }
+    case 'pattern':
+      return `may have only ${charactersOf(String(params['pattern']))}, not ${shownValue(data)}`;
+    case 'minimum':
+      return `must be at least ${limit}`;
+    case 'maximum':
+      return `must be at most ${limit}`;
+    case 'minLength':
+      return limit === 1 ? 'must not be empty' : `must have at least ${limit} characters`;
+    case 'maxLength':
+      return `must have at most ${limit} characters`;
+    case 'maxItems':
+      return `must have at most ${limit} entries`;
+    default:
+      return undefined;
   }
-  return { path, message: `${name} ${message}` };
+}
+
+const kinds: Readonly<Record<string, string>> = {
+  string: 'a text',
+  integer: 'a whole number',
+  number: 'a number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'a map of fields',
+  null: 'empty',
+};
+
+/** Advice for fields in which other schedulers have a list. */
+const inPlaceOfLists: Readonly<Record<string, string>> = {
+  'deploy.command': 'its arguments stand in deploy.arguments',
+  'deploy.env': 'a line for each, such as NAME: value',
+  'the document': 'several documents are separated by lines of ---',
+};
+
+function shownValue(data: unknown): string {
+  if (Array.isArray(data)) return 'a list';
+  if (typeof data === 'object' && data !== null) return 'a map';
+  const text = JSON.stringify(data);
+  return text.length > 60 ? `${text.slice(0, 56)}..."` : text;
+}
+
+/** The characters that a pattern such as ^[a-zA-Z0-9_-]+$ allows. */
+function charactersOf(pattern: string): string {
+  const [, set] = /^\^\[(.*)\]\+\$$/.exec(pattern) ?? [];
+  if (set === undefined) return `what matches ${pattern}`;
+  const others = [...set.replace('a-zA-Z', '').replace('0-9', '')].map((sign) => `'${sign}'`);
+  const all = [...(set.includes('a-zA-Z') ? ['letters'] : []), ...(set.includes('0-9') ? ['digits'] : []), ...others];
+  return [all.slice(0, -1).join(', '), all.at(-1)].filter(Boolean).join(' and ');
 }
 
 /** The parts of a JSON schema that tell where texts are meant. */

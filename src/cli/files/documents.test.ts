@@ -110,9 +110,62 @@ describe('is refused with file and line', () => {
       `${head}  args: [a]\n`,
       "a.yml:5: there is no field 'args' of deploy (here it is arguments, of the deploy)",
     ],
+    [
+      'a list of a command',
+      'deploy:\n  requestId: r\n  command: [sleep, 1]\n',
+      'a.yml:3: deploy.command must be a text, not a list: its arguments stand in deploy.arguments',
+    ],
+    [
+      'a list of variables',
+      `${head}  env:\n    - A=1\n`,
+      'a.yml:5: deploy.env must be a map of fields, not a list: a line for each, such as NAME: value',
+    ],
+    [
+      'a text in place of a number',
+      'id: r\nrequestType: SERVICE\ninstances: three\n',
+      'a.yml:3: instances must be a whole number, not "three"',
+    ],
+    [
+      'a number that is too small',
+      'id: r\nrequestType: SERVICE\ninstances: -1\n',
+      'a.yml:3: instances must be at least 0',
+    ],
+    [
+      'an id with a space',
+      'id: my job\nrequestType: SERVICE\n',
+      `a.yml:1: id may have only letters, digits, '_' and '-', not "my job"`,
+    ],
+    [
+      'a list of documents',
+      '[{"id": "r", "requestType": "SERVICE"}]',
+      'a.yml:1: the document must be a map of fields, not a list: several documents are separated by lines of ---',
+    ],
+    [
+      'a manifest of Kubernetes',
+      'apiVersion: apps/v1\nkind: Deployment\nmetadata: { name: web }\n',
+      'a.yml:1: this looks like a manifest of Kubernetes (Deployment); Muster takes requests',
+    ],
+    [
+      'a Nomad job',
+      '# web\njob "web" {\n  datacenters = ["dc1"]\n  group "a" { count = 3 }\n}\n',
+      'a.yml:1: this looks like a Nomad job; Muster takes',
+    ],
+    [
+      'a Nomad job that is no YAML either',
+      'job "web" {\n  meta { a: b: c }\n\t}\n',
+      'a.yml:1: this looks like a Nomad job; Muster takes',
+    ],
+    ['a Nomad job in JSON', '{"Job": {"ID": "web"}}', 'a.yml:1: this looks like a Nomad job; Muster takes'],
+    ['a Compose file', 'services:\n  web: { image: nginx }\n', 'a.yml:1: this looks like a Compose file; Muster takes'],
+    ['a crontab', '# backups\n0 3 * * * /usr/bin/backup\n', 'a.yml:1: this looks like a crontab; Muster takes'],
+    ['a systemd unit', '[Unit]\nDescription=web\n', 'a.yml:1: this looks like a systemd unit; Muster takes'],
     ['a tag that nobody knows', `${head}  env: { A: !secret x }\n`, 'a.yml:5: Unresolved tag'],
     ['bytes that are no UTF-8', Buffer.from(`${head}  env: { A: caf\xe9 }\n`, 'latin1'), 'a.yml must be text in UTF-8'],
   ])('%s', async (_name, content, message) => expect(await refusal(content)).toContain(message));
+
+  test('a file that is not there', async () => {
+    await expect(readDocuments([join(folder.path, 'none.yaml')])).rejects.toThrow(/none.yaml: there is no such file$/);
+  });
 
   test.each([
     'id: r\nrequestType: SERVICE\n---\n',

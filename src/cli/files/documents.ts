@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import type { DeployRequest, Request } from 'muster-client';
 import { type Document, isMap, isNode, isScalar, LineCounter, parseAllDocuments, visit } from 'yaml';
 import { CliError } from '../exit-codes.js';
+import { fileProblem } from '../words.js';
 import { type Problem, problemsOf } from './check.js';
+import { otherFormat } from './other-formats.js';
 import { hintOf, keepTextsAsWritten } from './written-texts.js';
 
 /** Content of files: any number of both, one document after the other. */
@@ -34,13 +36,15 @@ export async function readDocuments(files: readonly string[]): Promise<FileDocum
       const [error] = [...document.errors, ...document.warnings];
       if (error) {
         const { line } = lines.linePos(error.pos[0]);
+        const other = otherFormat(text);
+        if (other !== undefined) throw new CliError('usage', `${name}:1: ${other}`);
         const hint = hintOf(text.split('\n')[line - 1] ?? '');
         throw new CliError('usage', `${name}:${line}: ${error.message}${hint === undefined ? '' : ` (${hint})`}`);
       }
       // A separator at the end, or comments alone.
       if (document.contents === null || (isScalar(document.contents) && document.contents.source === '')) continue;
       refuseAnchors(document, name, lines);
-      await sort(document, name, lines, wanted);
+      await sort(document, { name, text, lines }, wanted);
     }
   }
   if (wanted.requests.length + wanted.deploys.length === 0) {
@@ -68,9 +72,9 @@ function read(file: string, name: string): string {
     if (bytes.length <= maxFileBytes) return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (cause) {
     if (cause instanceof TypeError) throw new CliError('usage', `${name} must be text in UTF-8`, { cause });
-    throw new CliError('usage', `Cannot read ${name}: ${(cause as NodeJS.ErrnoException).code}`, { cause });
+    throw new CliError('usage', `Cannot read ${name}: ${fileProblem(cause)}`, { cause });
   }
-  throw new CliError('usage', `${name} is greater than ${maxFileBytes} bytes`);
+  throw new CliError('usage', `${name} is larger than ${maxFileBytes} bytes`);
 }
 
 /** A few lines of them can stand for gigabytes. `toJS` has a limit of its own; a clear word is better. */
@@ -85,7 +89,14 @@ function refuseAnchors(document: Document.Parsed, name: string, lines: LineCount
   });
 }
 
-async function sort(document: Document.Parsed, name: string, lines: LineCounter, wanted: FileDocuments): Promise<void> {
+/** A file that is read. */
+interface Source {
+  name: string;
+  text: string;
+  lines: LineCounter;
+}
+
+async function sort(document: Document.Parsed, { name, text, lines }: Source, wanted: FileDocuments): Promise<void> {
   const { contents } = document;
   const isDeploy = isMap(contents) && (contents.has('deploy') || !(contents.has('requestType') || contents.has('id')));
   keepTextsAsWritten(isDeploy ? 'deploy' : 'request', document, (node, message) => {
@@ -93,8 +104,11 @@ async function sort(document: Document.Parsed, name: string, lines: LineCounter,
   });
   const value = withoutNulls(document.toJS({ maxAliasCount: 100 })) as Record<string, unknown>;
   const problems = await problemsOf(isDeploy ? 'deploy' : 'request', value);
-  if (problems.length > 0)
+  if (problems.length > 0) {
+    const other = otherFormat(text, value);
+    if (other !== undefined) throw new CliError('usage', `${name}:${lineOf(document, [], lines)}: ${other}`);
     throw new CliError('usage', problems.map((each) => tell(each, document, name, lines)).join('; '));
+  }
   const place = `${name}:${lineOf(document, [], lines)}`;
   if (isDeploy) wanted.deploys.push({ value: value as unknown as DeployRequest, place });
   else wanted.requests.push({ value: value as unknown as Request, place });

@@ -79,13 +79,16 @@ export class Output {
       return;
     }
     const { default: Table } = await import('cli-table3');
+    // A column without any value, such as WHO where callers are not known, would take the width of the others.
+    const shown = head.map((_name, column) => cells.length === 0 || cells.some((row) => (row[column] ?? '') !== ''));
+    const narrow = <T>(row: readonly T[]): T[] => row.filter((_cell, column) => shown[column]);
     const none = Object.fromEntries(borders.map((name) => [name, '']));
     const table = new Table({
-      head: head.map((name) => this.paint('dim', name)),
+      head: narrow(head).map((name) => this.paint('dim', name)),
       chars: { ...none, middle: '  ' },
       style: { 'padding-left': 0, 'padding-right': 0, head: [], border: [] },
     });
-    table.push(...cells);
+    table.push(...cells.map(narrow));
     for (const line of table.toString().split('\n')) this.line(line.trimEnd());
   }
 

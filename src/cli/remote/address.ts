@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { isLoopbackHost } from '../../platform/addresses.js';
 import { CliError } from '../exit-codes.js';
 import type { Run } from '../run.js';
+import { fileProblem } from '../words.js';
 import { readContexts } from './contexts.js';
 
 export interface ConnectFlags {
@@ -55,7 +56,7 @@ export function readToken(text: string): string {
     try {
       token = readFileSync(text === '@-' ? 0 : text.slice(1), 'utf8').trim();
     } catch (cause) {
-      throw new CliError('usage', `Cannot read ${text.slice(1)}: ${(cause as NodeJS.ErrnoException).code}`, { cause });
+      throw new CliError('usage', `Cannot read ${text.slice(1)}: ${fileProblem(cause)}`, { cause });
     }
   }
   if (!/^[\x21-\x7e]{1,10000}$/.test(token)) throw new CliError('usage', 'A token is one word of printable characters');

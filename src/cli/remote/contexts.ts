@@ -3,6 +3,7 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { CliError } from '../exit-codes.js';
 import type { Run } from '../run.js';
+import { fileProblem } from '../words.js';
 
 /** A server under a name. */
 export interface ServerContext {
@@ -25,7 +26,7 @@ export function readContexts(run: Run): Contexts {
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return { contexts: {} };
-    throw new CliError('usage', `Cannot read ${path}: ${code}`, { cause });
+    throw new CliError('usage', `Cannot read ${path}: ${fileProblem(cause)}`, { cause });
   }
   const contexts = parse(path, text);
   const isSecret = Object.values(contexts.contexts).some(({ token }) => token !== undefined);
@@ -59,6 +60,6 @@ export function writeContexts(run: Run, contexts: Contexts): void {
     chmodSync(fresh, 0o600);
     renameSync(fresh, path);
   } catch (cause) {
-    throw new CliError('usage', `Cannot write ${path}: ${(cause as NodeJS.ErrnoException).code}`, { cause });
+    throw new CliError('usage', `Cannot write ${path}: ${fileProblem(cause)}`, { cause });
   }
 }

@@ -20,12 +20,12 @@ type Work<F, W extends unknown[]> = (session: Session, flags: F, ...words: W) =>
 export function remote<F, W extends unknown[]>(command: Command, run: Run, work: Work<F, W>): Command {
   return (
     command
-      .option('--json', 'JSON, for programs')
+      .option('--json', 'print JSON, for programs')
       .optionsGroup('Server:')
-      .option('--url <url>', 'of the server (MUSTER_URL)')
-      .option('--context <name>', 'a server that muster context knows (MUSTER_CONTEXT)')
-      .option('--token <token>', 'who you are, or @file (MUSTER_TOKEN)')
-      .option('--timeout <seconds>', 'for one answer', '30')
+      .option('--url <url>', 'address of the server (MUSTER_URL)')
+      .option('--context <name>', 'server saved by muster context (MUSTER_CONTEXT)')
+      .option('--token <token>', 'your token, or @file (MUSTER_TOKEN)')
+      .option('--timeout <seconds>', 'time limit for each answer', '30')
       .optionsGroup('Options:')
       // The words come first, then the flags, then the command itself.
       .action(async (...given: unknown[]) => {

@@ -28,15 +28,15 @@ function stopCommand(instanceDir: string): string {
 const quoted = (word: string): string =>
   /^[\w/.:@-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 
-const tasksStay = 'run on when this process stops, with their agent; the next start finds them';
-const tasksEnd = 'end when this process stops; with --keep-tasks (agent.keepTasks) they run on';
+const tasksStay = 'continue when this process stops, with their agent; the next start finds them';
+const tasksEnd = 'end when this process stops; with --keep-tasks (agent.keepTasks) they continue';
 
 /** Prints the addresses of what has just started. */
 export function announce(addresses: Addresses): void {
   const { url, page, databaseUrl, dataDir, instanceDir, workers, keepsTasks } = addresses;
   say('');
   say('Muster is ready.');
-  say(`  Page        ${url}/${page}`);
+  say(`  Dashboard   ${url}/${page}`);
   say(`  API         ${url}/api`);
   say(`  Swagger UI  ${url}/docs`);
   say(`  Database    ${databaseUrl}   (to open it: muster psql)`);
@@ -51,7 +51,7 @@ export function announce(addresses: Addresses): void {
 export function warnIfOpen(host: string, authEnabled: boolean): void {
   if (authEnabled || isLoopbackHost(host)) return;
   say(
-    `WARNING: it listens on ${host} and asks no caller who they are: all who reach it can run programs on this machine.`,
+    `WARNING: Muster listens on ${host} without authentication: everyone who can reach it can run programs on this machine.`,
   );
 }
 

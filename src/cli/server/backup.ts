@@ -40,7 +40,7 @@ export async function backUp(settings: Settings, file: string): Promise<number> 
     if (file === pipe && process.stdout.isTTY)
       throw new Refusal('usage', 'A backup is no text for a terminal: send it into a file or a pipe');
     if (databaseUrl === undefined && EmbeddedServer.urlIn(dataDir) === undefined)
-      throw new Refusal('notFound', `There is no database in ${dataDir}: the first start makes it`);
+      throw new Refusal('notFound', `There is no database in ${dataDir}: the first start creates it`);
     // A Muster that runs goes on using its server.
     const isFree = () => holderOf(pidFileOf(dataDir)) === undefined;
     await withDatabase(settings, isFree, async (url) => {

@@ -21,7 +21,7 @@ export async function joining(settings: Settings, place: string): Promise<Settin
   const { dataDir } = shared;
   if (settings.clusterDriver === 'local' && !existsSync(join(dataDir, 'agent', 'endpoint.json')))
     throw new StartError(
-      `No agent has run on ${dataDir}, or user ${process.getuid?.()} may not read it: a scheduler joins on the machine of the agent`,
+      `No agent has run on ${dataDir}, or user ${process.getuid?.()} may not read it: a scheduler can join only on the machine of the agent`,
     );
   return { ...settings, ...shared };
 }
@@ -29,7 +29,7 @@ export async function joining(settings: Settings, place: string): Promise<Settin
 /** Prints that the embedded database belongs to another scheduler. */
 export async function sayWhoseDatabase(): Promise<void> {
   say(
-    'The database is that of the Muster which was joined: it ends when that one stops in order, and this one waits until it is back',
+    'This scheduler uses the embedded database of the Muster that it joined. When that Muster stops, its database stops, and this scheduler waits until it is back',
   );
 }
 
@@ -37,13 +37,11 @@ function byDataDir({ databaseUrl }: Settings, dataDir: string): SharedSettings {
   const embedded = EmbeddedServer.urlIn(dataDir);
   if (databaseUrl !== undefined && embedded !== undefined)
     throw new StartError(
-      `DATABASE_URL is set, and ${dataDir} has a database of its own: unset the one, or move the other away if nothing uses it any more`,
+      `DATABASE_URL is set, and ${dataDir} has a database of its own: unset DATABASE_URL, or move the database away if nothing uses it any more`,
     );
   const url = databaseUrl ?? embedded;
   if (url === undefined)
-    throw new StartError(
-      `There is no database in ${dataDir}: set DATABASE_URL to the one that the Muster there works with`,
-    );
+    throw new StartError(`There is no database in ${dataDir}: set DATABASE_URL to the database of the Muster there`);
   return { dataDir, databaseUrl: url };
 }
 
@@ -56,7 +54,7 @@ async function byUrl({ databaseUrl, dataDir, clusterDriver }: Settings, text: st
   if (!URL.canParse(text)) throw new StartError(`--join: ${text} is no URL such as http://127.0.0.1:7099`);
   if (databaseUrl === undefined)
     throw new StartError(
-      `No Muster tells its database by HTTP: set DATABASE_URL to that of ${text}, or name its data directory in place of the URL`,
+      `The URL of a database is not sent over HTTP: set DATABASE_URL to the database of ${text}, or give its data directory instead of the URL`,
     );
   await checkDatabase(databaseUrl);
   // Tables are made in none that is not a Muster's: it would be one of its own.

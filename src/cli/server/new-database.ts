@@ -10,14 +10,14 @@ import { say } from './announce.js';
  */
 export async function confirmNewDatabase({ databaseUrl, dataDir }: Settings, isConfirmed: boolean): Promise<void> {
   if (databaseUrl !== undefined || isConfirmed || EmbeddedServer.urlIn(dataDir) !== undefined) return;
-  const without = `There is no database in ${dataDir}, and a new one would know nothing of a Muster that runs elsewhere.`;
+  const without = `There is no database in ${dataDir}, and a new one would be separate from any Muster that already runs.`;
   const choices =
-    '--join <data directory or URL> shares those of a Muster, DATABASE_URL names a server, --new-database makes a new one';
+    '--join <data directory or URL> joins a running Muster, DATABASE_URL names a server, --new-database creates a separate database';
   if (!process.stdin.isTTY || !process.stdout.isTTY) return say(`${without} ${choices}`);
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
   try {
-    const answer = await terminal.question(`${without} ${choices}.\nMake a new one? [y/N] `);
-    if (!/^y(es)?$/i.test(answer.trim())) throw new StartError('Not started: no database was made');
+    const answer = await terminal.question(`${without} ${choices}.\nCreate a new database? [y/N] `);
+    if (!/^y(es)?$/i.test(answer.trim())) throw new StartError('Not started: no database was created');
   } finally {
     terminal.close();
   }

@@ -18,7 +18,8 @@ const answerTimeoutMillis = 10_000;
  */
 export async function openPsql(settings: Settings, reports: boolean, words: readonly string[]): Promise<number> {
   const own = settings.databaseUrl ?? EmbeddedServer.urlIn(settings.dataDir);
-  if (own === undefined) throw new StartError(`There is no database in ${settings.dataDir}: the first start makes it`);
+  if (own === undefined)
+    throw new StartError(`There is no database in ${settings.dataDir}: the first start creates it`);
   const { url, password } = withoutPassword(reports ? await urlOfReports(own) : own);
   const folder = mkdtempSync(join(tmpdir(), 'muster-psql-'));
   // Ctrl-C is for psql, which ends its query by it.
@@ -54,7 +55,7 @@ async function urlOfReports(own: string): Promise<string> {
   const client = await connect(own, 'reports', answerTimeoutMillis);
   try {
     if (!(await openReportRole(client, password)))
-      throw new StartError(`The user of DATABASE_URL may not make the role ${reportRole}: it needs CREATEROLE`);
+      throw new StartError(`The user of DATABASE_URL may not create the role ${reportRole}: it needs CREATEROLE`);
   } finally {
     discard(client);
   }

@@ -13,7 +13,7 @@ export function describeFailure(cause: unknown): string {
   const { code, address, port, syscall, path } = cause as NodeJS.ErrnoException & { address?: string; port?: number };
   if (syscall === 'listen' && code === 'EADDRINUSE') {
     const users = port === undefined ? [] : usersListeningOn(port);
-    const whose = users.length > 0 ? ` (it is user ${users.join(' or ')} who has it)` : '';
+    const whose = users.length > 0 ? ` (it belongs to user ${users.join(' or ')})` : '';
     return `Port ${port} on ${address} is taken by another program: set MUSTER_PORT to a free one${whose}`;
   }
   if (syscall === 'listen') return `Cannot listen on ${address}:${port}: ${code}`;

@@ -179,6 +179,6 @@ async function tellWhoLeads(
   const address = await during('Waiting for a leader', () => leader(leaseRunsOutMillis));
   if (address !== url)
     say(
-      `${address ? `${address} leads` : 'No instance leads yet'}; this instance ${competes ? 'waits to take over' : 'serves the API alone'}`,
+      `${address ? `${address} leads` : 'No instance leads yet'}; this instance ${competes ? 'is ready to take over' : 'serves the API only'}`,
     );
 }

@@ -7,7 +7,7 @@ import { say } from './announce.js';
 /** Says how to get into the database, with its password: on demand only, since what a start prints is kept in journals. */
 export async function showDatabaseUrl({ databaseUrl, dataDir }: Settings): Promise<number> {
   const url = databaseUrl ?? EmbeddedServer.urlIn(dataDir);
-  if (url === undefined) throw new StartError(`There is no database in ${dataDir}: the first start makes it`);
+  if (url === undefined) throw new StartError(`There is no database in ${dataDir}: the first start creates it`);
   say(url);
   if (!process.stdout.isTTY)
     writeError(

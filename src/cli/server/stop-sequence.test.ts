@@ -22,7 +22,7 @@ describe('a stop in order', () => {
     await stop.run();
     expect(done).toEqual(['tasks', 'agent', 'database']);
     expect(lines.map((line) => line.replace(/ \([\d.]+ s\)$/, ''))).toEqual([
-      'Stopping in order (once more: now)',
+      'Stopping in order (repeat to stop at once)',
       '  tasks: 3 stopped',
       '  agent: stopped',
       '  database: stopped',
@@ -80,7 +80,7 @@ describe('a stop that is asked for a second time', () => {
     stop.signalled();
     expect(await stop.stopped).toBe(1);
     expect(done).toEqual(['agent at once', 'database at once']);
-    expect(lines.filter((line) => line === 'Stopping now')).toHaveLength(1);
+    expect(lines.filter((line) => line === 'Stopping at once')).toHaveLength(1);
   });
 });
 

@@ -69,7 +69,7 @@ export class StopSequence {
   }
 
   private async runSteps(code: number, say: (line: string) => void): Promise<void> {
-    say('Stopping in order (once more: now)');
+    say('Stopping in order (repeat to stop at once)');
     await this.starting;
     for (const name of this.order) {
       // A step of the stop in order would get in the way of the stop at once: it tells the agent to leave its tasks alone.
@@ -91,7 +91,7 @@ export class StopSequence {
   private async stopAtOnce(): Promise<void> {
     if (this.hurried) return;
     this.hurried = true;
-    this.say('Stopping now');
+    this.say('Stopping at once');
     setTimeout(() => this.leave(1), atOnceMillis);
     await Promise.all([...this.steps.values()].map((step) => this.endAtOnce(step)));
     this.leave(1);

@@ -148,7 +148,7 @@ export class KubernetesWatch {
     const { epoch, events, calls, log } = this.parts;
     const overDisk = async (podName: string, diskMb: number) => {
       await this.check();
-      log.warn(`Pod '${podName}' is ended: it takes more than its ${diskMb} MB of the disk`);
+      log.warn(`Pod '${podName}' is deleted: it uses more than its ${diskMb} MB of the disk`);
       await calls.overDisk(podName, diskMb);
     };
     const changed = (node: string) => {
@@ -199,7 +199,7 @@ export class KubernetesWatch {
     const strays = this.pods.strays();
     if (ended.length + tombstones.length + givenUp.length + strays.length === 0) return;
     await this.check();
-    for (const pod of strays) log.warn(`Pod '${pod.metadata?.name}' is ended: its node is another one by now`);
+    for (const pod of strays) log.warn(`Pod '${pod.metadata?.name}' is deleted: its node was replaced`);
     for (const { pod, why } of givenUp) log.warn(`Pod '${pod.metadata?.name}' is given up: ${why}`);
     const jobs = [
       ...givenUp.map(
@@ -260,7 +260,7 @@ export class KubernetesWatch {
   private complain(what: string, message: string): void {
     if (this.complaints.has(what)) return;
     this.complaints.add(what);
-    this.parts.log.warn(`Cannot follow ${what}: ${message}; trying again until it works`);
+    this.parts.log.warn(`Cannot follow ${what}: ${message}; retrying until it works`);
   }
 
   private notify(): void {

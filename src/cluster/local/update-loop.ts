@@ -73,7 +73,7 @@ export async function followAgent(
           events.outranked(cause);
           return;
         }
-        if (!isDown) log.warn(`Cannot follow the agent: ${messageOf(cause)}; trying again until it works`);
+        if (!isDown) log.warn(`Cannot follow the agent: ${messageOf(cause)}; retrying until it works`);
         isDown = true;
         failuresInRow += 1;
         const pause = backOffMillis(failuresInRow, firstRetryMillis, lastRetryMillis);

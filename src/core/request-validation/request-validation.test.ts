@@ -63,6 +63,15 @@ test('a wrong type is told by itself', () => {
   expect(errors.map(({ message }) => message)).toEqual(['requestType is required']);
 });
 
+test('a missing schedule is told by its name first, which callers put a path before', () => {
+  const [error] = validateRequest(request({ requestType: 'SCHEDULED' }), { limits });
+  expect(error).toMatchObject({
+    field: 'schedule',
+    rule: 'required',
+    message: expect.stringMatching(/^schedule /) as string,
+  });
+});
+
 describe('validateRequest', () => {
   test.each<[string, Request, string[]]>([
     ['a service', request(), []],

@@ -51,7 +51,8 @@ function readExpression(fields: ScheduleFields): Expression | FieldError {
   const { schedule, quartzSchedule } = fields;
   const type = effectiveScheduleType(fields);
   if (schedule === undefined && quartzSchedule === undefined) {
-    return { field: 'schedule', rule: 'required', message: 'a SCHEDULED request needs schedule or quartzSchedule' };
+    const message = 'schedule or quartzSchedule is required for a SCHEDULED request, such as schedule: "0 3 * * *"';
+    return { field: 'schedule', rule: 'required', message };
   }
   const zoned = zoneInside('schedule', schedule) ?? zoneInside('quartzSchedule', quartzSchedule);
   if (zoned) return zoned;

@@ -82,6 +82,6 @@ export class DisastersPoller {
     const begun = found.filter((type) => !before.includes(type));
     const over = before.filter((type) => !found.includes(type));
     if (begun.length > 0) this.log.error(`Disaster: ${begun.join(', ')}`);
-    if (over.length > 0) this.log.log(`No disaster any more: ${over.join(', ')}`);
+    if (over.length > 0) this.log.log(`Disaster over: ${over.join(', ')}`);
   }
 }

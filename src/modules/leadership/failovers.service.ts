@@ -35,8 +35,8 @@ export class Failovers {
   /** Makes the instance that was asked stop leading at once; it competes again inside the same process. */
   async failOver(caller: Caller): Promise<void> {
     if (this.leadership.current() === undefined) throw notLeader(await this.otherLeader());
-    this.log.warn(`${caller.email ?? caller.id} wants another instance to lead`);
-    await this.abort(`MANUAL: ${caller.email ?? caller.id} wants another instance to lead`);
+    this.log.warn(`${caller.email ?? caller.id} requested a failover`);
+    await this.abort(`MANUAL: ${caller.email ?? caller.id} requested a failover`);
   }
 
   /** It stops leading, and those who run the cluster are told by whichever leads next. */

@@ -33,7 +33,7 @@ export class DeletionPass {
     if (isRefused(answer)) {
       const { loadBalancerState, message } = answer;
       const what = `the service of request '${deletion.requestId}'`;
-      this.log.warn(`The load balancer did not let go of ${what}: ${loadBalancerState}, ${message ?? ''}`);
+      this.log.warn(`The load balancer still holds ${what}: ${loadBalancerState}, ${message ?? ''}`);
     }
     await this.db.leaderTransaction((tx) => this.queue.settle(tx, deletion, endsDeletion(answer) ? undefined : answer));
   }

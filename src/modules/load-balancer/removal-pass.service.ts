@@ -93,7 +93,7 @@ export class RemovalPass {
   }
 
   private report({ taskId }: LiveTask, { loadBalancerState, message }: LoadBalancerUpdate): void {
-    this.log.warn(`The load balancer did not let go of task '${taskId.id}': ${loadBalancerState}, ${message ?? ''}`);
+    this.log.warn(`The load balancer still holds task '${taskId.id}': ${loadBalancerState}, ${message ?? ''}`);
   }
 }
 

@@ -244,12 +244,12 @@ export class MailDelivery {
   /** One line when the server begins to fail, one when it is back. */
   private noteServer(result: SendResult, now: number): void {
     if (result.kind !== 'server') {
-      if (this.server.failures > 0) this.log.log('The mail server takes mails again');
+      if (this.server.failures > 0) this.log.log('The mail server accepts mails again');
       this.server = { failures: 0, since: 0, waitMillis: 0 };
       return;
     }
     const failures = this.server.failures + 1;
-    if (failures === 1) this.log.warn(`The mail server takes no mails; they wait: ${result.message}`);
+    if (failures === 1) this.log.warn(`The mail server accepts no mails, which wait: ${result.message}`);
     this.server = { failures, since: now, waitMillis: retryDelay(failures, this.rules!, Math.random()) };
   }
 

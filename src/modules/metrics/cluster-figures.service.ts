@@ -132,7 +132,7 @@ export class ClusterFigures {
       this.backfillRuns.set(backfill.running ? 1 : 0);
       for (const [what, count] of Object.entries(rowsOf(backfill))) this.backfilled.set({ what }, count);
     } catch (cause) {
-      this.log.warn(`No figures from the database: ${cause instanceof Error ? cause.message : String(cause)}`);
+      this.log.warn(`No metrics from the database: ${cause instanceof Error ? cause.message : String(cause)}`);
       this.forget();
       this.available.set(0);
     }

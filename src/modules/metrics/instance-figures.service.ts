@@ -47,7 +47,7 @@ const routeOf = ({ route }: Request): string => (route as { path?: string } | un
 @Injectable()
 export class InstanceFigures {
   constructor(metrics: Metrics, leadership: Leadership, pollers: Pollers, database: Database, clock: Clock) {
-    const skew = 'By how much the clock of the machine is ahead of that of the database, which counts';
+    const skew = 'Clock skew to the database, whose clock decides; positive: this machine is ahead';
     metrics.gauge('muster_clock_skew_seconds', skew, [], (gauge) => gauge.set(clock.skewMillis() / 1000), 'first');
     metrics.gauge('muster_leader', '1 on the instance that leads', [], (gauge) =>
       gauge.set(leadership.ready() ? 1 : 0),

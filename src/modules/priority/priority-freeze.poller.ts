@@ -46,7 +46,7 @@ export class FreezeExpiryPoller {
       return found !== undefined && isOver(found, now) && this.freezes.remove(tx);
     });
     if (ended) {
-      this.log.log('The priority freeze has lapsed');
+      this.log.log('The priority freeze has expired');
       this.wake.signal('scheduler');
     }
     return undefined;

@@ -164,7 +164,7 @@ export class WebhookDelivery {
       },
       (cause: unknown) => {
         ended();
-        this.stopped.note(`A delivery to a webhook stopped; it goes on later: ${String(cause)}`);
+        this.stopped.note(`A delivery to a webhook stopped, and is retried later: ${String(cause)}`);
       },
     );
   }

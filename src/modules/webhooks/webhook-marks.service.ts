@@ -106,14 +106,14 @@ export class WebhookMarks {
     if (!isNew || !hasPassed(told?.at ?? -Infinity, tellAgainMillis, now)) return;
     if (this.told.size >= mostTold) this.told.clear();
     this.told.set(webhookId, { at: now, isDown: true });
-    this.log.warn(`The webhook ${shownId(webhookId)} takes no updates; they wait and are sent again: ${problem}`);
+    this.log.warn(`The webhook ${shownId(webhookId)} accepts no updates, which wait and are sent again: ${problem}`);
   }
 
   private tellUp(webhookId: string): void {
     const told = this.told.get(webhookId);
     if (told?.isDown === false) return;
     if (told) told.isDown = false;
-    this.log.log(`The webhook ${shownId(webhookId)} takes updates again`);
+    this.log.log(`The webhook ${shownId(webhookId)} accepts updates again`);
   }
 
   /** All in a few statements: they are what most deliveries end in. Answers the webhooks that had failed before. */

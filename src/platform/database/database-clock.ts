@@ -45,7 +45,7 @@ export class DatabaseClock extends Clock {
   tellSkew(): void {
     const skew = this.skewMillis();
     const level = Math.abs(skew) > setMillis ? 'warn' : 'log';
-    this.log[level](`The clock of this machine is ${differenceText(skew)} that of the database, which counts`);
+    this.log[level](`Clock skew to the database: ${differenceText(skew)}`);
   }
 
   /** Before anything is decided. */
@@ -63,7 +63,7 @@ export class DatabaseClock extends Clock {
     const answer = await ask();
     const moved = this.difference.learn(this.reading(answer.shown, sentAt));
     if (Math.abs(moved) >= setMillis) {
-      this.log.warn(`The clock of the database is ${differenceText(moved)} what it was`);
+      this.log.warn(`The clock of the database moved by ${differenceText(moved)}`);
       for (const listener of this.listeners) listener(moved);
     }
     return answer;
@@ -79,9 +79,9 @@ export class DatabaseClock extends Clock {
   }
 }
 
-/** A text such as "12.5 s ahead of". */
-export function differenceText(millis: number): string {
+/** A text such as "+12.5 s": ahead. */
+function differenceText(millis: number): string {
   const amount = Math.abs(millis);
-  const text = amount < setMillis ? `${Math.round(amount)} ms` : `${(amount / 1000).toFixed(1)} s`;
-  return `${text} ${millis < 0 ? 'behind' : 'ahead of'}`;
+  const sign = Math.round(amount) === 0 ? '' : millis < 0 ? '-' : '+';
+  return sign + (amount < setMillis ? `${Math.round(amount)} ms` : `${(amount / 1000).toFixed(1)} s`);
 }

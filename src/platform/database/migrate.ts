@@ -52,7 +52,7 @@ async function takeTurn(lock: Client): Promise<void> {
   for (let waited = 0; ; waited += lookAgainMillis) {
     const { rows } = await lock.query<{ taken: boolean }>('SELECT pg_try_advisory_lock($1) AS taken', [migrationLock]);
     if (rows[0]!.taken) return;
-    if (waited % sayAgainMillis === 0) log.log('Another instance migrates the database; waiting until it has');
+    if (waited % sayAgainMillis === 0) log.log('Another instance migrates the database; waiting for it');
     await delay(lookAgainMillis);
   }
 }
@@ -65,11 +65,11 @@ async function untilLocked(migration: Migration, work: () => Promise<void>): Pro
     } catch (cause) {
       if (!isInTheWay(cause)) throw cause;
       if (performance.now() > deadline) {
-        throw new StartError(`${migration.name} needs a lock that others do not give back: ${String(cause)}`, {
+        throw new StartError(`${migration.name} needs a lock that other sessions hold: ${String(cause)}`, {
           cause,
         });
       }
-      if (attempt === 1) log.warn(`${migration.name} waits for others; it is tried again: ${String(cause)}`);
+      if (attempt === 1) log.warn(`${migration.name} waits for a lock; retrying: ${String(cause)}`);
       await delay(backOffMillis(attempt, firstPauseMillis, longestPauseMillis));
     }
   }

@@ -7,7 +7,7 @@ export const uncaughtErrors = { count: 0 };
 export function surviveUncaughtErrors(logger: LoggerService): void {
   const survive = (cause: unknown): void => {
     uncaughtErrors.count += 1;
-    logger.error('An error that nothing caught; the process goes on', cause, 'Process');
+    logger.error('Uncaught error; the process continues', cause, 'Process');
   };
   process.on('uncaughtException', survive);
   process.on('unhandledRejection', survive);

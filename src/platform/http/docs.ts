@@ -7,6 +7,8 @@ import { SchedulerError } from '../errors.js';
 import { needsBody } from './bodies.js';
 import { isGuarded } from './caller.js';
 import { rootOf } from './context-path.js';
+import { AnswerExamples } from './example-answers.js';
+import { asBrowsersSend, findOperations } from './docs-page.js';
 import { exampleBody, parameters, versionOfPackage } from './examples.js';
 import { showMemberExamples } from './member-examples.js';
 import { ErrorDto } from './error.dto.js';
@@ -15,23 +17,6 @@ import { refusals } from './refusals.js';
 import type { Settings } from '../settings/settings.js';
 import { lastMillis, longestText } from './input-limits.js';
 import { sentenceOf, sinceExtension } from './since.js';
-
-interface SentByPage {
-  method: string;
-  body?: unknown;
-  headers?: Record<string, string>;
-}
-
-/**
- * Runs in the page, alone. Browsers refuse to send what the document allows older clients: a read with a body. A token is
- * given to the page as it was shown to its bearer, without the word before it.
- */
-const asBrowsersSend = (request: SentByPage): object => {
-  if (request.method === 'GET') delete request.body;
-  const proof = request.headers?.['Authorization'];
-  if (proof && !proof.includes(' ')) request.headers!['Authorization'] = `Token ${proof}`;
-  return request;
-};
 
 /** Swagger UI at /docs and the document behind it at /docs/openapi.json, made when first asked for. */
 export function serveDocs(app: INestApplication, settings: Pick<Settings, 'auth' | 'ui' | 'http'>): void {
@@ -50,6 +35,8 @@ export function serveDocs(app: INestApplication, settings: Pick<Settings, 'auth'
       docExpansion: 'none',
       tagsSorter: 'alpha',
       defaultModelsExpandDepth: 0,
+      filter: true,
+      plugins: [findOperations],
       requestInterceptor: asBrowsersSend,
     },
   });
@@ -114,7 +101,7 @@ interface Operation extends DocumentedItem {
   requestBody?: { required?: boolean; content?: Record<string, { schema?: { $ref?: string }; example?: unknown }> };
   'x-needs-body'?: true;
   'x-shown-at'?: string;
-  responses: Record<string, { description?: string; content?: unknown }>;
+  responses: Record<string, { description?: string; content?: Record<string, { schema?: object; example?: unknown }> }>;
   security?: object[];
 }
 
@@ -148,8 +135,11 @@ export function describeApi(app: INestApplication, settings: Pick<Settings, 'aut
     dropOtherSpellings(schema.properties as Record<string, { writeOnly?: boolean }>);
     for (const member of Object.values(schema.properties)) sayAddition(member as DocumentedItem);
   }
+  const answers = new AnswerExamples(document);
   for (const [path, operations] of Object.entries(document.paths)) {
     for (const [method, operation] of operationsOf(operations)) {
+      const answer = operation.responses['200']?.content?.['application/json'];
+      if (answer?.schema) answer.example = answers.of(answer.schema);
       complete(operation, document);
       tellRefusals(operation, `${method.toUpperCase()} ${path}`, path);
       showExample(operation, `${method} ${path}`, document);

@@ -31,18 +31,19 @@ export function versionOfPackage(): string {
   return (readRepositoryFile('package.json') as { version?: string } | undefined)?.version ?? 'unknown';
 }
 
-const exampleOf = (name: string): object =>
+/** A file of examples/web, which the tour of the README sends. */
+export const exampleFile = (name: string): object =>
   (readRepositoryFile(`examples/web/${name}.json`) as object | undefined) ?? {};
 /** The files have no ids of deploys: no id can be used again, and `muster apply` makes them. */
 function deployExample(name: string, id: string): object {
-  const { deploy } = exampleOf(name) as { deploy?: object };
+  const { deploy } = exampleFile(name) as { deploy?: object };
   return { deploy: { id, ...deploy } };
 }
 
 /** Files of examples/, which the tour of the README sends, and bodies that say more than what is required. */
 const files: Readonly<Record<string, () => object>> = {
-  'post /api/requests': () => exampleOf('request'),
-  'post /api/requests/apply': () => ({ request: exampleOf('request'), ...exampleOf('deploy-v1') }),
+  'post /api/requests': () => exampleFile('request'),
+  'post /api/requests/apply': () => ({ request: exampleFile('request'), ...exampleFile('deploy-v1') }),
   'post /api/deploys': () => deployExample('deploy-v1', 'v1'),
   'post /api/deploys/plan': () => deployExample('deploy-v2', 'v2'),
 };

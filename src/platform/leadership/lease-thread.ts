@@ -132,7 +132,7 @@ export class LeaseThread {
   /** The next term begins with another one. */
   private ended(worker: Worker, cause: string): void {
     if (this.worker !== worker) return;
-    this.log.error(`The thread that renews the lease is gone: ${cause}`);
+    this.log.error(`The thread that renews the lease has ended: ${cause}`);
     this.worker = undefined;
     this.beginning = undefined;
     if (!this.term) return;

@@ -195,7 +195,7 @@ export class PgLeadership extends Leadership {
       if (!(await this.lease.renew(epoch))) return undefined;
       return new Term(epoch, (lost) => this.thread.keep(epoch, sentAt, lost));
     } catch (cause) {
-      if (!this.databaseAway) this.log.warn(`Cannot compete for the leadership, trying again: ${String(cause)}`);
+      if (!this.databaseAway) this.log.warn(`Cannot compete for the leadership; retrying: ${String(cause)}`);
       this.databaseAway = true;
       return undefined;
     }
@@ -217,7 +217,7 @@ export class PgLeadership extends Leadership {
     this.ledUntil = this.monotonic();
     this.changed();
     const level = this.stopping.signal.aborted ? 'log' : 'warn';
-    this.log[level](`Leads no more (epoch ${term.epoch}): ${term.endedBecause()}`);
+    this.log[level](`No longer leads (epoch ${term.epoch}): ${term.endedBecause()}`);
     for (const duty of begun.toReversed()) await this.endDuty(duty);
     await Promise.race([Promise.all([begin, watching]), delay(dutyEndMillis, undefined, { ref: false })]);
     this.term = undefined;
@@ -263,7 +263,7 @@ export class PgLeadership extends Leadership {
       try {
         this.found(await this.lease.look());
       } catch (cause) {
-        if (term.holds()) this.log.warn(`Could not look at the schema and the time: ${String(cause)}`);
+        if (term.holds()) this.log.warn(`Could not check the schema and the clock: ${String(cause)}`);
       }
       await Promise.race([term.ended, delay(lookEveryMillis, undefined, { ref: false })]);
     }
@@ -283,7 +283,7 @@ export class PgLeadership extends Leadership {
       await this.lease.giveBack(epoch);
       this.wake.signal('leadership');
     } catch (cause) {
-      this.log.debug(`The lease of epoch ${epoch} runs out by itself: ${String(cause)}`);
+      this.log.debug(`The lease of epoch ${epoch} was not released and expires: ${String(cause)}`);
     }
   }
 

@@ -79,12 +79,13 @@ export class PinoLogger implements LoggerService {
 }
 
 const forTerminals = {
-  translateTime: 'SYS:HH:MM:ss.l',
+  // As JSON and the command line have it: one clock for all that a cluster of machines writes.
+  translateTime: "UTC:yyyy-mm-dd'T'HH:MM:ss.l'Z'",
   messageFormat: '{if worker}(worker {worker}) {end}{if context}[{context}] {end}{msg}',
   customPrettifiers: { stack: (stack: unknown) => `\n${String(stack)}` },
 };
 
-/** Turns lines of JSON into lines for people: time of day, level, who speaks, what. A warning goes without its stack. */
+/** Turns lines of JSON into lines for people: time, level, who speaks, what. A warning goes without its stack. */
 function forPeople(destination: LogOptions['destination'] & object): DestinationStream {
   // To a file or a pipe also when this format was asked for: colours are for terminals.
   const colorize = destination.isTTY === true && isColorSupported;

@@ -50,7 +50,7 @@ describe('for people', () => {
     logger.warn('Cannot listen, trying again', 'Notifier');
     logger.log('Nobody in particular');
     expect(plain(lines)).toMatch(
-      /^\[\d\d:\d\d:\d\d\.\d{3}\] WARN: \[Notifier\] Cannot listen, trying again\n\[[\d:.]+\] INFO: Nobody in particular\n$/,
+      /^\[\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z\] WARN: \[Notifier\] Cannot listen, trying again\n\[[\dTZ:.-]+\] INFO: Nobody in particular\n$/,
     );
   });
   test('an error is told with its stack line by line, a warning without', () => {

@@ -209,6 +209,19 @@ describe('every number', () => {
   });
 });
 
+test.each([
+  ['gibberish: x', 'gibberish: there is no such setting'],
+  ['hostname: x', 'hostname: there is no such setting; set MUSTER_HOST in the environment'],
+  [
+    'checkDeploysEverySecond: 5',
+    "checkDeploysEverySecond: there is no such setting; did you mean 'checkDeploysEverySeconds'?",
+  ],
+  ['agent: {keepTask: true}', "agent.keepTask: there is no such setting; did you mean 'agent.keepTasks'?"],
+  ['keepTasks: true', "keepTasks: there is no such setting; did you mean 'agent.keepTasks'?"],
+])('%s is refused with the setting that was probably meant', (text, problem) =>
+  expect(problems({ environment: { MUSTER_CONFIG: file('settings.yaml', text) } })).toEqual([problem]),
+);
+
 describe('keys of an older installation', () => {
   const page = readFileSync(new URL('../../../docs/migration.md', import.meta.url), 'utf8');
   const nested = (key: string): object =>

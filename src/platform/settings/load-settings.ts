@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { didYouMean } from '../../core/did-you-mean.js';
 import { StartError } from '../errors.js';
 import { mostWorkers } from './http-settings.js';
 import { olderSettings } from './older-settings.js';
@@ -23,6 +24,8 @@ export interface SettingsSources {
 
 /** The message has everything that is wrong, by name, on one line when there is only one thing. */
 export class SettingsError extends StartError {
+  override readonly name = 'SettingsError';
+
   constructor(readonly problems: readonly string[]) {
     super(
       problems.length === 1
@@ -135,7 +138,11 @@ function unknownSettings(path: readonly PropertyKey[], file: unknown): string[] 
   const name = path.join('.');
   const told = (key: string): string => {
     const became = Object.hasOwn(olderSettings, key) ? olderSettings[key] : undefined;
-    return `${key}: ${became === undefined ? 'there is no such setting' : `there is no such setting any more: ${became}`}`;
+    if (became !== undefined) return `${key}: there is no such setting any more: ${became}`;
+    if (Object.hasOwn(variables, key))
+      return `${key}: there is no such setting; set ${variables[key]} in the environment`;
+    const meant = meantBy(key);
+    return `${key}: there is no such setting${meant === undefined ? '' : `; did you mean '${meant}'?`}`;
   };
   const isSection = Object.keys(olderSettings).some((key) => key.startsWith(`${name}.`));
   const value = isSection
@@ -143,4 +150,42 @@ function unknownSettings(path: readonly PropertyKey[], file: unknown): string[] 
     : undefined;
   const keys = value !== null && typeof value === 'object' ? Object.keys(value) : [];
   return keys.length > 0 ? keys.map((key) => told(`${name}.${key}`)) : [told(name)];
+}
+
+/** Settings of the environment, by what they are called in settings files of other programs. */
+const variables: Readonly<Record<string, string>> = {
+  port: 'MUSTER_PORT',
+  host: 'MUSTER_HOST',
+  hostname: 'MUSTER_HOST',
+  advertisedUrl: 'MUSTER_ADVERTISED_URL',
+  database: 'DATABASE_URL',
+  databaseUrl: 'DATABASE_URL',
+  dataDir: 'MUSTER_DATA_DIR',
+  clusterDriver: 'MUSTER_CLUSTER',
+};
+
+interface SettingsSchema {
+  properties?: Record<string, SettingsSchema>;
+}
+
+/** The setting that was probably meant: one of a similar name beside it, or one of its name in another section. */
+function meantBy(key: string): string | undefined {
+  const names = [
+    ...settingNames(z.toJSONSchema(SettingsFile, { io: 'input', unrepresentable: 'any' }) as SettingsSchema),
+  ];
+  const [, section = '', last = ''] = /^(.*\.)?([^.]*)$/.exec(key) ?? [];
+  const beside = names.filter((name) => name.startsWith(section) && !name.slice(section.length).includes('.'));
+  const near = didYouMean(
+    last,
+    beside.map((name) => name.slice(section.length)),
+  );
+  return near === undefined ? names.find((name) => name.endsWith(`.${last}`)) : section + near;
+}
+
+/** With their sections, which are names as well. */
+function* settingNames({ properties = {} }: SettingsSchema, section = ''): Generator<string> {
+  for (const [name, member] of Object.entries(properties)) {
+    yield section + name;
+    yield* settingNames(member, `${section}${name}.`);
+  }
 }

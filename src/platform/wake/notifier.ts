@@ -64,7 +64,7 @@ export class Notifier {
         this.sender ??= await this.connectSender();
         await this.sender.query('SELECT pg_notify($1, $2)', [channel, payload]);
       } catch (cause) {
-        this.log.debug(`A wake-up is lost; timers make up for it: ${String(cause)}`);
+        this.log.debug(`A wake-up was lost; timers replace it: ${String(cause)}`);
         if (this.sender) discard(this.sender);
         this.sender = undefined;
       }
@@ -99,7 +99,7 @@ export class Notifier {
         for (const topic of wakeTopics) this.wake.signalHere(topic);
         if (!this.stopping.signal.aborted) await broken;
       } catch (cause) {
-        if (failuresInRow++ === 0) this.log.warn(`Cannot listen for wake-ups, trying again: ${String(cause)}`);
+        if (failuresInRow++ === 0) this.log.warn(`Cannot listen for wake-ups; retrying: ${String(cause)}`);
       }
       if (this.listener) discard(this.listener);
       this.listener = undefined;

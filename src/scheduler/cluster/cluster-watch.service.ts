@@ -85,9 +85,7 @@ export class ClusterWatch implements ClusterEvents {
   async tasksUnreachable(slaveIds: readonly string[]): Promise<void> {
     const tasks = await this.tasks.activeOnSlaves(this.db.pool, slaveIds);
     if (tasks.length === 0) return;
-    this.log.warn(
-      `${tasks.length} tasks on ${slaveIds.join(', ')} are unreachable: their agent has been silent for too long`,
-    );
+    this.log.warn(`${tasks.length} tasks on ${slaveIds.join(', ')} are unreachable: their agent does not answer`);
     await this.conclude(
       tasks,
       'TASK_UNREACHABLE',

@@ -112,12 +112,12 @@ export class DrainService {
       try {
         return isPlannedTooFar(id, request, cooldownMinScheduleMillis, now);
       } catch (cause) {
-        this.log.error(`The next run of request '${id.requestId}' stays as it was planned: ${String(cause)}`);
+        this.log.error(`The next run of request '${id.requestId}' could not be planned again: ${String(cause)}`);
         return false;
       }
     };
     const found = (await this.pendingTasks.scheduledAfter(this.db.pool, now)).filter(isMisplanned);
-    if (found.length > 0) this.log.warn(`${found.length} runs were planned by a clock that was ahead: planned anew`);
+    if (found.length > 0) this.log.warn(`${found.length} runs had been planned by a fast clock, and are planned again`);
     return found.map(({ id }) => id.id);
   }
 

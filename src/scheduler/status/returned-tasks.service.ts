@@ -129,11 +129,11 @@ export class ReturnedTasks {
     const { killedBecause, hasToGo, enqueue } = decideRecovery(task, request, now);
     if (enqueue) writes.enqueued.push(enqueue);
     if (killedBecause !== undefined) {
-      this.log.warn(`Task '${taskId.id}' was ${state} and is alive, but cannot go on: ${killedBecause}`);
+      this.log.warn(`Task '${taskId.id}' was ${state} and is alive, but cannot continue: ${killedBecause}`);
       writes.refused.push(report);
       return;
     }
-    this.log.warn(`Task '${taskId.id}' was ${state} and is alive: it goes on as ${report.state}`);
+    this.log.warn(`Task '${taskId.id}' was ${state} and is alive: it continues as ${report.state}`);
     writes.alive.push({ taskId, state: report.state, stateAt: report.timestamp, reported: report });
     if (!hasToGo) writes.entering.push(taskId.id);
     else {

@@ -191,8 +191,7 @@ export class StatusUpdates {
   private logFailed(failed: readonly Report[]): void {
     for (const { taskId, slaveId, state, message } of failed.slice(0, mostLogged))
       this.log.warn(`Task '${taskId}' on slave '${slaveId}' ended as ${state}: ${message ?? 'no message'}`);
-    if (failed.length > mostLogged)
-      this.log.warn(`${failed.length - mostLogged} more tasks ended so at the same moment`);
+    if (failed.length > mostLogged) this.log.warn(`${failed.length - mostLogged} more tasks ended at the same time`);
   }
 
   /** A failure here is found again by the next comparison with the machines. */

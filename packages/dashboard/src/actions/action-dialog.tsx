@@ -6,6 +6,7 @@ import { MusterError } from 'muster-client';
 import { Failure, failureText } from '../ui/read';
 import { toast } from '../ui/toasts';
 import { formatDuration, parseDuration } from '../ui/duration';
+import { useExactTime } from '../ui/time';
 import { openAction, Values, type Action, type Field } from './action';
 
 type Given = Record<string, string | number | boolean>;
@@ -134,7 +135,7 @@ const problemsTold = (failure: unknown): Record<string, string> =>
     : {};
 
 function Plan({ plan, values, given }: { plan: NonNullable<Action['plan']>; values: Values; given: Given }) {
-  const [shown, setShown] = useState<ReactNode>('Asking the service what would happen');
+  const [shown, setShown] = useState<ReactNode>('Computing the plan');
   const latest = useRef(0);
   const key = JSON.stringify(given);
   useEffect(() => {
@@ -169,9 +170,11 @@ function FieldInput(props: {
     'aria-invalid': problem !== undefined,
     onChange: (event: { target: { value: string } }) => onChange(event.target.value),
   };
+  const lasts = parseDuration(String(value)) ?? 0;
+  const until = useExactTime(Date.now() + lasts);
   const help =
     field.kind === 'duration' && value !== '' && problem === undefined
-      ? `${formatDuration(parseDuration(String(value)) ?? 0)}, until ${new Date(Date.now() + (parseDuration(String(value)) ?? 0)).toLocaleString()}`
+      ? `${formatDuration(lasts)}, until ${until}`
       : field.help;
   if (field.kind === 'check')
     return (

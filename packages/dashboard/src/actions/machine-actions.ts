@@ -19,7 +19,7 @@ const leaving = ['DECOMMISSIONING', 'DECOMMISSIONED', 'STARTING_DECOMMISSION', '
 const back: Field = {
   kind: 'choice',
   name: 'revertToState',
-  label: 'When that time is over, it becomes',
+  label: 'State after this time',
   initial: '',
   choices: [
     ['', 'What it was'],
@@ -81,7 +81,7 @@ export function machineActions({ kind, id, state, tasks, isExpiring }: Machine):
               {
                 kind: 'check',
                 name: 'kill',
-                label: 'Kill the tasks that are left when the time is over',
+                label: 'Kill remaining tasks when the time is over',
                 initial: false,
               } as const,
             ]

@@ -92,7 +92,7 @@ export function rollBack(parent: RequestParent, deployId?: string): Action {
               kind: 'text',
               name: 'deployId',
               label: 'To deploy',
-              help: 'Empty: the last one that succeeded before the present',
+              help: 'Empty: the last successful deploy before the active one',
             },
             message,
           ]

@@ -35,7 +35,7 @@ export function runNow(parent: RequestParent, args: readonly (readonly string[])
       },
     ],
     run: (values) => muster.requests.run({ requestId, body: runBody(values) }),
-    done: `A run of ${requestId} was asked for`,
+    done: `A run of ${requestId} was requested`,
     outdates,
     afterwards: (answer, values, go) => {
       const { runId } = (answer as PendingRequestParent).pendingRequest;
@@ -65,7 +65,7 @@ export function bounce(parent: RequestParent): Action {
   return {
     id: 'bounce',
     label: 'Restart',
-    explains: `Replaces each instance of ${requestId} by a new one of the same deploy. The service calls it a bounce.`,
+    explains: `Replaces each instance of ${requestId} by a new one of the same deploy. The API calls this a bounce.`,
     fields: [
       how,
       skipHealthchecks,

@@ -56,7 +56,7 @@ export function exitCooldown(parent: RequestParent): Action {
   return {
     id: 'exit-cooldown',
     label: 'Exit cooldown',
-    explains: `Tries ${requestId} again at once, without the pause that its failures have brought.`,
+    explains: `Ends the cooldown of ${requestId}: its tasks start again at once.`,
     fields: [skipHealthchecks, message],
     run: (values) =>
       muster.requests.exitCooldown({

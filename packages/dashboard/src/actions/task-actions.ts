@@ -34,7 +34,7 @@ export function killTask(taskId: TaskId, cleanup?: TaskCleanup, canBeReplaced = 
           ...killCommand(values),
         },
       }),
-    done: `Instance ${taskId.instanceNo} of ${taskId.requestId} is being ended`,
+    done: `Instance ${taskId.instanceNo} of ${taskId.requestId} is being killed`,
     outdates: of(taskId),
   };
 }

@@ -44,6 +44,26 @@ export function formatTime(at: number, format: string, timeZone: string | undefi
   return format.replaceAll(words, (word) => (word.startsWith('[') ? word.slice(1, -1) : (values[word]?.() ?? word)));
 }
 
+/** As the log and the command line write it, to the second: 2026-01-31T12:00:00Z, or with the offset of another zone. */
+export const isoTime = (at: number, timeZone: string | undefined): string =>
+  formatTime(at, 'YYYY-MM-DD[T]HH:mm:ssZ', timeZone).replace('+00:00', 'Z');
+
+/** As fields for a date and a time take it. */
+export const fieldTime = (at: number, timeZone: string | undefined): string =>
+  formatTime(at, 'YYYY-MM-DD[T]HH:mm', timeZone);
+
+/** The moment that was entered into such a field, by the clocks of this zone. */
+export function timeOfField(text: string, timeZone: string | undefined): number {
+  const wall = Date.parse(`${text}Z`);
+  // The offset of the moment itself, which is known only when the moment is, near changes of the clocks.
+  return wall - offsetMillis(wall - offsetMillis(wall, timeZone), timeZone);
+}
+
+function offsetMillis(at: number, timeZone: string | undefined): number {
+  const [, sign, hours, minutes] = /^([+-])(\d\d):(\d\d)/.exec(offsetOf(at, timeZone)) ?? [];
+  return (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes)) * 60_000;
+}
+
 function offsetOf(at: number, timeZone: string | undefined): string {
   const name = new Intl.DateTimeFormat('en-US', { timeZone, timeZoneName: 'longOffset' })
     .formatToParts(at)

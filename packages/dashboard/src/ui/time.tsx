@@ -3,7 +3,7 @@ import { preferences } from '../preferences';
 import { Signal, useSignal } from '../live/signal';
 import { view } from '../view';
 import { formatDuration } from './duration';
-import { formatTime, relativeTime } from './time-format';
+import { formatTime, isoTime, relativeTime } from './time-format';
 
 /** One clock for the page. It moves while somebody looks, a second at a time. */
 const now = new Signal(Date.now());
@@ -28,9 +28,20 @@ export const useNow = (stepMs = 1_000): number =>
 
 const zoneName = (zone: string): string | undefined => (zone === 'browser' ? undefined : zone);
 
-export function useExactTime(at: number): string {
-  const { zone } = useSignal(preferences);
-  return formatTime(at, view.timestampWithSecondsFormat || 'lll:ss Z', zoneName(zone));
+/** The zone of all times on the page; undefined: that of the browser. */
+export const useZone = (): string | undefined => zoneName(useSignal(preferences).zone);
+
+/** The default of `ui.timestampWithSecondsFormat`, which older pages need. Unless the setting was changed, times are written as in the log. */
+const olderFormat = 'lll:ss Z';
+
+/** The last moment that JavaScript has a date for. */
+const lastMoment = 8.64e15;
+
+export function useExactTime(given: number): string {
+  const zone = useZone();
+  const at = Math.min(given, lastMoment);
+  const format = view.timestampWithSecondsFormat;
+  return format && format !== olderFormat ? formatTime(at, format, zone) : isoTime(at, zone);
 }
 
 /** A moment: how long ago or ahead, or by the clock, as preferred; the other of the two where a pointer or the focus rests. */

@@ -4,7 +4,7 @@ import { changesBetween } from './changes';
 import { formatBytes, formatDuration, parseDuration } from './duration';
 import { fillIn } from './fill-in';
 import { best, matcherOf } from './find';
-import { formatTime, relativeTime } from './time-format';
+import { fieldTime, formatTime, isoTime, relativeTime, timeOfField } from './time-format';
 import { whyTask, wordOf } from './words';
 
 describe('durations', () => {
@@ -48,6 +48,26 @@ describe('times', () => {
     ['[at] HH', 'UTC', 'at 21'],
     ['hh:mm A', 'America/New_York', '05:07 PM'],
   ])('%s in %s', (format, zone, text) => expect(formatTime(at, format, zone)).toBe(text));
+
+  test.each([
+    ['UTC', '2026-07-05T21:07:09Z'],
+    ['Asia/Kolkata', '2026-07-06T02:37:09+05:30'],
+  ])('in %s are written as the log writes them: %s', (zone, text) => {
+    expect(isoTime(at, zone)).toBe(text);
+    expect(Date.parse(text)).toBe(at);
+  });
+
+  test('of a field are read by the zone in which they are shown', () =>
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 0, max: 2_000_000_000 }),
+        fc.constantFrom('UTC', 'America/New_York', 'Asia/Kolkata', 'Europe/Paris'),
+        (seconds, zone) => {
+          const shown = fieldTime(seconds * 1_000, zone);
+          expect(fieldTime(timeOfField(shown, zone), zone)).toBe(shown);
+        },
+      ),
+    ));
 
   test.each([
     [0, 'now'],

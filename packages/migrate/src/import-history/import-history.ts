@@ -33,7 +33,7 @@ export async function importHistory(settings: Settings, folder: string): Promise
         const { imported, alreadyThere, unreadable } = await new HistoryImport(pool, join(folder, file), table).run(
           checkpoint,
         );
-        say(`${file}: ${imported} rows imported, ${alreadyThere} were there already, ${unreadable} unreadable`);
+        say(`${file}: ${imported} rows imported, ${alreadyThere} already existed, ${unreadable} unreadable`);
         if (unreadable > 0) say(`  The unreadable ones are listed in the table unreadable_history`);
       }
       say('Next: start Muster and call POST /api/history/sql-backfill');

@@ -117,7 +117,7 @@ test('a frozen worker is replaced, and its counters stay', async () => {
   });
   expect(new Set([...counted, await counter(pool)])).toEqual(new Set([4]));
   expect(pool.counts()).toEqual({ serving: 2, missing: 0, ended: 1 });
-  expect(lines[0]).toBe(`API worker 1 (process ${frozen}) does not answer, and is ended`);
+  expect(lines[0]).toBe(`API worker 1 (process ${frozen}) does not answer; restarting it`);
 });
 
 test('while no worker serves, or all are busy, connections wait up to a limit', async () => {
@@ -179,7 +179,7 @@ test('a worker that ends again and again is told of once, and started ever later
   }
   await waitFor('it to serve', () => pool.counts().serving === 2);
   expect(lines.filter((line) => line.includes('takes its place'))).toHaveLength(1);
-  expect(lines.filter((line) => line.includes('ends again and again; tried after 20 ms'))).toHaveLength(1);
+  expect(lines.filter((line) => line.includes('keeps ending; retrying after 20 ms'))).toHaveLength(1);
   expect(lines.at(-1)).toMatch(/^API worker 1 serves again \(process \d+\)$/);
 });
 

@@ -184,7 +184,7 @@ export class WorkerPool implements ApiWorkers {
   private sendHeartbeats(): void {
     for (const slot of this.slots) {
       if (slot.sendHeartbeat())
-        this.log.error(`API worker ${slot.number} (process ${slot.pid}) does not answer, and is ended`);
+        this.log.error(`API worker ${slot.number} (process ${slot.pid}) does not answer; restarting it`);
     }
   }
 
@@ -221,11 +221,11 @@ export class WorkerPool implements ApiWorkers {
 
   private async pauseAfter(who: string, cause: Error, failuresInRow: number): Promise<void> {
     const { firstPauseMillis, longestPauseMillis } = this.limits;
-    if (failuresInRow === 1) return this.log.error(`${who} has ended (${cause.message}); another one takes its place`);
+    if (failuresInRow === 1) return this.log.error(`${who} has ended (${cause.message}); restarting it`);
     if (failuresInRow === 2)
       tellFailure(
         this.log,
-        `${who} ends again and again; tried after ${firstPauseMillis} ms, then ever later, up to ${longestPauseMillis / 1_000} s`,
+        `${who} keeps ending; retrying after ${firstPauseMillis} ms, then at growing intervals, up to ${longestPauseMillis / 1_000} s`,
         cause,
       );
     const pause = backOffMillis(failuresInRow - 1, firstPauseMillis, longestPauseMillis);

@@ -44,7 +44,7 @@ export class ElevatedAccess {
       await this.db.transaction((tx) => this.outbox.elevatedAccess(tx, events));
       this.wake.signal('webhooks');
     } catch (cause) {
-      this.log.warn(`Webhooks are not told of what '${user.id}' may do beyond their groups: ${String(cause)}`);
+      this.log.warn(`Webhooks are not told of the elevated access of '${user.id}': ${String(cause)}`);
     }
   }
 

@@ -203,7 +203,7 @@ export class Tokens implements OnModuleInit, OnModuleDestroy {
       this.noted.put(id, undefined, now);
       this.store
         .noteUse(this.db.pool, id, now)
-        .catch((cause: unknown) => this.log.debug(`The use of a token is not noted: ${String(cause)}`));
+        .catch((cause: unknown) => this.log.debug(`The last use of a token was not stored: ${String(cause)}`));
     }
     return user;
   }

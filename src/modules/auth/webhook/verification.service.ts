@@ -72,7 +72,10 @@ export class VerificationService implements OnApplicationShutdown {
       .then((outcome) => {
         if ('user' in outcome) this.answers.put(key, outcome.user, this.clock.now());
         else if ('refused' in outcome) this.answers.remove(key);
-        else this.log.warn(`An earlier answer goes on to count: ${outcome.unreachable}`);
+        else
+          this.log.warn(
+            `The authentication webhook does not answer, and an earlier answer is used: ${outcome.unreachable}`,
+          );
       })
       .finally(() => this.refreshing.delete(key));
   }

@@ -42,7 +42,7 @@ export class ExpiringReverts {
       await this.database.leaderTransaction((tx) => this.revertIn(tx, due, now));
     } catch (cause) {
       if (!(cause instanceof SchedulerError)) throw cause;
-      this.log.warn(`${due.kind} of request '${due.targetId}' has lapsed and stays: ${cause.message}`);
+      this.log.warn(`${due.kind} of request '${due.targetId}' has expired, and cannot be reverted: ${cause.message}`);
       await this.database.leaderTransaction((tx) => this.expiring.removeExactly(tx, due));
     }
     this.wake.signalOf([due.targetId], 'scheduler', 'cleanup', 'mails');

@@ -66,7 +66,7 @@ function advance(parent: RequestParent, { deployMarker, deployProgress }: Pendin
       muster.deploys.update({
         body: { requestId, deployId, targetActiveInstances: values.number('instances') ?? next },
       }),
-    done: `${deployId} takes its next step`,
+    done: `${deployId} starts its next step`,
     outdates: [['request', requestId]],
   };
 }

@@ -146,7 +146,7 @@ export function RequestsPage() {
       {loaded && shown.length === 0 && (
         <p className="empty">
           {rows.length === 0
-            ? 'There are no requests. A request describes what should run: make the first one.'
+            ? 'There are no requests. A request describes a service or job to run: create the first one.'
             : 'No request matches. Clear the filters to see all.'}
         </p>
       )}

@@ -39,7 +39,7 @@ const setAutomated = (on: boolean): Action => ({
 const disable: Action = {
   id: 'disable',
   label: 'Switch an action off',
-  explains: 'Nobody can do it until it is switched on again; calls that try are refused with the message.',
+  explains: 'The action is disabled for everyone until it is enabled again; calls are refused with this message.',
   fields: [
     {
       kind: 'choice',
@@ -62,7 +62,7 @@ const disable: Action = {
 const enable = (type: DisabledAction['type']): Action => ({
   id: 'enable',
   label: 'Switch on',
-  explains: `${inWords(type)} can be done again.`,
+  explains: `${inWords(type)} is enabled again.`,
   fields: [],
   run: () => muster.disasters.enableAction({ action: type }),
   done: 'It is switched on',

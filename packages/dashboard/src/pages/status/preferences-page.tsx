@@ -23,7 +23,7 @@ export function Page() {
       <label className="field">
         <span>Theme</span>
         <select value={theme} onChange={(event) => prefer({ theme: event.target.value as Preferences['theme'] })}>
-          <option value="system">As the system has it</option>
+          <option value="system">As in the system</option>
           <option value="light">Light</option>
           <option value="dark">Dark</option>
         </select>
@@ -40,7 +40,7 @@ export function Page() {
         <select value={zone} onChange={(event) => isZone(event.target.value) && prefer({ zone: event.target.value })}>
           {zones.map((each) => (
             <option key={each} value={each}>
-              {each === 'browser' ? 'As the browser has it' : each}
+              {each === 'browser' ? 'As in the browser' : each}
             </option>
           ))}
         </select>

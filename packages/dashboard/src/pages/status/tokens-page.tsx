@@ -13,13 +13,13 @@ const outdates = [['tokens']];
 const make = (show: (made: TokenResponse) => void): Action => ({
   id: 'make-token',
   label: 'Make a token',
-  explains: 'Its text is shown this once. It stands for the user, with these groups.',
+  explains: 'The text of the token is shown only once. The token belongs to the user, with these groups.',
   fields: [
     { kind: 'text', name: 'user', label: 'User', help: 'Empty: yourself' },
     { kind: 'text', name: 'email', label: 'Mail address' },
     { kind: 'lines', name: 'groups', label: 'Groups, one a line' },
     { kind: 'text', name: 'name', label: 'Name of the token', help: 'Beside others of the same user' },
-    { kind: 'duration', name: 'ends', label: 'Ends after', help: 'Such as 30d; empty: as the settings say' },
+    { kind: 'duration', name: 'ends', label: 'Ends after', help: 'Such as 30d; empty: the default of the settings' },
   ],
   run: (values) => {
     const user = values.text('user');
@@ -41,7 +41,7 @@ const revoke = (token: TokenInfo): Action => ({
   id: 'revoke-token',
   label: 'Revoke',
   isDangerous: true,
-  explains: `The token ${token.name ?? token.id} of ${token.userName} opens nothing any more.`,
+  explains: `The token ${token.name ?? token.id} of ${token.userName} is no longer valid.`,
   fields: [],
   run: () => muster.auth.revokeToken({ tokenId: token.id }),
   done: 'The token is revoked',

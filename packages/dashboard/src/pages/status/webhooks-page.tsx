@@ -14,7 +14,7 @@ const outdates = [['webhooks']];
 const add: Action = {
   id: 'add-webhook',
   label: 'Add a webhook',
-  explains: 'The address is sent each such event as it happens.',
+  explains: 'Each event of this type is sent to the address as it happens.',
   fields: [
     { kind: 'text', name: 'uri', label: 'Address' },
     {
@@ -42,7 +42,7 @@ const remove = (id: string, uri: string): Action => ({
   id: 'remove-webhook',
   label: 'Remove',
   isDangerous: true,
-  explains: `${uri} is sent nothing any more; what waits for it is dropped.`,
+  explains: `No more updates are sent to ${uri}, and waiting updates are dropped.`,
   fields: [],
   run: () => muster.webhooks.remove({ webhookId: id }),
   done: 'The webhook is removed',
@@ -52,7 +52,7 @@ const remove = (id: string, uri: string): Action => ({
 const test = (id: string, uri: string): Action => ({
   id: 'test-webhook',
   label: 'Send a test',
-  explains: `${uri} is sent one event that changes nothing.`,
+  explains: `One test event is sent to ${uri}.`,
   fields: [],
   run: () => muster.webhooks.test({ webhookId: id }),
   done: 'A test was sent',
@@ -69,7 +69,7 @@ const test = (id: string, uri: string): Action => ({
 const resend = (webhookId: string, ids: readonly number[] | undefined): Action => ({
   id: 'resend',
   label: ids === undefined ? 'Send all again' : 'Send again',
-  explains: 'What could not be delivered waits for its turn once more.',
+  explains: 'Undelivered updates are queued again.',
   fields: [],
   run: () => muster.webhooks.resend({ webhookId, ...(ids !== undefined && { id: [...ids] }) }),
   done: 'It is sent again',

@@ -5,7 +5,8 @@ import { DeployLink, Go, HostLink, paths, RequestLink, useFilters, useParam } fr
 import { Pager } from '../../ui/pager';
 import { Panel, useRead } from '../../ui/read';
 import { Table, type Column } from '../../ui/table';
-import { Time } from '../../ui/time';
+import { Time, useZone } from '../../ui/time';
+import { fieldTime, timeOfField } from '../../ui/time-format';
 import { wordOf } from '../../ui/words';
 import { logPathOf } from '../../view';
 import { Heading } from '../../ui/heading';
@@ -69,6 +70,7 @@ const columns: readonly Column<TaskIdHistory>[] = [
 export function Page() {
   const ofRequest = useParam('requestId');
   const [filters, setFilters] = useFilters();
+  const zone = useZone();
   const page = Number(filters['page'] ?? '1');
   const count = Number(filters['count'] ?? '25');
   const wish = {
@@ -123,12 +125,12 @@ export function Page() {
         </select>
         {times.map((name) => (
           <label key={name}>
-            {name.replace(/([A-Z])/, ' $1').toLowerCase()}{' '}
+            {name.replace(/([A-Z])/, ' $1').toLowerCase()} ({zone ?? 'local'}){' '}
             <input
               type="datetime-local"
-              value={localOf(filters[name])}
+              value={shownInField(filters[name], zone)}
               onChange={(event) =>
-                set(name, event.target.value === '' ? undefined : String(new Date(event.target.value).getTime()))
+                set(name, event.target.value === '' ? undefined : String(timeOfField(event.target.value, zone)))
               }
             />
           </label>
@@ -172,11 +174,6 @@ export function Page() {
   );
 }
 
-/** By the clock of the browser, which is the one the field names. */
-function localOf(text: string | undefined): string {
-  if (text === undefined) return '';
-  const at = new Date(Number(text));
-  return Number.isNaN(at.getTime())
-    ? ''
-    : new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
-}
+/** An address may hold anything. */
+const shownInField = (text: string | undefined, zone: string | undefined): string =>
+  text !== undefined && /^\d{1,14}$/.test(text) ? fieldTime(Number(text), zone) : '';
