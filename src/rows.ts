@@ -46,6 +46,7 @@ import { UsageRepository } from './modules/usage/usage.repository.js';
 import { UserSettingsRepository } from './modules/users/user-settings.repository.js';
 import { WebhookOutboxRepository } from './modules/webhooks/webhook-outbox.repository.js';
 import { WebhookQueueRepository } from './modules/webhooks/webhook-queue.repository.js';
+import { DisabledActionRepository } from './platform/actions/disabled-action.repository.js';
 
 /**
  * The repositories of the rooms by their names, for classes that ask more than two of them: `this.rows.tasks.find(tx, taskId)`. A class
@@ -59,6 +60,7 @@ export class Rows {
   @Inject() readonly deploys!: DeployRepository;
   @Inject() readonly deployStatistics!: DeployStatisticsRepository;
   @Inject() readonly deployTimes!: DeployTimesRepository;
+  @Inject() readonly disabledActions!: DisabledActionRepository;
   @Inject() readonly disasters!: DisasterRepository;
   @Inject() readonly expiringActions!: ExpiringActionRepository;
   @Inject() readonly inactiveHosts!: InactiveHostRepository;

@@ -1,7 +1,6 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { aheadMillis } from '../core/elapsed.js';
 import { Rows } from '../rows.js';
-import { DisabledActionRepository } from '../platform/actions/disabled-action.repository.js';
 import type { ClockLimit } from '../platform/clock-limit.js';
 import { Database } from '../platform/database/database.js';
 import type { Transaction } from '../platform/database/transaction.js';
@@ -26,7 +25,6 @@ export class ClockSetBack {
     private readonly db: Database,
     private readonly rows: Rows,
     private readonly held: HeldStatusUpdateRepository,
-    private readonly disabled: DisabledActionRepository,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {
     pollers.register({ name: 'clock-set-back', everyMs: everyMillis, pass: (now) => this.runOnce(now) });
@@ -47,7 +45,7 @@ export class ClockSetBack {
       'changes that lapse': await this.rows.expiringActions.takeTimesAhead(tx, limit),
       'webhook updates': await this.rows.webhookQueue.takeTimesAhead(tx, limit),
       mails: await this.rows.mailQueue.takeTimesAhead(tx, limit),
-      'actions switched off': await this.disabled.takeTimesAhead(tx, now + defaultDisabledActionExpiration),
+      'actions switched off': await this.rows.disabledActions.takeTimesAhead(tx, now + defaultDisabledActionExpiration),
       'held updates': await this.held.takeTimesAhead(tx, limit),
     };
     const found = Object.entries(counts).filter(([, count]) => count > 0);

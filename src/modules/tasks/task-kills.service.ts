@@ -11,7 +11,6 @@ import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
 import { Rows } from '../../rows.js';
 import { BeforeKills, ShellCommandRules } from './shell-commands/before-kills.service.js';
-import { TaskLists } from './active-tasks.service.js';
 
 /** Why the task goes: at once whatever was ordered before, after its replacement is healthy, or simply so. */
 const cleanupTypeOf = ({ override, waitForReplacementTask }: KillTaskRequest): TaskCleanupType =>
@@ -23,7 +22,6 @@ export class TaskKills {
   constructor(
     private readonly db: Database,
     private readonly rows: Rows,
-    private readonly lists: TaskLists,
     private readonly rules: ShellCommandRules,
     private readonly beforeKills: BeforeKills,
     private readonly disabled: DisabledActions,
@@ -89,7 +87,7 @@ export class TaskKills {
    */
   private async replace(tx: Transaction, wanted: TaskCleanup, killed: KilledTaskIdRecord | undefined): Promise<void> {
     const { id } = wanted.taskId;
-    const [waiting] = await this.lists.cleanups(tx, id);
+    const [waiting] = await this.rows.taskCleanups.ofActiveTasks(tx, id);
     const carriedOut = killed && {
       taskId: killed.taskId,
       cleanupType: killed.taskCleanupType,
