@@ -7,14 +7,14 @@ import { parseArgs } from 'node:util';
 import { circlesOf } from './house/circles.mjs';
 import { clockReads, readers } from './house/clocks.mjs';
 import { libraryReaches, reaches, unexplained } from './house/libraries.mjs';
-import { measure, rowFindings, sharedTables } from './house/measure.mjs';
+import { manyRepositories, measure, rowFindings, sharedTables } from './house/measure.mjs';
 import { exceptions } from './house/rows.mjs';
 import { readTree, roomOf } from './house/tree.mjs';
 
 /**
  * `npm run house`: where rows are touched, who owns each table, and how the files lie, beside an earlier commit.
  * `-- --check` only looks for SQL outside of repositories, tables with two owners, circles of files, places that read the clock of
- * their machine and places that reach into libraries, and fails when there are any without a reason.
+ * their machine, classes that inject more than two repositories and places that reach into libraries, and fails when there are any without a reason.
  */
 const { values } = parseArgs({
   options: {
@@ -35,11 +35,13 @@ function check() {
   nameClocks(clocks);
   const circles = circlesOf(today);
   nameCircles(circles);
+  const asking = manyRepositories(today);
+  for (const name of asking) console.log(`More than two repositories are injected, in place of Rows: ${name}`);
   const inside = unexplained(libraryReaches(today));
   nameReaches(inside);
   if (strays.size + shared === 0)
     console.log(`Every row has one home: ${owners.size} tables, each written by one room, SQL in repositories only.`);
-  if (strays.size + shared + clocks.size + circles.length + inside.length === 0) return 0;
+  if (strays.size + shared + clocks.size + circles.length + asking.length + inside.length === 0) return 0;
   if (strays.size + shared === 0) return 1;
   console.log(`${strays.size} files with SQL outside of repositories, ${shared} tables with more than one owner.`);
   console.log(

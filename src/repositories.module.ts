@@ -39,6 +39,7 @@ import { RequestCreationRepository } from './modules/requests/request-creation.r
 import { RequestHistoryRepository } from './modules/requests/request-history.repository.js';
 import { RequestQuotaRepository } from './modules/requests/request-quota.repository.js';
 import { RequestRepository } from './modules/requests/request.repository.js';
+import { Rows } from './rows.js';
 import { ShellCommandRepository } from './modules/tasks/shell-commands/shell-command.repository.js';
 import { ShuffleBlacklistRepository } from './modules/usage/shuffle-blacklist.repository.js';
 import { SlaveRepository } from './modules/slaves/slave.repository.js';
@@ -133,5 +134,5 @@ const repositories = [
 
 /** The rows of all rooms. Global: a repository knows no room, so no room has to import another one to ask for its rows. */
 @Global()
-@Module({ providers: repositories, exports: repositories })
+@Module({ providers: [...repositories, Rows], exports: [...repositories, Rows] })
 export class RepositoriesModule {}

@@ -98,10 +98,31 @@ function twoWay(arrows) {
 /** More of these, and a class does more than one thing. */
 const mostDependencies = 8;
 
-function longConstructors({ ast, path }) {
+function longConstructors(file) {
+  return constructors(file)
+    .map(({ name, parameters }) => ({ path: file.path, name, count: parameters.length }))
+    .filter(({ count }) => count > mostDependencies);
+}
+
+/** More of these, and a class takes Rows. */
+const mostRepositories = 2;
+
+/** Classes that inject many repositories, each by itself. */
+export function manyRepositories(files) {
+  const asking = [...files.values()].filter(({ isProgram, path }) => isProgram && !path.endsWith('.repository.ts'));
+  return asking.flatMap((file) =>
+    constructors(file)
+      .filter(({ parameters }) => parameters.filter(isRepository).length > mostRepositories)
+      .map(({ name }) => `${file.path} ${name}`),
+  );
+}
+
+const isRepository = ({ type }) => type?.getText().endsWith('Repository') ?? false;
+
+function constructors({ ast }) {
   return ast.statements.filter(ts.isClassDeclaration).flatMap(({ name, members }) => {
-    const count = members.find((member) => ts.isConstructorDeclaration(member) && member.body)?.parameters.length ?? 0;
-    return count > mostDependencies ? [{ path, name: name?.text ?? 'default', count }] : [];
+    const found = members.find((member) => ts.isConstructorDeclaration(member) && member.body);
+    return found ? [{ name: name?.text ?? 'default', parameters: found.parameters }] : [];
   });
 }
 

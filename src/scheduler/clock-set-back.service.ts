@@ -1,13 +1,6 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { aheadMillis } from '../core/elapsed.js';
-import { DeployTimesRepository } from '../modules/deploys/deploy-times.repository.js';
-import { MailQueueRepository } from '../modules/mail/mail-queue.repository.js';
-import { ExpiringActionRepository } from '../modules/requests/expiring/expiring-action.repository.js';
-import { WatchedTaskRepository } from '../modules/tasks/health/watched-task.repository.js';
-import { KilledTaskRepository } from '../modules/tasks/killed-task.repository.js';
-import { PendingTaskRepository } from '../modules/tasks/pending-task.repository.js';
-import { WebhookQueueRepository } from '../modules/webhooks/webhook-queue.repository.js';
-import { DisabledActionRepository } from '../platform/actions/disabled-action.repository.js';
+import { Rows } from '../rows.js';
 import type { ClockLimit } from '../platform/clock-limit.js';
 import { Database } from '../platform/database/database.js';
 import type { Transaction } from '../platform/database/transaction.js';
@@ -30,15 +23,8 @@ export class ClockSetBack {
   constructor(
     pollers: Pollers,
     private readonly db: Database,
-    private readonly webhooks: WebhookQueueRepository,
-    private readonly mails: MailQueueRepository,
+    private readonly rows: Rows,
     private readonly held: HeldStatusUpdateRepository,
-    private readonly kills: KilledTaskRepository,
-    private readonly expiring: ExpiringActionRepository,
-    private readonly deploys: DeployTimesRepository,
-    private readonly tasks: WatchedTaskRepository,
-    private readonly pending: PendingTaskRepository,
-    private readonly disabled: DisabledActionRepository,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {
     pollers.register({ name: 'clock-set-back', everyMs: everyMillis, pass: (now) => this.runOnce(now) });
@@ -53,13 +39,13 @@ export class ClockSetBack {
     const limit = limitAt(now);
     const { defaultDisabledActionExpiration } = this.settings.disasterDetection;
     const counts = {
-      deploys: await this.deploys.takeTimesAhead(tx, limit),
-      tasks: await this.tasks.takeTimesAhead(tx, limit),
-      kills: await this.kills.takeTimesAhead(tx, limit),
-      'changes that lapse': await this.expiring.takeTimesAhead(tx, limit),
-      'webhook updates': await this.webhooks.takeTimesAhead(tx, limit),
-      mails: await this.mails.takeTimesAhead(tx, limit),
-      'actions switched off': await this.disabled.takeTimesAhead(tx, now + defaultDisabledActionExpiration),
+      deploys: await this.rows.deployTimes.takeTimesAhead(tx, limit),
+      tasks: await this.rows.watchedTasks.takeTimesAhead(tx, limit),
+      kills: await this.rows.killedTasks.takeTimesAhead(tx, limit),
+      'changes that lapse': await this.rows.expiringActions.takeTimesAhead(tx, limit),
+      'webhook updates': await this.rows.webhookQueue.takeTimesAhead(tx, limit),
+      mails: await this.rows.mailQueue.takeTimesAhead(tx, limit),
+      'actions switched off': await this.rows.disabledActions.takeTimesAhead(tx, now + defaultDisabledActionExpiration),
       'held updates': await this.held.takeTimesAhead(tx, limit),
     };
     const found = Object.entries(counts).filter(([, count]) => count > 0);
@@ -70,7 +56,7 @@ export class ClockSetBack {
 
   /** For a takeover, which plans what is missing: tasks of services that wait for the end of a pause that began in the future. */
   async dropPlans(tx: Transaction, now: number): Promise<void> {
-    await this.pending.dropPlannedAhead(tx, limitAt(now));
+    await this.rows.pendingTasks.dropPlannedAhead(tx, limitAt(now));
   }
 }
 

@@ -1,15 +1,15 @@
-import { Inject, Injectable } from '@nestjs/common';
-import { CLUSTER_DRIVER, type ClusterDriver, type Epoch } from '../cluster/cluster-driver.js';
+import { Injectable } from '@nestjs/common';
+import type { Epoch } from '../cluster/cluster-driver.js';
 import { isTerminal, type TaskState } from '../core/model/enums.js';
 import { TaskRepository } from '../modules/tasks/task.repository.js';
 import { SchedulerControls } from '../modules/test-operations/test-operations.service.js';
 import { Clock } from '../platform/clock.js';
 import { Database } from '../platform/database/database.js';
 import { Leadership, NotLeaderError } from '../platform/leadership/leadership.js';
-import { ClusterWatch } from './cluster/cluster-watch.service.js';
+import { ClusterConnection } from './cluster/cluster-connection.service.js';
 import { Reconciliation } from './reconciliation/reconciliation.service.js';
-import { AgentCursorRepository } from './status/agent-cursor.repository.js';
 import { StatusUpdates } from './status/status-updates.service.js';
+import { UnwantedTasks } from './status/unwanted-tasks.service.js';
 
 /** Operations of a test on this scheduler. */
 @Injectable()
@@ -18,12 +18,11 @@ export class LocalSchedulerControls extends SchedulerControls {
     private readonly db: Database,
     private readonly tasks: TaskRepository,
     private readonly status: StatusUpdates,
-    private readonly cursors: AgentCursorRepository,
+    private readonly unwanted: UnwantedTasks,
     private readonly reconciliation: Reconciliation,
-    private readonly watch: ClusterWatch,
+    private readonly connection: ClusterConnection,
     private readonly leadership: Leadership,
     private readonly clock: Clock,
-    @Inject(CLUSTER_DRIVER) private readonly driver: ClusterDriver,
   ) {
     super();
   }
@@ -35,7 +34,7 @@ export class LocalSchedulerControls extends SchedulerControls {
     const report = { taskId, slaveId: task.slaveId, timestamp: this.clock.now(), state };
     await this.status.concluded([{ ...report, message: 'Forced by a test operation' }]);
     // Its machine knows nothing of this end, and would run it on beside the task in its place.
-    if (isTerminal(state)) this.status.killUnexpected([report]);
+    if (isTerminal(state)) this.unwanted.kill([report]);
     return true;
   }
 
@@ -46,15 +45,15 @@ export class LocalSchedulerControls extends SchedulerControls {
 
   async reconnect(): Promise<void> {
     const epoch = this.epoch();
-    await this.driver.stop();
+    await this.connection.stop();
     try {
-      await this.driver.start(epoch, this.watch, (agentId) => this.cursors.find(this.db.pool, agentId));
+      await this.connection.start(epoch);
     } catch (cause) {
       this.leadership.stepDown(`the connection to the cluster could not be made again: ${String(cause)}`);
       throw cause;
     }
     // The leadership was lost meanwhile, and with it the order to stop the driver came too early.
-    if (this.leadership.current() !== epoch) await this.driver.stop();
+    if (this.leadership.current() !== epoch) await this.connection.stop();
     this.reconciliation.request();
   }
 

@@ -5,6 +5,7 @@ import { SlavesModule } from '../modules/slaves/slaves.module.js';
 import { TaskStoreModule } from '../modules/tasks/task-store.module.js';
 import { SchedulerControls } from '../modules/test-operations/test-operations.service.js';
 import { KnownFleet } from './cluster/known-fleet.service.js';
+import { ClusterConnection } from './cluster/cluster-connection.service.js';
 import { ClusterWatch } from './cluster/cluster-watch.service.js';
 import { HeldMachines } from './cluster/held-machines.service.js';
 import { SilentAgents } from './cluster/silent-agents.service.js';
@@ -37,6 +38,7 @@ import { AskedTasks } from './reconciliation/asked-tasks.service.js';
 import { ListComparison } from './reconciliation/list-comparison.service.js';
 import { Reconciliation } from './reconciliation/reconciliation.service.js';
 import { LocalSchedulerControls } from './scheduler-controls.service.js';
+import { SchedulerTerm } from './scheduler-term.service.js';
 import { Scheduler } from './scheduler.service.js';
 import { Completions } from './status/completions.service.js';
 import { DatalessTasks } from './status/dataless-tasks.service.js';
@@ -44,7 +46,9 @@ import { HeldUpdatesPoller } from './status/held-updates.poller.js';
 import { HeldUpdates } from './status/held-updates.service.js';
 import { ReturnedTasks } from './status/returned-tasks.service.js';
 import { StatusApplier } from './status/status-applier.service.js';
+import { StatusFollowUp } from './status/status-follow-up.service.js';
 import { StatusUpdates } from './status/status-updates.service.js';
+import { UnwantedTasks } from './status/unwanted-tasks.service.js';
 
 /** From the wish to run a task to its start on a machine, and from what machines report to what follows. */
 @Module({
@@ -52,6 +56,7 @@ import { StatusUpdates } from './status/status-updates.service.js';
   controllers: [TaskExplainController, RequestExplainController],
   providers: [
     Scheduler,
+    SchedulerTerm,
     DrainService,
     PlacementService,
     PlacementSwitches,
@@ -72,12 +77,15 @@ import { StatusUpdates } from './status/status-updates.service.js';
     LaunchAnswers,
     KillDispatcher,
     ClusterWatch,
+    ClusterConnection,
     KnownFleet,
     SlaveReconciliation,
     SilentAgents,
     HeldMachines,
     StatusUpdates,
     StatusApplier,
+    StatusFollowUp,
+    UnwantedTasks,
     Completions,
     DatalessTasks,
     HeldUpdates,

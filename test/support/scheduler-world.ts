@@ -20,6 +20,7 @@ import { KillDispatcher } from '../../src/scheduler/dispatch/kill-dispatcher.ser
 import { LaunchDispatcher } from '../../src/scheduler/dispatch/launch-dispatcher.service.js';
 import { Reconciliation } from '../../src/scheduler/reconciliation/reconciliation.service.js';
 import { SchedulerModule } from '../../src/scheduler/scheduler.module.js';
+import { SchedulerTerm } from '../../src/scheduler/scheduler-term.service.js';
 import { Scheduler } from '../../src/scheduler/scheduler.service.js';
 import { FixedLeadership } from './fixed-leadership.js';
 import { testSettings } from './test-settings.js';
@@ -121,13 +122,13 @@ export class SchedulerWorld {
     await this.get(Pollers).stop();
     await this.db.pool.query('UPDATE leader_epoch SET epoch = $1', [this.epoch]);
     this.onProcess(this);
-    await this.scheduler.gained(this.epoch);
+    await this.get(SchedulerTerm).gained(this.epoch);
   }
 
   /** The leader dies at once: from now on it writes and sends nothing, and another one takes over. */
   async crash(): Promise<void> {
     this.leadership.stepDown();
-    await this.scheduler.lost();
+    await this.get(SchedulerTerm).lost();
     await this.context.close();
     await this.takeOver();
   }

@@ -16,9 +16,9 @@ import { type Deploy, deployKeyText } from '../../core/model/deploy.js';
 import type { LoadBalancerUpdate } from '../../core/model/load-balancer.js';
 import type { TaskId } from '../../core/model/task.js';
 import type { Transaction } from '../../platform/database/transaction.js';
-import { LoadBalancerRecordRepository, type RecordKind } from '../load-balancer/load-balancer-record.repository.js';
+import type { RecordKind } from '../load-balancer/load-balancer-record.repository.js';
+import { Rows } from '../../rows.js';
 import { LoadBalancer } from '../../platform/load-balancer/load-balancer.js';
-import { TaskHealthcheckRepository } from '../tasks/health/task-healthcheck.repository.js';
 import { type LiveTask, TaskRepository } from '../tasks/task.repository.js';
 import { DeployRepository, type StoredPendingDeploy } from './deploy.repository.js';
 
@@ -74,10 +74,8 @@ export interface BalancerJob {
 export class DeployBalancing {
   constructor(
     private readonly balancer: LoadBalancer,
-    private readonly records: LoadBalancerRecordRepository,
+    private readonly rows: Rows,
     private readonly changes: BalancerChanges,
-    private readonly deploys: DeployRepository,
-    private readonly results: TaskHealthcheckRepository,
   ) {}
 
   get isEnabled(): boolean {
@@ -91,7 +89,7 @@ export class DeployBalancing {
     { call, balance, putBack, state, progress = pending.progress, ending = pending.ending }: BalanceStep,
   ): Promise<BalancerJob> {
     const next = { ...pending, state, balance, ending, progress: withBalance(progress, balance) };
-    await this.deploys.savePending(tx, next);
+    await this.rows.deploys.savePending(tx, next);
     const isNew = !pending.balance || balanceIdText(pending.balance) !== balanceIdText(balance);
     if (isNew) await this.announce(tx, balance, putBack);
     return { call, balance, change: call === 'ENQUEUE' ? await this.changes.load(tx, view, balance) : undefined };
@@ -108,20 +106,20 @@ export class DeployBalancing {
 
   /** false: the deploy is not waiting for this answer any more. The request's row is locked in `tx`. */
   async store(tx: Transaction, requestId: string, job: BalancerJob, answer: LoadBalancerUpdate): Promise<boolean> {
-    const [pending] = await this.deploys.findPending(tx, [requestId]);
+    const [pending] = await this.rows.deploys.findPending(tx, [requestId]);
     if (!pending?.balance || balanceIdText(pending.balance) !== balanceIdText(job.balance)) return false;
     const balance = { ...pending.balance, update: answer };
     await this.copy(tx, balance, answer);
-    await this.deploys.savePending(tx, { ...pending, balance, progress: withBalance(pending.progress, balance) });
+    await this.rows.deploys.savePending(tx, { ...pending, balance, progress: withBalance(pending.progress, balance) });
     return true;
   }
 
   /** The load balancer was to remove these tasks and did not: they are as they were. */
   async keep(tx: Transaction, taskIds: readonly TaskId[]): Promise<void> {
     const ids = taskIds.map(({ id }) => id);
-    const found = await this.records.find(tx, ids);
-    await this.records.forget(tx, ids);
-    for (const [id, { add }] of found) if (add) await this.records.save(tx, [id], 'ADD', add);
+    const found = await this.rows.loadBalancerRecords.find(tx, ids);
+    await this.rows.loadBalancerRecords.forget(tx, ids);
+    for (const [id, { add }] of found) if (add) await this.rows.loadBalancerRecords.save(tx, [id], 'ADD', add);
   }
 
   /** Each task's own story says what is about to happen to it. One that never came in has nothing to leave. */
@@ -131,17 +129,17 @@ export class DeployBalancing {
     putBack: readonly TaskId[],
   ): Promise<void> {
     // Those that are handed over were healthy; they are not checked any more.
-    if (!isRevert) await this.results.finish(tx, ids(added));
-    await this.records.forget(tx, ids(putBack));
-    await this.records.save(tx, ids(added), 'ADD', update);
-    const found = await this.records.find(tx, ids(removed));
+    if (!isRevert) await this.rows.taskHealthchecks.finish(tx, ids(added));
+    await this.rows.loadBalancerRecords.forget(tx, ids(putBack));
+    await this.rows.loadBalancerRecords.save(tx, ids(added), 'ADD', update);
+    const found = await this.rows.loadBalancerRecords.find(tx, ids(removed));
     const cameIn = ids(removed).filter((id) => hasComeIn(found.get(id)));
-    await this.records.save(tx, cameIn, 'REMOVE', update);
+    await this.rows.loadBalancerRecords.save(tx, cameIn, 'REMOVE', update);
   }
 
   /** The answer is that of each record made for this change; records made since are left alone. */
   private async copy(tx: Transaction, { added, removed }: DeployBalance, answer: LoadBalancerUpdate): Promise<void> {
-    const found = await this.records.find(tx, ids([...added, ...removed]));
+    const found = await this.rows.loadBalancerRecords.find(tx, ids([...added, ...removed]));
     const idText = requestIdText(answer.loadBalancerRequestId);
     const ofThisChange = (
       taskIds: readonly TaskId[],
@@ -151,7 +149,7 @@ export class DeployBalancing {
         const update = pick(found.get(id)!);
         return update !== undefined && requestIdText(update.loadBalancerRequestId) === idText;
       });
-    const save = (kind: RecordKind, taskIds: string[]) => this.records.save(tx, taskIds, kind, answer);
+    const save = (kind: RecordKind, taskIds: string[]) => this.rows.loadBalancerRecords.save(tx, taskIds, kind, answer);
     await save(
       'ADD',
       ofThisChange(added, ({ add }) => add),

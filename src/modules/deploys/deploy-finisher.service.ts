@@ -3,29 +3,14 @@ import { randomUUID } from 'node:crypto';
 import { finishDeploy, type DeployOutcome, type DeploySnapshot, type FinishContext } from '../../core/deploys/index.js';
 import { deployKeyText, type DeployMarker } from '../../core/model/deploy.js';
 import type { Transaction } from '../../platform/database/transaction.js';
-import { ExpiringActionRepository } from '../requests/expiring/expiring-action.repository.js';
-import { RequestHistoryRepository } from '../requests/request-history.repository.js';
-import { RequestRepository, type StoredRequest } from '../requests/request.repository.js';
-import { PendingRequestRepository } from '../tasks/pending-request.repository.js';
-import { PendingTaskRepository } from '../tasks/pending-task.repository.js';
-import { TaskCleanupRepository } from '../tasks/task-cleanup.repository.js';
-import { OutboxRepository } from '../events/outbox.repository.js';
+import { Rows } from '../../rows.js';
+import type { StoredRequest } from '../requests/request.repository.js';
 import type { StepResult } from './step-result.js';
-import { DeployRepository } from './deploy.repository.js';
 
 /** Writes everything that the end of a deploy changes. */
 @Injectable()
 export class DeployFinisher {
-  constructor(
-    private readonly requests: RequestRepository,
-    private readonly history: RequestHistoryRepository,
-    private readonly expiring: ExpiringActionRepository,
-    private readonly deploys: DeployRepository,
-    private readonly queue: PendingRequestRepository,
-    private readonly pendingTasks: PendingTaskRepository,
-    private readonly cleanups: TaskCleanupRepository,
-    private readonly outbox: OutboxRepository,
-  ) {}
+  constructor(private readonly rows: Rows) {}
 
   /** `stored`: the request's row, locked in `tx`; undefined when it is gone. */
   async finish(
@@ -39,7 +24,7 @@ export class DeployFinisher {
     const told = await this.withReason(tx, marker, outcome);
     const plan = finishDeploy(view, told, await this.surroundings(tx, view), now);
     if (stored && plan.request) {
-      await this.requests.save(tx, {
+      await this.rows.requests.save(tx, {
         ...stored,
         request: plan.request.document,
         state: plan.request.state,
@@ -49,17 +34,17 @@ export class DeployFinisher {
         bouncing: stored.bouncing && !plan.request.endBounce,
       });
     }
-    await this.deploys.removePending(tx, marker.requestId);
+    await this.rows.deploys.removePending(tx, marker.requestId);
     if (plan.dropOtherPendingTasks) {
-      await this.pendingTasks.removeOfOtherDeploys(tx, marker.requestId, marker.deployId);
+      await this.rows.pendingTasks.removeOfOtherDeploys(tx, marker.requestId, marker.deployId);
     }
-    await this.cleanups.saveAll(tx, plan.cleanups);
-    await this.queue.enqueueAll(tx, plan.pendingRequests);
-    await this.expiring.removeKinds(tx, plan.dropExpiring, marker.requestId);
+    await this.rows.taskCleanups.saveAll(tx, plan.cleanups);
+    await this.rows.pendingRequests.enqueueAll(tx, plan.pendingRequests);
+    await this.rows.expiringActions.removeKinds(tx, plan.dropExpiring, marker.requestId);
     // Two at most.
-    for (const event of plan.history) await this.history.record(tx, event);
-    await this.deploys.saveResult(tx, marker, plan.result);
-    await this.outbox.deploy(tx, {
+    for (const event of plan.history) await this.rows.requestHistory.record(tx, event);
+    await this.rows.deploys.saveResult(tx, marker, plan.result);
+    await this.rows.outbox.deploy(tx, {
       deployMarker: marker,
       deploy: view.deploy,
       eventType: 'FINISHED',
@@ -72,7 +57,7 @@ export class DeployFinisher {
   /** Adds to the outcome of a deploy that was late because tasks could not be placed what they waited for. */
   private async withReason(tx: Transaction, marker: DeployMarker, outcome: DeployOutcome): Promise<DeployOutcome> {
     if (outcome.deployState !== 'OVERDUE') return outcome;
-    const why = (await this.pendingTasks.whyWaiting(tx, [marker])).get(deployKeyText(marker));
+    const why = (await this.rows.pendingTasks.whyWaiting(tx, [marker])).get(deployKeyText(marker));
     if (why === undefined) return outcome;
     const told = (text: string | undefined): string => `${text}. ${why}`;
     const deployFailures = outcome.deployFailures.map((failure) =>
@@ -82,6 +67,6 @@ export class DeployFinisher {
   }
 
   private async surroundings(tx: Transaction, { marker }: DeploySnapshot): Promise<FinishContext> {
-    return { pendingTaskCount: await this.pendingTasks.wantedCount(tx, marker.requestId), newRunId: randomUUID };
+    return { pendingTaskCount: await this.rows.pendingTasks.wantedCount(tx, marker.requestId), newRunId: randomUUID };
   }
 }

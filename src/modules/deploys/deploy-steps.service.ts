@@ -8,14 +8,12 @@ import {
 import type { PendingType } from '../../core/model/enums.js';
 import type { LoadBalancerUpdate } from '../../core/model/load-balancer.js';
 import type { Transaction } from '../../platform/database/transaction.js';
-import { RequestRepository, type StoredRequest } from '../requests/request.repository.js';
-import { TaskHealthcheckRepository } from '../tasks/health/task-healthcheck.repository.js';
-import { PendingRequestRepository } from '../tasks/pending-request.repository.js';
-import { TaskCleanupRepository } from '../tasks/task-cleanup.repository.js';
+import type { StoredRequest } from '../requests/request.repository.js';
+import { Rows } from '../../rows.js';
 import { DeployAcceptance, type AcceptanceJob } from './deploy-acceptance.service.js';
 import { DeployBalancing, type BalancerJob } from './deploy-balancing.service.js';
 import { DeployFinisher } from './deploy-finisher.service.js';
-import { DeployRepository, type StoredPendingDeploy } from './deploy.repository.js';
+import type { StoredPendingDeploy } from './deploy.repository.js';
 import { DeployViews } from './deploy-view.service.js';
 import type { OutsideJob, StepResult } from './step-result.js';
 
@@ -30,19 +28,15 @@ type Step<Kind extends DeployStep['kind']> = Extract<DeployStep, { kind: Kind }>
 @Injectable()
 export class DeploySteps {
   constructor(
-    private readonly requests: RequestRepository,
-    private readonly deploys: DeployRepository,
+    private readonly rows: Rows,
     private readonly views: DeployViews,
     private readonly finisher: DeployFinisher,
     private readonly balancing: DeployBalancing,
     private readonly acceptance: DeployAcceptance,
-    private readonly results: TaskHealthcheckRepository,
-    private readonly queue: PendingRequestRepository,
-    private readonly cleanups: TaskCleanupRepository,
   ) {}
 
   async step(tx: Transaction, requestId: string, now: number): Promise<StepResult> {
-    return this.stepLocked(tx, requestId, await this.requests.lock(tx, requestId), now);
+    return this.stepLocked(tx, requestId, await this.rows.requests.lock(tx, requestId), now);
   }
 
   /** Asks outside the product. Not in a transaction. */
@@ -54,7 +48,7 @@ export class DeploySteps {
 
   /** Keeps what was answered, if it still matters, and looks at the deploy again. */
   async answered(tx: Transaction, requestId: string, said: OutsideAnswer, now: number): Promise<StepResult> {
-    const stored = await this.requests.lock(tx, requestId);
+    const stored = await this.rows.requests.lock(tx, requestId);
     const matters =
       said.kind === 'balance'
         ? await this.balancing.store(tx, requestId, said.job, said.answer)
@@ -68,7 +62,7 @@ export class DeploySteps {
     stored: StoredRequest | undefined,
     now: number,
   ): Promise<StepResult> {
-    const [pending] = await this.deploys.findPending(tx, [requestId]);
+    const [pending] = await this.rows.deploys.findPending(tx, [requestId]);
     if (!pending) return { wake: [] };
     const view = await this.views.load(tx, pending, stored);
     const step = nextDeployStep(view, now);
@@ -82,7 +76,7 @@ export class DeploySteps {
       case 'check':
         return { wake: [], outside: { kind: 'check', ...this.acceptance.prepare(pending, view, step.names) } };
       case 'finish':
-        if (step.closeChecks) await this.results.finish(tx, newTaskIds(view));
+        if (step.closeChecks) await this.rows.taskHealthchecks.finish(tx, newTaskIds(view));
         await this.balancing.keep(tx, step.stillBalanced);
         return this.finisher.finish(tx, stored, view, step.outcome, now);
     }
@@ -98,7 +92,7 @@ export class DeploySteps {
     // Asked for the target that is in force already: answered.
     const updateTargetInstances = keepsUpdate ? pending.updateTargetInstances : undefined;
     if (pending.updateTargetInstances !== updateTargetInstances || pending.state !== state) {
-      await this.deploys.savePending(tx, { ...pending, state, updateTargetInstances });
+      await this.rows.deploys.savePending(tx, { ...pending, state, updateTargetInstances });
     }
     if (!scheduleMissing) return { checkAgainAt, wake: [] };
     await this.enqueue(tx, view, 'NEXT_DEPLOY_STEP', view.marker.deployId, now);
@@ -114,14 +108,19 @@ export class DeploySteps {
     now: number,
   ): Promise<StepResult> {
     // A new version: placements decided on the former target are decided again.
-    await this.requests.save(tx, stored);
-    await this.deploys.savePending(tx, { ...pending, state: 'WAITING', progress, updateTargetInstances: undefined });
+    await this.rows.requests.save(tx, stored);
+    await this.rows.deploys.savePending(tx, {
+      ...pending,
+      state: 'WAITING',
+      progress,
+      updateTargetInstances: undefined,
+    });
     if (schedule.includes('NEW')) await this.enqueue(tx, view, 'NEXT_DEPLOY_STEP', view.marker.deployId, now);
     if (schedule.includes('OLD') && view.activeDeployId) {
       await this.enqueue(tx, view, 'NEXT_DEPLOY_STEP', view.activeDeployId, now);
     }
     const message = `Deploy ${view.marker.deployId} runs ${progress.currentActiveInstances} healthy tasks`;
-    await this.cleanups.createAll(
+    await this.rows.taskCleanups.createAll(
       tx,
       retire.map((taskId) => ({ taskId, cleanupType: 'DEPLOY_STEP_FINISHED', timestamp: now, message })),
     );
@@ -135,7 +134,7 @@ export class DeploySteps {
     deployId: string,
     now: number,
   ): Promise<void> {
-    await this.queue.enqueue(tx, {
+    await this.rows.pendingRequests.enqueue(tx, {
       requestId: marker.requestId,
       deployId,
       timestamp: now,

@@ -3,21 +3,16 @@ import type { DeployTask, DeploySnapshot } from '../../core/deploys/index.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import type { StoredRequest } from '../requests/request.repository.js';
 import { HealthSwitch } from '../tasks/health/health-switch.service.js';
-import { WatchedTaskRepository } from '../tasks/health/watched-task.repository.js';
-import { PendingTaskRepository } from '../tasks/pending-task.repository.js';
-import { TaskRepository } from '../tasks/task.repository.js';
+import { Rows } from '../../rows.js';
 import { DeployAcceptance } from './deploy-acceptance.service.js';
 import { DeployBalancing } from './deploy-balancing.service.js';
-import { DeployRepository, type StoredPendingDeploy } from './deploy.repository.js';
+import type { StoredPendingDeploy } from './deploy.repository.js';
 
 /** Gathers what one look at a deploy in progress needs. The request's row is locked in `tx` already. */
 @Injectable()
 export class DeployViews {
   constructor(
-    private readonly deploys: DeployRepository,
-    private readonly tasks: TaskRepository,
-    private readonly pendingTasks: PendingTaskRepository,
-    private readonly watched: WatchedTaskRepository,
+    private readonly rows: Rows,
     private readonly health: HealthSwitch,
     private readonly balancing: DeployBalancing,
     private readonly acceptance: DeployAcceptance,
@@ -28,7 +23,7 @@ export class DeployViews {
     pending: StoredPendingDeploy,
     stored: StoredRequest | undefined,
   ): Promise<DeploySnapshot> {
-    const found = await this.deploys.find(tx, pending);
+    const found = await this.rows.deploys.find(tx, pending);
     const { requestId, deployId } = pending;
     return {
       request: stored?.request,
@@ -46,15 +41,15 @@ export class DeployViews {
       hasLoadBalancer: this.balancing.isEnabled,
       acceptanceChecks: this.acceptance.names(),
       // Before the tasks: what is launched in between is then counted twice and not missed.
-      queuedTasks: await this.pendingTasks.countOfDeploy(tx, requestId, deployId),
+      queuedTasks: await this.rows.pendingTasks.countOfDeploy(tx, requestId, deployId),
       tasks: await this.liveTasks(tx, requestId),
       settings: await this.health.inForce(tx),
     };
   }
 
   private async liveTasks(tx: Transaction, requestId: string): Promise<DeployTask[]> {
-    const live = await this.tasks.find(tx, { requestIds: [requestId], includeEnded: true });
-    const watched = await this.watched.observe(tx, live);
+    const live = await this.rows.tasks.find(tx, { requestIds: [requestId], includeEnded: true });
+    const watched = await this.rows.watchedTasks.observe(tx, live);
     return watched.map(({ cleanupType, ...task }) => ({ ...task, cleanup: cleanupType }));
   }
 }

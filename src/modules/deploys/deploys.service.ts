@@ -18,15 +18,11 @@ import type { Caller } from '../../platform/http/caller.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake, type WakeTopic } from '../../platform/wake/wake.js';
 import { refuseChanged } from '../requests/check-index.js';
-import { RequestHistoryRepository } from '../requests/request-history.repository.js';
+import { Rows } from '../../rows.js';
 import { RequestParents } from '../requests/request-parents.service.js';
-import { RequestRepository, type StoredRequest } from '../requests/request.repository.js';
-import { PendingRequestRepository } from '../tasks/pending-request.repository.js';
-import { PendingTaskRepository } from '../tasks/pending-task.repository.js';
-import { OutboxRepository } from '../events/outbox.repository.js';
+import type { StoredRequest } from '../requests/request.repository.js';
 import { DeployChecks } from './deploy-checks.service.js';
-import { DeployHistoryRepository } from './deploy-history.repository.js';
-import { DeployRepository, toPendingDeploy, type StoredPendingDeploy } from './deploy.repository.js';
+import { toPendingDeploy, type StoredPendingDeploy } from './deploy.repository.js';
 
 export interface StartDeploy {
   deploy: Deploy;
@@ -57,15 +53,9 @@ export class DeploysService {
 
   constructor(
     private readonly db: Database,
-    private readonly requests: RequestRepository,
-    private readonly history: RequestHistoryRepository,
+    private readonly rows: Rows,
     private readonly parents: RequestParents,
-    private readonly deploys: DeployRepository,
-    private readonly past: DeployHistoryRepository,
     private readonly checks: DeployChecks,
-    private readonly queue: PendingRequestRepository,
-    private readonly pendingTasks: PendingTaskRepository,
-    private readonly outbox: OutboxRepository,
     private readonly wake: Wake,
     private readonly clock: Clock,
     @Inject(SETTINGS) private readonly settings: Settings,
@@ -98,7 +88,7 @@ export class DeploysService {
       user: caller.email,
       message: start.message,
     };
-    if (!(await this.deploys.insert(tx, { marker, deploy: named }))) throw usedBefore(named);
+    if (!(await this.rows.deploys.insert(tx, { marker, deploy: named }))) throw usedBefore(named);
     const unpause = stored.state === 'PAUSED' && start.unpauseOnSuccessfulDeploy;
     await this.begin(tx, stored, {
       named,
@@ -136,7 +126,7 @@ export class DeploysService {
         // The first one counts: it is named in the result.
         if (!pending.cancel) {
           const cancel = { user: caller.email, requestedAt: this.clock.now() };
-          await this.deploys.savePending(tx, { ...pending, cancel });
+          await this.rows.deploys.savePending(tx, { ...pending, cancel });
         }
         return this.parent(tx, requestId);
       },
@@ -151,14 +141,14 @@ export class DeploysService {
     const answer = await this.db.transaction(
       async (tx) => {
         const pending = await this.lockPending(tx, key);
-        const stored = await this.requests.find(tx, key.requestId);
+        const stored = await this.rows.requests.find(tx, key.requestId);
         const most = instancesOf(pending.updatedRequest ?? stored?.request);
         if (targetActiveInstances < 1 || targetActiveInstances > most) {
           const message = `targetActiveInstances must be between 1 and ${most}, the instances of request '${key.requestId}'`;
           throw SchedulerError.invalid('INVALID_REQUEST', [{ field: 'targetActiveInstances', rule: 'range', message }]);
         }
         if (pending.updateTargetInstances === undefined) {
-          await this.deploys.savePending(tx, { ...pending, updateTargetInstances: targetActiveInstances });
+          await this.rows.deploys.savePending(tx, { ...pending, updateTargetInstances: targetActiveInstances });
         }
         return this.parent(tx, key.requestId);
       },
@@ -170,15 +160,15 @@ export class DeploysService {
 
   /** The last deploy of each request if it has failed. */
   failed(): Promise<DeployHistory[]> {
-    return this.db.snapshot((tx) => this.past.lastFailed(tx));
+    return this.db.snapshot((tx) => this.rows.deployHistory.lastFailed(tx));
   }
 
   /** All deploys in progress, in the order of request ids. */
   pending(): Promise<PendingDeploy[]> {
     return this.db.snapshot(async (tx) => {
-      const pending = await this.deploys.findPending(tx);
-      const found = await this.deploys.findMany(tx, pending);
-      const reasons = await this.pendingTasks.whyWaiting(tx, pending);
+      const pending = await this.rows.deploys.findPending(tx);
+      const found = await this.rows.deploys.findMany(tx, pending);
+      const reasons = await this.rows.pendingTasks.whyWaiting(tx, pending);
       return pending.flatMap((deploy) => {
         const key = deployKeyText(deploy);
         const stored = found.get(key);
@@ -199,7 +189,7 @@ export class DeploysService {
   }
 
   async refuseSecondDeploy(tx: Transaction, requestId: string): Promise<void> {
-    const [pending] = await this.deploys.findPending(tx, [requestId]);
+    const [pending] = await this.rows.deploys.findPending(tx, [requestId]);
     if (!pending) return;
     const message = `Deploy '${pending.deployId}' of request '${requestId}' is in progress; cancel it or wait for its end`;
     throw new SchedulerError('DEPLOY_IN_PROGRESS', message);
@@ -207,7 +197,7 @@ export class DeploysService {
 
   private async refuseUsedId(tx: Transaction, deploy: Deploy): Promise<void> {
     const key = { requestId: deploy.requestId, deployId: deploy.id };
-    if ((await this.deploys.findMarkers(tx, [key])).size > 0) throw usedBefore(deploy);
+    if ((await this.rows.deploys.findMarkers(tx, [key])).size > 0) throw usedBefore(deploy);
   }
 
   private async begin(
@@ -218,7 +208,7 @@ export class DeploysService {
     const { named, marker, request, updatedRequest, unpause } = begun;
     const { requestId, deployId, timestamp: now, user, message } = marker;
     const rollsOut = isLongRunning(request.requestType);
-    const saved = await this.requests.save(tx, {
+    const saved = await this.rows.requests.save(tx, {
       ...stored,
       state: unpause ? 'DEPLOYING_TO_UNPAUSE' : stored.state,
       changedAt: unpause ? now : stored.changedAt,
@@ -228,16 +218,16 @@ export class DeploysService {
     });
     if (!rollsOut && request.requestType !== 'RUN_ONCE') await this.takeWaitingRuns(tx, requestId, deployId);
     const progress = firstProgress(request, named, this.settings, now);
-    await this.deploys.savePending(tx, { requestId, deployId, state: 'WAITING', progress, updatedRequest });
+    await this.rows.deploys.savePending(tx, { requestId, deployId, state: 'WAITING', progress, updatedRequest });
     if (unpause) {
       const eventType = 'DEPLOYED_TO_UNPAUSE';
-      await this.history.record(tx, { createdAt: now, user, eventType, request: saved.request, message });
+      await this.rows.requestHistory.record(tx, { createdAt: now, user, eventType, request: saved.request, message });
     }
-    await this.outbox.deploy(tx, { deployMarker: marker, deploy: named, eventType: 'STARTING' });
+    await this.rows.outbox.deploy(tx, { deployMarker: marker, deploy: named, eventType: 'STARTING' });
     // A deploy that is accepted while its request stays paused starts no task.
     if (!rollsOut || (stored.state === 'PAUSED' && !unpause)) return;
     const skipHealthchecks = named.skipHealthchecksOnDeploy;
-    await this.queue.enqueue(tx, {
+    await this.rows.pendingRequests.enqueue(tx, {
       requestId,
       deployId,
       timestamp: now,
@@ -253,16 +243,16 @@ export class DeploysService {
    * moment later the scheduler would drop what waits under the old one.
    */
   private async takeWaitingRuns(tx: Transaction, requestId: string, deployId: string): Promise<void> {
-    await this.queue.moveToDeploy(tx, requestId, deployId, promisedTypes);
-    const waiting = await this.pendingTasks.requestRemovalOfOtherDeploys(tx, requestId, deployId, promisedTypes);
-    await this.queue.enqueueAll(
+    await this.rows.pendingRequests.moveToDeploy(tx, requestId, deployId, promisedTypes);
+    const waiting = await this.rows.pendingTasks.requestRemovalOfOtherDeploys(tx, requestId, deployId, promisedTypes);
+    await this.rows.pendingRequests.enqueueAll(
       tx,
       waiting.map((run) => runWith(deployId, run)),
     );
   }
 
   private async lockRequest(tx: Transaction, requestId: string): Promise<StoredRequest> {
-    const stored = await this.requests.lock(tx, requestId);
+    const stored = await this.rows.requests.lock(tx, requestId);
     if (!stored) throw SchedulerError.requestNotFound(requestId);
     return stored;
   }
@@ -270,7 +260,7 @@ export class DeploysService {
   /** Jobs have no deploy that could be stopped or steered: theirs is active at once. */
   private async lockPending(tx: Transaction, { requestId, deployId }: DeployKey): Promise<StoredPendingDeploy> {
     const stored = await this.lockRequest(tx, requestId);
-    const [pending] = await this.deploys.findPending(tx, [requestId]);
+    const [pending] = await this.rows.deploys.findPending(tx, [requestId]);
     if (pending && stored.pendingDeployId === deployId) return pending;
     throw new SchedulerError('NOT_PENDING', `Deploy '${deployId}' of request '${requestId}' is not in progress`);
   }

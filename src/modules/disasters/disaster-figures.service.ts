@@ -3,10 +3,7 @@ import type { DisasterDataPoint } from '../../core/model/state.js';
 import { Database } from '../../platform/database/database.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
-import { TaskHistoryRepository } from '../history/task-history.repository.js';
-import { MachineHistoryRepository } from '../slaves/machine-history.repository.js';
-import { TaskRepository } from '../tasks/task.repository.js';
-import { DisasterRepository } from './disaster.repository.js';
+import { Rows } from '../../rows.js';
 
 /** Longest delay with which a loss may become known and still be counted. */
 const lossesKnownWithinMillis = 60_000;
@@ -70,10 +67,7 @@ export class DisasterFigures {
 
   constructor(
     private readonly db: Database,
-    private readonly store: DisasterRepository,
-    private readonly liveTasks: TaskRepository,
-    private readonly endedTasks: TaskHistoryRepository,
-    private readonly machines: MachineHistoryRepository,
+    private readonly rows: Rows,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {
     const reasons = settings.disasterDetection.lostTaskReasons.flatMap(spellings);
@@ -82,11 +76,11 @@ export class DisasterFigures {
 
   async collect(epoch: number, now: number): Promise<Figures> {
     const { counts, since, found } = await this.db.snapshot(async (tx) => {
-      const [last] = await this.store.dataPoints(tx);
+      const [last] = await this.rows.disasters.dataPoints(tx);
       const before = last?.timestamp ?? now - this.settings.disasterDetection.runEveryMillis;
       const lookBackTo = Math.min(before, now - lossesKnownWithinMillis);
       const lateBefore = now - this.settings.deltaAfterWhichTasksAreLateMillis;
-      const counts = await this.store.clusterCounts(tx, now, lateBefore);
+      const counts = await this.rows.disasters.clusterCounts(tx, now, lateBefore);
       return { counts, since: before, found: await this.losses(tx, lookBackTo) };
     });
     return {
@@ -106,9 +100,9 @@ export class DisasterFigures {
 
   /** At `since` or later. A task that is lost stands in the history, or for a while still among the live ones. */
   private async losses(tx: Transaction, since: number): Promise<Losses> {
-    const live = await this.liveTasks.lostSince(tx, since, this.lostReasons);
-    const ended = await this.endedTasks.lostSince(tx, since, this.lostReasons);
-    return { tasks: [...live, ...ended], slaves: await this.machines.lostSlavesSince(tx, since) };
+    const live = await this.rows.tasks.lostSince(tx, since, this.lostReasons);
+    const ended = await this.rows.taskHistory.lostSince(tx, since, this.lostReasons);
+    return { tasks: [...live, ...ended], slaves: await this.rows.machineHistory.lostSlavesSince(tx, since) };
   }
 
   private remember({ tasks, slaves }: Losses, epoch: number): void {

@@ -2,16 +2,14 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import { actionsToDisable, detectionRules, disableRules, judgeDisasters } from '../../core/disasters/index.js';
 import type { DisasterDataPoint } from '../../core/model/state.js';
 import { type DisasterType, disasterTypes } from '../../core/model/enums.js';
-import { DisabledActionRepository } from '../../platform/actions/disabled-action.repository.js';
+import { Rows } from '../../rows.js';
 import { Database } from '../../platform/database/database.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { Leadership } from '../../platform/leadership/leadership.js';
 import { Pollers } from '../../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
-import { MailOutboxRepository } from '../mail/mail-outbox.repository.js';
 import { DisasterFigures } from './disaster-figures.service.js';
-import { DisasterRepository } from './disaster.repository.js';
 
 /** Newest figures that a mail shows. */
 const pointsTold = 10;
@@ -31,10 +29,8 @@ export class DisastersPoller {
   constructor(
     private readonly db: Database,
     private readonly figures: DisasterFigures,
-    private readonly store: DisasterRepository,
-    private readonly actions: DisabledActionRepository,
+    private readonly rows: Rows,
     private readonly leadership: Leadership,
-    private readonly mails: MailOutboxRepository,
     private readonly wake: Wake,
     pollers: Pollers,
     @Inject(SETTINGS) private readonly settings: Settings,
@@ -58,22 +54,22 @@ export class DisastersPoller {
   private tell(tx: Transaction, found: DisasterType[], points: DisasterDataPoint[], at: number): Promise<void> {
     const disasters = disasterTypes.map((type) => ({ type, active: found.includes(type) }));
     const facts = { kind: 'disaster', disasters, points: points.slice(0, pointsTold) } as const;
-    return this.mails.queue(tx, [{ type: 'DISASTER_DETECTED', at, facts }]);
+    return this.rows.mailOutbox.queue(tx, [{ type: 'DISASTER_DETECTED', at, facts }]);
   }
 
   private decide(point: DisasterDataPoint, now: number): Promise<Outcome> {
     return this.db.leaderTransaction(async (tx) => {
-      const { automated } = await this.store.lock(tx);
-      const expired = await this.actions.enableExpired(tx, now);
-      await this.store.addDataPoint(tx, point, this.settings.disasterDetection.statsHistorySize);
-      const before = await this.store.active(tx);
-      const points = await this.store.dataPoints(tx);
+      const { automated } = await this.rows.disasters.lock(tx);
+      const expired = await this.rows.disabledActions.enableExpired(tx, now);
+      await this.rows.disasters.addDataPoint(tx, point, this.settings.disasterDetection.statsHistorySize);
+      const before = await this.rows.disasters.active(tx);
+      const points = await this.rows.disasters.dataPoints(tx);
       const found = judgeDisasters(points, before, detectionRules(this.settings), now);
-      await this.store.replaceActive(tx, found, now);
+      await this.rows.disasters.replaceActive(tx, found, now);
       if (found.some((type) => !before.includes(type))) await this.tell(tx, found, points, now);
       const off = automated ? actionsToDisable(found, disableRules(this.settings), now) : [];
-      await this.actions.disableBecauseOfDisaster(tx, off);
-      const on = found.length === 0 ? await this.actions.enableClearable(tx) : 0;
+      await this.rows.disabledActions.disableBecauseOfDisaster(tx, off);
+      const on = found.length === 0 ? await this.rows.disabledActions.enableClearable(tx) : 0;
       return { before, found, switched: expired + off.length + on > 0 };
     });
   }

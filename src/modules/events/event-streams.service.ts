@@ -7,7 +7,6 @@ import { SchedulerError } from '../../platform/errors.js';
 import { callerAddress } from '../../platform/http/addresses-of-call.js';
 import { goesOnWithoutEnd } from '../../platform/http/admission.js';
 import { CallsInFlight } from '../../platform/http/calls-in-flight.js';
-import { Metrics } from '../../platform/metrics/metrics.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
 import { Access } from '../auth/access/access.service.js';
@@ -49,29 +48,14 @@ export class EventStreams implements OnModuleDestroy {
     private readonly calls: CallsInFlight,
     private readonly wake: Wake,
     private readonly clock: Clock,
-    metrics: Metrics,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {
     this.replays = new ReplayRate(settings.events.maxReplaysPerMinute);
-    this.show(metrics);
     calls.stopped.addEventListener('abort', () => this.endAll());
   }
 
-  private show(metrics: Metrics): void {
-    metrics.gauge('muster_event_streams', 'Clients of the event stream of this instance', [], (gauge) =>
-      gauge.set(this.streams.size),
-    );
-    metrics.gauge('muster_event_stream_waiting_bytes', 'Bytes that wait until clients of it read', [], (gauge) =>
-      gauge.set(this.waitingBytes),
-    );
-    const ends = 'Clients of it that were refused, were cut because they did not read, or had asked for what is gone';
-    metrics.counter('muster_event_stream_losses_total', ends, ['why'], (counter) => {
-      const { refused, cut, resets } = this.figures;
-      for (const [why, count] of Object.entries({ refused, cut, resets })) counter.inc({ why }, count);
-    });
-    metrics.counter('muster_events_sent_total', 'Events that were sent to them, before their filters', [], (counter) =>
-      counter.inc(this.figures.sent),
-    );
+  get count(): number {
+    return this.streams.size;
   }
 
   /** Bytes that wait in all streams together. */

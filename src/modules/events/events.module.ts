@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { AuthModule } from '../auth/auth.module.js';
 import { EventFeed } from './event-feed.service.js';
+import { EventStreamMetrics } from './event-stream-metrics.service.js';
 import { EventRetentionPoller } from './event-retention.poller.js';
 import { EventSights } from './event-sights.service.js';
 import { EventStreams } from './event-streams.service.js';
@@ -10,7 +11,7 @@ import { EventsController } from './events.controller.js';
 @Module({
   imports: [AuthModule],
   controllers: [EventsController],
-  providers: [EventFeed, EventRetentionPoller, EventSights, EventStreams],
+  providers: [EventFeed, EventRetentionPoller, EventSights, EventStreamMetrics, EventStreams],
   exports: [EventStreams],
 })
 export class EventsModule {}

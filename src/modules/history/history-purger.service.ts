@@ -5,10 +5,8 @@ import { Database } from '../../platform/database/database.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { Pollers } from '../../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
-import { DeployHistoryRepository } from '../deploys/deploy-history.repository.js';
-import { DeployStatisticsRepository } from '../deploys/deploy-statistics.repository.js';
-import { RequestHistoryRepository } from '../requests/request-history.repository.js';
-import { TaskHistoryRepository, type PurgedPart } from './task-history.repository.js';
+import { Rows } from '../../rows.js';
+import type { PurgedPart } from './task-history.repository.js';
 
 const hourMillis = 3_600_000;
 const dayMillis = 24 * hourMillis;
@@ -21,10 +19,7 @@ type Purge = (tx: Transaction, before: Date, most: number) => Promise<number>;
 export class HistoryPurger {
   constructor(
     private readonly db: Database,
-    private readonly tasks: TaskHistoryRepository,
-    private readonly requests: RequestHistoryRepository,
-    private readonly deploys: DeployHistoryRepository,
-    private readonly statistics: DeployStatisticsRepository,
+    private readonly rows: Rows,
     private readonly clock: Clock,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
@@ -32,7 +27,7 @@ export class HistoryPurger {
   /** Everything. What exceeds the limit per query of one request's tasks goes in the next run. */
   async purge(): Promise<void> {
     const now = this.clock.now();
-    for (const id of await this.tasks.requestIds(this.db.pool)) await this.purgeTasks(id, now);
+    for (const id of await this.rows.taskHistory.requestIds(this.db.pool)) await this.purgeTasks(id, now);
     await this.purgeLeftovers();
     await this.purgeRequests();
     await this.purgeDeploys();
@@ -41,19 +36,19 @@ export class HistoryPurger {
   /** Changes of requests. */
   async purgeRequests(): Promise<void> {
     const { purgeRequestHistoryAfterDays: days } = this.settings.historyPurging;
-    await this.inBatches(days, (tx, before, most) => this.requests.purge(tx, before, most));
+    await this.inBatches(days, (tx, before, most) => this.rows.requestHistory.purge(tx, before, most));
   }
 
   /** Deploys that nothing needs any more. */
   async purgeDeploys(): Promise<void> {
     const { purgeDeployHistoryAfterDays: days } = this.settings.historyPurging;
-    await this.inBatches(days, (tx, before, most) => this.deploys.purge(tx, before, most));
+    await this.inBatches(days, (tx, before, most) => this.rows.deployHistory.purge(tx, before, most));
   }
 
   /** Figures of requests that are gone for good. */
   private async purgeLeftovers(): Promise<void> {
     const { purgeStaleRequestIdsAfterDays: days } = this.settings.historyPurging;
-    await this.inBatches(days, (tx, before, most) => this.statistics.purgeOfGoneRequests(tx, before, most));
+    await this.inBatches(days, (tx, before, most) => this.rows.deployStatistics.purgeOfGoneRequests(tx, before, most));
   }
 
   private async purgeTasks(requestId: string, now: number): Promise<void> {
@@ -77,9 +72,10 @@ export class HistoryPurger {
     ];
     for (const step of steps) {
       await this.db.transaction(async (tx) => {
-        const kept = await this.tasks.purgeable(tx, step.part, requestId, step.limits.afterTasks);
+        const kept = await this.rows.taskHistory.purgeable(tx, step.part, requestId, step.limits.afterTasks);
         const before = purgeBefore(step.limits, kept, now);
-        if (before !== undefined) await this.tasks.purge(tx, step.part, requestId, before, global.purgeLimitPerQuery);
+        if (before !== undefined)
+          await this.rows.taskHistory.purge(tx, step.part, requestId, before, global.purgeLimitPerQuery);
       });
     }
   }

@@ -3,9 +3,8 @@ import { balancerServiceId, type BalancedTask } from '../../core/load-balancer/i
 import { type Deploy, type DeployKey, deployKeyText } from '../../core/model/deploy.js';
 import type { Request } from '../../core/model/request.js';
 import type { Queryable } from '../../platform/database/queryable.js';
-import { DeployRepository } from '../deploys/deploy.repository.js';
-import { RequestRepository } from '../requests/request.repository.js';
-import { TaskRepository, type LiveTask } from '../tasks/task.repository.js';
+import { Rows } from '../../rows.js';
+import type { LiveTask } from '../tasks/task.repository.js';
 
 /** A task with what describes its service to the load balancer. */
 export interface ServedTask {
@@ -22,23 +21,21 @@ export interface ServedTask {
 /** Reads tasks as the load balancer is told about them. */
 @Injectable()
 export class BalancedTasks {
-  constructor(
-    private readonly requests: RequestRepository,
-    private readonly deploys: DeployRepository,
-    private readonly tasks: TaskRepository,
-  ) {}
+  constructor(private readonly rows: Rows) {}
 
   /** By task id. Tasks of which too little is left are left out. */
   async load(tx: Queryable, tasks: readonly LiveTask[]): Promise<Map<string, ServedTask>> {
     if (tasks.length === 0) return new Map();
     const requestIds = [...new Set(tasks.map(({ taskId }) => taskId.requestId))];
-    const stored = new Map((await this.requests.findMany(tx, requestIds)).map((found) => [found.request.id, found]));
+    const stored = new Map(
+      (await this.rows.requests.findMany(tx, requestIds)).map((found) => [found.request.id, found]),
+    );
     const activeKeys = [...stored.values()].flatMap(({ request, activeDeployId }): DeployKey[] =>
       activeDeployId ? [{ requestId: request.id, deployId: activeDeployId }] : [],
     );
     const keys = new Map([...tasks.map(({ taskId }) => taskId), ...activeKeys].map((key) => [deployKeyText(key), key]));
-    const deploys = await this.deploys.findMany(tx, [...keys.values()]);
-    const launchedFor = await this.tasks.requestsAtLaunch(
+    const deploys = await this.rows.deploys.findMany(tx, [...keys.values()]);
+    const launchedFor = await this.rows.tasks.requestsAtLaunch(
       tx,
       tasks.map(({ taskId }) => taskId.id),
     );

@@ -11,7 +11,7 @@ import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
 import { RequestRepository } from '../requests/request.repository.js';
 import { CheckedTasks } from '../tasks/health/checked-tasks.service.js';
-import { TaskCleanupRepository } from '../tasks/task-cleanup.repository.js';
+import { Rows } from '../../rows.js';
 import type { LiveTask } from '../tasks/task.repository.js';
 import { BalancedTasks } from './balanced-tasks.service.js';
 import { LoadBalancerRecordRepository, type RecordKind } from './load-balancer-record.repository.js';
@@ -64,18 +64,16 @@ export class EntryPass {
   constructor(
     private readonly db: Database,
     private readonly loadBalancer: LoadBalancer,
-    private readonly requests: RequestRepository,
+    private readonly rows: Rows,
     private readonly outside: OutsideTasks,
     private readonly balanced: BalancedTasks,
-    private readonly records: LoadBalancerRecordRepository,
-    private readonly cleanups: TaskCleanupRepository,
     private readonly wake: Wake,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
   async run(now: number): Promise<void> {
     const tx = this.db.pool;
-    const tasks = await this.outside.load(tx, await this.records.tasksOutside(tx));
+    const tasks = await this.outside.load(tx, await this.rows.loadBalancerRecords.tasksOutside(tx));
     await inParallel(tasks, mostCallsAtOnce, (task) => this.look(task, now));
   }
 
@@ -113,9 +111,9 @@ export class EntryPass {
     return this.db.leaderTransaction(async (tx) => {
       const entry = await this.lookAgain(tx, taskId, now);
       if (entry?.kind !== 'enqueue') return undefined;
-      if (entry.anew) await this.records.forget(tx, [taskId.id]);
+      if (entry.anew) await this.rows.loadBalancerRecords.forget(tx, [taskId.id]);
       const update = preEnqueued(entry.id, now);
-      await this.records.save(tx, [taskId.id], 'ADD', update);
+      await this.rows.loadBalancerRecords.save(tx, [taskId.id], 'ADD', update);
       return update;
     });
   }
@@ -123,15 +121,15 @@ export class EntryPass {
   /** Writes the answer, unless the record is another one by now. A task that was not taken has to go. */
   private async settle(taskId: TaskId, answer: Answer | undefined, now: number): Promise<void> {
     const isRefused = await this.db.leaderTransaction(async (tx) => {
-      await this.requests.lock(tx, taskId.requestId);
+      await this.rows.requests.lock(tx, taskId.requestId);
       if (answer) {
         const { kind, former, update } = answer;
-        if (!(await this.records.saveAnswer(tx, taskId.id, kind, former, update))) return false;
+        if (!(await this.rows.loadBalancerRecords.saveAnswer(tx, taskId.id, kind, former, update))) return false;
       }
       const entry = await this.lookAgain(tx, taskId, now);
       if (entry?.kind !== 'refused') return false;
       const { message } = entry;
-      await this.cleanups.create(tx, { taskId, cleanupType: 'UNHEALTHY_NEW_TASK', timestamp: now, message });
+      await this.rows.taskCleanups.create(tx, { taskId, cleanupType: 'UNHEALTHY_NEW_TASK', timestamp: now, message });
       return true;
     });
     if (isRefused) this.wake.signalOf([taskId.requestId], 'cleanup', 'webhooks');
@@ -141,7 +139,7 @@ export class EntryPass {
 
   /** Under the lock on its request: a transaction that orders it to go, or records its end, waits or was first. */
   private async lookAgain(tx: Transaction, taskId: TaskId, now: number): Promise<TrafficStep | undefined> {
-    await this.requests.lock(tx, taskId.requestId);
+    await this.rows.requests.lock(tx, taskId.requestId);
     const [outsider] = await this.outside.load(tx, [taskId.id]);
     return outsider && this.decide(outsider, now);
   }

@@ -6,10 +6,9 @@ import { Database } from '../../platform/database/database.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
-import { TaskRepository, type LiveTask } from '../tasks/task.repository.js';
+import type { LiveTask } from '../tasks/task.repository.js';
+import { Rows } from '../../rows.js';
 import { BalancedTasks, type ServedTask } from './balanced-tasks.service.js';
-import { LoadBalancerRecordRepository } from './load-balancer-record.repository.js';
-import { LoadBalancerRemovalRepository } from './load-balancer-removal.repository.js';
 import { LoadBalancer, mostCallsAtOnce } from '../../platform/load-balancer/load-balancer.js';
 
 interface Leaving {
@@ -26,21 +25,19 @@ export class RemovalPass {
   constructor(
     private readonly db: Database,
     private readonly loadBalancer: LoadBalancer,
-    private readonly tasks: TaskRepository,
+    private readonly rows: Rows,
     private readonly balanced: BalancedTasks,
-    private readonly records: LoadBalancerRecordRepository,
-    private readonly queue: LoadBalancerRemovalRepository,
     private readonly wake: Wake,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
   async run(now: number): Promise<void> {
     const tx = this.db.pool;
-    const taskIds = await this.queue.taskIds(tx);
+    const taskIds = await this.rows.loadBalancerRemovals.taskIds(tx);
     if (taskIds.length === 0) return;
-    const live = await this.tasks.find(tx, { taskIds, includeEnded: true });
+    const live = await this.rows.tasks.find(tx, { taskIds, includeEnded: true });
     const served = await this.balanced.load(tx, live);
-    const records = await this.records.find(tx, taskIds);
+    const records = await this.rows.loadBalancerRecords.find(tx, taskIds);
     const leaving = live.flatMap((task): Leaving[] => {
       const of = served.get(task.taskId.id);
       return of && hasToLeave(task) ? [{ live: task, served: of, records: records.get(task.taskId.id)! }] : [];
@@ -75,8 +72,9 @@ export class RemovalPass {
     const isDone =
       decideRemoval(taskId, records, this.settings.loadBalancerRemovalGracePeriodMillis, now).kind === 'done';
     await this.db.leaderTransaction(async (tx) => {
-      const stillMatters = !answer || (await this.records.saveAnswer(tx, taskId.id, 'REMOVE', former.remove, answer));
-      if (stillMatters && isDone) await this.queue.remove(tx, taskId.id);
+      const stillMatters =
+        !answer || (await this.rows.loadBalancerRecords.saveAnswer(tx, taskId.id, 'REMOVE', former.remove, answer));
+      if (stillMatters && isDone) await this.rows.loadBalancerRemovals.remove(tx, taskId.id);
     });
     if (isDone) this.wake.signalOf([taskId.requestId], endedAt === undefined ? 'cleanup' : 'history');
   }
@@ -84,11 +82,11 @@ export class RemovalPass {
   /** Its data is gone, or it need not go any more. */
   private dropUnlessLeaving(taskId: string): Promise<void> {
     return this.db.leaderTransaction(async (tx: Transaction) => {
-      const [live] = await this.tasks.find(tx, { taskIds: [taskId], includeEnded: true, lock: true });
+      const [live] = await this.rows.tasks.find(tx, { taskIds: [taskId], includeEnded: true, lock: true });
       const isKnown = live !== undefined && (await this.balanced.load(tx, [live])).has(taskId);
       // Where it listened is not known any more.
-      if (!isKnown) await this.records.forget(tx, [taskId]);
-      if (!isKnown || !hasToLeave(live)) await this.queue.remove(tx, taskId);
+      if (!isKnown) await this.rows.loadBalancerRecords.forget(tx, [taskId]);
+      if (!isKnown || !hasToLeave(live)) await this.rows.loadBalancerRemovals.remove(tx, taskId);
     });
   }
 

@@ -14,9 +14,8 @@ import { inParallel } from '../../platform/async.js';
 import { Database } from '../../platform/database/database.js';
 import { Pollers } from '../../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
-import { DeployRepository } from '../deploys/deploy.repository.js';
-import { RequestRepository, type StoredRequest } from '../requests/request.repository.js';
-import { TaskRepository } from '../tasks/task.repository.js';
+import { Rows } from '../../rows.js';
+import type { StoredRequest } from '../requests/request.repository.js';
 import { BalancedTasks } from './balanced-tasks.service.js';
 import { LoadBalancer, mostCallsAtOnce } from '../../platform/load-balancer/load-balancer.js';
 
@@ -33,9 +32,7 @@ export class UpstreamCheckPoller implements OnModuleDestroy {
   constructor(
     private readonly db: Database,
     private readonly loadBalancer: LoadBalancer,
-    private readonly requests: RequestRepository,
-    private readonly deploys: DeployRepository,
-    private readonly tasks: TaskRepository,
+    private readonly rows: Rows,
     private readonly balanced: BalancedTasks,
     pollers: Pollers,
     @Inject(SETTINGS) private readonly settings: Settings,
@@ -55,7 +52,7 @@ export class UpstreamCheckPoller implements OnModuleDestroy {
   /** One pass. Public so that a test runs it with its own `now`. */
   async runOnce(now: number): Promise<void> {
     if (!this.loadBalancer.enabled) return;
-    const stored = await this.requests.findAll(this.db.pool, ['ACTIVE', 'DEPLOYING_TO_UNPAUSE']);
+    const stored = await this.rows.requests.findAll(this.db.pool, ['ACTIVE', 'DEPLOYING_TO_UNPAUSE']);
     const serving = stored.filter(({ request, activeDeployId }) => request.loadBalanced && activeDeployId);
     await inParallel(serving, mostCallsAtOnce, (request) => this.check(request, now));
   }
@@ -63,7 +60,7 @@ export class UpstreamCheckPoller implements OnModuleDestroy {
   private async check({ request, activeDeployId }: StoredRequest, now: number): Promise<void> {
     const requestId = request.id;
     const deployId = activeDeployId!;
-    const deploy = (await this.deploys.find(this.db.pool, { requestId, deployId }))?.deploy;
+    const deploy = (await this.rows.deploys.find(this.db.pool, { requestId, deployId }))?.deploy;
     if (!deploy) return;
     // Before the tasks: one that enters meanwhile is known then, and not taken for a leftover.
     const present = await this.loadBalancer.upstreams(balancerServiceId(requestId, deploy));
@@ -87,7 +84,7 @@ export class UpstreamCheckPoller implements OnModuleDestroy {
    * Addresses of all tasks that are active, whatever their health: the last thing to do is to cut one off that serves.
    */
   private async wanted(requestId: string, id: LoadBalancerRequestId): Promise<Upstream[]> {
-    const live = await this.tasks.find(this.db.pool, { requestIds: [requestId] });
+    const live = await this.rows.tasks.find(this.db.pool, { requestIds: [requestId] });
     const served = await this.balanced.load(this.db.pool, live);
     return [...served.values()].flatMap(({ task }) => upstreamOf(task, id, this.settings) ?? []);
   }

@@ -6,12 +6,10 @@ import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { SchedulerError } from '../../platform/errors.js';
-import { DeployHistoryRepository } from '../deploys/deploy-history.repository.js';
-import { TaskHistoryRepository } from '../history/task-history.repository.js';
+import { Rows } from '../../rows.js';
 import { idForms } from '../../platform/http/task-id.pipe.js';
-import { RequestHistoryRepository, type RequestLifetime } from '../requests/request-history.repository.js';
+import type { RequestLifetime } from '../requests/request-history.repository.js';
 import { ObjectStore } from './object-store.service.js';
-import { UploadPlacesRepository } from './upload-places.repository.js';
 
 /** Tasks, deploys and requests whose logs are asked for. */
 export interface LogQuery extends Narrowing {
@@ -32,10 +30,7 @@ const defaultGroup = 'default';
 export class LogSearches {
   constructor(
     private readonly db: Database,
-    private readonly requests: RequestHistoryRepository,
-    private readonly deploys: DeployHistoryRepository,
-    private readonly tasks: TaskHistoryRepository,
-    private readonly uploads: UploadPlacesRepository,
+    private readonly rows: Rows,
     private readonly store: ObjectStore,
     private readonly clock: Clock,
   ) {}
@@ -54,7 +49,7 @@ export class LogSearches {
     }
     return this.db.snapshot(async (tx) => {
       const requestIds = [...requests.map(([id]) => id), ...tasks.map((task) => task.requestId)];
-      const owning = await this.requests.lifetimes(tx, [...new Set(requestIds)]);
+      const owning = await this.rows.requestHistory.lifetimes(tx, [...new Set(requestIds)]);
       const searches: SearchTarget[] = await this.ofTasks(tx, tasks, owning);
       for (const [requestId, deployIds] of requests) {
         const request = owning.get(requestId)!;
@@ -63,7 +58,7 @@ export class LogSearches {
           searches.push(await this.ofDeploy(tx, requestId, deployId, request));
         }
       }
-      const files = await this.uploads.ofOwners(
+      const files = await this.rows.uploadPlaces.ofOwners(
         tx,
         searches.map(({ subject }) => subject.owner),
       );
@@ -77,7 +72,7 @@ export class LogSearches {
     requests: ReadonlyMap<string, RequestLifetime>,
   ): Promise<SearchTarget[]> {
     const { missingTaskDefaultObjstoreSearchPeriodMillis: missingTaskPeriod } = this.store.configured();
-    const found = await this.tasks.lifetimes(
+    const found = await this.rows.taskHistory.lifetimes(
       tx,
       tasks.map((task) => task.id),
     );
@@ -98,7 +93,7 @@ export class LogSearches {
     deployId: string,
     { group = defaultGroup }: RequestLifetime,
   ): Promise<SearchTarget> {
-    const deploy = await this.deploys.lifetime(tx, { requestId, deployId });
+    const deploy = await this.rows.deployHistory.lifetime(tx, { requestId, deployId });
     if (!deploy) throw SchedulerError.deployNotFound(requestId, deployId);
     const subject = { owner: { requestId, deployId }, group, tag: deploy.tag };
     return { subject, span: spanOfDeploy(deploy, this.clock.now()) };

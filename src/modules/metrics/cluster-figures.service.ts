@@ -6,12 +6,8 @@ import { Database } from '../../platform/database/database.js';
 import { Metrics } from '../../platform/metrics/metrics.js';
 import type { BackfillProgress } from '../history/backfill/history-backfill.repository.js';
 import { HistoryBackfill } from '../history/backfill/history-backfill.service.js';
-import { MailOutboxRepository } from '../mail/mail-outbox.repository.js';
-import { MailQueueRepository } from '../mail/mail-queue.repository.js';
+import { Rows } from '../../rows.js';
 import { StateService } from '../state/state.service.js';
-import { TaskRepository } from '../tasks/task.repository.js';
-import { LiveEventRepository } from '../events/live-event.repository.js';
-import { WebhookOutboxRepository } from '../webhooks/webhook-outbox.repository.js';
 
 /** However often the figures are read, the database is not asked more often. */
 const freshMillis = 5_000;
@@ -41,11 +37,7 @@ export class ClusterFigures {
     metrics: Metrics,
     private readonly db: Database,
     private readonly state: StateService,
-    private readonly liveTasks: TaskRepository,
-    private readonly outbox: WebhookOutboxRepository,
-    private readonly mailOutbox: MailOutboxRepository,
-    private readonly mailQueue: MailQueueRepository,
-    private readonly events: LiveEventRepository,
+    private readonly rows: Rows,
     private readonly backfill: HistoryBackfill,
     private readonly clock: Clock,
   ) {
@@ -80,7 +72,7 @@ export class ClusterFigures {
       'muster_webhook_updates_dropped_total',
       'Updates that this instance dropped because too many waited for their webhook',
       [],
-      (counter) => counter.inc(this.outbox.dropped),
+      (counter) => counter.inc(this.rows.webhookOutbox.dropped),
     );
     this.mails = metrics.gauge('muster_mails', 'Mails that wait to be sent, or were given up', ['what']);
     this.oldestMail = metrics.gauge('muster_oldest_mail_seconds', 'Age of the oldest mail that waits');
@@ -104,10 +96,10 @@ export class ClusterFigures {
     try {
       const state = await this.state.state();
       const { tasks, webhooks, events, mails } = await this.db.snapshot(async (tx) => ({
-        tasks: await this.liveTasks.activeCountsByState(tx),
-        webhooks: await this.outbox.counts(tx),
-        events: await this.events.counts(tx),
-        mails: this.mailOutbox.isOn ? await this.mailQueue.counts(tx) : undefined,
+        tasks: await this.rows.tasks.activeCountsByState(tx),
+        webhooks: await this.rows.webhookOutbox.counts(tx),
+        events: await this.rows.liveEvents.counts(tx),
+        mails: this.rows.mailOutbox.isOn ? await this.rows.mailQueue.counts(tx) : undefined,
       }));
       const backfill = await this.backfill.progress();
       this.forget();

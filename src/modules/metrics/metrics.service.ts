@@ -3,9 +3,7 @@ import { AggregatorRegistry, type MetricObjectWithValues, type MetricValue, type
 import { Database } from '../../platform/database/database.js';
 import { Metrics } from '../../platform/metrics/metrics.js';
 import { PROCESS_ROLE, type ProcessRole } from '../../platform/process/process-role.js';
-import { TaskHistoryRepository } from '../history/task-history.repository.js';
-import { RequestRepository } from '../requests/request.repository.js';
-import { TaskRepository } from '../tasks/task.repository.js';
+import { Rows } from '../../rows.js';
 import { ClusterFigures } from './cluster-figures.service.js';
 
 /** The figures in both of their forms. */
@@ -16,9 +14,7 @@ export class MetricsService {
     @Inject(PROCESS_ROLE) private readonly role: ProcessRole,
     private readonly cluster: ClusterFigures,
     private readonly db: Database,
-    private readonly requests: RequestRepository,
-    private readonly liveTasks: TaskRepository,
-    private readonly endedTasks: TaskHistoryRepository,
+    private readonly rows: Rows,
   ) {}
 
   async json(): Promise<{ metrics: Record<string, Metric> }> {
@@ -46,9 +42,9 @@ export class MetricsService {
   /** Bytes of the ids of all requests, of all live tasks, and of all tasks of the history. */
   idBytes(): Promise<Record<'allRequestIds' | 'taskStatuses' | 'taskHistoryIds', number>> {
     return this.db.snapshot(async (tx) => ({
-      allRequestIds: await this.requests.idBytes(tx),
-      taskStatuses: await this.liveTasks.idBytes(tx),
-      taskHistoryIds: await this.endedTasks.idBytes(tx),
+      allRequestIds: await this.rows.requests.idBytes(tx),
+      taskStatuses: await this.rows.tasks.idBytes(tx),
+      taskHistoryIds: await this.rows.taskHistory.idBytes(tx),
     }));
   }
 }

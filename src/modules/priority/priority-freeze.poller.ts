@@ -8,9 +8,7 @@ import type { Transaction } from '../../platform/database/transaction.js';
 import { Pollers } from '../../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
-import { RequestRepository } from '../requests/request.repository.js';
-import { TaskCleanupRepository } from '../tasks/task-cleanup.repository.js';
-import { TaskRepository } from '../tasks/task.repository.js';
+import { Rows } from '../../rows.js';
 import { PriorityFreezeRepository, type StoredFreeze } from './priority-freeze.repository.js';
 import { priorityRules } from './priority-rules.js';
 
@@ -64,10 +62,7 @@ const tasksPerTransaction = 100;
 export class PriorityKillsPoller {
   constructor(
     private readonly db: Database,
-    private readonly freezes: PriorityFreezeRepository,
-    private readonly requests: RequestRepository,
-    private readonly tasks: TaskRepository,
-    private readonly cleanups: TaskCleanupRepository,
+    private readonly rows: Rows,
     private readonly wake: Wake,
     pollers: Pollers,
     @Inject(SETTINGS) private readonly settings: Settings,
@@ -81,7 +76,7 @@ export class PriorityKillsPoller {
 
   /** One pass. Repeating one that a crash cut off does no harm: the first cleanup of a task stays. */
   async runOnce(now: number): Promise<void> {
-    const freeze = await this.freezes.find(this.db.leaderPool);
+    const freeze = await this.rows.priorityFreezes.find(this.db.leaderPool);
     if (!freeze?.killWanted) return;
     const taskIds = await this.tasksBelow(this.db.leaderPool, freeze);
     for (let first = 0; first < taskIds.length; first += tasksPerTransaction) {
@@ -89,13 +84,13 @@ export class PriorityKillsPoller {
       if (!(await this.whileInForce(freeze, (tx) => this.order(tx, batch, freeze, now)))) return;
       this.wake.signal('cleanup', 'webhooks');
     }
-    await this.whileInForce(freeze, (tx) => this.freezes.killsDone(tx));
+    await this.whileInForce(freeze, (tx) => this.rows.priorityFreezes.killsDone(tx));
   }
 
   /** false, and nothing is done: the freeze was deleted or replaced. */
   private whileInForce(freeze: StoredFreeze, work: (tx: Transaction) => Promise<void>): Promise<boolean> {
     return this.db.leaderTransaction(async (tx) => {
-      const found = await this.freezes.find(tx, { lock: true });
+      const found = await this.rows.priorityFreezes.find(tx, { lock: true });
       const isSame =
         found?.timestamp === freeze.timestamp && found.priorityFreeze.actionId === freeze.priorityFreeze.actionId;
       if (!isSame || !found.killWanted) return false;
@@ -106,8 +101,8 @@ export class PriorityKillsPoller {
 
   /** Active tasks without an order to go, in the order of their ids. A task whose request is unknown is left alone. */
   private async tasksBelow(tx: Queryable, { priorityFreeze }: StoredFreeze): Promise<string[]> {
-    const active = await this.tasks.withoutCleanup(tx);
-    const requests = await this.requests.findMany(tx, [...new Set(active.map(({ requestId }) => requestId))]);
+    const active = await this.rows.tasks.withoutCleanup(tx);
+    const requests = await this.rows.requests.findMany(tx, [...new Set(active.map(({ requestId }) => requestId))]);
     const rules = priorityRules(this.settings);
     const frozen = new Set(
       requests.filter(({ request }) => isFrozen(request, priorityFreeze, rules)).map(({ request }) => request.id),
@@ -121,7 +116,7 @@ export class PriorityKillsPoller {
     { priorityFreeze: { message, actionId }, user }: StoredFreeze,
     now: number,
   ): Promise<void> {
-    await this.cleanups.createAll(
+    await this.rows.taskCleanups.createAll(
       tx,
       taskIds.map((id) => ({
         // Task ids are made by this service, so each can be read.

@@ -6,9 +6,8 @@ import { Database } from '../../platform/database/database.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { Wake, type WakeTopic } from '../../platform/wake/wake.js';
-import { DeployRepository } from '../deploys/deploy.repository.js';
-import { RequestCleanupRepository } from './request-cleanup.repository.js';
-import { RequestRepository, type StoredRequest } from './request.repository.js';
+import { Rows } from '../../rows.js';
+import type { StoredRequest } from './request.repository.js';
 
 /** A request whose row is locked, and everything an action has to know of it. */
 export interface LockedRequest {
@@ -22,9 +21,7 @@ export interface LockedRequest {
 export class RequestActions {
   constructor(
     private readonly database: Database,
-    private readonly requests: RequestRepository,
-    private readonly cleanups: RequestCleanupRepository,
-    private readonly deploys: DeployRepository,
+    private readonly rows: Rows,
     private readonly clock: Clock,
     private readonly wake: Wake,
   ) {}
@@ -48,13 +45,13 @@ export class RequestActions {
   }
 
   async lock(tx: Transaction, requestId: string): Promise<LockedRequest | undefined> {
-    const stored = await this.requests.lock(tx, requestId);
+    const stored = await this.rows.requests.lock(tx, requestId);
     return stored && this.around(tx, stored);
   }
 
   /** Reads a request without a lock, for callers that change nothing. */
   async find(tx: Transaction, requestId: string): Promise<LockedRequest | undefined> {
-    const stored = await this.requests.find(tx, requestId);
+    const stored = await this.rows.requests.find(tx, requestId);
     return stored && this.around(tx, stored);
   }
 
@@ -63,8 +60,9 @@ export class RequestActions {
    */
   async around(tx: Transaction, stored: StoredRequest, known?: readonly RequestCleanupType[]): Promise<LockedRequest> {
     const requestId = stored.request.id;
-    const cleanups = known ?? (await this.cleanups.find(tx, requestId)).map(({ cleanupType }) => cleanupType);
-    const [pendingDeploy] = await this.deploys.findPending(tx, [requestId]);
+    const cleanups =
+      known ?? (await this.rows.requestCleanups.find(tx, requestId)).map(({ cleanupType }) => cleanupType);
+    const [pendingDeploy] = await this.rows.deploys.findPending(tx, [requestId]);
     const facts: RequestFacts = {
       request: stored.request,
       state: stored.state,

@@ -7,14 +7,9 @@ import { changesWork, shrink, stateAfterUpdate } from '../../core/requests/chang
 import { followsActiveSlaves } from '../../core/request-validation/index.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
-import { SlaveRepository } from '../slaves/slave.repository.js';
-import { TaskHealthcheckRepository } from '../tasks/health/task-healthcheck.repository.js';
-import { TaskRepository } from '../tasks/task.repository.js';
-import { PendingRequestRepository } from '../tasks/pending-request.repository.js';
-import { TaskCleanupRepository } from '../tasks/task-cleanup.repository.js';
+import { Rows } from '../../rows.js';
 import { deployInUse } from './request-actions.service.js';
-import { RequestHistoryRepository } from './request-history.repository.js';
-import { RequestRepository, type StoredRequest } from './request.repository.js';
+import type { StoredRequest } from './request.repository.js';
 
 /** Details of a change of a request that are recorded with it. */
 export interface RequestChangeNote {
@@ -36,30 +31,24 @@ export interface RequestChangeNote {
 @Injectable()
 export class RequestChanges {
   constructor(
-    private readonly requests: RequestRepository,
-    private readonly history: RequestHistoryRepository,
-    private readonly tasks: TaskRepository,
-    private readonly cleanups: TaskCleanupRepository,
-    private readonly healthchecks: TaskHealthcheckRepository,
-    private readonly queue: PendingRequestRepository,
-    private readonly slaves: SlaveRepository,
+    private readonly rows: Rows,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
   /** The row is locked in `tx`, `next` was checked. Wake 'scheduler' and 'cleanup' after the commit. */
   async apply(tx: Transaction, stored: StoredRequest, next: Request, note: RequestChangeNote): Promise<StoredRequest> {
     const workChanged = changesWork(stored.request, next);
-    const saved = await this.requests.save(tx, {
+    const saved = await this.rows.requests.save(tx, {
       ...stored,
       request: next,
       state: stateAfterUpdate(stored.state, workChanged),
       changedAt: note.now,
     });
     const { now: createdAt, eventType, user, message } = note;
-    await this.history.record(tx, { createdAt, eventType, user, request: next, message });
+    await this.rows.requestHistory.record(tx, { createdAt, eventType, user, request: next, message });
     await this.endSurplus(tx, stored, next, note);
     if (next.skipHealthchecks && !stored.request.skipHealthchecks) {
-      await this.healthchecks.recordSkip(tx, next.id, note.cleanupUser, note.now);
+      await this.rows.taskHealthchecks.recordSkip(tx, next.id, note.cleanupUser, note.now);
     }
     if (workChanged && !note.quiet) await this.queueUpdate(tx, saved, note);
     return saved;
@@ -69,7 +58,7 @@ export class RequestChanges {
   async queueUpdate(tx: Transaction, stored: StoredRequest, note: RequestChangeNote): Promise<void> {
     const deployId = deployInUse(stored);
     if (!deployId) return;
-    await this.queue.enqueue(tx, {
+    await this.rows.pendingRequests.enqueue(tx, {
       requestId: stored.request.id,
       deployId,
       timestamp: note.now,
@@ -88,11 +77,11 @@ export class RequestChanges {
     note: RequestChangeNote,
   ): Promise<void> {
     if (instancesOf(next) >= instancesOf(stored.request)) return;
-    const tasks = await this.tasks.find(tx, { requestIds: [next.id] });
+    const tasks = await this.rows.tasks.find(tx, { requestIds: [next.id] });
     const active = tasks.filter(({ taskId }) => taskId.deployId === stored.activeDeployId);
-    const spread = spreadRules(this.settings, await this.slaves.list(tx));
+    const spread = spreadRules(this.settings, await this.rows.slaves.list(tx));
     const onePerSlave = followsActiveSlaves(next, this.settings);
-    await this.cleanups.createAll(
+    await this.rows.taskCleanups.createAll(
       tx,
       shrink(stored.request, next, active, spread, onePerSlave).map(({ taskId, cleanupType }) => ({
         taskId,

@@ -12,10 +12,9 @@ import { neverChanges } from '../../platform/http/json.js';
 import { SharedReads } from '../../platform/reads/reads.js';
 import { VersionedCache } from '../../platform/reads/versioned-cache.js';
 import { Access } from '../auth/access/access.service.js';
-import { UserSettingsRepository } from '../users/user-settings.repository.js';
-import { RequestHistoryRepository } from './request-history.repository.js';
+import { Rows } from '../../rows.js';
 import { RequestParents } from './request-parents.service.js';
-import { RequestRepository, type StoredRequest } from './request.repository.js';
+import type { StoredRequest } from './request.repository.js';
 
 export interface RequestListFilter {
   /** Absent: in any state. */
@@ -59,11 +58,9 @@ export class RequestLists {
 
   constructor(
     private readonly database: Database,
-    private readonly requests: RequestRepository,
-    private readonly history: RequestHistoryRepository,
+    private readonly rows: Rows,
     private readonly parents: RequestParents,
     private readonly access: Access,
-    private readonly settings: UserSettingsRepository,
   ) {}
 
   /** The requests that the caller may read: starred ones first, then by the time of the last action. */
@@ -72,7 +69,7 @@ export class RequestLists {
     refuseBeyondNextRuns(filter.limit);
     const entries = await this.entries(filter, user);
     const ids = entries.map(({ request }) => request.id);
-    const found = await this.requests.findMany(this.database.pool, ids);
+    const found = await this.rows.requests.findMany(this.database.pool, ids);
     const nextRuns = new Map(found.map((stored) => [stored.request.id, this.parents.nextRuns(stored)]));
     return entries.map((parent) => ({ ...parent, nextRuns: nextRuns.get(parent.request.id) }));
   }
@@ -106,10 +103,10 @@ export class RequestLists {
     const limit = filterRelevantForUser ? Math.max(page.limit, fewestLookedAt) : page.limit;
     const entries: PageEntry[] = [];
     for (let { after } = page; ;) {
-      const found = await this.requests.findSeenPage(tx, seen, { after, limit });
+      const found = await this.rows.requests.findSeenPage(tx, seen, { after, limit });
       const parents = await this.parents.brief(tx, found);
       const ids = filterRelevantForUser && includeFullRequestData ? found.map(({ request }) => request.id) : [];
-      const users = ids.length > 0 ? await this.history.lastEventUsers(tx, ids) : undefined;
+      const users = ids.length > 0 ? await this.rows.requestHistory.lastEventUsers(tx, ids) : undefined;
       const isShown = (parent: RequestParent): boolean =>
         !filterRelevantForUser || isRelevantFor(user, relevance(parent, starred, users));
       const looked = parents.map((parent, index): PageEntry => ({ parent, stored: found[index]! }));
@@ -138,7 +135,7 @@ export class RequestLists {
   }
 
   private async starredBy(user: User, tx: Queryable = this.database.pool): Promise<readonly string[]> {
-    return (await this.settings.find(tx, user.id))?.starredRequestIds ?? [];
+    return (await this.rows.userSettings.find(tx, user.id))?.starredRequestIds ?? [];
   }
 
   /** For callers who see all and prefer none: with its JSON, as long as nothing was committed. */
@@ -158,7 +155,7 @@ export class RequestLists {
       this.database.snapshot(async (tx) => {
         const moment = await momentOf(tx);
         return this.keptBriefs.get(key, moment, async () => {
-          const found = await this.parents.brief(tx, await this.requests.findSeen(tx, states, sight));
+          const found = await this.parents.brief(tx, await this.rows.requests.findSeen(tx, states, sight));
           return { moment, parents: found.map(neverChanges) };
         });
       }),
@@ -173,8 +170,8 @@ export class RequestLists {
   ): Promise<RequestParent[]> {
     return this.database.snapshot(async (tx) => {
       const all = readable.map(({ request }) => request.id);
-      const times = await this.history.lastEventTimes(tx, all);
-      const users = await this.history.lastEventUsers(tx, all);
+      const times = await this.rows.requestHistory.lastEventTimes(tx, all);
+      const users = await this.rows.requestHistory.lastEventUsers(tx, all);
       const ids = chosen(readable, filter, user, starred, { times, users }).map(({ request }) => request.id);
       const detailed = await this.parents.withTasks(tx, ids);
       const byId = new Map(detailed.map((parent) => [parent.request.id, parent]));

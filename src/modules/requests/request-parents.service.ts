@@ -8,12 +8,11 @@ import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
 import type { Queryable } from '../../platform/database/queryable.js';
 import type { Transaction } from '../../platform/database/transaction.js';
-import { DeployRepository, toPendingDeploy } from '../deploys/deploy.repository.js';
-import { PendingTaskRepository } from '../tasks/pending-task.repository.js';
+import { toPendingDeploy } from '../deploys/deploy.repository.js';
+import { Rows } from '../../rows.js';
 import { noTaskIds, TaskIdsByStatusService } from '../tasks/task-ids-by-status.service.js';
 import type { ExpiringRequestAction } from './expiring/expiring-action.entity.js';
-import { ExpiringActionRepository } from './expiring/expiring-action.repository.js';
-import { type DeployOfRequest, RequestParentRepository, type RequestRows } from './request-parent.repository.js';
+import type { DeployOfRequest, RequestRows } from './request-parent.repository.js';
 import type { StoredRequest } from './request.repository.js';
 
 /** Times of a schedule in an answer. */
@@ -27,18 +26,15 @@ const timesShown = 5;
 export class RequestParents {
   constructor(
     private readonly database: Database,
-    private readonly parents: RequestParentRepository,
-    private readonly deploys: DeployRepository,
-    private readonly expiring: ExpiringActionRepository,
+    private readonly rows: Rows,
     private readonly taskIds: TaskIdsByStatusService,
-    private readonly pendingTasks: PendingTaskRepository,
     private readonly clock: Clock,
   ) {}
 
   /** By id, outside of a transaction: a snapshot is taken of those only of which one statement does not read everything. */
   async read(ids: readonly string[]): Promise<Map<string, RequestParent>> {
     const { pool } = this.database;
-    const found = await this.parents.find(pool, ids);
+    const found = await this.rows.requestParents.find(pool, ids);
     const whole = new Set(found.filter(isWhole));
     const others = found.filter((rows) => !whole.has(rows)).map(({ stored }) => stored.request.id);
     const parents = await this.complete(pool, [...whole]);
@@ -48,7 +44,7 @@ export class RequestParents {
 
   /** In the order of ids; unknown ids are left out. */
   async find(tx: Transaction, ids: readonly string[]): Promise<RequestParent[]> {
-    return this.complete(tx, await this.parents.find(tx, ids));
+    return this.complete(tx, await this.rows.requestParents.find(tx, ids));
   }
 
   async one(tx: Transaction, id: string): Promise<RequestParent | undefined> {
@@ -57,7 +53,7 @@ export class RequestParents {
 
   /** The parent of a request as it was written in this transaction, with its members as they were sent. */
   async around(tx: Transaction, stored: StoredRequest): Promise<RequestParent> {
-    const [rows] = await this.parents.find(tx, [stored.request.id]);
+    const [rows] = await this.rows.requestParents.find(tx, [stored.request.id]);
     return (await this.complete(tx, [{ ...rows!, stored }]))[0]!;
   }
 
@@ -69,7 +65,7 @@ export class RequestParents {
 
   /** As lists show them: request, state and who deployed; in the order given. */
   async brief(tx: Queryable, found: readonly StoredRequest[]): Promise<RequestParent[]> {
-    const markers = await this.deploys.findMarkers(tx, found.flatMap(deployKeys));
+    const markers = await this.rows.deploys.findMarkers(tx, found.flatMap(deployKeys));
     const deployOf = (requestId: string, deployId: string | undefined): DeployOfRequest | undefined => {
       const marker = deployId === undefined ? undefined : markers.get(deployKeyText({ requestId, deployId }));
       return marker && { marker };
@@ -83,7 +79,7 @@ export class RequestParents {
 
   /** As lists show them with all data: brief, with expiring actions and tasks; in the order of ids. */
   async withTasks(tx: Transaction, ids: readonly string[]): Promise<RequestParent[]> {
-    const found = await this.parents.find(tx, ids);
+    const found = await this.rows.requestParents.find(tx, ids);
     const actions = await this.expiringActions(tx, found);
     const taskIds = await this.tasksOf(tx, found);
     return found.map((rows) => {
@@ -120,8 +116,8 @@ export class RequestParents {
     const markers = new Map(deploying.flatMap(deploysOf).map(({ marker }) => [deployKeyText(marker), marker]));
     if (markers.size === 0) return new Map();
     const ids = deploying.map(({ stored }) => stored.request.id);
-    const stored = await this.deploys.findPending(tx, ids);
-    const reasons = await this.pendingTasks.whyWaiting(tx, stored);
+    const stored = await this.rows.deploys.findPending(tx, ids);
+    const reasons = await this.rows.pendingTasks.whyWaiting(tx, stored);
     return new Map(
       stored.flatMap((deploy) => {
         const key = deployKeyText(deploy);
@@ -139,7 +135,7 @@ export class RequestParents {
     const ids = found.filter((rows) => rows.hasExpiringActions).map(({ stored }) => stored.request.id);
     const byId = new Map(ids.map((id): [string, ExpiringRequestAction[]] => [id, []]));
     if (ids.length === 0) return byId;
-    for (const action of await this.expiring.ofRequests(tx, ids)) byId.get(action.targetId)!.push(action);
+    for (const action of await this.rows.expiringActions.ofRequests(tx, ids)) byId.get(action.targetId)!.push(action);
     return byId;
   }
 

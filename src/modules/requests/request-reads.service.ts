@@ -11,10 +11,8 @@ import { neverChanges, toJson } from '../../platform/http/json.js';
 import { BatchedRead, SharedReads } from '../../platform/reads/reads.js';
 import { fromJson, type FromJson, VersionedCache } from '../../platform/reads/versioned-cache.js';
 import { Access } from '../auth/access/access.service.js';
-import { PendingRequestRepository } from '../tasks/pending-request.repository.js';
-import { RequestCleanupRepository } from './request-cleanup.repository.js';
+import { Rows } from '../../rows.js';
 import { RequestParents, shownPendingRequest } from './request-parents.service.js';
-import { RequestRepository } from './request.repository.js';
 
 /** Reads of requests: each from one snapshot, so that its parts agree. Calls at the same time share one read. */
 @Injectable()
@@ -27,10 +25,8 @@ export class RequestReads {
 
   constructor(
     private readonly database: Database,
-    private readonly requests: RequestRepository,
+    private readonly rows: Rows,
     private readonly parents: RequestParents,
-    private readonly cleanups: RequestCleanupRepository,
-    private readonly queue: PendingRequestRepository,
     private readonly access: Access,
   ) {}
 
@@ -59,7 +55,7 @@ export class RequestReads {
     user: User,
   ): Promise<ListPage<string>> {
     const sight = this.access.sightOf(user);
-    const found = await this.requests.findIdsPage(this.database.pool, { ...filter, sight }, page);
+    const found = await this.rows.requests.findIdsPage(this.database.pool, { ...filter, sight }, page);
     return ListPage.of(found, page.limit, (id) => id);
   }
 
@@ -70,7 +66,7 @@ export class RequestReads {
     if (sight.kind === 'none') return [];
     const { pool } = this.database;
     const read = async (former?: FromJson<string[]>): Promise<FromJson<string[]>> =>
-      fromJson(await this.requests.findIds(pool, { ...filter, sight }), former);
+      fromJson(await this.rows.requests.findIds(pool, { ...filter, sight }), former);
     const isAll = requestIdLike === undefined && state === undefined && sight.kind === 'all';
     return this.idReads.ask(JSON.stringify([requestIdLike, state, sight]), async () => {
       const found = isAll ? await this.allIds.get('all', await momentOf(pool), read) : await read();
@@ -87,11 +83,11 @@ export class RequestReads {
   }
 
   queuedCleanups(): Promise<RequestCleanup[]> {
-    return this.cleanups.find(this.database.pool);
+    return this.rows.requestCleanups.find(this.database.pool);
   }
 
   async queuedRequests(): Promise<PendingRequest[]> {
-    return (await this.queue.list(this.database.pool)).map(shownPendingRequest);
+    return (await this.rows.pendingRequests.list(this.database.pool)).map(shownPendingRequest);
   }
 
   private async many(ids: readonly string[]): Promise<Map<string, RequestParent>> {
@@ -108,8 +104,8 @@ export class RequestReads {
    */
   private async manySimple(ids: readonly string[]): Promise<Map<string, RequestWithState>> {
     const { pool } = this.database;
-    return this.keptSimple.many(await this.requests.findVersions(pool, ids), async (others) => {
-      const found = await this.requests.findMany(pool, [...others.keys()]);
+    return this.keptSimple.many(await this.rows.requests.findVersions(pool, ids), async (others) => {
+      const found = await this.rows.requests.findMany(pool, [...others.keys()]);
       return new Map(
         found.map(({ request, state, changedAt }) => [
           request.id,

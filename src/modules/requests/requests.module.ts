@@ -26,6 +26,7 @@ import { RequestLists } from './request-lists.service.js';
 import { RequestParents } from './request-parents.service.js';
 import { RequestReadsController } from './request-reads.controller.js';
 import { RequestReads } from './request-reads.service.js';
+import { RequestSaves } from './request-saves.service.js';
 import { RequestsController } from './requests.controller.js';
 import { RequestsService } from './requests.service.js';
 import { SpreadAllPoller } from './spread-all.poller.js';
@@ -50,6 +51,7 @@ import { SpreadAllPoller } from './spread-all.poller.js';
     RequestLists,
     RequestParents,
     RequestReads,
+    RequestSaves,
     RequestsService,
     Bounces,
     Deletions,
@@ -67,7 +69,7 @@ import { SpreadAllPoller } from './spread-all.poller.js';
     SpreadAllPoller,
   ],
   exports: [
-    RequestsService,
+    RequestSaves,
     RequestParents,
     RequestChecks,
     RequestActions,

@@ -1,48 +1,27 @@
 import { Injectable } from '@nestjs/common';
-import {
-  instancesOf,
-  type Request,
-  type RequestHistory,
-  type RequestParent,
-  type UpdateGroupsRequest,
-} from '../../core/model/request.js';
-import { diffFields, type FieldChange } from '../../core/plan/index.js';
+import type { Request, RequestParent, UpdateGroupsRequest } from '../../core/model/request.js';
 import { refuseUpdate } from '../../core/requests/action-rules.js';
-import { DisabledActions } from '../../platform/actions/disabled-actions.js';
-import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { SchedulerError } from '../../platform/errors.js';
 import type { Caller } from '../../platform/http/caller.js';
-import { Wake } from '../../platform/wake/wake.js';
 import { RequestActions, throwIf } from './request-actions.service.js';
 import { RequestChanges } from './request-changes.service.js';
 import { RequestChecks } from './request-checks.service.js';
-import { RequestCreationRepository, type Surroundings } from './request-creation.repository.js';
 import { RequestParents } from './request-parents.service.js';
-import { RequestRepository, type StoredRequest } from './request.repository.js';
-
-export interface SavedRequest {
-  stored: StoredRequest;
-  outcome: 'CREATED' | 'CHANGED' | 'UNCHANGED';
-  /** By which it differs from what was stored; looked for only where what is the same is left alone. */
-  changes: readonly FieldChange[];
-}
+import { RequestSaves } from './request-saves.service.js';
+import type { StoredRequest } from './request.repository.js';
 
 /** Creates and updates requests. The first call with an id creates the request, every later one updates it. */
 @Injectable()
 export class RequestsService {
   constructor(
+    private readonly saves: RequestSaves,
     private readonly actions: RequestActions,
     private readonly checks: RequestChecks,
     private readonly changes: RequestChanges,
-    private readonly requests: RequestRepository,
-    private readonly creations: RequestCreationRepository,
     private readonly parents: RequestParents,
-    private readonly disabled: DisabledActions,
     private readonly database: Database,
-    private readonly clock: Clock,
-    private readonly wake: Wake,
   ) {}
 
   async saveRequest(sent: Request, caller: Caller): Promise<RequestParent> {
@@ -51,40 +30,14 @@ export class RequestsService {
     }
     const { parent, saved } = await this.database.transaction(
       async (tx) => {
-        const done = await this.saveIn(tx, sent, caller);
+        const done = await this.saves.save(tx, sent, caller);
         const isNew = done.outcome === 'CREATED';
         return { saved: done, parent: isNew ? this.parents.ofNew(done.stored) : await this.parent(tx, done.stored) };
       },
       [sent.id],
     );
-    this.saved(saved);
+    this.saves.saved(saved);
     return parent;
-  }
-
-  /** In the transaction of a caller, who says so after it (`saved`). `unlessSame`: what is so already is left alone. */
-  async saveIn(tx: Transaction, sent: Request, caller: Caller, { unlessSame = false } = {}): Promise<SavedRequest> {
-    for (;;) {
-      const [stored, around] = await Promise.all([this.requests.lock(tx, sent.id), this.creations.look(tx, sent.id)]);
-      if (stored) {
-        const isLeaving = stored.state === 'DELETING' || around.cleanups.includes('DELETING');
-        const changes = unlessSame ? await this.changesOf(tx, stored, sent) : [];
-        if (unlessSame && changes.length === 0 && !isLeaving) return { stored, outcome: 'UNCHANGED', changes };
-        return { stored: await this.update(tx, stored, around, sent, caller), outcome: 'CHANGED', changes };
-      }
-      const created = await this.create(tx, around, sent, caller);
-      if (created) return { stored: created, outcome: 'CREATED', changes: [] };
-      // Another caller created it between the two looks: look again.
-    }
-  }
-
-  /** After the commit. */
-  saved({ stored, outcome }: SavedRequest): void {
-    // A new request has no deploy, so there is nothing to be done for it yet.
-    if (outcome === 'CHANGED') this.wake.signalOf([stored.request.id], 'scheduler', 'cleanup');
-  }
-
-  private async changesOf(tx: Transaction, stored: StoredRequest, sent: Request): Promise<FieldChange[]> {
-    return diffFields(stored.request, await this.checks.valid(tx, sent, stored), 'request');
   }
 
   /** Replaces the groups of a request. */
@@ -97,44 +50,6 @@ export class RequestsService {
       const note = { eventType: 'UPDATED', now: locked.now, user: caller.email, message } as const;
       return this.parent(tx, await this.changes.apply(tx, locked.stored, checked, note));
     });
-  }
-
-  private async update(
-    tx: Transaction,
-    stored: StoredRequest,
-    { cleanups, switchedOff }: Surroundings,
-    sent: Request,
-    caller: Caller,
-  ): Promise<StoredRequest> {
-    const { facts, now } = await this.actions.around(tx, stored, cleanups);
-    throwIf(refuseUpdate(facts));
-    this.disabled.refuseIn(switchedOff, 'UPDATE_REQUEST');
-    if (instancesOf(sent) !== instancesOf(stored.request)) await this.checks.capacity(tx, sent);
-    const next = await this.checks.valid(tx, sent, stored);
-    const note = { eventType: 'UPDATED', now, user: caller.email, cleanupUser: caller.id } as const;
-    return this.changes.apply(tx, stored, next, note);
-  }
-
-  /** undefined: a request of this id exists after all. */
-  private async create(
-    tx: Transaction,
-    { cleanups: [waiting], switchedOff, listeners, lastEventAt = 0 }: Surroundings,
-    sent: Request,
-    caller: Caller,
-  ): Promise<StoredRequest | undefined> {
-    if (waiting) {
-      const message = `Request '${sent.id}' is being cleaned (${waiting}); try again later`;
-      throw new SchedulerError('REQUEST_BEING_CLEANED', message);
-    }
-    this.disabled.refuseIn(switchedOff, 'CREATE_REQUEST');
-    await this.checks.capacity(tx, sent);
-    const request = await this.checks.valid(tx, sent, undefined);
-    const now = this.clock.now();
-    const stored: StoredRequest = { request, state: 'ACTIVE', version: 1, changedAt: now, bouncing: false };
-    // What happens to requests of one id is read as it happened, whatever the clock said.
-    const createdAt = Math.max(now, lastEventAt + 1);
-    const event: RequestHistory = { createdAt, eventType: 'CREATED', user: caller.email, request };
-    return (await this.creations.create(tx, stored, event, listeners)) ? stored : undefined;
   }
 
   private async parent(tx: Transaction, stored: StoredRequest): Promise<RequestParent> {

@@ -3,10 +3,7 @@ import type { MachineKind } from '../../core/model/machine.js';
 import { Database } from '../../platform/database/database.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
-import { ExpiringActionRepository } from '../requests/expiring/expiring-action.repository.js';
-import { InactiveHostRepository } from './inactive-hosts/inactive-host.repository.js';
-import { MachineHistoryRepository } from './machine-history.repository.js';
-import { SlaveRepository } from './slave.repository.js';
+import { Rows } from '../../rows.js';
 
 const hourMillis = 3_600_000;
 
@@ -15,10 +12,7 @@ const hourMillis = 3_600_000;
 export class MachineRemoval {
   constructor(
     private readonly db: Database,
-    private readonly slaves: SlaveRepository,
-    private readonly histories: MachineHistoryRepository,
-    private readonly expiring: ExpiringActionRepository,
-    private readonly inactiveHosts: InactiveHostRepository,
+    private readonly rows: Rows,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
@@ -26,8 +20,8 @@ export class MachineRemoval {
   async remove(tx: Transaction, kind: MachineKind, ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return;
     if (kind === 'SLAVE') await this.unmarkHosts(tx, ids);
-    await this.slaves.remove(tx, kind, ids);
-    await this.expiring.removeOfMachines(tx, kind, ids);
+    await this.rows.slaves.remove(tx, kind, ids);
+    await this.rows.expiringActions.removeOfMachines(tx, kind, ids);
   }
 
   /**
@@ -37,16 +31,16 @@ export class MachineRemoval {
   async forgetOld(now: number): Promise<void> {
     const goneBefore = now - this.settings.deleteDeadSlavesAfterHours * hourMillis;
     await this.db.leaderTransaction(async (tx) => {
-      await this.slaves.lockFleet(tx);
-      await this.remove(tx, 'SLAVE', await this.slaves.lockLongGone(tx, goneBefore));
-      await this.histories.trim(tx);
+      await this.rows.slaves.lockFleet(tx);
+      await this.remove(tx, 'SLAVE', await this.rows.slaves.lockLongGone(tx, goneBefore));
+      await this.rows.machineHistory.trim(tx);
     });
   }
 
   private async unmarkHosts(tx: Transaction, slaveIds: readonly string[]): Promise<void> {
-    const hosts = await this.slaves.hosts(tx, slaveIds);
+    const hosts = await this.rows.slaves.hosts(tx, slaveIds);
     const suffix = this.settings.commonHostnameSuffixToOmit ?? '';
-    await this.inactiveHosts.unmark(
+    await this.rows.inactiveHosts.unmark(
       tx,
       hosts.flatMap((host) => [host, host + suffix]),
     );

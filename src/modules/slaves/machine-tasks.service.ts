@@ -4,10 +4,7 @@ import type { MachineKind, MachineStateHistoryUpdate } from '../../core/model/ma
 import type { PendingRequest, TaskId } from '../../core/model/task.js';
 import { parseTaskId } from '../../core/task-id.js';
 import type { Transaction } from '../../platform/database/transaction.js';
-import { RequestRepository } from '../requests/request.repository.js';
-import { MachineTaskRepository } from '../tasks/machine-task.repository.js';
-import { PendingRequestRepository } from '../tasks/pending-request.repository.js';
-import { TaskCleanupRepository } from '../tasks/task-cleanup.repository.js';
+import { Rows } from '../../rows.js';
 import { kindText } from './slave.repository.js';
 
 /** The reason for which tasks are looked at again, as the entry in the queue says it. */
@@ -20,15 +17,10 @@ interface Occasion {
 /** Applies the state of a machine to the tasks on it. */
 @Injectable()
 export class MachineTasks {
-  constructor(
-    private readonly tasks: MachineTaskRepository,
-    private readonly cleanups: TaskCleanupRepository,
-    private readonly queue: PendingRequestRepository,
-    private readonly requests: RequestRepository,
-  ) {}
+  constructor(private readonly rows: Rows) {}
 
   async activeCount(tx: Transaction, kind: MachineKind, id: string): Promise<number> {
-    return (await this.tasks.activeOn(tx, kind, id)).length;
+    return (await this.rows.machineTasks.activeOn(tx, kind, id)).length;
   }
 
   /**
@@ -36,13 +28,13 @@ export class MachineTasks {
    * this may be repeated: for tasks that came back, or whose other order was taken back. Answers how many there were.
    */
   async drain(tx: Transaction, kind: MachineKind, state: MachineStateHistoryUpdate, now: number): Promise<number> {
-    const tasks = (await this.tasks.stayingOn(tx, kind, state.objectId)).map(readId);
+    const tasks = (await this.rows.machineTasks.stayingOn(tx, kind, state.objectId)).map(readId);
     if (tasks.length === 0) return 0;
     const what = `The ${kindText(kind)} '${state.objectId}' is decommissioned`;
     const message = state.message ? `${what} - ${state.message}` : what;
     const { user } = state;
     const order = { cleanupType: 'DECOMISSIONING', timestamp: now, user, message } as const;
-    await this.cleanups.createAll(
+    await this.rows.taskCleanups.createAll(
       tx,
       tasks.map((taskId) => ({ taskId, ...order })),
     );
@@ -54,8 +46,8 @@ export class MachineTasks {
   async kill(tx: Transaction, kind: MachineKind, id: string, user: string | undefined, now: number): Promise<void> {
     const message = `The decommission of ${kindText(kind)} '${id}' took too long`;
     const order = { cleanupType: 'DECOMMISSION_TIMEOUT', timestamp: now, user, message } as const;
-    const taskIds = await this.tasks.activeOn(tx, kind, id);
-    await this.cleanups.saveAll(
+    const taskIds = await this.rows.machineTasks.activeOn(tx, kind, id);
+    await this.rows.taskCleanups.saveAll(
       tx,
       taskIds.map((taskId) => ({ taskId: readId(taskId), ...order })),
     );
@@ -67,13 +59,13 @@ export class MachineTasks {
    * others the replacements that still wait are not needed any more: the scheduler counts again.
    */
   async keep(tx: Transaction, kind: MachineKind, id: string, by: { now: number; user?: string }): Promise<void> {
-    const taskIds = await this.cleanups.withdrawDecommission(tx, kind, id);
+    const taskIds = await this.rows.taskCleanups.withdrawDecommission(tx, kind, id);
     if (taskIds.length === 0) return;
     const message = `The decommission of ${kindText(kind)} '${id}' was taken back`;
     // Each deploy on its own: tasks of a deploy in progress may be among them.
     const deploys = new Map(taskIds.map(readId).map((task) => [deployKeyText(task), task]));
     const occasion = { now: by.now, user: by.user, message };
-    await this.queue.enqueueAll(
+    await this.rows.pendingRequests.enqueueAll(
       tx,
       [...deploys.values()].map(({ requestId, deployId }) => queueEntry(requestId, deployId, occasion)),
     );
@@ -82,12 +74,12 @@ export class MachineTasks {
   /** One entry per request with a deploy to run: the scheduler counts what it has and what it wants. */
   private async lookAgain(tx: Transaction, tasks: readonly TaskId[], occasion: Occasion): Promise<void> {
     const requestIds = [...new Set(tasks.map((task) => task.requestId))];
-    const requests = await this.requests.findMany(tx, requestIds);
+    const requests = await this.rows.requests.findMany(tx, requestIds);
     const entries = requests.flatMap(({ request, activeDeployId, pendingDeployId }) => {
       const deployId = activeDeployId ?? pendingDeployId;
       return deployId === undefined ? [] : [queueEntry(request.id, deployId, occasion)];
     });
-    await this.queue.enqueueAll(tx, entries);
+    await this.rows.pendingRequests.enqueueAll(tx, entries);
   }
 }
 

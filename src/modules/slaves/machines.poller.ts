@@ -8,11 +8,9 @@ import { Pollers } from '../../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
 import type { ExpiringMachineAction } from '../requests/expiring/expiring-action.entity.js';
-import { ExpiringActionRepository } from '../requests/expiring/expiring-action.repository.js';
-import { InactiveHostRepository } from './inactive-hosts/inactive-host.repository.js';
+import { Rows } from '../../rows.js';
 import { MachineStates } from './machine-states.service.js';
 import { MachineTasks } from './machine-tasks.service.js';
-import { SlaveRepository } from './slave.repository.js';
 import { tellFailure } from '../../platform/tell-failure.js';
 
 const kinds: readonly MachineKind[] = ['SLAVE', 'RACK'];
@@ -24,11 +22,9 @@ export class MachinesPoller {
 
   constructor(
     private readonly db: Database,
-    private readonly slaves: SlaveRepository,
+    private readonly rows: Rows,
     private readonly states: MachineStates,
-    private readonly expiring: ExpiringActionRepository,
     private readonly tasks: MachineTasks,
-    private readonly inactiveHosts: InactiveHostRepository,
     private readonly wake: Wake,
     pollers: Pollers,
     @Inject(SETTINGS) settings: Settings,
@@ -53,7 +49,7 @@ export class MachinesPoller {
   async decommission(now: number): Promise<void> {
     for (const kind of kinds) {
       for (const state of ['STARTING_DECOMMISSION', 'DECOMMISSIONING'] as const) {
-        for (const { id } of await this.slaves.standings(this.db.leaderPool, kind, state)) {
+        for (const { id } of await this.rows.slaves.standings(this.db.leaderPool, kind, state)) {
           await this.each(`decommission of '${id}'`, (tx) => this.drain(tx, kind, id, now));
         }
       }
@@ -62,7 +58,7 @@ export class MachinesPoller {
 
   /** Ends changes and marks of hosts whose time is up. Answers when the next one is. */
   async expire(now: number): Promise<number | undefined> {
-    const all = await this.expiring.ofMachines(this.db.leaderPool);
+    const all = await this.rows.expiringActions.ofMachines(this.db.leaderPool);
     const isDue = (change: ExpiringMachineAction): boolean => hasLapsed(change.startMillis, change.durationMillis, now);
     for (const lapsing of all.filter(isDue)) {
       await this.each(`change of '${lapsing.targetId}'`, (tx) => this.revert(tx, lapsing, now));
@@ -70,8 +66,8 @@ export class MachinesPoller {
     const ends = all
       .filter((change) => !isDue(change))
       .map(({ startMillis, durationMillis }) => startMillis + durationMillis + 1);
-    await this.each('expiry of inactive hosts', (tx) => this.inactiveHosts.removeExpired(tx, now));
-    const nextHost = await this.inactiveHosts.nextExpiry(this.db.leaderPool);
+    await this.each('expiry of inactive hosts', (tx) => this.rows.inactiveHosts.removeExpired(tx, now));
+    const nextHost = await this.rows.inactiveHosts.nextExpiry(this.db.leaderPool);
     if (nextHost !== undefined) ends.push(nextHost);
     return ends.length > 0 ? ends.reduce((a, b) => Math.min(a, b)) : undefined;
   }
@@ -80,7 +76,7 @@ export class MachinesPoller {
   private async each(what: string, work: (tx: Transaction) => Promise<boolean>): Promise<void> {
     try {
       const changed = await this.db.leaderTransaction(async (tx) => {
-        await this.slaves.lockFleet(tx);
+        await this.rows.slaves.lockFleet(tx);
         return work(tx);
       });
       if (changed) this.wake.signal('scheduler', 'cleanup', 'webhooks');
@@ -91,7 +87,7 @@ export class MachinesPoller {
   }
 
   private async drain(tx: Transaction, kind: MachineKind, id: string, now: number): Promise<boolean> {
-    const machine = await this.slaves.lock(tx, kind, id);
+    const machine = await this.rows.slaves.lock(tx, kind, id);
     // An operator may have taken it back since it was found.
     const state = machine?.currentState.state;
     if (!machine || (state !== 'STARTING_DECOMMISSION' && state !== 'DECOMMISSIONING')) return false;
@@ -104,10 +100,10 @@ export class MachinesPoller {
 
   private async revert(tx: Transaction, lapsing: ExpiringMachineAction, now: number): Promise<boolean> {
     const { kind, targetId: machineId, revert, startMillis } = lapsing;
-    const [stillThere] = await this.expiring.ofMachines(tx, { kind, id: machineId });
+    const [stillThere] = await this.rows.expiringActions.ofMachines(tx, { kind, id: machineId });
     if (stillThere?.startMillis !== startMillis) return false;
-    await this.expiring.removeOfMachines(tx, kind, [machineId]);
-    const machine = await this.slaves.lock(tx, kind, machineId);
+    await this.rows.expiringActions.removeOfMachines(tx, kind, [machineId]);
+    const machine = await this.rows.slaves.lock(tx, kind, machineId);
     if (!machine) return false;
     const message = 'Updated due to expiring action';
     const event = { kind: 'lapsed', revertToState: revert.revertToState } as const;

@@ -12,12 +12,8 @@ import { neverChanges } from '../../platform/http/json.js';
 import { SharedRead } from '../../platform/reads/reads.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { UserDirectory } from '../auth/directory/user-directory.js';
-import { DeployRepository } from '../deploys/deploy.repository.js';
-import { PriorityFreezeRepository } from '../priority/priority-freeze.repository.js';
+import { Rows } from '../../rows.js';
 import { Instances } from '../leadership/instances.service.js';
-import { RequestRepository } from '../requests/request.repository.js';
-import { SlaveRepository } from '../slaves/slave.repository.js';
-import { StateRepository } from './state.repository.js';
 
 type FullState = Required<Pick<State, 'overProvisionedRequestIds' | 'underProvisionedRequestIds'>> & State;
 
@@ -33,12 +29,8 @@ export class StateService {
 
   constructor(
     private readonly db: Database,
-    private readonly store: StateRepository,
+    private readonly rows: Rows,
     private readonly instances: Instances,
-    private readonly requests: RequestRepository,
-    private readonly machines: SlaveRepository,
-    private readonly deploys: DeployRepository,
-    private readonly freezes: PriorityFreezeRepository,
     private readonly directory: UserDirectory,
     private readonly clock: Clock,
     @Inject(SETTINGS) private readonly settings: Settings,
@@ -58,7 +50,7 @@ export class StateService {
   }
 
   async lastReconciliation(): Promise<TaskReconciliationStatistics> {
-    const figures = await this.store.lastReconciliation(this.db.pool);
+    const figures = await this.rows.states.lastReconciliation(this.db.pool);
     if (!figures) throw new SchedulerError('NOT_FOUND', 'Tasks have not been reconciled yet');
     return figures;
   }
@@ -66,7 +58,7 @@ export class StateService {
   /** As they are now: it is one statement. */
   async scheduledTasks(): Promise<ScheduledTasksInfo> {
     const timestamp = this.clock.now();
-    const waiting = await this.store.waitingTasks(this.db.pool);
+    const waiting = await this.rows.states.waitingTasks(this.db.pool);
     const found = findLateTasks(waiting, this.settings.deltaAfterWhichTasksAreLateMillis, timestamp);
     return {
       lateTasks: found.late,
@@ -92,15 +84,15 @@ export class StateService {
   }
 
   private async compute(tx: Transaction, now: number): Promise<FullState> {
-    const tasks = await this.store.taskCounts(tx);
-    const requests = await this.requests.countsByState(tx);
-    const slaves = machineCounts(await this.machines.countsByState(tx, 'SLAVE'));
-    const racks = machineCounts(await this.machines.countsByState(tx, 'RACK'));
-    const waiting = await this.store.waitingTasks(tx);
+    const tasks = await this.rows.states.taskCounts(tx);
+    const requests = await this.rows.requests.countsByState(tx);
+    const slaves = machineCounts(await this.rows.slaves.countsByState(tx, 'SLAVE'));
+    const racks = machineCounts(await this.rows.slaves.countsByState(tx, 'RACK'));
+    const waiting = await this.rows.states.waitingTasks(tx);
     const late = findLateTasks(waiting, this.settings.deltaAfterWhichTasksAreLateMillis, now);
-    const deploys = await this.deploys.running(tx);
+    const deploys = await this.rows.deploys.running(tx);
     const { hostStates, statusDelayMillis } = await this.instances.list(tx);
-    const provisioned = await this.store.provisionedRequests(tx);
+    const provisioned = await this.rows.states.provisionedRequests(tx);
     const judged = (wanted: 'OVER' | 'UNDER') =>
       provisioned.filter((request) => judgeProvisioning(request) === wanted).map(({ id }) => id);
     const over = judged('OVER');
@@ -149,9 +141,9 @@ export class StateService {
       underProvisionedRequestIds: under,
       overProvisionedRequests: over.length,
       underProvisionedRequests: under.length,
-      minimumPriorityLevel: (await this.freezes.active(tx))?.minimumPriorityLevel,
+      minimumPriorityLevel: (await this.rows.priorityFreezes.active(tx))?.minimumPriorityLevel,
       avgStatusUpdateDelayMs: statusDelayMillis,
-      lastHeartbeatAt: lastHeard(await this.machines.lastSeenAt(tx), hostStates, now),
+      lastHeartbeatAt: lastHeard(await this.rows.slaves.lastSeenAt(tx), hostStates, now),
     };
   }
 }

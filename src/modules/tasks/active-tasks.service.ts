@@ -13,9 +13,7 @@ import { Access } from '../auth/access/access.service.js';
 import { LaunchedTaskRepository } from './launched-task.repository.js';
 import { TaskRepository } from './task.repository.js';
 import { SchedulerError } from '../../platform/errors.js';
-import { SlaveRepository } from '../slaves/slave.repository.js';
-import { KilledTaskRepository } from './killed-task.repository.js';
-import { TaskCleanupRepository } from './task-cleanup.repository.js';
+import { Rows } from '../../rows.js';
 
 /** A task's record takes about 7 kB of memory, and its id half a kilobyte. */
 const most = { records: 10_000, ids: 50_000 };
@@ -95,25 +93,21 @@ export class TaskLists {
   constructor(
     private readonly db: Database,
     private readonly all: ActiveTasks,
-    private readonly tasks: TaskRepository,
-    private readonly launched: LaunchedTaskRepository,
-    private readonly orders: TaskCleanupRepository,
-    private readonly kills: KilledTaskRepository,
-    private readonly slaves: SlaveRepository,
+    private readonly rows: Rows,
     private readonly access: Access,
   ) {}
 
   async active(slaveId?: string): Promise<Task[]> {
     if (slaveId === undefined) return this.all.records();
     await this.requireSlave(slaveId);
-    return this.launched.activeOn(this.db.pool, slaveId);
+    return this.rows.launchedTasks.activeOn(this.db.pool, slaveId);
   }
 
   /** A page of them. Those that have ended since their ids were read are left out. */
   async activePage(page: KeysetPage, user: User, slaveId?: string): Promise<ListPage<Task>> {
     const { members, next } = await this.activeIdsPage(page, user, slaveId);
     const ids = members.map(({ id }) => id);
-    const records = await this.launched.records(this.db.pool, ids);
+    const records = await this.rows.launchedTasks.records(this.db.pool, ids);
     return new ListPage(
       ids.flatMap((id) => records.get(id) ?? []),
       next,
@@ -122,7 +116,7 @@ export class TaskLists {
 
   async activeIdsPage(page: KeysetPage, user: User, slaveId?: string): Promise<ListPage<TaskId>> {
     if (slaveId !== undefined) await this.requireSlave(slaveId);
-    const found = await this.launched.activePage(this.db.pool, page, this.access.sightOf(user), slaveId);
+    const found = await this.rows.launchedTasks.activePage(this.db.pool, page, this.access.sightOf(user), slaveId);
     const { members, next } = ListPage.of(found, page.limit, (id) => id);
     // Made by this service, so they can be read.
     return new ListPage(
@@ -134,30 +128,30 @@ export class TaskLists {
   async activeIds(slaveId?: string): Promise<TaskId[]> {
     if (slaveId === undefined) return this.all.ids();
     await this.requireSlave(slaveId);
-    const found = await this.tasks.find(this.db.pool, { slaveId });
+    const found = await this.rows.tasks.find(this.db.pool, { slaveId });
     return found.map((task) => task.taskId);
   }
 
   /** By task id, each task's updates from the oldest to the newest. */
   activeStates(): Promise<Record<string, TaskHistoryUpdate[]>> {
     return this.db.snapshot(async (tx) => {
-      const ids = (await this.tasks.find(tx)).map((task) => task.taskId);
-      return Object.fromEntries(await this.tasks.updates(tx, ids));
+      const ids = (await this.rows.tasks.find(tx)).map((task) => task.taskId);
+      return Object.fromEntries(await this.rows.tasks.updates(tx, ids));
     });
   }
 
   /** Tasks that have to go; of one task when an id is given. */
   cleanups(tx: Queryable = this.db.pool, taskId?: string): Promise<TaskCleanup[]> {
-    return this.orders.ofActiveTasks(tx, taskId);
+    return this.rows.taskCleanups.ofActiveTasks(tx, taskId);
   }
 
   /** Tasks whose kill was sent, and whose end has not been reported yet. */
   killed(): Promise<KilledTaskIdRecord[]> {
-    return this.kills.ofActiveTasks(this.db.pool);
+    return this.rows.killedTasks.ofActiveTasks(this.db.pool);
   }
 
   private async requireSlave(slaveId: string): Promise<void> {
-    const [slave] = await this.slaves.find(this.db.pool, { id: slaveId });
+    const [slave] = await this.rows.slaves.find(this.db.pool, { id: slaveId });
     if (!slave) throw SchedulerError.machineNotFound('slave', slaveId);
   }
 }

@@ -6,18 +6,10 @@ import type { TaskIdsByStatus } from '../../core/model/request.js';
 import type { PendingTaskId } from '../../core/model/task.js';
 import { Clock } from '../../platform/clock.js';
 import type { Queryable } from '../../platform/database/queryable.js';
-import { DeployRepository } from '../deploys/deploy.repository.js';
-import { LoadBalancerRecordRepository } from '../load-balancer/load-balancer-record.repository.js';
-import { RequestRepository, type StoredRequest } from '../requests/request.repository.js';
+import { Rows } from '../../rows.js';
+import type { StoredRequest } from '../requests/request.repository.js';
 import { HealthSwitch } from './health/health-switch.service.js';
-import {
-  unchecked,
-  WatchedTaskRepository,
-  type JudgedTask,
-  type WatchedTask,
-} from './health/watched-task.repository.js';
-import { PendingTaskRepository } from './pending-task.repository.js';
-import { TaskRepository } from './task.repository.js';
+import { unchecked, type JudgedTask, type WatchedTask } from './health/watched-task.repository.js';
 
 /** Requests with their tasks, read at one moment. */
 export interface TasksOfRequests {
@@ -43,22 +35,17 @@ export const noTaskIds = (): TaskIdsByStatus => ({
 @Injectable()
 export class TaskIdsByStatusService {
   constructor(
-    private readonly requests: RequestRepository,
-    private readonly deploys: DeployRepository,
-    private readonly tasks: TaskRepository,
-    private readonly pending: PendingTaskRepository,
-    private readonly watched: WatchedTaskRepository,
+    private readonly rows: Rows,
     private readonly clock: Clock,
     private readonly health: HealthSwitch,
-    private readonly balancing: LoadBalancerRecordRepository,
   ) {}
 
   /** Every id asked for has an entry, an empty one when the request is unknown. */
   async forRequests(tx: Queryable, requestIds: readonly string[]): Promise<Map<string, TaskIdsByStatus>> {
-    const found = await this.requests.findMany(tx, requestIds);
+    const found = await this.rows.requests.findMany(tx, requestIds);
     const requests = new Map(found.map((stored) => [stored.request.id, stored]));
-    const waiting = await this.pending.idsOf(tx, requestIds);
-    const tasks = await this.tasks.find(tx, { requestIds });
+    const waiting = await this.rows.pendingTasks.idsOf(tx, requestIds);
+    const tasks = await this.rows.tasks.find(tx, { requestIds });
     return this.sort(tx, requestIds, { requests, deploys: new Map(), waiting, tasks });
   }
 
@@ -78,7 +65,7 @@ export class TaskIdsByStatusService {
     const isChecked = ({ taskId }: JudgedTask): boolean => Boolean(deploys.get(deployKeyText(taskId))?.healthcheck);
     const checked = tasks.filter(isChecked);
     const watched = [
-      ...(await this.watched.observe(tx, checked)),
+      ...(await this.rows.watchedTasks.observe(tx, checked)),
       ...tasks.filter((task) => !isChecked(task)).map(unchecked),
     ].sort(byId);
     const settings = checked.length > 0 ? await this.health.inForce(tx) : this.health.unlessSwitched;
@@ -99,7 +86,7 @@ export class TaskIdsByStatusService {
   ): Promise<void> {
     const balanced = [...result].filter(([id]) => requests.get(id)?.request.loadBalanced).map(([, lists]) => lists);
     const shownOf = ({ healthy, cleaning }: TaskIdsByStatus) => [...healthy, ...cleaning];
-    const records = await this.balancing.find(
+    const records = await this.rows.loadBalancerRecords.find(
       tx,
       balanced.flatMap(shownOf).map(({ id }) => id),
     );
@@ -130,7 +117,7 @@ export class TaskIdsByStatusService {
     const keys = new Map(tasks.map(({ taskId }) => [deployKeyText(taskId), taskId]));
     const others = [...keys].filter(([key]) => !known.has(key)).map(([, taskId]) => taskId);
     if (others.length === 0) return known;
-    const found = await this.deploys.findMany(tx, others);
+    const found = await this.rows.deploys.findMany(tx, others);
     return new Map([...known, ...[...found].map(([key, { deploy }]): [string, Deploy] => [key, deploy])]);
   }
 }

@@ -9,12 +9,8 @@ import { SchedulerError } from '../../platform/errors.js';
 import type { Caller } from '../../platform/http/caller.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
-import { KilledTaskRepository } from './killed-task.repository.js';
-import { TaskRepository } from './task.repository.js';
-import { PendingRequestRepository } from './pending-request.repository.js';
+import { Rows } from '../../rows.js';
 import { BeforeKills, ShellCommandRules } from './shell-commands/before-kills.service.js';
-import { TaskCleanupRepository } from './task-cleanup.repository.js';
-import { TaskLists } from './active-tasks.service.js';
 
 /** The cleanup type of a kill: at once whatever was ordered before, after a replacement is healthy, or neither. */
 const cleanupTypeOf = ({ override, waitForReplacementTask }: KillTaskRequest): TaskCleanupType =>
@@ -25,11 +21,7 @@ const cleanupTypeOf = ({ override, waitForReplacementTask }: KillTaskRequest): T
 export class TaskKills {
   constructor(
     private readonly db: Database,
-    private readonly tasks: TaskRepository,
-    private readonly lists: TaskLists,
-    private readonly cleanups: TaskCleanupRepository,
-    private readonly killed: KilledTaskRepository,
-    private readonly queue: PendingRequestRepository,
+    private readonly rows: Rows,
     private readonly rules: ShellCommandRules,
     private readonly beforeKills: BeforeKills,
     private readonly disabled: DisabledActions,
@@ -53,7 +45,7 @@ export class TaskKills {
 
   private async order(tx: Transaction, id: string, options: KillTaskRequest, caller: Caller): Promise<TaskCleanup> {
     // Locked, so that it does not end before its cleanup stands.
-    const [task] = await this.tasks.find(tx, { taskIds: [id], lock: true });
+    const [task] = await this.rows.tasks.find(tx, { taskIds: [id], lock: true });
     if (!task) throw SchedulerError.taskNotFound(id);
     await this.disabled.refuse(options.waitForReplacementTask ? 'BOUNCE_TASK' : 'KILL_TASK', tx);
     const wanted: TaskCleanup = {
@@ -67,18 +59,18 @@ export class TaskKills {
     // Taken back with the rest if something else was ordered before.
     const cleanup = await this.beforeKills.queue(tx, wanted, options.runShellCommandBeforeKill);
     if (options.override) {
-      await this.cleanups.save(tx, cleanup);
+      await this.rows.taskCleanups.save(tx, cleanup);
       return cleanup;
     }
-    const [killed] = await this.killed.ofActiveTasks(tx, id);
-    if (killed || !(await this.cleanups.create(tx, cleanup))) await this.replace(tx, cleanup, killed);
+    const [killed] = await this.rows.killedTasks.ofActiveTasks(tx, id);
+    if (killed || !(await this.rows.taskCleanups.create(tx, cleanup))) await this.replace(tx, cleanup, killed);
     if (options.waitForReplacementTask) await this.askForReplacement(tx, cleanup);
     return cleanup;
   }
 
   private async askForReplacement(tx: Transaction, { taskId, user, timestamp, message, actionId }: TaskCleanup) {
     const { requestId, deployId } = taskId;
-    await this.queue.enqueue(tx, {
+    await this.rows.pendingRequests.enqueue(tx, {
       requestId,
       deployId,
       timestamp,
@@ -95,7 +87,7 @@ export class TaskKills {
    */
   private async replace(tx: Transaction, wanted: TaskCleanup, killed: KilledTaskIdRecord | undefined): Promise<void> {
     const { id } = wanted.taskId;
-    const [waiting] = await this.lists.cleanups(tx, id);
+    const [waiting] = await this.rows.taskCleanups.ofActiveTasks(tx, id);
     const carriedOut = killed && {
       taskId: killed.taskId,
       cleanupType: killed.taskCleanupType,
@@ -103,7 +95,7 @@ export class TaskKills {
     };
     const cleanup = waiting ?? carriedOut;
     if (this.settings.compatibility === '1.5' && cleanup?.cleanupType !== 'USER_REQUESTED_DESTROY') {
-      return this.cleanups.save(tx, wanted);
+      return this.rows.taskCleanups.save(tx, wanted);
     }
     const state = waiting ? 'already has a cleanup' : 'is being killed already';
     const message = `Task '${id}' ${state} (${cleanup?.cleanupType}); set override to replace it`;

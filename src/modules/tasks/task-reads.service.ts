@@ -6,12 +6,10 @@ import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { Wake } from '../../platform/wake/wake.js';
-import { RequestRepository } from '../requests/request.repository.js';
+import { Rows } from '../../rows.js';
 import { reachable } from '../sandbox/task-sandboxes.service.js';
-import { TaskRepository, type LiveTask } from './task.repository.js';
+import type { LiveTask } from './task.repository.js';
 import { TaskIdsByStatusService } from './task-ids-by-status.service.js';
-import { LaunchedTaskRepository } from './launched-task.repository.js';
-import { ReconciliationWishRepository } from './reconciliation-wish.repository.js';
 import { TaskLists } from './active-tasks.service.js';
 
 /** Single active tasks, and the tasks of single requests. */
@@ -19,11 +17,8 @@ import { TaskLists } from './active-tasks.service.js';
 export class TaskReads {
   constructor(
     private readonly db: Database,
-    private readonly tasks: TaskRepository,
-    private readonly launched: LaunchedTaskRepository,
-    private readonly wishes: ReconciliationWishRepository,
+    private readonly rows: Rows,
     private readonly lists: TaskLists,
-    private readonly requests: RequestRepository,
     private readonly byStatus: TaskIdsByStatusService,
     private readonly wake: Wake,
     private readonly clock: Clock,
@@ -31,7 +26,7 @@ export class TaskReads {
   ) {}
 
   async find(id: string): Promise<Task> {
-    const found = await this.launched.active(this.db.pool, id);
+    const found = await this.rows.launchedTasks.active(this.db.pool, id);
     if (!found) throw SchedulerError.taskNotFound(id);
     return found;
   }
@@ -53,25 +48,25 @@ export class TaskReads {
 
   async ofRequest(requestId: string): Promise<TaskIdsByStatus> {
     return this.db.snapshot(async (tx) => {
-      if (!(await this.requests.find(tx, requestId))) throw SchedulerError.requestNotFound(requestId);
+      if (!(await this.rows.requests.find(tx, requestId))) throw SchedulerError.requestNotFound(requestId);
       return (await this.byStatus.forRequests(tx, [requestId])).get(requestId)!;
     });
   }
 
   /** All zero when there is no such request. */
   async countsOfRequest(requestId: string): Promise<TaskCounts> {
-    return { requestId, ...(await this.tasks.countsOf(this.db.pool, requestId)) };
+    return { requestId, ...(await this.rows.tasks.countsOf(this.db.pool, requestId)) };
   }
 
   /** Makes the leader compare the stored state of the task with what its machine says. */
   async reconcile(id: string): Promise<void> {
     await this.active(id);
-    await this.db.transaction((tx) => this.wishes.add(tx, [id], this.clock.now()));
+    await this.db.transaction((tx) => this.rows.reconciliationWishes.add(tx, [id], this.clock.now()));
     this.wake.signal('reconcile');
   }
 
   private async active(id: string): Promise<LiveTask> {
-    const [task] = await this.tasks.find(this.db.pool, { taskIds: [id] });
+    const [task] = await this.rows.tasks.find(this.db.pool, { taskIds: [id] });
     if (!task) throw SchedulerError.taskNotFound(id);
     return task;
   }

@@ -4,25 +4,20 @@ import type { RunKey, TaskTracking } from '../../core/model/task.js';
 import { Database } from '../../platform/database/database.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { SchedulerError } from '../../platform/errors.js';
-import { TaskHistoryRepository, type TaskRecord } from '../history/task-history.repository.js';
-import { PendingRequestRepository } from './pending-request.repository.js';
-import { PendingTaskRepository } from './pending-task.repository.js';
-import { TaskSearchRepository } from '../history/task-search.repository.js';
+import type { TaskRecord } from '../history/task-history.repository.js';
+import { Rows } from '../../rows.js';
 
 /** Follows one task from the wish to run it to its end. */
 @Injectable()
 export class TrackService {
   constructor(
     private readonly db: Database,
-    private readonly records: TaskHistoryRepository,
-    private readonly searches: TaskSearchRepository,
-    private readonly pending: PendingTaskRepository,
-    private readonly queue: PendingRequestRepository,
+    private readonly rows: Rows,
   ) {}
 
   task(taskId: string): Promise<TaskTracking> {
     return this.db.snapshot(async (tx) => {
-      const record = await this.records.find(tx, taskId);
+      const record = await this.rows.taskHistory.find(tx, taskId);
       if (!record || record.history.taskUpdates.length === 0) throw SchedulerError.taskNotFound(taskId);
       return toTracking(record);
     });
@@ -32,8 +27,8 @@ export class TrackService {
   run(run: RunKey, past: TimeRange): Promise<TaskTracking> {
     // One snapshot: a run must not be overlooked because it moves on from one table to the next meanwhile.
     return this.db.snapshot(async (tx) => {
-      const newest = await this.searches.newestOfRun(tx, run, past);
-      const record = newest && (await this.records.find(tx, newest.taskId.id));
+      const newest = await this.rows.taskSearch.newestOfRun(tx, run, past);
+      const record = newest && (await this.rows.taskHistory.find(tx, newest.taskId.id));
       if (record) return toTracking(record);
       // What waits belongs to the request that is there.
       const waiting = past.before === undefined && (await this.waiting(tx, run));
@@ -45,9 +40,9 @@ export class TrackService {
 
   private async waiting(tx: Transaction, run: RunKey): Promise<TaskTracking | undefined> {
     const state = { runId: run.runId, taskHistory: [], pending: true };
-    const pending = await this.pending.ofRun(tx, run);
+    const pending = await this.rows.pendingTasks.ofRun(tx, run);
     if (pending) return { ...state, pendingTaskId: pending.pendingTaskId };
-    return (await this.queue.hasRun(tx, run)) ? state : undefined;
+    return (await this.rows.pendingRequests.hasRun(tx, run)) ? state : undefined;
   }
 }
 

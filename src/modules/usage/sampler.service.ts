@@ -6,11 +6,10 @@ import type { SlaveUsage, TaskUsage } from '../../core/model/usage.js';
 import { Database } from '../../platform/database/database.js';
 import { NotLeaderError } from '../../platform/leadership/leadership.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
-import { SlaveRepository, type StoredSlave } from '../slaves/slave.repository.js';
+import type { StoredSlave } from '../slaves/slave.repository.js';
+import { Rows } from '../../rows.js';
 import { Limiter } from '../tasks/health/patient-limiter.js';
 import { FiguresOfAgents } from './agent-figures.service.js';
-import { TaskUsageRepository } from './task-usage.repository.js';
-import { UsageRepository } from './usage.repository.js';
 
 /** A new sample of a slave and its tasks. */
 export interface SampledSlave {
@@ -32,9 +31,7 @@ export class Sampler {
   constructor(
     private readonly db: Database,
     @Inject(CLUSTER_DRIVER) private readonly driver: ClusterDriver,
-    private readonly slaves: SlaveRepository,
-    private readonly store: UsageRepository,
-    private readonly samples: TaskUsageRepository,
+    private readonly rows: Rows,
     private readonly agents: FiguresOfAgents,
     @Inject(SETTINGS) { maxConcurrentUsageCollections }: Settings,
   ) {
@@ -43,7 +40,7 @@ export class Sampler {
 
   /** Answers those that could be asked. The others keep the usage they had. */
   async sampleAll(): Promise<SampledSlave[]> {
-    const slaves = await this.slaves.list(this.db.pool);
+    const slaves = await this.rows.slaves.list(this.db.pool);
     const asked = slaves.filter(({ currentState: { state } }) => !isInactive(state) && state !== 'DECOMMISSIONED');
     const agents: MachineUsage['agent'][] = [];
     const tell = ({ agent }: MachineUsage) => void agents.push(agent);
@@ -69,7 +66,7 @@ export class Sampler {
     const byId = new Map(figures.tasks.map((task) => [task.taskId, task]));
     return this.db.leaderTransaction(async (tx) => {
       // What else runs there, and what has ended meanwhile, does not count.
-      const tasks = (await this.samples.tasksOn(tx, slave.id)).map((task) => {
+      const tasks = (await this.rows.taskUsage.tasksOn(tx, slave.id)).map((task) => {
         const found = byId.get(task.taskId);
         return { ...task, sample: found && toSample(found) };
       });
@@ -79,11 +76,11 @@ export class Sampler {
         diskMb: slave.resources.disk,
       };
       const usage = slaveUsage(figures, offered ?? {}, tasks);
-      await this.samples.save(
+      await this.rows.taskUsage.save(
         tx,
         tasks.flatMap(({ taskId, requestId, sample }) => (sample ? [{ taskId, requestId, sample }] : [])),
       );
-      await this.store.saveSlaveUsage(tx, slave.id, usage);
+      await this.rows.usage.saveSlaveUsage(tx, slave.id, usage);
       return { slaveId: slave.id, usage, tasks };
     });
   }

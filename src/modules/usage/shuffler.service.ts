@@ -16,13 +16,9 @@ import { Database } from '../../platform/database/database.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
-import { RequestRepository } from '../requests/request.repository.js';
-import { MachineTaskRepository } from '../tasks/machine-task.repository.js';
-import { PendingRequestRepository } from '../tasks/pending-request.repository.js';
-import { TaskCleanupRepository } from '../tasks/task-cleanup.repository.js';
-import { TaskRepository, type LiveTask } from '../tasks/task.repository.js';
+import { Rows } from '../../rows.js';
+import type { LiveTask } from '../tasks/task.repository.js';
 import type { SampledSlave } from './sampler.service.js';
-import { ShuffleBlacklistRepository } from './shuffle-blacklist.repository.js';
 
 /** Orders that tasks leave slaves that are overloaded. Each goes when its replacement is healthy. */
 @Injectable()
@@ -31,12 +27,7 @@ export class Shuffler {
 
   constructor(
     private readonly db: Database,
-    private readonly requests: RequestRepository,
-    private readonly tasks: TaskRepository,
-    private readonly placed: MachineTaskRepository,
-    private readonly blacklist: ShuffleBlacklistRepository,
-    private readonly cleanups: TaskCleanupRepository,
-    private readonly queue: PendingRequestRepository,
+    private readonly rows: Rows,
     private readonly actions: DisabledActions,
     private readonly wake: Wake,
     @Inject(SETTINGS) private readonly settings: Settings,
@@ -49,7 +40,7 @@ export class Shuffler {
     if (overloaded.length === 0 || (await this.actions.isDisabled('TASK_SHUFFLE'))) return;
     const [slaves, shuffling] = await this.db.snapshot(async (tx) => [
       await this.slaves(tx, overloaded),
-      await this.placed.shuffling(tx),
+      await this.rows.machineTasks.shuffling(tx),
     ]);
     for (const move of shuffleTasks(slaves, shuffling, rules, now)) {
       await this.db.leaderTransaction((tx) => this.order(tx, move, now));
@@ -61,20 +52,20 @@ export class Shuffler {
   private async order(tx: Transaction, { taskId: id, cleanupType, message }: ShuffleMove, now: number) {
     const taskId = parseTaskId(id)!;
     const { requestId, deployId } = taskId;
-    const stored = await this.requests.lock(tx, requestId);
+    const stored = await this.rows.requests.lock(tx, requestId);
     if (!stored || !isRunnable(stored.state)) return;
     const why = { timestamp: now, message, actionId: randomUUID() };
-    if (!(await this.cleanups.create(tx, { taskId, cleanupType, ...why }))) return;
-    await this.queue.enqueue(tx, { requestId, deployId, pendingType: 'TASK_BOUNCE', ...why });
+    if (!(await this.rows.taskCleanups.create(tx, { taskId, cleanupType, ...why }))) return;
+    await this.rows.pendingRequests.enqueue(tx, { requestId, deployId, pendingType: 'TASK_BOUNCE', ...why });
     this.log.log(`Task '${id}' leaves its slave: ${message}`);
   }
 
   /** The slaves with what was sampled there and what else is known of those tasks. */
   private async slaves(tx: Transaction, sampled: readonly SampledSlave[]): Promise<ShuffleSlave[]> {
     const samples = new Map(sampled.flatMap(({ tasks }) => tasks.map((task) => [task.taskId, task] as const)));
-    const live = await this.tasks.find(tx, { taskIds: [...samples.keys()] });
+    const live = await this.rows.tasks.find(tx, { taskIds: [...samples.keys()] });
     const types = await this.requestTypes(tx, live);
-    const excluded = new Set(await this.blacklist.list(tx));
+    const excluded = new Set(await this.rows.shuffleBlacklist.list(tx));
     const toTask = (task: LiveTask, requestType: RequestType): ShuffleTask => {
       const { id: taskId, requestId } = task.taskId;
       const sample = samples.get(taskId)!;
@@ -103,7 +94,7 @@ export class Shuffler {
 
   private async requestTypes(tx: Transaction, tasks: readonly LiveTask[]): Promise<Map<string, RequestType>> {
     const ids = [...new Set(tasks.map(({ taskId }) => taskId.requestId))];
-    const found = await this.requests.findMany(tx, ids);
+    const found = await this.rows.requests.findMany(tx, ids);
     return new Map(found.map(({ request }) => [request.id, request.requestType]));
   }
 }

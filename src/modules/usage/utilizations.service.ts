@@ -4,10 +4,7 @@ import { amountsOf, clusterUtilization, requestUtilization, type UtilizedRequest
 import { Database } from '../../platform/database/database.js';
 import type { Queryable } from '../../platform/database/queryable.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
-import { DeployRepository } from '../deploys/deploy.repository.js';
-import { TaskRepository } from '../tasks/task.repository.js';
-import { TaskUsageRepository } from './task-usage.repository.js';
-import { UsageRepository } from './usage.repository.js';
+import { Rows } from '../../rows.js';
 
 /** Few enough that what their samples need is computed in a moment. */
 const requestsAtOnce = 25;
@@ -17,15 +14,12 @@ const requestsAtOnce = 25;
 export class Utilizations {
   constructor(
     private readonly db: Database,
-    private readonly store: UsageRepository,
-    private readonly samples: TaskUsageRepository,
-    private readonly tasks: TaskRepository,
-    private readonly deploys: DeployRepository,
+    private readonly rows: Rows,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
   async refresh(now: number): Promise<void> {
-    await this.db.leaderTransaction((tx) => this.store.removeOutdated(tx));
+    await this.db.leaderTransaction((tx) => this.rows.usage.removeOutdated(tx));
     await this.refreshRequests(now);
     await this.refreshCluster(now);
   }
@@ -33,31 +27,31 @@ export class Utilizations {
   private async refreshRequests(now: number): Promise<void> {
     let ids: string[] = [];
     do {
-      ids = await this.tasks.activeRequestIdsAfter(this.db.pool, ids.at(-1) ?? '', requestsAtOnce);
+      ids = await this.rows.tasks.activeRequestIdsAfter(this.db.pool, ids.at(-1) ?? '', requestsAtOnce);
       await this.refreshSome(ids, now);
     } while (ids.length === requestsAtOnce);
   }
 
   private async refreshSome(requestIds: readonly string[], now: number): Promise<void> {
-    const former = await this.store.utilizations(this.db.pool, requestIds);
-    const measured = await this.samples.measured(this.db.pool, requestIds, this.settings.numUsageToKeep);
+    const former = await this.rows.usage.utilizations(this.db.pool, requestIds);
+    const measured = await this.rows.taskUsage.measured(this.db.pool, requestIds, this.settings.numUsageToKeep);
     const computed = measured.flatMap(({ requestId, deployId, tasks }) => {
       return requestUtilization({ requestId, deployId }, tasks, former.get(requestId), now) ?? [];
     });
-    if (computed.length > 0) await this.db.leaderTransaction((tx) => this.store.saveUtilizations(tx, computed));
+    if (computed.length > 0) await this.db.leaderTransaction((tx) => this.rows.usage.saveUtilizations(tx, computed));
   }
 
   private async refreshCluster(now: number): Promise<void> {
     const tx = this.db.pool;
-    const slaves = await this.store.latestSlaveUsage(tx);
+    const slaves = await this.rows.usage.latestSlaveUsage(tx);
     const utilization = clusterUtilization(await this.utilizedRequests(tx), slaves.values(), now);
-    await this.db.leaderTransaction((leader) => this.store.saveClusterUtilization(leader, utilization));
+    await this.db.leaderTransaction((leader) => this.rows.usage.saveClusterUtilization(leader, utilization));
   }
 
   /** Requests whose deploy says what it asks for; what it leaves open is what its tasks get. */
   private async utilizedRequests(tx: Queryable): Promise<UtilizedRequest[]> {
-    const utilizations = [...(await this.store.utilizations(tx)).values()];
-    const resources = await this.deploys.resources(tx, utilizations);
+    const utilizations = [...(await this.rows.usage.utilizations(tx)).values()];
+    const resources = await this.rows.deploys.resources(tx, utilizations);
     const { defaultCpus, defaultMemory, defaultDisk } = this.settings.cluster;
     return utilizations.flatMap((utilization) => {
       const asked = resources.get(deployKeyText(utilization));

@@ -34,7 +34,7 @@ export class DisabledActions {
     private readonly pool: DatabasePool,
     private readonly clock: Clock,
     wake: Wake,
-    private readonly rows: DisabledActionRepository,
+    private readonly store: DisabledActionRepository,
   ) {
     wake.on('actions', () => {
       this.reading = undefined;
@@ -43,7 +43,7 @@ export class DisabledActions {
 
   /** The record of the action if it is switched off; undefined: it is not. */
   async find(action: ActionType, tx?: Queryable): Promise<DisabledAction | undefined> {
-    return this.findIn(await (tx ? this.rows.all(tx) : this.read()), action);
+    return this.findIn(await (tx ? this.store.all(tx) : this.read()), action);
   }
 
   async isDisabled(action: ActionType, tx?: Queryable): Promise<boolean> {
@@ -52,7 +52,7 @@ export class DisabledActions {
 
   /** Fails with 409 and the reason while the action is switched off. */
   async refuse(action: ActionType, tx?: Transaction): Promise<void> {
-    this.refuseIn(await (tx ? this.rows.all(tx) : this.read()), action);
+    this.refuseIn(await (tx ? this.store.all(tx) : this.read()), action);
   }
 
   /** Refuses by actions that were read already. */
@@ -64,7 +64,7 @@ export class DisabledActions {
   /** All that are switched off, in the order of their names. */
   async list(): Promise<DisabledAction[]> {
     const now = this.clock.now();
-    return [...(await this.rows.all(this.pool)).values()].filter((disabled) => !hasExpired(disabled, now));
+    return [...(await this.store.all(this.pool)).values()].filter((disabled) => !hasExpired(disabled, now));
   }
 
   private findIn<Found extends SwitchedOff>(
@@ -77,7 +77,7 @@ export class DisabledActions {
 
   private read(): Promise<ReadonlyMap<ActionType, DisabledAction>> {
     if (this.reading && performance.now() - this.reading.at < keptMillis) return this.reading.actions;
-    const reading: Reading = { at: performance.now(), actions: this.rows.all(this.pool) };
+    const reading: Reading = { at: performance.now(), actions: this.store.all(this.pool) };
     this.reading = reading;
     reading.actions.catch(() => {
       // Nothing is known: the next one asks again.

@@ -7,9 +7,8 @@ import type {
   StatusUpdate,
 } from '../../cluster/cluster-driver.js';
 import { MachineReports } from '../../modules/slaves/machine-reports.service.js';
-import { SlaveRepository } from '../../modules/slaves/slave.repository.js';
-import { MachineTaskRepository, type TaskOfSlave } from '../../modules/tasks/machine-task.repository.js';
-import { ReconciliationWishRepository } from '../../modules/tasks/reconciliation-wish.repository.js';
+import { Rows } from '../../rows.js';
+import type { TaskOfSlave } from '../../modules/tasks/machine-task.repository.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
 import { Leadership } from '../../platform/leadership/leadership.js';
@@ -29,10 +28,8 @@ export class ClusterWatch implements ClusterEvents {
   constructor(
     private readonly db: Database,
     private readonly reports: MachineReports,
-    private readonly slaves: SlaveRepository,
+    private readonly rows: Rows,
     private readonly fleet: KnownFleet,
-    private readonly tasks: MachineTaskRepository,
-    private readonly wishes: ReconciliationWishRepository,
     private readonly status: StatusUpdates,
     private readonly delays: StatusDelays,
     private readonly leadership: Leadership,
@@ -49,7 +46,7 @@ export class ClusterWatch implements ClusterEvents {
     for (const machines of inPieces(present, machinesPerTransaction))
       await this.db.leaderTransaction((tx) => this.reports.allSeen(tx, machines, this.clock.now()));
     // What ran in another incarnation ran before.
-    const former = await this.tasks.activeOfOtherIncarnations(this.db.pool, present);
+    const former = await this.rows.machineTasks.activeOfOtherIncarnations(this.db.pool, present);
     const began = (slaveId: string) => `Slave '${slaveId}' began anew; whatever ran there before is gone`;
     await this.lost(former, 'REASON_AGENT_RESTARTED', began);
     await this.askAfterTasks(present);
@@ -61,7 +58,7 @@ export class ClusterWatch implements ClusterEvents {
   private async missingFrom(agents: readonly AgentMachines[]): Promise<void> {
     if (!this.fleet.isCompared) return this.wake.signal('fleet');
     const presented = new Map(agents.map(({ agentId, machines }) => [agentId, new Set(machines.map(slaveIdOf))]));
-    for (const { id, agentId } of await this.slaves.present(this.db.leaderPool))
+    for (const { id, agentId } of await this.rows.slaves.present(this.db.leaderPool))
       if (presented.get(agentId)?.has(id) === false)
         await this.machineDown(id, 'its agent does not present it any more');
   }
@@ -70,7 +67,7 @@ export class ClusterWatch implements ClusterEvents {
     this.log.warn(`Slave '${slaveId}' is gone: ${reason}`);
     await this.db.leaderTransaction((tx) => this.reports.down(tx, slaveId, reason, this.clock.now()));
     const message = `Slave '${slaveId}' is gone: ${reason}`;
-    const former = await this.tasks.activeOnSlaves(this.db.pool, [slaveId]);
+    const former = await this.rows.machineTasks.activeOnSlaves(this.db.pool, [slaveId]);
     await this.lost(former, 'REASON_AGENT_REMOVED', () => message);
   }
 
@@ -83,7 +80,7 @@ export class ClusterWatch implements ClusterEvents {
 
   /** Their agent has had its time: they end unsuccessfully, and one that comes back is taken up again where it is still wanted. */
   async tasksUnreachable(slaveIds: readonly string[]): Promise<void> {
-    const tasks = await this.tasks.activeOnSlaves(this.db.pool, slaveIds);
+    const tasks = await this.rows.machineTasks.activeOnSlaves(this.db.pool, slaveIds);
     if (tasks.length === 0) return;
     this.log.warn(`${tasks.length} tasks on ${slaveIds.join(', ')} are unreachable: their agent does not answer`);
     await this.conclude(
@@ -101,9 +98,9 @@ export class ClusterWatch implements ClusterEvents {
 
   /** Machines that were given up may still have their tasks: those that can come back are asked after. */
   private async askAfterTasks(machines: readonly MachineSnapshot[]): Promise<void> {
-    const asked = await this.tasks.endedIn(this.db.pool, machines);
+    const asked = await this.rows.machineTasks.endedIn(this.db.pool, machines);
     if (asked.length === 0) return;
-    await this.db.leaderTransaction((tx) => this.wishes.add(tx, asked, this.clock.now()));
+    await this.db.leaderTransaction((tx) => this.rows.reconciliationWishes.add(tx, asked, this.clock.now()));
     this.wake.signal('reconcile');
   }
 

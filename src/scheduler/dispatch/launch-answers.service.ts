@@ -1,10 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { LaunchAnswer } from '../../cluster/cluster-driver.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
-import { RequestRepository } from '../../modules/requests/request.repository.js';
-import { PendingTaskRepository } from '../../modules/tasks/pending-task.repository.js';
-import { TaskLaunchRepository } from '../../modules/tasks/task-launch.repository.js';
-import { TaskRepository } from '../../modules/tasks/task.repository.js';
+import { Rows } from '../../rows.js';
 import { Clock } from '../../platform/clock.js';
 import { commitLazily } from '../../platform/database/commit-lazily.js';
 import { Database } from '../../platform/database/database.js';
@@ -31,10 +28,7 @@ export class LaunchAnswers {
 
   constructor(
     private readonly db: Database,
-    private readonly requests: RequestRepository,
-    private readonly tasks: TaskRepository,
-    private readonly launches: TaskLaunchRepository,
-    private readonly pendingTasks: PendingTaskRepository,
+    private readonly rows: Rows,
     private readonly status: StatusUpdates,
     private readonly recent: RecentTasks,
     private readonly wake: Wake,
@@ -57,7 +51,7 @@ export class LaunchAnswers {
 
   private async accepted(tx: Transaction, answers: readonly Answer<'ACCEPTED'>[]): Promise<void> {
     await commitLazily(tx);
-    await this.launches.accepted(tx, answers, this.clock.now());
+    await this.rows.taskLaunches.accepted(tx, answers, this.clock.now());
   }
 
   private async portInUse({ port }: Answer<'PORT_IN_USE'>, spec: LaunchSpec): Promise<void> {
@@ -78,13 +72,13 @@ export class LaunchAnswers {
   }
 
   private async takeBack(tx: Transaction, taskId: string, requestId: string): Promise<'DONE' | 'UNWANTED'> {
-    await this.requests.lock(tx, requestId);
-    const [task] = await this.tasks.find(tx, { taskIds: [taskId], lock: true });
+    await this.rows.requests.lock(tx, requestId);
+    const [task] = await this.rows.tasks.find(tx, { taskIds: [taskId], lock: true });
     if (!task) return 'DONE';
     if (task.cleaning !== undefined || task.killed) return 'UNWANTED';
-    const pending = (await this.launches.launchedFor(tx, [taskId])).get(taskId)!;
-    await this.pendingTasks.insert(tx, [pending]);
-    await this.tasks.removeLive(tx, [taskId]);
+    const pending = (await this.rows.taskLaunches.launchedFor(tx, [taskId])).get(taskId)!;
+    await this.rows.pendingTasks.insert(tx, [pending]);
+    await this.rows.tasks.removeLive(tx, [taskId]);
     return 'DONE';
   }
 

@@ -11,21 +11,19 @@ import {
   type WorkDecision,
   type WorkRules,
 } from '../../core/pending-work/index.js';
-import { DeployRepository, type StoredPendingDeploy } from '../../modules/deploys/deploy.repository.js';
-import { RequestHistoryRepository } from '../../modules/requests/request-history.repository.js';
-import { RequestRepository, type StoredRequest } from '../../modules/requests/request.repository.js';
+import type { StoredPendingDeploy } from '../../modules/deploys/deploy.repository.js';
+import { Rows } from '../../rows.js';
+import type { StoredRequest } from '../../modules/requests/request.repository.js';
 import { SlaveRepository } from '../../modules/slaves/slave.repository.js';
-import { PendingRequestRepository, type QueueEntry } from '../../modules/tasks/pending-request.repository.js';
-import { PendingTaskRepository, type PlannedRun } from '../../modules/tasks/pending-task.repository.js';
-import { TaskRepository, type LiveTask } from '../../modules/tasks/task.repository.js';
-import { TaskCleanupRepository } from '../../modules/tasks/task-cleanup.repository.js';
+import type { QueueEntry } from '../../modules/tasks/pending-request.repository.js';
+import type { PlannedRun } from '../../modules/tasks/pending-task.repository.js';
+import type { LiveTask } from '../../modules/tasks/task.repository.js';
 import { concernsAll, isLockTimeout } from '../../platform/database/database-errors.js';
 import { Database } from '../../platform/database/database.js';
 import { commitLazily } from '../../platform/database/commit-lazily.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
-import { DeployStatisticsRepository } from '../../modules/deploys/deploy-statistics.repository.js';
 import { cooldownRules, workRules } from '../rules.js';
 import { tellFailure } from '../../platform/tell-failure.js';
 
@@ -78,15 +76,7 @@ export class DrainService {
 
   constructor(
     private readonly db: Database,
-    private readonly queue: PendingRequestRepository,
-    private readonly pendingTasks: PendingTaskRepository,
-    private readonly requests: RequestRepository,
-    private readonly history: RequestHistoryRepository,
-    private readonly deploys: DeployRepository,
-    private readonly counts: DeployStatisticsRepository,
-    private readonly tasks: TaskRepository,
-    private readonly cleanups: TaskCleanupRepository,
-    private readonly machines: SlaveRepository,
+    private readonly rows: Rows,
     private readonly wake: Wake,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
@@ -97,10 +87,10 @@ export class DrainService {
    */
   async runOnce(now: number): Promise<boolean> {
     const [hasUnwanted, waiting] = await Promise.all([
-      this.pendingTasks.hasUnwanted(this.db.leaderPool),
-      this.queue.waitingRequestIds(this.db.leaderPool),
+      this.rows.pendingTasks.hasUnwanted(this.db.leaderPool),
+      this.rows.pendingRequests.waitingRequestIds(this.db.leaderPool),
     ]);
-    if (hasUnwanted) await this.db.leaderTransaction((tx) => this.pendingTasks.removeUnwanted(tx));
+    if (hasUnwanted) await this.db.leaderTransaction((tx) => this.rows.pendingTasks.removeUnwanted(tx));
     const held = await this.drainAll(waiting, 'free', now);
     return (await this.drainAll(held, 'inTurn', now)).length > 0;
   }
@@ -116,7 +106,7 @@ export class DrainService {
         return false;
       }
     };
-    const found = (await this.pendingTasks.scheduledAfter(this.db.pool, now)).filter(isMisplanned);
+    const found = (await this.rows.pendingTasks.scheduledAfter(this.db.pool, now)).filter(isMisplanned);
     if (found.length > 0) this.log.warn(`${found.length} runs had been planned by a fast clock, and are planned again`);
     return found.map(({ id }) => id.id);
   }
@@ -159,7 +149,7 @@ export class DrainService {
   ): Promise<DrainResult> {
     const [, locked] = await Promise.all([
       commitLazily(tx),
-      lock === 'free' ? this.requests.lockFree(tx, requestIds) : this.requests.lockInTurn(tx, requestIds),
+      lock === 'free' ? this.rows.requests.lockFree(tx, requestIds) : this.rows.requests.lockInTurn(tx, requestIds),
     ]);
     const held = new Map(locked.map((stored) => [stored.request.id, stored]));
     const missing = requestIds.filter((id) => !held.has(id));
@@ -169,17 +159,17 @@ export class DrainService {
     const deploying = free.filter((id) => held.get(id)?.pendingDeployId !== undefined);
     const [onDemand, scheduled, once] = [ofType('ON_DEMAND'), ofType('SCHEDULED'), ofType('RUN_ONCE')];
     const [queued, live, pendingDeploys, pendingTaskIds, withRuns, slaves] = await Promise.all([
-      this.queue.lockOf(tx, free),
-      this.tasks.find(tx, { requestIds: free }),
-      deploying.length > 0 ? this.deploys.findPending(tx, deploying) : [],
-      onDemand.length > 0 ? this.pendingTasks.takenIds(tx, onDemand) : new Set<string>(),
-      scheduled.length > 0 ? this.pendingTasks.withPromisedRuns(tx, scheduled) : [],
+      this.rows.pendingRequests.lockOf(tx, free),
+      this.rows.tasks.find(tx, { requestIds: free }),
+      deploying.length > 0 ? this.rows.deploys.findPending(tx, deploying) : [],
+      onDemand.length > 0 ? this.rows.pendingTasks.takenIds(tx, onDemand) : new Set<string>(),
+      scheduled.length > 0 ? this.rows.pendingTasks.withPromisedRuns(tx, scheduled) : [],
       this.slavesFor(tx, [...held.values()]),
     ]);
     const entries = groupBy(queued, ({ entry }) => entry.requestId);
     const tasks = groupBy(live, (task) => task.taskId.requestId);
     const runOnce = once.flatMap((id) => (entries.get(id) ?? []).map(({ entry }) => entry));
-    const runOnceCounts = await this.counts.find(tx, runOnce);
+    const runOnceCounts = await this.rows.deployStatistics.find(tx, runOnce);
     const rules = workRules(this.settings, slaves);
     const writes: Writes = { done: [], replaced: [], create: [], cleanups: [] };
     let again = false;
@@ -197,22 +187,22 @@ export class DrainService {
       again = (await this.drainRequest(tx, work, rules, writes, now)) || again;
     }
     await Promise.all([
-      this.queue.remove(tx, writes.done),
-      this.pendingTasks.removeOfDeploys(tx, writes.replaced),
-      this.pendingTasks.insert(tx, writes.create),
-      this.cleanups.createAll(tx, writes.cleanups),
+      this.rows.pendingRequests.remove(tx, writes.done),
+      this.rows.pendingTasks.removeOfDeploys(tx, writes.replaced),
+      this.rows.pendingTasks.insert(tx, writes.create),
+      this.rows.taskCleanups.createAll(tx, writes.cleanups),
     ]);
     return { cleanups: writes.cleanups.length, again, held: [...busy] };
   }
 
   private findMissing(tx: Transaction, ids: readonly string[]): Promise<StoredRequest[]> {
-    return ids.length > 0 ? this.requests.findMany(tx, ids) : Promise.resolve([]);
+    return ids.length > 0 ? this.rows.requests.findMany(tx, ids) : Promise.resolve([]);
   }
 
   /** Machines matter only to requests that are spread over racks or attributes. */
   private slavesFor(tx: Transaction, requests: readonly StoredRequest[]): ReturnType<SlaveRepository['list']> {
     const spreads = requests.some(({ request }) => request.rackSensitive || request.slaveAttributeMinimums);
-    return spreads ? this.machines.list(tx) : Promise.resolve([]);
+    return spreads ? this.rows.slaves.list(tx) : Promise.resolve([]);
   }
 
   /**
@@ -263,7 +253,7 @@ export class DrainService {
     now: number,
   ): Promise<boolean> {
     if (stored?.state !== 'SYSTEM_COOLDOWN') return false;
-    const failures = await this.counts.failureTimes(tx, { requestId: stored.request.id, deployId });
+    const failures = await this.rows.deployStatistics.failureTimes(tx, { requestId: stored.request.id, deployId });
     return isFailingFast(failures, cooldownRules(this.settings), now);
   }
 
@@ -275,12 +265,16 @@ export class DrainService {
   ): Promise<StoredRequest> {
     let changed = stored;
     if (leavesCooldown) {
-      changed = await this.requests.save(tx, { ...changed, state: 'ACTIVE', changedAt: now });
-      await this.history.record(tx, { createdAt: now, eventType: 'EXITED_COOLDOWN', request: changed.request });
+      changed = await this.rows.requests.save(tx, { ...changed, state: 'ACTIVE', changedAt: now });
+      await this.rows.requestHistory.record(tx, {
+        createdAt: now,
+        eventType: 'EXITED_COOLDOWN',
+        request: changed.request,
+      });
     }
     if (finishes) {
-      changed = await this.requests.save(tx, { ...changed, state: 'FINISHED', changedAt: now });
-      await this.history.record(tx, { createdAt: now, eventType: 'FINISHED', request: changed.request });
+      changed = await this.rows.requests.save(tx, { ...changed, state: 'FINISHED', changedAt: now });
+      await this.rows.requestHistory.record(tx, { createdAt: now, eventType: 'FINISHED', request: changed.request });
     }
     return changed;
   }

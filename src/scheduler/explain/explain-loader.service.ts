@@ -1,8 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { deployKeyText } from '../../core/model/deploy.js';
 import type { MachineView, PlacementRules, PlacementSnapshot, RejectionReason } from '../../core/placement/index.js';
-import { SlaveRepository, type StoredSlave } from '../../modules/slaves/slave.repository.js';
-import { MachineTaskRepository, type SlaveUse } from '../../modules/tasks/machine-task.repository.js';
+import type { StoredSlave } from '../../modules/slaves/slave.repository.js';
+import { Rows } from '../../rows.js';
+import type { SlaveUse } from '../../modules/tasks/machine-task.repository.js';
 import { Database } from '../../platform/database/database.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { recordedMachine } from '../memory/recorded-machine.js';
@@ -35,8 +36,7 @@ export class ExplainLoader {
   constructor(
     private readonly db: Database,
     private readonly loader: WorkingSetLoader,
-    private readonly slaves: SlaveRepository,
-    private readonly tasks: MachineTaskRepository,
+    private readonly rows: Rows,
     private readonly switches: PlacementSwitches,
     private readonly usage: UsageMetricsLoader,
     private readonly reasons: WaitingReasonRepository,
@@ -47,8 +47,8 @@ export class ExplainLoader {
     const tx = this.db.pool;
     const [[loaded], slaves, uses, switched, { usages, utilizations }, found] = await Promise.all([
       this.loader.load([requestId]),
-      this.slaves.list(tx),
-      this.tasks.usedOfSlaves(tx),
+      this.rows.slaves.list(tx),
+      this.rows.machineTasks.usedOfSlaves(tx),
       this.switches.now(),
       this.usage.load(),
       this.reasons.noted(tx, requestId, ['CANNOT_BE_STORED'], knownToLeader),

@@ -9,9 +9,7 @@ import { type Explanation, explainPending, explanationText, neverFits } from '..
 import { nextTimes, timeIn, type TimeInZone, zoneOf } from '../../core/schedules/index.js';
 import type { HeldRequest } from '../../core/working-set/index.js';
 import { parsePendingTaskId } from '../../core/task-id.js';
-import { DeployHistoryRepository } from '../../modules/deploys/deploy-history.repository.js';
-import { RequestCleanupRepository } from '../../modules/requests/request-cleanup.repository.js';
-import { PendingRequestRepository } from '../../modules/tasks/pending-request.repository.js';
+import { Rows } from '../../rows.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
 import { SchedulerError } from '../../platform/errors.js';
@@ -29,9 +27,7 @@ export class ExplainService {
   constructor(
     private readonly db: Database,
     private readonly loader: ExplainLoader,
-    private readonly queue: PendingRequestRepository,
-    private readonly deploys: DeployHistoryRepository,
-    private readonly cleanups: RequestCleanupRepository,
+    private readonly rows: Rows,
     private readonly clock: Clock,
   ) {}
 
@@ -45,9 +41,9 @@ export class ExplainService {
   async request(id: string): Promise<RequestExplanationDto> {
     const [data, queued, [newest], orders] = await Promise.all([
       this.loader.load(id),
-      this.queue.list(this.db.pool, id),
-      this.deploys.list(this.db.pool, id, { count: 1, offset: 0 }),
-      this.cleanups.find(this.db.pool, id),
+      this.rows.pendingRequests.list(this.db.pool, id),
+      this.rows.deployHistory.list(this.db.pool, id, { count: 1, offset: 0 }),
+      this.rows.requestCleanups.find(this.db.pool, id),
     ]);
     const { request, tasks, pendingTasks } = data.loaded;
     if (!request) throw SchedulerError.requestNotFound(id);

@@ -5,8 +5,8 @@ import { groupBy } from '../../core/group-by.js';
 import type { TaskId } from '../../core/model/task.js';
 import type { FleetSnapshot, PlacementRules } from '../../core/placement/index.js';
 import { WorkingSet, type HeldTask } from '../../core/working-set/index.js';
-import { SlaveRepository, type StoredSlave } from '../../modules/slaves/slave.repository.js';
-import { TaskLaunchRepository } from '../../modules/tasks/task-launch.repository.js';
+import type { StoredSlave } from '../../modules/slaves/slave.repository.js';
+import { Rows } from '../../rows.js';
 import { commitLazily } from '../../platform/database/commit-lazily.js';
 import { Database } from '../../platform/database/database.js';
 import type { Transaction } from '../../platform/database/transaction.js';
@@ -70,10 +70,9 @@ export class LeaderMemory {
     private readonly db: Database,
     private readonly changes: LeaderChangeRepository,
     private readonly loader: WorkingSetLoader,
-    private readonly machines: SlaveRepository,
+    private readonly rows: Rows,
     private readonly usage: UsageMetricsLoader,
     private readonly recent: RecentTasks,
-    private readonly launches: TaskLaunchRepository,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
@@ -181,8 +180,8 @@ export class LeaderMemory {
     this.recent.takeChangedSlaves(now);
     const [requests, slaves, latestStart] = await Promise.all([
       this.loader.load(),
-      this.machines.list(this.db.leaderPool),
-      this.launches.latestStart(this.db.leaderPool),
+      this.rows.slaves.list(this.db.leaderPool),
+      this.rows.taskLaunches.latestStart(this.db.leaderPool),
     ]);
     this.recent.startedUpTo(latestStart);
     const shown = this.loader.shown();
@@ -203,7 +202,7 @@ export class LeaderMemory {
     const [requests, tasks, slaves] = await Promise.all([
       this.loader.load(part.requests),
       this.loader.tasksOn(part.slaves),
-      this.machines.list(this.db.leaderPool, part.slaves),
+      this.rows.slaves.list(this.db.leaderPool, part.slaves),
     ]);
     const set = new WorkingSet(placementRules(this.settings, [...held.slaves.values()]));
     set.copyUsageOf(held.set);
@@ -282,7 +281,7 @@ export class LeaderMemory {
 
   /** The given ones, or all. */
   private async readSlaves({ set, slaves }: HeldState, ids?: readonly string[]): Promise<void> {
-    const read = await this.machines.list(this.db.leaderPool, ids);
+    const read = await this.rows.slaves.list(this.db.leaderPool, ids);
     const asked = ids ?? [...slaves.keys()];
     for (const id of asked) slaves.delete(id);
     for (const slave of read) slaves.set(slave.id, slave);

@@ -3,17 +3,13 @@ import { type DeployKey, deployKeyText } from '../../core/model/deploy.js';
 import { CLUSTER_DRIVER, type ClusterDriver, type MachineSnapshot } from '../../cluster/cluster-driver.js';
 import type { DeployToPlace } from '../../core/placement/index.js';
 import type { HeldMachine, HeldTask } from '../../core/working-set/index.js';
-import { DeployRepository } from '../../modules/deploys/deploy.repository.js';
-import { RequestRepository } from '../../modules/requests/request.repository.js';
+import { Rows } from '../../rows.js';
 import type { StoredSlave } from '../../modules/slaves/slave.repository.js';
-import { PendingTaskRepository } from '../../modules/tasks/pending-task.repository.js';
-import { TaskRepository } from '../../modules/tasks/task.repository.js';
 import { Database } from '../../platform/database/database.js';
 import type { Queryable } from '../../platform/database/queryable.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { recordedMachine } from './recorded-machine.js';
-import { DeployStatisticsRepository } from '../../modules/deploys/deploy-statistics.repository.js';
 import { RunTimes } from './run-times.service.js';
 import { UnaskedMachines } from './unasked-machines.js';
 import { RecentTasks } from '../placement/recent-tasks.service.js';
@@ -24,11 +20,7 @@ import type { LoadedRequest } from './loaded-request.js';
 export class WorkingSetLoader {
   constructor(
     private readonly db: Database,
-    private readonly requests: RequestRepository,
-    private readonly deploys: DeployRepository,
-    private readonly counts: DeployStatisticsRepository,
-    private readonly tasks: TaskRepository,
-    private readonly pendingTasks: PendingTaskRepository,
+    private readonly rows: Rows,
     private readonly recent: RecentTasks,
     private readonly runTimes: RunTimes,
     private readonly unasked: UnaskedMachines,
@@ -44,11 +36,11 @@ export class WorkingSetLoader {
     const tx = locking ?? this.db.leaderPool;
     const filter = ids ?? null;
     const reads = [
-      () => (ids ? this.requests.findMany(tx, ids) : this.requests.findAll(tx)),
-      () => this.deploys.findPending(tx, ids),
+      () => (ids ? this.rows.requests.findMany(tx, ids) : this.rows.requests.findAll(tx)),
+      () => this.rows.deploys.findPending(tx, ids),
       () => this.deployViews(tx, filter),
-      () => this.tasks.held(tx, { requestIds: ids }),
-      () => this.pendingTasks.wanted(tx, filter),
+      () => this.rows.tasks.held(tx, { requestIds: ids }),
+      () => this.rows.pendingTasks.wanted(tx, filter),
     ] as const;
     const [stored, pendingDeploys, deploys, tasks, pendingTasks] = await (locking ? oneByOne(reads) : together(reads));
     const loaded = new Map<string, LoadedRequest>();
@@ -79,7 +71,7 @@ export class WorkingSetLoader {
 
   /** Active tasks on the given slaves. */
   tasksOn(slaveIds: readonly string[]): Promise<HeldTask[]> {
-    return this.tasks.held(this.db.leaderPool, { slaveIds });
+    return this.rows.tasks.held(this.db.leaderPool, { slaveIds });
   }
 
   /** The machines that the driver shows, as their records describe them. */
@@ -125,7 +117,7 @@ export class WorkingSetLoader {
     tx: Queryable,
     ids: readonly string[] | null,
   ): Promise<Map<string, Map<string, DeployToPlace>>> {
-    const found = await this.deploys.inUse(tx, ids);
+    const found = await this.rows.deploys.inUse(tx, ids);
     const averages = await this.averageRuntimes(tx, found);
     const views = new Map<string, Map<string, DeployToPlace>>();
     for (const { requestId, deployId, deploy } of found) {
@@ -138,7 +130,7 @@ export class WorkingSetLoader {
   /** Only where machines are set apart for short runs. */
   private async averageRuntimes(tx: Queryable, keys: readonly DeployKey[]): Promise<Map<string, number | undefined>> {
     if (Object.keys(this.settings.preemptibleTasksOnlyMachineAttributes).length === 0) return new Map();
-    const counts = await this.counts.find(tx, keys);
+    const counts = await this.rows.deployStatistics.find(tx, keys);
     return new Map([...counts].map(([key, { averageRuntimeMillis }]) => [key, averageRuntimeMillis]));
   }
 }

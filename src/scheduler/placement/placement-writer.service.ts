@@ -1,11 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { launchedText } from '../../core/launch/index.js';
 import type { PendingTaskId } from '../../core/model/task.js';
-import { RequestRepository } from '../../modules/requests/request.repository.js';
-import { SlaveRepository, type UsableSlave } from '../../modules/slaves/slave.repository.js';
-import { PendingTaskRepository } from '../../modules/tasks/pending-task.repository.js';
-import { TaskLaunchRepository } from '../../modules/tasks/task-launch.repository.js';
-import { OutboxRepository } from '../../modules/events/outbox.repository.js';
+import { Rows } from '../../rows.js';
+import type { UsableSlave } from '../../modules/slaves/slave.repository.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { LeaderChangeRepository } from '../memory/leader-change.repository.js';
@@ -31,12 +28,8 @@ export interface WriteResult {
 @Injectable()
 export class PlacementWriter {
   constructor(
-    private readonly requests: RequestRepository,
-    private readonly slaves: SlaveRepository,
-    private readonly pendingTasks: PendingTaskRepository,
-    private readonly launches: TaskLaunchRepository,
+    private readonly rows: Rows,
     private readonly changes: LeaderChangeRepository,
-    private readonly outbox: OutboxRepository,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
@@ -53,9 +46,9 @@ export class PlacementWriter {
     // In one go and in this order. Requests that the API holds right now are left out.
     const [, versions, , slaves] = await Promise.all([
       this.changes.leaveNone(tx),
-      this.requests.lockVersions(tx, unique(planned.map(({ taskId }) => taskId.requestId)), 'free'),
-      this.slaves.shareFleet(tx),
-      this.slaves.usable(tx, unique(planned.map(({ launch }) => launch.slaveId))),
+      this.rows.requests.lockVersions(tx, unique(planned.map(({ taskId }) => taskId.requestId)), 'free'),
+      this.rows.slaves.shareFleet(tx),
+      this.rows.slaves.usable(tx, unique(planned.map(({ launch }) => launch.slaveId))),
     ]);
     const isCurrent = ({ taskId, requestVersion }: PlannedTask): boolean =>
       versions.get(taskId.requestId) === requestVersion;
@@ -63,14 +56,14 @@ export class PlacementWriter {
     const contended = unique(planned.filter((plan) => !isCurrent(plan)).map(({ taskId }) => taskId.requestId));
     if (current.length === 0) return { launched: [], contended };
     const doubtful = current.filter(({ taskId }) => taskId.startedAt <= mayBeUsedUpTo).map(({ taskId }) => taskId.id);
-    const used = await this.launches.usedIds(tx, doubtful);
+    const used = await this.rows.taskLaunches.usedIds(tx, doubtful);
     const placeable = current.filter(
       ({ taskId, place }) => !used.has(taskId.id) && isStillThere(place, slaves.get(place.slaveId)),
     );
-    const taken = await this.pendingTasks.take(tx, placeable.map(pendingIdOf));
+    const taken = await this.rows.pendingTasks.take(tx, placeable.map(pendingIdOf));
     const launched = placeable.filter((plan) => taken.has(pendingIdOf(plan)));
     if (launched.length === 0) return { launched, contended };
-    await Promise.all([this.launches.insert(tx, launched, now), this.publish(tx, launched, now)]);
+    await Promise.all([this.rows.taskLaunches.insert(tx, launched, now), this.publish(tx, launched, now)]);
     return { launched, contended };
   }
 
@@ -84,21 +77,21 @@ export class PlacementWriter {
     }));
     const isWhole = this.settings.storeAllClusterTaskInfoForDebugging;
     const records = () => new Map(launched.map((planned) => [planned.taskId.id, recordOf(planned, isWhole)]));
-    return this.outbox.tasks(tx, updates, () => Promise.resolve(records()));
+    return this.rows.outbox.tasks(tx, updates, () => Promise.resolve(records()));
   }
 
   /** Waits for the rows of requests in their turn, for the rest of `tx`. */
   async lock(tx: Transaction, requestIds: readonly string[]): Promise<void> {
-    await this.requests.lockInTurn(tx, requestIds);
+    await this.rows.requests.lockInTurn(tx, requestIds);
   }
 
   /** Removes pending tasks that are not wanted, unless their request changed (or came back) meanwhile; answers those requests. */
   async removeObsolete(tx: Transaction, obsolete: readonly ObsoleteTask[]): Promise<readonly string[]> {
     const requestIds = unique(obsolete.map(({ pendingTaskId }) => pendingTaskId.requestId));
-    const versions = await this.requests.lockVersions(tx, requestIds, 'all');
+    const versions = await this.rows.requests.lockVersions(tx, requestIds, 'all');
     const isUnchanged = ({ pendingTaskId, requestVersion }: ObsoleteTask): boolean =>
       versions.get(pendingTaskId.requestId) === requestVersion;
-    await this.pendingTasks.remove(
+    await this.rows.pendingTasks.remove(
       tx,
       obsolete.filter(isUnchanged).map(({ pendingTaskId }) => pendingTaskId.id),
     );

@@ -1,9 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { PlanTask } from '../../core/plan/index.js';
 import type { WorkRules } from '../../core/pending-work/index.js';
-import { SlaveRepository } from '../../modules/slaves/slave.repository.js';
-import { PendingTaskRepository } from '../../modules/tasks/pending-task.repository.js';
-import { TaskRepository } from '../../modules/tasks/task.repository.js';
+import { Rows } from '../../rows.js';
 import { unchecked } from '../../modules/tasks/health/watched-task.repository.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
@@ -20,19 +18,17 @@ interface PlanFacts {
 @Injectable()
 export class PlanFactsLoader {
   constructor(
-    private readonly tasks: TaskRepository,
-    private readonly pendingTasks: PendingTaskRepository,
-    private readonly slaves: SlaveRepository,
+    private readonly rows: Rows,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
   async load(tx: Transaction, requestId: string): Promise<PlanFacts> {
-    const live = await this.tasks.find(tx, { requestIds: [requestId] });
+    const live = await this.rows.tasks.find(tx, { requestIds: [requestId] });
     const tasks = live.map((task) => {
       const { cleanupType, ...watched } = unchecked(task);
       return { ...watched, cleanup: cleanupType, slaveId: task.slaveId, rackId: task.rackId };
     });
-    const rules = workRules(this.settings, await this.slaves.list(tx));
-    return { tasks, pendingTaskCount: await this.pendingTasks.wantedCount(tx, requestId), rules };
+    const rules = workRules(this.settings, await this.rows.slaves.list(tx));
+    return { tasks, pendingTaskCount: await this.rows.pendingTasks.wantedCount(tx, requestId), rules };
   }
 }

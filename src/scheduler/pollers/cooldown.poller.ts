@@ -1,15 +1,13 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { isCooldownOver } from '../../core/completion/index.js';
 import { deployKeyText } from '../../core/model/deploy.js';
-import { RequestHistoryRepository } from '../../modules/requests/request-history.repository.js';
-import { RequestRepository } from '../../modules/requests/request.repository.js';
+import { Rows } from '../../rows.js';
 import { concernsAll } from '../../platform/database/database-errors.js';
 import { Database } from '../../platform/database/database.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { Pollers } from '../../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
-import { DeployStatisticsRepository } from '../../modules/deploys/deploy-statistics.repository.js';
 import { cooldownRules } from '../rules.js';
 import { tellFailure } from '../../platform/tell-failure.js';
 
@@ -21,9 +19,7 @@ export class CooldownPoller {
   constructor(
     pollers: Pollers,
     private readonly db: Database,
-    private readonly requests: RequestRepository,
-    private readonly history: RequestHistoryRepository,
-    private readonly counts: DeployStatisticsRepository,
+    private readonly rows: Rows,
     private readonly wake: Wake,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {
@@ -31,7 +27,7 @@ export class CooldownPoller {
   }
 
   async runOnce(now: number): Promise<void> {
-    for (const { request } of await this.requests.findAll(this.db.pool, ['SYSTEM_COOLDOWN'])) {
+    for (const { request } of await this.rows.requests.findAll(this.db.pool, ['SYSTEM_COOLDOWN'])) {
       try {
         if (await this.db.leaderTransaction((tx) => this.endIfOver(tx, request.id, now))) this.wake.signal('webhooks');
       } catch (cause) {
@@ -44,13 +40,17 @@ export class CooldownPoller {
 
   /** A request that another transaction holds right now waits for the next pass. */
   private async endIfOver(tx: Transaction, requestId: string, now: number): Promise<boolean> {
-    const [stored] = await this.requests.lockFree(tx, [requestId]);
+    const [stored] = await this.rows.requests.lockFree(tx, [requestId]);
     if (stored?.state !== 'SYSTEM_COOLDOWN') return false;
     const key = { requestId, deployId: stored.activeDeployId ?? '' };
-    const deploy = (await this.counts.find(tx, [key])).get(deployKeyText(key));
+    const deploy = (await this.rows.deployStatistics.find(tx, [key])).get(deployKeyText(key));
     if (!isCooldownOver(deploy, cooldownRules(this.settings), now)) return false;
-    await this.requests.save(tx, { ...stored, state: 'ACTIVE', changedAt: now });
-    await this.history.record(tx, { createdAt: now, eventType: 'EXITED_COOLDOWN', request: stored.request });
+    await this.rows.requests.save(tx, { ...stored, state: 'ACTIVE', changedAt: now });
+    await this.rows.requestHistory.record(tx, {
+      createdAt: now,
+      eventType: 'EXITED_COOLDOWN',
+      request: stored.request,
+    });
     return true;
   }
 }

@@ -2,11 +2,8 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import { type CrashLoopReview, findCrashLoops, isObserved, reviewCrashLoops } from '../../core/completion/index.js';
 import { groupBy } from '../../core/group-by.js';
 import { deployKeyText } from '../../core/model/deploy.js';
-import { DeployStatisticsRepository } from '../../modules/deploys/deploy-statistics.repository.js';
-import { CrashLoopRepository } from '../../modules/requests/crash-loops/crash-loop.repository.js';
-import { RequestRepository, type StoredRequest } from '../../modules/requests/request.repository.js';
-import { TaskCleanupRepository } from '../../modules/tasks/task-cleanup.repository.js';
-import { OutboxRepository } from '../../modules/events/outbox.repository.js';
+import { Rows } from '../../rows.js';
+import type { StoredRequest } from '../../modules/requests/request.repository.js';
 import { concernsAll } from '../../platform/database/database-errors.js';
 import { Database } from '../../platform/database/database.js';
 import type { Queryable } from '../../platform/database/queryable.js';
@@ -31,11 +28,7 @@ export class CrashLoopPoller {
   constructor(
     pollers: Pollers,
     private readonly db: Database,
-    private readonly requests: RequestRepository,
-    private readonly loops: CrashLoopRepository,
-    private readonly cleanups: TaskCleanupRepository,
-    private readonly counts: DeployStatisticsRepository,
-    private readonly outbox: OutboxRepository,
+    private readonly rows: Rows,
     private readonly wake: Wake,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {
@@ -43,9 +36,9 @@ export class CrashLoopPoller {
   }
 
   async runOnce(now: number): Promise<void> {
-    const candidates = await this.loops.requestsToReview(this.db.pool);
+    const candidates = await this.rows.crashLoops.requestsToReview(this.db.pool);
     for (let first = 0; first < candidates.length; first += requestsPerPass) {
-      const seen = await this.requests.findMany(this.db.pool, candidates.slice(first, first + requestsPerPass));
+      const seen = await this.rows.requests.findMany(this.db.pool, candidates.slice(first, first + requestsPerPass));
       for (const requestId of (await this.review(this.db.pool, seen, now)).keys()) {
         await this.write(requestId, now);
       }
@@ -65,11 +58,11 @@ export class CrashLoopPoller {
 
   /** A request that another transaction holds right now waits for the next pass. */
   private async reviewLocked(tx: Transaction, requestId: string, now: number): Promise<void> {
-    const review = (await this.review(tx, await this.requests.lockFree(tx, [requestId]), now)).get(requestId);
+    const review = (await this.review(tx, await this.rows.requests.lockFree(tx, [requestId]), now)).get(requestId);
     if (!review) return;
-    await this.loops.save(tx, review.changed);
-    await this.loops.remove(tx, review.forgotten);
-    await this.outbox.crashLoops(tx, review.changed);
+    await this.rows.crashLoops.save(tx, review.changed);
+    await this.rows.crashLoops.remove(tx, review.forgotten);
+    await this.rows.outbox.crashLoops(tx, review.changed);
   }
 
   /** Changes to write, by request id; requests with nothing to write are left out. */
@@ -82,9 +75,9 @@ export class CrashLoopPoller {
     const keys = requests.flatMap(({ request, activeDeployId: deployId }) =>
       deployId === undefined ? [] : { requestId: request.id, deployId },
     );
-    const counts = await this.counts.find(tx, keys);
-    const stored = groupBy(await this.loops.find(tx, ids), ({ requestId }) => requestId);
-    const cleanups = groupBy(await this.cleanups.madeFor(tx, ids), ({ requestId }) => requestId);
+    const counts = await this.rows.deployStatistics.find(tx, keys);
+    const stored = groupBy(await this.rows.crashLoops.find(tx, ids), ({ requestId }) => requestId);
+    const cleanups = groupBy(await this.rows.taskCleanups.madeFor(tx, ids), ({ requestId }) => requestId);
     const rules = crashLoopRules(this.settings);
     const reviews = requests.map(({ request: { id, requestType }, state, activeDeployId }) => {
       const deploy = {

@@ -2,9 +2,8 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import { judgeRunTime, nextCheckAt, type RunTimeDecision } from '../../core/requests/run-times.js';
 import { parseTaskId } from '../../core/task-id.js';
-import { MailOutboxRepository } from '../../modules/mail/mail-outbox.repository.js';
-import { LongRunRepository, type LongRun } from '../../modules/tasks/long-run.repository.js';
-import { TaskCleanupRepository } from '../../modules/tasks/task-cleanup.repository.js';
+import { Rows } from '../../rows.js';
+import type { LongRun } from '../../modules/tasks/long-run.repository.js';
 import { concernsAll } from '../../platform/database/database-errors.js';
 import { Database } from '../../platform/database/database.js';
 import type { Transaction } from '../../platform/database/transaction.js';
@@ -27,10 +26,8 @@ export class JobPoller {
   constructor(
     pollers: Pollers,
     private readonly db: Database,
-    private readonly runs: LongRunRepository,
+    private readonly rows: Rows,
     private readonly times: RunTimes,
-    private readonly cleanups: TaskCleanupRepository,
-    private readonly mails: MailOutboxRepository,
     private readonly wake: Wake,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {
@@ -45,7 +42,7 @@ export class JobPoller {
 
   /** Looks at all runs, whether or not anything is known of them here. */
   async runOnce(now: number): Promise<number | undefined> {
-    await this.judgeAll(await this.runs.find(this.db.pool, this.settings, now), now);
+    await this.judgeAll(await this.rows.longRuns.find(this.db.pool, this.settings, now), now);
     return this.runDue(now);
   }
 
@@ -53,7 +50,7 @@ export class JobPoller {
   async runDue(now: number): Promise<number | undefined> {
     for (let due = this.take(now); due.length > 0; due = this.take(now)) {
       try {
-        await this.judgeAll(await this.runs.of(this.db.pool, due), now);
+        await this.judgeAll(await this.rows.longRuns.of(this.db.pool, due), now);
       } catch (cause) {
         for (const taskId of due) this.times.checkAgain(parseTaskId(taskId)!.requestId, taskId, now + againAfterMillis);
         this.times.plan();
@@ -105,10 +102,12 @@ export class JobPoller {
     { runMillis, expectedMillis }: Extract<RunTimeDecision, { kind: 'overdue' }>,
     at: number,
   ): Promise<boolean> {
-    if (!(await this.runs.markOverdue(tx, taskId, at))) return false;
+    if (!(await this.rows.longRuns.markOverdue(tx, taskId, at))) return false;
     const thresholdPercent = this.settings.warnIfScheduledJobIsRunningPastNextRunPct;
     const facts = { kind: 'task-overdue', runMillis, expectedMillis, thresholdPercent } as const;
-    await this.mails.queue(tx, [{ type: 'TASK_SCHEDULED_OVERDUE_TO_FINISH', request, taskId, user, at, facts }]);
+    await this.rows.mailOutbox.queue(tx, [
+      { type: 'TASK_SCHEDULED_OVERDUE_TO_FINISH', request, taskId, user, at, facts },
+    ]);
     return true;
   }
 
@@ -124,7 +123,7 @@ export class JobPoller {
     { runMillis, limitMillis }: Extract<RunTimeDecision, { kind: 'end' }>,
     now: number,
   ): Promise<void> {
-    await this.cleanups.create(tx, {
+    await this.rows.taskCleanups.create(tx, {
       taskId: parseTaskId(taskId)!,
       cleanupType: 'TASK_EXCEEDED_TIME_LIMIT',
       timestamp: now,

@@ -12,6 +12,7 @@ import { HeldUpdates } from '../status/held-updates.service.js';
 import type { Report } from '../status/report.js';
 import { AgentCursorRepository } from '../status/agent-cursor.repository.js';
 import { StatusUpdates } from '../status/status-updates.service.js';
+import { UnwantedTasks } from '../status/unwanted-tasks.service.js';
 
 /** After so many lists other work gets its turn: the lease is renewed by the same thread. */
 const listsInOneGo = 100;
@@ -39,6 +40,7 @@ export class ListComparison {
     private readonly cursors: AgentCursorRepository,
     private readonly held: HeldUpdates,
     private readonly status: StatusUpdates,
+    private readonly unwanted: UnwantedTasks,
     private readonly clock: Clock,
     @Inject(CLUSTER_DRIVER) private readonly driver: ClusterDriver,
   ) {}
@@ -163,7 +165,7 @@ export class ListComparison {
       this.db.pool,
       running.map(({ taskId }) => taskId),
     );
-    this.status.killUnexpected(running.filter(({ taskId }) => !launchedSince.has(taskId)));
+    this.unwanted.kill(running.filter(({ taskId }) => !launchedSince.has(taskId)));
   }
 
   /** By slave id. */

@@ -12,15 +12,10 @@ import { type DeployKey, deployKeyText } from '../../core/model/deploy.js';
 import type { Request } from '../../core/model/request.js';
 import { taskEndMail, type MailEvent } from '../../core/mail/index.js';
 import type { PendingRequest, TaskId } from '../../core/model/task.js';
-import { LoadBalancerRecordRepository } from '../../modules/load-balancer/load-balancer-record.repository.js';
-import { LoadBalancerRemovalRepository } from '../../modules/load-balancer/load-balancer-removal.repository.js';
-import { MailOutboxRepository } from '../../modules/mail/mail-outbox.repository.js';
-import { RequestHistoryRepository } from '../../modules/requests/request-history.repository.js';
-import { RequestRepository, type StoredRequest } from '../../modules/requests/request.repository.js';
-import { PendingRequestRepository } from '../../modules/tasks/pending-request.repository.js';
-import { TaskLaunchRepository, type LaunchData } from '../../modules/tasks/task-launch.repository.js';
+import { Rows } from '../../rows.js';
+import type { StoredRequest } from '../../modules/requests/request.repository.js';
+import type { LaunchData } from '../../modules/tasks/task-launch.repository.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
-import { DeployStatisticsRepository } from '../../modules/deploys/deploy-statistics.repository.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { cooldownRules } from '../rules.js';
 import type { TaskEndReport } from './status-batch.js';
@@ -29,14 +24,7 @@ import type { TaskEndReport } from './status-batch.js';
 @Injectable()
 export class Completions {
   constructor(
-    private readonly launches: TaskLaunchRepository,
-    private readonly counts: DeployStatisticsRepository,
-    private readonly requests: RequestRepository,
-    private readonly history: RequestHistoryRepository,
-    private readonly queue: PendingRequestRepository,
-    private readonly balancing: LoadBalancerRecordRepository,
-    private readonly leaving: LoadBalancerRemovalRepository,
-    private readonly mails: MailOutboxRepository,
+    private readonly rows: Rows,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
@@ -50,11 +38,11 @@ export class Completions {
     requests: Map<string, StoredRequest>,
     now: number,
   ): Promise<number> {
-    const launched = await this.launches.launchData(
+    const launched = await this.rows.taskLaunches.launchData(
       tx,
       ends.map(({ taskId }) => taskId.id),
     );
-    const counts = await this.counts.find(
+    const counts = await this.rows.deployStatistics.find(
       tx,
       ends.map(({ taskId }) => taskId),
     );
@@ -80,16 +68,16 @@ export class Completions {
         if (result.cooldown === 'ENTER') told.push(this.cooldownMail(stored.request, result.counts, now));
       }
     }
-    await this.queue.enqueueAll(tx, entries);
+    await this.rows.pendingRequests.enqueueAll(tx, entries);
     await this.leaveLoadBalancer(tx, leaving, now);
-    await this.counts.save(tx, [...changed.values()]);
-    await this.mails.queue(tx, told);
+    await this.rows.deployStatistics.save(tx, [...changed.values()]);
+    await this.rows.mailOutbox.queue(tx, told);
     return skipped;
   }
 
   /** Tasks that never were in it, or left before they were killed, are skipped: there is nothing to wait for. */
   private async leaveLoadBalancer(tx: Transaction, taskIds: readonly TaskId[], now: number): Promise<void> {
-    const records = await this.balancing.find(
+    const records = await this.rows.loadBalancerRecords.find(
       tx,
       taskIds.map(({ id }) => id),
     );
@@ -97,7 +85,7 @@ export class Completions {
     const leaving = taskIds.filter(
       (taskId) => decideRemoval(taskId, records.get(taskId.id)!, grace, now).kind !== 'done',
     );
-    await this.leaving.add(
+    await this.rows.loadBalancerRemovals.add(
       tx,
       leaving.map(({ id }) => id),
       now,
@@ -124,8 +112,8 @@ export class Completions {
   ): Promise<StoredRequest> {
     const state = cooldown === 'ENTER' ? 'SYSTEM_COOLDOWN' : 'ACTIVE';
     const eventType = cooldown === 'ENTER' ? 'ENTERED_COOLDOWN' : 'EXITED_COOLDOWN';
-    await this.history.record(tx, { createdAt: now, eventType, request: stored.request });
-    return this.requests.save(tx, { ...stored, state, changedAt: now });
+    await this.rows.requestHistory.record(tx, { createdAt: now, eventType, request: stored.request });
+    return this.rows.requests.save(tx, { ...stored, state, changedAt: now });
   }
 }
 

@@ -1,10 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { isAlwaysRunning, isTerminal } from '../../core/model/enums.js';
 import { parseTaskId } from '../../core/task-id.js';
-import { RequestRepository } from '../../modules/requests/request.repository.js';
-import { PendingRequestRepository } from '../../modules/tasks/pending-request.repository.js';
-import { TaskRepository } from '../../modules/tasks/task.repository.js';
-import { TaskStatusRepository } from '../../modules/tasks/task-status.repository.js';
+import { Rows } from '../../rows.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
 import type { Report } from './report.js';
@@ -19,10 +16,7 @@ export class DatalessTasks {
 
   constructor(
     private readonly db: Database,
-    private readonly requests: RequestRepository,
-    private readonly tasks: TaskRepository,
-    private readonly statuses: TaskStatusRepository,
-    private readonly queue: PendingRequestRepository,
+    private readonly rows: Rows,
     private readonly clock: Clock,
   ) {}
 
@@ -32,14 +26,14 @@ export class DatalessTasks {
     if (!parsed) return 'NOTHING_TO_DO';
     const { requestId, deployId } = parsed;
     const removed = await this.db.leaderTransaction(async (tx) => {
-      const request = await this.requests.lock(tx, requestId);
-      const task = (await this.statuses.lockTasks(tx, [taskId])).get(taskId);
+      const request = await this.rows.requests.lock(tx, requestId);
+      const task = (await this.rows.taskStatuses.lockTasks(tx, [taskId])).get(taskId);
       if (!task || task.hasData) return false;
-      await this.tasks.removeLive(tx, [taskId]);
+      await this.rows.tasks.removeLive(tx, [taskId]);
       // A job that is not repeated may have done its work: it is not started once more.
       if (request && isAlwaysRunning(request.request.requestType)) {
         const timestamp = this.clock.now();
-        await this.queue.enqueue(tx, { requestId, deployId, timestamp, pendingType: 'TASK_DONE' });
+        await this.rows.pendingRequests.enqueue(tx, { requestId, deployId, timestamp, pendingType: 'TASK_DONE' });
       }
       return true;
     });

@@ -29,13 +29,13 @@ export class HeldUpdates {
   private taskIds = new Set<string>();
 
   constructor(
-    private readonly rows: HeldStatusUpdateRepository,
+    private readonly store: HeldStatusUpdateRepository,
     private readonly clock: Clock,
   ) {}
 
   /** At the beginning of leading: what an earlier leader held. */
   async load(tx: Queryable): Promise<void> {
-    this.taskIds = new Set(await this.rows.taskIds(tx));
+    this.taskIds = new Set(await this.store.taskIds(tx));
   }
 
   has(taskId: string): boolean {
@@ -58,7 +58,7 @@ export class HeldUpdates {
   /** Tasks whose oldest update is due. */
   async due(tx: Queryable, now: number): Promise<HeldTaskUpdates[]> {
     const tasks = new Map<string, HeldTaskUpdates>();
-    for (const { id, task_id: taskId, attempts, document } of await this.rows.due(tx, now)) {
+    for (const { id, task_id: taskId, attempts, document } of await this.store.due(tx, now)) {
       const task = tasks.get(taskId) ?? { taskId, attempts, updates: [] };
       task.updates.push({ id, update: document });
       tasks.set(taskId, task);
@@ -67,7 +67,7 @@ export class HeldUpdates {
   }
 
   async release(tx: Transaction, { updates }: HeldTaskUpdates): Promise<void> {
-    await this.rows.remove(
+    await this.store.remove(
       tx,
       updates.map(({ id }) => id),
     );
@@ -75,12 +75,12 @@ export class HeldUpdates {
 
   /** After the commit of `release`: updates of the task are stored directly again, unless more came meanwhile. */
   async released(tx: Queryable, { taskId }: HeldTaskUpdates): Promise<void> {
-    if (!(await this.rows.anyOf(tx, taskId))) this.taskIds.delete(taskId);
+    if (!(await this.store.anyOf(tx, taskId))) this.taskIds.delete(taskId);
   }
 
   async failedAgain(tx: Transaction, { taskId, attempts }: HeldTaskUpdates, cause: unknown): Promise<void> {
     const now = this.clock.now();
-    await this.rows.postpone(tx, taskId, {
+    await this.store.postpone(tx, taskId, {
       attempts: attempts + 1,
       nextAttemptAt: new Date(now + waitMillis(attempts + 1)),
       waitsSince: new Date(now),
@@ -90,12 +90,12 @@ export class HeldUpdates {
 
   /** Count of held updates, with the reason of the oldest. */
   summary(tx: Queryable): Promise<{ count: number; taskId?: string; lastError?: string }> {
-    return this.rows.summary(tx);
+    return this.store.summary(tx);
   }
 
   private insert(tx: Transaction, update: StatusUpdate, error: string): Promise<void> {
     const now = this.clock.now();
-    return this.rows.insert(tx, {
+    return this.store.insert(tx, {
       taskId: update.taskId,
       heldAt: new Date(now),
       attempts: 0,

@@ -3,19 +3,10 @@ import { decideRecovery, isReportedEndValid, stateBeforeEnd, type TaskReturn } f
 import { isInProgress, noRecords } from '../../core/load-balancer/index.js';
 import type { TaskState } from '../../core/model/enums.js';
 import type { PendingRequest, TaskCleanup, TaskId } from '../../core/model/task.js';
-import { OutboxRepository } from '../../modules/events/outbox.repository.js';
-import { LoadBalancerRecordRepository } from '../../modules/load-balancer/load-balancer-record.repository.js';
-import { LoadBalancerRemovalRepository } from '../../modules/load-balancer/load-balancer-removal.repository.js';
+import { Rows } from '../../rows.js';
 import { LoadBalancer } from '../../platform/load-balancer/load-balancer.js';
 import type { StoredRequest } from '../../modules/requests/request.repository.js';
-import { LaunchedTaskRepository } from '../../modules/tasks/launched-task.repository.js';
-import { PendingRequestRepository } from '../../modules/tasks/pending-request.repository.js';
-import { TaskCleanupRepository } from '../../modules/tasks/task-cleanup.repository.js';
-import {
-  TaskStatusRepository,
-  type GivenUpTask,
-  type ReportedTask,
-} from '../../modules/tasks/task-status.repository.js';
+import type { GivenUpTask, ReportedTask } from '../../modules/tasks/task-status.repository.js';
 import { inParallel } from '../../platform/async.js';
 import { Database } from '../../platform/database/database.js';
 import type { Transaction } from '../../platform/database/transaction.js';
@@ -48,14 +39,8 @@ export class ReturnedTasks {
 
   constructor(
     private readonly db: Database,
-    private readonly statuses: TaskStatusRepository,
-    private readonly queue: PendingRequestRepository,
-    private readonly cleanups: TaskCleanupRepository,
+    private readonly rows: Rows,
     private readonly loadBalancer: LoadBalancer,
-    private readonly balancing: LoadBalancerRecordRepository,
-    private readonly leaving: LoadBalancerRemovalRepository,
-    private readonly launched: LaunchedTaskRepository,
-    private readonly outbox: OutboxRepository,
   ) {}
 
   /**
@@ -63,11 +48,13 @@ export class ReturnedTasks {
    * settles them.
    */
   async askLoadBalancer(taskIds: Iterable<string>): Promise<void> {
-    const records = await this.balancing.find(this.db.pool, [...taskIds]);
+    const records = await this.rows.loadBalancerRecords.find(this.db.pool, [...taskIds]);
     await inParallel([...records], questionsAtOnce, async ([taskId, { remove }]) => {
       if (!remove || !isInProgress(remove)) return;
       const answer = await this.loadBalancer.state(remove.loadBalancerRequestId);
-      await this.db.leaderTransaction((tx) => this.balancing.saveAnswer(tx, taskId, 'REMOVE', remove, answer));
+      await this.db.leaderTransaction((tx) =>
+        this.rows.loadBalancerRecords.saveAnswer(tx, taskId, 'REMOVE', remove, answer),
+      );
     });
   }
 
@@ -85,7 +72,10 @@ export class ReturnedTasks {
     const writes: Writes = { alive: [], refused: [], enqueued: [], cleanups: [], entering: [] };
     if (returns.length === 0) return writes;
     const ids = returns.map(({ first }) => first.taskId);
-    const [known, balanced] = [await this.statuses.givenUp(tx, ids), await this.balancing.find(tx, ids)];
+    const [known, balanced] = [
+      await this.rows.taskStatuses.givenUp(tx, ids),
+      await this.rows.loadBalancerRecords.find(tx, ids),
+    ];
     for (const one of returns) {
       const { taskId: id } = one.first;
       const task = tasks.get(id)!;
@@ -143,8 +133,8 @@ export class ReturnedTasks {
   }
 
   private async write(tx: Transaction, { alive, enqueued, cleanups, entering }: Writes): Promise<void> {
-    await this.queue.enqueueAll(tx, enqueued);
-    await this.statuses.reactivate(
+    await this.rows.pendingRequests.enqueueAll(tx, enqueued);
+    await this.rows.taskStatuses.reactivate(
       tx,
       alive.map(({ taskId, state, stateAt, reported }) => ({
         ...reported,
@@ -154,20 +144,20 @@ export class ReturnedTasks {
         told: reported !== undefined,
       })),
     );
-    await this.cleanups.createAll(tx, cleanups);
+    await this.rows.taskCleanups.createAll(tx, cleanups);
     // As if they were new there; but for those that it is just letting go of, which goes on to its end.
-    await this.leaving.removeAll(tx, entering);
-    await this.balancing.forget(tx, entering);
+    await this.rows.loadBalancerRemovals.removeAll(tx, entering);
+    await this.rows.loadBalancerRecords.forget(tx, entering);
     const updates = alive.flatMap(({ taskId, reported }) => (reported ? [{ taskId, report: reported }] : []));
     if (updates.length === 0) return;
-    await this.outbox.tasks(
+    await this.rows.outbox.tasks(
       tx,
       updates.map(
         ({ taskId, report: { timestamp, state: taskState, message: statusMessage, reason: statusReason } }) => {
           return { taskId, timestamp, taskState, statusMessage, statusReason, previous: [] };
         },
       ),
-      (ids) => this.launched.records(tx, ids),
+      (ids) => this.rows.launchedTasks.records(tx, ids),
     );
   }
 }

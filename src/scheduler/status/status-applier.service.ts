@@ -3,15 +3,9 @@ import { Injectable } from '@nestjs/common';
 import { isTerminal } from '../../core/model/enums.js';
 import type { TaskHistoryUpdate, TaskId } from '../../core/model/task.js';
 import { parseTaskId } from '../../core/task-id.js';
-import { RequestRepository, type StoredRequest } from '../../modules/requests/request.repository.js';
-import { LaunchedTaskRepository } from '../../modules/tasks/launched-task.repository.js';
-import {
-  ShellCommandRepository,
-  type CommandUpdate,
-} from '../../modules/tasks/shell-commands/shell-command.repository.js';
-import { TaskRepository } from '../../modules/tasks/task.repository.js';
-import { TaskStatusRepository } from '../../modules/tasks/task-status.repository.js';
-import { OutboxRepository } from '../../modules/events/outbox.repository.js';
+import type { StoredRequest } from '../../modules/requests/request.repository.js';
+import { Rows } from '../../rows.js';
+import type { CommandUpdate } from '../../modules/tasks/shell-commands/shell-command.repository.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { Completions } from './completions.service.js';
 import type { Report } from './report.js';
@@ -54,13 +48,8 @@ const endsWell: ReadonlySet<TaskState> = new Set(['TASK_FINISHED', 'TASK_KILLED'
 @Injectable()
 export class StatusApplier {
   constructor(
-    private readonly requests: RequestRepository,
-    private readonly tasks: TaskRepository,
-    private readonly statuses: TaskStatusRepository,
+    private readonly rows: Rows,
     private readonly completions: Completions,
-    private readonly launched: LaunchedTaskRepository,
-    private readonly outbox: OutboxRepository,
-    private readonly commands: ShellCommandRepository,
     private readonly returned: ReturnedTasks,
   ) {}
 
@@ -75,21 +64,21 @@ export class StatusApplier {
     const taskIds = [...new Set(reports.map(({ taskId }) => taskId))];
     const [locked, tasks] = await Promise.all([
       this.lockRequests(tx, reports, returning),
-      this.statuses.lockTasks(tx, taskIds),
+      this.rows.taskStatuses.lockTasks(tx, taskIds),
     ]);
     const batch = new StatusBatch(tasks, reports, now);
     const returns = batch.returns();
     const notLocked = returns.filter(({ first, end }) => !end && !returning.has(first.taskId));
     if (notLocked.length > 0) throw new ReturnsNotLocked(notLocked.map(({ first }) => first.taskId));
     // Before the ends, which take the commands of their tasks along into the history.
-    const commandsEnded = await this.commands.record(tx, given.flatMap(commandUpdate));
+    const commandsEnded = await this.rows.shellCommands.record(tx, given.flatMap(commandUpdate));
     const { alive, refused } = await this.returned.settle(tx, returns, tasks, locked, now);
     for (const { taskId, state, stateAt } of alive) batch.lives(taskId.id, { state, stateAt });
     for (const report of batch.reports) batch.take(report);
     for (const report of refused) batch.refuse(report);
     const [fresh] = await Promise.all([
-      this.statuses.insertUpdates(tx, batch.recorded),
-      this.statuses.advance(tx, [...batch.advances.values()]),
+      this.rows.taskStatuses.insertUpdates(tx, batch.recorded),
+      this.rows.taskStatuses.advance(tx, [...batch.advances.values()]),
     ]);
     await this.publish(tx, batch, fresh);
     const ended = batch.ends.map(({ taskId }) => taskId);
@@ -97,8 +86,8 @@ export class StatusApplier {
     let skippedRuns = 0;
     if (ended.length > 0) {
       skippedRuns = await this.completions.complete(tx, batch.ends, locked, now);
-      await this.commands.endThoseOf(tx, endedIds, now);
-      await this.tasks.dropOrders(tx, endedIds);
+      await this.rows.shellCommands.endThoseOf(tx, endedIds, now);
+      await this.rows.tasks.dropOrders(tx, endedIds);
     }
     const { unexpected, dataless } = batch;
     const endReports = batch.ends.map(({ report }) => report);
@@ -130,7 +119,7 @@ export class StatusApplier {
         .map(({ taskId }) => parseTaskId(taskId)?.requestId ?? ''),
     );
     if (ids.size === 0) return new Map();
-    const locked = await this.requests.lockMany(tx, [...ids]);
+    const locked = await this.rows.requests.lockMany(tx, [...ids]);
     return new Map(locked.map((stored) => [stored.request.id, stored]));
   }
 
@@ -143,7 +132,7 @@ export class StatusApplier {
       statusReason: report.reason,
       previous: [],
     }));
-    return this.outbox.tasks(tx, updates, (ids) => this.launched.records(tx, ids));
+    return this.rows.outbox.tasks(tx, updates, (ids) => this.rows.launchedTasks.records(tx, ids));
   }
 }
 

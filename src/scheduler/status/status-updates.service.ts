@@ -1,67 +1,38 @@
-import { Inject, Injectable, Logger } from '@nestjs/common';
-import { CLUSTER_DRIVER, type ClusterDriver, type StatusUpdate } from '../../cluster/cluster-driver.js';
+import { Injectable } from '@nestjs/common';
+import type { StatusUpdate } from '../../cluster/cluster-driver.js';
 import { groupBy } from '../../core/group-by.js';
-import type { TaskId } from '../../core/model/task.js';
 import { isStorable, storableText } from '../../core/storable-text.js';
-import { parseTaskId } from '../../core/task-id.js';
-import { HistoryMover } from '../../modules/history/history-mover.service.js';
 import { Clock } from '../../platform/clock.js';
 import { byHalves } from '../../platform/database/by-halves.js';
 import { isPassing } from '../../platform/database/database-errors.js';
 import { Database } from '../../platform/database/database.js';
 import type { Transaction } from '../../platform/database/transaction.js';
-import { GatheredWarning } from '../../platform/gathered-warning.js';
-import { Metrics } from '../../platform/metrics/metrics.js';
-import { Leadership } from '../../platform/leadership/leadership.js';
-import { Wake } from '../../platform/wake/wake.js';
 import { BatchLanes } from '../batch-lanes.js';
 import { LeaderMemory } from '../memory/leader-memory.service.js';
-import { RunTimes } from '../memory/run-times.service.js';
-import { UnaskedMachines } from '../memory/unasked-machines.js';
-import { DatalessTasks } from './dataless-tasks.service.js';
 import { HeldUpdates } from './held-updates.service.js';
 import type { Report } from './report.js';
 import { ReturnedTasks } from './returned-tasks.service.js';
+import { StatusFollowUp } from './status-follow-up.service.js';
 import { ReturnsNotLocked, StatusApplier, type AppliedReports } from './status-applier.service.js';
 import { AgentCursorRepository } from './agent-cursor.repository.js';
-import { tellFailure } from '../../platform/tell-failure.js';
 
 export const updatesPerTransaction = 500;
-/** A task that runs although it is not wanted gets this long to end by itself. */
-const unexpectedGraceMillis = 60_000;
-
-/** Tasks that ended badly, of one transaction, that get a line each. */
-const mostLogged = 20;
 
 /** Takes what machines report and what the scheduler concludes about tasks. */
 @Injectable()
 export class StatusUpdates {
-  private readonly log = new Logger(StatusUpdates.name);
-  private readonly notKilled = new GatheredWarning((line) => this.log.warn(line));
   private readonly lanes = new BatchLanes<StatusUpdate>(updatesPerTransaction, 2, (updates) => this.store(updates));
-
-  private readonly skippedRuns: ReturnType<Metrics['counter']>;
 
   constructor(
     private readonly db: Database,
     private readonly applier: StatusApplier,
     private readonly cursors: AgentCursorRepository,
-    private readonly mover: HistoryMover,
     private readonly held: HeldUpdates,
     private readonly returned: ReturnedTasks,
-    private readonly dataless: DatalessTasks,
-    private readonly unasked: UnaskedMachines,
-    private readonly leadership: Leadership,
     private readonly memory: LeaderMemory,
-    private readonly runTimes: RunTimes,
-    private readonly wake: Wake,
     private readonly clock: Clock,
-    @Inject(CLUSTER_DRIVER) private readonly driver: ClusterDriver,
-    metrics: Metrics,
-  ) {
-    const help = 'Times of schedules that passed without a run: the run before took longer, or its end was told late';
-    this.skippedRuns = metrics.counter('muster_skipped_runs_total', help);
-  }
+    private readonly followUp: StatusFollowUp,
+  ) {}
 
   /** Number of reported updates that wait for their transaction. */
   get backlog(): number {
@@ -115,16 +86,7 @@ export class StatusUpdates {
       }
     };
     const applied = await attempt(new Set(returning));
-    await this.follow(applied);
-  }
-
-  /** The rows of their requests are not locked meanwhile. What fails here is moved later by the history poller. */
-  private async moveEnded(ended: readonly TaskId[]): Promise<void> {
-    try {
-      await this.mover.move(ended.map(({ id }) => id));
-    } catch (cause) {
-      this.log.debug(`${ended.length} ended tasks are moved to the history later: ${String(cause)}`);
-    }
+    await this.followUp.follow(applied);
   }
 
   /** Updates that were applied before are left out; the cursor of each agent is stored with its reports. */
@@ -167,55 +129,6 @@ export class StatusUpdates {
   private async saveCursors(tx: Transaction, updates: readonly StatusUpdate[]): Promise<void> {
     const last = new Map(updates.filter(({ number }) => number > 0).map((update) => [update.agentId, update]));
     await this.cursors.save(tx, [...last.values()]);
-  }
-
-  /** After the commit: the one place that knows what has changed. */
-  private async follow(applied: AppliedReports): Promise<void> {
-    const { unexpected, recovered, givenUpOn, dataless, changed, ended, skippedRuns, failed, commandsEnded } = applied;
-    this.memory.ended(ended);
-    this.runTimes.ended(ended);
-    this.skippedRuns.inc(skippedRuns);
-    this.unasked.add(givenUpOn);
-    this.logFailed(failed);
-    this.killUnexpected(unexpected);
-    for (const requestId of recovered) this.memory.touched(requestId);
-    this.wake.signalOf(recovered, 'scheduler', 'deploys', 'webhooks', 'load-balancer');
-    this.wake.signalOf(commandsEnded, 'cleanup');
-    this.wake.signalOf(changed, 'deploys', 'cleanup', 'webhooks');
-    if (ended.length > 0) this.wake.signal('scheduler', 'history', 'machines', 'load-balancer', 'mails');
-    for (const report of dataless) await this.settleDataless(report);
-    await this.moveEnded(ended);
-  }
-
-  /** One line each; of many that end together the first ones. */
-  private logFailed(failed: readonly Report[]): void {
-    for (const { taskId, slaveId, state, message } of failed.slice(0, mostLogged))
-      this.log.warn(`Task '${taskId}' on slave '${slaveId}' ended as ${state}: ${message ?? 'no message'}`);
-    if (failed.length > mostLogged) this.log.warn(`${failed.length - mostLogged} more tasks ended at the same time`);
-  }
-
-  /** A failure here is found again by the next comparison with the machines. */
-  private async settleDataless(report: Report): Promise<void> {
-    try {
-      if ((await this.dataless.settle(report)) === 'KILL') this.killUnexpected([report]);
-      const requestId = parseTaskId(report.taskId)?.requestId ?? '';
-      this.memory.touched(requestId);
-      this.wake.signalOf([requestId], 'scheduler', 'deploys', 'webhooks', 'load-balancer');
-    } catch (cause) {
-      tellFailure(this.log, `Task '${report.taskId}' is ${report.state} and cannot be settled`, cause);
-    }
-  }
-
-  /** Asks once for the kills; reconciliation finds the tasks again if this does not get through. */
-  killUnexpected(unexpected: readonly Pick<Report, 'taskId' | 'slaveId' | 'state'>[]): void {
-    const epoch = this.leadership.current();
-    if (epoch === undefined) return;
-    for (const { taskId, slaveId, state } of unexpected) {
-      this.log.warn(`Task '${taskId}' on slave '${slaveId}' is ${state} but is not wanted: killing it`);
-      this.driver.kill(taskId, slaveId, unexpectedGraceMillis, epoch).catch((cause: unknown) => {
-        this.notKilled.note(`Task '${taskId}' could not be killed: ${String(cause)}`);
-      });
-    }
   }
 }
 

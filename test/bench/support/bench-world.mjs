@@ -21,6 +21,7 @@ const { PlatformModule } = await product('platform/platform.module.js');
 const { RepositoriesModule } = await product('repositories.module.js');
 const { SettingsFile } = await product('platform/settings/settings.js');
 const { SchedulerModule } = await product('scheduler/scheduler.module.js');
+const { SchedulerTerm } = await product('scheduler/scheduler-term.service.js');
 const { Scheduler } = await product('scheduler/scheduler.service.js');
 
 export { product, SimulatedCluster };
@@ -70,7 +71,8 @@ export async function startWorld(url, { settings = {}, ...options }) {
   await emptyTables(db.pool);
   await db.pool.query('UPDATE leader_epoch SET epoch = 1');
   const scheduler = context.get(Scheduler);
-  await scheduler.gained(1);
+  const term = context.get(SchedulerTerm);
+  await term.gained(1);
   await cluster.advance(0);
   return {
     cluster,
@@ -80,7 +82,7 @@ export async function startWorld(url, { settings = {}, ...options }) {
     get: (type) => context.get(type),
     query: (sql, parameters) => rows(db.pool, sql, parameters),
     close: async () => {
-      await scheduler.lost();
+      await term.lost();
       await context.close();
     },
   };

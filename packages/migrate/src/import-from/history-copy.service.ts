@@ -6,9 +6,8 @@ import type { TaskHistory } from '../../../../src/core/model/task.js';
 import { parseTaskId } from '../../../../src/core/task-id.js';
 import { inParallel } from '../../../../src/platform/async.js';
 import { Database } from '../../../../src/platform/database/database.js';
-import { DeployHistoryRepository } from '../../../../src/modules/deploys/deploy-history.repository.js';
-import { type ImportedTask, TaskHistoryRepository } from '../../../../src/modules/history/task-history.repository.js';
-import { RequestHistoryRepository } from '../../../../src/modules/requests/request-history.repository.js';
+import { Rows } from '../../../../src/rows.js';
+import type { ImportedTask } from '../../../../src/modules/history/task-history.repository.js';
 import { type ImportedThing, problemOf } from './import-report.js';
 import {
   type OriginalTask,
@@ -31,9 +30,7 @@ const detailsAtOnce = 8;
 export class HistoryCopy {
   constructor(
     private readonly db: Database,
-    private readonly events: RequestHistoryRepository,
-    private readonly deploys: DeployHistoryRepository,
-    private readonly tasks: TaskHistoryRepository,
+    private readonly rows: Rows,
   ) {}
 
   async copy(requestId: string, run: ImportRun): Promise<void> {
@@ -47,7 +44,9 @@ export class HistoryCopy {
     const name = (_answer: unknown, index: number) => `change ${index + 1} of a page of request ${requestId}`;
     const events = readable('changes of requests', page, readRequestEvent, name, report);
     if (dryRun) return report.count('changes of requests', 'TAKEN', events.length);
-    const taken = await this.db.transaction((tx) => this.events.takeOver(tx, events as unknown as RequestHistory[]));
+    const taken = await this.db.transaction((tx) =>
+      this.rows.requestHistory.takeOver(tx, events as unknown as RequestHistory[]),
+    );
     report.count('changes of requests', 'TAKEN', taken);
     report.count('changes of requests', 'AS_BEFORE', events.length - taken);
   }
@@ -60,7 +59,7 @@ export class HistoryCopy {
     const name = (_answer: unknown, index: number) => `deploy ${index + 1} of a page of request ${requestId}`;
     const listed = readable('deploys', page, readDeploy, name, report);
     const keys = listed.map(({ deployMarker: { deployId }, deployResult }) => ({ deployId, ended: !!deployResult }));
-    const wanted = await this.deploys.notTakenOver(this.db.pool, requestId, keys);
+    const wanted = await this.rows.deployHistory.notTakenOver(this.db.pool, requestId, keys);
     report.count('deploys', 'AS_BEFORE', keys.length - wanted.size);
     if (dryRun) return report.count('deploys', 'TAKEN', wanted.size);
     const found = await inParallel([...wanted], detailsAtOnce, (deployId) =>
@@ -73,7 +72,9 @@ export class HistoryCopy {
       (_answer, index) => `deploy ${[...wanted][index]} of request ${requestId}`,
       report,
     );
-    const taken = await this.db.transaction((tx) => this.deploys.takeOver(tx, details as unknown as DeployHistory[]));
+    const taken = await this.db.transaction((tx) =>
+      this.rows.deployHistory.takeOver(tx, details as unknown as DeployHistory[]),
+    );
     report.count('deploys', 'TAKEN', taken);
     report.count('deploys', 'AS_BEFORE', details.length - taken);
   }
@@ -87,7 +88,7 @@ export class HistoryCopy {
       report,
     );
     const wanted = new Set(
-      await this.tasks.missing(
+      await this.rows.taskHistory.missing(
         this.db.pool,
         listed.map(({ taskId }) => taskId.id),
       ),
@@ -104,7 +105,7 @@ export class HistoryCopy {
       if (details && !task) report.refuse('ended tasks', `task ${entry.taskId.id}`, 'taskId (pattern): not a task id');
       return task ?? [];
     });
-    const taken = await this.db.transaction((tx) => this.tasks.takeOver(tx, tasks));
+    const taken = await this.db.transaction((tx) => this.rows.taskHistory.takeOver(tx, tasks));
     report.count('ended tasks', 'TAKEN', taken);
     report.count('ended tasks', 'AS_BEFORE', tasks.length - taken);
   }

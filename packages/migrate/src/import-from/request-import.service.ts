@@ -8,12 +8,11 @@ import { Database } from '../../../../src/platform/database/database.js';
 import type { Queryable } from '../../../../src/platform/database/queryable.js';
 import type { Transaction } from '../../../../src/platform/database/transaction.js';
 import { DeployChecks } from '../../../../src/modules/deploys/deploy-checks.service.js';
-import { DeployHistoryRepository } from '../../../../src/modules/deploys/deploy-history.repository.js';
+import { Rows } from '../../../../src/rows.js';
 import { DeployDto } from '../../../../src/modules/deploys/dto/deploy.dto.js';
 import { RequestDto } from '../../../../src/modules/requests/dto/request.dto.js';
 import { RequestChecks } from '../../../../src/modules/requests/request-checks.service.js';
-import { RequestHistoryRepository } from '../../../../src/modules/requests/request-history.repository.js';
-import { RequestRepository, type StoredRequest } from '../../../../src/modules/requests/request.repository.js';
+import type { StoredRequest } from '../../../../src/modules/requests/request.repository.js';
 import { ImportItemRepository } from './import-item.repository.js';
 import { type ImportReport, problemOf } from './import-report.js';
 import type { OriginalApi } from './original-api.js';
@@ -42,10 +41,8 @@ interface Readable {
 export class RequestImport {
   constructor(
     private readonly db: Database,
-    private readonly requests: RequestRepository,
+    private readonly rows: Rows,
     private readonly checks: RequestChecks,
-    private readonly history: RequestHistoryRepository,
-    private readonly deploys: DeployHistoryRepository,
     private readonly deployChecks: DeployChecks,
     private readonly items: ImportItemRepository,
     private readonly clock: Clock,
@@ -54,7 +51,7 @@ export class RequestImport {
   /** Answers whether the histories of both are of one request, so that what is new there belongs here. */
   async take(listed: OriginalParent, run: ImportRun): Promise<boolean> {
     const { id } = listed.request;
-    const known = await this.decide(this.db.pool, listed, await this.requests.find(this.db.pool, id));
+    const known = await this.decide(this.db.pool, listed, await this.rows.requests.find(this.db.pool, id));
     if (known.decision.kind === 'UNCHANGED') {
       run.report.count('requests', 'AS_BEFORE');
       return true;
@@ -84,7 +81,7 @@ export class RequestImport {
     const request = RequestDto.toRequest(await readBody(theirs.request, RequestDto));
     const { id } = request;
     // First, so that its deploy is not judged beside a request that is refused.
-    await this.checks.valid(this.db.pool, request, await this.requests.find(this.db.pool, id), {
+    await this.checks.valid(this.db.pool, request, await this.rows.requests.find(this.db.pool, id), {
       isOlder: true,
     });
     const deploy = await this.deployOf(theirs, request, run);
@@ -106,7 +103,7 @@ export class RequestImport {
   /** Answers TAKEN, or why not. Throws what our rules refuse. */
   private async store(tx: Transaction, sent: Request, readable: Readable, run: ImportRun): Promise<string> {
     const { theirs, deploy } = readable;
-    const stored = run.dryRun ? await this.requests.find(tx, sent.id) : await this.requests.lock(tx, sent.id);
+    const stored = run.dryRun ? await this.rows.requests.find(tx, sent.id) : await this.rows.requests.lock(tx, sent.id);
     const { decision, item } = await this.decide(tx, theirs, stored);
     if (decision.kind === 'LEAVE') return decision.why;
     const request = await this.checks.valid(tx, sent, stored, { isOlder: true });
@@ -119,13 +116,15 @@ export class RequestImport {
     const wasHeld = stored !== undefined && (item?.held ?? false);
     const { state, held } = stateHere({ state: theirs.state, requestType: request.requestType }, wasHeld);
     const marker = theirs.requestDeployState?.activeDeploy;
-    if (deploy && marker) await this.deploys.takeOver(tx, [{ deployMarker: marker, deploy }]);
+    if (deploy && marker) await this.rows.deployHistory.takeOver(tx, [{ deployMarker: marker, deploy }]);
     const next = { request, state, changedAt: now, activeDeployId: deploy?.id, bouncing: false };
     const version = await this.put(tx, stored, next);
     if (version === undefined) return 'a request of this id came here meanwhile';
     if (held && !wasHeld) {
       const message = `Held until it is handed over: it runs at ${run.original.address}`;
-      await this.history.takeOver(tx, [{ request, createdAt: now, eventType: 'PAUSED', user: importUser, message }]);
+      await this.rows.requestHistory.takeOver(tx, [
+        { request, createdAt: now, eventType: 'PAUSED', user: importUser, message },
+      ]);
     }
     const { fingerprint } = readable;
     await this.items.note(tx, { kind: 'REQUEST', key: request.id, outcome: 'TAKEN', fingerprint, version, held }, now);
@@ -138,8 +137,8 @@ export class RequestImport {
     stored: StoredRequest | undefined,
     next: Omit<StoredRequest, 'version'>,
   ): Promise<number | undefined> {
-    if (stored) return (await this.requests.save(tx, { ...stored, ...next })).version;
-    return (await this.requests.insert(tx, { ...next, version: 1 })) ? 1 : undefined;
+    if (stored) return (await this.rows.requests.save(tx, { ...stored, ...next })).version;
+    return (await this.rows.requests.insert(tx, { ...next, version: 1 })) ? 1 : undefined;
   }
 
   private async decide(tx: Queryable, theirs: OriginalParent, stored: StoredRequest | undefined) {

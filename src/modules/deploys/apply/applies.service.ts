@@ -10,7 +10,7 @@ import { SchedulerError } from '../../../platform/errors.js';
 import type { Caller } from '../../../platform/http/caller.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
 import { RequestRepository } from '../../requests/request.repository.js';
-import { RequestsService, type SavedRequest } from '../../requests/requests.service.js';
+import { RequestSaves, type SavedRequest } from '../../requests/request-saves.service.js';
 import { tellBelow } from '../deploy-checks.service.js';
 import { DeployRepository } from '../deploy.repository.js';
 import { DeploysService, type StartDeploy } from '../deploys.service.js';
@@ -44,8 +44,8 @@ class TakenBack extends Error {
 export class Applies {
   constructor(
     private readonly db: Database,
-    private readonly requests: RequestsService,
-    private readonly rows: RequestRepository,
+    private readonly saves: RequestSaves,
+    private readonly requests: RequestRepository,
     private readonly deploys: DeployRepository,
     private readonly starts: DeploysService,
     private readonly disabled: DisabledActions,
@@ -65,7 +65,7 @@ export class Applies {
       throw cause;
     });
     if (dryRun) return done.applied;
-    if (done.saved) this.requests.saved(done.saved);
+    if (done.saved) this.saves.saved(done.saved);
     if (done.started) this.starts.begun({ deploy: done.started, message: wish.message }, caller);
     return done.applied;
   }
@@ -73,14 +73,14 @@ export class Applies {
   private async applyIn(tx: Transaction, requestId: string, wish: Apply, caller: Caller): Promise<ApplyOutcome> {
     const applied: AppliedDto = { requestId, changes: [], notes: [] };
     const { request } = wish;
-    const saving = request && this.requests.saveIn(tx, request, caller, { unlessSame: true });
+    const saving = request && this.saves.save(tx, request, caller, { unlessSame: true });
     const saved = await saving?.catch(tellBelow('request'));
     if (saved) {
       applied.request = saved.outcome;
       applied.changes.push(...saved.changes.map(({ path }) => path));
     }
     if (!wish.deploy) return { applied, saved };
-    const stored = await this.rows.lock(tx, requestId);
+    const stored = await this.requests.lock(tx, requestId);
     if (!stored) throw SchedulerError.requestNotFound(requestId);
     const step = decideApply(wish.deploy, await this.present(tx, requestId, stored.activeDeployId));
     if (step.kind !== 'start') {

@@ -5,15 +5,12 @@ import { refuseBounce, refuseSecondBounce } from '../../../core/requests/action-
 import type { Transaction } from '../../../platform/database/transaction.js';
 import type { Caller } from '../../../platform/http/caller.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
-import { PriorityFreezeRepository } from '../../priority/priority-freeze.repository.js';
+import { Rows } from '../../../rows.js';
 import { ShellCommandRules } from '../../tasks/shell-commands/before-kills.service.js';
-import { ExpiringActionRepository } from '../expiring/expiring-action.repository.js';
 import { deployInUse, RequestActions, throwIf } from '../request-actions.service.js';
 import { RequestChecks } from '../request-checks.service.js';
-import { RequestCleanupRepository } from '../request-cleanup.repository.js';
-import { RequestHistoryRepository } from '../request-history.repository.js';
 import { RequestParents } from '../request-parents.service.js';
-import { RequestRepository, type StoredRequest } from '../request.repository.js';
+import type { StoredRequest } from '../request.repository.js';
 
 /** A bounce about to begin. */
 interface BounceStart {
@@ -30,12 +27,8 @@ export class Bounces {
   constructor(
     private readonly actions: RequestActions,
     private readonly checks: RequestChecks,
-    private readonly requests: RequestRepository,
-    private readonly cleanups: RequestCleanupRepository,
-    private readonly expiring: ExpiringActionRepository,
-    private readonly history: RequestHistoryRepository,
+    private readonly rows: Rows,
     private readonly parents: RequestParents,
-    private readonly freezes: PriorityFreezeRepository,
     private readonly commands: ShellCommandRules,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
@@ -45,7 +38,7 @@ export class Bounces {
     return this.actions.perform(id, ['cleanup', 'expiring'], async (tx, { stored, facts, now }) => {
       throwIf(refuseBounce(facts));
       await this.checks.bounceCapacity(tx, stored.request, request.incremental ?? false);
-      await this.freezes.refuse(tx, stored.request);
+      await this.rows.priorityFreezes.refuse(tx, stored.request);
       this.commands.refuseBeforeKill(request.runShellCommandBeforeKill);
       throwIf(refuseSecondBounce(facts));
       await this.begin(tx, { ...stored, state: 'ACTIVE' }, { request, now, user: caller.id, message: request.message });
@@ -63,7 +56,7 @@ export class Bounces {
     const requestId = stored.request.id;
     const deployId = deployInUse(stored)!;
     const actionId = bounce.actionId ?? randomUUID();
-    const ordered = await this.cleanups.create(tx, {
+    const ordered = await this.rows.requestCleanups.create(tx, {
       user,
       cleanupType: bounce.incremental ? 'INCREMENTAL_BOUNCE' : 'BOUNCE',
       timestamp: now,
@@ -75,11 +68,17 @@ export class Bounces {
       runShellCommandBeforeKill: bounce.runShellCommandBeforeKill,
     });
     if (!ordered) return false;
-    await this.requests.save(tx, { ...stored, bouncing: true, changedAt: now });
+    await this.rows.requests.save(tx, { ...stored, bouncing: true, changedAt: now });
     const { message } = start;
-    await this.history.record(tx, { createdAt: now, eventType: 'BOUNCED', user, request: stored.request, message });
+    await this.rows.requestHistory.record(tx, {
+      createdAt: now,
+      eventType: 'BOUNCED',
+      user,
+      request: stored.request,
+      message,
+    });
     const durationMillis = bounce.durationMillis ?? this.settings.defaultBounceExpirationMinutes * 60_000;
-    await this.expiring.save(tx, {
+    await this.rows.expiringActions.save(tx, {
       kind: 'BOUNCE',
       targetId: requestId,
       user,

@@ -3,21 +3,15 @@ import { isLongRunning } from '../../../core/model/enums.js';
 import type { DeleteRequestRequest, Request } from '../../../core/model/request.js';
 import { SchedulerError } from '../../../platform/errors.js';
 import type { Caller } from '../../../platform/http/caller.js';
-import { MailOutboxRepository } from '../../mail/mail-outbox.repository.js';
+import { Rows } from '../../../rows.js';
 import { RequestActions } from '../request-actions.service.js';
-import { RequestCleanupRepository } from '../request-cleanup.repository.js';
-import { RequestHistoryRepository } from '../request-history.repository.js';
-import { RequestRepository } from '../request.repository.js';
 
 /** Begins the end of a request: the cleaner kills its tasks and removes it when the last one is gone. */
 @Injectable()
 export class Deletions {
   constructor(
     private readonly actions: RequestActions,
-    private readonly requests: RequestRepository,
-    private readonly cleanups: RequestCleanupRepository,
-    private readonly history: RequestHistoryRepository,
-    private readonly mails: MailOutboxRepository,
+    private readonly rows: Rows,
   ) {}
 
   /** From any state. Asking again while it is being deleted answers the same, and may only hasten it. */
@@ -26,7 +20,7 @@ export class Deletions {
       const { message, actionId, deleteFromLoadBalancer, force, waitForTasks } = options;
       const { request } = stored;
       refuseManner(request, options);
-      const isFirst = await this.cleanups.create(tx, {
+      const isFirst = await this.rows.requestCleanups.create(tx, {
         user: caller.email,
         cleanupType: 'DELETING',
         timestamp: now,
@@ -38,13 +32,13 @@ export class Deletions {
         force,
         waitForTasks,
       });
-      if (!isFirst) await this.cleanups.hastenDeletion(tx, id, { force, waitForTasks });
+      if (!isFirst) await this.rows.requestCleanups.hastenDeletion(tx, id, { force, waitForTasks });
       if (stored.state !== 'DELETING') {
-        await this.requests.save(tx, { ...stored, state: 'DELETING', changedAt: now });
+        await this.rows.requests.save(tx, { ...stored, state: 'DELETING', changedAt: now });
         const { email: user } = caller;
-        await this.history.record(tx, { createdAt: now, eventType: 'DELETING', user, request, message });
+        await this.rows.requestHistory.record(tx, { createdAt: now, eventType: 'DELETING', user, request, message });
         const facts = { kind: 'removed', message } as const;
-        await this.mails.queue(tx, [{ type: 'REQUEST_REMOVED', request, user, at: now, facts }]);
+        await this.rows.mailOutbox.queue(tx, [{ type: 'REQUEST_REMOVED', request, user, at: now, facts }]);
       }
       return request;
     });

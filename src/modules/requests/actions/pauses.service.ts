@@ -6,15 +6,11 @@ import { refuseExitCooldown, refusePause, refuseUnpause } from '../../../core/re
 import type { Transaction } from '../../../platform/database/transaction.js';
 import type { Caller } from '../../../platform/http/caller.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
-import { MailOutboxRepository } from '../../mail/mail-outbox.repository.js';
-import { PendingRequestRepository } from '../../tasks/pending-request.repository.js';
+import { Rows } from '../../../rows.js';
 import { ShellCommandRules } from '../../tasks/shell-commands/before-kills.service.js';
-import { ExpiringActionRepository } from '../expiring/expiring-action.repository.js';
 import { deployInUse, RequestActions, throwIf } from '../request-actions.service.js';
-import { RequestCleanupRepository } from '../request-cleanup.repository.js';
-import { RequestHistoryRepository } from '../request-history.repository.js';
 import { RequestParents } from '../request-parents.service.js';
-import { RequestRepository, type StoredRequest } from '../request.repository.js';
+import type { StoredRequest } from '../request.repository.js';
 
 /** The way in which a request became ACTIVE again. */
 interface Awakening {
@@ -37,14 +33,9 @@ interface Awakening {
 export class Pauses {
   constructor(
     private readonly actions: RequestActions,
-    private readonly requests: RequestRepository,
-    private readonly cleanups: RequestCleanupRepository,
-    private readonly expiring: ExpiringActionRepository,
-    private readonly history: RequestHistoryRepository,
-    private readonly queue: PendingRequestRepository,
+    private readonly rows: Rows,
     private readonly parents: RequestParents,
     private readonly commands: ShellCommandRules,
-    private readonly mails: MailOutboxRepository,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
@@ -54,7 +45,7 @@ export class Pauses {
       this.commands.refuseBeforeKill(options.runShellCommandBeforeKill);
       const { email: user } = caller;
       const { killTasks, message, actionId, runShellCommandBeforeKill } = options;
-      await this.cleanups.create(tx, {
+      await this.rows.requestCleanups.create(tx, {
         user,
         cleanupType: 'PAUSING',
         timestamp: now,
@@ -65,8 +56,14 @@ export class Pauses {
         runShellCommandBeforeKill,
       });
       await this.endBounce(tx, stored);
-      await this.requests.save(tx, { ...stored, state: 'PAUSED', bouncing: false, changedAt: now });
-      await this.history.record(tx, { createdAt: now, eventType: 'PAUSED', user, request: stored.request, message });
+      await this.rows.requests.save(tx, { ...stored, state: 'PAUSED', bouncing: false, changedAt: now });
+      await this.rows.requestHistory.record(tx, {
+        createdAt: now,
+        eventType: 'PAUSED',
+        user,
+        request: stored.request,
+        message,
+      });
       await this.saveExpiry(tx, id, options, user, now);
       await this.tellPaused(tx, stored, options, user, now);
       return this.parent(tx, id);
@@ -87,12 +84,12 @@ export class Pauses {
     stored: StoredRequest,
     by: Pick<Awakening, 'now' | 'user' | 'options' | 'plannedFor' | 'quiet'>,
   ): Promise<void> {
-    await this.expiring.remove(tx, 'PAUSE', stored.request.id);
+    await this.rows.expiringActions.remove(tx, 'PAUSE', stored.request.id);
     await this.awaken(tx, stored, { ...by, eventType: 'UNPAUSED', pendingType: 'UNPAUSED' });
     if (by.quiet) return;
     const { now: at, user, options } = by;
     const facts = { kind: 'unpaused', message: options.message } as const;
-    await this.mails.queue(tx, [{ type: 'REQUEST_UNPAUSED', request: stored.request, user, at, facts }]);
+    await this.rows.mailOutbox.queue(tx, [{ type: 'REQUEST_UNPAUSED', request: stored.request, user, at, facts }]);
   }
 
   /** Answers the state as it was before. */
@@ -108,12 +105,12 @@ export class Pauses {
   private async awaken(tx: Transaction, stored: StoredRequest, awakening: Awakening): Promise<void> {
     const { eventType, pendingType, now, user, options, plannedFor } = awakening;
     const { request } = stored;
-    await this.requests.save(tx, { ...stored, state: 'ACTIVE', changedAt: now });
-    await this.history.record(tx, { createdAt: now, eventType, user, request, message: options.message });
+    await this.rows.requests.save(tx, { ...stored, state: 'ACTIVE', changedAt: now });
+    await this.rows.requestHistory.record(tx, { createdAt: now, eventType, user, request, message: options.message });
     const deployId = deployInUse(stored);
     if (!deployId || request.requestType === 'ON_DEMAND') return;
     const { message, actionId, skipHealthchecks } = options;
-    await this.queue.enqueue(tx, {
+    await this.rows.pendingRequests.enqueue(tx, {
       requestId: request.id,
       deployId,
       timestamp: now,
@@ -128,8 +125,8 @@ export class Pauses {
 
   /** A pause ends the bounce under way, and one that has not begun. */
   private async endBounce(tx: Transaction, { request }: StoredRequest): Promise<void> {
-    await this.cleanups.remove(tx, request.id, ['BOUNCE', 'INCREMENTAL_BOUNCE']);
-    await this.expiring.remove(tx, 'BOUNCE', request.id);
+    await this.rows.requestCleanups.remove(tx, request.id, ['BOUNCE', 'INCREMENTAL_BOUNCE']);
+    await this.rows.expiringActions.remove(tx, 'BOUNCE', request.id);
   }
 
   private tellPaused(
@@ -141,7 +138,7 @@ export class Pauses {
   ): Promise<void> {
     const until = durationMillis === undefined ? undefined : at + durationMillis;
     const facts = { kind: 'paused', message, killTasks, until } as const;
-    return this.mails.queue(tx, [{ type: 'REQUEST_PAUSED', request, user, at, facts }]);
+    return this.rows.mailOutbox.queue(tx, [{ type: 'REQUEST_PAUSED', request, user, at, facts }]);
   }
 
   private async saveExpiry(
@@ -155,7 +152,7 @@ export class Pauses {
     if (durationMillis === undefined) return;
     const actionId = randomUUID();
     const document = options;
-    await this.expiring.save(tx, {
+    await this.rows.expiringActions.save(tx, {
       kind: 'PAUSE',
       targetId: id,
       user,

@@ -24,18 +24,13 @@ import type { Caller } from '../../../platform/http/caller.js';
 import { uploadBucketsOf } from '../../../platform/settings/log-store-settings.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
 import { Wake } from '../../../platform/wake/wake.js';
-import { DeployRepository } from '../../deploys/deploy.repository.js';
+import { Rows } from '../../../rows.js';
 import { refusedRunUserErrors, unsupportedRunErrors } from '../driver-refusals.js';
-import { TaskSearchRepository } from '../../history/task-search.repository.js';
-import { PendingRequestRepository } from '../../tasks/pending-request.repository.js';
-import { PendingTaskRepository } from '../../tasks/pending-task.repository.js';
-import { TaskRepository } from '../../tasks/task.repository.js';
 import { deployInUse } from '../request-actions.service.js';
 import { shownPendingRequest } from '../request-parents.service.js';
-import { RequestAccessRepository } from '../request-access.repository.js';
 import { RequestQuotas } from '../request-quotas.service.js';
 import { RequestReads } from '../request-reads.service.js';
-import { RequestRepository, type StoredRequest } from '../request.repository.js';
+import type { StoredRequest } from '../request.repository.js';
 
 /** A run that a caller asks for. */
 interface RunWish {
@@ -66,15 +61,9 @@ export class Runs {
   private readonly limits: Parameters<typeof runProblems>[2];
 
   constructor(
-    private readonly requests: RequestRepository,
+    private readonly rows: Rows,
     private readonly reads: RequestReads,
-    private readonly deploys: DeployRepository,
-    private readonly queue: PendingRequestRepository,
     private readonly quotas: RequestQuotas,
-    private readonly tasks: TaskRepository,
-    private readonly pending: PendingTaskRepository,
-    private readonly searches: TaskSearchRepository,
-    private readonly lives: RequestAccessRepository,
     private readonly database: Database,
     private readonly clock: Clock,
     @Inject(CLUSTER_DRIVER) private readonly driver: ClusterDriver,
@@ -104,7 +93,7 @@ export class Runs {
     requestId: string,
     wishes: readonly RunWish[],
   ): Promise<CallOutcome<AcceptedRun>[]> {
-    const stored = await this.requests.lock(tx, requestId);
+    const stored = await this.rows.requests.lock(tx, requestId);
     if (!stored) return wishes.map(() => ({ refusal: SchedulerError.requestNotFound(requestId) }));
     const { deploy, ...facts } = await this.facts(tx, stored, wishes);
     const { room, refusal } = await this.quotas.roomForRuns(tx, stored.request);
@@ -133,7 +122,7 @@ export class Runs {
       return pendingRequest(run, { requestId, ...decision, timestamp: now + earlier, user });
     });
     const isWanted = (one: (typeof decided)[number]): one is PendingRequest => !('refusal' in one);
-    const queued = await this.queue.enqueueAll(tx, decided.filter(isWanted));
+    const queued = await this.rows.pendingRequests.enqueueAll(tx, decided.filter(isWanted));
     const { request, state } = stored;
     const around = this.around(requestId);
     return decided.map((one) => {
@@ -148,7 +137,7 @@ export class Runs {
 
   /** The task that carries out a run, or did: the newest one if the run was tried again. */
   async findTask(id: string, runId: string, past: TimeRange): Promise<TaskId> {
-    const found = await this.searches.newestOfRun(this.database.pool, { requestId: id, runId }, past);
+    const found = await this.rows.taskSearch.newestOfRun(this.database.pool, { requestId: id, runId }, past);
     if (!found) throw new SchedulerError('RUN_NOT_FOUND', `No task of request '${id}' carries out run '${runId}'`);
     return found.taskId;
   }
@@ -162,12 +151,13 @@ export class Runs {
     const found = new Map<string, EarlierRun>();
     const asked = wishes.flatMap(({ run: { runId }, newRunId }) => (newRunId && runId !== undefined ? runId : []));
     if (asked.length === 0) return found;
-    const ended = await this.lives.findEnded(tx, [requestId]);
+    const ended = await this.rows.requestAccess.findEnded(tx, [requestId]);
     for (const runId of new Set(asked)) {
       const run = { requestId, runId };
-      const task = await this.searches.newestOfRun(tx, run, { after: ended.at(-1)?.endedAt });
+      const task = await this.rows.taskSearch.newestOfRun(tx, run, { after: ended.at(-1)?.endedAt });
       if (task) found.set(runId, { taskId: task.taskId.id, state: task.lastTaskState });
-      else if ((await this.pending.ofRun(tx, run)) ?? (await this.queue.hasRun(tx, run))) found.set(runId, {});
+      else if ((await this.rows.pendingTasks.ofRun(tx, run)) ?? (await this.rows.pendingRequests.hasRun(tx, run)))
+        found.set(runId, {});
     }
     return found;
   }
@@ -180,10 +170,10 @@ export class Runs {
   ): Promise<RunFacts & { deploy?: Deploy }> {
     const { request, state } = stored;
     const deployId = deployInUse(stored);
-    const counts = countsRuns(request) ? await this.tasks.runCounts(tx, request.id) : { active: 0, waiting: 0 };
+    const counts = countsRuns(request) ? await this.rows.tasks.runCounts(tx, request.id) : { active: 0, waiting: 0 };
     const looksAtDeploy =
       deployId !== undefined && wishes.some(({ run }) => run.resources ?? run.envOverrides ?? run.commandLineArgs);
-    const found = looksAtDeploy ? await this.deploys.find(tx, { requestId: request.id, deployId }) : undefined;
+    const found = looksAtDeploy ? await this.rows.deploys.find(tx, { requestId: request.id, deployId }) : undefined;
     const deploy = found?.deploy;
     const numPorts = deploy?.resources?.numPorts ?? 0;
     return {

@@ -7,9 +7,7 @@ import { DisabledActions } from '../../../platform/actions/disabled-actions.js';
 import type { Transaction } from '../../../platform/database/transaction.js';
 import { SchedulerError } from '../../../platform/errors.js';
 import type { Caller } from '../../../platform/http/caller.js';
-import { MailOutboxRepository } from '../../mail/mail-outbox.repository.js';
-import { PriorityFreezeRepository } from '../../priority/priority-freeze.repository.js';
-import { ExpiringActionRepository } from '../expiring/expiring-action.repository.js';
+import { Rows } from '../../../rows.js';
 import { refuseChanged } from '../check-index.js';
 import { deployInUse, RequestActions, throwIf, type LockedRequest } from '../request-actions.service.js';
 import { RequestChanges, type RequestChangeNote } from '../request-changes.service.js';
@@ -43,11 +41,9 @@ export class Scaling {
     private readonly checks: RequestChecks,
     private readonly changes: RequestChanges,
     private readonly bounces: Bounces,
-    private readonly expiring: ExpiringActionRepository,
+    private readonly rows: Rows,
     private readonly parents: RequestParents,
-    private readonly freezes: PriorityFreezeRepository,
     private readonly disabled: DisabledActions,
-    private readonly mails: MailOutboxRepository,
   ) {}
 
   scale(
@@ -104,7 +100,7 @@ export class Scaling {
     if (bounce) {
       throwIf(refuseBounceAfterScale(facts));
       await this.checks.bounceCapacity(tx, next, incremental);
-      await this.freezes.refuse(tx, next);
+      await this.rows.priorityFreezes.refuse(tx, next);
     }
     return { next, from, to, bounce: bounce ? { incremental } : undefined };
   }
@@ -146,7 +142,7 @@ export class Scaling {
   ): Promise<void> {
     const until = durationMillis === undefined ? undefined : at + durationMillis;
     const facts = { kind: 'scaled', from: instancesOf(former), to: instancesOf(next), message, until, lapsed } as const;
-    await this.mails.queue(tx, [{ type: 'REQUEST_SCALED', request: next, user, at, facts }]);
+    await this.rows.mailOutbox.queue(tx, [{ type: 'REQUEST_SCALED', request: next, user, at, facts }]);
   }
 
   /** A scale without a duration makes the number stay, also one that an earlier scale would have taken back. */
@@ -158,10 +154,10 @@ export class Scaling {
   ): Promise<void> {
     const { durationMillis, bounce } = scale;
     if (durationMillis === undefined) {
-      await this.expiring.remove(tx, 'SCALE', request.id);
+      await this.rows.expiringActions.remove(tx, 'SCALE', request.id);
       return;
     }
-    await this.expiring.save(tx, {
+    await this.rows.expiringActions.save(tx, {
       kind: 'SCALE',
       targetId: request.id,
       user: by.user,

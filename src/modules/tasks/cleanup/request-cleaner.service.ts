@@ -12,51 +12,30 @@ import type { RequestCleanup } from '../../../core/model/request.js';
 import type { TaskCleanup } from '../../../core/model/task.js';
 import type { Transaction } from '../../../platform/database/transaction.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
-import { DeployRepository } from '../../deploys/deploy.repository.js';
-import { LoadBalancerRecordRepository } from '../../load-balancer/load-balancer-record.repository.js';
-import { LoadBalancerRemovalRepository } from '../../load-balancer/load-balancer-removal.repository.js';
+import { Rows } from '../../../rows.js';
 import { LoadBalancer } from '../../../platform/load-balancer/load-balancer.js';
-import { ExpiringActionRepository } from '../../requests/expiring/expiring-action.repository.js';
-import { RequestCleanupRepository } from '../../requests/request-cleanup.repository.js';
-import { RequestRepository, type StoredRequest } from '../../requests/request.repository.js';
+import type { StoredRequest } from '../../requests/request.repository.js';
 import { HealthSwitch } from '../health/health-switch.service.js';
-import { WatchedTaskRepository } from '../health/watched-task.repository.js';
-import { TaskRepository } from '../task.repository.js';
-import { PendingRequestRepository } from '../pending-request.repository.js';
-import { PendingTaskRepository } from '../pending-task.repository.js';
 import { BeforeKills } from '../shell-commands/before-kills.service.js';
-import { TaskCleanupRepository } from '../task-cleanup.repository.js';
-import { KilledTaskRepository } from '../killed-task.repository.js';
 import { RequestRemoval } from './request-removal.service.js';
 
 /** Carries out what was ordered for one request and for its tasks. Everything in the caller's transaction. */
 @Injectable()
 export class RequestCleaner {
   constructor(
-    private readonly requests: RequestRepository,
-    private readonly deploys: DeployRepository,
-    private readonly tasks: TaskRepository,
-    private readonly watched: WatchedTaskRepository,
-    private readonly requestCleanups: RequestCleanupRepository,
-    private readonly cleanups: TaskCleanupRepository,
+    private readonly rows: Rows,
     private readonly beforeKills: BeforeKills,
-    private readonly queue: PendingRequestRepository,
-    private readonly pending: PendingTaskRepository,
-    private readonly expiring: ExpiringActionRepository,
-    private readonly kills: KilledTaskRepository,
     private readonly removal: RequestRemoval,
     private readonly loadBalancer: LoadBalancer,
-    private readonly balancing: LoadBalancerRecordRepository,
-    private readonly leaving: LoadBalancerRemovalRepository,
     private readonly health: HealthSwitch,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
   /** true: something is to be killed, queued or told, or waits for a deploy to end. */
   async clean(tx: Transaction, requestId: string, now: number): Promise<boolean> {
-    const stored = await this.requests.lock(tx, requestId);
+    const stored = await this.rows.requests.lock(tx, requestId);
     let changed = false;
-    for (const order of await this.requestCleanups.find(tx, requestId)) {
+    for (const order of await this.rows.requestCleanups.find(tx, requestId)) {
       const step = await this.carryOut(tx, order, stored, now);
       // With the request its other orders are gone.
       if (step.kind === 'remove') return true;
@@ -75,13 +54,13 @@ export class RequestCleaner {
     now: number,
   ): Promise<RequestCleanupStep> {
     const { requestId, cleanupType } = order;
-    const killedFor = await this.kills.reasons(tx, requestId);
-    const live = await this.tasks.find(tx, { requestIds: [requestId] });
+    const killedFor = await this.rows.killedTasks.reasons(tx, requestId);
+    const live = await this.rows.tasks.find(tx, { requestIds: [requestId] });
     const step = decideRequestCleanup(
       order,
       {
         requestState: stored?.state,
-        deploying: (await this.deploys.findPending(tx, [requestId])).length > 0,
+        deploying: (await this.rows.deploys.findPending(tx, [requestId])).length > 0,
         deploysInUse: stored && deploysInUse(stored),
         tasks: live.map(({ taskId, state, cleaning }) => ({
           taskId,
@@ -94,7 +73,7 @@ export class RequestCleaner {
       now,
     );
     await this.apply(tx, order, stored, step, now);
-    if (isDone(step)) await this.requestCleanups.remove(tx, requestId, [cleanupType]);
+    if (isDone(step)) await this.rows.requestCleanups.remove(tx, requestId, [cleanupType]);
     return step;
   }
 
@@ -113,14 +92,14 @@ export class RequestCleaner {
         return this.removal.remove(tx, order.requestId, stored, order, now);
       case 'clean':
         if (step.dropPendingTasks) {
-          await this.pending.removeAll(tx, order.requestId);
+          await this.rows.pendingTasks.removeAll(tx, order.requestId);
         }
-        if (step.overwrite) await this.cleanups.saveAll(tx, step.cleanups);
+        if (step.overwrite) await this.rows.taskCleanups.saveAll(tx, step.cleanups);
         else await this.beforeKills.createAll(tx, step.cleanups, order.runShellCommandBeforeKill);
         return;
       case 'bounce':
         await this.beforeKills.createAll(tx, step.cleanups, order.runShellCommandBeforeKill);
-        await this.queue.enqueue(tx, step.queue);
+        await this.rows.pendingRequests.enqueue(tx, step.queue);
     }
   }
 
@@ -131,19 +110,21 @@ export class RequestCleaner {
     stored: StoredRequest | undefined,
     now: number,
   ): Promise<boolean> {
-    const orders = new Map((await this.cleanups.ofRequest(tx, requestId)).map((order) => [order.taskId.id, order]));
+    const orders = new Map(
+      (await this.rows.taskCleanups.ofRequest(tx, requestId)).map((order) => [order.taskId.id, order]),
+    );
     if (orders.size === 0) return false;
     const view = await this.view(tx, requestId, stored, orders, now);
     const decisions = decideKills(view, now);
     const of = (wanted: KillDecision['kind']) =>
       decisions.filter(({ kind }) => kind === wanted).map(({ cleanup }) => cleanup);
     const kills = of('kill').map((cleanup) => ({ cleanup, deploy: view.deploys.get(cleanup.taskId.deployId) }));
-    await this.kills.decideAll(tx, kills, now);
+    await this.rows.killedTasks.decideAll(tx, kills, now);
     for (const { cleanup } of decisions) orders.delete(cleanup.taskId.id);
     // What is left over is of tasks that are in the history already.
-    await this.cleanups.remove(tx, [...of('kill'), ...of('drop'), ...orders.values()]);
+    await this.rows.taskCleanups.remove(tx, [...of('kill'), ...of('drop'), ...orders.values()]);
     const leaving = of('leave').map(({ taskId }) => taskId.id);
-    const begin = await this.leaving.add(tx, leaving, now);
+    const begin = await this.rows.loadBalancerRemovals.add(tx, leaving, now);
     return kills.length > 0 || begin > 0;
   }
 
@@ -152,10 +133,10 @@ export class RequestCleaner {
    * and is over.
    */
   private async endBounce(tx: Transaction, requestId: string): Promise<boolean> {
-    const stored = await this.requests.find(tx, requestId);
-    if (!stored?.bouncing || (await this.cleanups.isBounceUnderWay(tx, requestId))) return false;
-    await this.requests.save(tx, { ...stored, bouncing: false });
-    await this.expiring.remove(tx, 'BOUNCE', requestId);
+    const stored = await this.rows.requests.find(tx, requestId);
+    if (!stored?.bouncing || (await this.rows.taskCleanups.isBounceUnderWay(tx, requestId))) return false;
+    await this.rows.requests.save(tx, { ...stored, bouncing: false });
+    await this.rows.expiringActions.remove(tx, 'BOUNCE', requestId);
     return true;
   }
 
@@ -166,15 +147,15 @@ export class RequestCleaner {
     orders: ReadonlyMap<string, TaskCleanup>,
     now: number,
   ): Promise<CleanupView> {
-    const live = await this.tasks.find(tx, { requestIds: [requestId], includeEnded: true });
+    const live = await this.rows.tasks.find(tx, { requestIds: [requestId], includeEnded: true });
     const holding = await this.beforeKills.holding(tx, orders.values(), now);
-    const watched = await this.watched.observe(tx, live);
-    const balancing = await this.balancing.find(
+    const watched = await this.rows.watchedTasks.observe(tx, live);
+    const balancing = await this.rows.loadBalancerRecords.find(
       tx,
       live.map(({ taskId }) => taskId.id),
     );
     const ids = [...new Set(live.map(({ taskId }) => taskId.deployId))];
-    const found = await this.deploys.findMany(
+    const found = await this.rows.deploys.findMany(
       tx,
       ids.map((deployId) => ({ requestId, deployId })),
     );

@@ -2,11 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { healthContext, type HealthContext } from '../../../core/health/index.js';
 import { deployKeyText } from '../../../core/model/deploy.js';
 import type { Queryable } from '../../../platform/database/queryable.js';
-import { DeployRepository } from '../../deploys/deploy.repository.js';
-import { RequestRepository } from '../../requests/request.repository.js';
-import { TaskRepository, type LiveTask } from '../task.repository.js';
+import { Rows } from '../../../rows.js';
+import type { LiveTask } from '../task.repository.js';
 import { HealthSwitch } from './health-switch.service.js';
-import { WatchedTaskRepository, type WatchedTask } from './watched-task.repository.js';
+import type { WatchedTask } from './watched-task.repository.js';
 
 /** An active task with everything that its health depends on. */
 export interface CheckedTask {
@@ -24,10 +23,7 @@ const mostAtOnce = 200;
 @Injectable()
 export class CheckedTasks {
   constructor(
-    private readonly requests: RequestRepository,
-    private readonly deploys: DeployRepository,
-    private readonly tasks: TaskRepository,
-    private readonly watched: WatchedTaskRepository,
+    private readonly rows: Rows,
     private readonly health: HealthSwitch,
   ) {}
 
@@ -41,12 +37,14 @@ export class CheckedTasks {
   }
 
   private async loadSome(tx: Queryable, taskIds: readonly string[]): Promise<CheckedTask[]> {
-    const live = await this.tasks.find(tx, { taskIds });
-    const watched = await this.watched.observe(tx, live);
+    const live = await this.rows.tasks.find(tx, { taskIds });
+    const watched = await this.rows.watchedTasks.observe(tx, live);
     const keys = new Map(live.map(({ taskId }) => [deployKeyText(taskId), taskId]));
-    const deploys = await this.deploys.findMany(tx, [...keys.values()]);
+    const deploys = await this.rows.deploys.findMany(tx, [...keys.values()]);
     const requestIds = [...new Set(live.map(({ taskId }) => taskId.requestId))];
-    const requests = new Map((await this.requests.findMany(tx, requestIds)).map((found) => [found.request.id, found]));
+    const requests = new Map(
+      (await this.rows.requests.findMany(tx, requestIds)).map((found) => [found.request.id, found]),
+    );
     const settings = await this.health.inForce(tx);
     return live.flatMap((task, index) => {
       const { requestId, deployId } = task.taskId;

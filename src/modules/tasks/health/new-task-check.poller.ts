@@ -7,11 +7,8 @@ import type { Poller } from '../../../platform/poller/poller.js';
 import { Pollers } from '../../../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
 import { Wake } from '../../../platform/wake/wake.js';
-import { RequestRepository } from '../../requests/request.repository.js';
-import { TaskCleanupRepository } from '../task-cleanup.repository.js';
+import { Rows } from '../../../rows.js';
 import { CheckedTasks, type CheckedTask } from './checked-tasks.service.js';
-import { WatchedTaskRepository } from './watched-task.repository.js';
-import { TaskHealthcheckRepository } from './task-healthcheck.repository.js';
 import { tellFailure } from '../../../platform/tell-failure.js';
 
 /** Watches the tasks that no deploy in progress watches: those that never run, or never become healthy, have to go. */
@@ -23,10 +20,7 @@ export class NewTaskCheckPoller implements OnModuleInit {
   constructor(
     private readonly db: Database,
     private readonly tasks: CheckedTasks,
-    private readonly watched: WatchedTaskRepository,
-    private readonly requests: RequestRepository,
-    private readonly cleanups: TaskCleanupRepository,
-    private readonly results: TaskHealthcheckRepository,
+    private readonly rows: Rows,
     private readonly wake: Wake,
     private readonly pollers: Pollers,
     @Inject(SETTINGS) private readonly settings: Settings,
@@ -51,8 +45,8 @@ export class NewTaskCheckPoller implements OnModuleInit {
     const tx = this.db.pool;
     const launchedBefore = now - this.settings.killAfterTasksDoNotRunDefaultSeconds * 1000;
     const ids = [
-      ...(await this.watched.notRunningSince(tx, launchedBefore)),
-      ...(await this.watched.unsettled(tx)).keys(),
+      ...(await this.rows.watchedTasks.notRunningSince(tx, launchedBefore)),
+      ...(await this.rows.watchedTasks.unsettled(tx)).keys(),
     ];
     const failures: unknown[] = [];
     let cleaned = false;
@@ -80,9 +74,9 @@ export class NewTaskCheckPoller implements OnModuleInit {
   ): Promise<void> {
     const { cleanupType, message } = verdict;
     await this.db.leaderTransaction(async (tx) => {
-      await this.requests.lock(tx, taskId.requestId);
-      await this.cleanups.create(tx, { taskId, cleanupType, timestamp: now, message });
-      if (cleanupType === 'UNHEALTHY_NEW_TASK') await this.results.pruneStartup(tx, [taskId.id]);
+      await this.rows.requests.lock(tx, taskId.requestId);
+      await this.rows.taskCleanups.create(tx, { taskId, cleanupType, timestamp: now, message });
+      if (cleanupType === 'UNHEALTHY_NEW_TASK') await this.rows.taskHealthchecks.pruneStartup(tx, [taskId.id]);
     });
   }
 }

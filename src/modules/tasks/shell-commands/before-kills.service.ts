@@ -4,18 +4,14 @@ import type { TaskCleanup } from '../../../core/model/task.js';
 import { holdsKill, refuseCommand } from '../../../core/tasks/shell-commands.js';
 import type { Transaction } from '../../../platform/database/transaction.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
-import { TaskRepository } from '../task.repository.js';
-import { TaskCleanupRepository } from '../task-cleanup.repository.js';
-import { ShellCommandRepository } from './shell-command.repository.js';
+import { Rows } from '../../../rows.js';
 import { SchedulerError } from '../../../platform/errors.js';
 
 /** Commands that run in tasks before these are killed. Wake 'shell-commands' after the commit. */
 @Injectable()
 export class BeforeKills {
   constructor(
-    private readonly tasks: TaskRepository,
-    private readonly cleanups: TaskCleanupRepository,
-    private readonly commands: ShellCommandRepository,
+    private readonly rows: Rows,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
@@ -26,12 +22,12 @@ export class BeforeKills {
 
   /** Orders the end of those tasks that have no order yet and have not ended, the command first. */
   async createAll(tx: Transaction, cleanups: readonly TaskCleanup[], command: ShellCommand | undefined) {
-    if (!command) return this.cleanups.createAll(tx, cleanups);
+    if (!command) return this.rows.taskCleanups.createAll(tx, cleanups);
     // Locked, so that no order comes in between: its command would have run for nothing.
-    const locked = await this.tasks.find(tx, { taskIds: cleanups.map(({ taskId }) => taskId.id), lock: true });
+    const locked = await this.rows.tasks.find(tx, { taskIds: cleanups.map(({ taskId }) => taskId.id), lock: true });
     const free = new Set(locked.filter(({ cleaning }) => !cleaning).map(({ taskId }) => taskId.id));
     const wanted = cleanups.filter(({ taskId }) => free.has(taskId.id));
-    return this.cleanups.createAll(tx, await this.queueAll(tx, wanted, command));
+    return this.rows.taskCleanups.createAll(tx, await this.queueAll(tx, wanted, command));
   }
 
   private async queueAll(
@@ -39,7 +35,7 @@ export class BeforeKills {
     cleanups: readonly TaskCleanup[],
     shellCommand: ShellCommand,
   ): Promise<TaskCleanup[]> {
-    const queued = await this.commands.queueAll(
+    const queued = await this.rows.shellCommands.queueAll(
       tx,
       cleanups.map(({ taskId, user, timestamp }) => ({ taskId, user, timestamp, shellCommand })),
     );
@@ -52,7 +48,7 @@ export class BeforeKills {
   /** Tasks whose kill waits for its command, by id. */
   async holding(tx: Transaction, cleanups: Iterable<TaskCleanup>, now: number): Promise<Set<string>> {
     const ids = [...cleanups].flatMap(({ runBeforeKillId }) => runBeforeKillId ?? []);
-    const commands = await this.commands.find(tx, ids);
+    const commands = await this.rows.shellCommands.find(tx, ids);
     const limit = this.settings.runBeforeKillTimeoutMillis;
     const held = ids.filter(({ taskId }) => holdsKill(commands.get(taskId.id), limit, now));
     return new Set(held.map(({ taskId }) => taskId.id));

@@ -12,20 +12,16 @@ import { SchedulerError } from '../../../platform/errors.js';
 import type { Caller } from '../../../platform/http/caller.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
 import { Wake } from '../../../platform/wake/wake.js';
-import { TaskHistoryRepository } from '../../history/task-history.repository.js';
-import { TaskRepository } from '../task.repository.js';
+import { Rows } from '../../../rows.js';
 import { ShellCommandRules } from './before-kills.service.js';
-import { ShellCommandRepository } from './shell-command.repository.js';
 
 /** Commands that users run in tasks, and what became of them. */
 @Injectable()
 export class ShellCommands {
   constructor(
     private readonly db: Database,
-    private readonly tasks: TaskRepository,
-    private readonly records: TaskHistoryRepository,
+    private readonly rows: Rows,
     private readonly rules: ShellCommandRules,
-    private readonly store: ShellCommandRepository,
     private readonly clock: Clock,
     private readonly wake: Wake,
     @Inject(SETTINGS) private readonly settings: Settings,
@@ -35,14 +31,19 @@ export class ShellCommands {
   async run(id: string, shellCommand: ShellCommand, caller: Caller): Promise<TaskShellCommandRequest> {
     const queued = await this.db.transaction(async (tx) => {
       // Locked, so that the task does not end before its command stands, nor two commands take the same time.
-      const [task] = await this.tasks.find(tx, { taskIds: [id], lock: true });
+      const [task] = await this.rows.tasks.find(tx, { taskIds: [id], lock: true });
       if (!task) throw notActive(id);
       this.rules.refuse(shellCommand, '');
       const limit = this.settings.maxUnfinishedShellCommandsPerTask;
-      if ((await this.store.countUnfinished(tx, id)) >= limit) throw tooMany(id, limit);
-      await this.store.prune(tx, id, Math.max(0, this.settings.maxShellCommandsKeptPerTask - 1));
+      if ((await this.rows.shellCommands.countUnfinished(tx, id)) >= limit) throw tooMany(id, limit);
+      await this.rows.shellCommands.prune(tx, id, Math.max(0, this.settings.maxShellCommandsKeptPerTask - 1));
       const { taskId } = task;
-      return this.store.queue(tx, { taskId, user: caller.email, timestamp: this.clock.now(), shellCommand });
+      return this.rows.shellCommands.queue(tx, {
+        taskId,
+        user: caller.email,
+        timestamp: this.clock.now(),
+        shellCommand,
+      });
     });
     this.wake.signal('shell-commands');
     return queued;
@@ -50,12 +51,12 @@ export class ShellCommands {
 
   /** Commands that are not sent yet. */
   queued(): Promise<TaskShellCommandRequest[]> {
-    return this.store.queued(this.db.pool);
+    return this.rows.shellCommands.queued(this.db.pool);
   }
 
   /** Commands of a live or an ended task, oldest first; none if the task is not known. */
   async ofTask(id: string): Promise<TaskShellCommandHistory[]> {
-    return (await this.records.find(this.db.pool, id))?.history.shellCommandHistory ?? [];
+    return (await this.rows.taskHistory.find(this.db.pool, id))?.history.shellCommandHistory ?? [];
   }
 
   async updates(id: string, name: string, timestamp: number): Promise<TaskShellCommandUpdate[]> {

@@ -1,0 +1,101 @@
+import { Injectable } from '@nestjs/common';
+import { instancesOf, type Request, type RequestHistory } from '../../core/model/request.js';
+import { diffFields, type FieldChange } from '../../core/plan/index.js';
+import { refuseUpdate } from '../../core/requests/action-rules.js';
+import { DisabledActions } from '../../platform/actions/disabled-actions.js';
+import { Clock } from '../../platform/clock.js';
+import type { Transaction } from '../../platform/database/transaction.js';
+import { SchedulerError } from '../../platform/errors.js';
+import type { Caller } from '../../platform/http/caller.js';
+import { Wake } from '../../platform/wake/wake.js';
+import { RequestActions, throwIf } from './request-actions.service.js';
+import { RequestChanges } from './request-changes.service.js';
+import { RequestChecks } from './request-checks.service.js';
+import { RequestCreationRepository, type Surroundings } from './request-creation.repository.js';
+import { RequestRepository, type StoredRequest } from './request.repository.js';
+
+export interface SavedRequest {
+  stored: StoredRequest;
+  outcome: 'CREATED' | 'CHANGED' | 'UNCHANGED';
+  /** By which it differs from what was stored; looked for only where what is the same is left alone. */
+  changes: readonly FieldChange[];
+}
+
+/** Creates a request, or updates the one that has its id, in the transaction of a caller. */
+@Injectable()
+export class RequestSaves {
+  constructor(
+    private readonly actions: RequestActions,
+    private readonly checks: RequestChecks,
+    private readonly changes: RequestChanges,
+    private readonly requests: RequestRepository,
+    private readonly creations: RequestCreationRepository,
+    private readonly disabled: DisabledActions,
+    private readonly clock: Clock,
+    private readonly wake: Wake,
+  ) {}
+
+  /** The caller says so after the commit (`saved`). `unlessSame`: what is so already is left alone. */
+  async save(tx: Transaction, sent: Request, caller: Caller, { unlessSame = false } = {}): Promise<SavedRequest> {
+    for (;;) {
+      const [stored, around] = await Promise.all([this.requests.lock(tx, sent.id), this.creations.look(tx, sent.id)]);
+      if (stored) {
+        const isLeaving = stored.state === 'DELETING' || around.cleanups.includes('DELETING');
+        const changes = unlessSame ? await this.changesOf(tx, stored, sent) : [];
+        if (unlessSame && changes.length === 0 && !isLeaving) return { stored, outcome: 'UNCHANGED', changes };
+        return { stored: await this.update(tx, stored, around, sent, caller), outcome: 'CHANGED', changes };
+      }
+      const created = await this.create(tx, around, sent, caller);
+      if (created) return { stored: created, outcome: 'CREATED', changes: [] };
+      // Another caller created it between the two looks: look again.
+    }
+  }
+
+  /** After the commit. */
+  saved({ stored, outcome }: SavedRequest): void {
+    // A new request has no deploy, so there is nothing to be done for it yet.
+    if (outcome === 'CHANGED') this.wake.signalOf([stored.request.id], 'scheduler', 'cleanup');
+  }
+
+  private async changesOf(tx: Transaction, stored: StoredRequest, sent: Request): Promise<FieldChange[]> {
+    return diffFields(stored.request, await this.checks.valid(tx, sent, stored), 'request');
+  }
+
+  private async update(
+    tx: Transaction,
+    stored: StoredRequest,
+    { cleanups, switchedOff }: Surroundings,
+    sent: Request,
+    caller: Caller,
+  ): Promise<StoredRequest> {
+    const { facts, now } = await this.actions.around(tx, stored, cleanups);
+    throwIf(refuseUpdate(facts));
+    this.disabled.refuseIn(switchedOff, 'UPDATE_REQUEST');
+    if (instancesOf(sent) !== instancesOf(stored.request)) await this.checks.capacity(tx, sent);
+    const next = await this.checks.valid(tx, sent, stored);
+    const note = { eventType: 'UPDATED', now, user: caller.email, cleanupUser: caller.id } as const;
+    return this.changes.apply(tx, stored, next, note);
+  }
+
+  /** undefined: a request of this id exists after all. */
+  private async create(
+    tx: Transaction,
+    { cleanups: [waiting], switchedOff, listeners, lastEventAt = 0 }: Surroundings,
+    sent: Request,
+    caller: Caller,
+  ): Promise<StoredRequest | undefined> {
+    if (waiting) {
+      const message = `Request '${sent.id}' is being cleaned (${waiting}); try again later`;
+      throw new SchedulerError('REQUEST_BEING_CLEANED', message);
+    }
+    this.disabled.refuseIn(switchedOff, 'CREATE_REQUEST');
+    await this.checks.capacity(tx, sent);
+    const request = await this.checks.valid(tx, sent, undefined);
+    const now = this.clock.now();
+    const stored: StoredRequest = { request, state: 'ACTIVE', version: 1, changedAt: now, bouncing: false };
+    // What happens to requests of one id is read as it happened, whatever the clock said.
+    const createdAt = Math.max(now, lastEventAt + 1);
+    const event: RequestHistory = { createdAt, eventType: 'CREATED', user: caller.email, request };
+    return (await this.creations.create(tx, stored, event, listeners)) ? stored : undefined;
+  }
+}

@@ -1,0 +1,106 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { DeployHistoryRepository } from './modules/deploys/deploy-history.repository.js';
+import { DeployStatisticsRepository } from './modules/deploys/deploy-statistics.repository.js';
+import { DeployTimesRepository } from './modules/deploys/deploy-times.repository.js';
+import { DeployRepository } from './modules/deploys/deploy.repository.js';
+import { DisasterRepository } from './modules/disasters/disaster.repository.js';
+import { LiveEventRepository } from './modules/events/live-event.repository.js';
+import { OutboxRepository } from './modules/events/outbox.repository.js';
+import { TaskHistoryRepository } from './modules/history/task-history.repository.js';
+import { TaskSearchRepository } from './modules/history/task-search.repository.js';
+import { LoadBalancerDeletionRepository } from './modules/load-balancer/load-balancer-deletion.repository.js';
+import { LoadBalancerRecordRepository } from './modules/load-balancer/load-balancer-record.repository.js';
+import { LoadBalancerRemovalRepository } from './modules/load-balancer/load-balancer-removal.repository.js';
+import { UploadPlacesRepository } from './modules/logs/upload-places.repository.js';
+import { MailOutboxRepository } from './modules/mail/mail-outbox.repository.js';
+import { MailQueueRepository } from './modules/mail/mail-queue.repository.js';
+import { PriorityFreezeRepository } from './modules/priority/priority-freeze.repository.js';
+import { CrashLoopRepository } from './modules/requests/crash-loops/crash-loop.repository.js';
+import { ExpiringActionRepository } from './modules/requests/expiring/expiring-action.repository.js';
+import { RequestAccessRepository } from './modules/requests/request-access.repository.js';
+import { RequestCleanupRepository } from './modules/requests/request-cleanup.repository.js';
+import { RequestHistoryRepository } from './modules/requests/request-history.repository.js';
+import { RequestParentRepository } from './modules/requests/request-parent.repository.js';
+import { RequestRepository } from './modules/requests/request.repository.js';
+import { InactiveHostRepository } from './modules/slaves/inactive-hosts/inactive-host.repository.js';
+import { MachineHistoryRepository } from './modules/slaves/machine-history.repository.js';
+import { SlaveRepository } from './modules/slaves/slave.repository.js';
+import { StateRepository } from './modules/state/state.repository.js';
+import { TaskHealthcheckRepository } from './modules/tasks/health/task-healthcheck.repository.js';
+import { WatchedTaskRepository } from './modules/tasks/health/watched-task.repository.js';
+import { KilledTaskRepository } from './modules/tasks/killed-task.repository.js';
+import { LaunchedTaskRepository } from './modules/tasks/launched-task.repository.js';
+import { LongRunRepository } from './modules/tasks/long-run.repository.js';
+import { MachineTaskRepository } from './modules/tasks/machine-task.repository.js';
+import { PendingRequestRepository } from './modules/tasks/pending-request.repository.js';
+import { PendingTaskRepository } from './modules/tasks/pending-task.repository.js';
+import { ReconciliationWishRepository } from './modules/tasks/reconciliation-wish.repository.js';
+import { ShellCommandRepository } from './modules/tasks/shell-commands/shell-command.repository.js';
+import { TaskCleanupRepository } from './modules/tasks/task-cleanup.repository.js';
+import { TaskLaunchRepository } from './modules/tasks/task-launch.repository.js';
+import { TaskStatusRepository } from './modules/tasks/task-status.repository.js';
+import { TaskRepository } from './modules/tasks/task.repository.js';
+import { ShuffleBlacklistRepository } from './modules/usage/shuffle-blacklist.repository.js';
+import { TaskUsageRepository } from './modules/usage/task-usage.repository.js';
+import { UsageRepository } from './modules/usage/usage.repository.js';
+import { UserSettingsRepository } from './modules/users/user-settings.repository.js';
+import { WebhookOutboxRepository } from './modules/webhooks/webhook-outbox.repository.js';
+import { WebhookQueueRepository } from './modules/webhooks/webhook-queue.repository.js';
+import { DisabledActionRepository } from './platform/actions/disabled-action.repository.js';
+
+/**
+ * The repositories of the rooms by their names, for classes that ask more than two of them: `this.rows.tasks.find(tx, taskId)`. A class
+ * that asks one or two injects these themselves, so that its constructor says which. Owners of tables stay as they are: another
+ * room's rows are written by the methods of its repository.
+ */
+@Injectable()
+export class Rows {
+  @Inject() readonly crashLoops!: CrashLoopRepository;
+  @Inject() readonly deployHistory!: DeployHistoryRepository;
+  @Inject() readonly deploys!: DeployRepository;
+  @Inject() readonly deployStatistics!: DeployStatisticsRepository;
+  @Inject() readonly deployTimes!: DeployTimesRepository;
+  @Inject() readonly disabledActions!: DisabledActionRepository;
+  @Inject() readonly disasters!: DisasterRepository;
+  @Inject() readonly expiringActions!: ExpiringActionRepository;
+  @Inject() readonly inactiveHosts!: InactiveHostRepository;
+  @Inject() readonly killedTasks!: KilledTaskRepository;
+  @Inject() readonly launchedTasks!: LaunchedTaskRepository;
+  @Inject() readonly liveEvents!: LiveEventRepository;
+  @Inject() readonly loadBalancerDeletions!: LoadBalancerDeletionRepository;
+  @Inject() readonly loadBalancerRecords!: LoadBalancerRecordRepository;
+  @Inject() readonly loadBalancerRemovals!: LoadBalancerRemovalRepository;
+  @Inject() readonly longRuns!: LongRunRepository;
+  @Inject() readonly machineHistory!: MachineHistoryRepository;
+  @Inject() readonly machineTasks!: MachineTaskRepository;
+  @Inject() readonly mailOutbox!: MailOutboxRepository;
+  @Inject() readonly mailQueue!: MailQueueRepository;
+  @Inject() readonly outbox!: OutboxRepository;
+  @Inject() readonly pendingRequests!: PendingRequestRepository;
+  @Inject() readonly pendingTasks!: PendingTaskRepository;
+  @Inject() readonly priorityFreezes!: PriorityFreezeRepository;
+  @Inject() readonly reconciliationWishes!: ReconciliationWishRepository;
+  @Inject() readonly requestAccess!: RequestAccessRepository;
+  @Inject() readonly requestCleanups!: RequestCleanupRepository;
+  @Inject() readonly requestHistory!: RequestHistoryRepository;
+  @Inject() readonly requestParents!: RequestParentRepository;
+  @Inject() readonly requests!: RequestRepository;
+  @Inject() readonly shellCommands!: ShellCommandRepository;
+  @Inject() readonly shuffleBlacklist!: ShuffleBlacklistRepository;
+  @Inject() readonly slaves!: SlaveRepository;
+  @Inject() readonly states!: StateRepository;
+  @Inject() readonly taskCleanups!: TaskCleanupRepository;
+  @Inject() readonly taskHealthchecks!: TaskHealthcheckRepository;
+  @Inject() readonly taskHistory!: TaskHistoryRepository;
+  @Inject() readonly taskLaunches!: TaskLaunchRepository;
+  @Inject() readonly tasks!: TaskRepository;
+  @Inject() readonly taskSearch!: TaskSearchRepository;
+  @Inject() readonly taskStatuses!: TaskStatusRepository;
+  @Inject() readonly taskUsage!: TaskUsageRepository;
+  @Inject() readonly uploadPlaces!: UploadPlacesRepository;
+  @Inject() readonly usage!: UsageRepository;
+  @Inject() readonly userSettings!: UserSettingsRepository;
+  @Inject() readonly watchedTasks!: WatchedTaskRepository;
+  @Inject() readonly webhookOutbox!: WebhookOutboxRepository;
+  @Inject() readonly webhookQueue!: WebhookQueueRepository;
+}
