@@ -21,6 +21,7 @@ describe.runIf(hasBrowser)('Swagger UI in a browser', () => {
   test("opens, and a 'try it out' call is answered", async () => {
     const page = await browser.newPage();
     await page.goto(`${muster.api.url}/docs`);
+    expect(await page.getByRole('link', { name: 'the guide' }).getAttribute('href')).toBe('/guide/');
     await page.locator('#operations-tag-Requests').click();
     const operation = page.locator('.opblock', { has: page.locator('[data-path="/api/requests/ids"]') }).first();
     await operation.locator('.opblock-summary').click();

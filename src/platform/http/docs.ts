@@ -112,9 +112,11 @@ const operationsOf = (path: object): [string, Operation][] => Object.entries(pat
 export function describeApi(app: INestApplication, settings: Pick<Settings, 'auth' | 'ui' | 'http'>): OpenAPIObject {
   const config = new DocumentBuilder()
     .setTitle('Muster')
-    .setDescription(description)
+    // No externalDocs: Swagger UI does not show what is relative to a document within the page.
+    .setDescription(
+      `${description}\n\nJobs, operation and reference, with a search: [the guide](${rootOf(settings)}/guide/).`,
+    )
     .setVersion(versionOfPackage())
-    .setExternalDoc('The guide: jobs, operation, reference', `${rootOf(settings)}/guide/`)
     .addApiKey({ type: 'apiKey', in: 'header', name: 'Authorization', description: tokenDescription }, 'token')
     .addBearerAuth({ type: 'http', description: 'A token of the OIDC provider that is configured.' }, 'bearer')
     .build();
