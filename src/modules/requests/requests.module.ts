@@ -28,6 +28,8 @@ import { RequestReadsController } from './request-reads.controller.js';
 import { RequestReads } from './request-reads.service.js';
 import { RequestsController } from './requests.controller.js';
 import { RequestsService } from './requests.service.js';
+import { SchedulesController } from './schedules/schedules.controller.js';
+import { UpcomingRuns } from './schedules/upcoming-runs.service.js';
 import { SpreadAllPoller } from './spread-all.poller.js';
 
 /** Requests: their reads, their actions and their groups. */
@@ -41,6 +43,7 @@ import { SpreadAllPoller } from './spread-all.poller.js';
     RequestRunsController,
     RequestExpiringController,
     CrashLoopsController,
+    SchedulesController,
   ],
   providers: [
     RequestActions,
@@ -63,6 +66,7 @@ import { SpreadAllPoller } from './spread-all.poller.js';
     ExpiringReverts,
     ExpiringPoller,
     CrashLoops,
+    UpcomingRuns,
     RequestGroupsService,
     SpreadAllPoller,
   ],

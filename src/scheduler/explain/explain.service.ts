@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { User } from '../../core/authorization/index.js';
 import { lookAtFirst } from '../../core/deploys/index.js';
 import type { DeployHistory } from '../../core/model/deploy.js';
 import type { Request, RequestCleanup } from '../../core/model/request.js';
@@ -12,8 +13,10 @@ import { parsePendingTaskId } from '../../core/task-id.js';
 import { DeployHistoryRepository } from '../../modules/deploys/deploy-history.repository.js';
 import { RequestCleanupRepository } from '../../modules/requests/request-cleanup.repository.js';
 import { PendingRequestRepository } from '../../modules/tasks/pending-request.repository.js';
+import { Access } from '../../modules/auth/access/access.service.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
+import { ListPage, type PageQuery } from '../../platform/database/keyset.js';
 import { SchedulerError } from '../../platform/errors.js';
 import type {
   FailedDeployDto,
@@ -21,6 +24,7 @@ import type {
   RequestExplanationDto,
   TaskExplanationDto,
 } from './dto/explanation.dto.js';
+import { type NotedReason, WaitingReasonRepository } from './waiting-reason.repository.js';
 import { ExplainLoader, type ExplainData } from './explain-loader.service.js';
 
 /** Says why tasks are not running. Works on every instance. */
@@ -32,8 +36,17 @@ export class ExplainService {
     private readonly queue: PendingRequestRepository,
     private readonly deploys: DeployHistoryRepository,
     private readonly cleanups: RequestCleanupRepository,
+    private readonly noted: WaitingReasonRepository,
+    private readonly access: Access,
     private readonly clock: Clock,
   ) {}
+
+  /** Of all tasks that are due and wait, as the leader noted them. */
+  async reasons(user: User, page: PageQuery | undefined): Promise<NotedReason[] | ListPage<NotedReason>> {
+    if (!page) return this.noted.list(this.db.pool);
+    const found = await this.noted.list(this.db.pool, { page, sight: this.access.sightOf(user) });
+    return ListPage.of(found, page.limit, ({ pendingTaskId }) => pendingTaskId.id);
+  }
 
   async task(id: string): Promise<TaskExplanationDto> {
     const data = await this.loader.load(parsePendingTaskId(id)!.requestId);

@@ -47,7 +47,9 @@ const asked: Record<Ask, string[]> = {
     GET /api/tasks/lbcleanup
     GET /api/tasks/killed
     GET /api/tasks/scheduled
-    GET /api/tasks/scheduled/ids`),
+    GET /api/tasks/scheduled/ids
+    GET /api/tasks/scheduled/reasons
+    GET /api/schedules/upcoming`),
   READ: lines(`
     GET /api/history/request/:requestId/deploy/:deployId
     GET /api/history/request/:requestId/tasks
