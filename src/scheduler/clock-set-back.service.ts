@@ -5,7 +5,7 @@ import { MailQueueRepository } from '../modules/mail/mail-queue.repository.js';
 import { ExpiringActionRepository } from '../modules/requests/expiring/expiring-action.repository.js';
 import { WatchedTaskRepository } from '../modules/tasks/health/watched-task.repository.js';
 import { KilledTaskRepository } from '../modules/tasks/killed-task.repository.js';
-import { PendingTaskRepository } from '../modules/tasks/pending-task.repository.js';
+import { PlannedRunRepository } from '../modules/tasks/planned-run.repository.js';
 import { WebhookQueueRepository } from '../modules/webhooks/webhook-queue.repository.js';
 import { DisabledActionRepository } from '../platform/actions/disabled-action.repository.js';
 import type { ClockLimit } from '../platform/clock-limit.js';
@@ -37,7 +37,7 @@ export class ClockSetBack {
     private readonly expiring: ExpiringActionRepository,
     private readonly deploys: DeployTimesRepository,
     private readonly tasks: WatchedTaskRepository,
-    private readonly pending: PendingTaskRepository,
+    private readonly planned: PlannedRunRepository,
     private readonly disabled: DisabledActionRepository,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {
@@ -70,7 +70,7 @@ export class ClockSetBack {
 
   /** For a takeover, which plans what is missing: tasks of services that wait for the end of a pause that began in the future. */
   async dropPlans(tx: Transaction, now: number): Promise<void> {
-    await this.pending.dropPlannedAhead(tx, limitAt(now));
+    await this.planned.dropPlannedAhead(tx, limitAt(now));
   }
 }
 

@@ -46,6 +46,7 @@ const pages = [
   page('/tail/$', () => import('./pages/task/tail-page')),
   page('/tasks', () => import('./pages/tasks/tasks-page')),
   page('/task-search', () => import('./pages/tasks/search-page')),
+  page('/schedules', () => import('./pages/schedules/schedules-page')),
   page('/slaves', () => import('./pages/machines/machines-page')),
   page('/racks', () => import('./pages/machines/racks-page')),
   page('/utilization', () => import('./pages/machines/utilization-page')),

@@ -93,7 +93,7 @@ export class DeploySteps {
     // Asked for the target that is in force already: answered.
     const updateTargetInstances = keepsUpdate ? pending.updateTargetInstances : undefined;
     if (pending.updateTargetInstances !== updateTargetInstances || pending.state !== state) {
-      await this.deploys.savePending(tx, { ...pending, state, updateTargetInstances });
+      await this.deploys.changePending(tx, { ...pending, state, updateTargetInstances });
     }
     if (!scheduleMissing) return { checkAgainAt, wake: [] };
     await this.enqueue(tx, view, 'NEXT_DEPLOY_STEP', view.marker.deployId, now);
@@ -110,7 +110,7 @@ export class DeploySteps {
   ): Promise<StepResult> {
     // A new version: placements decided on the former target are decided again.
     await this.requests.save(tx, stored);
-    await this.deploys.savePending(tx, { ...pending, state: 'WAITING', progress, updateTargetInstances: undefined });
+    await this.deploys.changePending(tx, { ...pending, state: 'WAITING', progress, updateTargetInstances: undefined });
     if (schedule.includes('NEW')) await this.enqueue(tx, view, 'NEXT_DEPLOY_STEP', view.marker.deployId, now);
     if (schedule.includes('OLD') && view.activeDeployId) {
       await this.enqueue(tx, view, 'NEXT_DEPLOY_STEP', view.activeDeployId, now);

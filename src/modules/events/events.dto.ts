@@ -13,7 +13,7 @@ import {
   type RequestEventType,
   type TaskState,
 } from '../../core/model/enums.js';
-import { eventTypes, type EventType } from '../../core/model/event.js';
+import { eventTypes, pendingEventTypes, type EventType, type PendingEventType } from '../../core/model/event.js';
 import { QueryText, QueryTexts, QueryWords } from '../../platform/http/query.js';
 import { Since } from '../../platform/http/since.js';
 
@@ -46,15 +46,15 @@ export class EventDto {
   @ApiProperty(time)
   at: number;
 
-  /** Of REQUEST, DEPLOY, TASK and CRASHLOOP: the request. */
+  /** Of REQUEST, DEPLOY, PENDING, TASK, HEALTH and CRASHLOOP: the request. */
   @Since('muster')
   requestId?: string;
 
-  /** Of DEPLOY, TASK and CRASHLOOP: the deploy. */
+  /** Of DEPLOY, PENDING, TASK, HEALTH and CRASHLOOP: the deploy. */
   @Since('muster')
   deployId?: string;
 
-  /** Of TASK: the task. */
+  /** Of TASK: the task; of HEALTH: the task that has passed its health checks. */
   @Since('muster')
   taskId?: string;
 
@@ -63,10 +63,18 @@ export class EventDto {
   @ApiProperty({ enum: taskStates })
   taskState?: TaskState;
 
-  /** Of REQUEST: what changed; of DEPLOY: STARTING or FINISHED. */
+  /**
+   * Of REQUEST: what changed; of DEPLOY: STARTING, STEP or FINISHED; of PENDING, about tasks that wait: QUEUED, WAITING (due and not
+   * placed, or no longer for the same reason) or REMOVED.
+   */
   @Since('muster')
-  @ApiProperty({ enum: [...requestEventTypes, 'STARTING'] })
-  eventType?: RequestEventType | 'STARTING';
+  @ApiProperty({ enum: [...requestEventTypes, 'STARTING', 'STEP', ...pendingEventTypes] })
+  eventType?: RequestEventType | 'STARTING' | 'STEP' | PendingEventType;
+
+  /** Of PENDING: how many tasks of the deploy. */
+  @Since('muster')
+  @ApiProperty({ type: 'integer', format: 'int32' })
+  tasks?: number;
 
   /** Of DEPLOY that is FINISHED: how it ended. */
   @Since('muster')
@@ -114,7 +122,7 @@ export class EventDto {
   @Since('muster')
   message?: string;
 
-  /** Of TASK: why, as the machine says. */
+  /** Of TASK: why, as the machine says; of PENDING that is WAITING: a waiting reason. */
   @Since('muster')
   reason?: string;
 }

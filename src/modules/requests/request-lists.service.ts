@@ -137,8 +137,8 @@ export class RequestLists {
     return chosen(readable, filter, user, starred);
   }
 
-  private async starredBy(user: User, tx: Queryable = this.database.pool): Promise<readonly string[]> {
-    return (await this.settings.find(tx, user.id))?.starredRequestIds ?? [];
+  private starredBy(user: User, tx: Queryable = this.database.pool): Promise<readonly string[]> {
+    return this.settings.starred(tx, user.id);
   }
 
   /** For callers who see all and prefer none: with its JSON, as long as nothing was committed. */

@@ -16,7 +16,8 @@ import { RequestHistoryRepository } from '../../modules/requests/request-history
 import { RequestRepository, type StoredRequest } from '../../modules/requests/request.repository.js';
 import { SlaveRepository } from '../../modules/slaves/slave.repository.js';
 import { PendingRequestRepository, type QueueEntry } from '../../modules/tasks/pending-request.repository.js';
-import { PendingTaskRepository, type PlannedRun } from '../../modules/tasks/pending-task.repository.js';
+import { PendingTaskRepository } from '../../modules/tasks/pending-task.repository.js';
+import { type PlannedRun, PlannedRunRepository } from '../../modules/tasks/planned-run.repository.js';
 import { TaskRepository, type LiveTask } from '../../modules/tasks/task.repository.js';
 import { TaskCleanupRepository } from '../../modules/tasks/task-cleanup.repository.js';
 import { concernsAll, isLockTimeout } from '../../platform/database/database-errors.js';
@@ -80,6 +81,7 @@ export class DrainService {
     private readonly db: Database,
     private readonly queue: PendingRequestRepository,
     private readonly pendingTasks: PendingTaskRepository,
+    private readonly plannedRuns: PlannedRunRepository,
     private readonly requests: RequestRepository,
     private readonly history: RequestHistoryRepository,
     private readonly deploys: DeployRepository,
@@ -116,7 +118,7 @@ export class DrainService {
         return false;
       }
     };
-    const found = (await this.pendingTasks.scheduledAfter(this.db.pool, now)).filter(isMisplanned);
+    const found = (await this.plannedRuns.scheduledAfter(this.db.pool, now)).filter(isMisplanned);
     if (found.length > 0) this.log.warn(`${found.length} runs were planned by a clock that was ahead: planned anew`);
     return found.map(({ id }) => id.id);
   }

@@ -5,7 +5,7 @@ import type { ListPage, PageQuery } from '../../platform/database/keyset.js';
 import { CallerUser } from '../../platform/http/caller.js';
 import { AskedPage } from '../../platform/http/pages.js';
 import { PendingTaskIdPipe } from '../../platform/http/task-id.pipe.js';
-import { RequestExplanationDto, TaskExplanationDto, WaitingReasonDto } from './dto/explanation.dto.js';
+import { RequestExplanationDto, TaskExplanationDto, NotedReasonDto } from './dto/explanation.dto.js';
 import { ExplainService } from './explain.service.js';
 import type { NotedReason } from './waiting-reason.repository.js';
 import { Since } from '../../platform/http/since.js';
@@ -31,7 +31,7 @@ export class WaitingReasonsController {
   /** Says of each task that is due and waits why, as the scheduler saw it last, in the order of ids. */
   @Get()
   @Since('muster')
-  @ApiOkResponse({ type: [WaitingReasonDto] })
+  @ApiOkResponse({ type: [NotedReasonDto] })
   list(@CallerUser() user: User, @AskedPage() page?: PageQuery): Promise<NotedReason[] | ListPage<NotedReason>> {
     return this.explanations.reasons(user, page);
   }

@@ -3,6 +3,7 @@ import type { ReadFilter } from '../../core/authorization/index.js';
 import type { PendingTaskId } from '../../core/model/task.js';
 import type { Explanation, RejectionReason, WaitingReason } from '../../core/placement/index.js';
 import { parsePendingTaskId } from '../../core/task-id.js';
+import { OutboxRepository } from '../../modules/events/outbox.repository.js';
 import { seenOfSql, seenParameters } from '../../modules/requests/request-access.repository.js';
 import { keysetOf, type PageQuery } from '../../platform/database/keyset.js';
 import type { Queryable } from '../../platform/database/queryable.js';
@@ -30,6 +31,8 @@ export interface NotedReason extends Omit<NotedExplanation, 'fitting'> {
 /** Reasons why due tasks wait. SQL by hand: written after rounds of the leader, thousands of rows at a time. */
 @Injectable()
 export class WaitingReasonRepository {
+  constructor(private readonly outbox: OutboxRepository) {}
+
   /**
    * The leader's explanations, by pending task id, of the tasks of a request that wait for one of these reasons, or one
    * of these rejections.
@@ -91,6 +94,13 @@ export class WaitingReasonRepository {
         column(({ explanation }) => JSON.stringify(explanation.rejections)),
         new Date(now),
       ],
+    );
+    await this.outbox.pendingTasks(
+      tx,
+      'WAITING',
+      reasons.map(({ pendingTaskId: { requestId, deployId }, explanation: { reason }, text: message }) => {
+        return { requestId, deployId, reason, message };
+      }),
     );
   }
 }

@@ -20,6 +20,7 @@ const asked: Record<Ask, string[]> = {
     GET /api/auth/:requestId/auth-check/:userId
     GET /api/users/settings
     POST /api/users/settings
+    PUT /api/users/settings/preferences
     POST /api/users/settings/starred-requests
     DELETE /api/users/settings/starred-requests
     GET /api/deploys/failed

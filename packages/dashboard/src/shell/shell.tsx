@@ -19,6 +19,7 @@ const SignIn = lazy(() => import('./sign-in').then(({ SignIn: component }) => ({
 const main = [
   ['/requests', 'Requests'],
   ['/tasks', 'Tasks'],
+  ['/schedules', 'Schedules'],
   ['/slaves', 'Machines'],
   ['/status', 'Status'],
 ] as const;

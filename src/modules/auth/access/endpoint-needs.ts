@@ -279,6 +279,7 @@ export const endpointNeeds: Readonly<Record<string, Need>> = {
   'GET /api/usage/tasks/:taskId/history': readTask,
 
   'GET /api/users/settings': caller,
+  'PUT /api/users/settings/preferences': caller,
   'POST /api/users/settings': caller,
   'POST /api/users/settings/starred-requests': caller,
   'DELETE /api/users/settings/starred-requests': caller,

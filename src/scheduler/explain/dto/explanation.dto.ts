@@ -55,7 +55,7 @@ export class TaskExplanationDto {
 }
 
 /** Why a task that is due is not running, as the scheduler saw it last. */
-export class WaitingReasonDto {
+export class NotedReasonDto {
   /** The task. */
   pendingTaskId: PendingTaskIdDto;
   /** What it waits for. */
