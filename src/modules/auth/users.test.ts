@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { startAuthApp, type AuthApp } from '../../../test/support/auth/auth-app.js';
 
 let app: AuthApp;

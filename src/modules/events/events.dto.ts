@@ -38,7 +38,7 @@ export class EventsQuery {
 export class EventDto {
   /** What it is about. */
   @Since('muster')
-  @ApiProperty({ enum: eventTypes })
+  @ApiProperty({ enum: eventTypes, enumName: 'EventType' })
   type: EventType;
 
   /** When it happened, in epoch milliseconds. */

@@ -24,8 +24,8 @@ export class UserSettingsDto {
 
   /** undefined: they have chosen nothing yet. */
   static of(found: UserSettingsEntity | undefined): UserSettingsDto {
-    const { starredRequestIds = [], preferences = null } = found ?? {};
-    return preferences === null ? { starredRequestIds } : { starredRequestIds, preferences };
+    const { starredRequestIds = [], preferences } = found ?? {};
+    return preferences ? { starredRequestIds, preferences: { ...preferences } } : { starredRequestIds };
   }
 }
 

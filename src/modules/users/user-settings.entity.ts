@@ -11,7 +11,7 @@ export class UserSettingsEntity {
 
   /** What programs keep for the user; null: nothing yet. */
   @Column({ type: 'jsonb', nullable: true })
-  preferences: Record<string, unknown> | null;
+  preferences?: object | null;
 
   @Column({ name: 'updated_at', type: 'timestamptz' })
   updatedAt: Date;

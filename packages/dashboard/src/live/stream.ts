@@ -1,6 +1,7 @@
 import { followEvents, type Event } from 'muster-client';
 import type { QueryClient } from '@tanstack/react-query';
 import { muster } from '../api';
+import { note } from './activity';
 import { requests } from './requests';
 import { outdatedBy, type ReadKey } from './outdated';
 import { Signal } from './signal';
@@ -60,7 +61,10 @@ export class LiveStream {
       for await (const told of followEvents(muster, { lastEventId: this.lastEventId }, options)) {
         this.lastEventId = told.id;
         if (told.kind === 'reset') this.readEverything();
-        else this.apply(told.event);
+        else {
+          note({ id: told.id, event: told.event });
+          this.apply(told.event);
+        }
       }
     } catch {
       if (running.signal.aborted) return;

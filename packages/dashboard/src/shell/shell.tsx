@@ -27,8 +27,12 @@ const more = [
   ['/task-search', 'Task search'],
   ['/racks', 'Racks'],
   ['/utilization', 'Utilization'],
+  ['/crash-loops', 'Crash loops'],
+  ['/activity', 'Activity'],
+  ['/groups', 'Groups'],
   ['/disasters', 'Disasters'],
   ['/webhooks', 'Webhooks'],
+  ['/mail', 'Mail'],
   ['/tokens', 'Tokens'],
 ] as const;
 

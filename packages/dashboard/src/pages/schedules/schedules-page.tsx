@@ -2,6 +2,7 @@ import { useMemo } from 'react';
 import type { UpcomingRuns } from 'muster-client';
 import { useRequests } from '../../live/requests';
 import { Heading } from '../../ui/heading';
+import { Views } from '../../ui/views';
 import { Go, RequestLink, paths, useFilters } from '../../ui/links';
 import { Panel } from '../../ui/read';
 import { Table, type Column } from '../../ui/table';
@@ -59,6 +60,7 @@ export function Page() {
     <>
       <div className="head">
         <Heading>Schedules</Heading>
+        <Views />
         {spans.map(([text, ms]) => (
           <button
             key={text}

@@ -9,6 +9,7 @@ import { Time } from '../../ui/time';
 import { wordOf } from '../../ui/words';
 import { logPathOf } from '../../view';
 import { Heading } from '../../ui/heading';
+import { Views } from '../../ui/views';
 
 const times = ['startedAfter', 'startedBefore', 'updatedAfter', 'updatedBefore'] as const;
 const texts = [
@@ -87,6 +88,7 @@ export function Page() {
       <div className="head">
         <Heading>Task search</Heading>
         {ofRequest !== '' && <RequestLink id={ofRequest} />}
+        <Views />
         <button
           type="button"
           className="chip"

@@ -13,6 +13,7 @@ import { Why } from '../request/tasks-tab';
 import { Cleaning, Killed } from './ending-tasks';
 import { has, hasTask, Shown, taskColumns } from './task-list';
 import { Heading } from '../../ui/heading';
+import { Views } from '../../ui/views';
 
 const states = [
   ['active', 'Active'],
@@ -34,6 +35,7 @@ export function Page() {
       <div className="head">
         <Heading>Tasks</Heading>
         <Go to="/task-search">Search ended tasks</Go>
+        <Views />
       </div>
       <div className="tabs" role="group" aria-label="Which tasks">
         {states.map(([each, text]) => (
