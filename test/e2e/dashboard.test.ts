@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import axe from 'axe-core';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { liveStories } from './dashboard/live-stories.js';
+import { ruleStories } from './dashboard/rule-stories.js';
 import { hasBrowser, startBrowser } from './support/browser.js';
 import { Installation, type Instance } from './support/product.js';
 import { Api } from './support/api.js';
@@ -311,13 +312,15 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
     await page.close();
   }, 60_000);
 
-  liveStories({
+  const dashboard = {
     api: () => api,
-    open,
-    go: (page, path) => page.goto(`${muster.api.url}${path}`),
+    open: (path: string) => open(path),
+    go: (page: Page, path: string) => page.goto(`${muster.api.url}${path}`),
     heading,
     asked,
-  });
+  };
+  liveStories(dashboard);
+  ruleStories(dashboard);
 
   test.each(['light', 'dark'] as const)(
     'no page breaks a rule of accessibility that a program can find, %s',
