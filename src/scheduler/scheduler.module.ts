@@ -14,7 +14,11 @@ import { KillDispatcher } from './dispatch/kill-dispatcher.service.js';
 import { LaunchAnswers } from './dispatch/launch-answers.service.js';
 import { LaunchDispatcher } from './dispatch/launch-dispatcher.service.js';
 import { DrainService } from './drain/drain.service.js';
-import { RequestExplainController, TaskExplainController, WaitingReasonsController } from './explain/explain.controller.js';
+import {
+  RequestExplainController,
+  TaskExplainController,
+  WaitingReasonsController,
+} from './explain/explain.controller.js';
 import { ExplainLoader } from './explain/explain-loader.service.js';
 import { ExplainService } from './explain/explain.service.js';
 import { WaitingReasons } from './explain/waiting-reasons.service.js';

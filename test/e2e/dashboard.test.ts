@@ -397,7 +397,16 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
     await page.getByRole('link', { name: 'web', exact: true }).waitFor();
     const background = await page.evaluate('getComputedStyle(document.body).backgroundColor');
     expect(Number(/\d+/.exec(String(background))![0])).toBeLessThan(64);
-    for (const path of ['requests', 'request/web', 'status', 'tasks', 'slaves', 'schedules', 'activity', 'request/web/deploy']) {
+    for (const path of [
+      'requests',
+      'request/web',
+      'status',
+      'tasks',
+      'slaves',
+      'schedules',
+      'activity',
+      'request/web/deploy',
+    ]) {
       await page.goto(`${muster.api.url}/ui/${path}`);
       await heading(page, /./);
       const excess = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');

@@ -1,6 +1,16 @@
 import type { CrashLoopType, DeployState, DisasterType, MachineState, RequestEventType, TaskState } from './enums.js';
 
-export const eventTypes = ['REQUEST', 'DEPLOY', 'PENDING', 'TASK', 'HEALTH', 'CRASHLOOP', 'SLAVE', 'RACK', 'DISASTER'] as const;
+export const eventTypes = [
+  'REQUEST',
+  'DEPLOY',
+  'PENDING',
+  'TASK',
+  'HEALTH',
+  'CRASHLOOP',
+  'SLAVE',
+  'RACK',
+  'DISASTER',
+] as const;
 export type EventType = (typeof eventTypes)[number];
 
 interface OfRequest {
@@ -100,7 +110,7 @@ export type LiveEvent =
 type OfTask = TaskChanged | HealthChanged;
 
 /** As it is written down: what the id of a task says is not said twice. */
-export type WrittenEvent = 
+export type WrittenEvent =
   | Exclude<LiveEvent, OfTask>
   | Omit<TaskChanged, 'requestId' | 'deployId'>
   | Omit<HealthChanged, 'requestId' | 'deployId'>;

@@ -36,7 +36,12 @@ describe('the earliest runs', () => {
       true,
     ],
     ['say that there are more', { schedules: { a: cron('*/15 * * * *') }, most: 3 }, ['a 0', 'a 15', 'a 30'], false],
-    ['say that there are no more', { schedules: { a: cron('*/15 * * * *') }, most: 4 }, ['a 0', 'a 15', 'a 30', 'a 45'], true],
+    [
+      'say that there are no more',
+      { schedules: { a: cron('*/15 * * * *') }, most: 4 },
+      ['a 0', 'a 15', 'a 30', 'a 45'],
+      true,
+    ],
     ['go by the zone of the schedule', { schedules: { a: cron('30 13 * * *', 'Europe/Paris') } }, ['a 30'], true],
     [
       'leave out what lies before the schedule was as it is',
@@ -44,7 +49,12 @@ describe('the earliest runs', () => {
       ['a 30', 'a 45'],
       true,
     ],
-    ['leave out a schedule that cannot be read', { schedules: { a: cron('soon'), b: cron('5 * * * *') } }, ['b 5'], true],
+    [
+      'leave out a schedule that cannot be read',
+      { schedules: { a: cron('soon'), b: cron('5 * * * *') } },
+      ['b 5'],
+      true,
+    ],
   ])('%s', (_name, given, runs, isComplete) => expect(earliest(given)).toEqual({ runs, isComplete }));
 
   test('are those of all schedules together, however many are wanted and in whichever order schedules come', () =>
@@ -64,7 +74,10 @@ describe('the earliest runs', () => {
             .filter(({ at }) => at < to)
             .sort((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1))
             .map(({ id, at }) => `${id} ${(at - start) / minute}`);
-          expect(earliest({ schedules, to, most })).toEqual({ runs: all.slice(0, most), isComplete: all.length <= most });
+          expect(earliest({ schedules, to, most })).toEqual({
+            runs: all.slice(0, most),
+            isComplete: all.length <= most,
+          });
         },
       ),
     ));

@@ -78,7 +78,11 @@ describe('preferences', () => {
     }
   });
 
-  test.each([['a text', 'x'], ['a list', []], ['a number', 7]])('that are %s are 400', async (_what, preferences) => {
+  test.each([
+    ['a text', 'x'],
+    ['a list', []],
+    ['a number', 7],
+  ])('that are %s are 400', async (_what, preferences) => {
     expect(await prefer(preferences)).toMatchObject({ status: 400, body: { errors: [{ field: 'preferences' }] } });
   });
 

@@ -140,7 +140,14 @@ export class PendingTaskRepository {
         column((task) => JSON.stringify(task)),
       ],
     );
-    await Promise.all([inserted, this.outbox.pendingTasks(tx, 'QUEUED', column(({ pendingTaskId }) => pendingTaskId))]);
+    await Promise.all([
+      inserted,
+      this.outbox.pendingTasks(
+        tx,
+        'QUEUED',
+        column(({ pendingTaskId }) => pendingTaskId),
+      ),
+    ]);
   }
 
   /** All ids of these requests, wanted or not. */

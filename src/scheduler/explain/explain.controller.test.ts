@@ -17,7 +17,9 @@ beforeAll(async () => {
   rooms = await startRooms({ modules: [SchedulerModule] });
 });
 afterAll(() => rooms.close());
-beforeEach(() => tx().query('TRUNCATE slave, rack, task, pending_task, pending_request, request, deploy_history, waiting_reason'));
+beforeEach(() =>
+  tx().query('TRUNCATE slave, rack, task, pending_task, pending_request, request, deploy_history, waiting_reason'),
+);
 
 test('any instance answers from rows alone: machines by the first reason against each', async () => {
   // Nothing looks at the queue of such a request by itself.
@@ -90,7 +92,8 @@ test('the reasons that were noted are listed, of tasks that still wait, whole an
     );
   }
   await tx().query('UPDATE pending_task SET delete_requested = true WHERE id = $1', [ids[1]]);
-  const read = (query: string) => rooms.get<{ pendingTaskId: { id: string } }[]>(`/api/tasks/scheduled/reasons${query}`);
+  const read = (query: string) =>
+    rooms.get<{ pendingTaskId: { id: string } }[]>(`/api/tasks/scheduled/reasons${query}`);
   const idsOf = (body: { pendingTaskId: { id: string } }[]) => body.map(({ pendingTaskId }) => pendingTaskId.id);
   const whole = await read('');
   expect(idsOf(whole.body)).toEqual([ids[0], ids[2]]);

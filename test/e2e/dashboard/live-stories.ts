@@ -118,7 +118,10 @@ export function liveStories({ api, open, go, heading, asked }: Dashboard): void 
     await asked(page, 'Change group').getByLabel('Requests, one a line').fill('web\ngreet');
     await asked(page, 'Change group').getByRole('button', { name: 'Change group' }).click();
     await page.getByRole('link', { name: 'greet', exact: true }).waitFor();
-    expect(await api().get('groups/group/shop')).toMatchObject({ requestIds: ['web', 'greet'], metadata: { owner: 'ann' } });
+    expect(await api().get('groups/group/shop')).toMatchObject({
+      requestIds: ['web', 'greet'],
+      metadata: { owner: 'ann' },
+    });
     await page.getByRole('button', { name: 'Remove group' }).click();
     await asked(page, 'Remove group').getByRole('button', { name: 'Remove group' }).click();
     await page.getByText('No group was made').waitFor();

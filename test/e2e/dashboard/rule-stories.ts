@@ -33,7 +33,9 @@ export function ruleStories({ api, open, go, heading, asked }: Dashboard): void 
     const page = await open('/ui/slaves');
     await withView(page, {
       navTitleLinks: JSON.stringify([{ title: 'West', linkFormat: 'http://127.0.0.1:9{CURRENT_PATH}' }]),
-      quickLinks: JSON.stringify({ request: { ALL: [{ title: 'Graphs', linkFormat: 'https://example.com/{{request.id}}' }] } }),
+      quickLinks: JSON.stringify({
+        request: { ALL: [{ title: 'Graphs', linkFormat: 'https://example.com/{{request.id}}' }] },
+      }),
       commonHostnameSuffixToOmit: 'host',
       runningTaskLogPath: 'stderr',
       lessTerminalPath: 'https://example.com/less/$TASK',
@@ -63,12 +65,17 @@ export function ruleStories({ api, open, go, heading, asked }: Dashboard): void 
     const page = await open('/ui/request/web?tz=Asia/Tokyo');
     await heading(page, 'web');
     await waitFor('a time of Tokyo', async () => {
-      const titles = await page.locator('time').evaluateAll((all) => all.map((each) => each.getAttribute('title') ?? ''));
+      const titles = await page
+        .locator('time')
+        .evaluateAll((all) => all.map((each) => each.getAttribute('title') ?? ''));
       return titles.some((title) => title.endsWith('+09:00'));
     });
     await page.getByRole('button', { name: /: preferences$/ }).click();
     await page.getByRole('menuitem', { name: 'Times by the clock' }).click();
-    await page.getByText(/\+09:00/).first().waitFor();
+    await page
+      .getByText(/\+09:00/)
+      .first()
+      .waitFor();
     await page.close();
   }, 60_000);
 
@@ -81,7 +88,10 @@ export function ruleStories({ api, open, go, heading, asked }: Dashboard): void 
     }));
     await page.route('**/api/webhooks/summary', (route) => route.fulfill({ status: 502, body: '' }));
     await page.route('**/api/racks', (route) =>
-      route.fulfill({ status: 500, json: { status: 500, code: 'INTERNAL', message: 'The racks fell over', errors: [] } }),
+      route.fulfill({
+        status: 500,
+        json: { status: 500, code: 'INTERNAL', message: 'The racks fell over', errors: [] },
+      }),
     );
     await go(page, '/ui/webhooks');
     await page.getByText('Fire', { exact: true }).waitFor();
@@ -177,23 +187,54 @@ export function ruleStories({ api, open, go, heading, asked }: Dashboard): void 
   test('a task: notes, its load balancer, health checks, usage, kept logs and shell commands', async () => {
     const [task] = await api().running('web', 1);
     const { id } = task!.taskId;
-    await api().post(`tasks/task/${id}/metadata`, { type: 'note', title: 'Look here', message: 'it coughs', level: 'ERROR' }).catch(() => undefined);
+    await api()
+      .post(`tasks/task/${id}/metadata`, { type: 'note', title: 'Look here', message: 'it coughs', level: 'ERROR' })
+      .catch(() => undefined);
     const page = await open(`/ui/task/${id}`);
     await withAnswer(page, `**/api/history/task/${id}`, (history: Json & { task: { taskId: Json } }) => ({
       ...history,
       taskMetadata: [
-        { taskId: history.task.taskId, timestamp: 1, type: 'note', title: 'Look here', message: 'it coughs', level: 'ERROR', user: 'ann' },
+        {
+          taskId: history.task.taskId,
+          timestamp: 1,
+          type: 'note',
+          title: 'Look here',
+          message: 'it coughs',
+          level: 'ERROR',
+          user: 'ann',
+        },
       ],
       loadBalancerUpdates: [
-        { loadBalancerState: 'SUCCESS', timestamp: 5, method: 'ENQUEUE', loadBalancerRequestId: { id: 'web', requestType: 'ADD' }, message: 'balanced now' },
+        {
+          loadBalancerState: 'SUCCESS',
+          timestamp: 5,
+          method: 'ENQUEUE',
+          loadBalancerRequestId: { id: 'web', requestType: 'ADD' },
+          message: 'balanced now',
+        },
       ],
       healthcheckResults: [
-        { taskId: history.task.taskId, timestamp: 6, statusCode: 503, durationMillis: 12, responseBody: 'not yet', startup: false },
+        {
+          taskId: history.task.taskId,
+          timestamp: 6,
+          statusCode: 503,
+          durationMillis: 12,
+          responseBody: 'not yet',
+          startup: false,
+        },
       ],
     }));
     await page.route(`**/api/logs/task/${id}`, (route) =>
       route.fulfill({
-        json: [{ key: 'web/stdout.gz', size: 2_048, lastModified: 7, getUrl: 'https://example.com/log', objstoreBucket: 'logs' }],
+        json: [
+          {
+            key: 'web/stdout.gz',
+            size: 2_048,
+            lastModified: 7,
+            getUrl: 'https://example.com/log',
+            objstoreBucket: 'logs',
+          },
+        ],
       }),
     );
     await page.reload();
@@ -203,7 +244,10 @@ export function ruleStories({ api, open, go, heading, asked }: Dashboard): void 
     await page.getByRole('link', { name: 'Health', exact: true }).click();
     await page.getByRole('row', { name: /503.*not yet/ }).waitFor();
     await page.getByRole('link', { name: 'Usage', exact: true }).click();
-    await page.getByText(/Memory/).first().waitFor();
+    await page
+      .getByText(/Memory/)
+      .first()
+      .waitFor();
     await page.getByRole('link', { name: 'Commands', exact: true }).click();
     await page.getByRole('button', { name: 'Run a command' }).click();
     await asked(page, 'Run a command').getByLabel('Command').selectOption('jstack');
@@ -219,7 +263,10 @@ export function ruleStories({ api, open, go, heading, asked }: Dashboard): void 
     await page.getByRole('button', { name: 'Merged by time' }).click();
     await waitFor('one log of both', async () => (await page.getByRole('log').count()) === 1);
     await page.getByRole('button', { name: 'Side by side' }).click();
-    await page.getByRole('button', { name: /^Close web-/ }).first().click();
+    await page
+      .getByRole('button', { name: /^Close web-/ })
+      .first()
+      .click();
     await waitFor('one log', async () => (await page.getByRole('log').count()) === 1);
     await go(page, `/ui/task/${first!.taskId.id}/tail/nothing-here`);
     await page.getByText('There is no nothing-here').waitFor();
@@ -247,7 +294,10 @@ export function ruleStories({ api, open, go, heading, asked }: Dashboard): void 
     await page.waitForURL(/count=25/);
     await page.getByRole('button', { name: 'Failed in 24 hours' }).click();
     await page.waitForURL(/lastTaskStatus=TASK_FAILED/);
-    await page.getByRole('row', { name: /web-v2/ }).first().waitFor();
+    await page
+      .getByRole('row', { name: /web-v2/ })
+      .first()
+      .waitFor();
     await page.getByText('More').click();
     expect(await page.getByRole('link', { name: 'API documents' }).getAttribute('href')).toContain('/docs');
     await page.close();

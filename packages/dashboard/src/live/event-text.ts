@@ -17,7 +17,10 @@ export function textOf(event: Event): EventText {
         const { text, tone } = wordOf('deploy', event.deployState);
         return { text: `deploy ${event.deployId} ${text.toLowerCase()}${because}`, tone };
       }
-      return { text: `deploy ${event.deployId} ${event.eventType === 'STEP' ? 'goes on' : 'begins'}${because}`, tone: 'busy' };
+      return {
+        text: `deploy ${event.deployId} ${event.eventType === 'STEP' ? 'goes on' : 'begins'}${because}`,
+        tone: 'busy',
+      };
     }
     case 'PENDING': {
       const count = event.tasks === 1 ? '1 task' : `${event.tasks ?? 0} tasks`;
@@ -47,7 +50,9 @@ export function textOf(event: Event): EventText {
     }
     case 'DISASTER': {
       const kind = inWords(event.disaster ?? '');
-      return event.active ? { text: `disaster: ${kind}`, tone: 'bad' } : { text: `disaster is over: ${kind}`, tone: 'good' };
+      return event.active
+        ? { text: `disaster: ${kind}`, tone: 'bad' }
+        : { text: `disaster is over: ${kind}`, tone: 'good' };
     }
     default:
       return { text: inWords(String((event as { type: string }).type)), tone: 'unknown' };

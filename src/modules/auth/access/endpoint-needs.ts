@@ -15,7 +15,17 @@ import {
   sends,
   sentGroups,
 } from './call.js';
-import { batch, byRequestId, byTaskId, deployRows, ids, ownedRows, parentRows, taskRows, waitingRows } from './list-shapes.js';
+import {
+  batch,
+  byRequestId,
+  byTaskId,
+  deployRows,
+  ids,
+  ownedRows,
+  parentRows,
+  taskRows,
+  waitingRows,
+} from './list-shapes.js';
 import {
   admin,
   askedByService,
@@ -49,7 +59,9 @@ const apply = depends((call) => {
 });
 const searchTasks = depends((call) => (inQuery(call).length > 0 ? on(inQuery, 'READ', { past: 'some' }) : readAll));
 const upcomingRuns = depends((call) =>
-  inQuery(call).length > 0 ? on(inQuery, 'READ') : askedByService('a list is cut to its limit after what may not be read is gone'),
+  inQuery(call).length > 0
+    ? on(inQuery, 'READ')
+    : askedByService('a list is cut to its limit after what may not be read is gone'),
 );
 const requestList = askedByService('a list is cut to its limit after what may not be read is gone');
 const files = openable('FILES', on(ofFile, 'READ', { unnamed: 'forbidden' }));

@@ -62,7 +62,11 @@ describe('the upcoming runs', () => {
   });
 
   test.each([
-    ['to=2026-01-15T12:00:00Z&from=2026-01-15T12:00:00Z', 'to', 'to must be after from, which is 2026-01-15T12:00:00.000Z'],
+    [
+      'to=2026-01-15T12:00:00Z&from=2026-01-15T12:00:00Z',
+      'to',
+      'to must be after from, which is 2026-01-15T12:00:00.000Z',
+    ],
     ['from=2026-01-15&to=2027-02-01', 'to', 'to must be at most 366 days after from'],
     ['from=soon', 'from', 'from must be a time in epoch milliseconds or as ISO 8601'],
     ['limit=10001', 'limit', 'limit must not be greater than 10000'],

@@ -11,12 +11,7 @@ import type { Lane } from './reads';
 const SLOTS = 160;
 
 /** One request: its name, its runs on the time axis, and what may be done. */
-export function LaneRow(props: {
-  lane: Lane;
-  window: Window;
-  now: number;
-  parent: RequestParent | undefined;
-}) {
+export function LaneRow(props: { lane: Lane; window: Window; now: number; parent: RequestParent | undefined }) {
   const { lane, now, parent } = props;
   const { from, to } = props.window;
   const place = (at: number): string => `${(Math.min(Math.max(at, from), to) - from) / ((to - from) / 100)}%`;

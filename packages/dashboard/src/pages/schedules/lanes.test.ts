@@ -4,7 +4,11 @@ import { clustered, crowding, crowds, marksOf, summary, type Run } from './lanes
 
 const minute = 60_000;
 const at = (minutes: number) => minutes * minute;
-const run = (started: number, ended?: number, state: 'TASK_FINISHED' | 'TASK_FAILED' | 'TASK_KILLED' = 'TASK_FINISHED'): Run => ({
+const run = (
+  started: number,
+  ended?: number,
+  state: 'TASK_FINISHED' | 'TASK_FAILED' | 'TASK_KILLED' = 'TASK_FINISHED',
+): Run => ({
   taskId: `t${started}`,
   startedAt: at(started),
   ...(ended !== undefined && { ended: { at: at(ended), state } }),
@@ -21,10 +25,22 @@ describe('the marks of a lane', () => {
     ['a run that was killed', [10], [run(10, 11, 'TASK_KILLED')], 15, ['10 done: killed']],
     ['a run that began late', [10, 20], [run(13, 14)], 15, ['13 late: ended, began 180 s late', '20 planned: planned']],
     ['a time without a run', [10, 20], [run(20, 21)], 25, ['10 skipped: no run', '20 done: finished']],
-    ['a time at which another run was active', [10, 20], [run(10, 25)], 30, ['10 done: finished', '20 skipped: no run: another one was active']],
+    [
+      'a time at which another run was active',
+      [10, 20],
+      [run(10, 25)],
+      30,
+      ['10 done: finished', '20 skipped: no run: another one was active'],
+    ],
     ['a time that came just now', [10], [], 10.5, ['10 planned: planned']],
     ['a run that belongs to no time', [20], [run(5, 6)], 15, ['5 done: finished', '20 planned: planned']],
-    ['two runs between two times', [10, 20], [run(10, 11), run(12, 13)], 15, ['10 done: finished', '12 done: finished', '20 planned: planned']],
+    [
+      'two runs between two times',
+      [10, 20],
+      [run(10, 11), run(12, 13)],
+      15,
+      ['10 done: finished', '12 done: finished', '20 planned: planned'],
+    ],
   ])('show %s', (_name, planned, runs, now, expected) => expect(told(planned, runs, now)).toEqual(expected));
 
   test('have each run once, and a mark for each time at least', () =>
@@ -34,7 +50,11 @@ describe('the marks of a lane', () => {
         fc.uniqueArray(fc.integer({ min: 0, max: 100 }), { maxLength: 20 }),
         fc.integer({ min: 0, max: 100 }),
         (planned, started, now) => {
-          const marks = marksOf(planned.map(at), started.map((each) => run(each, each + 1)), at(now));
+          const marks = marksOf(
+            planned.map(at),
+            started.map((each) => run(each, each + 1)),
+            at(now),
+          );
           const runs = marks.flatMap(({ taskId }) => taskId ?? []);
           expect(runs.toSorted()).toEqual(started.map((each) => `t${each}`).toSorted());
           expect(marks.length).toBeGreaterThanOrEqual(planned.length);

@@ -62,7 +62,12 @@ async function pastRuns({ from, to }: Window, requestId: string | undefined): Pr
 }
 
 /** A lane for each schedule that asked or asks for a run in this time, in the order of ids. */
-export function lanesOf(planned: UpcomingRuns, past: Past, scheduled: ReadonlySet<string>, now: number): readonly Lane[] {
+export function lanesOf(
+  planned: UpcomingRuns,
+  past: Past,
+  scheduled: ReadonlySet<string>,
+  now: number,
+): readonly Lane[] {
   const times = new Map<string, { timeZone?: string; at: number[] }>();
   for (const { requestId, at, timeZone } of planned.runs) {
     const present = times.get(requestId);

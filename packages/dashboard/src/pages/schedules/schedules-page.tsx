@@ -67,7 +67,9 @@ export function Page() {
             type="button"
             className="chip"
             aria-pressed={span === ms}
-            onClick={() => setFilters({ from: undefined, to: undefined, span: ms === DAY_MS ? undefined : '7d' }, { step: true })}
+            onClick={() =>
+              setFilters({ from: undefined, to: undefined, span: ms === DAY_MS ? undefined : '7d' }, { step: true })
+            }
           >
             {text}
           </button>
@@ -115,7 +117,8 @@ function Lanes(props: { planned: UpcomingRuns; past: Past; window: Window; q: st
   const { planned, past, window, q, now } = props;
   const { rows } = useRequests();
   const parents = useMemo(
-    () => new Map(rows.filter(({ request }) => request.requestType === 'SCHEDULED').map((row) => [row.request.id, row])),
+    () =>
+      new Map(rows.filter(({ request }) => request.requestType === 'SCHEDULED').map((row) => [row.request.id, row])),
     [rows],
   );
   const all = useMemo(() => lanesOf(planned, past, new Set(parents.keys()), now), [planned, past, parents, now]);
@@ -131,7 +134,9 @@ function Lanes(props: { planned: UpcomingRuns; past: Past; window: Window; q: st
   return (
     <>
       <p className="figures" role="status">
-        {lanes.length > SHOWN ? `The first ${SHOWN} of ${lanes.length}; a search narrows them` : `${lanes.length} schedules`}
+        {lanes.length > SHOWN
+          ? `The first ${SHOWN} of ${lanes.length}; a search narrows them`
+          : `${lanes.length} schedules`}
         {fullest && fullest.runs > 1 && (
           <>
             , at most {fullest.runs} runs begin in one minute: <Time at={fullest.at} />
@@ -139,7 +144,9 @@ function Lanes(props: { planned: UpcomingRuns; past: Past; window: Window; q: st
         )}
       </p>
       {past.isRefused && (
-        <p className="notice">Runs that have been are shown to those who may read all requests; of one request to its readers.</p>
+        <p className="notice">
+          Runs that have been are shown to those who may read all requests; of one request to its readers.
+        </p>
       )}
       {past.knownSince > window.from && Number.isFinite(past.knownSince) && (
         <p className="notice">
@@ -202,9 +209,23 @@ const columns: readonly Column<MarkRow>[] = [
     value: ({ requestId }) => requestId,
     cell: ({ requestId }) => <RequestLink id={requestId} />,
   },
-  { id: 'what', title: 'What', value: ({ kind }) => kind, cell: ({ kind, text }) => <Mark tone={tones[kind]}>{text}</Mark> },
-  { id: 'zone', title: 'Zone of the schedule', value: ({ timeZone = '' }) => timeZone, cell: ({ timeZone }) => timeZone ?? '' },
-  { id: 'task', title: 'Task', cell: ({ taskId }) => taskId !== undefined && <Go to={paths.task(taskId)}>{taskId}</Go> },
+  {
+    id: 'what',
+    title: 'What',
+    value: ({ kind }) => kind,
+    cell: ({ kind, text }) => <Mark tone={tones[kind]}>{text}</Mark>,
+  },
+  {
+    id: 'zone',
+    title: 'Zone of the schedule',
+    value: ({ timeZone = '' }) => timeZone,
+    cell: ({ timeZone }) => timeZone ?? '',
+  },
+  {
+    id: 'task',
+    title: 'Task',
+    cell: ({ taskId }) => taskId !== undefined && <Go to={paths.task(taskId)}>{taskId}</Go>,
+  },
 ];
 
 const ROWS = 500;

@@ -26,7 +26,9 @@ export function Page() {
           const newest = (a: CrashLoopInfo, b: CrashLoopInfo) => b.start - a.start;
           const inOrder = [...loops.filter(isOn).sort(newest), ...loops.filter((loop) => !isOn(loop)).sort(newest)];
           if (inOrder.length === 0) return <p className="empty">No deploy is in a crash loop, nor was one lately.</p>;
-          return inOrder.map((loop) => <Loop key={`${loop.requestId} ${loop.deployId} ${loop.type} ${loop.start}`} loop={loop} />);
+          return inOrder.map((loop) => (
+            <Loop key={`${loop.requestId} ${loop.deployId} ${loop.type} ${loop.start}`} loop={loop} />
+          ));
         }}
       </Panel>
     </>
@@ -53,7 +55,12 @@ function Loop({ loop }: { loop: CrashLoopInfo }) {
 }
 
 const columns: readonly Column<TaskIdHistory>[] = [
-  { id: 'ended', title: 'Ended', value: ({ updatedAt }) => updatedAt, cell: ({ updatedAt }) => <Time at={updatedAt} /> },
+  {
+    id: 'ended',
+    title: 'Ended',
+    value: ({ updatedAt }) => updatedAt,
+    cell: ({ updatedAt }) => <Time at={updatedAt} />,
+  },
   { id: 'state', title: 'State', cell: ({ lastTaskState }) => <Badge of="task" state={lastTaskState} /> },
   {
     id: 'lasted',
