@@ -27,3 +27,6 @@ export function outdatedBy(event: Event): readonly ReadKey[] {
       return [];
   }
 }
+
+/** The same for what takes many calls to read: it is done a little later, for all events until then. */
+export const outdatedLaterBy = ({ type }: Event): readonly ReadKey[] => (type === 'TASK' ? [['troubles']] : []);
