@@ -7,7 +7,7 @@ import {
   type AnyRoute,
 } from '@tanstack/react-router';
 import { Boundary, Loading } from './ui/read';
-import { startPage } from './live/views';
+import { startPage } from './live/saved-views';
 import { NotFound } from './pages/not-found';
 import { RequestsPage } from './pages/requests/requests-page';
 import { Shell } from './shell/shell';

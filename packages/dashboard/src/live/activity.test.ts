@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Event } from 'muster-client';
-import { together } from './activity';
 import { textOf } from './event-text';
+import { together } from './told';
 
 test.each<[Partial<Event>, string, string]>([
   [{ type: 'REQUEST', eventType: 'PAUSED', message: 'lunch' }, 'paused: lunch', 'off'],

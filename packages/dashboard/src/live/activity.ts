@@ -1,11 +1,7 @@
 import { followEvents, type Event } from 'muster-client';
 import { muster } from '../api';
 import { Signal } from './signal';
-
-export interface Told {
-  readonly id: string;
-  readonly event: Event;
-}
+import type { Told } from './told';
 
 /** Events that are kept in the page; those before are in the service for a while. */
 const RECENT = 500;
@@ -18,12 +14,6 @@ const QUIET_MS = 2_000;
 export const activity = new Signal<readonly Told[]>([]);
 
 export const note = (told: Told): void => activity.set([told, ...activity.get()].slice(0, RECENT));
-
-/** Both lists as one, the newest first, without what is in both. */
-export function together(a: readonly Told[], b: readonly Told[]): readonly Told[] {
-  const byId = new Map([...b, ...a].map((told) => [told.id, told]));
-  return [...byId.values()].sort((one, other) => Number(other.id) - Number(one.id));
-}
 
 /** What the service keeps, the oldest first, and no more than a page can show. */
 export async function readKept(wish: { type?: Event['type'][]; requestId?: string[] }): Promise<readonly Told[]> {

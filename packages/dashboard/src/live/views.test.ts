@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { viewsIn, withoutView, withView } from './views';
+import { viewsIn, withoutView, withView, withViews } from './views';
 
 const mine = { name: 'mine', to: '/requests?mine=true' };
 const red = { name: 'red', to: '/requests?state=failing' };
@@ -21,5 +21,13 @@ describe('saved views', () => {
     expect(withView(one, red, false)).toEqual({ views: [mine, red], start: 'mine' });
     expect(withView(one, { name: 'mine', to: '/tasks' }, false)).toEqual({ views: [{ name: 'mine', to: '/tasks' }] });
     expect(withoutView(one, 'mine')).toEqual({ views: [] });
+  });
+
+  test('leave what else is kept as it is', () => {
+    const kept = { cli: { a: 1 }, dashboard: { views: [mine], columns: ['id'] } };
+    expect(withViews(kept, (saved) => withView(saved, red, true))).toEqual({
+      cli: { a: 1 },
+      dashboard: { views: [mine, red], start: 'red', columns: ['id'] },
+    });
   });
 });

@@ -1,5 +1,3 @@
-import { muster } from '../api';
-
 /** An address with a name: a page and its filters. */
 export interface View {
   readonly name: string;
@@ -13,7 +11,7 @@ export interface SavedViews {
   readonly start?: string | undefined;
 }
 
-type Preferences = Readonly<Record<string, unknown>>;
+export type Preferences = Readonly<Record<string, unknown>>;
 
 const isMap = (value: unknown): value is Preferences =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -29,6 +27,12 @@ export function viewsIn(preferences: Preferences | undefined): SavedViews {
   return start === undefined ? { views } : { views, start };
 }
 
+/** What is kept for a user, with other views and the rest as it is. */
+export function withViews(preferences: Preferences, change: (saved: SavedViews) => SavedViews): Preferences {
+  const own = preferences['dashboard'];
+  return { ...preferences, dashboard: { ...(isMap(own) && own), ...change(viewsIn(preferences)) } };
+}
+
 /** The same with this view, in place of one of its name. */
 export function withView({ views, start }: SavedViews, view: View, isStart: boolean): SavedViews {
   const others = views.filter(({ name }) => name !== view.name);
@@ -38,22 +42,4 @@ export function withView({ views, start }: SavedViews, view: View, isStart: bool
 
 export function withoutView({ views, start }: SavedViews, name: string): SavedViews {
   return { views: views.filter((view) => view.name !== name), start: start === name ? undefined : start };
-}
-
-/** Reads what is kept, changes the views in it and leaves the rest as it is. */
-export async function changeViews(change: (saved: SavedViews) => SavedViews): Promise<void> {
-  const { preferences = {} } = await muster.users.settings({});
-  const dashboard = isMap(preferences['dashboard']) ? preferences['dashboard'] : {};
-  const next = { ...preferences, dashboard: { ...dashboard, ...change(viewsIn(preferences)) } };
-  await muster.users.prefer({ body: { preferences: next } });
-}
-
-/** Where the dashboard starts; the list of requests where nobody has chosen, or it cannot be known now. */
-export async function startPage(): Promise<string> {
-  try {
-    const { views, start } = viewsIn((await muster.users.settings({})).preferences);
-    return views.find(({ name }) => name === start)?.to ?? '/requests';
-  } catch {
-    return '/requests';
-  }
 }

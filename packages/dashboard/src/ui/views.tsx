@@ -1,7 +1,8 @@
 import { useLocation } from '@tanstack/react-router';
 import { openAction, type Action } from '../actions/action';
 import { settingsKey, useSettings } from '../live/user-settings';
-import { changeViews, viewsIn, withoutView, withView, type View } from '../live/views';
+import { changeViews } from '../live/saved-views';
+import { viewsIn, withoutView, withView, type View } from '../live/views';
 import { Go } from './links';
 import { MenuButton } from './menu';
 

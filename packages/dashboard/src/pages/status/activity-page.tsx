@@ -1,8 +1,9 @@
 import { useMemo, useState } from 'react';
 import { enumerations, type Event } from 'muster-client';
-import { activity, MOST_KEPT, readKept, together, type Told } from '../../live/activity';
+import { activity, MOST_KEPT, readKept } from '../../live/activity';
 import { textOf } from '../../live/event-text';
 import { useSignal } from '../../live/signal';
+import { together, type Told } from '../../live/told';
 import { Mark } from '../../ui/badge';
 import { Heading } from '../../ui/heading';
 import { DeployLink, Go, paths, RequestLink, useFilters } from '../../ui/links';
