@@ -84,7 +84,7 @@ const home = createRoute({
   path: '/',
   beforeLoad: async () => {
     const [to = '', search] = (await startPage()).split('?');
-    throw redirect({ to, search: Object.fromEntries(new URLSearchParams(search)), replace: true });
+    throw redirect({ to, search: Object.fromEntries(new URLSearchParams(search)) as never, replace: true });
   },
 });
 

@@ -169,13 +169,14 @@ export function ruleStories({ api, open, go, heading, asked }: Dashboard): void 
     await heading(page, 'web');
     const steps = { deployInstanceCountPerStep: 1, autoAdvanceDeploySteps: false };
     const present = await api().request('web');
-    await api().call('PUT', 'requests/request/web/scale', { instances: 2 });
-    await api().deploy({ ...present.activeDeploy!, id: 'by-hand'.replaceAll('-', '_'), ...steps } as never);
+    await api().call('PUT', 'requests/request/web/scale', { instances: 3 });
+    await api().running('web', 3);
+    await api().deploy({ ...present.activeDeploy!, id: 'by_hand', ...steps });
     const progress = page.getByRole('region', { name: 'Deploy in progress' });
     await progress.getByText('waits to be advanced').waitFor({ timeout: 60_000 });
     await progress.getByRole('button', { name: 'Advance' }).click();
     await asked(page, 'Advance').getByRole('button', { name: 'Advance' }).click();
-    await progress.getByText('step to 2 of 2').waitFor();
+    await progress.getByText('step to 2 of 3').waitFor();
     await progress.getByRole('button', { name: 'Cancel deploy' }).click();
     await asked(page, 'Cancel deploy').getByRole('button', { name: 'Cancel deploy' }).click();
     await progress.waitFor({ state: 'detached', timeout: 60_000 });
@@ -187,9 +188,6 @@ export function ruleStories({ api, open, go, heading, asked }: Dashboard): void 
   test('a task: notes, its load balancer, health checks, usage, kept logs and shell commands', async () => {
     const [task] = await api().running('web', 1);
     const { id } = task!.taskId;
-    await api()
-      .post(`tasks/task/${id}/metadata`, { type: 'note', title: 'Look here', message: 'it coughs', level: 'ERROR' })
-      .catch(() => undefined);
     const page = await open(`/ui/task/${id}`);
     await withAnswer(page, `**/api/history/task/${id}`, (history: Json & { task: { taskId: Json } }) => ({
       ...history,
@@ -283,7 +281,8 @@ export function ruleStories({ api, open, go, heading, asked }: Dashboard): void 
     await asked(page, 'Add a webhook').getByLabel('Address').fill('http://127.0.0.1:9/hook');
     await asked(page, 'Add a webhook').getByRole('button', { name: 'Add a webhook' }).click();
     await page.getByText('http://127.0.0.1:9/hook').first().waitFor();
-    for (const { id } of await api().get<{ id: string }[]>('webhooks')) await api().call('DELETE', `webhooks/${id}`);
+    for (const { id } of await api().get<{ id: string }[]>('webhooks'))
+      await api().call('DELETE', `webhooks/${encodeURIComponent(id)}`);
     await api().post('disasters/disabled-actions/BOUNCE_REQUEST', { message: 'not today' });
     await go(page, '/ui/disasters');
     await page.getByText('1 action is switched off: bounce request').waitFor();
@@ -298,7 +297,7 @@ export function ruleStories({ api, open, go, heading, asked }: Dashboard): void 
       .getByRole('row', { name: /web-v2/ })
       .first()
       .waitFor();
-    await page.getByText('More').click();
+    await page.locator('summary', { hasText: 'More' }).click();
     expect(await page.getByRole('link', { name: 'API documents' }).getAttribute('href')).toContain('/docs');
     await page.close();
   }, 90_000);
