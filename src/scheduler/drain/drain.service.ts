@@ -200,8 +200,8 @@ export class DrainService {
     }
     await Promise.all([
       this.queue.remove(tx, writes.done),
-      this.pendingTasks.removeOfDeploys(tx, writes.replaced),
-      this.pendingTasks.insert(tx, writes.create),
+      // One after the other, as streams are told of them.
+      this.pendingTasks.removeOfDeploys(tx, writes.replaced).then(() => this.pendingTasks.insert(tx, writes.create)),
       this.cleanups.createAll(tx, writes.cleanups),
     ]);
     return { cleanups: writes.cleanups.length, again, held: [...busy] };
