@@ -58,6 +58,7 @@ import { TaskUsageRepository } from './modules/usage/task-usage.repository.js';
 import { UsageRepository } from './modules/usage/usage.repository.js';
 import { UserSettingsRepository } from './modules/users/user-settings.repository.js';
 import { WatchedTaskRepository } from './modules/tasks/health/watched-task.repository.js';
+import { PlannedRunRepository } from './modules/tasks/planned-run.repository.js';
 import { WaitingReasonRepository } from './scheduler/explain/waiting-reason.repository.js';
 import { LiveEventRepository } from './modules/events/live-event.repository.js';
 import { OutboxRepository } from './modules/events/outbox.repository.js';
@@ -98,6 +99,7 @@ const repositories = [
   PendingRequestRepository,
   PendingTaskRepository,
   PlacementOverrideRepository,
+  PlannedRunRepository,
   PriorityFreezeRepository,
   RequestParentRepository,
   ReconciliationWishRepository,

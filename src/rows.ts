@@ -34,6 +34,7 @@ import { LongRunRepository } from './modules/tasks/long-run.repository.js';
 import { MachineTaskRepository } from './modules/tasks/machine-task.repository.js';
 import { PendingRequestRepository } from './modules/tasks/pending-request.repository.js';
 import { PendingTaskRepository } from './modules/tasks/pending-task.repository.js';
+import { PlannedRunRepository } from './modules/tasks/planned-run.repository.js';
 import { ReconciliationWishRepository } from './modules/tasks/reconciliation-wish.repository.js';
 import { ShellCommandRepository } from './modules/tasks/shell-commands/shell-command.repository.js';
 import { TaskCleanupRepository } from './modules/tasks/task-cleanup.repository.js';
@@ -78,6 +79,7 @@ export class Rows {
   @Inject() readonly outbox!: OutboxRepository;
   @Inject() readonly pendingRequests!: PendingRequestRepository;
   @Inject() readonly pendingTasks!: PendingTaskRepository;
+  @Inject() readonly plannedRuns!: PlannedRunRepository;
   @Inject() readonly priorityFreezes!: PriorityFreezeRepository;
   @Inject() readonly reconciliationWishes!: ReconciliationWishRepository;
   @Inject() readonly requestAccess!: RequestAccessRepository;

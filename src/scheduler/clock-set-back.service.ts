@@ -56,7 +56,7 @@ export class ClockSetBack {
 
   /** For a takeover, which plans what is missing: tasks of services that wait for the end of a pause that began in the future. */
   async dropPlans(tx: Transaction, now: number): Promise<void> {
-    await this.rows.pendingTasks.dropPlannedAhead(tx, limitAt(now));
+    await this.rows.plannedRuns.dropPlannedAhead(tx, limitAt(now));
   }
 }
 

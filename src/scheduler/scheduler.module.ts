@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { AuthModule } from '../modules/auth/auth.module.js';
 import { HistoryMoverModule } from '../modules/history/history.module.js';
 import { LoadBalancerClientModule } from '../platform/load-balancer/load-balancer-client.module.js';
 import { SlavesModule } from '../modules/slaves/slaves.module.js';
@@ -14,7 +15,11 @@ import { KillDispatcher } from './dispatch/kill-dispatcher.service.js';
 import { LaunchAnswers } from './dispatch/launch-answers.service.js';
 import { LaunchDispatcher } from './dispatch/launch-dispatcher.service.js';
 import { DrainService } from './drain/drain.service.js';
-import { RequestExplainController, TaskExplainController } from './explain/explain.controller.js';
+import {
+  RequestExplainController,
+  TaskExplainController,
+  WaitingReasonsController,
+} from './explain/explain.controller.js';
 import { ExplainLoader } from './explain/explain-loader.service.js';
 import { ExplainService } from './explain/explain.service.js';
 import { WaitingReasons } from './explain/waiting-reasons.service.js';
@@ -52,8 +57,8 @@ import { UnwantedTasks } from './status/unwanted-tasks.service.js';
 
 /** From the wish to run a task to its start on a machine, and from what machines report to what follows. */
 @Module({
-  imports: [TaskStoreModule, SlavesModule, HistoryMoverModule, LoadBalancerClientModule],
-  controllers: [TaskExplainController, RequestExplainController],
+  imports: [AuthModule, TaskStoreModule, SlavesModule, HistoryMoverModule, LoadBalancerClientModule],
+  controllers: [TaskExplainController, WaitingReasonsController, RequestExplainController],
   providers: [
     Scheduler,
     SchedulerTerm,

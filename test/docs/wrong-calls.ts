@@ -107,6 +107,19 @@ export const wrong: [rule: string, ...Call[]][] = [
     ['GET', 'history/tasks?requestId=svc&count=-1'],
     ['GET', 'history/tasks?requestId=svc&page=x'],
   ],
+  [
+    '`to` of upcoming runs',
+    ['GET', 'schedules/upcoming?from=2026-01-02&to=2026-01-01'],
+    ['GET', 'schedules/upcoming?from=2026-01-01&to=2027-01-03'],
+    ['GET', 'schedules/upcoming?limit=10001'],
+  ],
+  [
+    '`preferences` of a user',
+    ['PUT', 'users/settings/preferences', {}],
+    ['PUT', 'users/settings/preferences', { preferences: 'blue' }],
+    ['PUT', 'users/settings/preferences', { preferences: { a: text(16_384) } }],
+    ['POST', 'users/settings', { starredRequestIds: [], preferences: {} }],
+  ],
   ['`cursor` of a list', ['GET', 'requests?cursor=abc'], ['GET', 'requests?cursor=*&cursor=YQ']],
   ['ids of tasks: as the service', ['GET', 'tasks/task/none']],
 

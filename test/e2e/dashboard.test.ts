@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import axe from 'axe-core';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { liveStories } from './dashboard/live-stories.js';
+import { ruleStories } from './dashboard/rule-stories.js';
 import { hasBrowser, startBrowser } from './support/browser.js';
 import { Installation, type Instance } from './support/product.js';
 import { Api } from './support/api.js';
@@ -19,6 +21,11 @@ const pagesToCheck = [
   'utilization',
   'status',
   'disasters',
+  'schedules',
+  'activity',
+  'crash-loops',
+  'groups',
+  'mail',
 ];
 
 const token = 'a-token-of-the-first-administrator';
@@ -314,6 +321,16 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
     await page.close();
   }, 60_000);
 
+  const dashboard = {
+    api: () => api,
+    open: (path: string) => open(path),
+    go: (page: Page, path: string) => page.goto(`${muster.api.url}${path}`),
+    heading,
+    asked,
+  };
+  liveStories(dashboard);
+  ruleStories(dashboard);
+
   test.each(['light', 'dark'] as const)(
     'no page breaks a rule of accessibility that a program can find, %s',
     async (colorScheme) => {
@@ -389,7 +406,16 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
     await page.getByRole('link', { name: 'web', exact: true }).waitFor();
     const background = await page.evaluate('getComputedStyle(document.body).backgroundColor');
     expect(Number(/\d+/.exec(String(background))![0])).toBeLessThan(64);
-    for (const path of ['requests', 'request/web', 'status', 'tasks', 'slaves', 'request/web/deploy']) {
+    for (const path of [
+      'requests',
+      'request/web',
+      'status',
+      'tasks',
+      'slaves',
+      'schedules',
+      'activity',
+      'request/web/deploy',
+    ]) {
       await page.goto(`${muster.api.url}/ui/${path}`);
       await heading(page, /./);
       const excess = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');

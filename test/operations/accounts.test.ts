@@ -181,6 +181,16 @@ describe('settings of users', () => {
     expect(await operations.call(settings, 200)).toEqual(before);
   });
 
+  test('keep what programs keep for a user; what is no object is 400', async () => {
+    const prefer = 'PUT /api/users/settings/preferences';
+    const headers = asBob;
+    const preferences = { views: [{ name: 'mine', to: '/requests?mine=true' }] };
+    expect(await operations.call(prefer, 204, { body: { preferences }, headers })).toBeUndefined();
+    expect(await operations.call(settings, 200, { headers })).toMatchObject({ preferences });
+    await scene.refuses(prefer, 400, { body: { preferences: 'mine' }, headers });
+    await operations.call(prefer, 204, { body: { preferences: null }, headers });
+  });
+
   test('hold 5000 requests at most, whichever way they come', async () => {
     const many = Array.from({ length: 5_000 }, (_, index) => `r${index}`);
     const headers = asBob;

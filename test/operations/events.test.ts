@@ -63,13 +63,15 @@ test('requests, deploys and their tasks', async () => {
     eventType: 'PAUSED',
     message: 'lunch',
   });
-  const deploys = data(client).filter(({ type }) => type === 'DEPLOY');
+  const deploys = data(client).filter(({ type, eventType }) => type === 'DEPLOY' && eventType !== 'STEP');
   const ofDeploy = { type: 'DEPLOY', at, requestId, deployId: 'd1' };
   expect(deploys).toMatchObject([
     { ...ofDeploy, eventType: 'STARTING' },
     { ...ofDeploy, eventType: 'FINISHED', deployState: 'SUCCEEDED' },
   ]);
   const { id } = task!.taskId;
+  const waits = data(client).filter(({ type }) => type === 'PENDING');
+  expect(waits[0]).toEqual({ type: 'PENDING', at, requestId, deployId: 'd1', eventType: 'QUEUED', tasks: 1 });
   const states = data(client).filter(({ taskId }) => taskId === id);
   const stored = (await api.history(id)).taskUpdates;
   expect(states.map(({ taskState }) => taskState)).toEqual(stored.map(({ taskState }) => taskState));
@@ -120,7 +122,7 @@ test('the run of a job, to a client that was away meanwhile', async () => {
   const again = await openEventStream(`${api.url}/api/events?requestId=job`, { 'Last-Event-ID': client.lastId! });
   clients.push(again);
   await told(again, { taskId: run.taskId!.id, taskState: 'TASK_FAILED' });
-  expect(new Set(data(again).map(({ type }) => type))).toEqual(new Set(['TASK']));
+  expect(new Set(data(again).map(({ type }) => type))).toEqual(new Set(['PENDING', 'TASK']));
 }, 60_000);
 
 test('a crash loop', async () => {

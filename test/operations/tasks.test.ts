@@ -150,6 +150,8 @@ describe('a waiting task', () => {
     const explain = 'GET /api/tasks/scheduled/task/{pendingTaskId}/explain';
     expect(await operations.call(explain, 200, { params: { pendingTaskId: id } })).toMatchObject({ pendingTaskId });
 
+    expect(await operations.call('GET /api/tasks/scheduled/reasons', 200)).toEqual([]);
+
     const remove = 'DELETE /api/tasks/scheduled/task/{pendingTaskId}';
     const removed = await operations.call<PendingTask>(remove, 200, { params: { pendingTaskId: id } });
     expect(removed).toEqual(task.pendingTask);

@@ -57,6 +57,7 @@ export const names = {
   ScheduledTasks_ofRequest: 'scheduledOfRequest',
   ScheduledTasks_find: 'getScheduled',
   ScheduledTasks_remove: 'removeScheduled',
+  WaitingReasons_list: 'waitingReasons',
   Task_find: 'get',
   TaskMetadata_add: 'addMetadata',
   LoadBalancerQueues_requests: 'leavingLoadBalancer',

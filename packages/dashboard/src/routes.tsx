@@ -7,6 +7,7 @@ import {
   type AnyRoute,
 } from '@tanstack/react-router';
 import { Boundary, Loading } from './ui/read';
+import { startPage } from './live/saved-views';
 import { NotFound } from './pages/not-found';
 import { RequestsPage } from './pages/requests/requests-page';
 import { Shell } from './shell/shell';
@@ -46,12 +47,17 @@ const pages = [
   page('/tail/$', () => import('./pages/task/tail-page')),
   page('/tasks', () => import('./pages/tasks/tasks-page')),
   page('/task-search', () => import('./pages/tasks/search-page')),
+  page('/schedules', () => import('./pages/schedules/schedules-page')),
   page('/slaves', () => import('./pages/machines/machines-page')),
   page('/racks', () => import('./pages/machines/racks-page')),
   page('/utilization', () => import('./pages/machines/utilization-page')),
   page('/group/$groupId', () => import('./pages/requests/group-page')),
   page('/group/$groupId/$requestId', () => import('./pages/requests/group-page')),
   page('/status', () => import('./pages/status/status-page')),
+  page('/groups', () => import('./pages/requests/groups-page')),
+  page('/crash-loops', () => import('./pages/status/crash-loops-page')),
+  page('/activity', () => import('./pages/status/activity-page')),
+  page('/mail', () => import('./pages/status/mail-page')),
   page('/disasters', () => import('./pages/status/disasters-page')),
   page('/webhooks', () => import('./pages/status/webhooks-page')),
   page('/tokens', () => import('./pages/status/tokens-page')),
@@ -76,8 +82,9 @@ const old = createRoute({
 const home = createRoute({
   getParentRoute: () => root,
   path: '/',
-  beforeLoad: () => {
-    throw redirect({ to: '/requests', replace: true });
+  beforeLoad: async () => {
+    const [to = '', search] = (await startPage()).split('?');
+    throw redirect({ to, search: Object.fromEntries(new URLSearchParams(search)) as never, replace: true });
   },
 });
 

@@ -18,7 +18,10 @@ const quietMillis = 1_000;
 export function events(...[command, run]: Parameters<Define>): void {
   command
     .option('-f, --follow', 'show new events, until Ctrl-C')
-    .option('--type <type...>', 'only events of these types: request, deploy, task, crashloop, slave, rack, disaster')
+    .option(
+      '--type <type...>',
+      'only events of these types: request, deploy, pending, task, health, crashloop, slave, rack, disaster',
+    )
     .option('--request <id...>', 'only events of these requests')
     .option('--after <number>', 'only events after the one with this number');
   examples(command, 'muster events', 'muster events -f --type deploy task --request web', 'muster events -f --json');
@@ -61,7 +64,8 @@ function tell({ out }: Session, told: FollowedEvent): void {
   const { at, type, requestId, deployId, taskId, machineId, disaster, user, message } = event;
   const what = taskId ?? (deployId === undefined ? (requestId ?? machineId ?? disaster) : `${requestId} ${deployId}`);
   const { taskState, deployState, eventType, state, crashLoopType, active } = event;
-  const now = taskState ?? deployState ?? eventType ?? state ?? crashLoopType ?? active;
+  const healthy = type === 'HEALTH' ? 'healthy' : undefined;
+  const now = taskState ?? deployState ?? eventType ?? state ?? crashLoopType ?? active ?? healthy;
   const cells = [shownTime(at), type, what, shownState(String(now ?? '')), user, message];
   out.each({ id: Number(told.id), ...event }, () =>
     cells

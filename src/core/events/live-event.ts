@@ -3,11 +3,13 @@ import { parseTaskId } from '../task-id.js';
 
 /** As it is told: an event of a task names its request and its deploy, too. */
 export function publishedEvent(written: WrittenEvent): LiveEvent {
-  if (written.type !== 'TASK') return written;
-  const { type, at, taskId, ...rest } = written;
+  if (written.type !== 'TASK' && written.type !== 'HEALTH') return written;
+  const { at, taskId } = written;
   // Task ids are made by this service, so each can be read; one that cannot be is of a request that no caller may read.
   const { requestId, deployId } = parseTaskId(taskId) ?? { requestId: '', deployId: '' };
-  return { type, at, requestId, deployId, taskId, ...rest };
+  if (written.type === 'HEALTH') return { type: 'HEALTH', at, requestId, deployId, taskId };
+  const { taskState, message, reason } = written;
+  return { type: 'TASK', at, requestId, deployId, taskId, taskState, message, reason };
 }
 
 /** The request whose readers may hear of it; undefined: it is about the whole cluster. */

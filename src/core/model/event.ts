@@ -1,6 +1,16 @@
 import type { CrashLoopType, DeployState, DisasterType, MachineState, RequestEventType, TaskState } from './enums.js';
 
-export const eventTypes = ['REQUEST', 'DEPLOY', 'TASK', 'CRASHLOOP', 'SLAVE', 'RACK', 'DISASTER'] as const;
+export const eventTypes = [
+  'REQUEST',
+  'DEPLOY',
+  'PENDING',
+  'TASK',
+  'HEALTH',
+  'CRASHLOOP',
+  'SLAVE',
+  'RACK',
+  'DISASTER',
+] as const;
 export type EventType = (typeof eventTypes)[number];
 
 interface OfRequest {
@@ -19,11 +29,35 @@ export interface RequestChanged extends OfRequest {
 export interface DeployChanged extends OfRequest {
   type: 'DEPLOY';
   deployId: string;
-  eventType: 'STARTING' | 'FINISHED';
+  /** STEP: its progress, or what it is asked for, has changed. */
+  eventType: 'STARTING' | 'STEP' | 'FINISHED';
   /** Once it is finished. */
   deployState?: DeployState;
   user?: string;
   message?: string;
+}
+
+export const pendingEventTypes = ['QUEUED', 'WAITING', 'REMOVED'] as const;
+export type PendingEventType = (typeof pendingEventTypes)[number];
+
+/** Tasks of a deploy that wait: one event tells of all that changed together. */
+export interface PendingChanged extends OfRequest {
+  type: 'PENDING';
+  deployId: string;
+  /** QUEUED: they are there; WAITING: they are due and not placed, or no longer for the same reason; REMOVED: they were taken back. */
+  eventType: PendingEventType;
+  /** How many. */
+  tasks: number;
+  /** Of WAITING: a waiting reason, and the sentence that tells it. */
+  reason?: string;
+  message?: string;
+}
+
+/** A task has passed its health checks. */
+export interface HealthChanged extends OfRequest {
+  type: 'HEALTH';
+  deployId: string;
+  taskId: string;
 }
 
 export interface TaskChanged extends OfRequest {
@@ -64,7 +98,19 @@ export interface DisasterChanged {
 
 /** Something that happened, as the event stream tells it. */
 export type LiveEvent =
-  RequestChanged | DeployChanged | TaskChanged | CrashLoopChanged | MachineChanged | DisasterChanged;
+  | RequestChanged
+  | DeployChanged
+  | PendingChanged
+  | TaskChanged
+  | HealthChanged
+  | CrashLoopChanged
+  | MachineChanged
+  | DisasterChanged;
+
+type OfTask = TaskChanged | HealthChanged;
 
 /** As it is written down: what the id of a task says is not said twice. */
-export type WrittenEvent = Exclude<LiveEvent, TaskChanged> | Omit<TaskChanged, 'requestId' | 'deployId'>;
+export type WrittenEvent =
+  | Exclude<LiveEvent, OfTask>
+  | Omit<TaskChanged, 'requestId' | 'deployId'>
+  | Omit<HealthChanged, 'requestId' | 'deployId'>;

@@ -1,5 +1,6 @@
 export { longestExpression, nextRun, readSchedule, type ScheduleFields, type ScheduleSpec } from './schedule-spec.js';
 export { nextTimes, timeIn, zoneOf } from './next-times.js';
 export { type TimeInZone } from '../model/request.js';
+export { EarliestRuns, type RunWindow, type UpcomingRun } from './upcoming-runs.js';
 export { resolveTimeZone, unknownZone } from './time-zones.js';
 export { deriveQuartz } from './unix-cron.js';

@@ -17,6 +17,9 @@ const users = {
   admin: { id: 'alma', groups: ['admins'] },
 };
 type Who = keyof typeof users;
+interface UpcomingRuns {
+  runs: { requestId: string }[];
+}
 
 let app: AuthApp;
 const tokens = {} as Record<Who, string>;
@@ -59,6 +62,24 @@ describe('lists', () => {
     expect(await ids(who, '/api/requests')).toEqual(expected);
     expect(await ids(who, '/api/requests/active')).toEqual(expected);
     expect((await call(who, 'GET', '/api/requests/ids')).body).toEqual(expected);
+  });
+
+  test('of upcoming runs have those of what the caller may read; those of another request are 403', async () => {
+    for (const [id, group] of [
+      ['web-cron', 'web'],
+      ['db-cron', 'db'],
+    ]) {
+      await call('admin', 'POST', '/api/requests', { id, group, requestType: 'SCHEDULED', schedule: '0 * * * *' });
+      await app.sql(`UPDATE request SET active_deploy_id = 'd1' WHERE id = '${id}'`);
+    }
+    const seen = async (who: Who) => {
+      const { runs } = (await call(who, 'GET', '/api/schedules/upcoming?limit=2')).body as unknown as UpcomingRuns;
+      return [...new Set(runs.map(({ requestId }) => requestId))];
+    };
+    expect([await seen('web'), await seen('db')]).toEqual([['web-cron'], ['db-cron']]);
+    expect(await seen('admin')).toEqual(['db-cron', 'web-cron']);
+    expect(await call('db', 'GET', '/api/schedules/upcoming?requestId=web-cron')).toMatchObject({ status: 403 });
+    for (const id of ['web-cron', 'db-cron']) await app.sql(`DELETE FROM request WHERE id = '${id}'`);
   });
 
   test('are cut to their limit after what may not be read is gone', async () => {

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { builtInUser, type AccessScope, type Decision, type User } from '../../core/authorization/index.js';
 import { Database } from '../../platform/database/database.js';
 import { SchedulerError } from '../../platform/errors.js';
+import { UserSettingsDto } from '../users/user-settings.dto.js';
 import { UserSettingsRepository } from '../users/user-settings.repository.js';
 import { Access } from './access/access.service.js';
 import { UserDirectory } from './directory/user-directory.js';
@@ -27,7 +28,8 @@ export class AuthService {
   ) {}
 
   async whoCalls(caller: User): Promise<UserHolderDto> {
-    const settings = await this.settings.find(this.db.pool, caller.id);
+    const found = await this.settings.find(this.db.pool, caller.id);
+    const settings = found && UserSettingsDto.of(found);
     return { user: UserDto.from(caller), settings, authenticated: true, authEnabled: this.access.enabled };
   }
 

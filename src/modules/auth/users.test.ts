@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { startAuthApp, type AuthApp } from '../../../test/support/auth/auth-app.js';
 
 let app: AuthApp;
@@ -48,6 +48,52 @@ test('the record of the caller shows them once there are any', async () => {
   expect(await holder()).not.toHaveProperty('settings');
   await change('POST', settings, ['a']);
   expect(await holder()).toMatchObject({ settings: { starredRequestIds: ['a'] } });
+});
+
+describe('preferences', () => {
+  const prefer = (preferences: unknown, user = 'ann') =>
+    app.call('PUT', as(user, `${settings}/preferences`), { body: { preferences } });
+  const views = { views: [{ name: 'mine', to: '/requests?mine=true' }], env: 'a' };
+
+  test('are kept as they were sent, beside stars, replaced as a whole, and taken away by null', async () => {
+    await change('POST', settings, ['a']);
+    expect(await prefer(views)).toMatchObject({ status: 204, body: '' });
+    expect(await read()).toEqual({ starredRequestIds: ['a'], preferences: views });
+    await change('POST', starred, ['b']);
+    await change('POST', settings, ['c']);
+    expect(await read()).toEqual({ starredRequestIds: ['c'], preferences: views });
+    expect(await read('bob')).toEqual({ starredRequestIds: [] });
+    await prefer({ views: [] });
+    expect(await read()).toEqual({ starredRequestIds: ['c'], preferences: { views: [] } });
+    expect(await prefer(null)).toMatchObject({ status: 204 });
+    expect(await read()).toEqual({ starredRequestIds: ['c'] });
+  });
+
+  test('hold 16384 bytes of JSON and no more, counted as UTF-8', async () => {
+    const around = JSON.stringify({ a: '' }).length;
+    expect(await prefer({ a: 'x'.repeat(16_384 - around) })).toMatchObject({ status: 204 });
+    for (const a of ['x'.repeat(16_385 - around), 'é'.repeat(8_192)]) {
+      const { status, body } = await prefer({ a });
+      expect([status, body]).toMatchObject([400, { errors: [{ field: 'preferences', rule: 'size' }] }]);
+    }
+  });
+
+  test.each([
+    ['a text', 'x'],
+    ['a list', []],
+    ['a number', 7],
+  ])('that are %s are 400', async (_what, preferences) => {
+    expect(await prefer(preferences)).toMatchObject({ status: 400, body: { errors: [{ field: 'preferences' }] } });
+  });
+
+  test('have to be named, and are changed by their own operation alone', async () => {
+    const put = (body: object) => app.call('PUT', as('ann', `${settings}/preferences`), { body });
+    expect(await put({ preference: {} })).toMatchObject({ status: 400, body: { errors: [{ field: 'preferences' }] } });
+    for (const path of [settings, starred]) {
+      const answer = await app.call('POST', as('ann', path), { body: { starredRequestIds: [], preferences: {} } });
+      expect(answer).toMatchObject({ status: 400, body: { errors: [{ field: 'preferences', rule: 'readOnly' }] } });
+    }
+  });
 });
 
 test('more than 5000 are 400, counted after merging, also when they replace others', async () => {

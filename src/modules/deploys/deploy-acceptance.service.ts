@@ -135,7 +135,7 @@ export class DeployAcceptance {
     const progress = pending?.progress;
     const isSame = pending?.deployId === job.step.deploy.id && progress?.timestamp === job.timestamp;
     if (!isSame || !progress || !isCanaryEngine(progress) || !progress.stepLaunchComplete) return false;
-    await this.deploys.savePending(tx, { ...pending, progress: withResults(progress, results, now) });
+    await this.deploys.changePending(tx, { ...pending, progress: withResults(progress, results, now) });
     return true;
   }
 }

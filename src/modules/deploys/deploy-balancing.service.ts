@@ -89,7 +89,7 @@ export class DeployBalancing {
     { call, balance, putBack, state, progress = pending.progress, ending = pending.ending }: BalanceStep,
   ): Promise<BalancerJob> {
     const next = { ...pending, state, balance, ending, progress: withBalance(progress, balance) };
-    await this.rows.deploys.savePending(tx, next);
+    await this.rows.deploys.changePending(tx, next);
     const isNew = !pending.balance || balanceIdText(pending.balance) !== balanceIdText(balance);
     if (isNew) await this.announce(tx, balance, putBack);
     return { call, balance, change: call === 'ENQUEUE' ? await this.changes.load(tx, view, balance) : undefined };
@@ -110,7 +110,11 @@ export class DeployBalancing {
     if (!pending?.balance || balanceIdText(pending.balance) !== balanceIdText(job.balance)) return false;
     const balance = { ...pending.balance, update: answer };
     await this.copy(tx, balance, answer);
-    await this.rows.deploys.savePending(tx, { ...pending, balance, progress: withBalance(pending.progress, balance) });
+    const next = { ...pending, balance, progress: withBalance(pending.progress, balance) };
+    // It is asked again and again while it works: only another answer is worth telling.
+    if (answer.loadBalancerState === pending.balance.update.loadBalancerState)
+      await this.rows.deploys.savePending(tx, next);
+    else await this.rows.deploys.changePending(tx, next);
     return true;
   }
 

@@ -92,7 +92,7 @@ export class DeploySteps {
     // Asked for the target that is in force already: answered.
     const updateTargetInstances = keepsUpdate ? pending.updateTargetInstances : undefined;
     if (pending.updateTargetInstances !== updateTargetInstances || pending.state !== state) {
-      await this.rows.deploys.savePending(tx, { ...pending, state, updateTargetInstances });
+      await this.rows.deploys.changePending(tx, { ...pending, state, updateTargetInstances });
     }
     if (!scheduleMissing) return { checkAgainAt, wake: [] };
     await this.enqueue(tx, view, 'NEXT_DEPLOY_STEP', view.marker.deployId, now);
@@ -109,7 +109,7 @@ export class DeploySteps {
   ): Promise<StepResult> {
     // A new version: placements decided on the former target are decided again.
     await this.rows.requests.save(tx, stored);
-    await this.rows.deploys.savePending(tx, {
+    await this.rows.deploys.changePending(tx, {
       ...pending,
       state: 'WAITING',
       progress,

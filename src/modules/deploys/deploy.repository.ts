@@ -14,6 +14,7 @@ import {
 import type { Request } from '../../core/model/request.js';
 import type { Queryable } from '../../platform/database/queryable.js';
 import type { Transaction } from '../../platform/database/transaction.js';
+import { OutboxRepository } from '../events/outbox.repository.js';
 import { rows, toMillis } from '../../platform/database/sql.js';
 
 /** A deploy as stored, in progress or long past. */
@@ -92,6 +93,8 @@ export const toPendingDeploy = (
  */
 @Injectable()
 export class DeployRepository {
+  constructor(private readonly outbox: OutboxRepository) {}
+
   async find(tx: Queryable, key: DeployKey): Promise<StoredDeploy | undefined> {
     return (await this.findMany(tx, [key])).get(deployKeyText(key));
   }
@@ -166,12 +169,8 @@ export class DeployRepository {
 
   /** True if it belongs to another request, which had the same id and is gone. */
   async isOfFormerRequest(tx: Transaction, { requestId, deployId }: DeployKey): Promise<boolean> {
-    const found = await rows(
-      tx,
-      `SELECT 1 FROM deploy_history d WHERE request_id = $1 AND deploy_id = $2 AND NOT ${ofThisRequest('d')}`,
-      [requestId, deployId],
-    );
-    return found.length > 0;
+    const sql = `SELECT 1 FROM deploy_history d WHERE request_id = $1 AND deploy_id = $2 AND NOT ${ofThisRequest('d')}`;
+    return (await rows(tx, sql, [requestId, deployId])).length > 0;
   }
 
   /** Ids with `part` in them, of all deploys that requests of this id have had. */
@@ -249,6 +248,11 @@ export class DeployRepository {
       marker: markerFromRow(row),
       stepSince: row.progress?.timestamp ?? row.created_at.getTime(),
     }));
+  }
+
+  /** Overwrites the deploy in progress of a request, and tells that it has come on. */
+  async changePending(tx: Transaction, pending: StoredPendingDeploy): Promise<void> {
+    await Promise.all([this.savePending(tx, pending), this.outbox.deployStep(tx, pending)]);
   }
 
   /** Inserts or overwrites the deploy in progress of a request. */

@@ -10,6 +10,7 @@ import {
   makePendingTask,
   start,
 } from '../../../test/support/builders.js';
+import { toldEvents } from '../../../test/support/told-events.js';
 import { startRooms, type RoomApp } from '../../../test/support/room-app.js';
 import { DeployRepository } from './deploy.repository.js';
 import { DeploysModule } from './deploys.module.js';
@@ -35,7 +36,7 @@ beforeAll(async () => {
 afterAll(() => rooms.close());
 beforeEach(() =>
   tx.query(`TRUNCATE request, request_history, deploy_history, pending_deploy, pending_request, pending_task, task,
-    task_launch, task_update, task_healthcheck, task_cleanup, killed_task, expiring_action, webhook, webhook_update`),
+    task_launch, task_update, task_healthcheck, task_cleanup, killed_task, expiring_action, webhook, webhook_update, live_event`),
 );
 
 const progress = (changes: Partial<DeployProgress> = {}): DeployProgress => ({
@@ -105,6 +106,11 @@ describe('a healthy deploy', () => {
     await look(5_001);
     expect((await store.findPending(tx))[0]?.progress).toMatchObject({ targetActiveInstances: 2, stepComplete: false });
     expect(await queue()).toEqual(['v2 NEXT_DEPLOY_STEP']);
+    // Streams hear of each of both; nothing is told of a look that changed nothing.
+    await look(5_001);
+    expect(await toldEvents(tx, 'DEPLOY')).toEqual(
+      [1, 2].map(() => ({ type: 'DEPLOY', at: start, requestId: 'web', deployId: 'v2', eventType: 'STEP' })),
+    );
   });
 
   test('with a health check waits for it to pass', async () => {

@@ -126,7 +126,7 @@ export class DeploysService {
         // The first one counts: it is named in the result.
         if (!pending.cancel) {
           const cancel = { user: caller.email, requestedAt: this.clock.now() };
-          await this.rows.deploys.savePending(tx, { ...pending, cancel });
+          await this.rows.deploys.changePending(tx, { ...pending, cancel });
         }
         return this.parent(tx, requestId);
       },
@@ -148,7 +148,7 @@ export class DeploysService {
           throw SchedulerError.invalid('INVALID_REQUEST', [{ field: 'targetActiveInstances', rule: 'range', message }]);
         }
         if (pending.updateTargetInstances === undefined) {
-          await this.rows.deploys.savePending(tx, { ...pending, updateTargetInstances: targetActiveInstances });
+          await this.rows.deploys.changePending(tx, { ...pending, updateTargetInstances: targetActiveInstances });
         }
         return this.parent(tx, key.requestId);
       },

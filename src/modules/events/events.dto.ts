@@ -13,7 +13,7 @@ import {
   type RequestEventType,
   type TaskState,
 } from '../../core/model/enums.js';
-import { eventTypes, type EventType } from '../../core/model/event.js';
+import { eventTypes, pendingEventTypes, type EventType, type PendingEventType } from '../../core/model/event.js';
 import { QueryText, QueryTexts, QueryWords } from '../../platform/http/query.js';
 import { Since } from '../../platform/http/since.js';
 
@@ -38,7 +38,7 @@ export class EventsQuery {
 export class EventDto {
   /** Kind of record that changed. */
   @Since('muster')
-  @ApiProperty({ enum: eventTypes })
+  @ApiProperty({ enum: eventTypes, enumName: 'EventType' })
   type: EventType;
 
   /** Time of the event, in epoch milliseconds. */
@@ -46,15 +46,15 @@ export class EventDto {
   @ApiProperty(time)
   at: number;
 
-  /** Id of the request, for REQUEST, DEPLOY, TASK and CRASHLOOP. */
+  /** Id of the request, for REQUEST, DEPLOY, PENDING, TASK, HEALTH and CRASHLOOP. */
   @Since('muster')
   requestId?: string;
 
-  /** Id of the deploy, for DEPLOY, TASK and CRASHLOOP. */
+  /** Id of the deploy, for DEPLOY, PENDING, TASK, HEALTH and CRASHLOOP. */
   @Since('muster')
   deployId?: string;
 
-  /** Id of the task, for TASK. */
+  /** Id of the task, for TASK; of the task that has passed its health checks, for HEALTH. */
   @Since('muster')
   taskId?: string;
 
@@ -63,10 +63,18 @@ export class EventDto {
   @ApiProperty({ enum: taskStates })
   taskState?: TaskState;
 
-  /** Kind of change, for REQUEST; STARTING or FINISHED, for DEPLOY. */
+  /**
+   * Kind of change, for REQUEST; STARTING, STEP or FINISHED, for DEPLOY; QUEUED, WAITING (due and not placed, or no longer for the same
+   * reason) or REMOVED, for PENDING.
+   */
   @Since('muster')
-  @ApiProperty({ enum: [...requestEventTypes, 'STARTING'] })
-  eventType?: RequestEventType | 'STARTING';
+  @ApiProperty({ enum: [...requestEventTypes, 'STARTING', 'STEP', ...pendingEventTypes] })
+  eventType?: RequestEventType | 'STARTING' | 'STEP' | PendingEventType;
+
+  /** Of PENDING: how many tasks of the deploy. */
+  @Since('muster')
+  @ApiProperty({ type: 'integer', format: 'int32' })
+  tasks?: number;
 
   /** Result of a deploy that is FINISHED, for DEPLOY. */
   @Since('muster')
@@ -114,7 +122,7 @@ export class EventDto {
   @Since('muster')
   message?: string;
 
-  /** Reason as the machine reports it, for TASK. */
+  /** Reason as the machine reports it, for TASK; a waiting reason, for PENDING that is WAITING. */
   @Since('muster')
   reason?: string;
 }

@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
+import { groupBy } from '../../core/group-by.js';
 import type { CrashLoopInfo } from '../../core/model/crash-loop.js';
-import type { DeployUpdate } from '../../core/model/deploy.js';
+import { type DeployKey, deployKeyText, type DeployUpdate } from '../../core/model/deploy.js';
 import type { DisasterType } from '../../core/model/enums.js';
-import type { WrittenEvent } from '../../core/model/event.js';
+import type { PendingEventType, WrittenEvent } from '../../core/model/event.js';
 import type { MachineKind, MachineStateHistoryUpdate } from '../../core/model/machine.js';
 import type { RequestHistory } from '../../core/model/request.js';
 import type { Task, TaskHistoryUpdate } from '../../core/model/task.js';
@@ -10,6 +11,12 @@ import { Clock } from '../../platform/clock.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { WebhookOutboxRepository } from '../webhooks/webhook-outbox.repository.js';
 import { LiveEventRepository } from './live-event.repository.js';
+
+/** What is told of a task that waits. */
+export interface ToldPendingTask extends DeployKey {
+  reason?: string;
+  message?: string;
+}
 
 /**
  * All that others are told of changes, written in the transaction of the change: so nothing is told that did not happen, and
@@ -45,6 +52,29 @@ export class OutboxRepository {
     const deployState = deployResult?.deployState;
     const event: WrittenEvent = { type: 'DEPLOY', at, requestId, deployId, eventType, deployState, user, message };
     await Promise.all([this.events.add(tx, [event]), this.webhooks.deploy(tx, update)]);
+  }
+
+  /** Of the deploy in progress; webhooks hear of its begin and its end alone. */
+  deployStep(tx: Transaction, { requestId, deployId }: DeployKey): Promise<void> {
+    return this.events.add(tx, [{ type: 'DEPLOY', at: this.clock.now(), requestId, deployId, eventType: 'STEP' }]);
+  }
+
+  /** Tasks that wait: those of one deploy for which the same is to be told are one event. */
+  pendingTasks(tx: Transaction, eventType: PendingEventType, tasks: readonly ToldPendingTask[]): Promise<void> {
+    const at = this.clock.now();
+    const told = groupBy(tasks, (task) => `${deployKeyText(task)}\n${task.reason ?? ''}\n${task.message ?? ''}`);
+    const events = [...told.values()].map((alike): WrittenEvent => {
+      const { requestId, deployId, reason, message } = alike[0]!;
+      return { type: 'PENDING', at, requestId, deployId, eventType, tasks: alike.length, reason, message };
+    });
+    return this.events.add(tx, events);
+  }
+
+  /** Tasks that have passed their health checks. */
+  healthy(tx: Transaction, taskIds: readonly string[]): Promise<void> {
+    const at = this.clock.now();
+    const events = taskIds.map((taskId): WrittenEvent => ({ type: 'HEALTH', at, taskId }));
+    return this.events.add(tx, events);
   }
 
   async crashLoops(tx: Transaction, loops: readonly CrashLoopInfo[]): Promise<void> {

@@ -134,8 +134,8 @@ export class RequestLists {
     return chosen(readable, filter, user, starred);
   }
 
-  private async starredBy(user: User, tx: Queryable = this.database.pool): Promise<readonly string[]> {
-    return (await this.rows.userSettings.find(tx, user.id))?.starredRequestIds ?? [];
+  private starredBy(user: User, tx: Queryable = this.database.pool): Promise<readonly string[]> {
+    return this.rows.userSettings.starred(tx, user.id);
   }
 
   /** For callers who see all and prefer none: with its JSON, as long as nothing was committed. */

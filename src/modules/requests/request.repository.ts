@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { ReadFilter } from '../../core/authorization/index.js';
-import type { RequestState, RequestType } from '../../core/model/enums.js';
+import { isRunnable, requestStates, type RequestState, type RequestType } from '../../core/model/enums.js';
 import type { Request } from '../../core/model/request.js';
 import { keysetOf, type KeysetPage } from '../../platform/database/keyset.js';
 import type { Queryable } from '../../platform/database/queryable.js';
@@ -131,6 +131,17 @@ export class RequestRepository {
       tx,
       `SELECT ${columns} FROM request WHERE ($1::text[] IS NULL OR state = ANY ($1)) AND ${seenSql(2)} ORDER BY id`,
       [states ?? null, ...seenParameters(sight)],
+    );
+    return found.map(storedRequest);
+  }
+
+  /** SCHEDULED ones that run by their schedules: they have a deploy, and their state lets them run. All, or the one of this id. */
+  async findSchedules(tx: Queryable, sight: ReadFilter, id?: string): Promise<StoredRequest[]> {
+    const found = await rows<RequestRow>(
+      tx,
+      `SELECT ${columns} FROM request WHERE request_type = 'SCHEDULED' AND state = ANY ($1) AND active_deploy_id IS NOT NULL
+         AND ($2::text IS NULL OR id = $2) AND ${seenSql(3)} ORDER BY id`,
+      [requestStates.filter(isRunnable), id ?? null, ...seenParameters(sight)],
     );
     return found.map(storedRequest);
   }

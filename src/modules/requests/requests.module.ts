@@ -29,6 +29,8 @@ import { RequestReads } from './request-reads.service.js';
 import { RequestSaves } from './request-saves.service.js';
 import { RequestsController } from './requests.controller.js';
 import { RequestsService } from './requests.service.js';
+import { SchedulesController } from './schedules/schedules.controller.js';
+import { UpcomingRuns } from './schedules/upcoming-runs.service.js';
 import { SpreadAllPoller } from './spread-all.poller.js';
 
 /** Requests: their reads, their actions and their groups. */
@@ -42,6 +44,7 @@ import { SpreadAllPoller } from './spread-all.poller.js';
     RequestRunsController,
     RequestExpiringController,
     CrashLoopsController,
+    SchedulesController,
   ],
   providers: [
     RequestActions,
@@ -65,6 +68,7 @@ import { SpreadAllPoller } from './spread-all.poller.js';
     ExpiringReverts,
     ExpiringPoller,
     CrashLoops,
+    UpcomingRuns,
     RequestGroupsService,
     SpreadAllPoller,
   ],

@@ -6,18 +6,16 @@ import {
   promisedTypes,
   requestStates,
   type PendingType,
-  type RequestState,
   type RequestType,
 } from '../../core/model/enums.js';
 import type { Request } from '../../core/model/request.js';
-import type { RequestToRun } from '../../core/pending-work/index.js';
 import type { PendingTask, PendingTaskId, RunKey, TaskRequest } from '../../core/model/task.js';
 import { parsePendingTaskId } from '../../core/task-id.js';
-import type { ClockLimit } from '../../platform/clock-limit.js';
 import { keysetOf, type KeysetPage } from '../../platform/database/keyset.js';
 import type { Queryable } from '../../platform/database/queryable.js';
 import type { Transaction } from '../../platform/database/transaction.js';
-import { rows, toMillis } from '../../platform/database/sql.js';
+import { rows } from '../../platform/database/sql.js';
+import { OutboxRepository } from '../events/outbox.repository.js';
 import { seenOfSql, seenParameters } from '../requests/request-access.repository.js';
 
 /** Order of pending tasks in all lists but pages. */
@@ -34,10 +32,7 @@ const partSql = (first: number): string =>
 const partParameters = (part: Part | undefined): unknown[] =>
   part ? [...seenParameters(part.sight), ...keysetOf(part.page)] : [];
 
-/** The next run of a request. */
-export interface PlannedRun extends RequestToRun {
-  id: PendingTaskId;
-}
+const keysOf = (ids: readonly string[]): DeployKey[] => ids.flatMap((id) => parsePendingTaskId(id) ?? []);
 
 interface ScheduledRow {
   pending_task: PendingTask;
@@ -51,6 +46,8 @@ interface ScheduledRow {
  */
 @Injectable()
 export class PendingTaskRepository {
+  constructor(private readonly outbox: OutboxRepository) {}
+
   /**
    * With the request as it will be when its pending deploy succeeds, in the order in which they are due. Those whose
    * request may not run, or whose deploy is not known, are left out.
@@ -88,23 +85,6 @@ export class PendingTaskRepository {
     return found.flatMap((row) => parsePendingTaskId(row.id) ?? []);
   }
 
-  /** The next runs of active SCHEDULED requests that are after `time`. */
-  async scheduledAfter(tx: Queryable, time: number): Promise<PlannedRun[]> {
-    const found = await rows<{ id: string; request: Request; state: RequestState; schedule_since: Date | null }>(
-      tx,
-      `SELECT p.id, r.document AS request, r.state, r.schedule_since FROM pending_task p
-       JOIN request r ON r.id = p.request_id AND r.active_deploy_id = p.deploy_id AND r.state = ANY ($2)
-       WHERE r.request_type = 'SCHEDULED' AND p.next_run_at > $1 AND NOT p.delete_requested`,
-      [new Date(time), runnableStates],
-    );
-    return found.map(({ id, request, state, schedule_since }) => ({
-      id: parsePendingTaskId(id)!,
-      request,
-      state,
-      scheduleSince: toMillis(schedule_since),
-    }));
-  }
-
   /** Holds the row until `tx` ends. The type is that of its request, as long as there is one. */
   async lock(tx: Transaction, id: string): Promise<{ task: PendingTask; requestType?: RequestType } | undefined> {
     const [found] = await rows<{ document: PendingTask; request_type: RequestType | null }>(
@@ -116,21 +96,11 @@ export class PendingTaskRepository {
     return found && { task: found.document, requestType: found.request_type ?? undefined };
   }
 
-  /**
-   * Tasks of services and workers that wait, for the end of a cooldown, since a time that is still to come. A takeover plans what is
-   * missing of them.
-   */
-  async dropPlannedAhead(tx: Transaction, { now, latest }: ClockLimit): Promise<void> {
-    await tx.query(
-      `UPDATE pending_task p SET delete_requested = true FROM request r
-       WHERE r.id = p.request_id AND r.active_deploy_id = p.deploy_id AND r.request_type IN ('SERVICE', 'WORKER')
-         AND p.next_run_at > $1 AND p.next_run_at > p.created_at AND p.created_at > $2 AND NOT p.delete_requested`,
-      [now, latest],
-    );
-  }
-
   async markUnwanted(tx: Transaction, id: string): Promise<void> {
-    await tx.query('UPDATE pending_task SET delete_requested = true WHERE id = $1', [id]);
+    await Promise.all([
+      tx.query('UPDATE pending_task SET delete_requested = true WHERE id = $1', [id]),
+      this.outbox.pendingTasks(tx, 'REMOVED', keysOf([id])),
+    ]);
   }
 
   /** The newest one of a run. */
@@ -153,7 +123,7 @@ export class PendingTaskRepository {
   async insert(tx: Transaction, tasks: readonly PendingTask[]): Promise<void> {
     if (tasks.length === 0) return;
     const column = <T>(pick: (task: PendingTask) => T): T[] => tasks.map(pick);
-    await tx.query(
+    const inserted = tx.query(
       `INSERT INTO pending_task (id, request_id, deploy_id, instance_no, pending_type, next_run_at, created_at, run_id, document)
        SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::integer[], $5::text[], $6::timestamptz[],
          $7::timestamptz[], $8::text[], $9::jsonb[])
@@ -170,6 +140,14 @@ export class PendingTaskRepository {
         column((task) => JSON.stringify(task)),
       ],
     );
+    await Promise.all([
+      inserted,
+      this.outbox.pendingTasks(
+        tx,
+        'QUEUED',
+        column(({ pendingTaskId }) => pendingTaskId),
+      ),
+    ]);
   }
 
   /** All ids of these requests, wanted or not. */
@@ -211,16 +189,22 @@ export class PendingTaskRepository {
   }
 
   async remove(tx: Transaction, ids: readonly string[]): Promise<void> {
-    if (ids.length > 0) await tx.query('DELETE FROM pending_task WHERE id = ANY ($1)', [ids]);
+    if (ids.length === 0) return;
+    await Promise.all([
+      tx.query('DELETE FROM pending_task WHERE id = ANY ($1)', [ids]),
+      this.outbox.pendingTasks(tx, 'REMOVED', keysOf(ids)),
+    ]);
   }
 
   async removeOfDeploys(tx: Transaction, keys: readonly DeployKey[]): Promise<void> {
     if (keys.length === 0) return;
-    await tx.query(
+    const removed = await rows<{ id: string }>(
+      tx,
       `DELETE FROM pending_task t USING unnest($1::text[], $2::text[]) AS gone (request_id, deploy_id)
-       WHERE t.request_id = gone.request_id AND t.deploy_id = gone.deploy_id`,
+       WHERE t.request_id = gone.request_id AND t.deploy_id = gone.deploy_id RETURNING t.id`,
       [keys.map((key) => key.requestId), keys.map((key) => key.deployId)],
     );
+    await this.outbox.pendingTasks(tx, 'REMOVED', keysOf(removed.map(({ id }) => id)));
   }
 
   /** Counts the pending tasks of a request, without those that a caller asked to delete. */

@@ -9,6 +9,10 @@ export class UserSettingsEntity {
   @Column({ name: 'starred_request_ids', type: 'jsonb', default: [] })
   starredRequestIds: string[];
 
+  /** What programs keep for the user; null: nothing yet. */
+  @Column({ type: 'jsonb', nullable: true })
+  preferences?: object | null;
+
   @Column({ name: 'updated_at', type: 'timestamptz' })
   updatedAt: Date;
 }

@@ -4,23 +4,27 @@ import type { Transaction } from '../../platform/database/transaction.js';
 import { rows } from '../../platform/database/sql.js';
 import { UserSettingsEntity } from './user-settings.entity.js';
 
-export type UserSettings = Pick<UserSettingsEntity, 'starredRequestIds'>;
+export type ChosenSettings = Partial<Pick<UserSettingsEntity, 'starredRequestIds' | 'preferences'>>;
 
 /** The settings of users, by the id of the user. */
 @Injectable()
 export class UserSettingsRepository {
+  async find(tx: Queryable, userId: string): Promise<UserSettingsEntity | undefined> {
+    return (await tx.getRepository(UserSettingsEntity).findOneBy({ userId })) ?? undefined;
+  }
+
   /** By hand: each list of requests asks it. */
-  async find(tx: Queryable, userId: string): Promise<UserSettings | undefined> {
-    const [found] = await rows<UserSettings>(
+  async starred(tx: Queryable, userId: string): Promise<readonly string[]> {
+    const [found] = await rows<{ ids: string[] }>(
       tx,
-      'SELECT starred_request_ids AS "starredRequestIds" FROM user_settings WHERE user_id = $1',
+      'SELECT starred_request_ids AS ids FROM user_settings WHERE user_id = $1',
       [userId],
     );
-    return found;
+    return found?.ids ?? [];
   }
 
   /** Waits for the row, so that two changes of one user never undo each other. */
-  async lock(tx: Transaction, userId: string, now: number): Promise<UserSettings> {
+  async lock(tx: Transaction, userId: string, now: number): Promise<UserSettingsEntity> {
     const settings = tx.getRepository(UserSettingsEntity);
     await settings
       .createQueryBuilder()
@@ -33,7 +37,7 @@ export class UserSettingsRepository {
     return settings.findOneByOrFail({ userId });
   }
 
-  async save(tx: Transaction, userId: string, { starredRequestIds }: UserSettings, now: number): Promise<void> {
-    await tx.getRepository(UserSettingsEntity).update({ userId }, { starredRequestIds, updatedAt: new Date(now) });
+  async save(tx: Transaction, settings: UserSettingsEntity): Promise<void> {
+    await tx.getRepository(UserSettingsEntity).save(settings);
   }
 }

@@ -1,9 +1,10 @@
-import { Controller, Delete, Get, HttpCode, Post } from '@nestjs/common';
+import { Controller, Delete, Get, HttpCode, Post, Put } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { NeedsBody, NeedsMember } from '../../platform/http/bodies.js';
 import { type Caller, CallerUser } from '../../platform/http/caller.js';
 import { Body } from '../../platform/http/inputs.js';
-import { UserSettingsDto } from './user-settings.dto.js';
+import { Since } from '../../platform/http/since.js';
+import { PreferencesDto, UserSettingsDto } from './user-settings.dto.js';
 import { UsersService } from './users.service.js';
 
 @ApiTags('Users')
@@ -17,7 +18,7 @@ export class UsersController {
     return this.users.find(caller);
   }
 
-  /** Replaces what the caller has chosen. */
+  /** Replaces the requests that the caller cares for. */
   @Post()
   @NeedsMember(['starredRequestIds'], { nullClears: true })
   @NeedsBody()
@@ -40,5 +41,15 @@ export class UsersController {
   @HttpCode(204)
   unstar(@Body() { starredRequestIds = [] }: UserSettingsDto, @CallerUser() caller: Caller): Promise<void> {
     return this.users.unstar(caller, starredRequestIds);
+  }
+
+  /** Replaces what programs keep for the caller, such as the views that they have saved on the dashboard. */
+  @Put('preferences')
+  @Since('muster')
+  @NeedsMember(['preferences'], { nullClears: true })
+  @NeedsBody()
+  @HttpCode(204)
+  prefer(@Body() { preferences }: PreferencesDto, @CallerUser() caller: Caller): Promise<void> {
+    return this.users.prefer(caller, preferences);
   }
 }

@@ -4,9 +4,11 @@ import { Database } from '../../platform/database/database.js';
 import { SchedulerError } from '../../platform/errors.js';
 import type { Caller } from '../../platform/http/caller.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
-import { UserSettingsRepository, type UserSettings } from './user-settings.repository.js';
+import { UserSettingsDto } from './user-settings.dto.js';
+import type { UserSettingsEntity } from './user-settings.entity.js';
+import { type ChosenSettings, UserSettingsRepository } from './user-settings.repository.js';
 
-/** The settings of users: the requests they have starred. */
+/** The settings of users: the requests they have starred, and what programs keep for them. */
 @Injectable()
 export class UsersService {
   constructor(
@@ -16,32 +18,43 @@ export class UsersService {
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
-  async find(caller: Caller): Promise<UserSettings> {
+  async find(caller: Caller): Promise<UserSettingsDto> {
     this.check(caller);
-    return (await this.store.find(this.db.pool, caller.id)) ?? { starredRequestIds: [] };
+    return UserSettingsDto.of(await this.store.find(this.db.pool, caller.id));
   }
 
   replace(caller: Caller, ids: readonly string[]): Promise<void> {
-    return this.change(caller, () => [...new Set(ids)]);
+    return this.changeStarred(caller, () => [...new Set(ids)]);
   }
 
   star(caller: Caller, ids: readonly string[]): Promise<void> {
-    return this.change(caller, (starred) => [...new Set([...starred, ...ids])]);
+    return this.changeStarred(caller, (starred) => [...new Set([...starred, ...ids])]);
   }
 
   unstar(caller: Caller, ids: readonly string[]): Promise<void> {
-    return this.change(caller, (starred) => starred.filter((id) => !ids.includes(id)));
+    return this.changeStarred(caller, (starred) => starred.filter((id) => !ids.includes(id)));
   }
 
-  private async change(caller: Caller, next: (starred: readonly string[]) => string[]): Promise<void> {
+  /** undefined: nothing is kept any more. */
+  prefer(caller: Caller, preferences: Record<string, unknown> | undefined): Promise<void> {
+    return this.change(caller, () => ({ preferences: preferences ?? null }));
+  }
+
+  private changeStarred(caller: Caller, next: (starred: readonly string[]) => string[]): Promise<void> {
+    return this.change(caller, (present) => {
+      const starredRequestIds = next(present.starredRequestIds);
+      const most = this.settings.maxStarredRequestsPerUser;
+      if (starredRequestIds.length > most) refuse('starredRequestIds', `at most ${most} requests can be starred`);
+      return { starredRequestIds };
+    });
+  }
+
+  private async change(caller: Caller, next: (present: UserSettingsEntity) => ChosenSettings): Promise<void> {
     this.check(caller);
     const now = this.clock.now();
     await this.db.transaction(async (tx) => {
-      const { starredRequestIds } = await this.store.lock(tx, caller.id, now);
-      const wanted = next(starredRequestIds);
-      const most = this.settings.maxStarredRequestsPerUser;
-      if (wanted.length > most) refuse('starredRequestIds', `at most ${most} requests can be starred`);
-      await this.store.save(tx, caller.id, { starredRequestIds: wanted }, now);
+      const present = await this.store.lock(tx, caller.id, now);
+      await this.store.save(tx, Object.assign(present, next(present), { updatedAt: new Date(now) }));
     });
   }
 

@@ -44,6 +44,7 @@ import { InactiveHostsNoted1766016000000 } from '../../../migrations/17660160000
 import { SinceWhenTasksCount1766030000000 } from '../../../migrations/1766030000000-since-when-tasks-count.js';
 import { ScheduleStart1766100000000 } from '../../../migrations/1766100000000-schedule-start.js';
 import { RemovalManner1766100000001 } from '../../../migrations/1766100000001-removal-manner.js';
+import { UserPreferences1766448000000 } from '../../../migrations/1766448000000-user-preferences.js';
 import { SkippedRuns1766100000002 } from '../../../migrations/1766100000002-skipped-runs.js';
 import { SeveralTokens1765150000000 } from '../../../migrations/1765150000000-several-tokens.js';
 import { WhyDeploysWait1765640000000 } from '../../../migrations/1765640000000-why-deploys-wait.js';
@@ -103,4 +104,5 @@ export const migrations = [
   SkippedRuns1766100000002,
   RequestsByGroup1766275200000,
   DataDirOfInstances1766361600000,
+  UserPreferences1766448000000,
 ];

@@ -58,6 +58,7 @@ const bodies: Readonly<Record<string, unknown>> = {
   'post /api/requests/request/{requestId}/run': { commandLineArgs: ['Ada', 'Grace'], runId: 'first' },
   'post /api/requests/request/{requestId}/pause': { killTasks: false, durationMillis: 600_000, message: 'month end' },
   'post /api/requests/request/{requestId}/bounce': { incremental: true, message: 'new certificates' },
+  'put /api/users/settings/preferences': { preferences: { views: [] } },
   'post /api/users/settings': { starredRequestIds: ['web'] },
   'post /api/users/settings/starred-requests': { starredRequestIds: ['web'] },
   'delete /api/users/settings/starred-requests': { starredRequestIds: ['web'] },

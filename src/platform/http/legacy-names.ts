@@ -96,6 +96,7 @@ export const freeFormMembers: ReadonlySet<string> = new Set([
   'actionPermissions',
   'requestsAndDeploys',
   'continuationTokens',
+  'preferences',
   'requiredSlaveAttributes',
   'allowedSlaveAttributes',
   'slaveAttributeMinimums',

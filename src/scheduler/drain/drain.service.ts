@@ -16,7 +16,7 @@ import { Rows } from '../../rows.js';
 import type { StoredRequest } from '../../modules/requests/request.repository.js';
 import { SlaveRepository } from '../../modules/slaves/slave.repository.js';
 import type { QueueEntry } from '../../modules/tasks/pending-request.repository.js';
-import type { PlannedRun } from '../../modules/tasks/pending-task.repository.js';
+import type { PlannedRun } from '../../modules/tasks/planned-run.repository.js';
 import type { LiveTask } from '../../modules/tasks/task.repository.js';
 import { concernsAll, isLockTimeout } from '../../platform/database/database-errors.js';
 import { Database } from '../../platform/database/database.js';
@@ -106,7 +106,7 @@ export class DrainService {
         return false;
       }
     };
-    const found = (await this.rows.pendingTasks.scheduledAfter(this.db.pool, now)).filter(isMisplanned);
+    const found = (await this.rows.plannedRuns.scheduledAfter(this.db.pool, now)).filter(isMisplanned);
     if (found.length > 0) this.log.warn(`${found.length} runs had been planned by a fast clock, and are planned again`);
     return found.map(({ id }) => id.id);
   }
@@ -188,8 +188,10 @@ export class DrainService {
     }
     await Promise.all([
       this.rows.pendingRequests.remove(tx, writes.done),
-      this.rows.pendingTasks.removeOfDeploys(tx, writes.replaced),
-      this.rows.pendingTasks.insert(tx, writes.create),
+      // One after the other, as streams are told of them.
+      this.rows.pendingTasks
+        .removeOfDeploys(tx, writes.replaced)
+        .then(() => this.rows.pendingTasks.insert(tx, writes.create)),
       this.rows.taskCleanups.createAll(tx, writes.cleanups),
     ]);
     return { cleanups: writes.cleanups.length, again, held: [...busy] };

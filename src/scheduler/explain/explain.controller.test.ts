@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { insertDeploy, insertPendingTask, insertRequest, makePendingTask } from '../../../test/support/builders.js';
 import { startRooms, type RoomApp } from '../../../test/support/room-app.js';
-import { makeTaskId } from '../../core/task-id.js';
+import { makePendingTaskId, makeTaskId } from '../../core/task-id.js';
 import { SchedulerModule } from '../scheduler.module.js';
 
 let rooms: RoomApp;
@@ -17,7 +17,9 @@ beforeAll(async () => {
   rooms = await startRooms({ modules: [SchedulerModule] });
 });
 afterAll(() => rooms.close());
-beforeEach(() => tx().query('TRUNCATE slave, rack, task, pending_task, pending_request, request, deploy_history'));
+beforeEach(() =>
+  tx().query('TRUNCATE slave, rack, task, pending_task, pending_request, request, deploy_history, waiting_reason'),
+);
 
 test('any instance answers from rows alone: machines by the first reason against each', async () => {
   // Nothing looks at the queue of such a request by itself.
@@ -70,6 +72,42 @@ test('of a request whose newest deploy failed it says what to look at first', as
   await insertDeploy(tx(), { deploy: { id: 'd2' }, createdAt: 2, result: { ...result, deployFailures: [failed] } });
   const lookAtFirst = `Look first at its last status message in GET /api/history/task/${taskId.id}, then its output: GET /api/sandbox/${taskId.id}/read?path=stderr and stdout`;
   expect(await explained()).toEqual({ deployId: 'd2', deployState: 'FAILED', message: 'too bad', taskId, lookAtFirst });
+});
+
+const waiting = (instanceNo: number) => {
+  const parts = { requestId: 'web', deployId: 'd1', nextRunAt: 1, pendingType: 'NEW_DEPLOY', createdAt: 1 } as const;
+  return makePendingTask({ pendingTaskId: makePendingTaskId({ ...parts, instanceNo }) });
+};
+
+test('the reasons that were noted are listed, of tasks that still wait, whole and page by page', async () => {
+  await insertRequest(tx(), { activeDeployId: 'd1' });
+  const ids: string[] = [];
+  for (const instanceNo of [1, 2, 3]) {
+    const { pendingTaskId } = await insertPendingTask(tx(), waiting(instanceNo));
+    ids.push(pendingTaskId.id);
+    await tx().query(
+      `INSERT INTO waiting_reason (pending_task_id, request_id, reason, message, slaves, rejections, at)
+       VALUES ($1, 'web', 'NO_MATCHING_SLAVE', 'No slave of 1 can take it: 1 frozen', 1, '[{"reason":"SLAVE_FROZEN","slaves":1}]', $2)`,
+      [pendingTaskId.id, new Date(5)],
+    );
+  }
+  await tx().query('UPDATE pending_task SET delete_requested = true WHERE id = $1', [ids[1]]);
+  const read = (query: string) =>
+    rooms.get<{ pendingTaskId: { id: string } }[]>(`/api/tasks/scheduled/reasons${query}`);
+  const idsOf = (body: { pendingTaskId: { id: string } }[]) => body.map(({ pendingTaskId }) => pendingTaskId.id);
+  const whole = await read('');
+  expect(idsOf(whole.body)).toEqual([ids[0], ids[2]]);
+  expect(whole.body[0]).toMatchObject({
+    reason: 'NO_MATCHING_SLAVE',
+    message: 'No slave of 1 can take it: 1 frozen',
+    slaves: 1,
+    rejections: [{ reason: 'SLAVE_FROZEN', slaves: 1 }],
+    at: 5,
+  });
+  const first = await read('?limit=1&cursor=*');
+  expect(idsOf(first.body)).toEqual([ids[0]]);
+  const second = await read(`?limit=1&cursor=${first.headers.get('x-next-cursor')}`);
+  expect([idsOf(second.body), second.headers.get('x-next-cursor')]).toEqual([[ids[2]], null]);
 });
 
 test('an id that cannot be one is 400, an unknown one 404', async () => {

@@ -1,8 +1,13 @@
 import { Controller, Get, Param } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
+import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import type { User } from '../../core/authorization/index.js';
+import type { ListPage, KeysetPage } from '../../platform/database/keyset.js';
+import { CallerUser } from '../../platform/http/caller.js';
+import { AskedPage } from '../../platform/http/pages.js';
 import { PendingTaskIdPipe } from '../../platform/http/task-id.pipe.js';
-import { RequestExplanationDto, TaskExplanationDto } from './dto/explanation.dto.js';
+import { RequestExplanationDto, TaskExplanationDto, NotedReasonDto } from './dto/explanation.dto.js';
 import { ExplainService } from './explain.service.js';
+import type { NotedReason } from './waiting-reason.repository.js';
 import { Since } from '../../platform/http/since.js';
 
 @ApiTags('Tasks')
@@ -15,6 +20,20 @@ export class TaskExplainController {
   @Since('muster')
   explain(@Param('pendingTaskId', PendingTaskIdPipe) id: string): Promise<TaskExplanationDto> {
     return this.explanations.task(id);
+  }
+}
+
+@ApiTags('Tasks')
+@Controller('api/tasks/scheduled/reasons')
+export class WaitingReasonsController {
+  constructor(private readonly explanations: ExplainService) {}
+
+  /** Says of each task that is due and waits why, as the scheduler saw it last, in the order of ids. */
+  @Get()
+  @Since('muster')
+  @ApiOkResponse({ type: [NotedReasonDto] })
+  list(@CallerUser() user: User, @AskedPage() page?: KeysetPage): Promise<NotedReason[] | ListPage<NotedReason>> {
+    return this.explanations.reasons(user, page);
   }
 }
 

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { User } from '../../core/authorization/index.js';
 import { lookAtFirst } from '../../core/deploys/index.js';
 import type { DeployHistory } from '../../core/model/deploy.js';
 import type { Request, RequestCleanup } from '../../core/model/request.js';
@@ -9,9 +10,11 @@ import { type Explanation, explainPending, explanationText, neverFits } from '..
 import { nextTimes, timeIn, type TimeInZone, zoneOf } from '../../core/schedules/index.js';
 import type { HeldRequest } from '../../core/working-set/index.js';
 import { parsePendingTaskId } from '../../core/task-id.js';
+import { Access } from '../../modules/auth/access/access.service.js';
 import { Rows } from '../../rows.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
+import { ListPage, type KeysetPage } from '../../platform/database/keyset.js';
 import { SchedulerError } from '../../platform/errors.js';
 import type {
   FailedDeployDto,
@@ -19,6 +22,7 @@ import type {
   RequestExplanationDto,
   TaskExplanationDto,
 } from './dto/explanation.dto.js';
+import { type NotedReason, WaitingReasonRepository } from './waiting-reason.repository.js';
 import { ExplainLoader, type ExplainData } from './explain-loader.service.js';
 
 /** Says why tasks are not running. Works on every instance. */
@@ -28,8 +32,17 @@ export class ExplainService {
     private readonly db: Database,
     private readonly loader: ExplainLoader,
     private readonly rows: Rows,
+    private readonly noted: WaitingReasonRepository,
+    private readonly access: Access,
     private readonly clock: Clock,
   ) {}
+
+  /** Of all tasks that are due and wait, as the leader noted them. */
+  async reasons(user: User, page: KeysetPage | undefined): Promise<NotedReason[] | ListPage<NotedReason>> {
+    if (!page) return this.noted.list(this.db.pool);
+    const found = await this.noted.list(this.db.pool, { page, sight: this.access.sightOf(user) });
+    return ListPage.of(found, page.limit, ({ pendingTaskId }) => pendingTaskId.id);
+  }
 
   async task(id: string): Promise<TaskExplanationDto> {
     const data = await this.loader.load(parsePendingTaskId(id)!.requestId);

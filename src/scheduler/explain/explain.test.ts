@@ -1,8 +1,11 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Deploy } from '../../core/model/deploy.js';
 import type { Request } from '../../core/model/request.js';
+import { toldEvents } from '../../../test/support/told-events.js';
 import { SchedulerWorld } from '../../../test/support/scheduler-world.js';
 import type { PendingType } from '../../core/model/enums.js';
+import { PendingTaskRepository } from '../../modules/tasks/pending-task.repository.js';
+import { Database } from '../../platform/database/database.js';
 import { ExplainService } from './explain.service.js';
 
 let world: SchedulerWorld;
@@ -134,6 +137,27 @@ test('what was stored goes when the task is placed, and is written again for ano
   await world.query(`UPDATE slave SET state = 'ACTIVE'`);
   await world.pass();
   expect(await world.query('SELECT message FROM waiting_reason')).toEqual([]);
+});
+
+test('streams are told that tasks wait, why, when that changes, and that they were taken back', async () => {
+  world = await SchedulerWorld.start({ machines: 1 });
+  await world.query(`UPDATE slave SET state = 'FROZEN'`);
+  await world.deployed({ id: 'svc', requestType: 'SERVICE', instances: 3 });
+  await world.pass();
+  await world.query(`UPDATE slave SET state = 'DECOMMISSIONED'`);
+  await world.run(11);
+  const rows = await world.query<{ id: string }>('SELECT id FROM pending_task');
+  const removed = rows.map(({ id }) => id);
+  await world.get(Database).transaction((tx) => world.get(PendingTaskRepository).remove(tx, removed));
+  const pending = (await toldEvents(world, 'PENDING')).map(({ at: _at, ...event }) => event);
+  const ofTasks = { type: 'PENDING', requestId: 'svc', deployId: 'd1' };
+  const waiting = { ...ofTasks, eventType: 'WAITING', tasks: 3, reason: 'NO_MATCHING_SLAVE' };
+  expect(pending).toEqual([
+    { ...ofTasks, eventType: 'QUEUED', tasks: 3 },
+    { ...waiting, message: 'No slave of 1 can take it: 1 frozen' },
+    { ...waiting, message: 'No slave of 1 can take it: 1 being decommissioned' },
+    { ...ofTasks, eventType: 'REMOVED', tasks: 3 },
+  ]);
 });
 
 test('what keeps all of a request from running is told before all else', async () => {

@@ -1,6 +1,11 @@
 import { Injectable } from '@nestjs/common';
+import type { ReadFilter } from '../../core/authorization/index.js';
 import type { PendingTaskId } from '../../core/model/task.js';
 import type { Explanation, RejectionReason, WaitingReason } from '../../core/placement/index.js';
+import { parsePendingTaskId } from '../../core/task-id.js';
+import { OutboxRepository } from '../../modules/events/outbox.repository.js';
+import { seenOfSql, seenParameters } from '../../modules/requests/request-access.repository.js';
+import { keysetOf, type KeysetPage } from '../../platform/database/keyset.js';
 import type { Queryable } from '../../platform/database/queryable.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { rows } from '../../platform/database/sql.js';
@@ -17,9 +22,17 @@ export interface NotedExplanation extends Explanation {
   message: string;
 }
 
+/** Reason that the leader noted, and when. */
+export interface NotedReason extends Omit<NotedExplanation, 'fitting'> {
+  pendingTaskId: PendingTaskId;
+  at: number;
+}
+
 /** Reasons why due tasks wait. SQL by hand: written after rounds of the leader, thousands of rows at a time. */
 @Injectable()
 export class WaitingReasonRepository {
+  constructor(private readonly outbox: OutboxRepository) {}
+
   /**
    * The leader's explanations, by pending task id, of the tasks of a request that wait for one of these reasons, or one
    * of these rejections.
@@ -38,6 +51,21 @@ export class WaitingReasonRepository {
       [requestId, reasons, rejections],
     );
     return new Map(found.map(({ pending_task_id: id, ...noted }) => [id, { ...noted, fitting: 0 }]));
+  }
+
+  /** Reasons of all tasks that wait, as they were noted last, in the order of ids; a page: of what the caller may read. */
+  async list(tx: Queryable, part?: { page: KeysetPage; sight: ReadFilter }): Promise<NotedReason[]> {
+    const found = await rows<Omit<NotedReason, 'at' | 'pendingTaskId'> & { pending_task_id: string; at: Date }>(
+      tx,
+      `SELECT w.pending_task_id, w.reason, w.message, w.slaves, w.rejections, w.at
+       FROM waiting_reason w JOIN pending_task p ON p.id = w.pending_task_id
+       WHERE NOT p.delete_requested ${part ? `AND ${seenOfSql('w.request_id', 1)} AND w.pending_task_id > $5` : ''}
+       ORDER BY w.pending_task_id ${part ? 'LIMIT $6' : ''}`,
+      part ? [...seenParameters(part.sight), ...keysetOf(part.page)] : [],
+    );
+    return found.map(({ pending_task_id: id, at, ...noted }) => {
+      return { pendingTaskId: parsePendingTaskId(id)!, ...noted, at: at.getTime() };
+    });
   }
 
   /** Stores these reasons, and removes those of all tasks that are not waiting any more. */
@@ -66,6 +94,13 @@ export class WaitingReasonRepository {
         column(({ explanation }) => JSON.stringify(explanation.rejections)),
         new Date(now),
       ],
+    );
+    await this.outbox.pendingTasks(
+      tx,
+      'WAITING',
+      reasons.map(({ pendingTaskId: { requestId, deployId }, explanation: { reason }, text: message }) => {
+        return { requestId, deployId, reason, message };
+      }),
     );
   }
 }

@@ -57,6 +57,22 @@ export function reading(scene: Scene, balancer: Balancer): void {
     });
   });
 
+  test('runs of schedules are told ahead; bounds that are none are 400, an unknown request 404', async () => {
+    await scene.request({ id: 'planned', requestType: 'SCHEDULED', schedule: '0 0 1 1 *' });
+    await scene.deploy('planned', { command: 'true' });
+    await scene.until('planned', 'its deploy', ({ activeDeploy }) => activeDeploy !== undefined);
+    const upcoming = 'GET /api/schedules/upcoming';
+    const query = { requestId: 'planned', from: '2030-01-01', to: '2030-01-02', limit: 10 };
+    expect(await operations.call(upcoming, 200, { query })).toEqual({
+      from: Date.UTC(2030, 0, 1),
+      to: Date.UTC(2030, 0, 2),
+      runs: [{ requestId: 'planned', at: Date.UTC(2030, 0, 1), timeZone: 'UTC' }],
+      isComplete: true,
+    });
+    expect((await scene.refuses(upcoming, 400, { query: { limit: 10_001 } })).message).toContain('limit');
+    await scene.refuses(upcoming, 404, { query: unknown });
+  });
+
   describe('lists', () => {
     const deploy = (id: string) => scene.deploy(id);
 

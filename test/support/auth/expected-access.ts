@@ -21,6 +21,7 @@ const asked: Record<Ask, string[]> = {
     GET /api/auth/:requestId/auth-check/:userId
     GET /api/users/settings
     POST /api/users/settings
+    PUT /api/users/settings/preferences
     POST /api/users/settings/starred-requests
     DELETE /api/users/settings/starred-requests
     GET /api/deploys/failed
@@ -48,7 +49,9 @@ const asked: Record<Ask, string[]> = {
     GET /api/tasks/lbcleanup
     GET /api/tasks/killed
     GET /api/tasks/scheduled
-    GET /api/tasks/scheduled/ids`),
+    GET /api/tasks/scheduled/ids
+    GET /api/tasks/scheduled/reasons
+    GET /api/schedules/upcoming`),
   READ: lines(`
     GET /api/history/request/:requestId/deploy/:deployId
     GET /api/history/request/:requestId/tasks

@@ -83,7 +83,9 @@ test('many rows are read together, and beyond 300 all of them once', async () =>
 
 test.each<[Partial<Event>, string[][]]>([
   [{ type: 'TASK', requestId: 'web', taskId: 't1' }, [['request', 'web'], ['tasks'], ['task', 't1']]],
-  [{ type: 'DEPLOY', requestId: 'web' }, [['request', 'web'], ['deploys'], ['state'], ['troubles']]],
+  [{ type: 'DEPLOY', requestId: 'web' }, [['request', 'web'], ['deploys'], ['state'], ['troubles'], ['schedules']]],
+  [{ type: 'HEALTH', requestId: 'web', taskId: 't1' }, [['request', 'web'], ['tasks'], ['task', 't1']]],
+  [{ type: 'PENDING', requestId: 'web' }, [['request', 'web'], ['tasks'], ['state']]],
   [{ type: 'SLAVE', machineId: 's1' }, [['machines'], ['machine', 's1'], ['state']]],
   [{ type: 'NEWER' as Event['type'] }, []],
 ])('%j outdates what it tells of', (event, keys) => expect(outdatedBy(event as Event)).toEqual(keys));

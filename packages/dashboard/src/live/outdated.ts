@@ -8,11 +8,14 @@ export function outdatedBy(event: Event): readonly ReadKey[] {
   const { requestId = '', taskId, machineId = '' } = event;
   switch (event.type) {
     case 'TASK':
+    case 'HEALTH':
       return [['request', requestId], ['tasks'], ...(taskId === undefined ? [] : [['task', taskId] as const])];
-    case 'REQUEST':
+    case 'PENDING':
       return [['request', requestId], ['tasks'], ['state']];
+    case 'REQUEST':
+      return [['request', requestId], ['tasks'], ['state'], ['schedules']];
     case 'DEPLOY':
-      return [['request', requestId], ['deploys'], ['state'], ['troubles']];
+      return [['request', requestId], ['deploys'], ['state'], ['troubles'], ['schedules']];
     case 'CRASHLOOP':
       return [['request', requestId], ['troubles']];
     case 'SLAVE':
@@ -24,3 +27,6 @@ export function outdatedBy(event: Event): readonly ReadKey[] {
       return [];
   }
 }
+
+/** The same for what takes many calls to read: it is done a little later, for all events until then. */
+export const outdatedLaterBy = ({ type }: Event): readonly ReadKey[] => (type === 'TASK' ? [['troubles']] : []);

@@ -3,6 +3,8 @@ import type { Event, RequestParent } from 'muster-client';
 import { muster } from '../api';
 import { Entities } from './entities';
 
+const ofTasks: ReadonlySet<string> = new Set(['TASK', 'HEALTH', 'PENDING']);
+
 class Requests {
   readonly rows = new Entities<RequestParent>({
     idOf: (row) => row.request.id,
@@ -25,7 +27,7 @@ class Requests {
     if (requestId === undefined) return;
     if (event.type === 'REQUEST' && event.eventType === 'DELETED') this.rows.remove(requestId);
     else if (event.type === 'REQUEST' || event.type === 'DEPLOY') this.rows.dirty(requestId);
-    else if (event.type === 'TASK' && this.seen.has(requestId)) this.rows.dirty(requestId);
+    else if (ofTasks.has(event.type) && this.seen.has(requestId)) this.rows.dirty(requestId);
   }
 
   see(ids: readonly string[]): void {

@@ -1,8 +1,9 @@
 import { followEvents, type Event } from 'muster-client';
 import type { QueryClient } from '@tanstack/react-query';
 import { muster } from '../api';
+import { note } from './activity';
 import { requests } from './requests';
-import { outdatedBy, type ReadKey } from './outdated';
+import { outdatedBy, outdatedLaterBy, type ReadKey } from './outdated';
 import { Signal } from './signal';
 
 /** 'live': events come. 'paused': nobody looks at this tab. 'away': the stream was cut and is tried again. */
@@ -13,14 +14,15 @@ export const connection = new Signal<Connection>('connecting');
 /** A hidden tab gives its connection to others: a browser has six of them for one service. */
 const HIDDEN_MS = 30_000;
 const READ_AGAIN_MS = 1_000;
+const READ_LATER_MS = 10_000;
 
 /** Keeps up what is shown, from one stream of events for all of the page. */
 export class LiveStream {
   private lastEventId: string | undefined;
   private running: AbortController | undefined;
   private hiddenTimer: ReturnType<typeof setTimeout> | undefined;
-  private readonly outdated = new Map<string, ReadKey>();
-  private readTimer: ReturnType<typeof setTimeout> | undefined;
+  private readonly soon = new Outdated(READ_AGAIN_MS, (key) => this.readAgain(key));
+  private readonly later = new Outdated(READ_LATER_MS, (key) => this.readAgain(key));
   private wasCut = false;
 
   constructor(private readonly queries: QueryClient) {}
@@ -60,7 +62,10 @@ export class LiveStream {
       for await (const told of followEvents(muster, { lastEventId: this.lastEventId }, options)) {
         this.lastEventId = told.id;
         if (told.kind === 'reset') this.readEverything();
-        else this.apply(told.event);
+        else {
+          note({ id: told.id, event: told.event });
+          this.apply(told.event);
+        }
       }
     } catch {
       if (running.signal.aborted) return;
@@ -80,17 +85,38 @@ export class LiveStream {
 
   private apply(event: Event): void {
     requests.apply(event);
-    for (const key of outdatedBy(event)) this.outdated.set(key.join('\n'), key);
-    this.readTimer ??= setTimeout(() => {
-      this.readTimer = undefined;
-      const keys = [...this.outdated.values()];
-      this.outdated.clear();
-      for (const queryKey of keys) void this.queries.invalidateQueries({ queryKey });
-    }, READ_AGAIN_MS);
+    this.soon.add(outdatedBy(event));
+    this.later.add(outdatedLaterBy(event));
+  }
+
+  private readAgain(queryKey: ReadKey): void {
+    void this.queries.invalidateQueries({ queryKey });
   }
 
   private readEverything(): void {
     void requests.rows.load().catch(() => undefined);
     void this.queries.invalidateQueries();
+  }
+}
+
+/** Keys that are told together, some time after the first of them. */
+class Outdated {
+  private readonly keys = new Map<string, ReadKey>();
+  private timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(
+    private readonly afterMs: number,
+    private readonly tell: (key: ReadKey) => void,
+  ) {}
+
+  add(keys: readonly ReadKey[]): void {
+    if (keys.length === 0) return;
+    for (const key of keys) this.keys.set(key.join('\n'), key);
+    this.timer ??= setTimeout(() => {
+      this.timer = undefined;
+      const all = [...this.keys.values()];
+      this.keys.clear();
+      for (const key of all) this.tell(key);
+    }, this.afterMs);
   }
 }

@@ -14,21 +14,17 @@ const ifAllowed = <T>(call: Promise<readonly T[]>): Promise<readonly T[]> =>
 
 /** What is wrong anywhere, from calls that answer for all requests at once. */
 export function useTroubles(): Troubles {
-  const read = useRead(
-    ['troubles'],
-    async () => {
-      const since = { updatedAfter: Date.now() - DAY_MS, count: MAX_RUNS };
-      const [crashLoops, underProvisioned, deploys, failed, finished] = await Promise.all([
-        muster.requests.crashLoops({}),
-        ifAllowed(muster.state.underProvisioned({})),
-        muster.deploys.failed({}),
-        ifAllowed(muster.history.tasks({ ...since, lastTaskStatus: 'TASK_FAILED' })),
-        ifAllowed(muster.history.tasks({ ...since, lastTaskStatus: 'TASK_FINISHED' })),
-      ]);
-      return { crashLoops, underProvisioned, deploys, runs: { failed, finished } };
-    },
-    { everyMs: 30_000 },
-  );
+  const read = useRead(['troubles'], async () => {
+    const since = { updatedAfter: Date.now() - DAY_MS, count: MAX_RUNS };
+    const [crashLoops, underProvisioned, deploys, failed, finished] = await Promise.all([
+      muster.requests.crashLoops({}),
+      ifAllowed(muster.state.underProvisioned({})),
+      muster.deploys.failed({}),
+      ifAllowed(muster.history.tasks({ ...since, lastTaskStatus: 'TASK_FAILED' })),
+      ifAllowed(muster.history.tasks({ ...since, lastTaskStatus: 'TASK_FINISHED' })),
+    ]);
+    return { crashLoops, underProvisioned, deploys, runs: { failed, finished } };
+  });
   return useMemo(() => {
     if (read.data === undefined) return noTroubles;
     const { crashLoops, underProvisioned, deploys, runs } = read.data;

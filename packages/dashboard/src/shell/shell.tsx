@@ -19,6 +19,7 @@ const SignIn = lazy(() => import('./sign-in').then(({ SignIn: component }) => ({
 const main = [
   ['/requests', 'Requests'],
   ['/tasks', 'Tasks'],
+  ['/schedules', 'Schedules'],
   ['/slaves', 'Machines'],
   ['/status', 'Status'],
 ] as const;
@@ -26,8 +27,12 @@ const more = [
   ['/task-search', 'Task search'],
   ['/racks', 'Racks'],
   ['/utilization', 'Utilization'],
+  ['/crash-loops', 'Crash loops'],
+  ['/activity', 'Activity'],
+  ['/groups', 'Groups'],
   ['/disasters', 'Disasters'],
   ['/webhooks', 'Webhooks'],
+  ['/mail', 'Mail'],
   ['/tokens', 'Tokens'],
 ] as const;
 

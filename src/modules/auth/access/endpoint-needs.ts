@@ -15,7 +15,17 @@ import {
   sends,
   sentGroups,
 } from './call.js';
-import { batch, byRequestId, byTaskId, deployRows, ids, ownedRows, parentRows, taskRows } from './list-shapes.js';
+import {
+  batch,
+  byRequestId,
+  byTaskId,
+  deployRows,
+  ids,
+  ownedRows,
+  parentRows,
+  taskRows,
+  waitingRows,
+} from './list-shapes.js';
 import {
   admin,
   askedByService,
@@ -48,6 +58,11 @@ const apply = depends((call) => {
   return on(ofApplied, scopes, { ...creates, newGroups: groupsOfAppliedRequest, writesNew: true });
 });
 const searchTasks = depends((call) => (inQuery(call).length > 0 ? on(inQuery, 'READ', { past: 'some' }) : readAll));
+const upcomingRuns = depends((call) =>
+  inQuery(call).length > 0
+    ? on(inQuery, 'READ')
+    : askedByService('a list is cut to its limit after what may not be read is gone'),
+);
 const requestList = askedByService('a list is cut to its limit after what may not be read is gone');
 const files = openable('FILES', on(ofFile, 'READ', { unnamed: 'forbidden' }));
 
@@ -186,6 +201,8 @@ export const endpointNeeds: Readonly<Record<string, Need>> = {
   'POST /api/requests/request/:requestId/run': take('EXEC'),
   'GET /api/requests/request/:requestId/run/:runId': readPast,
 
+  'GET /api/schedules/upcoming': upcomingRuns,
+
   'GET /api/logs/task/:taskId': readTask,
   'GET /api/logs/request/:requestId': readAllPast,
   'GET /api/logs/request/:requestId/deploy/:deployId': readAllPast,
@@ -231,6 +248,7 @@ export const endpointNeeds: Readonly<Record<string, Need>> = {
   'GET /api/tasks/counts/request/:requestId': read,
   'GET /api/tasks/scheduled': expensiveList(parentRows),
   'GET /api/tasks/scheduled/ids': list(ownedRows),
+  'GET /api/tasks/scheduled/reasons': list(waitingRows),
   'GET /api/tasks/scheduled/request/:requestId': read,
   'GET /api/tasks/scheduled/task/:pendingTaskId': on(ofPendingTask, 'READ'),
   'GET /api/tasks/scheduled/task/:pendingTaskId/explain': on(ofPendingTask, 'READ'),
@@ -273,6 +291,7 @@ export const endpointNeeds: Readonly<Record<string, Need>> = {
   'GET /api/usage/tasks/:taskId/history': readTask,
 
   'GET /api/users/settings': caller,
+  'PUT /api/users/settings/preferences': caller,
   'POST /api/users/settings': caller,
   'POST /api/users/settings/starred-requests': caller,
   'DELETE /api/users/settings/starred-requests': caller,

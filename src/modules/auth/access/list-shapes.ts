@@ -31,6 +31,9 @@ export const entriesOf = (requestIdOf: (key: string) => string): ListShape => ({
 export const ids = rowsOf<string>((id) => id);
 export const taskRows = rowsOf<{ taskId: { requestId: string } }>(({ taskId }) => taskId.requestId);
 export const ownedRows = rowsOf<{ requestId: string }>(({ requestId }) => requestId);
+export const waitingRows = rowsOf<{ pendingTaskId: { requestId: string } }>(
+  ({ pendingTaskId }) => pendingTaskId.requestId,
+);
 export const parentRows = rowsOf<{ request: { id: string } }>(({ request }) => request.id);
 export const deployRows = rowsOf<{ deployMarker: { requestId: string } }>(({ deployMarker }) => deployMarker.requestId);
 export const byTaskId = entriesOf((taskId) => parseTaskId(taskId)?.requestId ?? '');

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { FixedLeadership } from '../../../../test/support/fixed-leadership.js';
 import { aWhile, HealthScene, type Program } from '../../../../test/support/health-scene.js';
+import { toldEvents } from '../../../../test/support/told-events.js';
 import { waitFor } from '../../../../test/support/wait-for.js';
 import type { HealthcheckOptions } from '../../../core/model/deploy.js';
 import type { Request } from '../../../core/model/request.js';
@@ -20,7 +21,7 @@ test('a running task is asked until it passes, and then no more', async () => {
   let status = 503;
   const program = await scene.program(() => ({ status, text: `status ${status}` }));
   await scene.deploy({});
-  await scene.run([program.port]);
+  const { id } = await scene.run([program.port]);
   scene.announce();
   await waitFor('two failed checks', async () => (await scene.results()).length >= 2);
   expect((await scene.results())[0]).toMatchObject({
@@ -38,6 +39,7 @@ test('a running task is asked until it passes, and then no more', async () => {
   scene.announce();
   await aWhile();
   expect(program.asked).toBe(asked);
+  expect((await toldEvents(scene.tx, 'HEALTH')).map(({ taskId }) => taskId)).toEqual([id]);
 });
 
 test('while operators have switched health checks off no task is asked; when they come back it goes on', async () => {

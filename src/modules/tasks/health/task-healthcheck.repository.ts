@@ -3,6 +3,7 @@ import { passed } from '../../../core/health/index.js';
 import type { TaskHealthcheckResult } from '../../../core/model/task.js';
 import { rows } from '../../../platform/database/sql.js';
 import type { Transaction } from '../../../platform/database/transaction.js';
+import { OutboxRepository } from '../../events/outbox.repository.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
 
 /**
@@ -15,7 +16,10 @@ export const hasPassed = (result: string): string =>
 /** The stored results of health checks. */
 @Injectable()
 export class TaskHealthcheckRepository {
-  constructor(@Inject(SETTINGS) private readonly settings: Settings) {}
+  constructor(
+    private readonly outbox: OutboxRepository,
+    @Inject(SETTINGS) private readonly settings: Settings,
+  ) {}
 
   /**
    * Stores results of active tasks whose checks are still of interest; others are dropped. A passed check is the last
@@ -45,10 +49,9 @@ export class TaskHealthcheckRepository {
     );
     const storedIds = stored.map((row) => row.task_id);
     const healthy = new Set(results.filter(passed).map((result) => result.taskId.id));
-    await this.finish(
-      tx,
-      storedIds.filter((id) => healthy.has(id)),
-    );
+    const passedIds = storedIds.filter((id) => healthy.has(id));
+    await this.finish(tx, passedIds);
+    await this.outbox.healthy(tx, passedIds);
     await this.trim(tx, storedIds);
     return storedIds;
   }

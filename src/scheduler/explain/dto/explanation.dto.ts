@@ -54,6 +54,25 @@ export class TaskExplanationDto {
   neverFits: boolean;
 }
 
+/** Why a task that is due is not running, as the scheduler saw it last. */
+export class NotedReasonDto {
+  /** The task. */
+  pendingTaskId: PendingTaskIdDto;
+  /** What it waits for. */
+  @ApiProperty({ enum: waitingReasons, enumName: 'WaitingReason' })
+  reason: WaitingReason;
+  /** The same as a sentence. */
+  message: string;
+  /** Slaves that were looked at; 0 when it waits for something else. */
+  @ApiProperty({ type: 'integer', format: 'int32' })
+  slaves: number;
+  /** Those that cannot take it by reason, most frequent first. */
+  rejections: RejectionDto[];
+  /** When this became so, in epoch milliseconds. */
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  at: number;
+}
+
 /** An entry of the pending queue: it leads to pending tasks. */
 export class QueuedEntryDto {
   /** Deploy that it is about. */

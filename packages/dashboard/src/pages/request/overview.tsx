@@ -17,9 +17,7 @@ const RECENT = 5;
 export function Overview({ parent }: { parent: RequestParent }) {
   const requestId = parent.request.id;
   const { activeDeploy } = parent.requestDeployState ?? {};
-  const explanation = useRead(['request', requestId, 'explain'], () => orNone(muster.requests.explain({ requestId })), {
-    everyMs: 3_000,
-  });
+  const explanation = useRead(['request', requestId, 'explain'], () => orNone(muster.requests.explain({ requestId })));
   const last = useRead(['request', requestId, 'deploys', 'last'], () =>
     muster.history.deploys({ requestId, count: 1 }),
   );

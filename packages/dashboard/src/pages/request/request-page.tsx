@@ -1,4 +1,3 @@
-import { useEffect } from 'react';
 import type { RequestParent } from 'muster-client';
 import { isStatus, muster, orNone } from '../../api';
 import { type Action, openAction } from '../../actions/action';
@@ -29,22 +28,12 @@ import { Heading } from '../../ui/heading';
 const tabs = ['overview', 'tasks', 'deploys', 'history', 'usage', 'config'] as const;
 type Tab = (typeof tabs)[number];
 
-const BUSY_MS = 2_000;
-const CALM_MS = 30_000;
-
 export function Page() {
   const requestId = useParam('requestId');
   const [{ tab: asked }] = useFilters();
   const troubles = useTroubles();
   const tab = tabs.find((each) => each === asked) ?? 'overview';
   const request = useRead(['request', requestId, 'parent'], () => orNone(muster.requests.get({ requestId })));
-  // A deploy takes steps, and pending tasks change their reasons, of which no event tells.
-  const isBusy = Boolean(request.data?.pendingDeploy);
-  const { refetch } = request;
-  useEffect(() => {
-    const timer = setInterval(() => document.hidden || void refetch(), isBusy ? BUSY_MS : CALM_MS);
-    return () => clearInterval(timer);
-  }, [isBusy, refetch]);
 
   return (
     <Panel of={request}>

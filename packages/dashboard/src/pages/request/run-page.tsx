@@ -13,9 +13,7 @@ export function Page() {
   const runId = useParam('runId');
   const [{ show }] = useFilters();
   const navigate = useNavigate();
-  const run = useRead(['run', requestId, runId], () => orNone(muster.track.run({ requestId, runId })), {
-    everyMs: 1_000,
-  });
+  const run = useRead(['request', requestId, 'run', runId], () => orNone(muster.track.run({ requestId, runId })));
   const taskId = run.data?.taskId?.id;
   const pending = run.data?.pendingTaskId?.id;
   const why = useRead(
@@ -23,7 +21,6 @@ export function Page() {
     () => orNone(muster.tasks.explain({ pendingTaskId: pending ?? '' })),
     {
       enabled: pending !== undefined && taskId === undefined,
-      everyMs: 3_000,
     },
   );
   useEffect(() => {

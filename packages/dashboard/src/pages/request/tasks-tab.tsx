@@ -146,9 +146,7 @@ export function ActiveTasks({ requestId }: { requestId: string }) {
 }
 
 export function ScheduledTasks({ requestId }: { requestId: string }) {
-  const read = useRead(['request', requestId, 'scheduled'], () => muster.tasks.scheduledOfRequest({ requestId }), {
-    everyMs: 10_000,
-  });
+  const read = useRead(['request', requestId, 'scheduled'], () => muster.tasks.scheduledOfRequest({ requestId }));
   const columns: readonly Column<TaskRequest>[] = [
     {
       id: 'due',
@@ -199,7 +197,6 @@ export function Why({ id }: { id: string }) {
   const [isOpen, setOpen] = useState(false);
   const read = useRead(['tasks', 'explain', id], () => orNone(muster.tasks.explain({ pendingTaskId: id })), {
     enabled: isOpen,
-    everyMs: 3_000,
   });
   return (
     <details onToggle={(event) => setOpen(event.currentTarget.open)}>

@@ -1,6 +1,8 @@
 import { useState } from 'react';
 import type { RequestParent } from 'muster-client';
 import { muster, orNone } from '../../api';
+import { openAction } from '../../actions/action';
+import { removeGroup, saveGroup } from '../../actions/group-actions';
 import { RequestStateMark } from '../../live/request-state';
 import { type Troubles, troublesOf } from '../../live/troubles';
 import { useTroubles } from '../../live/use-troubles';
@@ -75,6 +77,15 @@ export function Page() {
                   </div>
                 ))}
               </dl>
+            )}
+            {group && (
+              <div className="buttons">
+                {[saveGroup(group), removeGroup(group)].map((action) => (
+                  <button key={action.id} type="button" onClick={() => openAction.set(action)}>
+                    {action.label}
+                  </button>
+                ))}
+              </div>
             )}
             <Table
               label="Requests of the group"

@@ -15,6 +15,7 @@ import { RequestList } from './request-list';
 import { useStars } from './stars';
 import { Bulk } from './bulk';
 import { Heading } from '../../ui/heading';
+import { Views } from '../../ui/views';
 
 const states = ['ACTIVE', 'SYSTEM_COOLDOWN', 'PAUSED', 'FINISHED', 'DEPLOYING_TO_UNPAUSE', 'DELETING'] as const;
 const derived = [
@@ -94,6 +95,7 @@ export function RequestsPage() {
           on={filters.state === 'deploying'}
           onClick={() => setFilters({ state: filters.state === 'deploying' ? undefined : 'deploying' })}
         />
+        <Views />
         <span className="grow" />
         {!view.hideNewRequestButton && (
           <Go to="/requests/new" className="button">

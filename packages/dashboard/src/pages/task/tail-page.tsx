@@ -148,7 +148,7 @@ function OneLog({ taskId, path, close, only }: OneLogProps) {
   const [{ offset }] = useFilters();
   const fromAddress = /^L(\d+)$/.exec(hash)?.[1] ?? offset;
   const at = useMemo(() => (fromAddress === undefined ? undefined : Number(fromAddress)), [fromAddress]);
-  const state = useRead(['task', taskId, 'state'], () => orNone(muster.track.task({ taskId })), { everyMs: 10_000 });
+  const state = useRead(['task', taskId, 'state'], () => orNone(muster.track.task({ taskId })));
   const ended = hasEnded(state.data?.currentState);
   const other = logPathOf(taskId, true);
   return (

@@ -10,6 +10,7 @@ import { fieldTime, timeOfField } from '../../ui/time-format';
 import { wordOf } from '../../ui/words';
 import { logPathOf } from '../../view';
 import { Heading } from '../../ui/heading';
+import { Views } from '../../ui/views';
 
 const times = ['startedAfter', 'startedBefore', 'updatedAfter', 'updatedBefore'] as const;
 const texts = [
@@ -89,6 +90,7 @@ export function Page() {
       <div className="head">
         <Heading>Task search</Heading>
         {ofRequest !== '' && <RequestLink id={ofRequest} />}
+        <Views />
         <button
           type="button"
           className="chip"

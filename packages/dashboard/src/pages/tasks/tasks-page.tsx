@@ -1,5 +1,5 @@
 import { useMemo } from 'react';
-import type { PendingTaskId } from 'muster-client';
+import type { NotedReason, PendingTaskId } from 'muster-client';
 import { muster } from '../../api';
 import { openAction } from '../../actions/action';
 import { removeScheduled } from '../../actions/task-actions';
@@ -13,6 +13,7 @@ import { Why } from '../request/tasks-tab';
 import { Cleaning, Killed } from './ending-tasks';
 import { has, hasTask, Shown, taskColumns } from './task-list';
 import { Heading } from '../../ui/heading';
+import { Views } from '../../ui/views';
 
 const states = [
   ['active', 'Active'],
@@ -34,6 +35,7 @@ export function Page() {
       <div className="head">
         <Heading>Tasks</Heading>
         <Go to="/task-search">Search ended tasks</Go>
+        <Views />
       </div>
       <div className="tabs" role="group" aria-label="Which tasks">
         {states.map(([each, text]) => (
@@ -129,7 +131,21 @@ function Due({ at }: { at: number }) {
   );
 }
 
-const scheduledColumns: readonly Column<PendingTaskId>[] = [
+/** In the words of the scheduler, as it saw it last; all that is known of it is asked for one task at a time. */
+function Reason({ id, reason }: { id: string; reason: NotedReason | undefined }) {
+  return (
+    <>
+      {reason !== undefined && <Mark tone="warn">{reason.message}</Mark>}
+      <Why id={id} />
+    </>
+  );
+}
+
+interface Waiting extends PendingTaskId {
+  readonly waits: NotedReason | undefined;
+}
+
+const scheduledColumns: readonly Column<Waiting>[] = [
   {
     id: 'request',
     title: 'Request',
@@ -154,7 +170,12 @@ const scheduledColumns: readonly Column<PendingTaskId>[] = [
     title: 'Deploy',
     cell: ({ requestId, deployId }) => <DeployLink requestId={requestId} deployId={deployId} />,
   },
-  { id: 'why', title: 'Why it waits', cell: ({ id }) => <Why id={id} /> },
+  {
+    id: 'why',
+    title: 'Why it waits',
+    value: ({ waits }) => waits?.message ?? '',
+    cell: ({ id, waits }) => <Reason id={id} reason={waits} />,
+  },
   {
     id: 'do',
     title: '',
@@ -167,13 +188,19 @@ const scheduledColumns: readonly Column<PendingTaskId>[] = [
 ];
 
 function Scheduled({ q }: { q: string }) {
-  const read = useRead(['tasks', 'scheduled'], () => muster.tasks.scheduledIds({}), { everyMs: 10_000 });
+  const read = useRead(['tasks', 'scheduled'], async () => {
+    const [ids, reasons] = await Promise.all([muster.tasks.scheduledIds({}), muster.tasks.waitingReasons({})]);
+    const byId = new Map(reasons.map((reason) => [reason.pendingTaskId.id, reason]));
+    return ids.map((id): Waiting => ({ ...id, waits: byId.get(id.id) }));
+  });
   return (
     <Panel of={read}>
-      {(ids) => (
+      {(waiting) => (
         <Shown
           label="Scheduled tasks"
-          rows={ids.filter(({ id }) => has(q, id)).toSorted((a, b) => a.nextRunAt - b.nextRunAt)}
+          rows={waiting
+            .filter(({ id, waits }) => has(q, id, waits?.message ?? ''))
+            .toSorted((a, b) => a.nextRunAt - b.nextRunAt)}
           columns={scheduledColumns}
           keyOf={({ id }) => id}
           empty="No task waits."

@@ -1,0 +1,60 @@
+import type { Event } from 'muster-client';
+import { inWords, whyTask, wordOf, type Tone } from '../ui/words';
+
+export interface EventText {
+  readonly text: string;
+  readonly tone: Tone;
+}
+
+/** What an event says, in a sentence, and how good or bad that is. */
+export function textOf(event: Event): EventText {
+  const because = event.message === undefined ? '' : `: ${event.message}`;
+  switch (event.type) {
+    case 'REQUEST':
+      return { text: `${inWords(event.eventType ?? '')}${because}`, tone: 'off' };
+    case 'DEPLOY': {
+      if (event.deployState !== undefined) {
+        const { text, tone } = wordOf('deploy', event.deployState);
+        return { text: `deploy ${event.deployId} ${text.toLowerCase()}${because}`, tone };
+      }
+      return {
+        text: `deploy ${event.deployId} ${event.eventType === 'STEP' ? 'goes on' : 'begins'}${because}`,
+        tone: 'busy',
+      };
+    }
+    case 'PENDING': {
+      const count = event.tasks === 1 ? '1 task' : `${event.tasks ?? 0} tasks`;
+      if (event.eventType === 'WAITING') return { text: `${count} not placed${because}`, tone: 'warn' };
+      return { text: `${count} ${inWords(event.eventType ?? '')}`, tone: 'off' };
+    }
+    case 'TASK': {
+      const { taskState = '', message: statusMessage, reason: statusReason } = event;
+      const { text, tone } = wordOf('task', taskState);
+      const why = whyTask({ taskState, statusMessage, statusReason });
+      return { text: why === text ? text.toLowerCase() : `${text.toLowerCase()}: ${why}`, tone };
+    }
+    case 'HEALTH':
+      return { text: 'healthy', tone: 'good' };
+    case 'CRASHLOOP': {
+      const kind = inWords(event.crashLoopType ?? '');
+      return event.end === undefined
+        ? { text: `crash loop: ${kind}`, tone: 'bad' }
+        : { text: `crash loop is over: ${kind}`, tone: 'good' };
+    }
+    case 'SLAVE':
+    case 'RACK': {
+      const what = event.type === 'SLAVE' ? 'machine' : 'rack';
+      if (event.state === undefined) return { text: `${what} removed${because}`, tone: 'off' };
+      const { text, tone } = wordOf('machine', event.state);
+      return { text: `${what} ${text.toLowerCase()}${because}`, tone };
+    }
+    case 'DISASTER': {
+      const kind = inWords(event.disaster ?? '');
+      return event.active
+        ? { text: `disaster: ${kind}`, tone: 'bad' }
+        : { text: `disaster is over: ${kind}`, tone: 'good' };
+    }
+    default:
+      return { text: inWords(String((event as { type: string }).type)), tone: 'unknown' };
+  }
+}

@@ -1,0 +1,304 @@
+import type { Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { waitFor } from '../../support/wait-for.js';
+import type { Dashboard } from './scene.js';
+
+type Json = Record<string, unknown>;
+
+/** The page as it is where the settings of the installation say something else. */
+async function withView(page: Page, change: Json): Promise<void> {
+  await page.route('**/ui/**', async (route) => {
+    if (route.request().resourceType() !== 'document') return route.fallback();
+    const response = await route.fetch();
+    const html = await response.text();
+    const body = html.replace(/(<script[^>]*id="index-view"[^>]*>)([^<]*)(<\/script>)/, (_all, open, text, close) => {
+      const view = JSON.stringify({ ...(JSON.parse(text as string) as Json), ...change });
+      return `${open as string}${view.replaceAll('<', '\\u003c')}${close as string}`;
+    });
+    await route.fulfill({ response, body });
+  });
+}
+
+/** Answers calls of this path as the service does, but for what `change` makes of them. */
+async function withAnswer(page: Page, path: string, change: (answer: never) => unknown): Promise<void> {
+  await page.route(path, async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, json: change((await response.json()) as never) });
+  });
+}
+
+/** What the settings drive, and what is done and seen on the pages of a request and of a task. */
+export function ruleStories({ api, open, go, heading, asked }: Dashboard): void {
+  test('what the settings say drives the page: other clusters, links, names of hosts, logs, hidden buttons, colours', async () => {
+    const page = await open('/ui/slaves');
+    await withView(page, {
+      navTitleLinks: JSON.stringify([{ title: 'West', linkFormat: 'http://127.0.0.1:9{CURRENT_PATH}' }]),
+      quickLinks: JSON.stringify({
+        request: { ALL: [{ title: 'Graphs', linkFormat: 'https://example.com/{{request.id}}' }] },
+      }),
+      commonHostnameSuffixToOmit: 'host',
+      runningTaskLogPath: 'stderr',
+      lessTerminalPath: 'https://example.com/less/$TASK',
+      hideNewDeployButton: true,
+      hideNewRequestButton: true,
+      navColor: 'red',
+    });
+    await go(page, '/ui/tasks');
+    await page.getByRole('link', { name: 'local', exact: true }).first().waitFor();
+    expect(await page.locator('body.env-color-red').count()).toBe(1);
+    await page.getByRole('button', { name: 'Other clusters' }).click();
+    await page.getByRole('menuitem', { name: 'West' }).waitFor();
+    await page.keyboard.press('Escape');
+    await go(page, '/ui/request/web');
+    await heading(page, 'web');
+    expect(await page.getByRole('link', { name: 'Graphs' }).getAttribute('href')).toBe('https://example.com/web');
+    expect(await page.getByRole('link', { name: 'Deploy', exact: true }).count()).toBe(0);
+    expect(await page.getByRole('link', { name: 'Edit', exact: true }).count()).toBe(0);
+    const log = page.getByRole('region', { name: 'Running tasks' }).getByRole('link', { name: 'stderr' }).first();
+    expect(await log.getAttribute('href')).toMatch(/\/tail\/stderr$/);
+    await log.click();
+    await page.getByRole('link', { name: 'In a terminal' }).waitFor();
+    await page.close();
+  }, 60_000);
+
+  test('times are ages with the exact time beside, in the zone of the address, or by the clock where that is preferred', async () => {
+    const page = await open('/ui/request/web?tz=Asia/Tokyo');
+    await heading(page, 'web');
+    await waitFor('a time of Tokyo', async () => {
+      const titles = await page
+        .locator('time')
+        .evaluateAll((all) => all.map((each) => each.getAttribute('title') ?? ''));
+      return titles.some((title) => title.endsWith('+09:00'));
+    });
+    await page.getByRole('button', { name: /: preferences$/ }).click();
+    await page.getByRole('menuitem', { name: 'Times by the clock' }).click();
+    await page
+      .getByText(/\+09:00/)
+      .first()
+      .waitFor();
+    await page.close();
+  }, 60_000);
+
+  test('notices: an alarm, a lost cluster, a service that is being deployed, and what a failure says', async () => {
+    const page = await open('/ui/requests');
+    await withAnswer(page, '**/api/state', (state: { hostStates: Json[] }) => ({
+      ...state,
+      fireAlarm: { title: 'Fire', message: 'Leave the house', url: 'https://example.com/fire' },
+      hostStates: state.hostStates.map((host) => ({ ...host, clusterConnected: false })),
+    }));
+    await page.route('**/api/webhooks/summary', (route) => route.fulfill({ status: 502, body: '' }));
+    await page.route('**/api/racks', (route) =>
+      route.fulfill({
+        status: 500,
+        json: { status: 500, code: 'INTERNAL', message: 'The racks fell over', errors: [] },
+      }),
+    );
+    await go(page, '/ui/webhooks');
+    await page.getByText('Fire', { exact: true }).waitFor();
+    await page.getByText('Leave the house').waitFor();
+    await page.getByText('The leader has lost the cluster').waitFor();
+    await page.getByText('The service is being deployed').first().waitFor();
+    await go(page, '/ui/racks');
+    await page.getByText('The racks fell over').first().waitFor();
+    await page.close();
+  }, 60_000);
+
+  test('stars a request on its page; it is among mine, and stars of an older dashboard are handed over once', async () => {
+    const page = await open('/ui/request/web');
+    await page.evaluate(`localStorage.setItem('starredRequests', '["greet"]')`);
+    await page.getByRole('button', { name: 'Star web' }).click();
+    await page.locator('[aria-label="Star web"][aria-pressed="true"]').waitFor();
+    await go(page, '/ui/requests?mine=true');
+    await page.getByRole('link', { name: 'web', exact: true }).waitFor();
+    await page.getByRole('link', { name: 'greet', exact: true }).waitFor();
+    expect(await page.evaluate(`localStorage.getItem('starredRequests')`)).toBe(null);
+    await page.close();
+  }, 60_000);
+
+  test('a request: health checks skipped for a while and kept so, priority, shuffling, edit, cooldown; its usage', async () => {
+    const page = await open('/ui/request/web');
+    const choose = async (name: string) => {
+      await page.getByRole('button', { name: 'More', exact: true }).click();
+      await page.getByRole('menuitem', { name }).click();
+      return asked(page, name);
+    };
+    const skip = await choose('Skip health checks');
+    await skip.getByLabel('Ends after').fill('2h');
+    await skip.getByRole('button', { name: 'Skip health checks' }).click();
+    const notice = page.locator('.notice', { hasText: 'Health checks skipped, ends' });
+    await notice.getByRole('button', { name: 'Make permanent' }).click();
+    await notice.waitFor({ state: 'detached' });
+    expect((await api().request('web')).request.skipHealthchecks).toBe(true);
+    const use = await choose('Use health checks');
+    await use.getByRole('button', { name: 'Use health checks' }).click();
+    const priority = await choose('Set priority');
+    await priority.getByLabel('Priority').fill('0.8');
+    await priority.getByRole('button', { name: 'Set priority' }).click();
+    await waitFor('the priority', async () => (await api().request('web')).request.taskPriorityLevel === 0.8);
+    const shuffle = await choose('Opt out of shuffling');
+    await shuffle.getByRole('button', { name: 'Opt out of shuffling' }).click();
+    await waitFor('the word', () => api().get<boolean>('shuffle/blacklist/web'));
+
+    await page.getByRole('link', { name: 'Usage' }).click();
+    await page.getByRole('link', { name: 'Edit', exact: true }).click();
+    await heading(page, /web/);
+    await page.getByLabel('Owners, one a line').or(page.getByLabel('Owners')).first().fill('ann@example.com');
+    await page.reload();
+    expect(await page.getByLabel('Owners, one a line').or(page.getByLabel('Owners')).first().inputValue()).toBe(
+      'ann@example.com',
+    );
+    await page.getByRole('button', { name: 'Save' }).click();
+    await waitFor('the owner', async () => (await api().request('web')).request.owners?.[0] === 'ann@example.com');
+
+    await withAnswer(page, '**/api/requests/request/web', (parent: Json) => ({ ...parent, state: 'SYSTEM_COOLDOWN' }));
+    const calls: string[] = [];
+    await page.route('**/exit-cooldown', (route) => {
+      calls.push(route.request().method());
+      return route.fulfill({ json: {} });
+    });
+    await go(page, '/ui/request/web');
+    const cooldown = await choose('Exit cooldown');
+    await cooldown.getByRole('button', { name: 'Exit cooldown' }).click();
+    await cooldown.waitFor({ state: 'detached' });
+    expect(calls).toEqual(['POST']);
+    await page.close();
+  }, 120_000);
+
+  test('a deploy in progress is advanced by hand, and canceled', async () => {
+    const page = await open('/ui/request/web');
+    await heading(page, 'web');
+    const steps = { deployInstanceCountPerStep: 1, autoAdvanceDeploySteps: false };
+    const present = await api().request('web');
+    await api().call('PUT', 'requests/request/web/scale', { instances: 3 });
+    await api().running('web', 3);
+    await api().deploy({ ...present.activeDeploy!, id: 'by_hand', ...steps });
+    const progress = page.getByRole('region', { name: 'Deploy in progress' });
+    await progress.getByText('waits to be advanced').waitFor({ timeout: 60_000 });
+    await progress.getByRole('button', { name: 'Advance' }).click();
+    await asked(page, 'Advance').getByRole('button', { name: 'Advance' }).click();
+    await progress.getByText('step to 2 of 3').waitFor();
+    await progress.getByRole('button', { name: 'Cancel deploy' }).click();
+    await asked(page, 'Cancel deploy').getByRole('button', { name: 'Cancel deploy' }).click();
+    await progress.waitFor({ state: 'detached', timeout: 60_000 });
+    await api().call('PUT', 'requests/request/web/scale', { instances: 1 });
+    await api().running('web', 1);
+    await page.close();
+  }, 150_000);
+
+  test('a task: notes, its load balancer, health checks, usage, kept logs and shell commands', async () => {
+    const [task] = await api().running('web', 1);
+    const { id } = task!.taskId;
+    const page = await open(`/ui/task/${id}`);
+    await withAnswer(page, `**/api/history/task/${id}`, (history: Json & { task: { taskId: Json } }) => ({
+      ...history,
+      taskMetadata: [
+        {
+          taskId: history.task.taskId,
+          timestamp: 1,
+          type: 'note',
+          title: 'Look here',
+          message: 'it coughs',
+          level: 'ERROR',
+          user: 'ann',
+        },
+      ],
+      loadBalancerUpdates: [
+        {
+          loadBalancerState: 'SUCCESS',
+          timestamp: 5,
+          method: 'ENQUEUE',
+          loadBalancerRequestId: { id: 'web', requestType: 'ADD' },
+          message: 'balanced now',
+        },
+      ],
+      healthcheckResults: [
+        {
+          taskId: history.task.taskId,
+          timestamp: 6,
+          statusCode: 503,
+          durationMillis: 12,
+          responseBody: 'not yet',
+          startup: false,
+        },
+      ],
+    }));
+    await page.route(`**/api/logs/task/${id}`, (route) =>
+      route.fulfill({
+        json: [
+          {
+            key: 'web/stdout.gz',
+            size: 2_048,
+            lastModified: 7,
+            getUrl: 'https://example.com/log',
+            objstoreBucket: 'logs',
+          },
+        ],
+      }),
+    );
+    await page.reload();
+    await page.locator('.notice.bad', { hasText: 'Look here' }).getByText('it coughs').waitFor();
+    await page.getByText('web/stdout.gz').waitFor();
+    await page.getByText('balanced now').waitFor();
+    await page.getByRole('link', { name: 'Health', exact: true }).click();
+    await page.getByRole('row', { name: /503.*not yet/ }).waitFor();
+    await page.getByRole('link', { name: 'Usage', exact: true }).click();
+    await page
+      .getByText(/Memory/)
+      .first()
+      .waitFor();
+    await page.getByRole('link', { name: 'Commands', exact: true }).click();
+    await page.getByRole('button', { name: 'Run a command' }).click();
+    await asked(page, 'Run a command').getByLabel('Command').selectOption('jstack');
+    await page.keyboard.press('Escape');
+    await page.close();
+  }, 60_000);
+
+  test('logs of several tasks side by side and merged, one closed, another alone; a file that is not there', async () => {
+    await api().call('PUT', 'requests/request/web/scale', { instances: 2 });
+    const [first] = await api().running('web', 2);
+    const page = await open('/ui/request/web/tail/stdout');
+    await waitFor('two logs', async () => (await page.getByRole('log').count()) === 2);
+    await page.getByRole('button', { name: 'Merged by time' }).click();
+    await waitFor('one log of both', async () => (await page.getByRole('log').count()) === 1);
+    await page.getByRole('button', { name: 'Side by side' }).click();
+    await page
+      .getByRole('button', { name: /^Close web-/ })
+      .first()
+      .click();
+    await waitFor('one log', async () => (await page.getByRole('log').count()) === 1);
+    await go(page, `/ui/task/${first!.taskId.id}/tail/nothing-here`);
+    await page.getByText('There is no nothing-here').waitFor();
+    await go(page, `/ui/request/web/instance/1`);
+    await page.waitForURL(/\/task\/web-/);
+    await api().call('PUT', 'requests/request/web/scale', { instances: 1 });
+    await api().running('web', 1);
+    await page.close();
+  }, 120_000);
+
+  test('webhooks are added and removed, an action is switched off and on again, and the search has pages', async () => {
+    const page = await open('/ui/webhooks');
+    await page.getByRole('button', { name: 'Add a webhook' }).click();
+    await asked(page, 'Add a webhook').getByLabel('Address').fill('http://127.0.0.1:9/hook');
+    await asked(page, 'Add a webhook').getByRole('button', { name: 'Add a webhook' }).click();
+    await page.getByText('http://127.0.0.1:9/hook').first().waitFor();
+    for (const { id } of await api().get<{ id: string }[]>('webhooks'))
+      await api().call('DELETE', `webhooks/${encodeURIComponent(id)}`);
+    await api().post('disasters/disabled-actions/BOUNCE_REQUEST', { message: 'not today' });
+    await go(page, '/ui/disasters');
+    await page.getByText('1 action is switched off: bounce request').waitFor();
+    await page.getByText('not today').first().waitFor();
+    await api().call('DELETE', 'disasters/disabled-actions/BOUNCE_REQUEST');
+    await go(page, '/ui/task-search?requestId=web&count=10');
+    await page.getByRole('combobox', { name: 'Rows a page' }).selectOption('25');
+    await page.waitForURL(/count=25/);
+    await page.getByRole('button', { name: 'Failed in 24 hours' }).click();
+    await page.waitForURL(/lastTaskStatus=TASK_FAILED/);
+    await page
+      .getByRole('row', { name: /web-v2/ })
+      .first()
+      .waitFor();
+    await page.locator('summary', { hasText: 'More' }).click();
+    expect(await page.getByRole('link', { name: 'API documents' }).getAttribute('href')).toContain('/docs');
+    await page.close();
+  }, 90_000);
+}
