@@ -284,6 +284,7 @@ describe('while authentication is off', () => {
       user: { id: 'scheduler', name: 'scheduler', groups: [], scopes: [], authenticated: false },
       authenticated: true,
       authEnabled: false,
+      administrator: true,
     });
   });
 

@@ -54,6 +54,14 @@ export class UserDto {
 export const IgnoredUserBody = () =>
   ApiBody({ type: UserDto, required: false, description: 'Older clients send one. It is ignored.' });
 
+/** What a browser is signed in with. */
+export class NewSessionDto {
+  /** A token of this service, or of the OIDC provider. */
+  @IsNotEmpty()
+  @Text('uri')
+  token: string;
+}
+
 /** The caller, as the service knows them. */
 export class UserHolderDto {
   /** Who they are. */
@@ -64,6 +72,13 @@ export class UserHolderDto {
   authenticated: boolean;
   /** Whether callers are refused what they may not do. */
   authEnabled: boolean;
+  /** Whether they may do the work of administrators. */
+  @Since('muster')
+  administrator: boolean;
+  /** When the session ends that the caller has signed in to. Absent: something else proved who they are. */
+  @Since('muster')
+  @ApiPropertyOptional({ type: 'integer', format: 'int64' })
+  sessionEndsAt?: number;
 }
 
 /** Which token is to be made. */

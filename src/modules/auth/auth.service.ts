@@ -3,6 +3,7 @@ import { builtInUser, type AccessScope, type Decision, type User } from '../../c
 import { Database } from '../../platform/database/database.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { UserSettingsRepository } from '../users/user-settings.repository.js';
+import type { CheckedRequest } from './access/access.guard.js';
 import { Access } from './access/access.service.js';
 import { UserDirectory } from './directory/user-directory.js';
 import {
@@ -13,6 +14,7 @@ import {
   type TokenResponseDto,
   type UserHolderDto,
 } from './auth.dto.js';
+import { Sessions } from './sessions/sessions.service.js';
 import { Tokens } from './tokens/tokens.service.js';
 
 /** What callers can ask about themselves and others, and their tokens. */
@@ -21,14 +23,22 @@ export class AuthService {
   constructor(
     private readonly access: Access,
     private readonly tokens: Tokens,
+    private readonly sessions: Sessions,
     private readonly directory: UserDirectory,
     private readonly settings: UserSettingsRepository,
     private readonly db: Database,
   ) {}
 
-  async whoCalls(caller: User): Promise<UserHolderDto> {
+  async whoCalls(caller: User, request: CheckedRequest): Promise<UserHolderDto> {
+    return this.told(caller, this.sessions.isProof(request) ? caller.provenUntil : undefined);
+  }
+
+  /** What a caller is told of themselves. */
+  async told(caller: User, sessionEndsAt?: number): Promise<UserHolderDto> {
     const settings = await this.settings.find(this.db.pool, caller.id);
-    return { user: UserDto.from(caller), settings, authenticated: true, authEnabled: this.access.enabled };
+    const administrator = this.access.mayAsk(caller, { kind: 'admin' });
+    const user = UserDto.from(caller);
+    return { user, settings, authenticated: true, authEnabled: this.access.enabled, administrator, sessionEndsAt };
   }
 
   async createToken({ user, name, expiresAt }: TokenRequestDto, caller: User): Promise<TokenResponseDto> {
@@ -49,8 +59,9 @@ export class AuthService {
     return this.tokens.revoke(id, caller, allowed);
   }
 
-  clearToken(userName: string): Promise<void> {
-    return this.tokens.clear(userName);
+  async clearToken(userName: string): Promise<void> {
+    await this.tokens.clear(userName);
+    await this.sessions.endAllOf(userName);
   }
 
   async check(requestId: string, scope: AccessScope = 'READ', user: User): Promise<void> {

@@ -6,6 +6,8 @@ import { MusterError } from 'muster-client';
 import { Failure, failureText } from '../ui/read';
 import { toast } from '../ui/toasts';
 import { formatDuration, parseDuration } from '../ui/duration';
+import { useRefusal } from '../live/rights';
+import { session } from '../session';
 import { openAction, Values, type Action, type Field } from './action';
 
 type Given = Record<string, string | number | boolean>;
@@ -32,15 +34,23 @@ function valuesOf(fields: readonly Field[], given: Given): Values {
 }
 
 export function ActionDialog({ action }: { action: Action }) {
+  const refusal = useRefusal(action.needs);
   const close = () => openAction.set(undefined);
   return (
-    <Dialog.Root open onOpenChange={(open) => !open && close()}>
+    // Who signs in again over this dialog finds it as it was.
+    <Dialog.Root open onOpenChange={(open) => !open && session.state.get() === 'in' && close()}>
       <Dialog.Portal>
         <Dialog.Backdrop className="backdrop" />
         <Dialog.Popup className="dialog">
           <Dialog.Title>{action.label}</Dialog.Title>
-          <Dialog.Description>{action.explains}</Dialog.Description>
-          <ActionForm action={action} close={close} />
+          <Dialog.Description>{refusal ?? action.explains}</Dialog.Description>
+          {refusal === undefined ? (
+            <ActionForm action={action} close={close} />
+          ) : (
+            <div className="buttons">
+              <Dialog.Close>Close</Dialog.Close>
+            </div>
+          )}
         </Dialog.Popup>
       </Dialog.Portal>
     </Dialog.Root>

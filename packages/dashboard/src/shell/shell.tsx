@@ -10,6 +10,7 @@ import { Banners } from './banners';
 import { ClusterTitle } from './cluster-title';
 import { LiveMark } from './live-mark';
 import { palette, useKeys } from './keys';
+import { useIsAdministrator } from '../live/rights';
 import { YouMenu } from './you-menu';
 
 const Palette = lazy(() => import('./palette').then(({ Palette: component }) => ({ default: component })));
@@ -30,6 +31,7 @@ const more = [
   ['/webhooks', 'Webhooks'],
   ['/tokens', 'Tokens'],
 ] as const;
+const ofAdministrators = [['/audit', 'Audit']] as const;
 
 export function Shell() {
   const action = useSignal(openAction);
@@ -76,6 +78,7 @@ export function Shell() {
 /** The platform's own disclosure: links stay links, which open in a tab of their own. */
 function More() {
   const details = useRef<HTMLDetailsElement>(null);
+  const pages = useIsAdministrator() ? [...more, ...ofAdministrators] : more;
   const { pathname } = useLocation();
   useEffect(() => {
     if (details.current) details.current.open = false;
@@ -96,7 +99,7 @@ function More() {
     >
       <summary>More</summary>
       <div className="menu">
-        {more.map(([to, text]) => (
+        {pages.map(([to, text]) => (
           <Go key={to} to={to} className="menu-item">
             {text}
           </Go>

@@ -56,7 +56,13 @@ const files = openable('FILES', on(ofFile, 'READ', { unnamed: 'forbidden' }));
  * here is for administrators only, and a test names it.
  */
 export const endpointNeeds: Readonly<Record<string, Need>> = {
+  'GET /api/audit': admin,
+
   'GET /api/auth/user': caller,
+  'GET /api/auth/oidc/sign-in': nothing,
+  'GET /api/auth/oidc/callback': nothing,
+  'POST /api/auth/session': nothing,
+  'DELETE /api/auth/session': nothing,
   'POST /api/auth/token': askedByService('a token for another user is the work of administrators'),
   'DELETE /api/auth/token/:user': admin,
   'GET /api/auth/tokens': askedByService('those of others are the business of administrators'),

@@ -6,6 +6,7 @@ import { Pager } from '../../ui/pager';
 import { Panel, useRead } from '../../ui/read';
 import { Table, type Column } from '../../ui/table';
 import { Time } from '../../ui/time';
+import { TimeField } from '../../ui/time-field';
 import { wordOf } from '../../ui/words';
 import { logPathOf } from '../../view';
 import { Heading } from '../../ui/heading';
@@ -122,16 +123,12 @@ export function Page() {
           ))}
         </select>
         {times.map((name) => (
-          <label key={name}>
-            {name.replace(/([A-Z])/, ' $1').toLowerCase()}{' '}
-            <input
-              type="datetime-local"
-              value={localOf(filters[name])}
-              onChange={(event) =>
-                set(name, event.target.value === '' ? undefined : String(new Date(event.target.value).getTime()))
-              }
-            />
-          </label>
+          <TimeField
+            key={name}
+            label={name.replace(/([A-Z])/, ' $1').toLowerCase()}
+            value={filters[name]}
+            onChange={(value) => set(name, value)}
+          />
         ))}
         <select
           aria-label="Order"
@@ -170,13 +167,4 @@ export function Page() {
       </Panel>
     </>
   );
-}
-
-/** By the clock of the browser, which is the one the field names. */
-function localOf(text: string | undefined): string {
-  if (text === undefined) return '';
-  const at = new Date(Number(text));
-  return Number.isNaN(at.getTime())
-    ? ''
-    : new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }
