@@ -78,9 +78,10 @@ export class Authentication implements OnModuleInit {
 
   /** For the header WWW-Authenticate. */
   get challenge(): string {
-    const names = this.ways.map(({ name }) => name);
-    const bearer = names.some((name) => name === 'OIDC' || name === 'WEBHOOK' || name === 'COOKIE');
-    return [...(bearer ? ['Bearer'] : []), ...(names.includes('TOKEN') || !bearer ? ['Token'] : [])].join(', ');
+    const names = new Set(this.ways.map(({ name }) => name));
+    const token = names.has('TOKEN');
+    const bearer = names.has('OIDC') || names.has('WEBHOOK') || (names.has('COOKIE') && !token);
+    return [...(bearer ? ['Bearer'] : []), ...(token || !bearer ? ['Token'] : [])].join(', ');
   }
 
   /** What a caller who was refused may send; empty where only a proxy can vouch for callers. */
