@@ -33,7 +33,8 @@ function valuesOf(fields: readonly Field[], given: Given): Values {
   return new Values(Object.fromEntries(fields.map((field) => [field.name, read(field)])));
 }
 
-export function ActionDialog({ action }: { action: Action }) {
+/** `children`: dialogs that open over this one. */
+export function ActionDialog({ action, children }: { action: Action; children?: ReactNode }) {
   const refusal = useRefusal(action.needs);
   const close = () => openAction.set(undefined);
   return (
@@ -51,6 +52,7 @@ export function ActionDialog({ action }: { action: Action }) {
               <Dialog.Close>Close</Dialog.Close>
             </div>
           )}
+          {children}
         </Dialog.Popup>
       </Dialog.Portal>
     </Dialog.Root>

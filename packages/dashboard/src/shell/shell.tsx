@@ -37,6 +37,8 @@ export function Shell() {
   const action = useSignal(openAction);
   const isPaletteOpen = useSignal(palette);
   const signedIn = useSignal(session.state);
+  // Within an open dialog: what is beside one is hidden from assistive technology.
+  const signIn = signedIn === 'out' && <SignIn />;
   useKeys();
   const { pathname } = useLocation();
   return (
@@ -67,9 +69,13 @@ export function Shell() {
         </Boundary>
       </main>
       <Suspense>
-        {isPaletteOpen && <Palette />}
-        {action && <ActionDialog key={action.id} action={action} />}
-        {signedIn === 'out' && <SignIn />}
+        {isPaletteOpen && signedIn === 'in' && <Palette />}
+        {action && (
+          <ActionDialog key={action.id} action={action}>
+            {signIn}
+          </ActionDialog>
+        )}
+        {!action && signIn}
       </Suspense>
     </>
   );
