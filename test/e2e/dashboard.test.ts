@@ -451,14 +451,13 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
     /** Buttons that do something, and can be pressed. */
     const offered = async (): Promise<string[]> => {
       const acts =
-        /^(Kill|Scale|Pause|Restart|Roll back|Deploy|Remove|Freeze|Test|Resend|Disable|Fail over|New request)/;
+        /^(Kill|Scale|Pause|Restart|Roll back|Remove|Freeze|Test|Resend|Disable|Fail over|New request)/;
       const names = await page.getByRole('button', { name: acts, disabled: false }).allInnerTexts();
       return [...names, ...(await page.getByRole('link', { name: /^(Deploy|Edit)$/ }).allInnerTexts())];
     };
     for (const [path, shown, why] of [
       ['request/shown', 'Scale', 'You may read this request and not change it'],
       ['request/shown?tab=tasks', 'Kill', 'You may read this request and not change it'],
-      ['request/shown?tab=deploys', 'Roll back to this', 'You may not deploy this request'],
       ['slaves', 'Remove dead ones', 'This is for administrators'],
     ] as const) {
       await page.goto(`${muster.api.url}/ui/${path}`);
