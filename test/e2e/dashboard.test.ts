@@ -450,8 +450,7 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
     await page.getByText('You may read this request and not change it').waitFor();
     /** Buttons that do something, and can be pressed. */
     const offered = async (): Promise<string[]> => {
-      const acts =
-        /^(Kill|Scale|Pause|Restart|Roll back|Remove|Freeze|Test|Resend|Disable|Fail over|New request)/;
+      const acts = /^(Kill|Scale|Pause|Restart|Roll back|Remove|Freeze|Test|Resend|Disable|Fail over|New request)/;
       const names = await page.getByRole('button', { name: acts, disabled: false }).allInnerTexts();
       return [...names, ...(await page.getByRole('link', { name: /^(Deploy|Edit)$/ }).allInnerTexts())];
     };
