@@ -1,18 +1,16 @@
 import type { UserAction } from '../../../core/model/enums.js';
+import { apply } from './apply-need.js';
 import {
   groupInBody,
-  groupsOfAppliedRequest,
   groupsOfUpdatedRequest,
   inBody,
   inPath,
   inQuery,
-  ofApplied,
   ofFile,
   ofLogSearch,
   ofPendingTask,
   ofSentDeploy,
   ofTask,
-  sends,
   sentGroups,
 } from './call.js';
 import { batch, byRequestId, byTaskId, deployRows, ids, ownedRows, parentRows, taskRows } from './list-shapes.js';
@@ -41,12 +39,6 @@ const act = on(inPath, ['READ', 'WRITE']);
 const take = (action: UserAction) => on(inPath, ['READ', 'WRITE'], { action });
 const undoAction = on(inPath, 'WRITE');
 const regroup = { newGroups: sentGroups, writesNew: true, refusal: 'GROUPS_NOT_PERMITTED' } as const;
-/** As for the operations that take one of the two alone. */
-const apply = depends((call) => {
-  if (!sends('request', call)) return on(ofApplied, ['READ', 'DEPLOY']);
-  const scopes = sends('deploy', call) ? (['WRITE', 'DEPLOY'] as const) : (['WRITE'] as const);
-  return on(ofApplied, scopes, { ...creates, newGroups: groupsOfAppliedRequest, writesNew: true });
-});
 const searchTasks = depends((call) => (inQuery(call).length > 0 ? on(inQuery, 'READ', { past: 'some' }) : readAll));
 const requestList = askedByService('a list is cut to its limit after what may not be read is gone');
 const files = openable('FILES', on(ofFile, 'READ', { unnamed: 'forbidden' }));
