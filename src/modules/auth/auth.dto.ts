@@ -8,6 +8,8 @@ import type { AuthTokenEntity } from './tokens/auth-token.entity.js';
 import { Since } from '../../platform/http/since.js';
 
 const longestTokenName = 100;
+/** With the rest of its body it is short enough to be read of somebody who is not known yet (AccessGuard). */
+const longestSentToken = 8_000;
 
 /** Who makes a call. */
 export class UserDto {
@@ -58,7 +60,7 @@ export const IgnoredUserBody = () =>
 export class NewSessionDto {
   /** A token of this service, or of the OIDC provider. */
   @IsNotEmpty()
-  @Text('uri')
+  @Text('uri', longestSentToken)
   token: string;
 }
 
