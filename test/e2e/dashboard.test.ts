@@ -467,7 +467,8 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
     }
     // A list of tasks of many requests asks when a person does.
     await page.goto(`${muster.api.url}/ui/tasks`);
-    await page.getByRole('button', { name: 'Kill', exact: true }).click();
+    const row = page.getByRole('row', { name: /^shown-/ });
+    await row.getByRole('button', { name: 'Kill', exact: true }).click();
     await asked(page, 'Kill').getByText('You may read this request and not change it').waitFor();
     expect(await asked(page, 'Kill').getByRole('button').allInnerTexts()).toEqual(['Close']);
     await page.goto(`${muster.api.url}/ui/audit`);
