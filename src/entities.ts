@@ -1,5 +1,6 @@
 import { PlacementOverrideEntity } from './modules/configuration/placement-override.entity.js';
 import { AuditEntity } from './modules/auth/audit/audit.entity.js';
+import { AuthSessionEntity } from './modules/auth/sessions/auth-session.entity.js';
 import { AuthLookupKeyEntity } from './modules/auth/tokens/auth-lookup-key.entity.js';
 import { AuthTokenEntity } from './modules/auth/tokens/auth-token.entity.js';
 import { DeployHistoryEntity } from './modules/deploys/deploy.entity.js';
@@ -68,6 +69,7 @@ export const entities = [
   CrashLoopEntity,
   AuditEntity,
   AuthLookupKeyEntity,
+  AuthSessionEntity,
   AuthTokenEntity,
   AutomatedActionsEntity,
   ClusterUtilizationEntity,

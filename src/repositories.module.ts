@@ -1,6 +1,7 @@
 import { Global, Module } from '@nestjs/common';
 import { AgentCursorRepository } from './scheduler/status/agent-cursor.repository.js';
 import { AuditRepository } from './modules/auth/audit/audit.repository.js';
+import { AuthSessionRepository } from './modules/auth/sessions/auth-session.repository.js';
 import { AuthTokenRepository } from './modules/auth/tokens/auth-token.repository.js';
 import { PlacementOverrideRepository } from './modules/configuration/placement-override.repository.js';
 import { CrashLoopRepository } from './modules/requests/crash-loops/crash-loop.repository.js';
@@ -69,6 +70,7 @@ import { WebhookRepository } from './modules/webhooks/webhook.repository.js';
 const repositories = [
   AgentCursorRepository,
   AuditRepository,
+  AuthSessionRepository,
   AuthTokenRepository,
   CrashLoopRepository,
   DeployHistoryRepository,

@@ -180,6 +180,11 @@ export const errorCodes = {
     'The slave or rack is in a state from which this cannot be done.',
     'Read its state; the message names it.',
   ),
+  SESSIONS_NOT_OFFERED: info(
+    409,
+    'A browser is to be signed in where the settings have no sessions.',
+    'Send the token in the header Authorization, or have the operator allow COOKIE (`auth.authenticators`).',
+  ),
   SET_BY_SETTINGS: info(409, 'The settings say so, and a call cannot change it.', 'Change the settings.'),
   NOT_LEADER: info(
     409,

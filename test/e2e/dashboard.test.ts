@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import axe from 'axe-core';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { liveStories } from './dashboard/live-stories.js';
 import { ruleStories } from './dashboard/rule-stories.js';
 import { hasBrowser, startBrowser } from './support/browser.js';
 import { Installation, type Instance } from './support/product.js';
 import { Api } from './support/api.js';
+import { clientId, clientSecret, OidcProvider } from '../support/auth/oidc-provider.js';
 import { createDatabase } from '../support/test-database.js';
 import { waitFor } from '../support/wait-for.js';
 
@@ -26,16 +27,24 @@ const pagesToCheck = [
   'crash-loops',
   'groups',
   'mail',
+  'audit',
 ];
 
 const token = 'a-token-of-the-first-administrator';
+
+const provider = await OidcProvider.start();
 
 /** One installation and one browser for all of these stories: to start them takes longer than the stories. */
 describe.runIf(hasBrowser)('the dashboard in a browser', () => {
   const installation = new Installation({
     database: createDatabase,
     settings: {
-      auth: { enabled: true, adminGroups: ['admins'], bootstrapToken: token },
+      auth: {
+        enabled: true,
+        adminGroups: ['admins'],
+        bootstrapToken: token,
+        oidc: { issuer: provider.url, clientId, clientSecret, signInScopes: ['openid', 'profile', 'groups'] },
+      },
       http: { contextPath: '/east' },
       ui: { title: 'East <1>', navColor: 'green', shellCommands: [{ name: 'jstack', description: 'threads' }] },
     },
@@ -46,16 +55,33 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
   let signedIn: BrowserContext;
   beforeAll(async () => {
     muster = await installation.start();
+    provider.serve(`${muster.api.url}/api/auth/oidc/callback`);
     await muster.leads();
     api = new Api(muster.api.url, { authorization: `Token ${token}` });
     browser = await startBrowser();
-    signedIn = await browser.newContext();
-    await signedIn.addInitScript(`sessionStorage.setItem('muster.token', '${token}')`);
+    signedIn = await signedInAs(token);
   }, 90_000);
   afterAll(async () => {
     await browser?.close();
+    await provider.close();
     await installation.dispose();
   }, 90_000);
+
+  /** A browser that has the cookie of a session. */
+  async function signedInAs(bearer: string, options: BrowserContextOptions = {}): Promise<BrowserContext> {
+    const context = await browser.newContext(options);
+    const { origin } = new URL(muster.api.url);
+    const answer = await context.request.post(`${muster.api.url}/api/auth/session`, {
+      data: { token: bearer },
+      headers: { origin },
+    });
+    expect(answer.status()).toBe(200);
+    return context;
+  }
+  const tokenOf = async (id: string, groups: string[]): Promise<string> =>
+    (await api.post<{ token: string }>('auth/token', { user: { id, groups } })).token;
+  /** What is shown of the session of a browser to its own scripts. */
+  const keptIn = (page: Page) => page.evaluate<string>('document.cookie + JSON.stringify(sessionStorage)');
 
   /**
    * Whatever the browser complains about: broken scripts, what the content policy refuses, files that are not there. It also names each
@@ -289,6 +315,7 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
       ['disasters', 'Disasters', 'Automated actions are on'],
       ['webhooks', 'Webhooks', 'There are no webhooks'],
       ['tokens', 'Tokens', 'There are none'],
+      ['audit', 'Audit', 'POST requests'],
       ['preferences', 'Preferences', 'Time zone'],
       ['requests/new', 'New request', 'Owners'],
       ['group/none', 'Group none', 'The group has no requests'],
@@ -334,8 +361,7 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
   test.each(['light', 'dark'] as const)(
     'no page breaks a rule of accessibility that a program can find, %s',
     async (colorScheme) => {
-      const context = await browser.newContext({ colorScheme });
-      await context.addInitScript(`sessionStorage.setItem('muster.token', '${token}')`);
+      const context = await signedInAs(token, { colorScheme });
       const page = await open('/ui/requests', context);
       const findings = async (where: string): Promise<string[]> => {
         await page.evaluate(axe.source);
@@ -369,6 +395,144 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
     120_000,
   );
 
+  test('one signs in by a cookie that no script reads, for all tabs, and signs out of all of them', async () => {
+    const context = await browser.newContext();
+    const [page, other] = [await open('/ui/requests', context), await open('/ui/status', context)];
+    const dialog = page.getByRole('dialog', { name: 'Sign in' });
+    await other.getByRole('dialog', { name: 'Sign in' }).waitFor();
+    await dialog.getByLabel('Token').fill(token);
+    await page.keyboard.press('Enter');
+    await dialog.waitFor({ state: 'detached' });
+    await other.getByText('leads').first().waitFor();
+    expect(await other.getByRole('dialog').count()).toBe(0);
+    const [cookie] = await context.cookies();
+    expect(cookie).toMatchObject({ name: 'muster', path: '/east', httpOnly: true, sameSite: 'Strict' });
+    expect(await keptIn(page)).toBe('{}');
+
+    await page.getByRole('button', { name: 'admin: preferences' }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await dialog.waitFor();
+    expect(await context.cookies()).toEqual([]);
+    await other.getByRole('dialog', { name: 'Sign in' }).waitFor({ timeout: 30_000 });
+    await context.addCookies([cookie!]);
+    await page.goto(`${muster.api.url}/ui/requests`);
+    await dialog.waitFor();
+    await context.close();
+  }, 90_000);
+
+  test('a session that ends under an open page: one signs in again, and goes on with what was typed', async () => {
+    await api.post('requests', { id: 'typed', requestType: 'SERVICE' });
+    const ending = await tokenOf('ellen', ['admins']);
+    const context = await signedInAs(ending);
+    const page = await open('/ui/request/typed', context);
+    await page.getByRole('button', { name: 'Pause', exact: true }).click();
+    await asked(page, 'Pause').getByLabel('Message').fill('a long story');
+    await api.call('DELETE', 'auth/token/ellen');
+    // Unless the page has noticed before.
+    const act = asked(page, 'Pause').getByRole('button', { name: 'Pause' });
+    await act.click({ timeout: 2_000 }).catch(() => undefined);
+    const dialog = page.getByRole('dialog', { name: 'Sign in' });
+    await dialog.getByLabel('Token').fill(token);
+    await dialog.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect(await asked(page, 'Pause').getByLabel('Message').inputValue()).toBe('a long story');
+    await asked(page, 'Pause').getByRole('button', { name: 'Pause' }).click();
+    await state(page, 'Paused').waitFor();
+    await page.getByRole('button', { name: 'admin: preferences' }).waitFor();
+    await page.getByRole('link', { name: 'History', exact: true }).click();
+    await page.getByRole('cell', { name: 'a long story' }).waitFor();
+    await context.close();
+  }, 90_000);
+
+  test('one signs in with the account at a provider, beside the page, which stays as it is', async () => {
+    provider.people.set('olga', { name: 'Olga', groups: ['readers'] });
+    const context = await browser.newContext();
+    const page = await open('/ui/requests?q=nothing', context);
+    const dialog = page.getByRole('dialog', { name: 'Sign in' });
+    const [visit] = await Promise.all([
+      context.waitForEvent('page'),
+      dialog.getByRole('button', { name: 'Sign in with your account' }).click(),
+    ]);
+    await visit.getByPlaceholder('Enter any login').fill('olga');
+    await visit.getByPlaceholder('and password').fill('any');
+    await visit.getByRole('button', { name: 'Sign-in' }).click();
+    await Promise.all([visit.waitForEvent('close'), visit.getByRole('button', { name: 'Continue' }).click()]);
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Olga: preferences' }).waitFor();
+    expect(await page.getByRole('searchbox', { name: 'Search requests' }).inputValue()).toBe('nothing');
+    expect(await keptIn(page)).toBe('{}');
+    await page.goto(`${muster.api.url}/ui/signed-in?problem=denied`);
+    await page.getByText('The provider did not let you in').waitFor();
+    await context.close();
+  }, 90_000);
+
+  test('one who may only read is offered nothing that would be refused, and is told why', async () => {
+    await api.post('requests', { id: 'shown', requestType: 'SERVICE', group: 'owners', readOnlyGroups: ['readers'] });
+    await api.deploy({ requestId: 'shown', id: '1', command: printing('shown'), resources });
+    await api.deployEnded('shown', '1');
+    const context = await signedInAs(await tokenOf('rita', ['readers']));
+    const page = await open('/ui/request/shown', context);
+    await heading(page, 'shown');
+    await page.getByText('You may read this request and not change it').waitFor();
+    /** Buttons that do something, and can be pressed. */
+    const offered = async (): Promise<string[]> => {
+      const acts = /^(Kill|Scale|Pause|Restart|Roll back|Remove|Freeze|Test|Resend|Disable|Fail over|New request)/;
+      const names = await page.getByRole('button', { name: acts, disabled: false }).allInnerTexts();
+      return [...names, ...(await page.getByRole('link', { name: /^(Deploy|Edit)$/ }).allInnerTexts())];
+    };
+    for (const [path, shown, why] of [
+      ['request/shown', 'Scale', 'You may read this request and not change it'],
+      ['request/shown?tab=tasks', 'Kill', 'You may read this request and not change it'],
+      ['slaves', 'Remove dead ones', 'This is for administrators'],
+    ] as const) {
+      await page.goto(`${muster.api.url}/ui/${path}`);
+      const button = page.getByRole('button', { name: shown, exact: true, disabled: true }).first();
+      await button.waitFor();
+      expect(await button.getAttribute('title'), path).toBe(why);
+      expect(await offered(), path).toEqual([]);
+    }
+    // A list of tasks of many requests asks when a person does.
+    await page.goto(`${muster.api.url}/ui/tasks`);
+    const row = page.getByRole('row', { name: /^shown-/ });
+    await row.getByRole('button', { name: 'Kill', exact: true }).click();
+    await asked(page, 'Kill').getByText('You may read this request and not change it').waitFor();
+    expect(await asked(page, 'Kill').getByRole('button').allInnerTexts()).toEqual(['Close']);
+    await page.goto(`${muster.api.url}/ui/audit`);
+    await page.getByText('You may not do this').waitFor();
+    await page.getByText('More', { exact: true }).click();
+    expect(await page.getByRole('link', { name: 'Tokens' }).isVisible()).toBe(true);
+    expect(await page.getByRole('link', { name: 'Audit' }).count()).toBe(0);
+    await context.close();
+  }, 90_000);
+
+  test('the audit trail: who did what, found by its filters, page by page', async () => {
+    const page = await open('/ui/requests');
+    await page.getByText('More', { exact: true }).click();
+    await page.getByRole('link', { name: 'Audit' }).click();
+    await heading(page, 'Audit');
+    await page.getByRole('textbox', { name: 'Request' }).fill('typed');
+    await page.getByRole('row', { name: /admin .*POST requests\/request\/typed\/pause .*allowed, 200/ }).waitFor();
+    expect(await page.getByRole('row', { name: /shown/ }).count()).toBe(0);
+    await page.getByRole('textbox', { name: 'Request' }).fill('');
+    await page.getByRole('button', { name: 'Refused in 24 hours' }).click();
+    await page.getByRole('row', { name: /rita .*GET audit .*refused, 403/ }).waitFor();
+    await page.reload();
+    await page.getByRole('row', { name: /rita .*GET audit .*refused, 403/ }).waitFor();
+    expect(await page.getByRole('combobox', { name: 'Outcome' }).inputValue()).toBe('REFUSED');
+    for (let left = 101; left > 0; left--) await api.post('requests', { id: 'audited', requestType: 'ON_DEMAND' });
+    await page.goto(`${muster.api.url}/ui/audit?requestId=audited`);
+    const rows = page.getByRole('row', { name: /audited/ });
+    await waitFor(
+      'a whole page',
+      async () => (await page.reload(), await heading(page, 'Audit'), (await rows.count()) === 100),
+    );
+    await page.getByRole('button', { name: 'Older' }).click();
+    await waitFor('the rest', async () => (await rows.count()) === 1);
+    await page.getByRole('button', { name: 'Newest' }).click();
+    await waitFor('the first page', async () => (await rows.count()) === 100);
+    await page.close();
+  }, 90_000);
+
   test('of 10,000 requests it draws those on screen, and finds and sorts all of them', async () => {
     const page = await signedIn.newPage();
     const row = (id: string) => ({ state: 'ACTIVE', request: { id, requestType: 'SERVICE', instances: 1 } });
@@ -400,8 +564,7 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
   }, 60_000);
 
   test('is dark where people prefer that, and nothing stands beyond the edge of a phone', async () => {
-    const dark = await browser.newContext({ colorScheme: 'dark', viewport: { width: 360, height: 740 } });
-    await dark.addInitScript(`sessionStorage.setItem('muster.token', '${token}')`);
+    const dark = await signedInAs(token, { colorScheme: 'dark', viewport: { width: 360, height: 740 } });
     const page = await open('/ui/requests', dark);
     await page.getByRole('link', { name: 'web', exact: true }).waitFor();
     const background = await page.evaluate('getComputedStyle(document.body).backgroundColor');

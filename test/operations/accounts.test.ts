@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { everyOperationWasCalled, operationsOf } from './operations.js';
 import { ann, asAnn, asBob, asFirst, asNobody, bob, guarded, introduce } from './people.js';
 import { Scene } from './scene.js';
+import { waitFor } from '../support/wait-for.js';
 
 const operations = operationsOf(['Auth', 'Users', 'Request groups'], { ...guarded, headers: asAnn });
 beforeAll(async () => {
@@ -16,7 +17,7 @@ describe('who calls', () => {
 
   test('is told to callers, with what they chose; a caller without a name is 401', async () => {
     const user = { ...bob, scopes: [], authenticated: true };
-    const known = { user, authenticated: true, authEnabled: true };
+    const known = { user, authenticated: true, authEnabled: true, administrator: false };
     expect(await operations.call(whoCalls, 200, { headers: asBob })).toEqual(known);
     expect((await scene.refuses(whoCalls, 401, { headers: asNobody })).code).toBe('UNAUTHENTICATED');
     await scene.refuses(whoCalls, 401, { headers: { Authorization: '' } });
@@ -105,6 +106,46 @@ describe('tokens', () => {
     for (let left = 8; left > 0; left--) await operations.call(make, 200, flood);
     expect((await scene.refuses(make, 429, flood)).code).toBe('TOO_MANY_TOKENS');
   });
+});
+
+describe('sessions of browsers', () => {
+  const signIn = 'POST /api/auth/session';
+  const signOut = 'DELETE /api/auth/session';
+  const ofPage = () => ({ Origin: operations.api.url, Authorization: '' });
+
+  test('begin with a token and end when their user signs out', async () => {
+    const token = asBob.Authorization.replace('Token ', '');
+    const body = { token };
+    const begun = await operations.call<{ sessionEndsAt: number }>(signIn, 200, { headers: ofPage(), body });
+    expect(begun).toMatchObject({ user: bob, administrator: false, sessionEndsAt: expect.any(Number) });
+    const headers = { Origin: operations.api.url, 'content-type': 'application/json' };
+    const answer = await fetch(`${operations.api.url}/api/auth/session`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(body),
+    });
+    const bySession = { ...ofPage(), Cookie: answer.headers.getSetCookie()[0]!.split(';')[0]! };
+    expect(await operations.call('GET /api/auth/user', 200, { headers: bySession })).toMatchObject({ user: bob });
+    await operations.call(signOut, 200, { headers: bySession });
+    await scene.refuses('GET /api/auth/user', 401, { headers: bySession });
+  });
+
+  test('are for pages of this service: 403, and for tokens that count: 401', async () => {
+    const body = { token: asBob.Authorization.replace('Token ', '') };
+    expect((await scene.refuses(signIn, 403, { body })).code).toBe('FOREIGN_ORIGIN');
+    expect((await scene.refuses(signOut, 403)).code).toBe('FOREIGN_ORIGIN');
+    await scene.refuses(signIn, 401, { headers: ofPage(), body: { token: 'that-nobody-was-given' } });
+  });
+});
+
+test('the audit trail is told to administrators', async () => {
+  const audit = 'GET /api/audit';
+  await waitFor('what was asked before', async () => {
+    const entries = await operations.call<{ callId: string }[]>(audit, 200, { query: { caller: 'bob', limit: 5 } });
+    return entries.length > 0;
+  });
+  await scene.refuses(audit, 403, { headers: asBob });
+  await scene.refuses(audit, 400, { query: { outcome: 'MAYBE' } });
 });
 
 describe('auth-check', () => {

@@ -1,4 +1,4 @@
-import { connectMuster, MusterError } from 'muster-client';
+import { connectMuster, type Muster, MusterError } from 'muster-client';
 import { session } from './session';
 import { view } from './view';
 
@@ -31,28 +31,68 @@ export const muster = connectMuster({
   retries: 1,
 });
 
-/** Fails where this token opens nothing, whatever else the page has to say who calls. */
-export async function prove(token: string): Promise<void> {
-  const trial = connectMuster({
+/** Its calls say who makes them by nothing but this token or, without one, what the browser has. */
+const signingIn = (credentials: RequestCredentials, token?: string): Muster =>
+  connectMuster({
     url: clientRoot,
     token,
     retries: 0,
-    fetch: (path, init) => fetch(plainAddress(path), init),
+    fetch: (path, init) => fetch(plainAddress(path), { ...init, credentials }),
   });
-  const who = await trial.auth.whoCalls({});
-  if (!who.authenticated) throw new Error('This token opens nothing');
+
+/** Fails where the token opens nothing. */
+export async function signIn(token: string): Promise<void> {
+  try {
+    await signingIn('same-origin').auth.signIn({ body: { token } });
+    session.begin();
+  } catch (cause) {
+    // The settings have no sessions, or the API is that of another origin: then the token goes with each call.
+    if (!isStatus(cause, 403, 409)) throw cause;
+    await signingIn('omit', token).auth.whoCalls({});
+    session.begin(token);
+  }
 }
 
-/** Saves a file of a task. By fetch and not by a link, which could not say who calls. */
+/** Nothing of what was shown is left on the page. */
+export async function signOut(): Promise<void> {
+  await muster.auth.signOut({});
+  session.end();
+  location.reload();
+}
+
+/** A page of a list, and where the next one begins. */
+export async function pageOf<T>(read: (of: Muster) => Promise<T>): Promise<{ rows: T; next: string | undefined }> {
+  let next: string | undefined;
+  const listening = connectMuster({
+    url: clientRoot,
+    token: () => session.token() ?? '',
+    retries: 1,
+    fetch: async (path, init) => {
+      const response = await send(path, init);
+      next = response.headers.get('x-next-cursor') ?? undefined;
+      return response;
+    },
+  });
+  return { rows: await read(listening), next };
+}
+
+/** Saves a file of a task: by a link, so that none of it is kept in memory, unless a header has to say who calls. */
 export async function download(slaveHostname: string, path: string, name: string): Promise<void> {
+  if (session.token() === undefined) {
+    const query = new URLSearchParams({ slaveHostname, path });
+    save(addressOf(`${clientRoot}/api/tasks/download?${query}`), name);
+    return;
+  }
   const pieces: Uint8Array<ArrayBuffer>[] = [];
   const stream = await muster.tasks.download({ slaveHostname, path }, { timeoutMs: 0 });
   for await (const piece of stream) pieces.push(new Uint8Array(piece));
   const url = URL.createObjectURL(new Blob(pieces, { type: 'application/octet-stream' }));
-  const link = Object.assign(document.createElement('a'), { href: url, download: name });
-  link.click();
+  save(url, name);
   URL.revokeObjectURL(url);
 }
+
+const save = (href: string, name: string): void =>
+  Object.assign(document.createElement('a'), { href, download: name }).click();
 
 export const isStatus = (cause: unknown, ...statuses: number[]): boolean =>
   cause instanceof MusterError && statuses.includes(cause.status);

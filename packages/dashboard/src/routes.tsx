@@ -61,6 +61,8 @@ const pages = [
   page('/disasters', () => import('./pages/status/disasters-page')),
   page('/webhooks', () => import('./pages/status/webhooks-page')),
   page('/tokens', () => import('./pages/status/tokens-page')),
+  page('/audit', () => import('./pages/status/audit-page')),
+  page('/signed-in', () => import('./pages/signed-in')),
   page('/preferences', () => import('./pages/status/preferences-page')),
 ] satisfies AnyRoute[];
 

@@ -7,6 +7,7 @@ export type SignedIn = 'in' | 'out';
 const TOKEN = 'muster.token';
 const NAME = 'muster.name';
 const SENT_TO_LOGIN = 'muster.sent-to-login';
+const RETURN_TO = 'muster.return-to';
 
 function cookieToken(): string | undefined {
   if (!view.generateAuthHeader || !view.authCookieName) return undefined;
@@ -22,9 +23,18 @@ function cookieToken(): string | undefined {
   }
 }
 
-/** Who uses the page. A token is kept for this tab alone, and is gone when the tab is closed. */
+/**
+ * Who uses the page. As a rule the service gives the browser a cookie that no script can read. Where its settings have none, a token is
+ * kept for this tab alone, and is gone when the tab is closed.
+ */
 class Session {
   readonly state = new Signal<SignedIn>('in');
+  private readonly tabs = new BroadcastChannel('muster.session');
+
+  constructor() {
+    // A tab that asks who is there need not be told twice.
+    this.tabs.onmessage = () => this.state.set('in');
+  }
 
   token(): string | undefined {
     return cookieToken() ?? sessionStorage.getItem(TOKEN) ?? undefined;
@@ -40,15 +50,34 @@ class Session {
     else localStorage.setItem(NAME, name);
   }
 
-  signIn(token: string): void {
-    sessionStorage.setItem(TOKEN, token);
+  /** Without a token by a cookie, which is that of all tabs. */
+  begin(token?: string): void {
+    this.end();
+    if (token === undefined) this.tabs.postMessage('in');
+    else sessionStorage.setItem(TOKEN, token);
     this.state.set('in');
   }
 
-  signOut(): void {
+  /**
+   * To the provider and back: in a window of its own, so that what is on this page stays, or, where the browser opens none, in this
+   * one. The page that people come back to calls `begin`.
+   */
+  visitProvider(url: string): void {
+    if (window.open(url, '_blank', 'popup,width=520,height=720') !== null) return;
+    sessionStorage.setItem(RETURN_TO, location.href);
+    location.assign(url);
+  }
+
+  /** Where one came from, once. */
+  takeReturn(): string | null {
+    const address = sessionStorage.getItem(RETURN_TO);
+    sessionStorage.removeItem(RETURN_TO);
+    return address;
+  }
+
+  end(): void {
     sessionStorage.removeItem(TOKEN);
     localStorage.removeItem(NAME);
-    this.state.set('out');
   }
 
   accepted(): void {

@@ -305,6 +305,7 @@ describe('while authentication is off', () => {
       user: { id: 'scheduler', name: 'scheduler', groups: [], scopes: [], authenticated: false },
       authenticated: true,
       authEnabled: false,
+      administrator: true,
     });
   });
 
@@ -332,7 +333,7 @@ test('a 401 names every way that was tried, and what the caller may come with', 
   const refused = await app.call('GET', '/api/requests', { headers: { Authorization: 'Bearer swordfish' } });
   expect(refused).toMatchObject({ status: 401, body: { code: 'UNAUTHENTICATED' } });
   expect(refused.body.message).toBe(
-    "The caller is not authenticated: TOKEN: header Authorization has no scheme 'Token'. " +
+    "The caller is not authenticated: TOKEN: header Authorization has no scheme 'Token'; COOKIE: cookie muster is missing. " +
       "Send the header 'Authorization: Token <token>'; 'muster token --bootstrap' makes the first token",
   );
   expect(refused.headers.get('www-authenticate')).toBe('Token');

@@ -1,9 +1,10 @@
-import { Controller, Delete, Get, HttpCode, Param, Post } from '@nestjs/common';
+import { Controller, Delete, Get, HttpCode, Param, Post, Req } from '@nestjs/common';
 import { ApiForbiddenResponse, ApiNotFoundResponse, ApiTags, ApiTooManyRequestsResponse } from '@nestjs/swagger';
 import type { User } from '../../core/authorization/index.js';
 import { CallerUser } from '../../platform/http/caller.js';
 import { ErrorDto } from '../../platform/http/error.dto.js';
 import { Body, Query } from '../../platform/http/inputs.js';
+import type { CheckedRequest } from './access/access.guard.js';
 import { AuthService } from './auth.service.js';
 import {
   AuthCheckQuery,
@@ -22,8 +23,8 @@ export class AuthController {
 
   /** Shows who the caller is taken for. */
   @Get('user')
-  whoCalls(@CallerUser() caller: User): Promise<UserHolderDto> {
-    return this.auth.whoCalls(caller);
+  whoCalls(@CallerUser() caller: User, @Req() request: CheckedRequest): Promise<UserHolderDto> {
+    return this.auth.whoCalls(caller, request);
   }
 
   /**
@@ -38,7 +39,7 @@ export class AuthController {
     return this.auth.createToken(wanted, caller);
   }
 
-  /** Takes all tokens of the user with this id or name away. No effect if there is none. */
+  /** Takes all tokens of the user with this id or name away, and signs the user with this id out everywhere. No effect if there is none. */
   @Delete('token/:user')
   @ApiForbiddenResponse({ type: ErrorDto })
   clearToken(@Param('user') userName: string): Promise<void> {

@@ -8,6 +8,8 @@ import type { AuthTokenEntity } from './tokens/auth-token.entity.js';
 import { Since } from '../../platform/http/since.js';
 
 const longestTokenName = 100;
+/** With the rest of its body it is short enough to be read of somebody who is not known yet (AccessGuard). */
+const longestSentToken = 8_000;
 
 /** The user who makes a call. */
 export class UserDto {
@@ -54,6 +56,14 @@ export class UserDto {
 export const IgnoredUserBody = () =>
   ApiBody({ type: UserDto, required: false, description: 'Older clients send one. It is ignored.' });
 
+/** What a browser is signed in with. */
+export class NewSessionDto {
+  /** A token of this service, or of the OIDC provider. */
+  @IsNotEmpty()
+  @Text('uri', longestSentToken)
+  token: string;
+}
+
 /** The caller, as the service knows them. */
 export class UserHolderDto {
   /** User that they are. */
@@ -64,6 +74,13 @@ export class UserHolderDto {
   authenticated: boolean;
   /** True if callers are refused what they may not do. */
   authEnabled: boolean;
+  /** Whether they may do the work of administrators. */
+  @Since('muster')
+  administrator: boolean;
+  /** When the session ends that the caller has signed in to. Absent: something else proved who they are. */
+  @Since('muster')
+  @ApiPropertyOptional({ type: 'integer', format: 'int64' })
+  sessionEndsAt?: number;
 }
 
 /** Describes the token to make. */

@@ -5,6 +5,7 @@ import { AccessGuard } from './access/access.guard.js';
 import { NeedsCheck } from './access/needs-check.service.js';
 import { ReadableAnswers } from './access/readable-answers.interceptor.js';
 import { AuditTrail } from './audit/audit-trail.service.js';
+import { AuditController } from './audit/audit.controller.js';
 import { AuthController } from './auth.controller.js';
 import { AuthService } from './auth.service.js';
 import { Authentication } from './authenticators/authentication.service.js';
@@ -14,6 +15,10 @@ import { HeaderPassthrough, QueryParameterPassthrough } from './authenticators/p
 import { ConfiguredDirectory } from './directory/configured-directory.js';
 import { ElevatedAccess } from './access/elevated-access.service.js';
 import { UserDirectory } from './directory/user-directory.js';
+import { SessionController } from './sessions/session.controller.js';
+import { Sessions } from './sessions/sessions.service.js';
+import { OidcSignIn } from './oidc/oidc-sign-in.service.js';
+import { OidcSignInController } from './oidc/oidc-sign-in.controller.js';
 import { OidcTokens } from './oidc/oidc-tokens.service.js';
 import { Tokens } from './tokens/tokens.service.js';
 import { VerificationService } from './webhook/verification.service.js';
@@ -23,7 +28,7 @@ import { VerificationService } from './webhook/verification.service.js';
  * of one.
  */
 @Module({
-  controllers: [AuthController],
+  controllers: [AuditController, SessionController, OidcSignInController, AuthController],
   providers: [
     AccessGuard,
     { provide: APP_GUARD, useExisting: AccessGuard },
@@ -41,8 +46,10 @@ import { VerificationService } from './webhook/verification.service.js';
     TokenAuthenticator,
     CookieAuthenticator,
     OidcAuthenticator,
+    OidcSignIn,
     OidcTokens,
     VerificationService,
+    Sessions,
     Tokens,
   ],
   exports: [Access, Authentication, UserDirectory],

@@ -4,6 +4,7 @@ import { Database } from '../../platform/database/database.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { UserSettingsDto } from '../users/user-settings.dto.js';
 import { UserSettingsRepository } from '../users/user-settings.repository.js';
+import type { CheckedRequest } from './access/access.guard.js';
 import { Access } from './access/access.service.js';
 import { UserDirectory } from './directory/user-directory.js';
 import {
@@ -14,6 +15,7 @@ import {
   type TokenResponseDto,
   type UserHolderDto,
 } from './auth.dto.js';
+import { Sessions } from './sessions/sessions.service.js';
 import { Tokens } from './tokens/tokens.service.js';
 
 /** Questions of callers about themselves and others, and their tokens. */
@@ -22,15 +24,23 @@ export class AuthService {
   constructor(
     private readonly access: Access,
     private readonly tokens: Tokens,
+    private readonly sessions: Sessions,
     private readonly directory: UserDirectory,
     private readonly settings: UserSettingsRepository,
     private readonly db: Database,
   ) {}
 
-  async whoCalls(caller: User): Promise<UserHolderDto> {
+  async whoCalls(caller: User, request: CheckedRequest): Promise<UserHolderDto> {
+    return this.told(caller, this.sessions.isProof(request) ? caller.provenUntil : undefined);
+  }
+
+  /** What a caller is told of themselves. */
+  async told(caller: User, sessionEndsAt?: number): Promise<UserHolderDto> {
     const found = await this.settings.find(this.db.pool, caller.id);
     const settings = found && UserSettingsDto.of(found);
-    return { user: UserDto.from(caller), settings, authenticated: true, authEnabled: this.access.enabled };
+    const administrator = this.access.mayAsk(caller, { kind: 'admin' });
+    const user = UserDto.from(caller);
+    return { user, settings, authenticated: true, authEnabled: this.access.enabled, administrator, sessionEndsAt };
   }
 
   async createToken({ user, name, expiresAt }: TokenRequestDto, caller: User): Promise<TokenResponseDto> {
@@ -51,8 +61,9 @@ export class AuthService {
     return this.tokens.revoke(id, caller, allowed);
   }
 
-  clearToken(userName: string): Promise<void> {
-    return this.tokens.clear(userName);
+  async clearToken(userName: string): Promise<void> {
+    await this.tokens.clear(userName);
+    await this.sessions.endAllOf(userName);
   }
 
   async check(requestId: string, scope: AccessScope = 'READ', user: User): Promise<void> {

@@ -46,6 +46,7 @@ test('a token stands for the user as they were when it was made', async () => {
     user: { ...user, authenticated: true },
     authenticated: true,
     authEnabled: true,
+    administrator: false,
   });
 });
 

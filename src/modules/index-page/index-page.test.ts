@@ -107,7 +107,7 @@ describe('IndexView', () => {
       redirectOnUnauthorizedUrl: '',
       extraScript: '',
       generateAuthHeader: false,
-      authCookieName: '',
+      authCookieName: 'muster',
       authTokenKey: 'token',
       quickLinks: '{}',
       navTitleLinks: '[]',
@@ -121,6 +121,16 @@ describe('IndexView', () => {
   const command = { name: 'jstack', description: 'threads', options: [] };
   test.each<[Record<string, unknown>, Partial<IndexViewDto>]>([
     [{ ui: { path: 'dash/board' } }, { appRoot: '/dash/board' }],
+    [
+      {
+        auth: {
+          enabled: true,
+          oidc: { issuer: 'https://login.example', clientId: 'muster', signInLabel: 'With ACME' },
+        },
+        http: { contextPath: '/east' },
+      },
+      { signInUrl: '/east/api/auth/oidc/sign-in', signInLabel: 'With ACME' },
+    ],
     [
       { ui: { baseUrl: 'https://muster.example/east/' } },
       {

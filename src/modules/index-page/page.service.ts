@@ -11,6 +11,7 @@ import type { IndexViewDto } from './dto/index-view.dto.js';
 /** Data of this installation for the page. */
 export function toIndexView(settings: Settings, assets: AssetNames): IndexViewDto {
   const { cluster, ui } = settings;
+  const { clientId, signInLabel } = settings.auth.oidc;
   const base = rootOf(settings);
   return {
     appRoot: `${base}/${ui.path}`,
@@ -49,6 +50,7 @@ export function toIndexView(settings: Settings, assets: AssetNames): IndexViewDt
     generateAuthHeader: ui.generateAuthHeader,
     authCookieName: ui.authCookieName,
     authTokenKey: ui.authTokenKey,
+    ...(clientId !== undefined && { signInUrl: `${base}/api/auth/oidc/sign-in`, signInLabel }),
     quickLinks: JSON.stringify(ui.quickLinks),
     navTitleLinks: JSON.stringify(ui.navTitleLinks),
     lessTerminalPath: ui.lessTerminalPath,

@@ -50,6 +50,8 @@ import { SeveralTokens1765150000000 } from '../../../migrations/1765150000000-se
 import { WhyDeploysWait1765640000000 } from '../../../migrations/1765640000000-why-deploys-wait.js';
 import { RequestsByGroup1766275200000 } from '../../../migrations/1766275200000-requests-by-group.js';
 import { DataDirOfInstances1766361600000 } from '../../../migrations/1766361600000-data-dir-of-instances.js';
+import { AuthSession1766450000000 } from '../../../migrations/1766450000000-auth-session.js';
+import { AuditReads1766450000001 } from '../../../migrations/1766450000001-audit-reads.js';
 
 /** Every migration, in order. Named here one by one: what is compiled in is what runs. */
 export const migrations = [
@@ -105,4 +107,6 @@ export const migrations = [
   RequestsByGroup1766275200000,
   DataDirOfInstances1766361600000,
   UserPreferences1766448000000,
+  AuthSession1766450000000,
+  AuditReads1766450000001,
 ];

@@ -10,6 +10,7 @@ import { KeptAnswer } from '../http/kept-answer.js';
 import { ThisInstance } from '../leadership/this-instance.js';
 import { Pollers } from '../poller/pollers.js';
 import { SETTINGS, type Settings } from '../settings/settings.js';
+import { mayBeRepeated } from './repeatable.js';
 import { IdempotentCallRepository, type Claim, type KeptCall } from './idempotent-call.repository.js';
 
 const header = 'Idempotency-Key';
@@ -46,7 +47,7 @@ export class IdempotentCalls extends Around {
   begin(context: ExecutionContext): undefined | Promise<undefined> {
     const request = context.switchToHttp().getRequest<Request>();
     const key = methods.has(request.method) ? request.get(header) : undefined;
-    if (key === undefined || !request.path.startsWith('/api/')) return undefined;
+    if (key === undefined || !request.path.startsWith('/api/') || mayBeRepeated(context)) return undefined;
     return this.once(request, context.switchToHttp().getResponse<Response>(), key);
   }
 

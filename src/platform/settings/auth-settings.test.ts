@@ -9,9 +9,9 @@ const problemsOf = (file: unknown): string[] => {
 const ways = (auth: object) => authenticatorsOf(SettingsFile.parse({ auth }).auth);
 
 describe('the ways to tell who calls', () => {
-  test('are the query parameter while authentication is off, and TOKEN while it is on', () => {
+  test('are the query parameter while authentication is off, and TOKEN and COOKIE while it is on', () => {
     expect(ways({})).toEqual(['QUERYPARAM_PASSTHROUGH']);
-    expect(ways({ enabled: true })).toEqual(['TOKEN']);
+    expect(ways({ enabled: true })).toEqual(['TOKEN', 'COOKIE']);
   });
   test('count once, in first position; the older single key comes last', () => {
     expect(ways({ authenticators: ['TOKEN', 'DISABLED', 'TOKEN'], authenticator: 'DISABLED' })).toEqual([
@@ -20,6 +20,20 @@ describe('the ways to tell who calls', () => {
     ]);
     expect(ways({ enabled: true, authenticator: 'DISABLED' })).toEqual(['DISABLED']);
   });
+});
+
+/** Settings with which people sign in with a provider, but for these members. */
+const signIn = (oidc: object, auth: object = {}) => ({
+  auth: {
+    enabled: true,
+    ...auth,
+    oidc: { issuer: 'https://login.example', clientId: 'muster', clientSecret: 'secret', ...oidc },
+  },
+});
+
+test('what people sign in with a provider by is accepted', () => {
+  expect(problemsOf(signIn({}))).toEqual([]);
+  expect(problemsOf(signIn({ redirectUri: 'https://m.example/east/api/auth/oidc/callback' }))).toEqual([]);
 });
 
 describe('the service does not start', () => {
@@ -39,7 +53,42 @@ describe('the service does not start', () => {
       { auth: { authenticators: ['WEBHOOK'] } },
       'webhookAuth.authVerificationUrl: is needed for the authenticator WEBHOOK',
     ],
-    [{ auth: { authenticators: ['COOKIE'] } }, 'ui.authCookieName: is needed for the authenticator COOKIE'],
+    [
+      { auth: { authenticators: ['COOKIE'] }, ui: { authCookieName: '' } },
+      'ui.authCookieName: is needed for the authenticator COOKIE',
+    ],
+    [
+      { ui: { authCookieName: 'a b' } },
+      "ui.authCookieName: must be the name of a cookie: at most 100 letters, digits and !#$%&'*+-.^_`|~",
+    ],
+    [signIn({ issuer: undefined }), 'auth.oidc: needs issuer where it has clientId'],
+    [signIn({ clientId: undefined }), 'auth.oidc: needs clientId where it has clientSecret'],
+    [
+      signIn({ clientId: undefined, clientSecret: undefined, redirectUri: 'https://m.example/api/auth/oidc/callback' }),
+      'auth.oidc: needs clientId where it has redirectUri',
+    ],
+    [
+      signIn({ redirectUri: 'https://m.example/callback' }),
+      'auth.oidc.redirectUri: must end with /api/auth/oidc/callback',
+    ],
+    [
+      signIn({ redirectUri: 'https://m.example/api/auth/oidc/callback?x=1' }),
+      'auth.oidc.redirectUri: must end with /api/auth/oidc/callback',
+    ],
+    [signIn({ signInScopes: ['profile'] }), 'auth.oidc.signInScopes: must have openid among them'],
+    [
+      signIn({ signInScopes: ['openid', 'a b'] }),
+      'auth.oidc.signInScopes.1: must be a word without blanks, quotes and backslashes',
+    ],
+    [signIn({}, { enabled: false }), 'auth.enabled: must be true where oidc.clientId has people sign in'],
+    [
+      signIn({}, { authenticators: ['TOKEN'] }),
+      'auth.authenticators: must have COOKIE among them where oidc.clientId has people sign in',
+    ],
+    [
+      { ...signIn({}), ui: { authCookieName: '' } },
+      'ui.authCookieName: is needed for auth.oidc.clientId, with which people sign in',
+    ],
     [{ auth: { authenticators: ['OIDC'] } }, 'auth.oidc: needs issuer and audience for the authenticator OIDC'],
     [
       { auth: { trustedProxies: ['localhost'] } },

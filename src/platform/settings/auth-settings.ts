@@ -32,6 +32,9 @@ const openableAreas = [
 /** Operations that can be left open to every caller while authentication is on. */
 export type OpenableArea = (typeof openableAreas)[number];
 
+/** Where the provider sends people back, below the root of the service. */
+export const callbackPath = '/api/auth/oidc/callback';
+
 /** Tokens of an OpenID Connect provider; its keys are found through `<issuer>/.well-known/openid-configuration`. */
 const OidcSettings = z.strictObject({
   issuer: z
@@ -39,7 +42,41 @@ const OidcSettings = z.strictObject({
     .optional()
     .describe('Issuer that tokens must come from'),
   audience: z.string().min(1).optional().describe('Audience that tokens must be for'),
+  clientId: z
+    .string()
+    .min(1)
+    .max(500)
+    .optional()
+    .describe('Id of this service at the provider, for people who sign in on the page'),
+  clientSecret: z
+    .string()
+    .min(1)
+    .max(2_000)
+    .optional()
+    .describe('Its secret there; default: none, for a public client'),
+  redirectUri: z
+    .url({ protocol: /^https?$/ })
+    .refine((url) => new URL(url).pathname.endsWith(callbackPath) && !/[?#]/.test(url), `must end with ${callbackPath}`)
+    .optional()
+    .describe(
+      'Where the provider sends people back; default: api/auth/oidc/callback below ui.baseUrl or MUSTER_ADVERTISED_URL, else below the address that was called',
+    ),
+  signInScopes: z
+    .array(
+      z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]{1,200}$/, 'must be a word without blanks, quotes and backslashes'),
+    )
+    .max(50)
+    .refine((scopes) => scopes.includes('openid'), 'must have openid among them')
+    .default(['openid', 'profile', 'email'])
+    .describe('Scopes that the provider is asked for when someone signs in'),
+  signInLabel: z
+    .string()
+    .min(1)
+    .max(100)
+    .default('Sign in with your account')
+    .describe('What the button says that leads to the provider'),
   userClaim: z.string().min(1).default('sub').describe('Claim with the id of the user; dots lead into objects'),
+  nameClaim: z.string().min(1).default('name').describe('Claim with their name to show'),
   emailClaim: z.string().min(1).default('email').describe('Claim with their e-mail address'),
   groupsClaim: z.string().min(1).default('groups').describe('Claim with the list of their groups'),
   scopesClaim: z.string().min(1).default('scope').describe('Claim with their scopes: a list, or a text with blanks'),
@@ -68,7 +105,7 @@ export const AuthSettings = z
       .array(z.enum(authenticatorNames))
       .optional()
       .describe(
-        'Ways to tell who calls, tried in this order; default: TOKEN when enabled, QUERYPARAM_PASSTHROUGH otherwise',
+        'Ways to tell who calls, tried in this order; default: TOKEN and COOKIE when enabled, QUERYPARAM_PASSTHROUGH otherwise',
       ),
     authenticator: z.enum(authenticatorNames).optional().describe('One more, tried last; for older settings files'),
     trustedProxies: z
@@ -111,6 +148,7 @@ export const AuthSettings = z
     tokenHashIterations: count(1_000)
       .default(20_000)
       .describe('Without effect; for older settings files, whose tokens could be chosen'),
+    sessionHours: count(1, 720).default(12).describe('Hours for which one who has signed in with a browser stays so'),
     tokenDays: count(1, 3_650).default(90).describe('Days after which a new token ends at the latest'),
     tokensPerUser: count(1, 1_000).default(20).describe('Tokens of different names one user may have'),
     tokenCreationsPerMinute: count(1).default(10).describe('Tokens one caller may make in a minute'),
@@ -149,6 +187,14 @@ export const AuthSettings = z
     if (used.includes('OIDC') && (!value.oidc.issuer || !value.oidc.audience)) {
       problem('oidc', 'needs issuer and audience for the authenticator OIDC');
     }
+    const { issuer, clientId, clientSecret, redirectUri } = value.oidc;
+    if (clientId === undefined && (clientSecret ?? redirectUri) !== undefined)
+      problem('oidc', `needs clientId where it has ${clientSecret === undefined ? 'redirectUri' : 'clientSecret'}`);
+    if (clientId === undefined) return;
+    if (issuer === undefined) problem('oidc', 'needs issuer where it has clientId');
+    if (!value.enabled) problem('enabled', 'must be true where oidc.clientId has people sign in');
+    else if (!used.includes('COOKIE'))
+      problem('authenticators', 'must have COOKIE among them where oidc.clientId has people sign in');
   });
 export type AuthSettings = z.infer<typeof AuthSettings>;
 
@@ -159,7 +205,7 @@ export function authenticatorsOf(
   const last = auth.authenticator === undefined ? [] : [auth.authenticator];
   if (auth.authenticators !== undefined || last.length > 0)
     return [...new Set([...(auth.authenticators ?? []), ...last])];
-  return [auth.enabled ? 'TOKEN' : 'QUERYPARAM_PASSTHROUGH'];
+  return auth.enabled ? ['TOKEN', 'COOKIE'] : ['QUERYPARAM_PASSTHROUGH'];
 }
 
 /** The service that WEBHOOK asks. */
@@ -238,9 +284,11 @@ export function checkAuthSections({ value, issues }: z.core.ParsePayload<AuthSec
     ['webhookAuth', 'authVerificationUrl'],
     'the authenticator WEBHOOK',
   );
+  const isNamed = [...(value.auth.authenticators ?? []), value.auth.authenticator].includes('COOKIE');
   need(
-    !used.includes('COOKIE') || value.ui.authCookieName !== '',
+    value.auth.oidc.clientId === undefined || value.ui.authCookieName !== '',
     ['ui', 'authCookieName'],
-    'the authenticator COOKIE',
+    'auth.oidc.clientId, with which people sign in',
   );
+  need(!isNamed || value.ui.authCookieName !== '', ['ui', 'authCookieName'], 'the authenticator COOKIE');
 }

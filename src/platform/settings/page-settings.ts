@@ -107,7 +107,11 @@ export const UiSettings = z.strictObject({
   ...pageSettings,
   authCookieName: z
     .string()
-    .default('')
+    .regex(
+      /^[\w!#$%&'*+.^`|~-]{0,100}$/,
+      "must be the name of a cookie: at most 100 letters, digits and !#$%&'*+-.^_`|~",
+    )
+    .default('muster')
     .describe('Cookie that says who calls, for the authenticator COOKIE; empty: none'),
   authTokenKey: z.string().min(1).default('token').describe('Member of the JSON in that cookie which holds the token'),
   shellCommands: z

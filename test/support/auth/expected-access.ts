@@ -131,6 +131,7 @@ const asked: Record<Ask, string[]> = {
     POST /api/deploys/update
     POST /api/deploys/request/:requestId/rollback`),
   ADMIN: lines(`
+    GET /api/audit
     DELETE /api/auth/token/:user
     GET /api/disasters/active
     POST /api/disasters/active/:type
@@ -217,6 +218,10 @@ const asked: Record<Ask, string[]> = {
     GET /api/history/tasks
     GET /api/history/tasks/withmetadata`),
   open: lines(`
+    GET /api/auth/oidc/sign-in
+    GET /api/auth/oidc/callback
+    POST /api/auth/session
+    DELETE /api/auth/session
     GET /api/logs/object
     POST /api/test/abort
     POST /api/test/reconnect-cluster

@@ -7,6 +7,8 @@ import { Failure, failureText } from '../ui/read';
 import { toast } from '../ui/toasts';
 import { formatDuration, parseDuration } from '../ui/duration';
 import { useExactTime } from '../ui/time';
+import { useRefusal } from '../live/rights';
+import { session } from '../session';
 import { openAction, Values, type Action, type Field } from './action';
 
 type Given = Record<string, string | number | boolean>;
@@ -32,16 +34,26 @@ function valuesOf(fields: readonly Field[], given: Given): Values {
   return new Values(Object.fromEntries(fields.map((field) => [field.name, read(field)])));
 }
 
-export function ActionDialog({ action }: { action: Action }) {
+/** `children`: dialogs that open over this one. */
+export function ActionDialog({ action, children }: { action: Action; children?: ReactNode }) {
+  const refusal = useRefusal(action.needs);
   const close = () => openAction.set(undefined);
   return (
-    <Dialog.Root open onOpenChange={(open) => !open && close()}>
+    // Who signs in again over this dialog finds it as it was.
+    <Dialog.Root open onOpenChange={(open) => !open && session.state.get() === 'in' && close()}>
       <Dialog.Portal>
         <Dialog.Backdrop className="backdrop" />
         <Dialog.Popup className="dialog">
           <Dialog.Title>{action.label}</Dialog.Title>
-          <Dialog.Description>{action.explains}</Dialog.Description>
-          <ActionForm action={action} close={close} />
+          <Dialog.Description>{refusal ?? action.explains}</Dialog.Description>
+          {refusal === undefined ? (
+            <ActionForm action={action} close={close} />
+          ) : (
+            <div className="buttons">
+              <Dialog.Close>Close</Dialog.Close>
+            </div>
+          )}
+          {children}
         </Dialog.Popup>
       </Dialog.Portal>
     </Dialog.Root>

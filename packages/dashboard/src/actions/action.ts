@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import type { Need } from '../live/rights';
 import { Signal } from '../live/signal';
 
 interface FieldBase {
@@ -61,6 +62,8 @@ export interface Action {
   /** Says in one sentence what will happen. */
   readonly explains: string;
   readonly isDangerous?: boolean;
+  /** What the service asks of who does it; absent: nothing but to be known. */
+  readonly needs?: Need;
   readonly fields: readonly Field[];
   /** Has to be typed before it is done: for what cannot be undone. */
   readonly typed?: string | ((values: Values) => string | undefined);

@@ -13,7 +13,7 @@ interface Machine {
   readonly isExpiring: boolean;
 }
 
-const outdates = [['machines'], ['state'], ['tasks']];
+const common = { needs: 'administrator', outdates: [['machines'], ['state'], ['tasks']] } as const;
 const leaving = ['DECOMMISSIONING', 'DECOMMISSIONED', 'STARTING_DECOMMISSION', 'FROZEN'];
 
 const back: Field = {
@@ -67,7 +67,7 @@ export function machineActions({ kind, id, state, tasks, isExpiring }: Machine):
       run: (values) => of.freeze(id, bodyOf(values)),
       done: `${id} is frozen`,
       undo: { label: 'Activate', run: () => of.activate(id, {}) },
-      outdates,
+      ...common,
     },
     (state === 'ACTIVE' || state === 'FROZEN') && {
       id: 'decommission',
@@ -91,7 +91,7 @@ export function machineActions({ kind, id, state, tasks, isExpiring }: Machine):
       run: (values) => of.decommission(id, bodyOf(values)),
       done: `${id} is being decommissioned`,
       undo: { label: 'Activate', run: () => of.activate(id, {}) },
-      outdates,
+      ...common,
     },
     leaving.includes(state) && {
       id: 'activate',
@@ -100,7 +100,7 @@ export function machineActions({ kind, id, state, tasks, isExpiring }: Machine):
       fields: [...timed, message],
       run: (values) => of.activate(id, bodyOf(values)),
       done: `${id} is active`,
-      outdates,
+      ...common,
     },
     isExpiring && {
       id: 'make-permanent',
@@ -109,7 +109,7 @@ export function machineActions({ kind, id, state, tasks, isExpiring }: Machine):
       fields: [],
       run: () => of.makePermanent(id),
       done: 'It stays',
-      outdates,
+      ...common,
     },
     state !== 'ACTIVE' &&
       state !== 'FROZEN' && {
@@ -121,7 +121,7 @@ export function machineActions({ kind, id, state, tasks, isExpiring }: Machine):
         typed: id,
         run: () => of.remove(id),
         done: `${id} is removed`,
-        outdates,
+        ...common,
       },
   ];
   return actions.filter((action) => action !== false);

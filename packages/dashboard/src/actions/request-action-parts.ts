@@ -26,5 +26,6 @@ export const timed = (values: Values) => ({
 /** What all actions on one request have. */
 export const ofRequest = (parent: RequestParent) => {
   const requestId = parent.request.id;
-  return { requestId, outdates: [['request', requestId], ['troubles'], ['tasks']] };
+  const needs = { requestId, scope: 'WRITE' } as const;
+  return { requestId, needs, outdates: [['request', requestId], ['troubles'], ['tasks']] };
 };

@@ -30,7 +30,7 @@ export function requestActions(parent: RequestParent): readonly Action[] {
 }
 
 export function scale(parent: RequestParent): Action {
-  const { requestId, outdates } = ofRequest(parent);
+  const { requestId, ...common } = ofRequest(parent);
   const present = parent.request.instances ?? 1;
   let checkIndex: string | undefined;
   const bodyOf = (values: Values) => ({
@@ -75,12 +75,12 @@ export function scale(parent: RequestParent): Action {
       label: `Back to ${present}`,
       run: () => muster.requests.scale({ requestId, body: { instances: present }, largeScaleDownAcknowledged: true }),
     },
-    outdates,
+    ...common,
   };
 }
 
 export function rollBack(parent: RequestParent, deployId?: string): Action {
-  const { requestId, outdates } = ofRequest(parent);
+  const { requestId, ...common } = ofRequest(parent);
   return {
     id: 'roll-back',
     label: 'Roll back',
@@ -103,12 +103,13 @@ export function rollBack(parent: RequestParent, deployId?: string): Action {
       return muster.deploys.rollBack({ requestId, body });
     },
     done: `${requestId} is being rolled back`,
-    outdates,
+    ...common,
+    needs: { requestId, scope: 'DEPLOY' },
   };
 }
 
 function remove(parent: RequestParent): Action {
-  const { requestId, outdates } = ofRequest(parent);
+  const { requestId, ...common } = ofRequest(parent);
   const { loadBalanced } = parent.request;
   return {
     id: 'remove',
@@ -131,6 +132,6 @@ function remove(parent: RequestParent): Action {
         },
       }),
     done: `${requestId} is being removed`,
-    outdates,
+    ...common,
   };
 }

@@ -6,7 +6,7 @@ import { how, ofRequest, skipHealthchecks, timed } from './request-action-parts'
 import { killCommand, shellBeforeKill } from './shell-command-field';
 
 export function runNow(parent: RequestParent, args: readonly (readonly string[])[] = []): Action {
-  const { requestId, outdates } = ofRequest(parent);
+  const { requestId, ...common } = ofRequest(parent);
   const suggestions = args.map((each) => each.join(' '));
   return {
     id: 'run',
@@ -36,7 +36,7 @@ export function runNow(parent: RequestParent, args: readonly (readonly string[])
     ],
     run: (values) => muster.requests.run({ requestId, body: runBody(values) }),
     done: `A run of ${requestId} was requested`,
-    outdates,
+    ...common,
     afterwards: (answer, values, go) => {
       const { runId } = (answer as PendingRequestParent).pendingRequest;
       const after = values.text('after') ?? 'stay';
@@ -61,7 +61,7 @@ export function runBody(values: Values): RunNowRequest {
 }
 
 export function bounce(parent: RequestParent): Action {
-  const { requestId, outdates } = ofRequest(parent);
+  const { requestId, ...common } = ofRequest(parent);
   return {
     id: 'bounce',
     label: 'Restart',
@@ -84,6 +84,6 @@ export function bounce(parent: RequestParent): Action {
         },
       }),
     done: `${requestId} is being restarted`,
-    outdates,
+    ...common,
   };
 }

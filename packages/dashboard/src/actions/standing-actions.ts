@@ -6,7 +6,7 @@ import { ofRequest, skipHealthchecks, timed } from './request-action-parts';
 import { killCommand, shellBeforeKill } from './shell-command-field';
 
 export function pause(parent: RequestParent): Action {
-  const { requestId, outdates } = ofRequest(parent);
+  const { requestId, ...common } = ofRequest(parent);
   return {
     id: 'pause',
     label: 'Pause',
@@ -29,12 +29,12 @@ export function pause(parent: RequestParent): Action {
       }),
     done: `${requestId} is paused`,
     undo: { label: 'Unpause', run: () => muster.requests.unpause({ requestId, body: {} }) },
-    outdates,
+    ...common,
   };
 }
 
 export function unpause(parent: RequestParent): Action {
-  const { requestId, outdates } = ofRequest(parent);
+  const { requestId, ...common } = ofRequest(parent);
   return {
     id: 'unpause',
     label: 'Unpause',
@@ -47,12 +47,12 @@ export function unpause(parent: RequestParent): Action {
       }),
     done: `${requestId} is no longer paused`,
     undo: { label: 'Pause', run: () => muster.requests.pause({ requestId, body: {} }) },
-    outdates,
+    ...common,
   };
 }
 
 export function exitCooldown(parent: RequestParent): Action {
-  const { requestId, outdates } = ofRequest(parent);
+  const { requestId, ...common } = ofRequest(parent);
   return {
     id: 'exit-cooldown',
     label: 'Exit cooldown',
@@ -64,12 +64,12 @@ export function exitCooldown(parent: RequestParent): Action {
         body: { message: values.text('message'), skipHealthchecks: values.isSet('skipHealthchecks') || undefined },
       }),
     done: `${requestId} is no longer cooling down`,
-    outdates,
+    ...common,
   };
 }
 
 export function healthchecks(parent: RequestParent): Action {
-  const { requestId, outdates } = ofRequest(parent);
+  const { requestId, ...common } = ofRequest(parent);
   const skips = parent.request.skipHealthchecks === true;
   const set = (skip: boolean, more: object = {}) =>
     muster.requests.skipHealthchecks({ requestId, body: { skipHealthchecks: skip, ...more } });
@@ -83,12 +83,12 @@ export function healthchecks(parent: RequestParent): Action {
     run: (values) => set(!skips, timed(values)),
     done: skips ? 'Health checks are used' : 'Health checks are skipped',
     undo: { label: 'Undo', run: () => set(skips) },
-    outdates,
+    ...common,
   };
 }
 
 export function setPriority(parent: RequestParent): Action {
-  const { requestId, outdates } = ofRequest(parent);
+  const { requestId, ...common } = ofRequest(parent);
   const present = parent.request.taskPriorityLevel ?? 0.5;
   return {
     id: 'priority',
@@ -106,6 +106,6 @@ export function setPriority(parent: RequestParent): Action {
       }),
     done: 'The priority was set',
     undo: { label: 'Undo', run: () => muster.requests.setPriority({ requestId, body: { priority: present } }) },
-    outdates,
+    ...common,
   };
 }

@@ -13,6 +13,7 @@ export function killTask(taskId: TaskId, cleanup?: TaskCleanup, canBeReplaced = 
     id: 'kill',
     label: !isUnderWay ? 'Kill' : isDestroyed ? 'Destroy' : 'Override cleanup',
     isDangerous: true,
+    needs: { requestId: taskId.requestId, scope: 'WRITE' },
     explains: !isUnderWay
       ? `Ends instance ${taskId.instanceNo} of ${taskId.requestId}.`
       : isDestroyed
@@ -42,6 +43,7 @@ export function killTask(taskId: TaskId, cleanup?: TaskCleanup, canBeReplaced = 
 export const removeScheduled = (requestId: string, pendingTaskId: string): Action => ({
   id: 'remove-scheduled',
   label: 'Remove',
+  needs: { requestId, scope: 'WRITE' },
   explains: 'This task is not started.',
   fields: [],
   run: () => muster.tasks.removeScheduled({ pendingTaskId }),

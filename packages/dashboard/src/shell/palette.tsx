@@ -7,6 +7,7 @@ import { useRead } from '../ui/read';
 import { best } from '../ui/find';
 import { paths } from '../ui/links';
 import { palette } from './keys';
+import { useIsAdministrator } from '../live/rights';
 
 interface Found {
   readonly label: string;
@@ -35,6 +36,7 @@ const pages: readonly Found[] = (
     ['Preferences', '/preferences'],
   ] as const
 ).map(([label, to]) => ({ label, kind: 'page', to }));
+const all: readonly Found[] = [...pages, { label: 'Audit', kind: 'page', to: '/audit' }];
 
 const LIMIT = 10;
 /** Ids of tasks end with their host and rack, and have a time in epoch milliseconds in them. */
@@ -42,6 +44,7 @@ const looksLikeTask = /-\d{13}-\d+-/;
 
 function find(
   ids: readonly string[],
+  pages: readonly Found[],
   machines: readonly Found[],
   groups: readonly Found[],
   typed: string,
@@ -63,11 +66,13 @@ export function Palette() {
   const ids = useRead(['ids'], () => muster.requests.ids({}));
   const machines = useRead(['machines'], () => muster.slaves.list({}));
   const groups = useRead(['groups'], () => muster.groups.list({}));
+  const known = useIsAdministrator() ? all : pages;
   const later = useDeferredValue(typed);
   const found = useMemo(
     () =>
       find(
         ids.data ?? [],
+        known,
         (machines.data ?? []).map(({ host }) => ({
           label: host,
           kind: 'machine',
@@ -76,7 +81,7 @@ export function Palette() {
         (groups.data ?? []).map(({ id }) => ({ label: id, kind: 'group', to: paths.group(id) })),
         later,
       ),
-    [ids.data, machines.data, groups.data, later],
+    [ids.data, known, machines.data, groups.data, later],
   );
   const close = () => palette.set(false);
   const go = ({ to }: Found) => {

@@ -10,6 +10,7 @@ import { Banners } from './banners';
 import { ClusterTitle } from './cluster-title';
 import { LiveMark } from './live-mark';
 import { palette, useKeys } from './keys';
+import { useIsAdministrator } from '../live/rights';
 import { YouMenu } from './you-menu';
 
 const Palette = lazy(() => import('./palette').then(({ Palette: component }) => ({ default: component })));
@@ -35,11 +36,14 @@ const more = [
   ['/mail', 'Mail'],
   ['/tokens', 'Tokens'],
 ] as const;
+const ofAdministrators = [['/audit', 'Audit']] as const;
 
 export function Shell() {
   const action = useSignal(openAction);
   const isPaletteOpen = useSignal(palette);
   const signedIn = useSignal(session.state);
+  // Within an open dialog: what is beside one is hidden from assistive technology.
+  const signIn = signedIn === 'out' && <SignIn />;
   useKeys();
   const { pathname } = useLocation();
   return (
@@ -70,9 +74,13 @@ export function Shell() {
         </Boundary>
       </main>
       <Suspense>
-        {isPaletteOpen && <Palette />}
-        {action && <ActionDialog key={action.id} action={action} />}
-        {signedIn === 'out' && <SignIn />}
+        {isPaletteOpen && signedIn === 'in' && <Palette />}
+        {action && (
+          <ActionDialog key={action.id} action={action}>
+            {signIn}
+          </ActionDialog>
+        )}
+        {!action && signIn}
       </Suspense>
     </>
   );
@@ -81,6 +89,7 @@ export function Shell() {
 /** The platform's own disclosure: links stay links, which open in a tab of their own. */
 function More() {
   const details = useRef<HTMLDetailsElement>(null);
+  const pages = useIsAdministrator() ? [...more, ...ofAdministrators] : more;
   const { pathname } = useLocation();
   useEffect(() => {
     if (details.current) details.current.open = false;
@@ -101,7 +110,7 @@ function More() {
     >
       <summary>More</summary>
       <div className="menu">
-        {more.map(([to, text]) => (
+        {pages.map(([to, text]) => (
           <Go key={to} to={to} className="menu-item">
             {text}
           </Go>

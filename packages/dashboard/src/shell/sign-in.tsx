@@ -1,10 +1,13 @@
 import { useState } from 'react';
 import { Dialog } from '@base-ui/react/dialog';
 import { useQueryClient } from '@tanstack/react-query';
-import { prove } from '../api';
+import { signIn } from '../api';
 import { session } from '../session';
-import { useWhoCalls } from './you-menu';
+import { signInProblem } from './sign-in-problem';
+import { useWhoCalls } from '../live/rights';
+import { useFilters } from '../ui/links';
 import { Failure } from '../ui/read';
+import { view } from '../view';
 
 /** Over the page, which stays as it is: when a token has ended, one goes on where one was. */
 export function SignIn() {
@@ -13,9 +16,10 @@ export function SignIn() {
   const [text, setText] = useState('');
   const [failure, setFailure] = useState<unknown>();
   const [busy, setBusy] = useState(false);
+  const problem = signInProblem(useFilters()[0]['problem']);
   const isOpen = who.data !== undefined && !who.data.authEnabled;
 
-  async function signIn(event: React.FormEvent): Promise<void> {
+  async function submit(event: React.FormEvent): Promise<void> {
     event.preventDefault();
     setBusy(true);
     setFailure(undefined);
@@ -24,9 +28,7 @@ export function SignIn() {
         session.setName(text.trim());
         session.state.set('in');
       } else {
-        const token = text.replace(/^(Token|Bearer)\s+/i, '').trim();
-        await prove(token);
-        session.signIn(token);
+        await signIn(text.replace(/^(Token|Bearer)\s+/i, '').trim());
       }
       void queries.invalidateQueries();
     } catch (cause) {
@@ -45,9 +47,21 @@ export function SignIn() {
           <Dialog.Description>
             {isOpen
               ? 'The service asks for no proof. A name here stands beside what you change, in its history.'
-              : 'The service asks who calls. A token is kept for this tab alone.'}
+              : 'The service asks who calls. What is open on this page stays as it is.'}
           </Dialog.Description>
-          <form onSubmit={(event) => void signIn(event)}>
+          {problem !== undefined && (
+            <p className="notice bad" role="alert">
+              {problem}
+            </p>
+          )}
+          {!isOpen && view.signInUrl !== undefined && (
+            <div className="buttons">
+              <button type="button" className="primary" onClick={() => session.visitProvider(view.signInUrl!)}>
+                {view.signInLabel}
+              </button>
+            </div>
+          )}
+          <form onSubmit={(event) => void submit(event)}>
             <label className="field">
               <span>{isOpen ? 'Name' : 'Token'}</span>
               <input
@@ -60,7 +74,7 @@ export function SignIn() {
             </label>
             {failure !== undefined && <Failure cause={failure} />}
             <div className="buttons">
-              <button type="submit" className="primary" disabled={busy}>
+              <button type="submit" className={view.signInUrl === undefined || isOpen ? 'primary' : ''} disabled={busy}>
                 {isOpen ? 'Go on' : 'Sign in'}
               </button>
               {isOpen && <Dialog.Close>Without a name</Dialog.Close>}

@@ -1,23 +1,17 @@
 import { useNavigate } from '@tanstack/react-router';
-import { muster } from '../api';
+import { signOut } from '../api';
+import { useWhoCalls } from '../live/rights';
 import { useSignal } from '../live/signal';
 import { prefer, preferences } from '../preferences';
 import { session } from '../session';
 import { MenuButton } from '../ui/menu';
-import { useRead } from '../ui/read';
+import { failureText } from '../ui/read';
+import { toast } from '../ui/toasts';
 
-export const useWhoCalls = () =>
-  useRead(['who'], async () => {
-    const who = await muster.auth.whoCalls({});
-    if (who.authenticated) session.accepted();
-    return who;
-  });
-
-/** Nothing of what was shown is left on the page. */
-function signOut(): void {
-  session.signOut();
-  location.reload();
-}
+const leave = (): void =>
+  void signOut().catch((cause: unknown) =>
+    toast.add({ title: 'You are still signed in', description: failureText(cause), type: 'bad' }),
+  );
 
 const nextTheme = { system: 'dark', dark: 'light', light: 'system' } as const;
 
@@ -39,9 +33,9 @@ export function YouMenu() {
           onChoose: () => prefer({ times: preferred.times === 'relative' ? 'exact' : 'relative' }),
         },
         { label: 'Preferences', onChoose: () => void navigate({ to: '/preferences' }) },
-        session.token() === undefined
+        session.token() === undefined && who.data?.sessionEndsAt === undefined
           ? { label: 'Sign in', onChoose: () => session.state.set('out') }
-          : { label: 'Sign out', onChoose: signOut },
+          : { label: 'Sign out', onChoose: leave },
       ]}
     />
   );

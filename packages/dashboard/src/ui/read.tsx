@@ -6,6 +6,8 @@ export interface ReadOptions {
   /** Read again after these many milliseconds, where no event tells of a change. */
   readonly everyMs?: number;
   readonly enabled?: boolean;
+  /** For so long it is not read again because another part of the page wants it, too. */
+  readonly freshMs?: number;
   /** Another page of the same list: the present one is shown until it has come. */
   readonly isPaged?: boolean;
 }
@@ -18,6 +20,7 @@ export const useRead = <T,>(key: readonly unknown[], read: () => Promise<T>, opt
     ...(options.isPaged && { placeholderData: keepPreviousData }),
     ...(options.everyMs !== undefined && { refetchInterval: options.everyMs }),
     ...(options.enabled !== undefined && { enabled: options.enabled }),
+    ...(options.freshMs !== undefined && { staleTime: options.freshMs }),
   });
 
 /** Each panel is loading, empty or broken by itself; the others go on. */

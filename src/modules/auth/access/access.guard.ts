@@ -4,11 +4,10 @@ import { builtInUser, type TimeRange, type User } from '../../../core/authorizat
 import { andThen } from '../../../platform/async.js';
 import { grant } from '../../../platform/database/permits.js';
 import { isGuarded, isReadiness } from '../../../platform/http/caller.js';
-import { SchedulerError } from '../../../platform/errors.js';
 import { callerIsKnown } from '../../../platform/http/admission.js';
 import type { AuthenticatorName } from '../../../platform/settings/auth-settings.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
-import { Authentication, type Identification } from '../authenticators/authentication.service.js';
+import { Authentication } from '../authenticators/authentication.service.js';
 import { Access } from './access.service.js';
 import { needOf } from './endpoint-needs.js';
 import { globalRead, type Need } from './needs.js';
@@ -56,7 +55,7 @@ export class AccessGuard implements CanActivate {
       return this.check(
         request,
         need,
-        found.user ?? this.refuse(found, context.switchToHttp().getResponse<Response>()),
+        found.user ?? this.authentication.refuse(found, context.switchToHttp().getResponse<Response>()),
       );
     });
   }
@@ -70,7 +69,7 @@ export class AccessGuard implements CanActivate {
     try {
       const found = await this.authentication.identify(request);
       // The rest of the body of a stranger is not waited for.
-      if (!found.user) this.refuse(found, response.set('Connection', 'close'));
+      if (!found.user) this.authentication.refuse(found, response.set('Connection', 'close'));
     } catch (cause) {
       return next(cause);
     }
@@ -104,17 +103,6 @@ export class AccessGuard implements CanActivate {
       request.maySeeState = false;
     }
     return true;
-  }
-
-  private refuse({ failures, retryAfterSeconds }: Identification, response: Response): never {
-    if (retryAfterSeconds !== undefined) {
-      response.set('Retry-After', String(retryAfterSeconds));
-      const message = `Too many calls from this address did not prove who calls; wait ${retryAfterSeconds} seconds`;
-      throw new SchedulerError('TOO_MANY_FAILURES', message);
-    }
-    response.set('WWW-Authenticate', this.authentication.challenge);
-    const message = `The caller is not authenticated: ${failures.join('; ')}${this.authentication.advice}`;
-    throw new SchedulerError('UNAUTHENTICATED', message);
   }
 
   private check(request: CheckedRequest, need: Need, user: User): boolean | Promise<boolean> {

@@ -1,18 +1,16 @@
 import type { UserAction } from '../../../core/model/enums.js';
+import { apply } from './apply-need.js';
 import {
   groupInBody,
-  groupsOfAppliedRequest,
   groupsOfUpdatedRequest,
   inBody,
   inPath,
   inQuery,
-  ofApplied,
   ofFile,
   ofLogSearch,
   ofPendingTask,
   ofSentDeploy,
   ofTask,
-  sends,
   sentGroups,
 } from './call.js';
 import {
@@ -51,12 +49,6 @@ const act = on(inPath, ['READ', 'WRITE']);
 const take = (action: UserAction) => on(inPath, ['READ', 'WRITE'], { action });
 const undoAction = on(inPath, 'WRITE');
 const regroup = { newGroups: sentGroups, writesNew: true, refusal: 'GROUPS_NOT_PERMITTED' } as const;
-/** As for the operations that take one of the two alone. */
-const apply = depends((call) => {
-  if (!sends('request', call)) return on(ofApplied, ['READ', 'DEPLOY']);
-  const scopes = sends('deploy', call) ? (['WRITE', 'DEPLOY'] as const) : (['WRITE'] as const);
-  return on(ofApplied, scopes, { ...creates, newGroups: groupsOfAppliedRequest, writesNew: true });
-});
 const searchTasks = depends((call) => (inQuery(call).length > 0 ? on(inQuery, 'READ', { past: 'some' }) : readAll));
 const upcomingRuns = depends((call) =>
   inQuery(call).length > 0
@@ -71,7 +63,13 @@ const files = openable('FILES', on(ofFile, 'READ', { unnamed: 'forbidden' }));
  * administrators only, and a test names it.
  */
 export const endpointNeeds: Readonly<Record<string, Need>> = {
+  'GET /api/audit': admin,
+
   'GET /api/auth/user': caller,
+  'GET /api/auth/oidc/sign-in': nothing,
+  'GET /api/auth/oidc/callback': nothing,
+  'POST /api/auth/session': nothing,
+  'DELETE /api/auth/session': nothing,
   'POST /api/auth/token': askedByService('a token for another user is the work of administrators'),
   'DELETE /api/auth/token/:user': admin,
   'GET /api/auth/tokens': askedByService('those of others are the business of administrators'),

@@ -21,6 +21,8 @@ const notedReads = new Set([
   '/api/tasks/download',
   '/api/tasks/open',
 ]);
+/** A browser is sent here to be signed in. Its query is a proof, and is not noted. */
+const signsIn = '/api/auth/oidc/callback';
 const longestPath = 1_000;
 const longestText = 500;
 
@@ -40,7 +42,7 @@ export function entryOf(request: Request, response: Response): AuditNote | undef
   const isRefused = refusals.has(status ?? 0) || refusal?.code === 'TOO_MANY_FAILURES';
   const isRead = safeMethods.has(method);
   // What no operation took, or was not let in before it was asked who calls, has done nothing.
-  const isChange = !isRead && route !== undefined && need !== undefined;
+  const isChange = (!isRead || route === signsIn) && route !== undefined && need !== undefined;
   const isNotedRead = isRead && route !== undefined && notedReads.has(route);
   if (!isRefused && !isChange && !isNotedRead) return undefined;
   const isKnown = caller !== undefined && !(provenBy === undefined && unproven.has(refusal?.code ?? ''));

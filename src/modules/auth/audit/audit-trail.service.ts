@@ -5,12 +5,14 @@ import { Clock } from '../../../platform/clock.js';
 import { outsideOfCalls } from '../../../platform/database/permits.js';
 import { isPassing } from '../../../platform/database/database-errors.js';
 import { Database } from '../../../platform/database/database.js';
+import { ListPage, type PageQuery } from '../../../platform/database/keyset.js';
+import { SchedulerError } from '../../../platform/errors.js';
 import { Metrics } from '../../../platform/metrics/metrics.js';
 import { Pollers } from '../../../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
 import { RecentAnswers } from '../recent-answers.js';
 import { entryOf } from './audit-entry.js';
-import { AuditRepository, type AuditEntry } from './audit.repository.js';
+import { AuditRepository, type AuditEntry, type AuditFilter, type FoundEntry } from './audit.repository.js';
 
 const writtenEveryMillis = 250;
 const againAfterMillis = 2_000;
@@ -21,6 +23,7 @@ const unknownAtMost = waitingAtMost / 2;
 const repeatedAtMost = 5_000;
 const cleanedEveryMillis = 3_600_000;
 const removedAtOnce = 10_000;
+const key = /^\d{1,18} \d{1,18}$/;
 
 interface Waiting {
   entry: AuditEntry;
@@ -69,6 +72,16 @@ export class AuditTrail implements BeforeApplicationShutdown, OnApplicationShutd
     while (
       (await this.db.leaderTransaction((tx) => this.store.removeBeyond(tx, rowsKept, removedAtOnce))) === removedAtOnce
     );
+  }
+
+  /** The newest first. `page.after`: the `key` of an entry, as it came from a caller. */
+  async find(filter: AuditFilter, page: PageQuery): Promise<ListPage<FoundEntry>> {
+    if (page.after !== '' && !key.test(page.after)) {
+      const message = 'cursor must be * or what X-Next-Cursor said';
+      throw SchedulerError.invalid('INVALID_REQUEST', [{ field: 'cursor', rule: 'cursor', message }]);
+    }
+    const found = await this.store.find(this.db.pool, filter, page);
+    return ListPage.of(found, page.limit, (entry) => entry.key);
   }
 
   /** Twice: calls that were still being answered end in between. */

@@ -3,6 +3,8 @@ import { Check, Column, Entity, Index, PrimaryGeneratedColumn } from 'typeorm';
 /** One call of note: who made it, from where, and what came of it. */
 @Check('audit_outcome_check', `"outcome" IN ('ALLOWED', 'REFUSED')`)
 @Index('audit_by_time', ['at'])
+@Index('audit_by_caller', ['callerId', 'at', 'id'])
+@Index('audit_by_request', ['requestId', 'at', 'id'])
 @Entity('audit')
 export class AuditEntity {
   @PrimaryGeneratedColumn('identity', {

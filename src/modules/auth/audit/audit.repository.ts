@@ -1,5 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { rows } from '../../../platform/database/sql.js';
+import type { PageQuery } from '../../../platform/database/keyset.js';
+import type { Queryable } from '../../../platform/database/queryable.js';
+import { rows, toTime } from '../../../platform/database/sql.js';
 import type { Transaction } from '../../../platform/database/transaction.js';
 import type { AuditEntity } from './audit.entity.js';
 
@@ -7,6 +9,18 @@ export type AuditEntry = Omit<AuditEntity, 'id' | 'at'>;
 
 /** An entry, and how many milliseconds ago its call ended: the time is the database's. */
 export type AgedEntry = AuditEntry & { ageMillis: number };
+
+export interface AuditFilter {
+  caller?: string;
+  requestId?: string;
+  outcome?: AuditEntry['outcome'];
+  /** Epoch milliseconds, both. */
+  from?: number;
+  to?: number;
+}
+
+/** `key`: place of the row in the order in which rows are read. */
+export type FoundEntry = Omit<AuditEntity, 'id'> & { key: string };
 
 /** The trail of calls. By hand: batches travel as one document, and rows are removed in bounded portions. */
 @Injectable()
@@ -22,6 +36,31 @@ export class AuditRepository {
          "callerIssuer" text, "provenBy" text, address text, operation text, path text, "requestId" text, outcome text,
          status integer, reason text)`,
       [JSON.stringify(entries)],
+    );
+  }
+
+  /** The newest first: those that `filter` lets through, and follow `after` (the `key` of a row) in that order. */
+  find(tx: Queryable, filter: AuditFilter, { after, limit }: PageQuery): Promise<FoundEntry[]> {
+    const values: unknown[] = [];
+    const given = (value: unknown): string => `$${values.push(value)}`;
+    const { caller, requestId, outcome, from, to } = filter;
+    const [micros, id] = after.split(' ');
+    const tests = [
+      caller !== undefined && `caller_id = ${given(caller)}`,
+      requestId !== undefined && `request_id = ${given(requestId)}`,
+      outcome !== undefined && `outcome = ${given(outcome)}`,
+      from !== undefined && `at >= ${given(toTime(from))}`,
+      to !== undefined && `at < ${given(toTime(to))}`,
+      after !== '' &&
+        `(at, id) < (timestamptz 'epoch' + ${given(micros)}::bigint * interval '1 microsecond', ${given(id)}::bigint)`,
+    ].filter((test) => test !== false);
+    return rows(
+      tx,
+      `SELECT at, call_id AS "callId", caller_id AS "callerId", caller_issuer AS "callerIssuer", proven_by AS "provenBy", address,
+         operation, path, request_id AS "requestId", outcome, status, reason,
+         (extract(epoch FROM at) * 1000000)::bigint || ' ' || id AS key
+       FROM audit ${tests.length === 0 ? '' : `WHERE ${tests.join(' AND ')}`} ORDER BY at DESC, id DESC LIMIT ${given(limit + 1)}`,
+      values,
     );
   }
 

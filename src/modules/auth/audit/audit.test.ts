@@ -172,3 +172,91 @@ describe('rows go', () => {
     expect(await left()).toEqual([{ caller_id: 'bob', count: 1_000 }]);
   });
 });
+
+describe('GET /api/audit', () => {
+  interface Entry {
+    at: number;
+    caller?: string;
+    callId: string;
+    [name: string]: unknown;
+  }
+  let root: string;
+  beforeAll(async () => {
+    root = await app.tokenOf({ id: 'root', groups: ['admins'] });
+  });
+  beforeEach(() => app.sql('TRUNCATE audit'));
+  const start = Date.UTC(2026, 0, 5);
+  /** Three of a microsecond, so that the time alone puts them in no order. */
+  const fill = (count: number) =>
+    app.sql(
+      `INSERT INTO audit (at, call_id, caller_id, request_id, address, operation, path, outcome, status)
+       SELECT to_timestamp($2::double precision) + (n / 3) * interval '1 microsecond', 'call-' || n,
+         CASE n % 3 WHEN 0 THEN 'ann' WHEN 1 THEN 'bob' END, CASE n % 2 WHEN 0 THEN 'web' END, '::1', 'POST /x', '/x',
+         CASE n % 5 WHEN 0 THEN 'REFUSED' ELSE 'ALLOWED' END, 200
+       FROM generate_series(1, $1::int) AS n`,
+      [count, start / 1_000],
+    );
+  const read = async (query: string): Promise<{ ids: number[]; next: string | null; entries: Entry[] }> => {
+    const answer = await app.call('GET', `/api/audit?${query}`, { token: root });
+    expect(answer).toMatchObject({ status: 200 });
+    const entries = answer.body as unknown as Entry[];
+    const ids = entries.map(({ callId }) => Number(callId.replace('call-', '')));
+    return { ids, next: answer.headers.get('x-next-cursor'), entries };
+  };
+  const upTo = (count: number) => Array.from({ length: count }, (_each, index) => index + 1);
+
+  test('is for administrators alone, and says what the view says', async () => {
+    await app.call('DELETE', '/api/requests/request/web', as(bob, 'delete'));
+    const [row] = await rowsOf('delete');
+    expect((await app.call('GET', '/api/audit', { token: ann })).status).toBe(403);
+    expect((await app.call('GET', '/api/audit')).status).toBe(401);
+    const { entries } = await read('caller=bob');
+    const { at, proven_by: provenBy, request_id: requestId, call_id: callId, ...others } = row!;
+    expect(entries).toEqual([{ ...others, at: (at as Date).getTime(), provenBy, requestId, callId }]);
+  });
+
+  test('goes from the newest to the oldest, page by page, without one twice or left out', async () => {
+    await fill(250);
+    const first = await read('');
+    expect([first.ids, first.next]).toEqual([upTo(250).toReversed().slice(0, 100), expect.any(String)]);
+    const all: number[] = [];
+    for (let cursor = '*'; ;) {
+      const { ids, next } = await read(`limit=7&cursor=${cursor}`);
+      all.push(...ids);
+      if (next === null) break;
+      cursor = next;
+    }
+    expect(all).toEqual(upTo(250).toReversed());
+  });
+
+  test('has those of a caller, about a request, with an outcome, of a time', async () => {
+    await fill(60);
+    expect((await read('caller=ann')).ids).toEqual(
+      upTo(60)
+        .filter((n) => n % 3 === 0)
+        .toReversed(),
+    );
+    expect((await read('requestId=web&outcome=refused')).ids).toEqual([60, 50, 40, 30, 20, 10]);
+    const later = new Date(start + 1).toISOString();
+    expect((await read(`from=${later}`)).ids).toEqual([]);
+    expect((await read(`to=${later}&limit=2`)).ids).toEqual([60, 59]);
+    expect((await read(`to=${start}`)).ids).toEqual([]);
+    expect((await read(`from=${start}&caller=bob&limit=1`)).ids).toEqual([58]);
+  });
+
+  test.each([
+    ['outcome=maybe', 'outcome'],
+    ['from=yesterday', 'from'],
+    ['to=-1', 'to'],
+    ['limit=10001', 'limit'],
+    ['limit=x', 'limit'],
+    ['cursor=x', 'cursor'],
+    [`cursor=${Buffer.from('web').toString('base64url')}`, 'cursor'],
+    [`cursor=${Buffer.from('1'.repeat(19) + ' 1').toString('base64url')}`, 'cursor'],
+    [`caller=${'x'.repeat(501)}`, 'caller'],
+    [`requestId=${'x'.repeat(501)}`, 'requestId'],
+  ])('refuses %s: 400', async (query, field) => {
+    const answer = await app.call('GET', `/api/audit?${query}`, { token: root });
+    expect(answer).toMatchObject({ status: 400, body: { errors: [{ field }] } });
+  });
+});

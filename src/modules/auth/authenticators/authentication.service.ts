@@ -1,14 +1,17 @@
 import { Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common';
-import type { Request } from 'express';
+import type { Request, Response } from 'express';
 import type { User } from '../../../core/authorization/index.js';
 import { authenticatorsOf, type AuthenticatorName } from '../../../platform/settings/auth-settings.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
 import { andThen } from '../../../platform/async.js';
 import { Clock } from '../../../platform/clock.js';
+import { SchedulerError } from '../../../platform/errors.js';
 import { callerAddress } from '../../../platform/http/addresses-of-call.js';
 import { ProcessMessages } from '../../../platform/process/process-messages.js';
+import { cookieOf } from '../cookies.js';
+import { isSession } from '../sessions/sessions.service.js';
 import type { Authenticator } from './authenticator.js';
-import { CookieAuthenticator } from './cookie.authenticator.js';
+import { CookieAuthenticator, type Proven } from './cookie.authenticator.js';
 import { digestOf, FailedAttempts } from './failed-attempts.js';
 import { OidcAuthenticator, TokenAuthenticator, WebhookAuthenticator } from './header.authenticators.js';
 import { HeaderPassthrough, QueryParameterPassthrough } from './passthrough.authenticators.js';
@@ -45,7 +48,7 @@ export class Authentication implements OnModuleInit {
     header: HeaderPassthrough,
     webhook: WebhookAuthenticator,
     token: TokenAuthenticator,
-    cookie: CookieAuthenticator,
+    private readonly cookie: CookieAuthenticator,
     oidc: OidcAuthenticator,
   ) {
     const known: Record<AuthenticatorName, Authenticator> = {
@@ -75,9 +78,10 @@ export class Authentication implements OnModuleInit {
 
   /** For the header WWW-Authenticate. */
   get challenge(): string {
-    const names = this.ways.map(({ name }) => name);
-    const bearer = names.some((name) => name === 'OIDC' || name === 'WEBHOOK' || name === 'COOKIE');
-    return [...(bearer ? ['Bearer'] : []), ...(names.includes('TOKEN') || !bearer ? ['Token'] : [])].join(', ');
+    const names = new Set(this.ways.map(({ name }) => name));
+    const token = names.has('TOKEN');
+    const bearer = names.has('OIDC') || names.has('WEBHOOK') || (names.has('COOKIE') && !token);
+    return [...(bearer ? ['Bearer'] : []), ...(token || !bearer ? ['Token'] : [])].join(', ');
   }
 
   /** Credentials that a caller who was refused may send; empty where only a proxy can vouch for callers. */
@@ -90,6 +94,31 @@ export class Authentication implements OnModuleInit {
     if (headers.length === 0) return '';
     const first = names.has('TOKEN') ? "; 'muster token --bootstrap' makes the first token" : '';
     return `. Send the header ${headers.join(' or ')}${first}`;
+  }
+
+  /** Whether people sign in with a browser, whose cookie then says who calls. */
+  get hasSessions(): boolean {
+    const { auth, ui } = this.settings;
+    return auth.enabled && this.ways.includes(this.cookie) && ui.authCookieName !== '';
+  }
+
+  /** The user of a token that a call brings in its body: a wrong one counts as it does in a header. */
+  async prove(token: string, request: Request): Promise<Proven | Identification> {
+    const waitSeconds = this.failed.waitSeconds(callerAddress(request), this.clock.now());
+    const found = await this.cookie.prove(token, waitSeconds > 0);
+    return typeof found === 'string' ? this.unknown([found], token, request, waitSeconds) : found;
+  }
+
+  /** Answers a call of which it was not found out who makes it. */
+  refuse({ failures, retryAfterSeconds }: Identification, response: Response): never {
+    if (retryAfterSeconds !== undefined) {
+      response.set('Retry-After', String(retryAfterSeconds));
+      const message = `Too many calls from this address did not prove who calls; wait ${retryAfterSeconds} seconds`;
+      throw new SchedulerError('TOO_MANY_FAILURES', message);
+    }
+    response.set('WWW-Authenticate', this.challenge);
+    const message = `The caller is not authenticated: ${failures.join('; ')}${this.advice}`;
+    throw new SchedulerError('UNAUTHENTICATED', message);
   }
 
   /** Once for each call: a failed attempt counts once. */
@@ -109,7 +138,7 @@ export class Authentication implements OnModuleInit {
     request: Request,
     waitSeconds: number,
   ): Identification | Promise<Identification> {
-    if (!way) return this.unknown(failures, request, waitSeconds);
+    if (!way) return this.unknown(failures, this.proofIn(request), request, waitSeconds);
     return andThen(way.authenticate(request, waitSeconds > 0), (found) => {
       if (typeof found !== 'string') return { user: found, way: way.name, failures };
       failures.push(`${way.name}: ${found}`);
@@ -117,8 +146,12 @@ export class Authentication implements OnModuleInit {
     });
   }
 
-  private unknown(failures: string[], request: Request, waitSeconds: number): Identification {
-    const proof = this.proofIn(request);
+  private unknown(
+    failures: string[],
+    proof: string | undefined,
+    request: Request,
+    waitSeconds: number,
+  ): Identification {
     // A call that proves nothing tries nothing.
     if (proof === undefined || !this.settings.auth.enabled) return { failures };
     if (waitSeconds > 0) return { failures, retryAfterSeconds: waitSeconds };
@@ -140,9 +173,10 @@ export class Authentication implements OnModuleInit {
 
   /** Credentials that the caller sent, as far as they could be guessed. */
   private proofIn(request: Request): string | undefined {
-    const { authorization, cookie } = request.headers;
-    const sendsCookie = this.ways.some(({ name }) => name === 'COOKIE') ? cookie : undefined;
-    return authorization || sendsCookie;
+    const { authorization } = request.headers;
+    if (authorization || !this.ways.includes(this.cookie)) return authorization;
+    const value = cookieOf(request, this.settings.ui.authCookieName);
+    return value === undefined || isSession(value) ? undefined : value;
   }
 }
 

@@ -3,6 +3,7 @@ import { createRemoteJWKSet, errors, jwtVerify, type JWTPayload, type JWTVerifyG
 import type { User } from '../../../core/authorization/index.js';
 import { Clock } from '../../../platform/clock.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
+import { userFromClaims } from './claims.js';
 
 /** Only signatures that the provider alone can make; a signature with a shared secret could be made by any of its holders. */
 const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
@@ -86,45 +87,3 @@ export class OidcTokens {
 /** Providers write it in any letters, with `application/` or without, or not at all. */
 const isOfKnownType = (type: unknown): boolean =>
   type === undefined || (typeof type === 'string' && types.has(type.toLowerCase().replace(/^application\//, '')));
-
-interface ClaimNames {
-  userClaim: string;
-  emailClaim: string;
-  groupsClaim: string;
-  scopesClaim: string;
-}
-
-type Claims = Readonly<Record<string, unknown>>;
-
-/** undefined: the claims name no user. */
-function userFromClaims(claims: Claims, names: ClaimNames): User | undefined {
-  const id = textOf(claimOf(claims, names.userClaim));
-  if (id === undefined) return undefined;
-  return {
-    id,
-    name: textOf(claims['name']),
-    email: textOf(claimOf(claims, names.emailClaim)),
-    groups: textsOf(claimOf(claims, names.groupsClaim)),
-    scopes: textsOf(claimOf(claims, names.scopesClaim)),
-    authenticated: true,
-  };
-}
-
-/** A claim with exactly this name (some are URLs with dots), else where the dots lead. */
-function claimOf(claims: Claims, name: string): unknown {
-  if (Object.hasOwn(claims, name)) return claims[name];
-  let value: unknown = claims;
-  for (const part of name.split('.')) {
-    if (value === null || typeof value !== 'object' || !Object.hasOwn(value, part)) return undefined;
-    value = (value as Claims)[part];
-  }
-  return value;
-}
-
-const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
-
-/** A list, or a text with blanks between its words, as scopes are written. */
-function textsOf(value: unknown): string[] {
-  if (Array.isArray(value)) return value.filter((entry): entry is string => typeof entry === 'string');
-  return typeof value === 'string' ? value.split(' ').filter((word) => word !== '') : [];
-}

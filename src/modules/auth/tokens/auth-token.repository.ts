@@ -114,7 +114,8 @@ export class AuthTokenRepository {
     await tx.getRepository(AuthTokenEntity).update({ id }, { lastUsedAt: new Date(now) });
   }
 
-  private async digest(tx: Queryable, token: string): Promise<string> {
+  /** What the row of a token with this text is found by. */
+  async digest(tx: Queryable, token: string): Promise<string> {
     this.key ??= await keptKey(tx);
     return lookupDigest(token, this.key);
   }

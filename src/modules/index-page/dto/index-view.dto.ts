@@ -88,6 +88,12 @@ export class IndexViewDto {
   authCookieName: string;
   /** Member of the JSON in that cookie which holds the token. */
   authTokenKey: string;
+  /** Where a browser goes to sign in with a provider. Absent: there is none. */
+  @Since('muster')
+  signInUrl?: string;
+  /** What the button says that leads there. */
+  @Since('muster')
+  signInLabel?: string;
   /** Links on the pages of requests, as JSON. */
   quickLinks: string;
   /** Links to other clusters, as JSON. */

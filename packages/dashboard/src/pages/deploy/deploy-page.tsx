@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import type { DeployHistory, RequestParent, TaskIdHistory } from 'muster-client';
 import { muster, orNone } from '../../api';
-import { openAction } from '../../actions/action';
+import { ActionButton } from '../../actions/action-button';
 import { rollBack } from '../../actions/request-actions';
 import { Badge } from '../../ui/badge';
 import { changesBetween } from '../../ui/changes';
@@ -62,9 +62,7 @@ function Known({ deploy, parent }: { deploy: DeployHistory; parent: RequestParen
         </span>
         <span className="grow" />
         {parent && deployId !== active && parent.pendingDeploy === undefined && (
-          <button type="button" onClick={() => openAction.set(rollBack(parent, deployId))}>
-            Roll back to this
-          </button>
+          <ActionButton action={rollBack(parent, deployId)} label="Roll back to this" />
         )}
         <Go to={`${paths.request(requestId)}/deploy`} search={{ from: deployId }} className="button">
           Deploy from this

@@ -1,11 +1,11 @@
 import type { ExpiringMachineState, Slave, SlaveUsageWithId } from 'muster-client';
 import { muster } from '../../api';
-import { openAction, type Action } from '../../actions/action';
+import type { Action } from '../../actions/action';
+import { ActionButton, ActionMenu } from '../../actions/action-button';
 import { machineActions } from '../../actions/machine-actions';
 import { Badge } from '../../ui/badge';
 import { formatBytes, formatNumber } from '../../ui/duration';
 import { Go, shortHost, useFilters } from '../../ui/links';
-import { MenuButton } from '../../ui/menu';
 import { Panel, useRead } from '../../ui/read';
 import { Table, type Column } from '../../ui/table';
 import { Time } from '../../ui/time';
@@ -123,17 +123,7 @@ const columns: readonly Column<Row>[] = [
   {
     id: 'do',
     title: '',
-    cell: (row) => (
-      <MenuButton
-        label={`Actions of ${row.slave.host}`}
-        text="⋯"
-        choices={actionsOf(row).map((action) => ({
-          label: action.label,
-          onChoose: () => openAction.set(action),
-          isDangerous: action.isDangerous ?? false,
-        }))}
-      />
-    ),
+    cell: (row) => <ActionMenu label={`Actions of ${row.slave.host}`} text="⋯" actions={actionsOf(row)} />,
   },
 ];
 
@@ -206,12 +196,8 @@ export function Page() {
         <Go to="/racks">Racks</Go>
         <Go to="/utilization">Utilization</Go>
         <span className="grow" />
-        <button type="button" onClick={() => openAction.set(clearDead)}>
-          Remove dead ones
-        </button>
-        <button type="button" onClick={() => openAction.set(clearMarks)}>
-          Clear inactive marks
-        </button>
+        <ActionButton action={clearDead} label="Remove dead ones" />
+        <ActionButton action={clearMarks} />
       </div>
       <form className="filters" role="search" onSubmit={(event) => event.preventDefault()}>
         <input
@@ -261,6 +247,7 @@ const matches = (slave: Slave, q: string): boolean =>
 
 const clearDead: Action = {
   id: 'remove-dead',
+  needs: 'administrator',
   label: 'Remove dead machines',
   isDangerous: true,
   explains: 'Removes the records of all machines that are dead. They come back when the machines do.',
@@ -273,6 +260,7 @@ const clearDead: Action = {
 
 const clearMarks: Action = {
   id: 'clear-marks',
+  needs: 'administrator',
   label: 'Clear inactive marks',
   explains: 'No host is marked as inactive any more.',
   fields: [],

@@ -1,10 +1,9 @@
 import type { Rack } from 'muster-client';
 import { muster } from '../../api';
-import { openAction } from '../../actions/action';
+import { ActionMenu } from '../../actions/action-button';
 import { machineActions } from '../../actions/machine-actions';
 import { Badge } from '../../ui/badge';
 import { Go, useFilters } from '../../ui/links';
-import { MenuButton } from '../../ui/menu';
 import { Panel, useRead } from '../../ui/read';
 import { Table, type Column } from '../../ui/table';
 import { Time } from '../../ui/time';
@@ -52,16 +51,10 @@ const columns: readonly Column<Row>[] = [
     id: 'do',
     title: '',
     cell: ({ rack, isExpiring }) => (
-      <MenuButton
+      <ActionMenu
         label={`Actions of ${rack.id}`}
         text="⋯"
-        choices={machineActions({ kind: 'rack', id: rack.id, state: rack.currentState.state, isExpiring }).map(
-          (action) => ({
-            label: action.label,
-            onChoose: () => openAction.set(action),
-            isDangerous: action.isDangerous ?? false,
-          }),
-        )}
+        actions={machineActions({ kind: 'rack', id: rack.id, state: rack.currentState.state, isExpiring })}
       />
     ),
   },

@@ -1,6 +1,7 @@
 import type { PendingDeploy, RequestParent } from 'muster-client';
 import { muster } from '../../api';
-import { openAction, type Action } from '../../actions/action';
+import type { Action } from '../../actions/action';
+import { ActionButton } from '../../actions/action-button';
 import { Mark } from '../../ui/badge';
 import { DeployLink } from '../../ui/links';
 import { Time } from '../../ui/time';
@@ -37,14 +38,8 @@ export function DeployInProgress({ parent, pending }: { parent: RequestParent; p
         <p key={text}>{text}</p>
       ))}
       <div className="buttons">
-        {deployProgress && (
-          <button type="button" onClick={() => openAction.set(advance(parent, pending))}>
-            Advance
-          </button>
-        )}
-        <button type="button" onClick={() => openAction.set(cancel(requestId, deployId))}>
-          Cancel deploy
-        </button>
+        {deployProgress && <ActionButton action={advance(parent, pending)} />}
+        <ActionButton action={cancel(requestId, deployId)} />
       </div>
     </section>
   );
@@ -67,6 +62,7 @@ function advance(parent: RequestParent, { deployMarker, deployProgress }: Pendin
         body: { requestId, deployId, targetActiveInstances: values.number('instances') ?? next },
       }),
     done: `${deployId} starts its next step`,
+    needs: { requestId, scope: 'DEPLOY' },
     outdates: [['request', requestId]],
   };
 }
@@ -75,6 +71,7 @@ const cancel = (requestId: string, deployId: string): Action => ({
   id: 'cancel-deploy',
   label: 'Cancel deploy',
   isDangerous: true,
+  needs: { requestId, scope: 'DEPLOY' },
   explains: `Ends the tasks of ${deployId}; those of the active deploy stay or come back.`,
   fields: [],
   run: () => muster.deploys.cancel({ requestId, deployId }),

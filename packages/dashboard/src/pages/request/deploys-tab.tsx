@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import type { DeployHistory, RequestParent } from 'muster-client';
 import { muster } from '../../api';
-import { openAction } from '../../actions/action';
+import { ActionButton } from '../../actions/action-button';
 import { rollBack } from '../../actions/request-actions';
 import { Badge, Mark } from '../../ui/badge';
 import { DeployLink, Go, paths } from '../../ui/links';
@@ -61,9 +61,7 @@ export function DeploysTab({ parent }: { parent: RequestParent }) {
       cell: ({ deployMarker: { deployId } }) => (
         <>
           {deployId !== active && pending === undefined && (
-            <button type="button" className="quiet" onClick={() => openAction.set(rollBack(parent, deployId))}>
-              Roll back to this
-            </button>
+            <ActionButton className="quiet" action={rollBack(parent, deployId)} label="Roll back to this" />
           )}
           <Go to={`${paths.request(requestId)}/deploy`} search={{ from: deployId }}>
             Deploy from this

@@ -1,6 +1,7 @@
 import type { RequestParent } from 'muster-client';
 import { useQueryClient } from '@tanstack/react-query';
 import { muster } from '../../api';
+import { useRefusal } from '../../live/rights';
 import { failureText } from '../../ui/read';
 import { Time } from '../../ui/time';
 import { toast } from '../../ui/toasts';
@@ -64,6 +65,7 @@ function kindsOf(parent: RequestParent): readonly Kind[] {
 /** What was done for a time only, until when, and how it is kept or taken back. */
 export function Expiring({ parent }: { parent: RequestParent }) {
   const queries = useQueryClient();
+  const refusal = useRefusal({ requestId: parent.request.id, scope: 'WRITE' });
   const call = (run: () => Promise<unknown>, what: string) => {
     run()
       .then(() => toast.add({ title: what }))
@@ -77,11 +79,16 @@ export function Expiring({ parent }: { parent: RequestParent }) {
         {what}, ends <Time at={action.startMillis + durationMillis} />
         {action.user !== undefined && `, by ${action.user}`}
         {message !== undefined && `: ${message}`}{' '}
-        <button type="button" onClick={() => call(keep, 'It stays')}>
+        <button type="button" disabled={refusal !== undefined} title={refusal} onClick={() => call(keep, 'It stays')}>
           Make permanent
         </button>
         {revert && (
-          <button type="button" onClick={() => call(revert, 'Taken back')}>
+          <button
+            type="button"
+            disabled={refusal !== undefined}
+            title={refusal}
+            onClick={() => call(revert, 'Taken back')}
+          >
             Revert now
           </button>
         )}

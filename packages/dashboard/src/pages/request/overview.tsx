@@ -1,6 +1,6 @@
 import type { DeployHistory, RequestParent } from 'muster-client';
 import { muster, orNone } from '../../api';
-import { openAction } from '../../actions/action';
+import { ActionButton } from '../../actions/action-button';
 import { rollBack } from '../../actions/request-actions';
 import { Badge, Mark } from '../../ui/badge';
 import { ExplainedRequest } from '../../ui/explain';
@@ -82,9 +82,7 @@ function FailedDeploy({ parent, deploy }: { parent: RequestParent; deploy: Deplo
       </ul>
       {first?.taskId && <LastLines taskId={first.taskId.id} file="stderr" />}
       {parent.requestDeployState?.activeDeploy && parent.requestDeployState.activeDeploy.deployId === deployId && (
-        <button type="button" onClick={() => openAction.set(rollBack(parent))}>
-          Roll back
-        </button>
+        <ActionButton action={rollBack(parent)} />
       )}
     </section>
   );

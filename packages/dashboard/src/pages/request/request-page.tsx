@@ -1,11 +1,12 @@
 import type { RequestParent } from 'muster-client';
 import { isStatus, muster, orNone } from '../../api';
-import { type Action, openAction } from '../../actions/action';
+import { openAction } from '../../actions/action';
+import { ActionButton } from '../../actions/action-button';
 import { requestActions } from '../../actions/request-actions';
 import { runNow } from '../../actions/run-actions';
 import { RequestStateMark } from '../../live/request-state';
 import { type Trouble, troublesOf } from '../../live/troubles';
-import { refusedText, useRights } from '../../live/rights';
+import { useRefusal } from '../../live/rights';
 import { useTroubles } from '../../live/use-troubles';
 import { CopyJson } from '../../ui/copy';
 import { Go, paths, useFilters, useParam } from '../../ui/links';
@@ -103,11 +104,8 @@ function Head({ parent, troubles }: { parent: RequestParent; troubles: readonly 
   const inBar = actions.filter(({ id }) => ['run', 'bounce', 'scale', 'pause', 'unpause'].includes(id));
   const inMenu = actions.filter((action) => !inBar.includes(action));
   const isStarred = starred.has(request.id);
-  const may = useRights(request.id);
-  const refusalOf = ({ id }: Action): string | undefined => {
-    const scope = id === 'roll-back' ? 'DEPLOY' : 'WRITE';
-    return may(scope) ? undefined : refusedText[scope];
-  };
+  const unwritable = useRefusal({ requestId: request.id, scope: 'WRITE' });
+  const undeployable = useRefusal({ requestId: request.id, scope: 'DEPLOY' });
   return (
     <div className="head">
       <button
@@ -128,23 +126,15 @@ function Head({ parent, troubles }: { parent: RequestParent; troubles: readonly 
         </span>
       )}
       <span className="grow" />
-      {!view.hideNewDeployButton && may('DEPLOY') && (
+      {!view.hideNewDeployButton && undeployable === undefined && (
         <Go to={`${paths.request(request.id)}/deploy`} className="button primary">
           Deploy
         </Go>
       )}
       {inBar.map((action) => (
-        <button
-          key={action.id}
-          type="button"
-          disabled={refusalOf(action) !== undefined}
-          title={refusalOf(action)}
-          onClick={() => openAction.set(action)}
-        >
-          {action.label}
-        </button>
+        <ActionButton key={action.id} action={action} />
       ))}
-      {!view.hideNewRequestButton && may('WRITE') && (
+      {!view.hideNewRequestButton && unwritable === undefined && (
         <Go to={`/requests/edit/${encodeURIComponent(request.id)}`} className="button">
           Edit
         </Go>
@@ -155,10 +145,10 @@ function Head({ parent, troubles }: { parent: RequestParent; troubles: readonly 
           label: action.label,
           onChoose: () => openAction.set(action),
           isDangerous: action.isDangerous ?? false,
-          disabled: refusalOf(action) !== undefined,
+          disabled: (action.id === 'roll-back' ? undeployable : unwritable) !== undefined,
         }))}
       />
-      {!may('WRITE') && <span className="faint">{refusedText.WRITE}</span>}
+      {unwritable !== undefined && <span className="faint">{unwritable}</span>}
       <QuickLinkList parent={parent} />
     </div>
   );

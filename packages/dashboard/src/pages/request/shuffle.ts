@@ -10,6 +10,7 @@ export function useShuffleAction(requestId: string): readonly Action[] {
   return [
     {
       id: 'shuffle',
+      needs: { requestId, scope: 'WRITE' },
       label: optedOut.data ? 'Let tasks be shuffled' : 'Opt out of shuffling',
       explains: optedOut.data
         ? `Tasks of ${requestId} may be moved to spread load.`

@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import type { TaskIdHistory, TaskRequest } from 'muster-client';
 import { muster, orNone } from '../../api';
-import { openAction } from '../../actions/action';
+import { ActionButton } from '../../actions/action-button';
 import { killTask, removeScheduled } from '../../actions/task-actions';
 import { Badge } from '../../ui/badge';
 import { Explained } from '../../ui/explain';
@@ -117,11 +117,7 @@ export function ActiveTasks({ requestId }: { requestId: string }) {
           {
             id: 'do',
             title: '',
-            cell: ({ taskId }) => (
-              <button type="button" className="quiet" onClick={() => openAction.set(killTask(taskId))}>
-                Kill
-              </button>
-            ),
+            cell: ({ taskId }) => <ActionButton className="quiet" action={killTask(taskId)} />,
           },
         ];
         return (
@@ -167,13 +163,7 @@ export function ScheduledTasks({ requestId }: { requestId: string }) {
       id: 'do',
       title: '',
       cell: ({ pendingTask }) => (
-        <button
-          type="button"
-          className="quiet"
-          onClick={() => openAction.set(removeScheduled(requestId, pendingTask.pendingTaskId.id))}
-        >
-          Remove
-        </button>
+        <ActionButton className="quiet" action={removeScheduled(requestId, pendingTask.pendingTaskId.id)} />
       ),
     },
   ];

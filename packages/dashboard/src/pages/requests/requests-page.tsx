@@ -9,7 +9,7 @@ import { Failure, Loading, useRead } from '../../ui/read';
 import { Go, useFilters } from '../../ui/links';
 import { requestTypes, wordOf } from '../../ui/words';
 import { view } from '../../view';
-import { useWhoCalls } from '../../shell/you-menu';
+import { useWhoCalls } from '../../live/rights';
 import { filtered, type Context, type Filters } from './filter';
 import { RequestList } from './request-list';
 import { useStars } from './stars';

@@ -1,6 +1,7 @@
 import { enumerations, type DisabledAction, type DisasterDataPoint } from 'muster-client';
 import { muster, orNone } from '../../api';
-import { message, openAction, type Action } from '../../actions/action';
+import { message, type Action } from '../../actions/action';
+import { ActionButton } from '../../actions/action-button';
 import { Mark } from '../../ui/badge';
 import { formatDuration } from '../../ui/duration';
 import { Panel, useRead } from '../../ui/read';
@@ -12,7 +13,7 @@ import { Heading } from '../../ui/heading';
 
 type DisasterType = (typeof enumerations.DisasterType)[number];
 
-const outdates = [['disasters'], ['state']];
+const common = { needs: 'administrator', outdates: [['disasters'], ['state']] } as const;
 
 const setDisaster = (type: DisasterType, on: boolean): Action => ({
   id: 'disaster',
@@ -23,7 +24,7 @@ const setDisaster = (type: DisasterType, on: boolean): Action => ({
   ...(on && { typed: type }),
   run: () => (on ? muster.disasters.activate({ type }) : muster.disasters.deactivate({ type })),
   done: 'Done',
-  outdates,
+  ...common,
 });
 
 const setAutomated = (on: boolean): Action => ({
@@ -33,7 +34,7 @@ const setAutomated = (on: boolean): Action => ({
   fields: [],
   run: () => (on ? muster.disasters.enableAutomatedActions({}) : muster.disasters.disableAutomatedActions({})),
   done: 'Done',
-  outdates,
+  ...common,
 });
 
 const disable: Action = {
@@ -56,7 +57,7 @@ const disable: Action = {
       body: { message: values.text('message') },
     }),
   done: 'It is switched off',
-  outdates,
+  ...common,
 };
 
 const enable = (type: DisabledAction['type']): Action => ({
@@ -66,7 +67,7 @@ const enable = (type: DisabledAction['type']): Action => ({
   fields: [],
   run: () => muster.disasters.enableAction({ action: type }),
   done: 'It is switched on',
-  outdates,
+  ...common,
 });
 
 const freeze: Action = {
@@ -88,7 +89,7 @@ const freeze: Action = {
       },
     }),
   done: 'Priorities are frozen',
-  outdates,
+  ...common,
 };
 
 const endFreeze: Action = {
@@ -98,7 +99,7 @@ const endFreeze: Action = {
   fields: [],
   run: () => muster.priority.end({}),
   done: 'The freeze is over',
-  outdates,
+  ...common,
 };
 
 const failOver: Action = {
@@ -110,7 +111,7 @@ const failOver: Action = {
   typed: 'failover',
   run: () => muster.disasters.failOver({}),
   done: 'The leader stops',
-  outdates,
+  ...common,
 };
 
 const actionColumns: readonly Column<DisabledAction>[] = [
@@ -125,11 +126,7 @@ const actionColumns: readonly Column<DisabledAction>[] = [
   {
     id: 'do',
     title: '',
-    cell: ({ type }) => (
-      <button type="button" className="quiet" onClick={() => openAction.set(enable(type))}>
-        Switch on
-      </button>
-    ),
+    cell: ({ type }) => <ActionButton className="quiet" action={enable(type)} />,
   },
 ];
 
@@ -142,9 +139,7 @@ export function Page() {
       <div className="head">
         <Heading>Disasters</Heading>
         <span className="grow" />
-        <button type="button" className="danger" onClick={() => openAction.set(failOver)}>
-          Fail over
-        </button>
+        <ActionButton className="danger" action={failOver} />
       </div>
       <Panel of={stats}>
         {({ disasters, automatedActionsDisabled, stats: points }) => (
@@ -155,17 +150,13 @@ export function Page() {
                   <Mark tone={active ? 'bad' : 'off'}>
                     {inWords(type)}: {active ? 'active' : 'not active'}
                   </Mark>{' '}
-                  <button type="button" onClick={() => openAction.set(setDisaster(type, !active))}>
-                    {active ? 'Deactivate' : 'Activate'}
-                  </button>
+                  <ActionButton action={setDisaster(type, !active)} />
                 </li>
               ))}
             </ul>
             <p>
               Automated actions are {automatedActionsDisabled ? 'off' : 'on'}.{' '}
-              <button type="button" onClick={() => openAction.set(setAutomated(automatedActionsDisabled))}>
-                {automatedActionsDisabled ? 'Switch on' : 'Switch off'}
-              </button>
+              <ActionButton action={setAutomated(automatedActionsDisabled)} />
             </p>
             <Points points={points} />
           </>
@@ -176,31 +167,21 @@ export function Page() {
         {(freezeNow) =>
           freezeNow === null ? (
             <p>
-              None.{' '}
-              <button type="button" onClick={() => openAction.set(freeze)}>
-                Freeze priorities
-              </button>
+              None. <ActionButton action={freeze} />
             </p>
           ) : (
             <p className="notice warn">
               Nothing below {freezeNow.priorityFreeze.minimumPriorityLevel} is started
               {freezeNow.priorityFreeze.killTasks && ', and what ran was killed'}. {freezeNow.priorityFreeze.message}{' '}
-              {freezeNow.user} <Time at={freezeNow.timestamp} />{' '}
-              <button type="button" onClick={() => openAction.set(freeze)}>
-                Change
-              </button>
-              <button type="button" onClick={() => openAction.set(endFreeze)}>
-                End the freeze
-              </button>
+              {freezeNow.user} <Time at={freezeNow.timestamp} /> <ActionButton action={freeze} label="Change" />
+              <ActionButton action={endFreeze} />
             </p>
           )
         }
       </Panel>
       <h2>Actions that are switched off</h2>
       <p>
-        <button type="button" onClick={() => openAction.set(disable)}>
-          Switch an action off
-        </button>
+        <ActionButton action={disable} />
       </p>
       <Panel of={disabled}>
         {(actions) => (

@@ -1,6 +1,7 @@
 import { enumerations, type DeadLetter, type Webhook, type WebhookSummary } from 'muster-client';
 import { muster } from '../../api';
-import { openAction, type Action } from '../../actions/action';
+import type { Action } from '../../actions/action';
+import { ActionButton } from '../../actions/action-button';
 import { Mark } from '../../ui/badge';
 import { Panel, useRead } from '../../ui/read';
 import { Table, type Column } from '../../ui/table';
@@ -9,7 +10,7 @@ import { toast } from '../../ui/toasts';
 import { inWords } from '../../ui/words';
 import { Heading } from '../../ui/heading';
 
-const outdates = [['webhooks']];
+const common = { needs: 'administrator', outdates: [['webhooks']] } as const;
 
 const add: Action = {
   id: 'add-webhook',
@@ -35,7 +36,7 @@ const add: Action = {
       },
     }),
   done: 'The webhook is there',
-  outdates,
+  ...common,
 };
 
 const remove = (id: string, uri: string): Action => ({
@@ -46,7 +47,7 @@ const remove = (id: string, uri: string): Action => ({
   fields: [],
   run: () => muster.webhooks.remove({ webhookId: id }),
   done: 'The webhook is removed',
-  outdates,
+  ...common,
 });
 
 const test = (id: string, uri: string): Action => ({
@@ -56,7 +57,7 @@ const test = (id: string, uri: string): Action => ({
   fields: [],
   run: () => muster.webhooks.test({ webhookId: id }),
   done: 'A test was sent',
-  outdates,
+  ...common,
   afterwards: (answer) => {
     const { delivered, error } = answer as { delivered: boolean; error?: string };
     toast.add({
@@ -73,7 +74,7 @@ const resend = (webhookId: string, ids: readonly number[] | undefined): Action =
   fields: [],
   run: () => muster.webhooks.resend({ webhookId, ...(ids !== undefined && { id: [...ids] }) }),
   done: 'It is sent again',
-  outdates,
+  ...common,
 });
 
 const idOf = ({ webhook }: WebhookSummary): string => webhook.id ?? webhook.uri;
@@ -120,12 +121,8 @@ const columns: readonly Column<WebhookSummary>[] = [
     title: '',
     cell: (row) => (
       <>
-        <button type="button" className="quiet" onClick={() => openAction.set(test(idOf(row), row.webhook.uri))}>
-          Test
-        </button>
-        <button type="button" className="quiet" onClick={() => openAction.set(remove(idOf(row), row.webhook.uri))}>
-          Remove
-        </button>
+        <ActionButton className="quiet" action={test(idOf(row), row.webhook.uri)} label="Test" />
+        <ActionButton className="quiet" action={remove(idOf(row), row.webhook.uri)} />
       </>
     ),
   },
@@ -155,11 +152,7 @@ const letterColumns: readonly Column<DeadLetter>[] = [
   {
     id: 'do',
     title: '',
-    cell: ({ webhookId, id }) => (
-      <button type="button" className="quiet" onClick={() => openAction.set(resend(webhookId, [id]))}>
-        Send again
-      </button>
-    ),
+    cell: ({ webhookId, id }) => <ActionButton className="quiet" action={resend(webhookId, [id])} />,
   },
 ];
 
@@ -171,9 +164,7 @@ export function Page() {
       <div className="head">
         <Heading>Webhooks</Heading>
         <span className="grow" />
-        <button type="button" className="primary" onClick={() => openAction.set(add)}>
-          Add a webhook
-        </button>
+        <ActionButton className="primary" action={add} />
       </div>
       <Panel of={read}>
         {(hooks) => (
@@ -185,9 +176,11 @@ export function Page() {
         {(dead) => (
           <>
             {[...new Set(dead.map(({ webhookId }) => webhookId))].map((webhookId) => (
-              <button key={webhookId} type="button" onClick={() => openAction.set(resend(webhookId, undefined))}>
-                Send all of {webhookId} again
-              </button>
+              <ActionButton
+                key={webhookId}
+                action={resend(webhookId, undefined)}
+                label={`Send all of ${webhookId} again`}
+              />
             ))}
             <Table
               label="Not delivered"

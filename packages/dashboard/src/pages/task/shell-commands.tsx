@@ -1,6 +1,7 @@
-import type { TaskHistory, TaskShellCommandHistory } from 'muster-client';
+import type { TaskHistory, TaskId, TaskShellCommandHistory } from 'muster-client';
 import { muster } from '../../api';
-import { openAction, type Action } from '../../actions/action';
+import type { Action } from '../../actions/action';
+import { ActionButton } from '../../actions/action-button';
 import { Go, paths } from '../../ui/links';
 import { Panel, useRead } from '../../ui/read';
 import { Table, type Column } from '../../ui/table';
@@ -43,11 +44,7 @@ export function ShellCommands({ history, isRunning }: { history: TaskHistory; is
       {isRunning && shellCommands.length === 0 && (
         <p className="empty">The settings name no commands (ui.shellCommands).</p>
       )}
-      {isRunning && shellCommands.length > 0 && (
-        <button type="button" onClick={() => openAction.set(runCommand(taskId))}>
-          Run a command
-        </button>
-      )}
+      {isRunning && shellCommands.length > 0 && <ActionButton action={runCommand(history.task.taskId)} />}
       <Panel of={read}>
         {(commands) => (
           <Table
@@ -63,8 +60,9 @@ export function ShellCommands({ history, isRunning }: { history: TaskHistory; is
   );
 }
 
-const runCommand = (taskId: string): Action => ({
+const runCommand = ({ id: taskId, requestId }: TaskId): Action => ({
   id: 'shell-command',
+  needs: { requestId, scope: 'WRITE' },
   label: 'Run a command',
   explains: 'Runs beside the task, on its machine. Its output becomes a file of the task.',
   fields: [

@@ -1,7 +1,7 @@
 import type { TaskCleanup, TaskHistory } from 'muster-client';
 import { hasEnded } from 'muster-client';
 import { muster, orNone } from '../../api';
-import { openAction } from '../../actions/action';
+import { ActionButton } from '../../actions/action-button';
 import { killTask } from '../../actions/task-actions';
 import { Badge } from '../../ui/badge';
 import { CopyJson } from '../../ui/copy';
@@ -110,13 +110,11 @@ function Head({ history, cleanup, ended }: { history: TaskHistory; cleanup: Task
           stderr
         </Go>
         {!ended && (
-          <button
-            type="button"
+          <ActionButton
             className="danger"
-            onClick={() => openAction.set(killTask(taskId, cleanup, isLongRunning(taskRequest.request.requestType)))}
-          >
-            {cleanup ? 'End it now' : 'Kill'}
-          </button>
+            action={killTask(taskId, cleanup, isLongRunning(taskRequest.request.requestType))}
+            label={cleanup ? 'End it now' : 'Kill'}
+          />
         )}
         <CopyJson value={history} what="The task" />
       </div>

@@ -5,8 +5,8 @@ import { DeployLink, Go, HostLink, paths, RequestLink, useFilters, useParam } fr
 import { Pager } from '../../ui/pager';
 import { Panel, useRead } from '../../ui/read';
 import { Table, type Column } from '../../ui/table';
-import { Time, useZone } from '../../ui/time';
-import { fieldTime, timeOfField } from '../../ui/time-format';
+import { Time } from '../../ui/time';
+import { TimeField } from '../../ui/time-field';
 import { wordOf } from '../../ui/words';
 import { logPathOf } from '../../view';
 import { Heading } from '../../ui/heading';
@@ -71,7 +71,6 @@ const columns: readonly Column<TaskIdHistory>[] = [
 export function Page() {
   const ofRequest = useParam('requestId');
   const [filters, setFilters] = useFilters();
-  const zone = useZone();
   const page = Number(filters['page'] ?? '1');
   const count = Number(filters['count'] ?? '25');
   const wish = {
@@ -126,16 +125,12 @@ export function Page() {
           ))}
         </select>
         {times.map((name) => (
-          <label key={name}>
-            {name.replace(/([A-Z])/, ' $1').toLowerCase()} ({zone ?? 'local'}){' '}
-            <input
-              type="datetime-local"
-              value={shownInField(filters[name], zone)}
-              onChange={(event) =>
-                set(name, event.target.value === '' ? undefined : String(timeOfField(event.target.value, zone)))
-              }
-            />
-          </label>
+          <TimeField
+            key={name}
+            label={name.replace(/([A-Z])/, ' $1').toLowerCase()}
+            value={filters[name]}
+            onChange={(value) => set(name, value)}
+          />
         ))}
         <select
           aria-label="Order"
@@ -175,7 +170,3 @@ export function Page() {
     </>
   );
 }
-
-/** An address may hold anything. */
-const shownInField = (text: string | undefined, zone: string | undefined): string =>
-  text !== undefined && /^\d{1,14}$/.test(text) ? fieldTime(Number(text), zone) : '';

@@ -1,0 +1,14 @@
+import type { Request } from 'express';
+import type { Settings } from '../../../platform/settings/settings.js';
+
+/** Whether the call says that it comes from a page of this service: a browser says it, and a page cannot change it. */
+export function isOwnOrigin(request: Request, { advertisedUrl }: Pick<Settings, 'advertisedUrl'>): boolean {
+  const origin = request.get('origin');
+  const own = [`${request.protocol}://${request.get('host') ?? ''}`, advertisedUrl];
+  return origin !== undefined && own.some((url) => url !== undefined && originOf(url) === originOf(origin));
+}
+
+/** Without the usual port. A text that is no URL stays as it is. */
+export function originOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).origin : url;
+}
