@@ -37,7 +37,7 @@ export class UserSettingsRepository {
     return settings.findOneByOrFail({ userId });
   }
 
-  async save(tx: Transaction, settings: UserSettingsEntity): Promise<void> {
-    await tx.getRepository(UserSettingsEntity).save(settings);
+  async save(tx: Transaction, userId: string, change: ChosenSettings, now: number): Promise<void> {
+    await tx.getRepository(UserSettingsEntity).update({ userId }, { ...change, updatedAt: new Date(now) });
   }
 }

@@ -54,7 +54,7 @@ export class UsersService {
     const now = this.clock.now();
     await this.db.transaction(async (tx) => {
       const present = await this.store.lock(tx, caller.id, now);
-      await this.store.save(tx, Object.assign(present, next(present), { updatedAt: new Date(now) }));
+      await this.store.save(tx, caller.id, next(present), now);
     });
   }
 

@@ -69,8 +69,8 @@ describe('the upcoming runs', () => {
     ],
     ['from=2026-01-15&to=2027-02-01', 'to', 'to must be at most 366 days after from'],
     ['from=soon', 'from', 'from must be a time in epoch milliseconds or as ISO 8601'],
-    ['limit=10001', 'limit', 'limit must not be greater than 10000'],
-    ['limit=-1', 'limit', 'limit must not be less than 1'],
+    ['limit=10001', 'limit', 'limit must be at most 10000, not 10001'],
+    ['limit=-1', 'limit', 'limit must be at least 1, not -1'],
   ])('?%s is 400 and names %s', async (query, field, message) => {
     const { status, body } = await call(`?${query}`);
     expect([status, body.errors[0]?.field]).toEqual([400, field]);
