@@ -5,7 +5,7 @@ import { Clock } from '../../../platform/clock.js';
 import { outsideOfCalls } from '../../../platform/database/permits.js';
 import { isPassing } from '../../../platform/database/database-errors.js';
 import { Database } from '../../../platform/database/database.js';
-import { ListPage, type PageQuery } from '../../../platform/database/keyset.js';
+import { ListPage, type KeysetPage } from '../../../platform/database/keyset.js';
 import { SchedulerError } from '../../../platform/errors.js';
 import { Metrics } from '../../../platform/metrics/metrics.js';
 import { Pollers } from '../../../platform/poller/pollers.js';
@@ -75,7 +75,7 @@ export class AuditTrail implements BeforeApplicationShutdown, OnApplicationShutd
   }
 
   /** The newest first. `page.after`: the `key` of an entry, as it came from a caller. */
-  async find(filter: AuditFilter, page: PageQuery): Promise<ListPage<FoundEntry>> {
+  async find(filter: AuditFilter, page: KeysetPage): Promise<ListPage<FoundEntry>> {
     if (page.after !== '' && !key.test(page.after)) {
       const message = 'cursor must be * or what X-Next-Cursor said';
       throw SchedulerError.invalid('INVALID_REQUEST', [{ field: 'cursor', rule: 'cursor', message }]);

@@ -1,6 +1,6 @@
 import { Controller, Get } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
-import { ListPage, type PageQuery } from '../../../platform/database/keyset.js';
+import { ListPage, type KeysetPage } from '../../../platform/database/keyset.js';
 import { Query } from '../../../platform/http/inputs.js';
 import { AskedPage } from '../../../platform/http/pages.js';
 import { Since } from '../../../platform/http/since.js';
@@ -22,7 +22,7 @@ export class AuditController {
   @Get()
   @Since('muster')
   @ApiOkResponse({ type: [AuditEntryDto] })
-  async audit(@Query() query: AuditQuery, @AskedPage() asked?: PageQuery): Promise<ListPage<AuditEntryDto>> {
+  async audit(@Query() query: AuditQuery, @AskedPage() asked?: KeysetPage): Promise<ListPage<AuditEntryDto>> {
     const { members, next } = await this.trail.find(query, asked ?? { after: '', limit: query.limit ?? usualRows });
     return new ListPage(members.map(AuditEntryDto.from), next);
   }

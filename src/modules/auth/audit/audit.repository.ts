@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { PageQuery } from '../../../platform/database/keyset.js';
+import type { KeysetPage } from '../../../platform/database/keyset.js';
 import type { Queryable } from '../../../platform/database/queryable.js';
 import { rows, toTime } from '../../../platform/database/sql.js';
 import type { Transaction } from '../../../platform/database/transaction.js';
@@ -40,7 +40,7 @@ export class AuditRepository {
   }
 
   /** The newest first: those that `filter` lets through, and follow `after` (the `key` of a row) in that order. */
-  find(tx: Queryable, filter: AuditFilter, { after, limit }: PageQuery): Promise<FoundEntry[]> {
+  find(tx: Queryable, filter: AuditFilter, { after, limit }: KeysetPage): Promise<FoundEntry[]> {
     const values: unknown[] = [];
     const given = (value: unknown): string => `$${values.push(value)}`;
     const { caller, requestId, outcome, from, to } = filter;

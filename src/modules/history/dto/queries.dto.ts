@@ -5,7 +5,7 @@ import { Text } from '../../../platform/http/fields.js';
 import { Since } from '../../../platform/http/since.js';
 
 /** Selects a part of a list. */
-export class PageQuery {
+export class KeysetPage {
   /** Number of entries to answer, at most 1000; default 100. */
   @QueryInt()
   count?: number;
@@ -27,7 +27,7 @@ export const SkipZkDefault = (value: boolean) =>
   });
 
 /** Selects a part of a list, and its source. */
-export class HistoryQuery extends PageQuery {
+export class HistoryQuery extends KeysetPage {
   /** Only what has moved to the history. Requests and deploys are in it at once, ended tasks usually within a second. */
   @QueryBoolean()
   skipZk?: boolean;
@@ -88,7 +88,7 @@ export class TaskSearchQuery extends TaskFilterQuery {
 }
 
 /** Selects requests that exist or existed. */
-export class RequestSearchQuery extends PageQuery {
+export class RequestSearchQuery extends KeysetPage {
   /** Beginning of their ids. */
   @Text('name')
   requestIdLike: string;
