@@ -87,7 +87,7 @@ test('what a term had under way when it ends is a line for each kind: launches, 
   await world.get(ShellCommandPoller).settled();
   await world.get(WebhookDelivery).settled();
   await waitFor('the lines', () => lines.length >= 4);
-  expect(lines.toSorted().map((line) => line.replace(/ '.*|;.*| are.*/, ''))).toEqual([
+  expect(lines.toSorted().map((line) => line.replace(/ '.*|,.*| are.*/, ''))).toEqual([
     '1 launches',
     'A delivery to a webhook stopped',
     'Command',

@@ -114,6 +114,12 @@ export const wrong: [rule: string, ...Call[]][] = [
     ['GET', 'schedules/upcoming?limit=10001'],
   ],
   [
+    '`limit` of the audit trail',
+    ['GET', 'audit?limit=10001'],
+    ['GET', 'audit?outcome=MAYBE'],
+    ['GET', 'audit?from=yesterday'],
+  ],
+  [
     '`preferences` of a user',
     ['PUT', 'users/settings/preferences', {}],
     ['PUT', 'users/settings/preferences', { preferences: 'blue' }],

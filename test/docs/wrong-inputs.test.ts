@@ -15,7 +15,7 @@ const rules = [...page.matchAll(/^- (.*?→ (\d+).*)$/gm)].map(([, text = '', st
 const elsewhere = [
   /^`Host`|^body: not larger|^content of files/,
   /at a time|at once|^any call: not while|^bodies of|^body: sent within|^calls (at once|that change)|so many (of|that wait|at a time)|searches of one caller/,
-  /^(event streams|tokens|wrong proofs|webhooks that are tested|shell commands of a task|notes of a task)/,
+  /^(event streams|`token` of a browser|signing a browser|tokens|wrong proofs|webhooks that are tested|shell commands of a task|notes of a task)/,
   // Settings that are not the usual ones, or parts that this server has not.
   /where that is wanted|search for logs|where there is|where it has an effect|default `\[\]`|allowedUploaderBuckets|allowedParameters|allowedTargets|allowedRunUsers|artifactStore|default none/,
   /containers?\.(required|allowedHostPaths|allowedVolumes)/,

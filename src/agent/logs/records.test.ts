@@ -143,8 +143,8 @@ test('a file for which no bucket is known has none, and a line says so', async (
   );
   expect(Object.keys(uploads)).toEqual(['t-file2.objstore.json']);
   expect(log.lines).toEqual([
-    'Task t: no bucket is known for a*.[gb]z*, it is not uploaded',
-    'Task t: no bucket is known for service.log*.[gb]z*, it is not uploaded',
+    'Task t: no bucket is set for a*.[gb]z*; not uploaded',
+    'Task t: no bucket is set for service.log*.[gb]z*; not uploaded',
   ]);
 });
 

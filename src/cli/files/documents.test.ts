@@ -148,7 +148,7 @@ describe('is refused with file and line', () => {
     [
       'a Nomad job',
       '# web\njob "web" {\n  datacenters = ["dc1"]\n  group "a" { count = 3 }\n}\n',
-      'a.yml:1: this looks like a Nomad job; Muster takes',
+      'a.yml:2: this looks like a Nomad job; Muster takes',
     ],
     [
       'a Nomad job that is no YAML either',
@@ -157,7 +157,7 @@ describe('is refused with file and line', () => {
     ],
     ['a Nomad job in JSON', '{"Job": {"ID": "web"}}', 'a.yml:1: this looks like a Nomad job; Muster takes'],
     ['a Compose file', 'services:\n  web: { image: nginx }\n', 'a.yml:1: this looks like a Compose file; Muster takes'],
-    ['a crontab', '# backups\n0 3 * * * /usr/bin/backup\n', 'a.yml:1: this looks like a crontab; Muster takes'],
+    ['a crontab', '# backups\n0 3 * * * /usr/bin/backup\n', 'a.yml:2: this looks like a crontab; Muster takes'],
     ['a systemd unit', '[Unit]\nDescription=web\n', 'a.yml:1: this looks like a systemd unit; Muster takes'],
     ['a tag that nobody knows', `${head}  env: { A: !secret x }\n`, 'a.yml:5: Unresolved tag'],
     ['bytes that are no UTF-8', Buffer.from(`${head}  env: { A: caf\xe9 }\n`, 'latin1'), 'a.yml must be text in UTF-8'],

@@ -80,7 +80,7 @@ describe('for people', () => {
     for (const { lines } of [terminal!, pipe!]) expect((JSON.parse(lines[0]!) as { msg: string }).msg).toBe(text);
   });
   test.each([
-    ['pretty', false, /^\[[\d:.]+\] INFO: x\n$/],
+    ['pretty', false, /^\[\d{4}-\d\d-\d\dT[\d:.]+Z\] INFO: x\n$/],
     ['json', true, /^\{.*"msg":"x"\}\n$/],
   ] as const)('%s is %s whatever reads it', (format, isTTY, expected) => {
     const { logger, lines } = listen({ format, isTTY });

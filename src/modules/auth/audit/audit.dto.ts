@@ -5,7 +5,7 @@ import type { FoundEntry } from './audit.repository.js';
 export const outcomes = ['ALLOWED', 'REFUSED'] as const;
 const mostRows = 10_000;
 
-/** Which calls of the audit trail are asked for. */
+/** Filters of the audit trail. */
 export class AuditQuery {
   /** Id of the user who called. */
   @QueryText('name')
@@ -13,7 +13,7 @@ export class AuditQuery {
   /** Id of the request that the call was about. */
   @QueryText('name')
   requestId?: string;
-  /** Whether the caller was allowed to. */
+  /** Result of the check of the caller's rights. */
   @QueryWord(outcomes)
   outcome?: (typeof outcomes)[number];
   /** Not before this time. */
@@ -25,19 +25,19 @@ export class AuditQuery {
   /** At most so many; 100 unless given. With a cursor, the length of a page. */
   @QueryInt({ max: mostRows })
   limit?: number;
-  /** Where a page begins: what X-Next-Cursor of the page before said. */
+  /** Begin of a page: what X-Next-Cursor of the page before said. */
   @QueryText('uri')
   cursor?: string;
 }
 
 /** A call that changed something, was refused, or read a file of a task. */
 export class AuditEntryDto {
-  /** When it ended. */
+  /** Time of its end, in epoch milliseconds. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   at: number;
   /** Id of the user who called. Absent: it is not known who did. */
   caller?: string;
-  /** Who vouched for that id. */
+  /** Issuer of that id. */
   issuer?: string;
   /** The way that told who called, such as TOKEN. */
   provenBy?: string;
@@ -45,17 +45,17 @@ export class AuditEntryDto {
   address: string;
   /** Method and route, such as `POST /api/requests/request/:requestId/run`. */
   operation: string;
-  /** What was called. */
+  /** Path of the call. */
   path: string;
-  /** The request that it was about, if it named one. */
+  /** Id of the request in the call, if it named one. */
   requestId?: string;
-  /** Whether the caller was allowed to. */
+  /** Result of the check of the caller's rights. */
   @ApiProperty({ enum: outcomes, enumName: 'AuditOutcome' })
   outcome: (typeof outcomes)[number];
   /** Status of the answer. Absent: the caller hung up before. */
   @ApiPropertyOptional({ type: 'integer', format: 'int32' })
   status?: number;
-  /** Why it was refused. */
+  /** Reason for a refusal. */
   reason?: string;
   /** X-Request-Id of the answer, and requestId of its log lines. */
   callId: string;
