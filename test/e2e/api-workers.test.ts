@@ -153,7 +153,7 @@ test('a worker that is killed among calls breaks those on its connections, loses
   expect(broken.length).toBeLessThanOrEqual(8);
   const stored = new Set(await muster.api.get<string[]>('requests/ids'));
   expect(accepted.filter((id) => !stored.has(id))).toEqual([]);
-  expect(count(muster.output, `(process ${first}) has ended (SIGKILL); another one takes its place`)).toBe(1);
+  expect(count(muster.output, `(process ${first}) has ended (SIGKILL); restarting it`)).toBe(1);
 }, 180_000);
 
 test('calls with a key that are under way when their worker is killed are done once, whoever is asked again', async () => {

@@ -48,12 +48,12 @@ test('what was changed since is run as it is now, and what V8 cannot take is lef
     stderr: 'muster: it is not built yet; npm run build does that\n',
   });
   cpSync(join(root, 'dist', 'cli'), join(path, 'dist', 'cli'), { recursive: true, preserveTimestamps: true });
-  expect(await node(bin, '--help')).toContain('Schedules tasks on a cluster');
+  expect(await node(bin, '--help')).toContain('Starts Muster, a task scheduler');
   // As long as it was before, which is all that V8 compares.
-  writeFileSync(copy, readFileSync(copy, 'utf8').replaceAll('Schedules tasks', 'Schedulez tasks'));
-  expect(await node(bin, '--help')).toContain('Schedulez tasks on a cluster');
+  writeFileSync(copy, readFileSync(copy, 'utf8').replaceAll('Starts Muster,', 'Startz Muster,'));
+  expect(await node(bin, '--help')).toContain('Startz Muster, a task scheduler');
   const compiled = copy.replace('.cjs', '.v8');
   writeFileSync(compiled, readFileSync(compiled).subarray(0, 1_000));
   utimesSync(compiled, Date.now() / 1_000 + 60, Date.now() / 1_000 + 60);
-  expect(await node(bin, '--help')).toContain('Schedulez tasks on a cluster');
+  expect(await node(bin, '--help')).toContain('Startz Muster, a task scheduler');
 });

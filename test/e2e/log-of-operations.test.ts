@@ -79,7 +79,7 @@ test('a webhook that takes nothing is told of once, without its secrets, whoever
   await tried(receiver.calls.length + 5);
 
   receiver.answer = 200;
-  await waitFor('it to take updates again', () => lines(/^The webhook .* takes updates again/).length > 0);
+  await waitFor('it to take updates again', () => lines(/^The webhook .* accepts updates again/).length > 0);
   expect(lines(/webhook/i)).toEqual([
     {
       level: 'warn',

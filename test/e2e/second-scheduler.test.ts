@@ -116,7 +116,7 @@ describe('muster scheduler --join', () => {
         { DATABASE_URL: other.url },
         /^The database of DATABASE_URL has no tables of a Muster/,
       ],
-      [['--join', first.api.url], {}, /^No Muster tells its database by HTTP: set DATABASE_URL/],
+      [['--join', first.api.url], {}, /^The URL of a database is not sent over HTTP: set DATABASE_URL/],
       [['--join', empty], {}, /^There is no database in .*empty: set DATABASE_URL/],
       [['--join', empty], { DATABASE_URL: url }, /^No agent has run on .*empty/],
       [['--join', 'http://'], { DATABASE_URL: url }, /^--join: http:\/\/ is no URL/],

@@ -178,7 +178,7 @@ test('a worker that ends again and again is told of once, and started ever later
     expect(await call(pool)).not.toBe(`${victim}`);
   }
   await waitFor('it to serve', () => pool.counts().serving === 2);
-  expect(lines.filter((line) => line.includes('takes its place'))).toHaveLength(1);
+  expect(lines.filter((line) => line.includes('restarting it'))).toHaveLength(1);
   expect(lines.filter((line) => line.includes('keeps ending; retrying after 20 ms'))).toHaveLength(1);
   expect(lines.at(-1)).toMatch(/^API worker 1 serves again \(process \d+\)$/);
 });
