@@ -1,0 +1,7 @@
+import { setUp } from './setup.mjs';
+
+/** `npm run screenshots -- [directory]`: the set-up, then a picture of each page of the dashboard (test/screenshots). */
+await setUp();
+await import('../test/support/ts-register.mjs');
+const { main } = await import('../test/screenshots/main.ts');
+process.exit(await main(process.argv.slice(2)));
