@@ -87,7 +87,8 @@ export function liveStories({ api, open, go, heading, asked }: Dashboard): void 
     await other.getByRole('menuitem', { name: 'Remove what is red' }).click();
     await asked(other, 'Remove what is red').getByRole('button', { name: 'Remove what is red' }).click();
     await other.getByRole('link', { name: 'what is red' }).waitFor({ state: 'detached' });
-    expect(await api().get('users/settings')).toMatchObject({ preferences: { dashboard: { views: [] } } });
+    // The page shows it before the service has said so.
+    await expect.poll(() => api().get('users/settings')).toMatchObject({ preferences: { dashboard: { views: [] } } });
     await go(other, '/ui/');
     await other.waitForURL(/\/requests$/);
     await other.close();

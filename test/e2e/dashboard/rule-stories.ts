@@ -41,11 +41,10 @@ export function ruleStories({ api, open, go, heading, asked }: Dashboard): void 
       lessTerminalPath: 'https://example.com/less/$TASK',
       hideNewDeployButton: true,
       hideNewRequestButton: true,
-      navColor: 'red',
     });
     await go(page, '/ui/tasks');
     await page.getByRole('link', { name: 'local', exact: true }).first().waitFor();
-    expect(await page.locator('body.env-color-red').count()).toBe(1);
+    expect(await page.locator('body.env-color-green').count()).toBe(1);
     await page.getByRole('button', { name: 'Other clusters' }).click();
     await page.getByRole('menuitem', { name: 'West' }).waitFor();
     await page.keyboard.press('Escape');
