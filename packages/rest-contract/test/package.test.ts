@@ -147,7 +147,7 @@ test('the declarations of every entry point hold, adapters included', () => {
     .join('\n');
   const options = { ...compilerOptions, types: ['node'], lib: ['ES2023'], skipLibCheck: true };
   const files = {
-    'main.ts': `${source}\nimport type { Wrapped } from 'rest-contract';\nexport const sum: Wrapped<number, 'task'> = async () => 1;`,
+    'main.ts': `${source}\nimport type { WrapperOf } from 'rest-contract';\nexport const sum: WrapperOf<number, 'task'> = async () => 1;`,
     'tsconfig.json': JSON.stringify({ compilerOptions: options, files: ['main.ts'] }),
   };
   const project = emptyProject('entries', files, ['zod', 'rxjs', '@types/node', '@nestjs/common', '@nestjs/core']);

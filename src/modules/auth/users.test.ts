@@ -88,7 +88,11 @@ describe('preferences', () => {
 
   test('have to be named, and are changed by their own operation alone', async () => {
     const put = (body: object) => app.call('PUT', as('ann', `${settings}/preferences`), { body });
-    expect(await put({ preference: {} })).toMatchObject({ status: 400, body: { errors: [{ field: 'preferences' }] } });
+    const errors = [
+      { field: 'preferences', rule: 'required' },
+      { field: 'preference', rule: 'unknown' },
+    ];
+    expect(await put({ preference: {} })).toMatchObject({ status: 400, body: { errors } });
     for (const path of [settings, starred]) {
       const answer = await app.call('POST', as('ann', path), { body: { starredRequestIds: [], preferences: {} } });
       expect(answer).toMatchObject({ status: 400, body: { errors: [{ field: 'preferences', rule: 'readOnly' }] } });
