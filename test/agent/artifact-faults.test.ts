@@ -53,7 +53,7 @@ afterAll(() => {
 });
 afterEach(() => cluster.close());
 
-const start = async (settings: object = {}, options: object = {}) => {
+const start = async (settings: object = {}, options: Parameters<typeof AgentCluster.start>[0] = {}) => {
   cluster = await AgentCluster.start({
     settings: { maxTaskMessageLength: 400, verifyArtifactTls: false, ...settings },
     ...options,
@@ -126,13 +126,13 @@ describe('a full disk', () => {
     { what: 'what an archive holds', path: '/large.tar.gz', isKept: false },
     { what: 'what an archive out of the cache holds', path: '/large.tar.gz', isKept: true },
   ])('that has no room for $what loses the task, which is not to blame', async ({ path, isKept }) => {
-    await start({ reservedDiskMb: 6 }, { folder: join(disk.path, 'agent') });
+    await start({ reservedDiskMb: 6 }, { directory: join(disk.path, 'agent') });
     const spec = await launch(external(path, isKept));
     expect(await cluster.untilState(spec, 'TASK_LOST')).toContain('The disk of this machine is full');
   });
 
   test.runIf(canMount)('has what is kept give way', async () => {
-    await start({ reservedDiskMb: 6 }, { folder: join(disk.path, 'agent') });
+    await start({ reservedDiskMb: 6 }, { directory: join(disk.path, 'agent') });
     await cluster.untilState(await launch(external('/small', true)), 'TASK_FINISHED');
     const kept = () => readdirSync(join(cluster.root, 'artifacts', 'kept')).length;
     expect(kept()).toBe(1);

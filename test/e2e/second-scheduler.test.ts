@@ -105,15 +105,16 @@ describe('muster scheduler --join', () => {
   test('says what is missing: another database, none, no agent, nobody at the URL', async () => {
     const installation = install({ database: createDatabase });
     const first = await installation.start();
-    const other = await createDatabase();
-    onTestFinished(other.remove);
+    const [other, blank] = await Promise.all([createDatabase(), createDatabase({ empty: true })]);
+    onTestFinished(() => Promise.all([other.remove(), blank.remove()]).then(() => undefined));
     const empty = join(installation.dataDir, 'empty');
     mkdirSync(empty);
     const url = installation.databaseUrl();
     const refusals: [string[], Record<string, string>, RegExp][] = [
+      [['--join', first.api.url], { DATABASE_URL: other.url }, /knows no Muster at http.*\(it knows none\)$/],
       [
         ['--join', first.api.url],
-        { DATABASE_URL: other.url },
+        { DATABASE_URL: blank.url },
         /^The database of DATABASE_URL has no tables of a Muster/,
       ],
       [['--join', first.api.url], {}, /^The URL of a database is not sent over HTTP: set DATABASE_URL/],
@@ -126,7 +127,7 @@ describe('muster scheduler --join', () => {
       expect(await ended(refused)).toBe(1);
       expect(refused.lines).toEqual([expect.stringMatching(message)]);
     }
-    expect((await missingMigrations(other.url)).isNew).toBe(true);
+    expect((await missingMigrations(blank.url)).isNew).toBe(true);
   }, 180_000);
 });
 
