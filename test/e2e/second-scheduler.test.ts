@@ -76,7 +76,9 @@ describe('muster scheduler --join', () => {
     const installation = install({ database: createDatabase });
     const { dataDir } = installation;
     const first = await installation.start();
-    const address = readFileSync(join(dataDir, 'address'), 'utf8');
+    const addressFile = join(dataDir, 'address');
+    await waitFor('its address', () => existsSync(addressFile));
+    const address = readFileSync(addressFile, 'utf8');
     const env = { DATABASE_URL: installation.databaseUrl() };
     const second = scheduler(['--join', first.api.url], env);
     const third = scheduler(['--join', dataDir, '--data-dir', join(dataDir, 'third')], env);
@@ -88,7 +90,7 @@ describe('muster scheduler --join', () => {
       expect(await ended(each)).toBe(0);
     }
     expect(first.running).toBe(true);
-    expect(readFileSync(join(dataDir, 'address'), 'utf8')).toBe(address);
+    expect(readFileSync(addressFile, 'utf8')).toBe(address);
     expect(existsSync(join(dataDir, 'third', 'muster.pid'))).toBe(false);
   }, 180_000);
 

@@ -6,6 +6,8 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
  * A fresh clone remembers no times and would begin with the longest text, and these are short: their scenarios stand beside them.
  */
 export const longest = [
+  'test/e2e/image.test.ts',
+  'test/e2e/dashboard.test.ts',
   'test/laws/real.test.ts',
   'test/e2e/api-workers.test.ts',
   'test/setup/setup.test.ts',
