@@ -17,7 +17,7 @@ test('it holds nothing of a server', () => {
   expect(
     sources.filter(
       (path) =>
-        !/(^|\/)(src\/(main|cli\/(?!server\/).*|core\/(did-you-mean|other-names|terminal-text)|platform\/addresses)\.ts|packages\/.*|node_modules\/(commander|@bomb\.sh\/tab)\/.*)$/.test(
+        !/(^|\/)(src\/(main|cli\/(?!server\/).*|core\/(content-id|did-you-mean|other-names|terminal-text)|platform\/addresses)\.ts|packages\/.*|node_modules\/(commander|@bomb\.sh\/tab)\/.*)$/.test(
           path,
         ),
     ),

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { StartError } from '../../platform/errors.js';
 import { holderOf, releasePidFile, takePidFile } from '../../platform/process/pid-file.js';
@@ -43,7 +43,12 @@ export class InstancePlace {
 
   tellAddress(url: string): void {
     this.address = `${url}\n`;
-    for (const folder of this.told()) writeFileSync(addressFileOf(folder), this.address, { mode: 0o644 });
+    for (const folder of this.told()) {
+      // Whole from its first moment: a command may read it.
+      const fresh = `${addressFileOf(folder)}.${process.pid}`;
+      writeFileSync(fresh, this.address, { mode: 0o644 });
+      renameSync(fresh, addressFileOf(folder));
+    }
   }
 
   /** Removes its files. Those that another instance has written meanwhile stay. */
