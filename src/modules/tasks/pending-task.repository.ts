@@ -32,8 +32,6 @@ const partSql = (first: number): string =>
 const partParameters = (part: Part | undefined): unknown[] =>
   part ? [...seenParameters(part.sight), ...keysetOf(part.page)] : [];
 
-const keysOf = (ids: readonly string[]): DeployKey[] => ids.flatMap((id) => parsePendingTaskId(id) ?? []);
-
 interface ScheduledRow {
   pending_task: PendingTask;
   request: Request;
@@ -97,10 +95,12 @@ export class PendingTaskRepository {
   }
 
   async markUnwanted(tx: Transaction, id: string): Promise<void> {
-    await Promise.all([
-      tx.query('UPDATE pending_task SET delete_requested = true WHERE id = $1', [id]),
-      this.outbox.pendingTasks(tx, 'REMOVED', keysOf([id])),
-    ]);
+    const marked = await rows<{ id: string }>(
+      tx,
+      'UPDATE pending_task SET delete_requested = true WHERE id = $1 AND NOT delete_requested RETURNING id',
+      [id],
+    );
+    await this.tellRemoved(tx, marked);
   }
 
   /** The newest one of a run. */
@@ -116,7 +116,7 @@ export class PendingTaskRepository {
   }
 
   async removeAll(tx: Transaction, requestId: string): Promise<void> {
-    await tx.query('DELETE FROM pending_task WHERE request_id = $1', [requestId]);
+    await this.delete(tx, 'WHERE request_id = $1', [requestId]);
   }
 
   /** An id that is there already stays as it is. */
@@ -189,22 +189,17 @@ export class PendingTaskRepository {
   }
 
   async remove(tx: Transaction, ids: readonly string[]): Promise<void> {
-    if (ids.length === 0) return;
-    await Promise.all([
-      tx.query('DELETE FROM pending_task WHERE id = ANY ($1)', [ids]),
-      this.outbox.pendingTasks(tx, 'REMOVED', keysOf(ids)),
-    ]);
+    if (ids.length > 0) await this.delete(tx, 'WHERE id = ANY ($1)', [ids]);
   }
 
   async removeOfDeploys(tx: Transaction, keys: readonly DeployKey[]): Promise<void> {
     if (keys.length === 0) return;
-    const removed = await rows<{ id: string }>(
+    await this.delete(
       tx,
-      `DELETE FROM pending_task t USING unnest($1::text[], $2::text[]) AS gone (request_id, deploy_id)
-       WHERE t.request_id = gone.request_id AND t.deploy_id = gone.deploy_id RETURNING t.id`,
+      `USING unnest($1::text[], $2::text[]) AS gone (request_id, deploy_id)
+       WHERE t.request_id = gone.request_id AND t.deploy_id = gone.deploy_id`,
       [keys.map((key) => key.requestId), keys.map((key) => key.deployId)],
     );
-    await this.outbox.pendingTasks(tx, 'REMOVED', keysOf(removed.map(({ id }) => id)));
   }
 
   /** Counts the pending tasks of a request, without those that a caller asked to delete. */
@@ -265,7 +260,7 @@ export class PendingTaskRepository {
   }
 
   async removeOfOtherDeploys(tx: Transaction, requestId: string, deployId: string): Promise<void> {
-    await tx.query('DELETE FROM pending_task WHERE request_id = $1 AND deploy_id <> $2', [requestId, deployId]);
+    await this.delete(tx, 'WHERE request_id = $1 AND deploy_id <> $2', [requestId, deployId]);
   }
 
   /** Asks for the removal of tasks of other deploys and answers them. The rows themselves are the leader's to remove. */
@@ -275,12 +270,31 @@ export class PendingTaskRepository {
     deployId: string,
     types: readonly PendingType[],
   ): Promise<PendingTask[]> {
-    const waiting = await rows<{ document: PendingTask }>(
+    const marked = await rows<{ id: string; document: PendingTask }>(
       tx,
       `UPDATE pending_task SET delete_requested = true
-       WHERE request_id = $1 AND deploy_id <> $2 AND pending_type = ANY ($3) AND NOT delete_requested RETURNING document`,
+       WHERE request_id = $1 AND deploy_id <> $2 AND pending_type = ANY ($3) AND NOT delete_requested RETURNING id, document`,
       [requestId, deployId, types],
     );
-    return waiting.map(({ document }) => document);
+    await this.tellRemoved(tx, marked);
+    return marked.map(({ document }) => document);
+  }
+
+  /** The one way out for tasks that were not placed. Those that were marked before are told already. */
+  private async delete(tx: Transaction, where: string, parameters: unknown[]): Promise<void> {
+    const removed = await rows<{ id: string; is_told: boolean }>(
+      tx,
+      `DELETE FROM pending_task t ${where} RETURNING t.id, t.delete_requested AS is_told`,
+      parameters,
+    );
+    await this.tellRemoved(
+      tx,
+      removed.filter(({ is_told }) => !is_told),
+    );
+  }
+
+  private tellRemoved(tx: Transaction, removed: readonly { id: string }[]): Promise<void> {
+    const keys: DeployKey[] = removed.flatMap(({ id }) => parsePendingTaskId(id) ?? []);
+    return this.outbox.pendingTasks(tx, 'REMOVED', keys);
   }
 }

@@ -6,6 +6,7 @@ import { SchedulerWorld } from '../../../test/support/scheduler-world.js';
 import type { PendingType } from '../../core/model/enums.js';
 import { PendingTaskRepository } from '../../modules/tasks/pending-task.repository.js';
 import { Database } from '../../platform/database/database.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { ExplainService } from './explain.service.js';
 
 let world: SchedulerWorld;
@@ -158,6 +159,26 @@ test('streams are told that tasks wait, why, when that changes, and that they we
     { ...waiting, message: 'No slave of 1 can take it: 1 being decommissioned' },
     { ...ofTasks, eventType: 'REMOVED', tasks: 3 },
   ]);
+});
+
+test('streams are told once that a task was taken back, whichever way it goes, and of none that was not there', async () => {
+  world = await SchedulerWorld.start({ machines: 1 });
+  await world.query(`UPDATE slave SET state = 'FROZEN'`);
+  await world.deployed({ id: 'svc', requestType: 'SERVICE', instances: 2 });
+  await world.pass();
+  const repository = world.get(PendingTaskRepository);
+  const inOne = (work: (tx: Transaction) => Promise<unknown>) => world.get(Database).transaction(work);
+  const told = async () =>
+    (await toldEvents(world, 'PENDING')).flatMap(({ eventType, tasks }) => (eventType === 'REMOVED' ? tasks : []));
+  const [first] = await world.query<{ id: string }>('SELECT id FROM pending_task');
+  await inOne((tx) => repository.markUnwanted(tx, first!.id));
+  await inOne((tx) => repository.markUnwanted(tx, first!.id));
+  await inOne((tx) => repository.remove(tx, [first!.id, first!.id.replace('svc', 'none')]));
+  expect(await told()).toEqual([1]);
+  await inOne((tx) => repository.removeOfOtherDeploys(tx, 'svc', 'd1'));
+  expect(await told()).toEqual([1]);
+  await inOne((tx) => repository.removeAll(tx, 'svc'));
+  expect(await told()).toEqual([1, 1]);
 });
 
 test('what keeps all of a request from running is told before all else', async () => {
