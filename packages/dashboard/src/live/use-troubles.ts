@@ -1,9 +1,8 @@
 import { useMemo } from 'react';
 import { isStatus, muster } from '../api';
+import { DAY_MS } from '../ui/duration';
 import { useRead } from '../ui/read';
 import { failuresOf, MAX_RUNS, noTroubles, type Troubles } from './troubles';
-
-const DAY_MS = 86_400_000;
 
 /** Some of these are for those who may read everything; the others see what they may. */
 const ifAllowed = <T>(call: Promise<readonly T[]>): Promise<readonly T[]> =>

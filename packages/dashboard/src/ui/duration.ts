@@ -1,12 +1,14 @@
+export const DAY_MS = 86_400_000;
+
 const units: readonly (readonly [word: string, ms: number])[] = [
-  ['d', 86_400_000],
+  ['d', DAY_MS],
   ['h', 3_600_000],
   ['m', 60_000],
   ['s', 1_000],
 ];
 const byWord: Readonly<Record<string, number>> = {
   ...Object.fromEntries(units),
-  w: 604_800_000,
+  w: 7 * DAY_MS,
   ms: 1,
   min: 60_000,
 };

@@ -7,7 +7,7 @@ import { Badge } from '../../ui/badge';
 import { changesBetween } from '../../ui/changes';
 import { CopyJson } from '../../ui/copy';
 import { formatDuration } from '../../ui/duration';
-import { Go, HostLink, paths, RequestLink, useFilters, useParam } from '../../ui/links';
+import { Go, paths, RequestLink, useFilters, useParam } from '../../ui/links';
 import { Pager } from '../../ui/pager';
 import { Changes } from '../../ui/plan';
 import { Panel, useRead } from '../../ui/read';
@@ -16,6 +16,7 @@ import { Time } from '../../ui/time';
 import { inWords } from '../../ui/words';
 import { logPathOf } from '../../view';
 import { LastLines } from '../task/last-lines';
+import { changed, instance, machine, started, state } from '../tasks/history-columns';
 import { Heading } from '../../ui/heading';
 
 const PAGE = 10;
@@ -147,36 +148,11 @@ function Compare({ deploy }: { deploy: DeployHistory }) {
 }
 
 const columns: readonly Column<TaskIdHistory>[] = [
-  {
-    id: 'no',
-    title: '#',
-    value: ({ taskId }) => taskId.instanceNo,
-    cell: ({ taskId }) => <Go to={paths.task(taskId.id)}>{taskId.instanceNo}</Go>,
-  },
-  {
-    id: 'state',
-    title: 'State',
-    value: ({ lastTaskState }) => lastTaskState ?? '',
-    cell: ({ lastTaskState }) => <Badge of="task" state={lastTaskState} />,
-  },
-  {
-    id: 'host',
-    title: 'Machine',
-    value: ({ taskId }) => taskId.host,
-    cell: ({ taskId }) => <HostLink host={taskId.host} />,
-  },
-  {
-    id: 'at',
-    title: 'Started',
-    value: ({ taskId }) => taskId.startedAt,
-    cell: ({ taskId }) => <Time at={taskId.startedAt} />,
-  },
-  {
-    id: 'updated',
-    title: 'Changed',
-    value: ({ updatedAt }) => updatedAt,
-    cell: ({ updatedAt }) => <Time at={updatedAt} />,
-  },
+  instance,
+  state,
+  machine,
+  started,
+  changed,
   {
     id: 'log',
     title: 'Log',

@@ -3,15 +3,15 @@ import type { TaskIdHistory, TaskRequest } from 'muster-client';
 import { muster, orNone } from '../../api';
 import { ActionButton } from '../../actions/action-button';
 import { killTask, removeScheduled } from '../../actions/task-actions';
-import { Badge } from '../../ui/badge';
 import { Explained } from '../../ui/explain';
-import { DeployLink, Go, HostLink, paths } from '../../ui/links';
+import { DeployLink, Go, paths } from '../../ui/links';
 import { Pager } from '../../ui/pager';
 import { Panel, useRead } from '../../ui/read';
 import { Table, type Column } from '../../ui/table';
 import { Lasted, Time } from '../../ui/time';
 import { inWords } from '../../ui/words';
 import { logPathOf } from '../../view';
+import { changed, deploy, instance, machine, started, state } from '../tasks/history-columns';
 
 const PAGE = 20;
 
@@ -35,38 +35,7 @@ export function TasksTab({ requestId, isGone = false }: { requestId: string; isG
   );
 }
 
-const common: readonly Column<TaskIdHistory>[] = [
-  {
-    id: 'no',
-    title: '#',
-    value: ({ taskId }) => taskId.instanceNo,
-    cell: ({ taskId }) => <Go to={paths.task(taskId.id)}>{taskId.instanceNo}</Go>,
-  },
-  {
-    id: 'state',
-    title: 'State',
-    value: ({ lastTaskState }) => lastTaskState ?? '',
-    cell: ({ lastTaskState }) => <Badge of="task" state={lastTaskState} />,
-  },
-  {
-    id: 'deploy',
-    title: 'Deploy',
-    value: ({ taskId }) => taskId.deployId,
-    cell: ({ taskId }) => <DeployLink requestId={taskId.requestId} deployId={taskId.deployId} />,
-  },
-  {
-    id: 'host',
-    title: 'Machine',
-    value: ({ taskId }) => taskId.host,
-    cell: ({ taskId }) => <HostLink host={taskId.host} />,
-  },
-  {
-    id: 'started',
-    title: 'Started',
-    value: ({ taskId }) => taskId.startedAt,
-    cell: ({ taskId }) => <Time at={taskId.startedAt} />,
-  },
-];
+const common: readonly Column<TaskIdHistory>[] = [instance, state, deploy, machine, started];
 
 const logLink = (hasEnded: boolean): Column<TaskIdHistory> => ({
   id: 'log',
@@ -207,12 +176,7 @@ export function EndedTasks({ requestId, count }: { requestId: string; count: num
   );
   const columns: readonly Column<TaskIdHistory>[] = [
     ...common,
-    {
-      id: 'ended',
-      title: 'Ended',
-      value: ({ updatedAt }) => updatedAt,
-      cell: ({ updatedAt }) => <Time at={updatedAt} />,
-    },
+    { ...changed, id: 'ended', title: 'Ended' },
     {
       id: 'lasted',
       title: 'Lasted',

@@ -1,6 +1,7 @@
 import { useMemo } from 'react';
 import type { UpcomingRuns } from 'muster-client';
 import { useRequests } from '../../live/requests';
+import { DAY_MS } from '../../ui/duration';
 import { Heading } from '../../ui/heading';
 import { Views } from '../../ui/views';
 import { Go, RequestLink, paths, useFilters } from '../../ui/links';
@@ -14,8 +15,6 @@ import { LaneRow } from './lane-row';
 import { crowding, crowds, summary, type Kind, type Mark as LaneMark, type Window } from './lanes';
 import { type Lane, lanesOf, nothingKnown, type Past, usePast, usePlanned } from './reads';
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 /** The window moves on in these steps while no times are in the address. */
 const STEP_MS = 300_000;
 /** Lanes and rows on one page; a search narrows them. */

@@ -1,6 +1,7 @@
 import type { AuditEntry } from 'muster-client';
 import { pageOf } from '../../api';
 import { Mark } from '../../ui/badge';
+import { DAY_MS } from '../../ui/duration';
 import { Heading } from '../../ui/heading';
 import { RequestLink, useFilters } from '../../ui/links';
 import { Panel, useRead } from '../../ui/read';
@@ -16,7 +17,6 @@ const times = [
   ['from', 'From'],
   ['to', 'To'],
 ] as const;
-const DAY_MS = 86_400_000;
 
 /** What was called, with the ids of the call in place of the names that its route has for them. */
 const called = ({ operation, path }: AuditEntry): string =>

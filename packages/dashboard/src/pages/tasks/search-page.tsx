@@ -1,16 +1,16 @@
 import { enumerations, type TaskIdHistory, type TaskState } from 'muster-client';
 import { muster } from '../../api';
-import { Badge } from '../../ui/badge';
-import { DeployLink, Go, HostLink, paths, RequestLink, useFilters, useParam } from '../../ui/links';
+import { DAY_MS } from '../../ui/duration';
+import { Go, paths, RequestLink, useFilters, useParam } from '../../ui/links';
 import { Pager } from '../../ui/pager';
 import { Panel, useRead } from '../../ui/read';
 import { Table, type Column } from '../../ui/table';
-import { Time } from '../../ui/time';
 import { TimeField } from '../../ui/time-field';
 import { wordOf } from '../../ui/words';
 import { logPathOf } from '../../view';
 import { Heading } from '../../ui/heading';
 import { Views } from '../../ui/views';
+import { changed, deploy, machine, started, state } from './history-columns';
 
 const times = ['startedAfter', 'startedBefore', 'updatedAfter', 'updatedBefore'] as const;
 const texts = [
@@ -20,7 +20,6 @@ const texts = [
   ['host', 'Machine'],
 ] as const;
 const sizes = ['10', '25', '50', '100'] as const;
-const DAY_MS = 86_400_000;
 
 const columns: readonly Column<TaskIdHistory>[] = [
   { id: 'id', title: 'Task', cell: ({ taskId }) => <Go to={paths.task(taskId.id)}>{taskId.id}</Go> },
@@ -30,36 +29,11 @@ const columns: readonly Column<TaskIdHistory>[] = [
     value: ({ taskId }) => taskId.requestId,
     cell: ({ taskId }) => <RequestLink id={taskId.requestId} />,
   },
-  {
-    id: 'deploy',
-    title: 'Deploy',
-    value: ({ taskId }) => taskId.deployId,
-    cell: ({ taskId }) => <DeployLink requestId={taskId.requestId} deployId={taskId.deployId} />,
-  },
-  {
-    id: 'host',
-    title: 'Machine',
-    value: ({ taskId }) => taskId.host,
-    cell: ({ taskId }) => <HostLink host={taskId.host} />,
-  },
-  {
-    id: 'state',
-    title: 'State',
-    value: ({ lastTaskState }) => lastTaskState ?? '',
-    cell: ({ lastTaskState }) => <Badge of="task" state={lastTaskState} />,
-  },
-  {
-    id: 'started',
-    title: 'Started',
-    value: ({ taskId }) => taskId.startedAt,
-    cell: ({ taskId }) => <Time at={taskId.startedAt} />,
-  },
-  {
-    id: 'updated',
-    title: 'Changed',
-    value: ({ updatedAt }) => updatedAt,
-    cell: ({ updatedAt }) => <Time at={updatedAt} />,
-  },
+  deploy,
+  machine,
+  state,
+  started,
+  changed,
   {
     id: 'log',
     title: 'Logs',

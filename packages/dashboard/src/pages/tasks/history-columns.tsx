@@ -1,0 +1,45 @@
+import type { TaskIdHistory } from 'muster-client';
+import { Badge } from '../../ui/badge';
+import { DeployLink, Go, HostLink, paths } from '../../ui/links';
+import type { Column } from '../../ui/table';
+import { Time } from '../../ui/time';
+
+type HistoryColumn = Column<TaskIdHistory>;
+
+/** Columns of the tables that show tasks of the history. */
+export const instance: HistoryColumn = {
+  id: 'no',
+  title: '#',
+  value: ({ taskId }) => taskId.instanceNo,
+  cell: ({ taskId }) => <Go to={paths.task(taskId.id)}>{taskId.instanceNo}</Go>,
+};
+export const state: HistoryColumn = {
+  id: 'state',
+  title: 'State',
+  value: ({ lastTaskState }) => lastTaskState ?? '',
+  cell: ({ lastTaskState }) => <Badge of="task" state={lastTaskState} />,
+};
+export const deploy: HistoryColumn = {
+  id: 'deploy',
+  title: 'Deploy',
+  value: ({ taskId }) => taskId.deployId,
+  cell: ({ taskId }) => <DeployLink requestId={taskId.requestId} deployId={taskId.deployId} />,
+};
+export const machine: HistoryColumn = {
+  id: 'host',
+  title: 'Machine',
+  value: ({ taskId }) => taskId.host,
+  cell: ({ taskId }) => <HostLink host={taskId.host} />,
+};
+export const started: HistoryColumn = {
+  id: 'started',
+  title: 'Started',
+  value: ({ taskId }) => taskId.startedAt,
+  cell: ({ taskId }) => <Time at={taskId.startedAt} />,
+};
+export const changed: HistoryColumn = {
+  id: 'updated',
+  title: 'Changed',
+  value: ({ updatedAt }) => updatedAt,
+  cell: ({ updatedAt }) => <Time at={updatedAt} />,
+};
