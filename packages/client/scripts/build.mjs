@@ -2,34 +2,25 @@
 // repository, makes one file of it that a command line loads in a moment, and puts the document beside it. The old dist stays until
 // the new one is whole. The build of the repository runs it, once it has the document.
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { copyFileSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { intoPlace } from '../../../scripts/into-place.mjs';
 import { generate } from './generate.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
 const [document] = process.argv.slice(2);
-// The compiler makes the folder, by the umask: one of mkdtemp would be closed to all users but the one who builds.
-const [fresh, old] = ['new', 'old'].map((name) => join(root, `dist.${name}-${process.pid}`));
-for (const folder of [fresh, old]) rmSync(folder, { recursive: true, force: true });
-try {
+await intoPlace(join(root, 'dist'), async (fresh) => {
   await generate(JSON.parse(readFileSync(document, 'utf8')), join(root, 'src', 'generated'));
   execFileSync(process.execPath, [tsc, '-p', join(root, 'tsconfig.build.json'), '--outDir', fresh], {
     stdio: 'inherit',
   });
   copyFileSync(document, join(fresh, 'openapi.json'));
   await bundle(fresh);
-  const dist = join(root, 'dist');
-  // Aside rather than removed: a program that starts meanwhile misses it for a moment at most.
-  if (existsSync(dist)) renameSync(dist, old);
-  renameSync(fresh, dist);
-} finally {
-  rmSync(old, { recursive: true, force: true });
-  rmSync(fresh, { recursive: true, force: true });
-}
+});
 
 /** Eighty modules, those of rest-contract included, take four times as long to load as one that holds them all. */
 async function bundle(folder) {

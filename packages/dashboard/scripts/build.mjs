@@ -1,30 +1,22 @@
 // node scripts/build.mjs: makes dist of src: scripts and styles under names that change with their content, each also in gzip and
 // brotli, so that no server packs them anew, and the manifest by which the service finds them. Fails when a browser would have to
 // load more than the budget. The build of the repository runs it, once it has the client.
-import { existsSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { build } from 'vite';
+import { intoPlace } from '../../../scripts/into-place.mjs';
 
 /** Bytes of scripts in gzip before the first page is seen, and of each further script that a page asks for. */
 const budget = { firstLoad: 230_000, furtherScript: 60_000 };
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
-// Vite makes the folder, by the umask: one of mkdtemp would be closed to all users but the one who builds.
-const [fresh, old] = ['new', 'old'].map((name) => join(root, `dist.${name}-${process.pid}`));
-for (const folder of [fresh, old]) rmSync(folder, { recursive: true, force: true });
-try {
+await intoPlace(join(root, 'dist'), async (fresh) => {
   await build({ root, logLevel: 'warn', build: { outDir: fresh, emptyOutDir: true } });
   const sizes = pack(fresh);
   hold(JSON.parse(readFileSync(join(fresh, '.vite', 'manifest.json'), 'utf8')), sizes);
-  const dist = join(root, 'dist');
-  if (existsSync(dist)) renameSync(dist, old);
-  renameSync(fresh, dist);
-} finally {
-  rmSync(old, { recursive: true, force: true });
-  rmSync(fresh, { recursive: true, force: true });
-}
+});
 
 function pack(folder) {
   const sizes = new Map();
