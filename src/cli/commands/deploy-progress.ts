@@ -28,8 +28,8 @@ export async function awaitDeploy(
   longest = '1h',
 ): Promise<{ outcome: Outcome; history: DeployHistory }> {
   const { api } = session;
-  const deadline = Date.now() + durationMillis('--wait-for', longest);
-  const begin = Date.now();
+  const begin = performance.now();
+  const longestMillis = durationMillis('--wait-for', longest);
   const view = await viewFor(session);
   const waits = new Waits(session, key);
   try {
@@ -41,7 +41,7 @@ export async function awaitDeploy(
         api.history.activeTasksOfDeploy(key),
       ]);
       const why = history.deployResult ? undefined : await waits.why(parent);
-      view.show(linesOf(key, parent, tasks, Date.now() - begin, why?.message));
+      view.show(linesOf(key, parent, tasks, performance.now() - begin, why?.message));
       if (history.deployResult) {
         view.close();
         return await end(session, key, history);
@@ -52,7 +52,7 @@ export async function awaitDeploy(
           `${key.requestId}: ${key.deployId} needs a larger machine than there is; the deploy goes on. ${why.message}`,
         );
       }
-      if (Date.now() > deadline) {
+      if (performance.now() - begin > longestMillis) {
         throw new CliError(
           'timeout',
           `${key.requestId}: ${key.deployId} has not ended after ${longest}; the deploy goes on`,
