@@ -11,6 +11,9 @@ import { DeployTimesRepository } from './modules/deploys/deploy-times.repository
 import { DeployStatisticsRepository } from './modules/deploys/deploy-statistics.repository.js';
 import { DisasterRepository } from './modules/disasters/disaster.repository.js';
 import { ExpiringActionRepository } from './modules/requests/expiring/expiring-action.repository.js';
+import { FlowGraphRepository } from './modules/flows/flow-graph.repository.js';
+import { FlowRepository } from './modules/flows/flow.repository.js';
+import { FlowRunRepository } from './modules/flows/flow-run.repository.js';
 import { HeldStatusUpdateRepository } from './scheduler/status/held-status-update.repository.js';
 import { HistoryBackfillRepository } from './modules/history/backfill/history-backfill.repository.js';
 import { InactiveHostRepository } from './modules/slaves/inactive-hosts/inactive-host.repository.js';
@@ -79,6 +82,9 @@ const repositories = [
   DeployTimesRepository,
   DisasterRepository,
   ExpiringActionRepository,
+  FlowGraphRepository,
+  FlowRepository,
+  FlowRunRepository,
   HeldStatusUpdateRepository,
   HistoryBackfillRepository,
   InactiveHostRepository,

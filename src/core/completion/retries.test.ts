@@ -46,6 +46,7 @@ const asked: Required<Omit<PendingTask, 'pendingTaskId'>> = {
   attempt: 3,
   flowId: 'flow-1',
   parentRuns: ['load-d1-1-1-h-r'],
+  triggersFollowers: true,
 };
 const run = { pendingTask: { pendingTaskId, ...asked } };
 

@@ -1,4 +1,13 @@
-import type { EmailDestination, RequestType, ScheduleType, SlavePlacement, UserAction } from './enums.js';
+import type {
+  ArgumentSource,
+  EmailDestination,
+  FollowCondition,
+  FollowMode,
+  RequestType,
+  ScheduleType,
+  SlavePlacement,
+  UserAction,
+} from './enums.js';
 
 export interface Request {
   id: string;
@@ -39,6 +48,18 @@ export interface Request {
   requiredRole?: string;
   dataCenter?: string;
   hideEvenNumberAcrossRacksHint?: boolean;
+  /** Parents: the requests whose runs are followed by runs of this one. */
+  after?: Parent[];
+  /** ALL: a run when every parent has ended so in one flow; ANY: a run for each end. Absent: ALL. */
+  afterMode?: FollowMode;
+  /** Source of the arguments of runs that follow a parent. Absent: they have none. */
+  argsFrom?: ArgumentSource;
+}
+
+/** A request whose runs are followed, and by which of their ends. */
+export interface Parent {
+  requestId: string;
+  on: FollowCondition;
 }
 
 /** Number of tasks of a request: one unless it says otherwise. */

@@ -57,6 +57,8 @@ export interface RunOrigin {
   flowId?: string;
   /** Task ids of the runs whose ends made this run. */
   parentRuns?: string[];
+  /** False: its end makes no runs of followers. */
+  triggersFollowers?: boolean;
 }
 
 /** A run of a request: the one of this id that was asked for at this time, or else the newest of this id. */

@@ -1,5 +1,6 @@
 import { type ResourceLimits, resourceProblems } from '../deploy-validation/index.js';
 import type { FieldError } from '../field-error.js';
+import { followProblems } from '../flows/index.js';
 import type { Resources } from '../model/deploy.js';
 import { reservedNameProblem } from '../ids.js';
 import { isLongRunning, type RequestType } from '../model/enums.js';
@@ -70,6 +71,7 @@ const rules: readonly Rule[] = [
   unchangedRule,
   scheduleRule,
   lifetimeRule,
+  followProblems,
   ({ loadBalanced }, { limits, stored, isOlder }) =>
     loadBalanced && !stored?.loadBalanced && !isOlder && limits.loadBalancerUri === undefined
       ? problem('loadBalanced', 'loadBalancer', 'loadBalanced needs a load balancer, and loadBalancerUri is not set')

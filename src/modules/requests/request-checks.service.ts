@@ -1,5 +1,7 @@
+import { isDeepStrictEqual } from 'node:util';
 import { Inject, Injectable } from '@nestjs/common';
 import type { FieldError } from '../../core/field-error.js';
+import { parentProblems } from '../../core/flows/index.js';
 import type { Request } from '../../core/model/request.js';
 import {
   bounceCapacityProblem,
@@ -18,6 +20,7 @@ import type { Transaction } from '../../platform/database/transaction.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { DeployRepository } from '../deploys/deploy.repository.js';
+import { FlowGraphRepository } from '../flows/flow-graph.repository.js';
 import { SlaveRepository } from '../slaves/slave.repository.js';
 import { RequestQuotas } from './request-quotas.service.js';
 import type { StoredRequest } from './request.repository.js';
@@ -32,6 +35,7 @@ export class RequestChecks {
     private readonly deploys: DeployRepository,
     private readonly slaves: SlaveRepository,
     private readonly quotas: RequestQuotas,
+    private readonly graph: FlowGraphRepository,
     private readonly clock: Clock,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {
@@ -54,6 +58,7 @@ export class RequestChecks {
       deploys: stored ? await this.deploysOf(tx, stored) : [],
     });
     if (errors.length > 0) throw SchedulerError.invalid('INVALID_REQUEST', errors);
+    await this.parents(tx, normalized, stored?.request);
     const { group } = normalized;
     if (!stored || stored.request.group !== group) await this.quotas.refuseRequest(tx, group);
     return normalized;
@@ -81,6 +86,18 @@ export class RequestChecks {
   /** Refuses a scale that ends many tasks at once unless it is acknowledged. */
   scaleDown(request: Request, change: { from: number; to: number; acknowledged: boolean }): void {
     refuse(scaleDownProblem(request, change, this.settings.maxScaleDownWithoutAcknowledgement));
+  }
+
+  /** The parents are there, have runs that end, and none of them follows the request. That stays so until the commit. */
+  private async parents(tx: Queryable, request: Request, stored: Request | undefined): Promise<void> {
+    const { after } = request;
+    if (!after || isDeepStrictEqual(after, stored?.after)) return;
+    await this.graph.lock(tx);
+    const ids = after.map(({ requestId }) => requestId);
+    const known = await this.graph.parents(tx, ids, request.id);
+    const former = new Set((stored?.after ?? []).map(({ requestId }) => requestId));
+    const errors = parentProblems(request, known, former, await this.graph.above(tx, ids));
+    if (errors.length > 0) throw SchedulerError.invalid('INVALID_REQUEST', errors);
   }
 
   private async sized(tx: Queryable, request: Request): Promise<Request> {

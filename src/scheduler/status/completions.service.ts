@@ -7,12 +7,14 @@ import {
   type EndedTask,
   noCounts,
 } from '../../core/completion/index.js';
+import { isLongRunning } from '../../core/model/enums.js';
 import { decideRemoval } from '../../core/load-balancer/index.js';
 import { type DeployKey, deployKeyText } from '../../core/model/deploy.js';
 import type { Request } from '../../core/model/request.js';
 import { taskEndMail, type MailEvent } from '../../core/mail/index.js';
 import type { PendingRequest, TaskId } from '../../core/model/task.js';
 import { Rows } from '../../rows.js';
+import { FollowUps, type EndOfRun } from '../../modules/flows/follow-ups.service.js';
 import type { StoredRequest } from '../../modules/requests/request.repository.js';
 import type { LaunchData } from '../../modules/tasks/task-launch.repository.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
@@ -20,11 +22,12 @@ import type { Transaction } from '../../platform/database/transaction.js';
 import { cooldownRules } from '../rules.js';
 import type { TaskEndReport } from './status-batch.js';
 
-/** Consequences of the ends of tasks: counts, the next entry in the queue, cooldown. */
+/** Consequences of the ends of tasks: counts, the next entry in the queue, runs that follow, cooldown. */
 @Injectable()
 export class Completions {
   constructor(
     private readonly rows: Rows,
+    private readonly followUps: FollowUps,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
@@ -50,6 +53,7 @@ export class Completions {
     const entries: PendingRequest[] = [];
     const leaving: TaskId[] = [];
     const told: MailEvent[] = [];
+    const runs: EndOfRun[] = [];
     let skipped = 0;
     for (const end of ends) {
       const { taskId } = end;
@@ -63,6 +67,7 @@ export class Completions {
       if (result.enqueue) entries.push(result.enqueue);
       if (result.leavesLoadBalancer) leaving.push(taskId);
       if (stored) told.push(...taskMails(ended, stored, result));
+      if (stored && endsRun(stored, result)) runs.push(ended);
       if (stored && result.cooldown) {
         requests.set(stored.request.id, await this.changeCooldown(tx, stored, result.cooldown, now));
         if (result.cooldown === 'ENTER') told.push(this.cooldownMail(stored.request, result.counts, now));
@@ -71,6 +76,7 @@ export class Completions {
     await this.rows.pendingRequests.enqueueAll(tx, entries);
     await this.leaveLoadBalancer(tx, leaving, now);
     await this.rows.deployStatistics.save(tx, [...changed.values()]);
+    await this.followUps.after(tx, runs, now);
     await this.rows.mailOutbox.queue(tx, told);
     return skipped;
   }
@@ -116,6 +122,10 @@ export class Completions {
     return this.rows.requests.save(tx, { ...stored, state, changedAt: now });
   }
 }
+
+/** The end of its last try is the end of a run. What always runs has none. */
+const endsRun = ({ request }: StoredRequest, { next }: Completion): boolean =>
+  !isLongRunning(request.requestType) && (next === 'nothing' || next === 'goOn');
 
 /** Mail about the end of a task, with its request as it was before; none or one. */
 function taskMails(ended: EndedTask, stored: StoredRequest, { next, counts }: Completion): MailEvent[] {

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { isLongRunning } from '../../../core/model/enums.js';
 import type { DeleteRequestRequest, Request } from '../../../core/model/request.js';
+import type { Transaction } from '../../../platform/database/transaction.js';
 import { SchedulerError } from '../../../platform/errors.js';
 import type { Caller } from '../../../platform/http/caller.js';
 import { Rows } from '../../../rows.js';
@@ -20,6 +21,7 @@ export class Deletions {
       const { message, actionId, deleteFromLoadBalancer, force, waitForTasks } = options;
       const { request } = stored;
       refuseManner(request, options);
+      if (stored.state !== 'DELETING' && !force) await this.refuseWithFollowers(tx, id);
       const isFirst = await this.rows.requestCleanups.create(tx, {
         user: caller.email,
         cleanupType: 'DELETING',
@@ -42,6 +44,18 @@ export class Deletions {
       }
       return request;
     });
+  }
+
+  /** Nobody begins to follow it until the commit. */
+  private async refuseWithFollowers(tx: Transaction, id: string): Promise<void> {
+    await this.rows.flowGraph.lock(tx);
+    const followers = await this.rows.flowGraph.followerIds(tx, id);
+    if (followers.length === 0) return;
+    const named = followers.map((follower) => `'${follower}'`).join(', ');
+    throw new SchedulerError(
+      'REQUEST_HAS_FOLLOWERS',
+      `Request '${id}' is followed by ${named}: their runs would never come`,
+    );
   }
 }
 

@@ -1,12 +1,16 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsBoolean, IsOptional } from 'class-validator';
 import {
+  argumentSources,
   emailDestinations,
+  followModes,
   requestTypes,
   scheduleTypes,
   slavePlacements,
   userActions,
+  type ArgumentSource,
   type EmailDestination,
+  type FollowMode,
   type RequestType,
   type ScheduleType,
   type SlavePlacement,
@@ -19,6 +23,7 @@ import {
   everyValue,
   Int32,
   is,
+  NestedList,
   OneOf,
   raw,
   TextMap,
@@ -27,6 +32,7 @@ import {
   Millis,
   Small,
 } from '../../../platform/http/fields.js';
+import { ParentDto } from './parent.dto.js';
 import { mostMembers } from '../../../platform/http/input-limits.js';
 import { Holds } from '../../../platform/http/known-members.js';
 import { Since } from '../../../platform/http/since.js';
@@ -253,6 +259,21 @@ export class RequestDto implements Request {
   @IsOptional()
   @IsBoolean()
   hideEvenNumberAcrossRacksHint?: boolean;
+  /** Requests that it follows: their ends make its runs. At most 20. Only of ON_DEMAND. */
+  @Since('muster')
+  @IsOptional()
+  @NestedList(() => ParentDto)
+  after?: ParentDto[];
+  /** ALL: it runs when every request of `after` has ended so in one flow; ANY: for each such end. Default: ALL. */
+  @Since('muster')
+  @IsOptional()
+  @OneOf(followModes, 'FollowMode')
+  afterMode?: FollowMode;
+  /** PARENT: its runs get the arguments of the run that they follow. Needs one request in `after`, or afterMode ANY. Default: none. */
+  @Since('muster')
+  @IsOptional()
+  @OneOf(argumentSources, 'ArgumentSource')
+  argsFrom?: ArgumentSource;
   /** Older form of requestType: false is ON_DEMAND, true SERVICE or WORKER; SCHEDULED when there is a schedule. */
   @ApiProperty({ writeOnly: true })
   @IsOptional()
