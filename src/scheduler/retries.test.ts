@@ -22,6 +22,10 @@ const asked = {
   requiredSlaveAttributeOverrides: {},
   extraArtifacts: [{ uri: 'http://x/y' }],
   objstoreUploaderAdditionalFiles: [{ filename: 'log' }],
+  trigger: 'AFTER',
+  scheduledAt: 1_700_000_000_000,
+  flowId: 'flow-1',
+  parentRuns: ['load-d1-1-1-h-r'],
 } satisfies Partial<PendingRequest>;
 
 /** Pending tasks of all launches in their order; those of ended tasks included. */
@@ -39,7 +43,11 @@ const retries = async () =>
     ?.retries;
 
 test('a run that failed is launched again with all that was asked for it', async () => {
-  world.cluster.onLaunch(() => ({ runFor: 10, exit: 'TASK_FAILED' }));
+  const told: unknown[] = [];
+  world.cluster.onLaunch(({ environment: { TASK_RUN_ID, TASK_ATTEMPT, TASK_TRIGGER } }) => {
+    told.push([TASK_RUN_ID, TASK_ATTEMPT, TASK_TRIGGER]);
+    return { runFor: 10, exit: 'TASK_FAILED' };
+  });
   const job = { id: 'job', requestType: 'ON_DEMAND', numRetriesOnFailure: 1 } as const;
   await world.deployed(job, {}, { pendingType: 'ONEOFF', ...asked });
   await world.run(6);
@@ -50,7 +58,13 @@ test('a run that failed is launched again with all that was asked for it', async
     ...launches[0],
     pendingTaskId: undefined,
     retries: 1,
+    trigger: 'RETRY',
+    attempt: 2,
   });
+  expect(told).toEqual([
+    ['run-1', '1', 'AFTER'],
+    ['run-1', '2', 'RETRY'],
+  ]);
   expect(await retries()).toBe(0);
 });
 

@@ -110,7 +110,7 @@ function retry(task: EndedTask, ofTask: RequestOfTask, now: number): PendingRequ
   // The operator who ran the job out of turn sees that it failed; its next turn comes by itself.
   if (requestType === 'SCHEDULED' && task.pendingTask.pendingTaskId.pendingType === 'IMMEDIATE') return undefined;
   if (requestType === 'ON_DEMAND' && wasStoppedOnPurpose(task)) return undefined;
-  return { ...runAgain(task, deployId, now), retries: retries + 1 };
+  return { ...runAgain(task, deployId, now), trigger: 'RETRY', attempt: retries + 2, retries: retries + 1 };
 }
 
 const stopsOnPurpose: ReadonlySet<TaskCleanupType> = new Set<TaskCleanupType>([

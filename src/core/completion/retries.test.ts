@@ -41,6 +41,11 @@ const asked: Required<Omit<PendingTask, 'pendingTaskId'>> = {
   actionId: 'action-1',
   retries: 2,
   askedAt: 1_767_614_400_000,
+  trigger: 'AFTER',
+  scheduledAt: 1_767_614_300_000,
+  attempt: 3,
+  flowId: 'flow-1',
+  parentRuns: ['load-d1-1-1-h-r'],
 };
 const run = { pendingTask: { pendingTaskId, ...asked } };
 
@@ -66,6 +71,8 @@ describe('a retry', () => {
     const request = requestOf('ON_DEMAND', { numRetriesOnFailure: 3, activeDeployId: 'd2' });
     expect(complete(endedTask('TASK_FAILED', run), request).enqueue).toEqual({
       ...asked,
+      trigger: 'RETRY',
+      attempt: 4,
       retries: 3,
       requestId: 'svc',
       deployId: 'd2',

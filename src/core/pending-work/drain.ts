@@ -199,6 +199,11 @@ function inherited(entry: PendingRequest): Omit<PendingTask, 'pendingTaskId'> {
     actionId: entry.actionId,
     retries: entry.retries,
     askedAt: entry.askedAt,
+    trigger: entry.trigger,
+    scheduledAt: entry.scheduledAt,
+    attempt: entry.attempt,
+    flowId: entry.flowId,
+    parentRuns: entry.parentRuns,
   };
 }
 
