@@ -68,6 +68,46 @@ test('a run that failed is launched again with all that was asked for it', async
   expect(await retries()).toBe(0);
 });
 
+test.each(['ON_DEMAND', 'RUN_ONCE', 'SCHEDULED'] as const)(
+  'a %s run is tried again when its delay is over, whichever leader there is by then',
+  async (requestType) => {
+    const starts: number[] = [];
+    world.cluster.onLaunch(() => {
+      starts.push(world.now);
+      return { runFor: 10, exit: 'TASK_FAILED' };
+    });
+    const retry = { attempts: 2, delayMillis: 10_000, backoffFactor: 3 };
+    const schedule = requestType === 'SCHEDULED' ? { quartzSchedule: '0 0 0 1 1 ? *' } : {};
+    const pendingType = requestType === 'ON_DEMAND' ? 'ONEOFF' : requestType === 'RUN_ONCE' ? 'NEW_DEPLOY' : 'RETRY';
+    await world.deployed({ id: 'job', requestType, retry, ...schedule }, {}, { pendingType });
+    await world.run(5);
+    expect(starts).toHaveLength(1);
+    await world.crash();
+    await world.run(10);
+    expect(starts).toHaveLength(2);
+    await world.crash();
+    await world.run(25);
+    expect(starts).toHaveLength(2);
+    await world.run(10);
+    expect(starts).toHaveLength(3);
+    const pauses = starts.slice(1).map((at, index) => at - starts[index]!);
+    expect(pauses[0]).toBeGreaterThanOrEqual(10_000);
+    expect(pauses[1]).toBeGreaterThanOrEqual(30_000);
+    await world.run(100);
+    expect(starts).toHaveLength(3);
+  },
+);
+
+test('a run is not tried again after an exit code that is ruled out, as its machine tells it', async () => {
+  const codes = [75, 2];
+  world.cluster.onLaunch(() => ({ runFor: 10, exit: 'TASK_FAILED', exitCode: codes.shift() }));
+  const job = { id: 'job', requestType: 'ON_DEMAND', retry: { attempts: 5, notOnExitCodes: [2] } } as const;
+  await world.deployed(job, {}, { pendingType: 'ONEOFF' });
+  await world.run(8);
+  expect(await launchedFor()).toHaveLength(2);
+  expect(codes).toEqual([]);
+});
+
 test('runs that share an id and fail at one moment are each tried again', async () => {
   world.cluster.onLaunch(() => ({ runFor: 10, exit: 'TASK_FAILED' }));
   const job = { id: 'job', requestType: 'ON_DEMAND', numRetriesOnFailure: 1, instances: 3 } as const;

@@ -1,6 +1,7 @@
 import { cooldownChange } from './cooldown.js';
 import { isRelaunched, isUndelivered, type EndedTask, type RequestOfTask } from './ended-task.js';
 import type { CooldownRules } from './cooldown.js';
+import { allowsRetry, retryDelayMillis, retryPolicyOf } from './retry-policy.js';
 import { skippedRuns } from './skipped-runs.js';
 import { countEnd, type DeployCounts } from './statistics.js';
 import { isAlwaysRunning, isRunnable, type TaskCleanupType } from '../model/enums.js';
@@ -85,6 +86,8 @@ const isOfActiveDeploy = ({ taskId }: EndedTask, { activeDeployId }: RequestOfTa
 /** A lost run goes on as it was: with the deploy in progress if that started it, and no earlier than it was to start. */
 function relaunch(task: EndedTask, request: RequestOfTask, now: number): PendingRequest | undefined {
   if (!isRelaunched(task, request.request.requestType) || wasStoppedOnPurpose(task)) return undefined;
+  // One that never began cannot be half done.
+  if (!isUndelivered(task) && retryPolicyOf(request.request).onLost === false) return undefined;
   const { deployId: own } = task.taskId;
   const deployId = own === request.pendingDeployId ? own : deployThatRunsAgain(task, request);
   if (deployId === undefined) return undefined;
@@ -100,17 +103,25 @@ const deployThatRunsAgain = ({ taskId }: EndedTask, { request, activeDeployId }:
  * that fail beside it, or succeed, neither use up its retries nor give it more.
  */
 function retry(task: EndedTask, ofTask: RequestOfTask, now: number): PendingRequest | undefined {
-  const { requestType, numRetriesOnFailure = 0 } = ofTask.request;
+  const { requestType } = ofTask.request;
+  const policy = retryPolicyOf(ofTask.request);
   const deployId = deployThatRunsAgain(task, ofTask);
   if (task.state === 'TASK_FINISHED' || deployId === undefined) return undefined;
   const retries = retriesOf(task);
-  if (retries >= numRetriesOnFailure) return undefined;
+  if (retries >= policy.attempts || !allowsRetry(policy, task)) return undefined;
   // It may still run, and it comes back with its machine: there would be two of it.
   if (task.state === 'TASK_UNREACHABLE') return undefined;
   // The operator who ran the job out of turn sees that it failed; its next turn comes by itself.
   if (requestType === 'SCHEDULED' && task.pendingTask.pendingTaskId.pendingType === 'IMMEDIATE') return undefined;
   if (requestType === 'ON_DEMAND' && wasStoppedOnPurpose(task)) return undefined;
-  return { ...runAgain(task, deployId, now), trigger: 'RETRY', attempt: retries + 2, retries: retries + 1 };
+  const delay = retryDelayMillis(policy, retries, task.taskId.id);
+  return {
+    ...runAgain(task, deployId, now),
+    trigger: 'RETRY',
+    attempt: retries + 2,
+    retries: retries + 1,
+    ...(delay > 0 && { runAt: task.endedAt + delay }),
+  };
 }
 
 const stopsOnPurpose: ReadonlySet<TaskCleanupType> = new Set<TaskCleanupType>([

@@ -15,6 +15,8 @@ export interface EndedTask {
   endedAt: number;
   message?: string;
   reason?: string;
+  /** Exit code of a program that failed by itself, where its machine tells one. */
+  exitCode?: number;
   /** It was told to go, or a kill was decided: its end says nothing about the deploy. */
   hadToGo: boolean;
   /** Type of the cleanup for which it had to go, as far as there was one. */

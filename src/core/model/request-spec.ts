@@ -5,6 +5,7 @@ export interface Request {
   requestType: RequestType;
   owners?: string[];
   numRetriesOnFailure?: number;
+  retry?: RetryPolicy;
   schedule?: string;
   instances?: number;
   /** The most instances that it may be given. Only SERVICE and WORKER. */
@@ -39,6 +40,23 @@ export interface Request {
   requiredRole?: string;
   dataCenter?: string;
   hideEvenNumberAcrossRacksHint?: boolean;
+}
+
+/** Tries of a run after the first. */
+export interface RetryPolicy {
+  /** The most tries after the first. */
+  attempts: number;
+  delayMillis?: number;
+  backoffFactor?: number;
+  maxDelayMillis?: number;
+  /** Share of a delay by which it may be shorter. */
+  jitter?: number;
+  /** Of runs that failed by themselves only those with one of these are tried again. */
+  onExitCodes?: number[];
+  /** Those with one of these are not. */
+  notOnExitCodes?: number[];
+  onTimeLimit?: boolean;
+  onLost?: boolean;
 }
 
 /** Number of tasks of a request: one unless it says otherwise. */

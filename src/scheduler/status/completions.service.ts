@@ -6,6 +6,7 @@ import {
   type DeployCounts,
   type EndedTask,
   noCounts,
+  retryPolicyOf,
 } from '../../core/completion/index.js';
 import { decideRemoval } from '../../core/load-balancer/index.js';
 import { type DeployKey, deployKeyText } from '../../core/model/deploy.js';
@@ -118,10 +119,11 @@ export class Completions {
 }
 
 /** Mail about the end of a task, with its request as it was before; none or one. */
-function taskMails(ended: EndedTask, stored: StoredRequest, { next, counts }: Completion): MailEvent[] {
+function taskMails(ended: EndedTask, stored: StoredRequest, { next, counts, enqueue }: Completion): MailEvent[] {
   const type = taskEndMail(ended, stored, next);
   if (!type) return [];
-  const retriesLeft = Math.max(0, (stored.request.numRetriesOnFailure ?? 0) - counts.numSequentialRetries);
+  const retriesLeft = Math.max(0, retryPolicyOf(stored.request).attempts - counts.numSequentialRetries);
+  const retryAt = next === 'retry' ? enqueue?.runAt : undefined;
   return [
     {
       type,
@@ -129,7 +131,7 @@ function taskMails(ended: EndedTask, stored: StoredRequest, { next, counts }: Co
       taskId: ended.taskId.id,
       user: ended.pendingTask.user,
       at: ended.endedAt,
-      facts: { kind: 'task-ended', state: ended.state, next, retriesLeft },
+      facts: { kind: 'task-ended', state: ended.state, next, retriesLeft, retryAt },
     },
   ];
 }
@@ -143,6 +145,7 @@ const endedTask = (
   endedAt: report.timestamp,
   message: report.message,
   reason: report.reason,
+  exitCode: report.exitCode,
   hadToGo,
   cleanupType,
   pendingTask,

@@ -1,0 +1,47 @@
+import { IsBoolean, IsOptional } from 'class-validator';
+import { longestRetryDelayMillis } from '../../../core/completion/index.js';
+import type { RetryPolicy } from '../../../core/model/request.js';
+import { Between, Fraction, Int32, Integers, Millis } from '../../../platform/http/fields.js';
+
+const exitCodes = { min: 0, max: 255, what: 'whole numbers from 0 to 255' };
+
+/** Tries of a run after the first. */
+export class RetryPolicyDto implements RetryPolicy {
+  /** The most times that a run which ended without success is tried again; each run has its own count. */
+  @Int32({ min: 1, max: 1_000 })
+  attempts: number;
+  /** Milliseconds from the end of a try to the start of the next one. Default: 0. */
+  @IsOptional()
+  @Millis(longestRetryDelayMillis)
+  delayMillis?: number;
+  /** Each delay is so many times the one before it. Default: 1. */
+  @IsOptional()
+  @Between(1, 100)
+  backoffFactor?: number;
+  /** The longest delay. Default: 30 days. */
+  @IsOptional()
+  @Millis(longestRetryDelayMillis)
+  maxDelayMillis?: number;
+  /** Share of a delay, from 0 to 1, by which it may be shorter, so that runs that failed together are not tried together. Default: 0. */
+  @IsOptional()
+  @Fraction()
+  jitter?: number;
+  /** Of tries that failed by themselves, only those with one of these exit codes are followed by another. */
+  @IsOptional()
+  @Integers(exitCodes)
+  onExitCodes?: number[];
+  /** Tries that failed with one of these exit codes are not followed by another. */
+  @IsOptional()
+  @Integers(exitCodes)
+  notOnExitCodes?: number[];
+  /** A try that took longer than its time limit is followed by another. Default: true. */
+  @IsOptional()
+  @IsBoolean()
+  onTimeLimit?: boolean;
+  /**
+   * A try of which nobody saw the end, such as one that was lost with its machine, is followed by another. Default: true.
+   */
+  @IsOptional()
+  @IsBoolean()
+  onLost?: boolean;
+}
