@@ -257,3 +257,34 @@ test('the end of a task whose deploy is not the active one is counted, and queue
   expect(await world.query('SELECT 1 FROM pending_task')).toEqual([]);
   expect(await world.query('SELECT num_failures FROM deploy_statistics')).toEqual([{ num_failures: 1 }]);
 });
+
+test('a job whose runs fail is paused, and told of once', async () => {
+  world.cluster.onLaunch(() => ({ runFor: 10, exit: 'TASK_FAILED' }));
+  const job = {
+    id: 'job',
+    requestType: 'SCHEDULED',
+    quartzSchedule: '0/5 * * * * ?',
+    owners: ['ada@example.org'],
+    pauseAfterFailures: 2,
+    numRetriesOnFailure: 1,
+  } as const;
+  const state = async () => (await world.query<{ state: string }>('SELECT state FROM request'))[0]?.state;
+  await world.deployed(job, {}, { pendingType: 'NEW_DEPLOY' });
+  for (let second = 0; second < 60 && (await state()) !== 'PAUSED'; second++) await world.run();
+  // Two runs with two tries each, and nothing of it starts any more.
+  await world.run(20);
+  expect(await launchedFor()).toHaveLength(4);
+  expect(await state()).toBe('PAUSED');
+  const [event, ...more] = await world.query<{ message: string }>(
+    `SELECT message FROM request_history WHERE event_type = 'PAUSED'`,
+  );
+  expect(event?.message).toMatch(/^The last 2 runs failed \(pauseAfterFailures\), most recently task job-d1-/);
+  expect(more).toEqual([]);
+  expect(await world.query(`SELECT kill_tasks FROM request_cleanup`)).toEqual([{ kill_tasks: false }]);
+
+  await world.changeRequest('job', {}, 'ACTIVE');
+  await world.enqueue({ requestId: 'job', pendingType: 'UNPAUSED' });
+  await world.run(8);
+  // One failure after the pause is one.
+  expect(await state()).toBe('ACTIVE');
+});

@@ -1,6 +1,7 @@
 import { cooldownChange } from './cooldown.js';
 import { isRelaunched, isUndelivered, type EndedTask, type RequestOfTask } from './ended-task.js';
 import type { CooldownRules } from './cooldown.js';
+import { failedRunsAfter } from './failed-runs.js';
 import { allowsRetry, retryDelayMillis, retryPolicyOf } from './retry-policy.js';
 import { skippedRuns } from './skipped-runs.js';
 import { countEnd, type DeployCounts } from './statistics.js';
@@ -13,6 +14,8 @@ export interface Completion {
   /** Entry for the pending queue. */
   enqueue?: PendingRequest;
   cooldown?: 'ENTER' | 'LEAVE';
+  /** So many of its runs failed in a row that the request is paused. */
+  pauses: boolean;
   /** The load balancer may still send traffic where it was. Of a request that is gone it cannot be told any more. */
   leavesLoadBalancer: boolean;
   next: NextStep['kind'];
@@ -32,13 +35,21 @@ export function completeTask(
   const skipped = planned ? skippedRuns(task, planned, now) : 0;
   // That its machine was silent was counted, and nothing has happened since.
   const isJudgedAlready = isUndelivered(task);
+  const runsAgain = next.kind === 'relaunch' || next.kind === 'retry';
+  const { failedRuns = 0 } = counts;
+  const failed = request ? failedRunsAfter(task, request, runsAgain, failedRuns) : { failedRuns, pauses: false };
   return {
     counts: isJudgedAlready
       ? { ...counts, lastTaskState: task.state }
-      : countEnd(counts, task, requestType, sequentialRetries(task, next, counts), skipped),
-    enqueue: next.kind === 'nothing' ? undefined : next.entry,
+      : {
+          ...countEnd(counts, task, requestType, sequentialRetries(task, next, counts), skipped),
+          ...(failed.failedRuns !== failedRuns && { failedRuns: failed.failedRuns }),
+        },
+    // The end of the pause plans what comes next.
+    enqueue: next.kind === 'nothing' || failed.pauses ? undefined : next.entry,
+    pauses: failed.pauses,
     cooldown:
-      request && !isJudgedAlready && isJudged(task, request, next)
+      request && !failed.pauses && !isJudgedAlready && isJudged(task, request, next)
         ? cooldownChange(task, request, counts, cooldown, now)
         : undefined,
     leavesLoadBalancer: request === undefined || request.request.loadBalanced === true,

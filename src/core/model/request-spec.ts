@@ -6,6 +6,8 @@ export interface Request {
   owners?: string[];
   numRetriesOnFailure?: number;
   retry?: RetryPolicy;
+  /** Runs that fail in a row before it is paused. */
+  pauseAfterFailures?: number;
   schedule?: string;
   instances?: number;
   /** The most instances that it may be given. Only SERVICE and WORKER. */

@@ -2,7 +2,10 @@ import type { FieldError } from '../field-error.js';
 import type { Request } from '../model/request.js';
 
 /** Contradictions in what a request says of its runs. Ranges of single numbers are checked where they are read. */
-export const runRules = (request: Request): FieldError[] => [...retryRule(request)];
+export const runRules = (request: Request): FieldError[] => [
+  ...retryRule(request),
+  ...pauseRule(request),
+];
 
 const mostExitCodes = 256;
 
@@ -32,4 +35,10 @@ function retryRule({ retry, numRetriesOnFailure }: Request): FieldError[] {
     refuse('notOnExitCodes', 'contradiction', 'must not be given beside retry.onExitCodes, which names all that count');
   }
   return errors;
+}
+
+function pauseRule({ requestType, pauseAfterFailures }: Request): FieldError[] {
+  if (pauseAfterFailures === undefined || requestType !== 'RUN_ONCE') return [];
+  const message = 'pauseAfterFailures is not allowed for a RUN_ONCE request: each of its deploys has one run';
+  return [{ field: 'pauseAfterFailures', rule: 'notAllowed', message }];
 }

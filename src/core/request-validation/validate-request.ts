@@ -186,6 +186,7 @@ const onlyForJobs = [
   'killOldNonLongRunningTasksAfterMillis',
   'taskExecutionTimeLimitMillis',
   'retry',
+  'pauseAfterFailures',
 ] as const;
 
 function lifetimeRule(request: Request): FieldError[] {

@@ -64,6 +64,10 @@ export class Completions {
       if (result.enqueue) entries.push(result.enqueue);
       if (result.leavesLoadBalancer) leaving.push(taskId);
       if (stored) told.push(...taskMails(ended, stored, result));
+      if (stored && result.pauses) {
+        requests.set(stored.request.id, await this.pause(tx, stored, taskId, now));
+        told.push(pausedMail(stored.request, taskId, now));
+      }
       if (stored && result.cooldown) {
         requests.set(stored.request.id, await this.changeCooldown(tx, stored, result.cooldown, now));
         if (result.cooldown === 'ENTER') told.push(this.cooldownMail(stored.request, result.counts, now));
@@ -105,6 +109,16 @@ export class Completions {
     };
   }
 
+  /** As a caller pauses it: what waits is dropped; what runs goes on to its end. */
+  private async pause(tx: Transaction, stored: StoredRequest, last: TaskId, now: number): Promise<StoredRequest> {
+    const { request } = stored;
+    const message = whyPaused(request, last);
+    const cleanup = { cleanupType: 'PAUSING', timestamp: now, killTasks: false, requestId: request.id, message } as const;
+    await this.rows.requestCleanups.create(tx, cleanup);
+    await this.rows.requestHistory.record(tx, { createdAt: now, eventType: 'PAUSED', request, message });
+    return this.rows.requests.save(tx, { ...stored, state: 'PAUSED', changedAt: now });
+  }
+
   private async changeCooldown(
     tx: Transaction,
     stored: StoredRequest,
@@ -117,6 +131,16 @@ export class Completions {
     return this.rows.requests.save(tx, { ...stored, state, changedAt: now });
   }
 }
+
+const whyPaused = ({ pauseAfterFailures }: Request, { id }: TaskId): string =>
+  `The last ${pauseAfterFailures === 1 ? 'run' : `${pauseAfterFailures} runs`} failed (pauseAfterFailures), most recently task ${id}`;
+
+const pausedMail = (request: Request, last: TaskId, at: number): MailEvent => ({
+  type: 'REQUEST_PAUSED',
+  request,
+  at,
+  facts: { kind: 'paused', message: whyPaused(request, last), killTasks: false },
+});
 
 /** Mail about the end of a task, with its request as it was before; none or one. */
 function taskMails(ended: EndedTask, stored: StoredRequest, { next, counts, enqueue }: Completion): MailEvent[] {

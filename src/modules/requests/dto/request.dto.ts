@@ -19,7 +19,6 @@ import {
   everyValue,
   Int32,
   is,
-  Nested,
   OneOf,
   raw,
   TextMap,
@@ -31,7 +30,7 @@ import {
 import { mostMembers } from '../../../platform/http/input-limits.js';
 import { Holds } from '../../../platform/http/known-members.js';
 import { Since } from '../../../platform/http/since.js';
-import { RetryPolicyDto } from './run-policies.dto.js';
+import { RunPoliciesDto } from './run-policies.dto.js';
 
 const isActions = (value: unknown): boolean =>
   Array.isArray(value) && value.every((action) => (userActions as readonly unknown[]).includes(action));
@@ -46,7 +45,7 @@ const isMinimums = (value: unknown): boolean =>
  * A request: its type, its schedule or number of instances, and where its tasks run. Its deploys say which program
  * runs.
  */
-export class RequestDto implements Request {
+export class RequestDto extends RunPoliciesDto implements Request {
   /** Names the request, and never another one: letters, digits, '_' and '-'. */
   @ApiProperty({ pattern: '^[a-zA-Z0-9_-]+$' })
   @IsOptional()
@@ -67,14 +66,6 @@ export class RequestDto implements Request {
   @IsOptional()
   @Int32()
   numRetriesOnFailure?: number;
-  /**
-   * When a run that ended without success is tried again, with delays, and after which ends; numRetriesOnFailure is its short form. Not for
-   * SERVICE and WORKER.
-   */
-  @Since('muster')
-  @IsOptional()
-  @Nested(() => RetryPolicyDto)
-  retry?: RetryPolicyDto;
   /**
    * Schedule of a SCHEDULED request, as scheduleType says: a cron expression, a Quartz expression, or a rule of RFC
    * 5545 such as "DTSTART=20260101T040000 RRULE:FREQ=DAILY"; a rule without DTSTART begins with the minute in which it

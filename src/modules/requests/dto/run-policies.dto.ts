@@ -1,7 +1,8 @@
 import { IsBoolean, IsOptional } from 'class-validator';
 import { longestRetryDelayMillis } from '../../../core/completion/index.js';
-import type { RetryPolicy } from '../../../core/model/request.js';
-import { Between, Fraction, Int32, Integers, Millis } from '../../../platform/http/fields.js';
+import type { Request, RetryPolicy } from '../../../core/model/request.js';
+import { Between, Fraction, Int32, Integers, Millis, Nested } from '../../../platform/http/fields.js';
+import { Since } from '../../../platform/http/since.js';
 
 const exitCodes = { min: 0, max: 255, what: 'whole numbers from 0 to 255' };
 
@@ -44,4 +45,24 @@ export class RetryPolicyDto implements RetryPolicy {
   @IsOptional()
   @IsBoolean()
   onLost?: boolean;
+}
+
+/** Members of a request that say what becomes of its runs. */
+export class RunPoliciesDto implements Pick<Request, 'retry' | 'pauseAfterFailures'> {
+  /**
+   * When a run that ended without success is tried again, with delays, and after which ends; numRetriesOnFailure is its short form. Not for
+   * SERVICE and WORKER.
+   */
+  @Since('muster')
+  @IsOptional()
+  @Nested(() => RetryPolicyDto)
+  retry?: RetryPolicyDto;
+  /**
+   * The request is paused when so many of its runs have failed in a row, each with its last try. A run that was told to end does not
+   * count. Only SCHEDULED and ON_DEMAND.
+   */
+  @Since('muster')
+  @IsOptional()
+  @Int32({ min: 1, max: 1_000 })
+  pauseAfterFailures?: number;
 }
