@@ -179,6 +179,13 @@ export const wrong: [rule: string, ...Call[]][] = [
     job({ pauseAfterFailures: 0 }),
     job({ pauseAfterFailures: 1_001 }),
   ],
+  [
+    '`keepRuns`',
+    request({ keepRuns: {} }),
+    request({ keepRuns: { count: 0 } }),
+    request({ keepRuns: { count: 1_000_001 } }),
+    request({ keepRuns: { days: 3_651 } }),
+  ],
   ['`numRetriesOnFailure`, `killOld', request({ numRetriesOnFailure: 2 }), request({ taskExecutionTimeLimitMillis: 2 })],
   ['`maxTasksPerOffer`', request({ maxTasksPerOffer: 0 })],
   ['`slaveAttributeMinimums`', request({ slaveAttributeMinimums: { a: { b: 101 } } })],

@@ -8,6 +8,7 @@ export interface Request {
   retry?: RetryPolicy;
   /** Runs that fail in a row before it is paused. */
   pauseAfterFailures?: number;
+  keepRuns?: KeptRuns;
   schedule?: string;
   instances?: number;
   /** The most instances that it may be given. Only SERVICE and WORKER. */
@@ -59,6 +60,14 @@ export interface RetryPolicy {
   notOnExitCodes?: number[];
   onTimeLimit?: boolean;
   onLost?: boolean;
+}
+
+/** Ended tasks whose history and sandboxes are kept: what one of the two lets go goes. */
+export interface KeptRuns {
+  /** The newest so many. */
+  count?: number;
+  /** Those of the last so many days. */
+  days?: number;
 }
 
 /** Number of tasks of a request: one unless it says otherwise. */

@@ -134,6 +134,15 @@ describe('validateRequest', () => {
   ])('retries: %s', (_name, members, expected) =>
     expect(broken(request({ requestType: 'ON_DEMAND', ...members }))).toEqual(expected),
   );
+  test.each<[string, Partial<Request>, string[]]>([
+    ['a pause of what runs once', { requestType: 'RUN_ONCE', pauseAfterFailures: 2 }, ['pauseAfterFailures notAllowed']],
+    ['a pause of a service', { requestType: 'SERVICE', pauseAfterFailures: 2 }, ['pauseAfterFailures notAllowed']],
+    ['a pause', { pauseAfterFailures: 2 }, []],
+    ['nothing that is kept', { keepRuns: {} }, ['keepRuns required']],
+    ['what is kept of a service', { requestType: 'SERVICE', keepRuns: { days: 1 } }, []],
+  ])('%s', (_name, members, expected) =>
+    expect(broken(request({ requestType: 'ON_DEMAND', ...members }))).toEqual(expected),
+  );
   test('a service has no retries', () =>
     expect(broken(request({ retry: { attempts: 1 } }))).toEqual(['retry notAllowed']));
 

@@ -5,6 +5,7 @@ import type { Request } from '../model/request.js';
 export const runRules = (request: Request): FieldError[] => [
   ...retryRule(request),
   ...pauseRule(request),
+  ...keepRule(request),
 ];
 
 const mostExitCodes = 256;
@@ -41,4 +42,9 @@ function pauseRule({ requestType, pauseAfterFailures }: Request): FieldError[] {
   if (pauseAfterFailures === undefined || requestType !== 'RUN_ONCE') return [];
   const message = 'pauseAfterFailures is not allowed for a RUN_ONCE request: each of its deploys has one run';
   return [{ field: 'pauseAfterFailures', rule: 'notAllowed', message }];
+}
+
+function keepRule({ keepRuns }: Request): FieldError[] {
+  if (!keepRuns || keepRuns.count !== undefined || keepRuns.days !== undefined) return [];
+  return [{ field: 'keepRuns', rule: 'required', message: 'keepRuns must have count, days or both' }];
 }

@@ -1,6 +1,6 @@
 import { IsBoolean, IsOptional } from 'class-validator';
 import { longestRetryDelayMillis } from '../../../core/completion/index.js';
-import type { Request, RetryPolicy } from '../../../core/model/request.js';
+import type { KeptRuns, Request, RetryPolicy } from '../../../core/model/request.js';
 import { Between, Fraction, Int32, Integers, Millis, Nested } from '../../../platform/http/fields.js';
 import { Since } from '../../../platform/http/since.js';
 
@@ -47,8 +47,20 @@ export class RetryPolicyDto implements RetryPolicy {
   onLost?: boolean;
 }
 
+/** Ended tasks of a request that are kept. */
+export class KeptRunsDto implements KeptRuns {
+  /** The newest so many, each try of a run being one. */
+  @IsOptional()
+  @Int32({ min: 1, max: 1_000_000 })
+  count?: number;
+  /** Those of the last so many days. */
+  @IsOptional()
+  @Int32({ min: 1, max: 3_650 })
+  days?: number;
+}
+
 /** Members of a request that say what becomes of its runs. */
-export class RunPoliciesDto implements Pick<Request, 'retry' | 'pauseAfterFailures'> {
+export class RunPoliciesDto implements Pick<Request, 'retry' | 'pauseAfterFailures' | 'keepRuns'> {
   /**
    * When a run that ended without success is tried again, with delays, and after which ends; numRetriesOnFailure is its short form. Not for
    * SERVICE and WORKER.
@@ -65,4 +77,12 @@ export class RunPoliciesDto implements Pick<Request, 'retry' | 'pauseAfterFailur
   @IsOptional()
   @Int32({ min: 1, max: 1_000 })
   pauseAfterFailures?: number;
+  /**
+   * Ended tasks whose history is kept, and as many sandboxes on each machine: what one of its two members lets go goes. Never longer than the
+   * installation keeps them. Default: as the installation says.
+   */
+  @Since('muster')
+  @IsOptional()
+  @Nested(() => KeptRunsDto)
+  keepRuns?: KeptRunsDto;
 }
