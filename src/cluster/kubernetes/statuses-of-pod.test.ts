@@ -62,7 +62,11 @@ test.each([
 
 test.each([
   { name: 'exit code 0', given: ended({ exitCode: 0 }), end: { state: 'TASK_FINISHED', message: 'Exit code 0' } },
-  { name: 'another', given: ended({ exitCode: 3 }), end: { state: 'TASK_FAILED', message: 'Exit code 3', exitCode: 3 } },
+  {
+    name: 'another',
+    given: ended({ exitCode: 3 }),
+    end: { state: 'TASK_FAILED', message: 'Exit code 3', exitCode: 3 },
+  },
   {
     name: 'a signal',
     given: ended({ exitCode: 139 }),

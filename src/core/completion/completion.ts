@@ -96,9 +96,7 @@ const isOfActiveDeploy = ({ taskId }: EndedTask, { activeDeployId }: RequestOfTa
 
 /** A lost run goes on as it was: with the deploy in progress if that started it, and no earlier than it was to start. */
 function relaunch(task: EndedTask, request: RequestOfTask, now: number): PendingRequest | undefined {
-  if (!isRelaunched(task, request.request.requestType) || wasStoppedOnPurpose(task)) return undefined;
-  // One that never began cannot be half done.
-  if (!isUndelivered(task) && retryPolicyOf(request.request).onLost === false) return undefined;
+  if (!isRelaunched(task, request.request) || wasStoppedOnPurpose(task)) return undefined;
   const { deployId: own } = task.taskId;
   const deployId = own === request.pendingDeployId ? own : deployThatRunsAgain(task, request);
   if (deployId === undefined) return undefined;

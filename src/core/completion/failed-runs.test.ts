@@ -25,7 +25,11 @@ test.each([
     own: { pauseAfterFailures: undefined },
     is: { failedRuns: 100, pauses: false, goesOn: true },
   },
-  { name: 'a success ends the row', ended: endedTask('TASK_FINISHED'), is: { failedRuns: 0, pauses: false, goesOn: true } },
+  {
+    name: 'a success ends the row',
+    ended: endedTask('TASK_FINISHED'),
+    is: { failedRuns: 0, pauses: false, goesOn: true },
+  },
   {
     name: 'a try that is followed by another is no failed run',
     before: 2,

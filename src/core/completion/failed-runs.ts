@@ -24,7 +24,8 @@ export function failedRunsAfter(
   // Those that run on through a pause are not why the next one would begin.
   if (!isRunnable(state) || !isFailure(task)) return same;
   const failedRuns = former + 1;
-  const pauses = task.taskId.deployId === activeDeployId && failedRuns >= (request.pauseAfterFailures ?? Number.POSITIVE_INFINITY);
+  const pauses =
+    task.taskId.deployId === activeDeployId && failedRuns >= (request.pauseAfterFailures ?? Number.POSITIVE_INFINITY);
   return { failedRuns: pauses ? 0 : failedRuns, pauses };
 }
 

@@ -24,7 +24,12 @@ describe('which ends are followed by another try', () => {
     ['a code that is ruled out', failed(2), { notOnExitCodes: [2] }, 'nothing'],
     ['another code', failed(1), { notOnExitCodes: [2] }, 'retry'],
     ['no code, which is none of those ruled out', failed(), { notOnExitCodes: [2] }, 'retry'],
-    ['an end that codes say nothing of', endedTask('TASK_KILLED', { cleanupType: 'DECOMISSIONING' }), { onExitCodes: [9] }, 'retry'],
+    [
+      'an end that codes say nothing of',
+      endedTask('TASK_KILLED', { cleanupType: 'DECOMISSIONING' }),
+      { onExitCodes: [9] },
+      'retry',
+    ],
     ['a time limit', timedOut, {}, 'retry'],
     ['a time limit that is final', timedOut, { onTimeLimit: false }, 'nothing'],
     ['a loss that goes on as it was', withMachine, {}, 'relaunch'],
@@ -42,7 +47,11 @@ describe('when', () => {
   test.each([
     { name: 'at once', policy: {}, pauses: [0, 0, 0] },
     { name: 'after the same pause each time', policy: { delayMillis: 500 }, pauses: [500, 500, 500] },
-    { name: 'after longer and longer pauses', policy: { delayMillis: 500, backoffFactor: 3 }, pauses: [500, 1_500, 4_500] },
+    {
+      name: 'after longer and longer pauses',
+      policy: { delayMillis: 500, backoffFactor: 3 },
+      pauses: [500, 1_500, 4_500],
+    },
     {
       name: 'up to the longest one',
       policy: { delayMillis: 500, backoffFactor: 3, maxDelayMillis: 600 },
@@ -57,7 +66,9 @@ describe('when', () => {
   });
 
   test('runs that fail together are spread over the jitter', () => {
-    const pauses = Array.from({ length: 1_000 }, (_, run) => pause({ delayMillis: 1_000, jitter: 0.5 }, 0, `job-${run}`));
+    const pauses = Array.from({ length: 1_000 }, (_, run) =>
+      pause({ delayMillis: 1_000, jitter: 0.5 }, 0, `job-${run}`),
+    );
     const ofHalf = (from: number) => pauses.filter((millis) => millis >= from && millis < from + 250).length;
     expect(Math.min(...pauses)).toBeGreaterThanOrEqual(500);
     for (const from of [500, 750]) expect(ofHalf(from)).toBeGreaterThan(400);

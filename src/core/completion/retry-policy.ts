@@ -23,7 +23,12 @@ export function allowsRetry(
   return (onExitCodes?.includes(exitCode) ?? true) && !notOnExitCodes.includes(exitCode);
 }
 
-const seenEnds: ReadonlySet<TaskState> = new Set<TaskState>(['TASK_FINISHED', 'TASK_FAILED', 'TASK_KILLED', 'TASK_ERROR']);
+const seenEnds: ReadonlySet<TaskState> = new Set<TaskState>([
+  'TASK_FINISHED',
+  'TASK_FAILED',
+  'TASK_KILLED',
+  'TASK_ERROR',
+]);
 
 /** Nobody saw how it ended, and it may be half done. */
 const isLost = (state: TaskState): boolean => !seenEnds.has(state);

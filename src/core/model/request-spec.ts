@@ -9,6 +9,7 @@ export interface Request {
   /** Runs that fail in a row before it is paused. */
   pauseAfterFailures?: number;
   keepRuns?: KeptRuns;
+  concurrencyGroup?: ConcurrencyGroup;
   schedule?: string;
   instances?: number;
   /** The most instances that it may be given. Only SERVICE and WORKER. */
@@ -60,6 +61,12 @@ export interface RetryPolicy {
   notOnExitCodes?: number[];
   onTimeLimit?: boolean;
   onLost?: boolean;
+}
+
+/** Requests that name one group share its limit of active runs. */
+export interface ConcurrencyGroup {
+  name: string;
+  limit: number;
 }
 
 /** Ended tasks whose history and sandboxes are kept: what one of the two lets go goes. */

@@ -105,16 +105,32 @@ describe('validateRequest', () => {
   test.each<[string, Partial<Request>, string[]]>([
     ['a short form alone', { numRetriesOnFailure: 2 }, []],
     ['a short form that says the same', { numRetriesOnFailure: 2, retry: { attempts: 2 } }, []],
-    ['a short form that says otherwise', { numRetriesOnFailure: 0, retry: { attempts: 2 } }, ['numRetriesOnFailure contradiction']],
-    ['a factor and jitter of nothing', { retry: { attempts: 1, backoffFactor: 2, jitter: 0.1 } }, ['retry.backoffFactor delay', 'retry.jitter delay']],
-    ['a longest delay of equal ones', { retry: { attempts: 1, delayMillis: 5, maxDelayMillis: 9 } }, ['retry.maxDelayMillis backoff']],
+    [
+      'a short form that says otherwise',
+      { numRetriesOnFailure: 0, retry: { attempts: 2 } },
+      ['numRetriesOnFailure contradiction'],
+    ],
+    [
+      'a factor and jitter of nothing',
+      { retry: { attempts: 1, backoffFactor: 2, jitter: 0.1 } },
+      ['retry.backoffFactor delay', 'retry.jitter delay'],
+    ],
+    [
+      'a longest delay of equal ones',
+      { retry: { attempts: 1, delayMillis: 5, maxDelayMillis: 9 } },
+      ['retry.maxDelayMillis backoff'],
+    ],
     [
       'a longest delay below the first',
       { retry: { attempts: 1, delayMillis: 5, backoffFactor: 2, maxDelayMillis: 4 } },
       ['retry.maxDelayMillis min'],
     ],
     ['no exit code', { retry: { attempts: 1, onExitCodes: [] } }, ['retry.onExitCodes length']],
-    ['exit codes both ways', { retry: { attempts: 1, onExitCodes: [1], notOnExitCodes: [2] } }, ['retry.notOnExitCodes contradiction']],
+    [
+      'exit codes both ways',
+      { retry: { attempts: 1, onExitCodes: [1], notOnExitCodes: [2] } },
+      ['retry.notOnExitCodes contradiction'],
+    ],
     [
       'all of it',
       {
@@ -135,7 +151,11 @@ describe('validateRequest', () => {
     expect(broken(request({ requestType: 'ON_DEMAND', ...members }))).toEqual(expected),
   );
   test.each<[string, Partial<Request>, string[]]>([
-    ['a pause of what runs once', { requestType: 'RUN_ONCE', pauseAfterFailures: 2 }, ['pauseAfterFailures notAllowed']],
+    [
+      'a pause of what runs once',
+      { requestType: 'RUN_ONCE', pauseAfterFailures: 2 },
+      ['pauseAfterFailures notAllowed'],
+    ],
     ['a pause of a service', { requestType: 'SERVICE', pauseAfterFailures: 2 }, ['pauseAfterFailures notAllowed']],
     ['a pause', { pauseAfterFailures: 2 }, []],
     ['nothing that is kept', { keepRuns: {} }, ['keepRuns required']],

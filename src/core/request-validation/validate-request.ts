@@ -187,6 +187,7 @@ const onlyForJobs = [
   'taskExecutionTimeLimitMillis',
   'retry',
   'pauseAfterFailures',
+  'concurrencyGroup',
 ] as const;
 
 function lifetimeRule(request: Request): FieldError[] {

@@ -15,7 +15,15 @@ export class HistoryMoverModule {}
 @Module({
   imports: [HistoryMoverModule, HistoryBackfillModule],
   controllers: [TaskHistoryController, RequestHistoryController],
-  providers: [TaskHistories, DeployHistories, RequestHistories, HistoryPoller, HistoryPurger, HistoryPurgePoller, KeptRunsPoller],
+  providers: [
+    TaskHistories,
+    DeployHistories,
+    RequestHistories,
+    HistoryPoller,
+    HistoryPurger,
+    HistoryPurgePoller,
+    KeptRunsPoller,
+  ],
   exports: [HistoryPurger],
 })
 export class HistoryModule {}

@@ -81,7 +81,10 @@ export class RequestHistoryRepository {
 
   /** Requests that say how much of the history of their tasks is kept. */
   keptRuns(tx: Queryable): Promise<{ id: string; keepRuns: KeptRuns }[]> {
-    return rows(tx, `SELECT id, document->'keepRuns' AS "keepRuns" FROM request WHERE document ? 'keepRuns' ORDER BY id`);
+    return rows(
+      tx,
+      `SELECT id, document->'keepRuns' AS "keepRuns" FROM request WHERE document ? 'keepRuns' ORDER BY id`,
+    );
   }
 
   /**

@@ -113,7 +113,13 @@ export class Completions {
   private async pause(tx: Transaction, stored: StoredRequest, last: TaskId, now: number): Promise<StoredRequest> {
     const { request } = stored;
     const message = whyPaused(request, last);
-    const cleanup = { cleanupType: 'PAUSING', timestamp: now, killTasks: false, requestId: request.id, message } as const;
+    const cleanup = {
+      cleanupType: 'PAUSING',
+      timestamp: now,
+      killTasks: false,
+      requestId: request.id,
+      message,
+    } as const;
     await this.rows.requestCleanups.create(tx, cleanup);
     await this.rows.requestHistory.record(tx, { createdAt: now, eventType: 'PAUSED', request, message });
     return this.rows.requests.save(tx, { ...stored, state: 'PAUSED', changedAt: now });

@@ -231,7 +231,10 @@ export class SimulatedAgent {
     this.tell(task, { message, reason, exitCode });
   }
 
-  private tell(task: SimulatedTask, content: Pick<StatusUpdate, 'message' | 'reason' | 'exitCode' | 'shellCommand'>): void {
+  private tell(
+    task: SimulatedTask,
+    content: Pick<StatusUpdate, 'message' | 'reason' | 'exitCode' | 'shellCommand'>,
+  ): void {
     const { taskId, slaveId } = task.spec;
     this.updates.push({
       agentId: this.agentId,

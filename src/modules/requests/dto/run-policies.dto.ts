@@ -1,7 +1,8 @@
+import { ApiProperty } from '@nestjs/swagger';
 import { IsBoolean, IsOptional } from 'class-validator';
 import { longestRetryDelayMillis } from '../../../core/completion/index.js';
-import type { KeptRuns, Request, RetryPolicy } from '../../../core/model/request.js';
-import { Between, Fraction, Int32, Integers, Millis, Nested } from '../../../platform/http/fields.js';
+import type { ConcurrencyGroup, KeptRuns, Request, RetryPolicy } from '../../../core/model/request.js';
+import { Between, Fraction, Int32, Integers, is, Millis, Nested, Text } from '../../../platform/http/fields.js';
 import { Since } from '../../../platform/http/since.js';
 
 const exitCodes = { min: 0, max: 255, what: 'whole numbers from 0 to 255' };
@@ -59,8 +60,20 @@ export class KeptRunsDto implements KeptRuns {
   days?: number;
 }
 
+/** Requests that name one group share its limit of active runs. */
+export class ConcurrencyGroupDto implements ConcurrencyGroup {
+  /** Name of the group: up to 100 letters, digits, '_', '.' and '-'. */
+  @is('pattern', "must be 1 to 100 letters, digits, '_', '.' and '-'", (value) => /^[\w.-]{1,100}$/.test(String(value)))
+  @Text('name', 100)
+  @ApiProperty({ pattern: '^[a-zA-Z0-9_.-]+$', minLength: 1 })
+  name: string;
+  /** The most runs of the group that are active at a time. Where its requests give different limits, the least one holds. */
+  @Int32({ min: 1, max: 10_000 })
+  limit: number;
+}
+
 /** Members of a request that say what becomes of its runs. */
-export class RunPoliciesDto implements Pick<Request, 'retry' | 'pauseAfterFailures' | 'keepRuns'> {
+export class RunPoliciesDto implements Pick<Request, 'retry' | 'pauseAfterFailures' | 'keepRuns' | 'concurrencyGroup'> {
   /**
    * When a run that ended without success is tried again, with delays, and after which ends; numRetriesOnFailure is its short form. Not for
    * SERVICE and WORKER.
@@ -85,4 +98,11 @@ export class RunPoliciesDto implements Pick<Request, 'retry' | 'pauseAfterFailur
   @IsOptional()
   @Nested(() => KeptRunsDto)
   keepRuns?: KeptRunsDto;
+  /**
+   * Runs of all requests that name the group share its limit; those that wait go by priority, then by time. Not for SERVICE and WORKER.
+   */
+  @Since('muster')
+  @IsOptional()
+  @Nested(() => ConcurrencyGroupDto)
+  concurrencyGroup?: ConcurrencyGroupDto;
 }
