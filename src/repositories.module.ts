@@ -36,6 +36,7 @@ import { PendingTaskRepository } from './modules/tasks/pending-task.repository.j
 import { PriorityFreezeRepository } from './modules/priority/priority-freeze.repository.js';
 import { RequestParentRepository } from './modules/requests/request-parent.repository.js';
 import { ReconciliationWishRepository } from './modules/tasks/reconciliation-wish.repository.js';
+import { ConcurrencyGroupRepository } from './modules/requests/concurrency-group.repository.js';
 import { RequestAccessRepository } from './modules/requests/request-access.repository.js';
 import { RequestCleanupRepository } from './modules/requests/request-cleanup.repository.js';
 import { RequestGroupRepository } from './modules/requests/groups/request-group.repository.js';
@@ -111,6 +112,7 @@ const repositories = [
   PriorityFreezeRepository,
   RequestParentRepository,
   ReconciliationWishRepository,
+  ConcurrencyGroupRepository,
   RequestAccessRepository,
   RequestCleanupRepository,
   RequestGroupRepository,

@@ -18,6 +18,7 @@ import { UploadPlacesRepository } from './modules/logs/upload-places.repository.
 import { MailOutboxRepository } from './modules/mail/mail-outbox.repository.js';
 import { MailQueueRepository } from './modules/mail/mail-queue.repository.js';
 import { PriorityFreezeRepository } from './modules/priority/priority-freeze.repository.js';
+import { ConcurrencyGroupRepository } from './modules/requests/concurrency-group.repository.js';
 import { CrashLoopRepository } from './modules/requests/crash-loops/crash-loop.repository.js';
 import { ExpiringActionRepository } from './modules/requests/expiring/expiring-action.repository.js';
 import { RequestAccessRepository } from './modules/requests/request-access.repository.js';
@@ -59,6 +60,7 @@ import { DisabledActionRepository } from './platform/actions/disabled-action.rep
  */
 @Injectable()
 export class Rows {
+  @Inject() readonly concurrencyGroups!: ConcurrencyGroupRepository;
   @Inject() readonly crashLoops!: CrashLoopRepository;
   @Inject() readonly deployHistory!: DeployHistoryRepository;
   @Inject() readonly deploys!: DeployRepository;

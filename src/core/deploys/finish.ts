@@ -18,13 +18,7 @@ import {
   type TaskCleanupType,
 } from '../model/enums.js';
 import { instancesOf, type Request, type RequestHistory, type RunNowRequest } from '../model/request.js';
-import {
-  type PendingRequest,
-  type PendingTask,
-  type RunOrigin,
-  type TaskCleanup,
-  waitsUntil,
-} from '../model/task.js';
+import { type PendingRequest, type PendingTask, type RunOrigin, type TaskCleanup, waitsUntil } from '../model/task.js';
 import { runOptions } from '../requests/run-now.js';
 
 export interface FinishContext {

@@ -79,6 +79,7 @@ export function planLaunch(input: LaunchInput, rules: LaunchRules): LaunchSpec {
     killGraceMillis: graceMillis(deploy, rules),
     healthcheckResultFile: healthFile(request, deploy, pending, rules),
     uploads: uploads(input, rules.uploads),
+    ...(request.keepRuns && { keepSandboxes: request.keepRuns }),
   };
 }
 

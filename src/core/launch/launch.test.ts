@@ -68,7 +68,9 @@ describe('environment', () => {
       const { environment } = plan({}, pending, { request: { id: 'svc', requestType } });
       return Object.fromEntries(Object.entries(environment).filter(([name]) => runNames.has(name)));
     };
-    const runNames = new Set(['RUN_ID', 'SCHEDULED_AT', 'ATTEMPT', 'TRIGGER', 'FLOW_ID', 'PARENT_RUNS'].map((name) => `TASK_${name}`));
+    const runNames = new Set(
+      ['RUN_ID', 'SCHEDULED_AT', 'ATTEMPT', 'TRIGGER', 'FLOW_ID', 'PARENT_RUNS'].map((name) => `TASK_${name}`),
+    );
     const origin: RunOrigin = {
       trigger: 'RETRY',
       scheduledAt: Date.UTC(2027, 0, 31, 4),
@@ -100,7 +102,8 @@ describe('environment', () => {
     );
     test('gives way to the deploy', () =>
       expect(
-        plan({ env: { TASK_TRIGGER: 'own' } }, origin, { request: { id: 'svc', requestType: 'ON_DEMAND' } }).environment,
+        plan({ env: { TASK_TRIGGER: 'own' } }, origin, { request: { id: 'svc', requestType: 'ON_DEMAND' } })
+          .environment,
       ).toMatchObject({ TASK_TRIGGER: 'own' }));
   });
 

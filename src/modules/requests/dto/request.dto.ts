@@ -36,6 +36,7 @@ import { ParentDto } from './parent.dto.js';
 import { mostMembers } from '../../../platform/http/input-limits.js';
 import { Holds } from '../../../platform/http/known-members.js';
 import { Since } from '../../../platform/http/since.js';
+import { RunPoliciesDto } from './run-policies.dto.js';
 
 const isActions = (value: unknown): boolean =>
   Array.isArray(value) && value.every((action) => (userActions as readonly unknown[]).includes(action));
@@ -50,7 +51,7 @@ const isMinimums = (value: unknown): boolean =>
  * A request: its type, its schedule or number of instances, and where its tasks run. Its deploys say which program
  * runs.
  */
-export class RequestDto implements Request {
+export class RequestDto extends RunPoliciesDto implements Request {
   /** Names the request, and never another one: letters, digits, '_' and '-'. */
   @ApiProperty({ pattern: '^[a-zA-Z0-9_-]+$' })
   @IsOptional()
