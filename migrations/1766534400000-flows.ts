@@ -30,11 +30,11 @@ export class Flows1766534400000 implements MigrationInterface {
     await q.query(`CREATE INDEX flow_by_change ON flow (changed_at)`);
     await q.query(`CREATE INDEX flow_by_request ON flow (request_id, started_at)`);
 
-    // cause: the end that made the run, by its task id, so that one end makes at most one run of a follower. A run waits until there
-    // is room for it in the queue (queued_at).
+    // cause: the end that made the run, by its task id, so that one end makes at most one run of a follower. A run waits until
+    // what its parents tell was read (outputs), and there is room for it in the queue (queued_at).
     await q.query(`CREATE TABLE flow_run (flow_id text NOT NULL, request_id text NOT NULL, run_id text NOT NULL,
       cause text NOT NULL, trigger text, parent_runs text[] NOT NULL, asked jsonb NOT NULL, created_at timestamptz NOT NULL,
-      queued_at timestamptz, ended_at timestamptz, task_id text, state text,
+      queued_at timestamptz, ended_at timestamptz, task_id text, state text, outputs jsonb, outputs_problem text,
       PRIMARY KEY (flow_id, request_id, run_id), UNIQUE (flow_id, request_id, cause))`);
     await q.query(`CREATE INDEX flow_run_waiting ON flow_run (request_id, created_at)
       WHERE queued_at IS NULL AND ended_at IS NULL`);

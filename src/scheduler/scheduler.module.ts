@@ -24,6 +24,7 @@ import {
 import { ExplainLoader } from './explain/explain-loader.service.js';
 import { ExplainService } from './explain/explain.service.js';
 import { WaitingReasons } from './explain/waiting-reasons.service.js';
+import { FlowOutputs } from './flows/flow-outputs.poller.js';
 import { FlowPoller } from './flows/flow.poller.js';
 import { FlowReleases } from './flows/flow-releases.service.js';
 import { LeaderMemory } from './memory/leader-memory.service.js';
@@ -104,6 +105,7 @@ import { UnwantedTasks } from './status/unwanted-tasks.service.js';
     ListComparison,
     Reconciliation,
     FlowReleases,
+    FlowOutputs,
     FlowPoller,
     CooldownPoller,
     CrashLoopPoller,

@@ -59,6 +59,14 @@ describe('a request that follows', () => {
     expect(check({ a: facts() }, { edges })[0]?.message).toBe(
       "after.0.requestId: 'job' -> 'b' -> 'a' -> 'job' would run for ever",
     );
+    const [problem] = parentProblems(
+      job({ after: after('a') }),
+      new Map([['a', facts()]]),
+      new Set(),
+      edges,
+      (id) => id !== 'b',
+    );
+    expect(problem?.message).toContain("'job' -> (another) -> 'a' -> 'job'");
   });
 });
 

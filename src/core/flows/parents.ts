@@ -49,13 +49,14 @@ export function followProblems({ id, requestType, after, afterMode, argsFrom }: 
 
 /**
  * Problems of `after` beside other requests. `known`: the requests that are there, by id; `former`: ids that the stored request names,
- * which may be gone by now; `edges`: all that the parents follow, directly or not.
+ * which may be gone by now; `edges`: all that the parents follow, directly or not; `readable`: the caller may know of it.
  */
 export function parentProblems(
   { id, after = [] }: Request,
   known: ReadonlyMap<string, ParentFacts>,
   former: ReadonlySet<string>,
   edges: readonly FlowEdge[],
+  readable: (requestId: string) => boolean = () => true,
 ): FieldError[] {
   return after.flatMap(({ requestId }, index) => {
     const field = `after.${index}.requestId`;
@@ -73,7 +74,7 @@ export function parentProblems(
     }
     const path = pathUp(requestId, id, edges);
     if (!path) return [];
-    const cycle = [...path.toReversed(), id].map((name) => `'${name}'`).join(' -> ');
+    const cycle = [...path.toReversed(), id].map((name) => (readable(name) ? `'${name}'` : '(another)')).join(' -> ');
     return [problem(field, 'cycle', `${field}: ${cycle} would run for ever`)];
   });
 }

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { Outputs } from '../../core/flows/index.js';
 import type { TaskState } from '../../core/model/enums.js';
 import type { PendingTask, RunTrigger } from '../../core/model/task.js';
 import type { Queryable } from '../../platform/database/queryable.js';
@@ -18,6 +19,20 @@ export interface StoredRun {
   endedAt?: number;
   taskId?: string;
   state?: TaskState;
+  outputsProblem?: string;
+}
+
+/** A run that waits, with what its parents tell, in their order. */
+export interface WaitingRun extends StoredRun {
+  outputsOfParents: Record<string, string>[];
+}
+
+/** An ended run whose followers wait for what it tells. */
+export interface RunWithOutputs extends Pick<StoredRun, 'flowId' | 'requestId' | 'runId'> {
+  taskId: string;
+  endedAt: number;
+  /** The machine that has its files; absent: it is not known any more. */
+  slaveId?: string;
 }
 
 /** A run of which nothing is left where it should be. */
@@ -38,8 +53,13 @@ interface RunRow {
   ended_at: Date | null;
   task_id: string | null;
   state: TaskState | null;
+  outputs_problem: string | null;
 }
-const runColumns = `flow_id, request_id, run_id, trigger, parent_runs, asked, created_at, queued_at, ended_at, task_id, state`;
+const runColumns = `flow_id, request_id, run_id, trigger, parent_runs, asked, created_at, queued_at, ended_at, task_id, state, outputs_problem`;
+
+/** SQL: what all parents of this run tell was read. */
+const isTold = (run: string): string => `NOT EXISTS (SELECT 1 FROM flow_run parent WHERE parent.flow_id = ${run}.flow_id
+  AND parent.task_id = ANY (${run}.parent_runs) AND parent.outputs IS NULL)`;
 
 /**
  * Runs of flows after they were made: from waiting for their request to the queue, and what became of them. Changed under the lock on the
@@ -52,7 +72,7 @@ export class FlowRunRepository {
     const found = await rows<{ id: string }>(
       tx,
       `SELECT w.request_id AS id FROM flow_run w LEFT JOIN request r ON r.id = w.request_id
-       WHERE w.queued_at IS NULL AND w.ended_at IS NULL
+       WHERE w.queued_at IS NULL AND w.ended_at IS NULL AND ${isTold('w')}
          AND (r.id IS NULL OR r.active_deploy_id IS NOT NULL AND r.state IN ('ACTIVE', 'SYSTEM_COOLDOWN', 'DEPLOYING_TO_UNPAUSE'))
        GROUP BY w.request_id ORDER BY min(w.created_at), w.request_id`,
     );
@@ -60,14 +80,58 @@ export class FlowRunRepository {
   }
 
   /** The first of the runs of a request, whose row is locked in `tx`, that wait. */
-  async waiting(tx: Transaction, requestId: string, most: number): Promise<StoredRun[]> {
-    const found = await rows<RunRow>(
+  async waiting(tx: Transaction, requestId: string, most: number): Promise<WaitingRun[]> {
+    const found = await rows<RunRow & { told: Record<string, string>[] }>(
       tx,
-      `SELECT ${runColumns} FROM flow_run WHERE request_id = $1 AND queued_at IS NULL AND ended_at IS NULL
+      `SELECT ${runColumns}, (SELECT coalesce(jsonb_agg(parent.outputs ORDER BY place), '[]')
+           FROM unnest(w.parent_runs) WITH ORDINALITY AS p (id, place)
+           JOIN flow_run parent ON parent.flow_id = w.flow_id AND parent.task_id = p.id) AS told
+       FROM flow_run w WHERE request_id = $1 AND queued_at IS NULL AND ended_at IS NULL AND ${isTold('w')}
        ORDER BY created_at, flow_id, run_id LIMIT $2`,
       [requestId, most],
     );
-    return found.map(storedRun);
+    return found.map((row) => ({ ...storedRun(row), outputsOfParents: row.told }));
+  }
+
+  /** Runs whose followers wait for what they tell. */
+  async withOutputs(tx: Queryable, most: number): Promise<RunWithOutputs[]> {
+    const found = await rows<{
+      flow_id: string;
+      request_id: string;
+      run_id: string;
+      task_id: string;
+      ended_at: Date;
+      slave_id: string | null;
+    }>(
+      tx,
+      `SELECT p.flow_id, p.request_id, p.run_id, p.task_id, p.ended_at,
+         coalesce((SELECT slave_id FROM task WHERE task_id = p.task_id),
+           (SELECT slave_id FROM task_history WHERE task_id = p.task_id)) AS slave_id
+       FROM (SELECT DISTINCT parent.flow_id, parent.request_id, parent.run_id, parent.task_id, parent.ended_at
+         FROM flow_run w JOIN flow_run parent ON parent.flow_id = w.flow_id AND parent.task_id = ANY (w.parent_runs)
+         WHERE w.queued_at IS NULL AND w.ended_at IS NULL AND parent.outputs IS NULL) p
+       ORDER BY p.ended_at LIMIT $1`,
+      [most],
+    );
+    return found.map((row) => ({
+      flowId: row.flow_id,
+      requestId: row.request_id,
+      runId: row.run_id,
+      taskId: row.task_id,
+      endedAt: row.ended_at.getTime(),
+      slaveId: row.slave_id ?? undefined,
+    }));
+  }
+
+  async saveOutputs(
+    tx: Transaction,
+    { flowId, requestId, runId }: RunWithOutputs,
+    { values, problem }: Outputs,
+  ): Promise<void> {
+    await tx.query(
+      `UPDATE flow_run SET outputs = $4, outputs_problem = $5 WHERE flow_id = $1 AND request_id = $2 AND run_id = $3`,
+      [flowId, requestId, runId, JSON.stringify(values), problem ?? null],
+    );
   }
 
   /** They are in the queue of their request. */
@@ -168,4 +232,5 @@ const storedRun = (row: RunRow): StoredRun => ({
   endedAt: toMillis(row.ended_at),
   taskId: row.task_id ?? undefined,
   state: row.state ?? undefined,
+  outputsProblem: row.outputs_problem ?? undefined,
 });

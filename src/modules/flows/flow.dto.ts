@@ -44,6 +44,8 @@ export class FlowRunDto {
   /** State of that task. */
   @ApiProperty({ enum: taskStates, enumName: 'TaskState' })
   taskState?: TaskState;
+  /** Reason for which its followers are told nothing of what it wrote into outputs.json. */
+  outputsProblem?: string;
 }
 
 /** Runs that follow each other. */

@@ -90,6 +90,14 @@ export class FlowRunEntity {
 
   @Column({ type: 'text', nullable: true })
   state: TaskState | null;
+
+  /** Texts that its followers get; NULL: they were not read yet. */
+  @Column({ type: 'jsonb', nullable: true })
+  outputs: Record<string, string> | null;
+
+  /** Reason for which its followers get none. */
+  @Column({ name: 'outputs_problem', type: 'text', nullable: true })
+  outputsProblem: string | null;
 }
 
 /** A parent has ended, once in a flow, as a follower of several parents wants. */

@@ -1,6 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { type FlowChange, type Follower, followUps, isOver, type RunEnd } from '../../core/flows/index.js';
+import {
+  type FlowChange,
+  type Follower,
+  followUps,
+  isOver,
+  type RunEnd,
+  withoutParentVariables,
+} from '../../core/flows/index.js';
 import { groupBy } from '../../core/group-by.js';
 import type { TaskState } from '../../core/model/enums.js';
 import type { PendingTask, TaskId } from '../../core/model/task.js';
@@ -109,5 +116,5 @@ const endInFlow = ({ taskId, state, endedAt, pendingTask }: EndOfRun): EndInFlow
 function optionsOf(pendingTask: PendingTask): Partial<PendingTask> {
   const { pendingTaskId: _1, runId: _2, retries: _3, askedAt: _4, actionId: _5, trigger: _6, ...rest } = pendingTask;
   const { scheduledAt: _7, attempt: _8, flowId: _9, parentRuns: _10, ...options } = rest;
-  return options;
+  return { ...options, envOverrides: withoutParentVariables(options.envOverrides) };
 }

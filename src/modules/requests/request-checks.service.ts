@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Inject, Injectable } from '@nestjs/common';
+import type { User } from '../../core/authorization/index.js';
 import type { FieldError } from '../../core/field-error.js';
 import { parentProblems } from '../../core/flows/index.js';
 import type { Request } from '../../core/model/request.js';
@@ -19,6 +20,7 @@ import type { Queryable } from '../../platform/database/queryable.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
+import { Access } from '../auth/access/access.service.js';
 import { DeployRepository } from '../deploys/deploy.repository.js';
 import { FlowGraphRepository } from '../flows/flow-graph.repository.js';
 import { SlaveRepository } from '../slaves/slave.repository.js';
@@ -36,18 +38,22 @@ export class RequestChecks {
     private readonly slaves: SlaveRepository,
     private readonly quotas: RequestQuotas,
     private readonly graph: FlowGraphRepository,
+    private readonly access: Access,
     private readonly clock: Clock,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {
     this.limits = { ...settings.cluster, ...settings };
   }
 
-  /** Answers the request as it is to be stored in place of `stored`. isOlder: of an older installation, or its clients. */
+  /**
+   * Answers the request as it is to be stored in place of `stored`. isOlder: of an older installation, or its clients. `reader`: who is told
+   * what is wrong, and may not know of all requests.
+   */
   async valid(
     tx: Queryable,
     request: Request,
     stored: StoredRequest | undefined,
-    { isOlder = this.settings.compatibility === '1.5' } = {},
+    { isOlder = this.settings.compatibility === '1.5', reader }: { isOlder?: boolean; reader?: User } = {},
   ): Promise<Request> {
     const normalized = normalizeRequest(await this.sized(tx, request), stored?.request);
     const errors = validateRequest(normalized, {
@@ -58,7 +64,7 @@ export class RequestChecks {
       deploys: stored ? await this.deploysOf(tx, stored) : [],
     });
     if (errors.length > 0) throw SchedulerError.invalid('INVALID_REQUEST', errors);
-    await this.parents(tx, normalized, stored?.request);
+    await this.parents(tx, normalized, stored?.request, reader);
     const { group } = normalized;
     if (!stored || stored.request.group !== group) await this.quotas.refuseRequest(tx, group);
     return normalized;
@@ -89,14 +95,28 @@ export class RequestChecks {
   }
 
   /** The parents are there, have runs that end, and none of them follows the request. That stays so until the commit. */
-  private async parents(tx: Queryable, request: Request, stored: Request | undefined): Promise<void> {
+  private async parents(
+    tx: Queryable,
+    request: Request,
+    stored: Request | undefined,
+    reader: User | undefined,
+  ): Promise<void> {
     const { after } = request;
     if (!after || isDeepStrictEqual(after, stored?.after)) return;
     await this.graph.lock(tx);
     const ids = after.map(({ requestId }) => requestId);
     const known = await this.graph.parents(tx, ids, request.id);
     const former = new Set((stored?.after ?? []).map(({ requestId }) => requestId));
-    const errors = parentProblems(request, known, former, await this.graph.above(tx, ids));
+    const edges = await this.graph.above(tx, ids);
+    const named = [request.id, ...edges.map(({ child }) => child)];
+    const readable = reader && (await this.access.sort(reader, named)).readable;
+    const errors = parentProblems(
+      request,
+      known,
+      former,
+      edges,
+      readable && ((id) => id === request.id || readable(id)),
+    );
     if (errors.length > 0) throw SchedulerError.invalid('INVALID_REQUEST', errors);
   }
 

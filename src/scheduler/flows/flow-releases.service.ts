@@ -1,7 +1,7 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import { releasable } from '../../core/flows/index.js';
+import { parentVariables, releasable } from '../../core/flows/index.js';
 import type { PendingRequest } from '../../core/model/task.js';
-import type { StoredRun } from '../../modules/flows/flow-run.repository.js';
+import type { WaitingRun } from '../../modules/flows/flow-run.repository.js';
 import type { StoredRequest } from '../../modules/requests/request.repository.js';
 import { concernsAll } from '../../platform/database/database-errors.js';
 import { Database } from '../../platform/database/database.js';
@@ -71,11 +71,12 @@ export class FlowReleases {
 
 /** The run as its request is asked for it, by its active deploy. */
 const entryOf = (
-  { asked, requestId, runId, trigger, flowId, parentRuns, createdAt }: StoredRun,
+  { asked, requestId, runId, trigger, flowId, parentRuns, createdAt, outputsOfParents }: WaitingRun,
   { request, activeDeployId }: StoredRequest,
   now: number,
 ): PendingRequest => ({
   ...asked,
+  envOverrides: { ...asked.envOverrides, ...parentVariables(outputsOfParents) },
   requestId,
   deployId: activeDeployId!,
   timestamp: now,

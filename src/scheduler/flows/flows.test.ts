@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
+import { MachineUnreachableError } from '../../cluster/cluster-driver.js';
 import { SchedulerWorld, type WorldOptions } from '../../../test/support/scheduler-world.js';
 import type { Request } from '../../core/model/request.js';
 import type { TaskState } from '../../core/model/enums.js';
@@ -129,6 +130,51 @@ describe('the end of a run', () => {
       { id: 'leaves', args: null },
       { id: 'takes', args: ['--day', '1'] },
     ]);
+  });
+});
+
+describe('what a run tells its followers', () => {
+  const tell = (files: Record<string, string>) => {
+    world.driver.sandbox = (() =>
+      Promise.resolve({
+        root: '/',
+        read: (path: string) =>
+          Promise.resolve(files[path] === undefined ? undefined : { data: Buffer.from(files[path]), size: 0 }),
+      })) as never;
+  };
+  const told = async (files: Record<string, string>) => {
+    await start();
+    await job('a');
+    await follows('b', { a: 'SUCCESS' });
+    tell(files);
+    await run('a');
+    await world.run(6);
+    return Object.fromEntries(
+      Object.entries(started.get('b')![0]!).filter(([name]) => name.startsWith('TASK_PARENT_')),
+    );
+  };
+  test('is in their variables', async () =>
+    expect(await told({ 'outputs.json': '{"rows":"12"}' })).toMatchObject({ TASK_PARENT_ROWS: '12' }));
+  test('is found in the working directory of an executor task as well', async () =>
+    expect(await told({ 'app/outputs.json': '{"rows":"12"}' })).toMatchObject({ TASK_PARENT_ROWS: '12' }));
+  test('is nothing where it cannot be read, and the reason is kept', async () => {
+    expect(Object.keys(await told({ 'outputs.json': '{"rows":12}' }))).toEqual(['TASK_PARENT_RUNS']);
+    expect(await world.query(`SELECT outputs_problem AS why FROM flow_run WHERE request_id = 'a'`)).toEqual([
+      { why: 'outputs.json has a member that is no text: rows' },
+    ]);
+  });
+  test('is waited for while its machine is away, but not for long', async () => {
+    await start({ machines: 2 });
+    await job('a');
+    await follows('b', { a: 'SUCCESS' });
+    const away = world.driver.sandbox;
+    world.driver.sandbox = (_taskId, slaveId) => Promise.reject(new MachineUnreachableError(slaveId));
+    await run('a');
+    await world.run(20);
+    expect(counts('a', 'b')).toEqual([1, 0]);
+    await world.run(60);
+    expect(count('b')).toBe(1);
+    world.driver.sandbox = away;
   });
 });
 
