@@ -135,6 +135,25 @@ export const wrong: [rule: string, ...Call[]][] = [
   ['`id`: at most so many', request({ id: text(101) })],
   ['`requestType`: given', ['POST', 'requests', { id: 'new' }]],
   ['`requestType`: stays', request({ id: 'svc', requestType: 'ON_DEMAND' })],
+  [
+    '`after`: of ON_DEMAND',
+    request({ after: [{ requestId: 'job', on: 'END' }] }),
+    job({ after: [] }),
+    job({ after: [{ requestId: 'svc', on: 'END' }] }),
+    job({ after: [{ requestId: 'new', on: 'END' }] }),
+  ],
+  [
+    '`after` of `updatedRequest`',
+    [
+      'POST',
+      'deploys',
+      {
+        deploy: { requestId: 'job', id: 'd9', command: 'sleep 1', resources: small },
+        updatedRequest: { id: 'job', requestType: 'ON_DEMAND', after: [{ requestId: 'svc', on: 'END' }] },
+      },
+    ],
+  ],
+  ['`afterMode`, `argsFrom`', job({ afterMode: 'ALL' }), job({ argsFrom: 'PARENT' })],
   ['`loadBalanced`: stays', request({ id: 'svc', loadBalanced: true })],
   ['`instances`: above 0', request({ instances: 0 }), scheduled({ instances: 2 })],
   ['`instances`: at most', request({ instances: 26 }), ['PUT', 'requests/request/svc/scale', { instances: 1_000_000 }]],
