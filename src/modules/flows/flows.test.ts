@@ -60,7 +60,7 @@ describe('a request that follows', () => {
     ['a service', { after: after('service') }, ['after.0.requestId runs']],
     ['itself', { after: after('b') }, ['after.0.requestId cycle']],
     ['a word that is none', { after: [{ requestId: 'a', on: 'LATER' }] }, ['after.0.on oneOf']],
-    ['no word', { after: [{ requestId: 'a' }] }, ['after.0.on oneOf']],
+    ['no word', { after: [{ requestId: 'a' }] }, ['after.0.on required']],
     ['with its schedule', { requestType: 'SCHEDULED', schedule: '* * * * *', after: after('a') }, ['after notAllowed']],
     ['nobody in a mode', { afterMode: 'ALL' }, ['afterMode consistent']],
   ])('%s is 400', async (_name, own, expected) => {
