@@ -105,6 +105,11 @@ export const errorCodes = {
     'No task has this run id.',
     'Ask again where the run was just accepted; else compare the id.',
   ),
+  FLOW_NOT_FOUND: info(
+    404,
+    'There is no such flow: none of its runs has ended yet, it was forgotten, or the caller may read none of its requests.',
+    'Look at `GET /api/requests/request/{requestId}/flow`; a flow is kept for `flowRetentionDays`.',
+  ),
   MACHINE_NOT_FOUND: info(404, 'There is no such slave or rack.', 'Look at `GET /api/slaves` or `GET /api/racks`.'),
   FILE_NOT_FOUND: info(
     404,
@@ -168,6 +173,16 @@ export const errorCodes = {
     409,
     'An earlier run of the request has this run id, and the call asked for a new one (`newRunId`).',
     'Follow the earlier run, which the message names, or choose another run id.',
+  ),
+  REQUEST_HAS_FOLLOWERS: info(
+    409,
+    'Other requests follow the one that is to be removed; the message names them.',
+    'Remove those, have them follow others, or remove it with `force`.',
+  ),
+  FLOW_RUNNING: info(
+    409,
+    'A flow is to be run again from a request that still has a run in it, or whose followers have.',
+    'Wait for their ends, or kill them.',
   ),
   CLEANUP_EXISTS: info(
     409,
