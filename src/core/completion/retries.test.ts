@@ -25,7 +25,12 @@ const { pendingTaskId } = endedTask('TASK_FAILED').pendingTask;
 const counted = (numSequentialRetries: number): DeployCounts => ({ ...noCounts, numSequentialRetries });
 
 /** All that can be asked for a run. That nothing is forgotten, the compiler sees. */
-const asked: Required<Omit<PendingTask, 'pendingTaskId'>> = {
+const asked: Required<Omit<PendingTask, 'pendingTaskId' | 'buffered'>> = {
+  trigger: 'AFTER',
+  scheduledAt: 1_767_614_300_000,
+  attempt: 2,
+  flowId: 'flow-1',
+  parentRuns: ['parent-1'],
   cmdLineArgsList: ['x'],
   user: 'me',
   runId: 'run-1',

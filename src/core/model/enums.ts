@@ -17,6 +17,14 @@ export type RequestState = (typeof requestStates)[number];
 export const scheduleTypes = ['CRON', 'QUARTZ', 'RFC5545'] as const;
 export type ScheduleType = (typeof scheduleTypes)[number];
 
+/** Treatment of a time of a schedule that comes while another run goes on. */
+export const overlapPolicies = ['SKIP', 'ALLOW', 'BUFFER_ONE', 'BUFFER_ALL', 'REPLACE'] as const;
+export type OverlapPolicy = (typeof overlapPolicies)[number];
+
+/** Treatment of times of a schedule that passed without a start. */
+export const missedRunPolicies = ['LAST', 'SKIP', 'ALL'] as const;
+export type MissedRunPolicy = (typeof missedRunPolicies)[number];
+
 export const slavePlacements = [
   'SEPARATE',
   'OPTIMISTIC',
@@ -102,6 +110,7 @@ export const taskCleanupTypes = [
   'REBALANCE_MEMORY_USAGE',
   'REBALANCE_RACKS',
   'REBALANCE_SLAVE_ATTRIBUTES',
+  'REPLACED_BY_NEXT_RUN',
   'REQUEST_DELETING',
   'SCALING_DOWN',
   'TASK_EXCEEDED_TIME_LIMIT',

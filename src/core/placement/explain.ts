@@ -58,7 +58,7 @@ export function explainPending(
   if ('why' in candidate) return unseen(candidate.why);
   if (!isDue(pending.pendingTaskId, now)) return unseen(coolsDown(candidate) ? 'COOLDOWN' : 'NOT_DUE');
   const round = new PlacementRound(new Fleet(snapshot.machines, rules), snapshot, rules);
-  const held = heldBy(candidate, round.spreadOf(candidate.view).active, rules);
+  const held = heldBy(candidate, round.spreadOf(candidate.view).active, rules, now);
   if (held) return unseen(held);
   const { view, request } = candidate;
   const demand = round.demandOf(demandKey(pending), pending, view, request)!;
@@ -130,6 +130,7 @@ const reasonTexts: Record<Exclude<WaitingReason, 'NO_MATCHING_SLAVE' | 'PLACEABL
   PLACEMENT_DISABLED: 'Placing tasks is disabled (PROCESS_OFFERS)',
   PRIORITY_FREEZE: 'A priority freeze holds back tasks of its priority level',
   INSTANCE_LIMIT: 'As many runs of its request are active as may be',
+  EXCLUDED_TIME: 'Its request excludes the present time; it starts when that is over',
   CANNOT_BE_STORED: 'Its launch cannot be stored; it is tried again every minute',
 };
 

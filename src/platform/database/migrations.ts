@@ -52,6 +52,7 @@ import { RequestsByGroup1766275200000 } from '../../../migrations/1766275200000-
 import { DataDirOfInstances1766361600000 } from '../../../migrations/1766361600000-data-dir-of-instances.js';
 import { AuthSession1766450000000 } from '../../../migrations/1766450000000-auth-session.js';
 import { AuditReads1766450000001 } from '../../../migrations/1766450000001-audit-reads.js';
+import { RequestPlanning1766520000000 } from '../../../migrations/1766520000000-request-planning.js';
 
 /** Every migration, in order. Named here one by one: what is compiled in is what runs. */
 export const migrations = [
@@ -109,4 +110,5 @@ export const migrations = [
   UserPreferences1766448000000,
   AuthSession1766450000000,
   AuditReads1766450000001,
+  RequestPlanning1766520000000,
 ];

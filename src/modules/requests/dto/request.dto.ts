@@ -30,6 +30,7 @@ import {
 import { mostMembers } from '../../../platform/http/input-limits.js';
 import { Holds } from '../../../platform/http/known-members.js';
 import { Since } from '../../../platform/http/since.js';
+import { RequestTimingDto } from './request-timing.dto.js';
 
 const isActions = (value: unknown): boolean =>
   Array.isArray(value) && value.every((action) => (userActions as readonly unknown[]).includes(action));
@@ -44,7 +45,7 @@ const isMinimums = (value: unknown): boolean =>
  * A request: its type, its schedule or number of instances, and where its tasks run. Its deploys say which program
  * runs.
  */
-export class RequestDto implements Request {
+export class RequestDto extends RequestTimingDto implements Request {
   /** Names the request, and never another one: letters, digits, '_' and '-'. */
   @ApiProperty({ pattern: '^[a-zA-Z0-9_-]+$' })
   @IsOptional()

@@ -5,6 +5,7 @@ import { DeployDto } from '../../deploys/dto/deploy.dto.js';
 import { ResourcesDto } from '../../deploys/dto/deploy-options.dto.js';
 import { RequestDto } from '../../requests/dto/request.dto.js';
 import { Text } from '../../../platform/http/fields.js';
+import { runTriggers, type RunTrigger } from '../../../core/model/task.js';
 import type { TaskStatistics } from '../../../cluster/cluster-driver.js';
 import type {
   ClusterStringValue,
@@ -168,6 +169,17 @@ export class PendingTaskDto implements PendingTask {
   @Since('muster')
   @ApiProperty({ type: 'integer', format: 'int64' })
   askedAt?: number;
+  /** Cause of the run. */
+  @Since('muster')
+  @ApiProperty({ enum: runTriggers, enumName: 'RunTrigger' })
+  trigger?: RunTrigger;
+  /** Planned time of the run, in epoch milliseconds, however late it starts. */
+  @Since('muster')
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  scheduledAt?: number;
+  /** Its time came while it had to wait for another run, and it keeps its place behind that. */
+  @Since('muster')
+  buffered?: boolean;
 }
 
 /** A pending task with all that is needed to launch it. */
