@@ -14,11 +14,15 @@ const job = (id: string, members: Partial<Request>) =>
 /** Seconds after noon: planned time and start of each run. */
 async function runs(id: string): Promise<string[]> {
   const found = await world.query<{ planned: string; started_at: Date }>(
-    `SELECT l.document->'pendingTask'->>'scheduledAt' AS planned, t.started_at
-     FROM task t JOIN task_launch l USING (task_id) WHERE t.request_id = '${id}' ORDER BY 1, 2`,
+    `SELECT (l.document->'pendingTask'->>'scheduledAt')::bigint AS planned, t.started_at
+     FROM task t JOIN task_launch l USING (task_id) WHERE t.request_id = '${id}'
+     UNION SELECT (h.data->'task'->'taskRequest'->'pendingTask'->>'scheduledAt')::bigint, h.started_at
+     FROM task_history h WHERE h.request_id = '${id}' ORDER BY 1, 2`,
   );
   const noon = Date.parse('2026-01-05T12:00:00Z');
-  return found.map(({ planned, started_at: at }) => `${(Number(planned) - noon) / 1_000}@${(at.getTime() - noon) / 1_000}`);
+  return found.map(
+    ({ planned, started_at: at }) => `${(Number(planned) - noon) / 1_000}@${(at.getTime() - noon) / 1_000}`,
+  );
 }
 
 /** Time passes while no scheduler leads. */

@@ -199,7 +199,8 @@ class RunPlanning {
     let isPlanned = false;
     for (const pending of pendingTasks) {
       if (!isPlannedRun(pending) || pending.scheduledAt! <= this.now) continue;
-      if (pending.scheduledAt === at && !isPlanned && pending.pendingTaskId.deployId === this.deployId) isPlanned = true;
+      if (pending.scheduledAt === at && !isPlanned && pending.pendingTaskId.deployId === this.deployId)
+        isPlanned = true;
       else this.drop(pending);
     }
     if (at !== undefined && !isPlanned) this.createRun(at, at, inherited(this.entry));

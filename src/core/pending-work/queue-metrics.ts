@@ -43,7 +43,10 @@ export function findLateTasks(waiting: readonly WaitingTask[], lateAfterMillis: 
 }
 
 /** Facts that decide if a request has the tasks that it should have. */
-export interface ProvisionedRequest extends Pick<Request, 'requestType' | 'instances' | 'overlapPolicy' | 'missedRuns'> {
+export interface ProvisionedRequest extends Pick<
+  Request,
+  'requestType' | 'instances' | 'overlapPolicy' | 'missedRuns'
+> {
   id: string;
   hasDeploy: boolean;
   /** Active tasks, and those of them that have to go. */

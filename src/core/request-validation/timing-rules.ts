@@ -28,7 +28,11 @@ const rules: readonly Rule[] = [
   schedulesRule,
   ({ overlapPolicy, instances = 1 }) =>
     overlapPolicy === 'ALLOW' && instances < 2
-      ? problem('overlapPolicy', 'instances', 'overlapPolicy ALLOW needs instances of at least 2: so many runs go on at once')
+      ? problem(
+          'overlapPolicy',
+          'instances',
+          'overlapPolicy ALLOW needs instances of at least 2: so many runs go on at once',
+        )
       : [],
   missedRunsRule,
   restRule,
@@ -43,7 +47,8 @@ const rules: readonly Rule[] = [
     startAt !== undefined && endAt !== undefined && endAt < startAt
       ? problem('endAt', 'after', 'endAt must not be before startAt')
       : [],
-  ({ maxRuns }) => (maxRuns !== undefined && maxRuns < 1 ? problem('maxRuns', 'min', 'maxRuns must be at least 1') : []),
+  ({ maxRuns }) =>
+    maxRuns !== undefined && maxRuns < 1 ? problem('maxRuns', 'min', 'maxRuns must be at least 1') : [],
   ({ exclusions }) => countRule('exclusions', exclusions, mostExclusions),
 ];
 
@@ -82,12 +87,18 @@ function restRule(request: Request): FieldError[] {
   const field = 'waitAtLeastMillisAfterTaskFinishesForReschedule';
   if (!request[field] || !plansAhead(request)) return [];
   const other = request.missedRuns === undefined ? `overlapPolicy ${request.overlapPolicy}` : 'missedRuns';
-  return problem(field, 'consistent', `${field} is not allowed with ${other}, which plans the next run before one ends`);
+  return problem(
+    field,
+    'consistent',
+    `${field} is not allowed with ${other}, which plans the next run before one ends`,
+  );
 }
 
 /** One that is stored may be over: other members of its request can still be changed. */
 function futureRule(request: Request, timetable: Timetable, { stored, now, isOlder }: TimingContext): FieldError[] {
-  const isStored = timeMembers.every((field) => canonical(request[field] ?? null) === canonical(stored?.[field] ?? null));
+  const isStored = timeMembers.every(
+    (field) => canonical(request[field] ?? null) === canonical(stored?.[field] ?? null),
+  );
   if (now === undefined || isOlder || isStored || nextTime(timetable, now) !== undefined) return [];
   const unlimited = { ...timetable, endAt: Number.POSITIVE_INFINITY };
   if (timetable.exclusions.length > 0 && nextTime({ ...timetable, exclusions: [] }, now) !== undefined) {

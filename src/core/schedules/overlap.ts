@@ -87,8 +87,7 @@ function makeUp<T extends DueTime>(
   const withinMillis = latestStartAfter(missedRuns);
   const missedAfter = policy === 'SKIP' ? withinMillis : Math.min(withinMillis, missedAfterMillis);
   const ordered = times.toSorted((a, b) => a.at - b.at);
-  const isMissed = ({ at, buffered, excluded }: T): boolean =>
-    !buffered && (excluded || now - at > missedAfter);
+  const isMissed = ({ at, buffered, excluded }: T): boolean => !buffered && (excluded || now - at > missedAfter);
   const made = ordered.filter((time) => isMissed(time) && isMadeUp(time, missedRuns) && now - time.at <= withinMillis);
   // A time that is on time is later than all that were missed.
   const isOver = ordered.some((time) => !time.buffered && !isMissed(time));

@@ -32,7 +32,11 @@ export function previewTimes(
     const time = timeIn(timeZone, at);
     if (exclusion) {
       const until = new Date(exclusion.until).toISOString();
-      times.push({ ...time, skipped: 'EXCLUDED', message: `exclusions.${exclusion.index} has nothing start before ${until}` });
+      times.push({
+        ...time,
+        skipped: 'EXCLUDED',
+        message: `exclusions.${exclusion.index} has nothing start before ${until}`,
+      });
     } else {
       times.push(time);
       runs += 1;

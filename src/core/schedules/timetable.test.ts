@@ -24,11 +24,7 @@ const problems = (fields: TimetableFields): string[] => {
 describe('several schedules', () => {
   test('give a run at each time that one of them names, and one where two do', () =>
     expect(
-      times(
-        { schedules: [{ schedule: '0 */6 * * *' }, { schedule: '0 12,13 * * *' }] },
-        '2026-01-05T05:00:00Z',
-        5,
-      ),
+      times({ schedules: [{ schedule: '0 */6 * * *' }, { schedule: '0 12,13 * * *' }] }, '2026-01-05T05:00:00Z', 5),
     ).toEqual([
       '2026-01-05T06:00:00Z',
       '2026-01-05T12:00:00Z',

@@ -12,7 +12,8 @@ const runnableStates = requestStates
 
 const members = (document: string, names: readonly string[]): string =>
   `(${names.map((name) => `${document}->'${name}'`).join(', ')})`;
-const rule = (document: string): string => members(document, ['scheduleType', 'schedule', 'scheduleTimeZone', 'schedules']);
+const rule = (document: string): string =>
+  members(document, ['scheduleType', 'schedule', 'scheduleTimeZone', 'schedules']);
 const timing = (document: string): string => members(document, ['schedule', 'quartzSchedule', ...timesMembers]);
 
 const hasRule = `($9::jsonb->>'scheduleType' = 'RFC5545' OR $9::jsonb->'schedules' @> '[{"scheduleType":"RFC5545"}]')`;

@@ -4,12 +4,7 @@ import type { PendingTask, TaskCleanup } from '../../core/model/task.js';
 import type { DeployCounts } from '../../core/completion/index.js';
 import { type DeployKey, deployKeyText } from '../../core/model/deploy.js';
 import type { RequestType } from '../../core/model/enums.js';
-import {
-  drain,
-  isPlannedTooFar,
-  type WaitingRequest,
-  type WorkRules,
-} from '../../core/pending-work/index.js';
+import { drain, isPlannedTooFar, type WaitingRequest, type WorkRules } from '../../core/pending-work/index.js';
 import type { StoredPendingDeploy } from '../../modules/deploys/deploy.repository.js';
 import { Rows } from '../../rows.js';
 import type { StoredRequest } from '../../modules/requests/request.repository.js';

@@ -71,14 +71,12 @@ export class RunPlanning {
       tx,
       all(({ create }) => create),
     );
-    const cleanups = all(({ end }) => end).map(
-      (taskId): TaskCleanup => ({
-        taskId,
-        cleanupType: 'REPLACED_BY_NEXT_RUN',
-        timestamp: now,
-        message: 'The next run of its request is due, and replaces it',
-      }),
-    );
+    const cleanups = all(({ end }) => end).map((taskId): TaskCleanup => ({
+      taskId,
+      cleanupType: 'REPLACED_BY_NEXT_RUN',
+      timestamp: now,
+      message: 'The next run of its request is due, and replaces it',
+    }));
     await this.rows.taskCleanups.createAll(tx, cleanups);
     await this.rows.requestTimings.save(
       tx,

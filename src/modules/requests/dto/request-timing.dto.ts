@@ -9,11 +9,7 @@ import {
   type ScheduleType,
 } from '../../../core/model/enums.js';
 import type { Exclusion, MissedRuns, Request, ScheduleEntry } from '../../../core/model/request.js';
-import {
-  longestJitterMillis,
-  mostExclusions,
-  mostSchedules,
-} from '../../../core/request-validation/index.js';
+import { longestJitterMillis, mostExclusions, mostSchedules } from '../../../core/request-validation/index.js';
 import { Int32, Millis, Nested, NestedList, OneOf, Text, Timestamp } from '../../../platform/http/fields.js';
 import { Since } from '../../../platform/http/since.js';
 

@@ -5,11 +5,7 @@ import { normalizeRequest, timingProblems } from '../../../core/request-validati
 import { previewTimes, readTimetable } from '../../../core/schedules/index.js';
 import { Clock } from '../../../platform/clock.js';
 import { SchedulerError } from '../../../platform/errors.js';
-import {
-  type SchedulePreviewDto,
-  type SchedulePreviewRequestDto,
-  usualPreviewed,
-} from './schedule-preview.dto.js';
+import { type SchedulePreviewDto, type SchedulePreviewRequestDto, usualPreviewed } from './schedule-preview.dto.js';
 
 /** Tells the times of a schedule before a request has it. */
 @Injectable()
@@ -30,5 +26,7 @@ export class SchedulePreviews {
 
 function idRule({ id, scheduleJitterMillis }: Request): FieldError[] {
   if (scheduleJitterMillis === undefined || (id as string | undefined) !== undefined) return [];
-  return [{ field: 'id', rule: 'required', message: 'id is required: it gives the offset within scheduleJitterMillis' }];
+  return [
+    { field: 'id', rule: 'required', message: 'id is required: it gives the offset within scheduleJitterMillis' },
+  ];
 }
