@@ -44,6 +44,7 @@ import { RequestCreationRepository } from './modules/requests/request-creation.r
 import { RequestHistoryRepository } from './modules/requests/request-history.repository.js';
 import { RequestQuotaRepository } from './modules/requests/request-quota.repository.js';
 import { RequestRepository } from './modules/requests/request.repository.js';
+import { RequestTimingRepository } from './modules/requests/request-timing.repository.js';
 import { Rows } from './rows.js';
 import { ShellCommandRepository } from './modules/tasks/shell-commands/shell-command.repository.js';
 import { ShuffleBlacklistRepository } from './modules/usage/shuffle-blacklist.repository.js';
@@ -120,6 +121,7 @@ const repositories = [
   RequestHistoryRepository,
   RequestQuotaRepository,
   RequestRepository,
+  RequestTimingRepository,
   ShellCommandRepository,
   ShuffleBlacklistRepository,
   SlaveRepository,

@@ -26,6 +26,7 @@ import { RequestCleanupRepository } from './modules/requests/request-cleanup.rep
 import { RequestHistoryRepository } from './modules/requests/request-history.repository.js';
 import { RequestParentRepository } from './modules/requests/request-parent.repository.js';
 import { RequestRepository } from './modules/requests/request.repository.js';
+import { RequestTimingRepository } from './modules/requests/request-timing.repository.js';
 import { InactiveHostRepository } from './modules/slaves/inactive-hosts/inactive-host.repository.js';
 import { MachineHistoryRepository } from './modules/slaves/machine-history.repository.js';
 import { SlaveRepository } from './modules/slaves/slave.repository.js';
@@ -95,6 +96,7 @@ export class Rows {
   @Inject() readonly requestHistory!: RequestHistoryRepository;
   @Inject() readonly requestParents!: RequestParentRepository;
   @Inject() readonly requests!: RequestRepository;
+  @Inject() readonly requestTimings!: RequestTimingRepository;
   @Inject() readonly shellCommands!: ShellCommandRepository;
   @Inject() readonly shuffleBlacklist!: ShuffleBlacklistRepository;
   @Inject() readonly slaves!: SlaveRepository;

@@ -21,7 +21,7 @@ export function unusedId(id: string, isUsed: (id: string) => boolean, maxLength:
  * Text that is equal for values with the same content: members in the order of their names, those without a value left
  * out.
  */
-function canonical(value: unknown): string {
+export function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
   const members = Object.entries(value).filter(([, member]) => member !== undefined && member !== null);

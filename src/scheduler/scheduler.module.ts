@@ -16,6 +16,8 @@ import { KillDispatcher } from './dispatch/kill-dispatcher.service.js';
 import { LaunchAnswers } from './dispatch/launch-answers.service.js';
 import { LaunchDispatcher } from './dispatch/launch-dispatcher.service.js';
 import { DrainService } from './drain/drain.service.js';
+import { DrainedStates } from './drain/drained-states.service.js';
+import { RunPlanning } from './drain/run-planning.service.js';
 import {
   RequestExplainController,
   TaskExplainController,
@@ -67,6 +69,8 @@ import { UnwantedTasks } from './status/unwanted-tasks.service.js';
     Scheduler,
     SchedulerTerm,
     DrainService,
+    DrainedStates,
+    RunPlanning,
     PlacementService,
     PlacementSwitches,
     ExplainService,

@@ -58,11 +58,17 @@ export class Scheduler {
     const someAreHeld = (await this.drain.runOnce(now)) || someFlowsAreHeld;
     // Draining took its time: tasks that it planned for "now" are due.
     const due = await this.placement.runOnce(Math.max(now, this.clock.now()));
-    return someAreHeld ? Math.min(due ?? Number.POSITIVE_INFINITY, this.clock.now() + heldRequestsMillis) : due;
+    const again = someAreHeld ? this.clock.now() + heldRequestsMillis : undefined;
+    return earliest([due, again, await this.drain.nextLook()]);
   }
 
   async dispatch(now: number): Promise<void> {
     await this.kills.runOnce();
     await this.launches.repeat(now);
   }
+}
+
+function earliest(times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter((time) => time !== undefined);
+  return known.length > 0 ? Math.min(...known) : undefined;
 }

@@ -40,6 +40,7 @@ export const cleanupRules: Record<TaskCleanupType, CleanupRule> = {
   REQUEST_DELETING: atOnce,
   PRIORITY_KILL: atOnce,
   TASK_EXCEEDED_TIME_LIMIT: atOnce,
+  REPLACED_BY_NEXT_RUN: jobsAtOnce,
   REBALANCE_RACKS: afterReplacement,
   REBALANCE_SLAVE_ATTRIBUTES: afterReplacement,
   REBALANCE_CPU_USAGE: afterReplacement,

@@ -36,6 +36,7 @@ const table: Record<TaskCleanupType, Rule> = {
   DEPLOY_CANCELED: { longRunning: 'at once', others: 'at once' },
   INCREMENTAL_DEPLOY_FAILED: { longRunning: 'the active deploy is complete', others: 'at once' },
   INCREMENTAL_DEPLOY_CANCELLED: { longRunning: 'the active deploy is complete', others: 'at once' },
+  REPLACED_BY_NEXT_RUN: { longRunning: 'the active deploy is complete', others: 'at once' },
   UNHEALTHY_NEW_TASK: { longRunning: 'at once', others: 'at once' },
   OVERDUE_NEW_TASK: { longRunning: 'at once', others: 'at once' },
   PAUSE: { longRunning: 'at once', others: 'at once' },
@@ -96,7 +97,7 @@ const decide = (
 
 test('the table has every type that there is', () => {
   expect(Object.keys(table).toSorted()).toEqual([...taskCleanupTypes].toSorted());
-  expect(taskCleanupTypes).toHaveLength(25);
+  expect(taskCleanupTypes).toHaveLength(26);
 });
 
 const cases = taskCleanupTypes.flatMap((type) =>

@@ -123,6 +123,7 @@ function retry(task: EndedTask, ofTask: RequestOfTask, now: number): PendingRequ
   // The operator who ran the job out of turn sees that it failed; its next turn comes by itself.
   if (requestType === 'SCHEDULED' && task.pendingTask.pendingTaskId.pendingType === 'IMMEDIATE') return undefined;
   if (requestType === 'ON_DEMAND' && wasStoppedOnPurpose(task)) return undefined;
+  if (task.cleanupType === 'REPLACED_BY_NEXT_RUN') return undefined;
   const delay = retryDelayMillis(policy, retries, task.taskId.id);
   return {
     ...runAgain(task, deployId, now),
@@ -147,6 +148,6 @@ function wasStoppedOnPurpose(task: EndedTask): boolean {
 
 /** Repeats a run with all its options. */
 function runAgain({ taskId, pendingTask }: EndedTask, deployId: string, now: number): PendingRequest {
-  const { pendingTaskId: _, ...asked } = pendingTask;
+  const { pendingTaskId: _, buffered: _place, ...asked } = pendingTask;
   return { ...asked, requestId: taskId.requestId, deployId, timestamp: now, pendingType: 'RETRY' };
 }

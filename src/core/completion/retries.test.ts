@@ -25,7 +25,7 @@ const { pendingTaskId } = endedTask('TASK_FAILED').pendingTask;
 const counted = (numSequentialRetries: number): DeployCounts => ({ ...noCounts, numSequentialRetries });
 
 /** All that can be asked for a run. That nothing is forgotten, the compiler sees. */
-const asked: Required<Omit<PendingTask, 'pendingTaskId'>> = {
+const asked: Required<Omit<PendingTask, 'pendingTaskId' | 'buffered'>> = {
   cmdLineArgsList: ['x'],
   user: 'me',
   runId: 'run-1',

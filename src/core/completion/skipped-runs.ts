@@ -1,5 +1,5 @@
 import type { Request } from '../model/request.js';
-import { nextRun, readSchedule } from '../schedules/index.js';
+import { nextTime, plansAhead, readTimetable } from '../schedules/index.js';
 import type { EndedTask, RequestOfTask } from './ended-task.js';
 
 /** More are not counted one by one. */
@@ -12,18 +12,19 @@ const mostAtOnce = 1_000;
  */
 export function skippedRuns(task: EndedTask, ofTask: RequestOfTask, now: number): number {
   const { request, scheduleSince, changedAt = 0 } = ofTask;
-  if (request.requestType !== 'SCHEDULED') return 0;
+  // Those that are planned ahead are counted when they are skipped.
+  if (request.requestType !== 'SCHEDULED' || plansAhead(request)) return 0;
   return hits(request, scheduleSince, Math.max(task.pendingTask.pendingTaskId.nextRunAt, changedAt), now);
 }
 
 function hits(request: Request, since: number | undefined, from: number, to: number): number {
-  const schedule = readSchedule(request, since);
-  if ('errors' in schedule) return 0;
+  const timetable = readTimetable(request, since);
+  if ('errors' in timetable) return 0;
   let count = 0;
   for (
-    let at = nextRun(schedule, from);
+    let at = nextTime(timetable, from);
     at !== undefined && at <= to && count < mostAtOnce;
-    at = nextRun(schedule, at)
+    at = nextTime(timetable, at)
   ) {
     count += 1;
   }

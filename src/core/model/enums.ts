@@ -27,6 +27,14 @@ export type FollowMode = (typeof followModes)[number];
 export const argumentSources = ['PARENT'] as const;
 export type ArgumentSource = (typeof argumentSources)[number];
 
+/** Treatment of a time of a schedule that comes while another run goes on. */
+export const overlapPolicies = ['SKIP', 'ALLOW', 'BUFFER_ONE', 'BUFFER_ALL', 'REPLACE'] as const;
+export type OverlapPolicy = (typeof overlapPolicies)[number];
+
+/** Treatment of times of a schedule that passed without a start. */
+export const missedRunPolicies = ['LAST', 'SKIP', 'ALL'] as const;
+export type MissedRunPolicy = (typeof missedRunPolicies)[number];
+
 export const slavePlacements = [
   'SEPARATE',
   'OPTIMISTIC',
@@ -112,6 +120,7 @@ export const taskCleanupTypes = [
   'REBALANCE_MEMORY_USAGE',
   'REBALANCE_RACKS',
   'REBALANCE_SLAVE_ATTRIBUTES',
+  'REPLACED_BY_NEXT_RUN',
   'REQUEST_DELETING',
   'SCALING_DOWN',
   'TASK_EXCEEDED_TIME_LIMIT',

@@ -3,11 +3,36 @@ import type {
   EmailDestination,
   FollowCondition,
   FollowMode,
+  MissedRunPolicy,
+  OverlapPolicy,
   RequestType,
   ScheduleType,
   SlavePlacement,
   UserAction,
 } from './enums.js';
+
+/** One of several schedules of a request. */
+export interface ScheduleEntry {
+  schedule: string;
+  scheduleType?: ScheduleType;
+  scheduleTimeZone?: string;
+}
+
+export interface MissedRuns {
+  policy: MissedRunPolicy;
+  /** The most milliseconds after its planned time that a run may start. */
+  withinMillis?: number;
+}
+
+/** A time in which no run of a request starts: a window that recurs by a schedule, or one between two times. */
+export interface Exclusion extends Partial<ScheduleEntry> {
+  /** Length of a window that recurs. */
+  durationMillis?: number;
+  /** Epoch milliseconds; the first of the window. */
+  from?: number;
+  /** Epoch milliseconds; the first behind the window. */
+  to?: number;
+}
 
 export interface Request {
   id: string;
@@ -30,6 +55,17 @@ export interface Request {
   scheduleType?: ScheduleType;
   quartzSchedule?: string;
   scheduleTimeZone?: string;
+  /** In place of `schedule`: a run at each time that one of them names. */
+  schedules?: ScheduleEntry[];
+  overlapPolicy?: OverlapPolicy;
+  missedRuns?: MissedRuns;
+  scheduleJitterMillis?: number;
+  /** Epoch milliseconds; no run is planned before. */
+  startAt?: number;
+  /** Epoch milliseconds; no run is planned after. */
+  endAt?: number;
+  maxRuns?: number;
+  exclusions?: Exclusion[];
   rackAffinity?: string[];
   slavePlacement?: SlavePlacement;
   requiredSlaveAttributes?: Record<string, string>;

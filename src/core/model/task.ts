@@ -70,6 +70,8 @@ export interface RunKey {
 
 export interface PendingTask extends RunOrigin {
   pendingTaskId: PendingTaskId;
+  /** Its time came while it had to wait for another run, and it keeps its place behind that. */
+  buffered?: boolean;
   cmdLineArgsList?: string[];
   user?: string;
   runId?: string;

@@ -12,7 +12,7 @@ import {
   type WorkDecision,
   type WorkRules,
 } from './pending-work.js';
-import { nextRunAt } from './next-run-at.js';
+import { type PlannedStart, plannedStart } from './next-run-at.js';
 import { scaleDown } from './scale-down.js';
 import { makePendingTaskId } from '../task-id.js';
 
@@ -142,20 +142,21 @@ class DrainPass {
 
   private plan(entry: PendingRequest, count: number): void {
     const state = this.decision.leavesCooldown ? 'ACTIVE' : this.waiting.state;
-    const at = nextRunAt({ ...this.waiting, state }, entry, this.rules.cooldownMinScheduleMillis, this.now);
-    if (at === undefined) {
+    const start = plannedStart({ ...this.waiting, state }, entry, this.rules.cooldownMinScheduleMillis, this.now);
+    if (start === undefined) {
       this.decision.finishes = true;
       return;
     }
     for (const instanceNo of freeInstanceNumbers(this.matching, count)) {
-      const task = this.pendingTask(entry, instanceNo, at);
+      const task = this.pendingTask(entry, instanceNo, start);
       this.decision.create.push(task);
       this.createdIds.add(task.pendingTaskId.id);
     }
   }
 
-  private pendingTask(entry: PendingRequest, instanceNo: number, at: number): PendingTask {
+  private pendingTask(entry: PendingRequest, instanceNo: number, start: PlannedStart): PendingTask {
     const { requestId, deployId, pendingType } = entry;
+    const { at, scheduledAt } = start;
     const isTaken = (id: string): boolean =>
       this.createdIds.has(id) || (!this.decision.replacesPendingTasks && this.work.pendingTaskIds.has(id));
     const parts = { requestId, deployId, nextRunAt: at, instanceNo, pendingType };
@@ -173,7 +174,8 @@ class DrainPass {
       const pendingTaskId = makePendingTaskId({ ...parts, createdAt });
       if (isTaken(pendingTaskId.id)) continue;
       for (const time of seen) later.set(time, createdAt + 1);
-      return { pendingTaskId, ...inherited(entry), flowId: this.flowId(entry) };
+      const origin = scheduledAt === undefined ? {} : { trigger: 'SCHEDULE' as const, scheduledAt };
+      return { pendingTaskId, ...inherited(entry), ...origin, flowId: this.flowId(entry) };
     }
   }
 
@@ -186,8 +188,13 @@ const byAge = ({ taskId: a }: ActiveTask, { taskId: b }: ActiveTask): number =>
   a.startedAt - b.startedAt || (a.id < b.id ? -1 : 1);
 
 /** Fields that a pending task takes over from its entry. */
-function inherited(entry: PendingRequest): Omit<PendingTask, 'pendingTaskId'> {
+export function inherited(entry: PendingRequest): Omit<PendingTask, 'pendingTaskId'> {
   return {
+    trigger: entry.trigger,
+    scheduledAt: entry.scheduledAt,
+    attempt: entry.attempt,
+    flowId: entry.flowId,
+    parentRuns: entry.parentRuns,
     cmdLineArgsList: entry.cmdLineArgsList,
     user: entry.user,
     runId: entry.runId,
@@ -203,10 +210,6 @@ function inherited(entry: PendingRequest): Omit<PendingTask, 'pendingTaskId'> {
     actionId: entry.actionId,
     retries: entry.retries,
     askedAt: entry.askedAt,
-    trigger: entry.trigger,
-    scheduledAt: entry.scheduledAt,
-    attempt: entry.attempt,
-    parentRuns: entry.parentRuns,
     triggersFollowers: entry.triggersFollowers,
   };
 }

@@ -1,6 +1,6 @@
-import type { RequestType } from '../model/enums.js';
-import { instancesOf } from '../model/request.js';
+import { instancesOf, type Request } from '../model/request.js';
 import type { PendingTaskId } from '../model/task.js';
+import { plansAhead } from '../schedules/index.js';
 
 /** A pending task and what decides whether its delay counts. */
 export interface WaitingTask {
@@ -9,6 +9,8 @@ export interface WaitingTask {
   /** Runs of its request that are allowed at a time (absent: no limit was set), and that are active. */
   instances?: number;
   running: number;
+  /** It waits for a run of its request, as its overlapPolicy says. */
+  buffered?: boolean;
 }
 
 interface LateTasks {
@@ -24,7 +26,8 @@ interface LateTasks {
  * request has room for them: behind a full one they wait as they should.
  */
 export function findLateTasks(waiting: readonly WaitingTask[], lateAfterMillis: number, now: number): LateTasks {
-  const isLate = ({ pendingTaskId }: WaitingTask): boolean => now - pendingTaskId.nextRunAt > lateAfterMillis;
+  const isLate = ({ pendingTaskId, buffered }: WaitingTask): boolean =>
+    !buffered && now - pendingTaskId.nextRunAt > lateAfterMillis;
   const hasRoom = ({ instances, running }: WaitingTask): boolean => instances !== undefined && running < instances;
   const late = waiting.filter((task) => !task.onDemand && isLate(task)).map((task) => task.pendingTaskId);
   const onDemandLate = waiting
@@ -40,10 +43,11 @@ export function findLateTasks(waiting: readonly WaitingTask[], lateAfterMillis: 
 }
 
 /** Facts that decide if a request has the tasks that it should have. */
-export interface ProvisionedRequest {
+export interface ProvisionedRequest extends Pick<
+  Request,
+  'requestType' | 'instances' | 'overlapPolicy' | 'missedRuns'
+> {
   id: string;
-  requestType: RequestType;
-  instances?: number;
   hasDeploy: boolean;
   /** Active tasks, and those of them that have to go. */
   active: number;
@@ -57,6 +61,11 @@ export interface ProvisionedRequest {
 type Provisioning = 'OVER' | 'UNDER' | 'RIGHT';
 
 export function judgeProvisioning(request: ProvisionedRequest): Provisioning {
+  if (plansAhead(request)) {
+    // Any number of runs may go on or wait beside the next one.
+    const isPlanned = request.active + request.waiting > 0 || request.queued || !request.hasDeploy;
+    return isPlanned ? 'RIGHT' : 'UNDER';
+  }
   const leaving = request.requestType === 'SCHEDULED' ? 0 : request.cleaning;
   const have = request.active + request.waiting - leaving;
   const want = request.requestType === 'SCHEDULED' ? 1 : instancesOf(request);

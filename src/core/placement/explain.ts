@@ -61,7 +61,7 @@ export function explainPending(
   if (!isDue(pending.pendingTaskId, now)) return unseen(coolsDown(candidate) ? 'COOLDOWN' : 'NOT_DUE');
   const round = new PlacementRound(new Fleet(snapshot.machines, rules), snapshot, rules);
   const room = new GroupRoom(snapshot.groups);
-  const held = heldBy(candidate, round.spreadOf(candidate.view).active, room, rules);
+  const held = heldBy(candidate, round.spreadOf(candidate.view).active, room, rules, now);
   if (held) return { ...unseen(held), cause: causeOf(held, candidate, room, rules) };
   const { view, request } = candidate;
   const demand = round.demandOf(demandKey(pending), pending, view, request)!;
@@ -134,6 +134,7 @@ const reasonTexts: Record<Exclude<WaitingReason, 'NO_MATCHING_SLAVE' | 'PLACEABL
   PRIORITY_FREEZE: 'A priority freeze holds back tasks of its priority level',
   CONCURRENCY_GROUP: 'As many runs of its concurrency group are active as may be',
   INSTANCE_LIMIT: 'As many runs of its request are active as may be',
+  EXCLUDED_TIME: 'Its request excludes the present time; it starts when that is over',
   CANNOT_BE_STORED: 'Its launch cannot be stored; it is tried again every minute',
 };
 

@@ -2,6 +2,7 @@ import { deployKeyText } from '../model/deploy.js';
 import { isRunnable } from '../model/enums.js';
 import type { Request } from '../model/request.js';
 import type { PendingTask, TaskId } from '../model/task.js';
+import { exclusionAt, plansAhead, readTimetable, runsAtOnce } from '../schedules/index.js';
 import { makeTaskId } from '../task-id.js';
 import type { RejectionReason } from './checks.js';
 import { fullText, GroupRoom, inGroupOrder } from './concurrency-groups.js';
@@ -14,14 +15,15 @@ import type { MachineView, PlacementRules, PlacementSnapshot, RequestView } from
 
 /**
  * Reasons why a due task waits before machines are checked: placing is switched off, a priority freeze is on and its
- * request ranks below, as many runs of the ON_DEMAND request, or of the concurrency group, are active as may be, its last launch could not be
- * stored.
+ * request ranks below, as many runs of the job, or of the concurrency group, are active as may be, its request excludes the present
+ * time, its last launch could not be stored.
  */
 export const holdReasons = [
   'PLACEMENT_DISABLED',
   'PRIORITY_FREEZE',
   'INSTANCE_LIMIT',
   'CONCURRENCY_GROUP',
+  'EXCLUDED_TIME',
   'CANNOT_BE_STORED',
 ] as const;
 type HoldReason = (typeof holdReasons)[number];
@@ -112,11 +114,15 @@ export function heldBy(
   active: number,
   room: GroupRoom,
   rules: PlacementRules,
+  now: number,
 ): HoldReason | undefined {
   if (rules.disabled) return 'PLACEMENT_DISABLED';
   if (priorityLevel(request, rules) < (rules.minimumPriorityLevel ?? 0)) return 'PRIORITY_FREEZE';
-  if (active >= activeLimit(view.request, rules)) return 'INSTANCE_LIMIT';
+  // A run that is tried again comes before the next time.
+  const ahead = pending.pendingTaskId.pendingType === 'RETRY' ? 0 : (view.waitingRetries ?? 0);
+  if (active + ahead >= activeLimit(view.request, rules)) return 'INSTANCE_LIMIT';
   if (room.fullFor(view.request)) return 'CONCURRENCY_GROUP';
+  if (request.exclusions && isExcluded(pending, request, now)) return 'EXCLUDED_TIME';
   return rules.setAside?.has(pending.pendingTaskId.id) ? 'CANNOT_BE_STORED' : undefined;
 }
 
@@ -132,9 +138,18 @@ export function causeOf(
   return held === 'CANNOT_BE_STORED' ? rules.setAside?.get(pending.pendingTaskId.id) : undefined;
 }
 
-function activeLimit({ requestType, instances }: Request, { maxActiveOnDemandTasks }: PlacementRules): number {
+function activeLimit(request: Request, { maxActiveOnDemandTasks }: PlacementRules): number {
+  const { requestType, instances } = request;
+  if (plansAhead(request)) return runsAtOnce(request);
   if (requestType !== 'ON_DEMAND') return Number.POSITIVE_INFINITY;
   return instances ?? (maxActiveOnDemandTasks || Number.POSITIVE_INFINITY);
+}
+
+/** Whoever asks for a run gets it at any time. */
+function isExcluded({ pendingTaskId, trigger }: PendingTask, request: Request, now: number): boolean {
+  if (pendingTaskId.pendingType === 'IMMEDIATE' || (trigger !== undefined && trigger !== 'SCHEDULE')) return false;
+  const timetable = readTimetable(request);
+  return !('errors' in timetable) && exclusionAt(timetable, now) !== undefined;
 }
 
 class PlacementPass {
@@ -160,7 +175,7 @@ class PlacementPass {
 
   place({ pending, view, request }: Candidate): PlacementOutcome {
     const candidate = { pending, view, request };
-    const held = heldBy(candidate, this.round.spreadOf(view).active, this.room, this.rules);
+    const held = heldBy(candidate, this.round.spreadOf(view).active, this.room, this.rules, this.now);
     if (held) return { kind: 'wait', pending, why: held, cause: causeOf(held, candidate, this.room, this.rules) };
     const key = demandKey(pending);
     const refused = this.refused.get(request.id) ?? new Map<string, PlacementRefusal>();

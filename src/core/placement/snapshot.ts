@@ -38,6 +38,8 @@ export interface RequestView {
   tasks: Iterable<TaskSnapshot>;
   /** All its pending tasks, also those whose time has not come. */
   pendingTasks: number;
+  /** Runs that are to be tried again and wait; told of requests whose runs are bounded by it. */
+  waitingRetries?: number;
   /** Use of its tasks so far; absent: not known. */
   utilization?: RequestUtilization;
 }

@@ -7,7 +7,8 @@ import { isLongRunning, type RequestType } from '../model/enums.js';
 import { instancesOf, type Request } from '../model/request.js';
 import { type RecordLimits, sizeProblem } from '../record-size.js';
 import { runRules } from './run-rules.js';
-import { nextRun, readSchedule, resolveTimeZone, type ScheduleSpec, unknownZone } from '../schedules/index.js';
+import { readSchedule, resolveTimeZone, timingMembers, unknownZone } from '../schedules/index.js';
+import { timingProblems } from './timing-rules.js';
 
 export interface RequestLimits extends ResourceLimits, RecordLimits {
   maxRequestIdSize: number;
@@ -109,7 +110,7 @@ const namedGroups = ({ group, readWriteGroups, readOnlyGroups, actionPermissions
 ];
 
 function instancesRule(
-  { requestType, instances, maxScale, slavePlacement }: Request,
+  { requestType, instances, maxScale, slavePlacement, overlapPolicy }: Request,
   { limits, stored, isOlder }: RequestContext,
 ): FieldError[] {
   if (maxScale !== undefined && maxScale <= 0) return problem('maxScale', 'min', 'maxScale must be more than 0');
@@ -117,7 +118,8 @@ function instancesRule(
   if (instances <= 0) return problem('instances', 'min', 'instances must be more than 0');
   // One that is stored from before may keep its number, which has no effect.
   const isOnceTaken = requestType === 'RUN_ONCE' && (isOlder || stored?.instances === instances);
-  if ((requestType === 'SCHEDULED' || (requestType === 'RUN_ONCE' && !isOnceTaken)) && instances !== 1) {
+  const isSingle = requestType === 'SCHEDULED' && overlapPolicy !== 'ALLOW';
+  if ((isSingle || (requestType === 'RUN_ONCE' && !isOnceTaken)) && instances !== 1) {
     return problem('instances', 'single', `instances must be 1 for a ${requestType} request`);
   }
   // A request that follows the number of slaves is not asked for its own.
@@ -159,28 +161,16 @@ function unchangedRule(request: Request, { stored }: RequestContext): FieldError
 
 function scheduleRule(request: Request, around: RequestContext): FieldError[] {
   if (request.requestType === undefined) return [];
-  if (request.requestType === 'SCHEDULED') {
-    const read = readSchedule(request);
-    return 'errors' in read ? read.errors : futureRule(request, read, around);
-  }
+  if (request.requestType === 'SCHEDULED') return timingProblems(request, around);
   const zone = request.scheduleTimeZone;
+  const own = ['schedule', 'quartzSchedule', 'scheduleType', ...timingMembers] as const;
   return [
-    ...(['schedule', 'quartzSchedule', 'scheduleType'] as const).flatMap((field) => notFor(request, field)),
+    ...own.flatMap((field) => notFor(request, field)),
     ...(zone !== undefined && resolveTimeZone(zone) === undefined
       ? problem('scheduleTimeZone', 'timeZone', `scheduleTimeZone ${unknownZone(zone)}`)
       : []),
   ];
 }
-
-/** One that is stored may be over: other members of its request can still be changed. */
-function futureRule(request: Request, spec: ScheduleSpec, { stored, now, isOlder }: RequestContext): FieldError[] {
-  const isStored = scheduleFields.every((field) => request[field] === stored?.[field]);
-  if (now === undefined || isOlder || isStored || nextRun(spec, now) !== undefined) return [];
-  const field = request.schedule === undefined ? 'quartzSchedule' : 'schedule';
-  return problem(field, 'future', `${field} '${request[field]}' has no future time: it would never run`);
-}
-
-const scheduleFields = ['schedule', 'quartzSchedule', 'scheduleType', 'scheduleTimeZone'] as const;
 
 /** Fields that make sense only for tasks that end, or only for tasks that do not. */
 const onlyForJobs = [
@@ -236,7 +226,7 @@ const problem = (field: string, rule: string, message: string): FieldError[] => 
  * place it takes.
  */
 export function normalizeRequest(request: Request, stored?: Request): Request {
-  if (request.requestType !== 'SCHEDULED') return request;
+  if (request.requestType !== 'SCHEDULED' || request.schedules !== undefined) return request;
   const asked = sendsOldQuartzBack(request, stored) ? { ...request, quartzSchedule: undefined } : request;
   const read = readSchedule(asked);
   if ('errors' in read || read.type === 'RFC5545') return asked;

@@ -1,3 +1,4 @@
+import { canonical } from '../content-id.js';
 import { type ExpiringKind, isLongRunning, type RequestState } from '../model/enums.js';
 import { instancesOf, type Request } from '../model/request.js';
 import {
@@ -7,22 +8,23 @@ import {
   type SpreadRules,
   surplusOnePerSlave,
 } from '../pending-work/index.js';
+import { timingMembers } from '../schedules/index.js';
 
 /** A change after which the scheduler has to look at the request again: how many tasks it wants, or when. */
 export const changesWork = (before: Request, after: Request): boolean =>
   instancesOf(before) !== instancesOf(after) ||
   expressionOf(before) !== expressionOf(after) ||
-  (after.requestType === 'SCHEDULED' && readingOf(before) !== readingOf(after));
+  (after.requestType === 'SCHEDULED' &&
+    timesMembers.some((member) => canonical(before[member] ?? null) !== canonical(after[member] ?? null)));
 
 /** The evaluated expression: the Quartz form, which a rule of RFC 5545 does not have. */
 const expressionOf = ({ quartzSchedule, schedule }: Request): string | undefined => quartzSchedule ?? schedule;
 
 /**
- * Way of reading the expression: the planned run is computed by `nextRuns` and SQL as well, and follows the new reading
- * at once.
+ * Members of a SCHEDULED request that say when it runs, beside its expression: the planned run is computed by `nextRuns` and SQL as
+ * well, and follows them at once.
  */
-const readingOf = ({ scheduleType, scheduleTimeZone }: Request): string =>
-  JSON.stringify([scheduleType, scheduleTimeZone]);
+export const timesMembers = ['scheduleType', 'scheduleTimeZone', ...timingMembers] as const;
 
 /** An update keeps the state, but a request whose schedule had ended wakes up when it has something to do again. */
 export const stateAfterUpdate = (state: RequestState, workChanged: boolean): RequestState =>

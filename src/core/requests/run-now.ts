@@ -7,6 +7,7 @@ import { isTerminal, type PendingType, type TaskState } from '../model/enums.js'
 import type { Request, RunNowRequest } from '../model/request.js';
 import type { PendingRequest } from '../model/task.js';
 import { type RecordLimits, sizeProblem } from '../record-size.js';
+import { runsAtOnce } from '../schedules/index.js';
 import type { RequestFacts } from './action-rules.js';
 
 /** The scheduler tells tasks who started them in this variable; a run may not say otherwise. */
@@ -128,7 +129,8 @@ export function decideRun(run: RunNowRequest, facts: RunFacts, earlier?: Earlier
   if (state === 'PAUSED') return refuse('REQUEST_PAUSED', 'is paused');
   if (state === 'FINISHED') return refuse('REQUEST_FINISHED', 'has finished; change its schedule or deploy it again');
   if (!deployInUse) return refuse('NO_DEPLOY', 'has no deploy to run');
-  if (request.requestType === 'SCHEDULED' && facts.activeTasks > 0) return refuse('TASK_RUNNING', 'is running already');
+  if (request.requestType === 'SCHEDULED' && facts.activeTasks >= runsAtOnce(request))
+    return refuse('TASK_RUNNING', 'is running already');
   if (request.requestType === 'ON_DEMAND' && request.instances !== undefined) {
     const runs = facts.activeTasks + facts.waitingTasks;
     if (runs >= request.instances) return refuse('TOO_MANY_RUNS', `has ${runs} runs already, of ${request.instances}`);

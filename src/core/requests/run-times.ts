@@ -1,6 +1,6 @@
 import { isLongRunning } from '../model/enums.js';
 import type { Request } from '../model/request.js';
-import { nextRun, readSchedule } from '../schedules/index.js';
+import { nextTime, readTimetable } from '../schedules/index.js';
 
 export interface ActiveRun {
   /** Epoch milliseconds. */
@@ -78,7 +78,7 @@ export function judgeRunTime(request: Request, run: ActiveRun, rules: RunTimeRul
 function expectedRuntime(request: Request, { startedAt, averageRuntimeMillis }: ActiveRun): number | undefined {
   const known = request.scheduledExpectedRuntimeMillis || averageRuntimeMillis;
   if (known) return known;
-  const schedule = readSchedule(request);
-  const next = 'errors' in schedule ? undefined : nextRun(schedule, startedAt);
+  const timetable = readTimetable(request);
+  const next = 'errors' in timetable ? undefined : nextTime(timetable, startedAt);
   return next === undefined ? undefined : next - startedAt;
 }

@@ -4,3 +4,23 @@ export { type TimeInZone } from '../model/request.js';
 export { EarliestRuns, type RunWindow, type UpcomingRun } from './upcoming-runs.js';
 export { resolveTimeZone, unknownZone } from './time-zones.js';
 export { deriveQuartz } from './unix-cron.js';
+export {
+  exclusionAt,
+  nextTime,
+  type PlannedTime,
+  plannedTimes,
+  readTimetable,
+  type Timetable,
+  type TimetableFields,
+  timingMembers,
+} from './timetable.js';
+export {
+  decideDue,
+  type DueTime,
+  latestStartAfter,
+  mostBuffered,
+  plansAhead,
+  runsAtOnce,
+  type SkipReason,
+} from './overlap.js';
+export { type PreviewedTime, type PreviewEnd, previewEnds, previewTimes, type SchedulePreview } from './preview.js';

@@ -1,5 +1,5 @@
 import { clockAt } from './time-zones.js';
-import { nextRun, readSchedule, type ScheduleFields } from './schedule-spec.js';
+import { nextPlanned, readTimetable, type TimetableFields } from './timetable.js';
 import type { TimeInZone } from '../model/request.js';
 
 export function timeIn(timeZone: string, at: number): TimeInZone {
@@ -11,24 +11,28 @@ export function timeIn(timeZone: string, at: number): TimeInZone {
   return { at, utc: new Date(at).toISOString(), local, timeZone };
 }
 
-/** The next times of a schedule after `after`, as many as there are up to `count`; none of one that cannot be read. */
+/** The next times of a request after `after`, as many as there are up to `count`; none of one that cannot be read. */
 export function nextTimes(
-  fields: ScheduleFields,
+  fields: TimetableFields,
   since: number | undefined,
   after: number,
   count: number,
 ): TimeInZone[] {
-  const spec = readSchedule(fields, since);
+  const timetable = readTimetable(fields, since);
   const times: TimeInZone[] = [];
-  if ('errors' in spec) return times;
-  for (let at = nextRun(spec, after); at !== undefined && times.length < count; at = nextRun(spec, at)) {
-    times.push(timeIn(spec.timeZone, at));
+  if ('errors' in timetable) return times;
+  for (
+    let next = nextPlanned(timetable, after);
+    next !== undefined && times.length < count;
+    next = nextPlanned(timetable, next.at)
+  ) {
+    times.push(timeIn(next.timeZone, next.at));
   }
   return times;
 }
 
 /** The zone in which the times of a request are shown. */
-export const zoneOf = (fields: ScheduleFields): string => {
-  const spec = readSchedule(fields);
-  return 'errors' in spec ? 'UTC' : spec.timeZone;
+export const zoneOf = (fields: TimetableFields): string => {
+  const timetable = readTimetable(fields);
+  return 'errors' in timetable ? 'UTC' : timetable.timeZone;
 };

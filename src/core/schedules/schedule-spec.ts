@@ -22,7 +22,10 @@ export type ScheduleSpec = Expression & {
 type Expression =
   { type: 'QUARTZ'; quartz: string; schedule: QuartzSchedule } | { type: 'RFC5545'; recurrence: Recurrence };
 
-export type ScheduleFields = Pick<Request, 'schedule' | 'quartzSchedule' | 'scheduleType' | 'scheduleTimeZone'>;
+export type ScheduleFields = Pick<Request, 'schedule' | 'quartzSchedule' | 'scheduleType' | 'scheduleTimeZone'> & {
+  /** Id of the request: what `H` in a crontab stands for. */
+  id?: string;
+};
 
 /** In characters. Longer ones would take their time each time they are read, and the longest in use have some hundred. */
 export const longestExpression = 1_000;
@@ -71,7 +74,7 @@ function readExpression(fields: ScheduleFields): Expression | FieldError {
   }
   if (type === 'RFC5545') return readRecurrence(schedule!);
   if (type === 'QUARTZ') return readQuartz('schedule', schedule!);
-  const derived = deriveQuartz(schedule!);
+  const derived = deriveQuartz(schedule!, fields.id);
   return 'error' in derived
     ? { field: 'schedule', rule: 'cron', message: `schedule: ${derived.error}` }
     : readQuartz('schedule', derived.quartz);

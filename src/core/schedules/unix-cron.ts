@@ -1,3 +1,4 @@
+import { resolveHashes } from './hashed-fields.js';
 import { parseQuartz, weekdayNames } from './quartz.js';
 
 /** Words that stand for an expression. */
@@ -14,8 +15,9 @@ const nicknames: Readonly<Record<string, string>> = {
 /**
  * A unix cron expression in Quartz form: seconds in front, weekdays by name (unix counts from SUN = 0, Quartz from 1),
  * and '?' in the day field that does not restrict. Five fields, or six with seconds first, or a word such as @daily.
+ * `id`: that of the request, for fields with `H`.
  */
-export function deriveQuartz(cron: string): { quartz: string } | { error: string } {
+export function deriveQuartz(cron: string, id?: string): { quartz: string } | { error: string } {
   const word = cron.trim().toLowerCase();
   if (word.startsWith('@every'))
     return {
@@ -30,7 +32,8 @@ export function deriveQuartz(cron: string): { quartz: string } | { error: string
       error: `a cron schedule has 5 fields, or 6 with seconds first; '${cron}' has ${cron.trim() ? given.length : 0}`,
     };
   }
-  const fields = given.length === 5 ? ['0', ...given] : given;
+  const fields = resolveHashes(given.length === 5 ? ['0', ...given] : given, id);
+  if ('error' in fields) return fields;
   const [second, minute, hour, date, month, weekday] = fields as [string, string, string, string, string, string];
   const anyDate = date === '*' || date === '?';
   const anyWeekday = weekday === '*' || weekday === '?';

@@ -1,4 +1,4 @@
-import { nextRun, readSchedule, type ScheduleFields } from './schedule-spec.js';
+import { nextPlanned, readTimetable, type TimetableFields } from './timetable.js';
 
 /** A run that a schedule asks for. */
 export interface UpcomingRun {
@@ -22,6 +22,8 @@ export interface ScheduleLife {
   since?: number;
   /** Since when the schedule is as it is: it asked for nothing before. */
   asItIsSince: number;
+  /** The most runs that its request may still begin; absent: any number. */
+  startsLeft?: number;
 }
 
 const inOrder = (a: UpcomingRun, b: UpcomingRun): number =>
@@ -43,15 +45,20 @@ export class EarliestRuns {
     this.to = window.to;
   }
 
-  /** A schedule that cannot be read asks for nothing. */
-  add(requestId: string, fields: ScheduleFields, { since, asItIsSince }: ScheduleLife): void {
-    const spec = readSchedule(fields, since);
-    if ('errors' in spec) return;
-    let at = nextRun(spec, Math.max(this.window.from, asItIsSince) - 1);
+  /** Times that cannot be read ask for nothing. `startsLeft`: the most runs that the request may still begin. */
+  add(
+    requestId: string,
+    fields: TimetableFields,
+    { since, asItIsSince, startsLeft = Number.POSITIVE_INFINITY }: ScheduleLife,
+  ): void {
+    const timetable = readTimetable(fields, since);
+    if ('errors' in timetable) return;
+    let next = nextPlanned(timetable, Math.max(this.window.from, asItIsSince) - 1);
     // One more than is wanted tells that there are more.
-    for (let count = 0; at !== undefined && at < this.to && count <= this.most; count++) {
-      this.runs.push({ requestId, at, timeZone: spec.timeZone });
-      at = nextRun(spec, at);
+    const most = Math.min(this.most + 1, startsLeft);
+    for (let count = 0; next !== undefined && next.at < this.to && count < most; count++) {
+      this.runs.push({ requestId, ...next });
+      next = nextPlanned(timetable, next.at);
     }
     if (this.runs.length > 2 * (this.most + 1)) this.trim();
   }

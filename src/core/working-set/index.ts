@@ -1,3 +1,3 @@
 export { RunChecks } from './run-checks.js';
-export { WorkingSet, type HeldMachine, type HeldRequest } from './working-set.js';
+export { countRetries, WorkingSet, type HeldMachine, type HeldRequest } from './working-set.js';
 export { type HeldTask } from './machine-uses.js';

@@ -11,6 +11,7 @@ import {
   type RequestView,
   useOfGroup,
 } from '../placement/index.js';
+import { plansAhead } from '../schedules/index.js';
 import { DueTasks } from './due-tasks.js';
 import { GroupMembers } from './group-members.js';
 import { MachineUses, type HeldTask } from './machine-uses.js';
@@ -263,6 +264,12 @@ export class WorkingSet {
   }
 }
 
+export function countRetries(pending: Iterable<PendingTask>): number {
+  let count = 0;
+  for (const { pendingTaskId } of pending) if (pendingTaskId.pendingType === 'RETRY') count += 1;
+  return count;
+}
+
 const byKey = <T>(entries: Iterable<[string, T]>): [string, T][] => [...entries].sort(([a], [b]) => (a < b ? -1 : 1));
 
 function viewOf(
@@ -280,6 +287,9 @@ function viewOf(
     },
     get pendingTasks() {
       return pending.size;
+    },
+    get waitingRetries() {
+      return plansAhead(request) ? countRetries(pending.values()) : undefined;
     },
     get utilization() {
       return utilizations.get(request.id);

@@ -5,7 +5,8 @@ import type { SwitchedOff } from '../../platform/actions/disabled-actions.js';
 import { rows, toMillis } from '../../platform/database/sql.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { OutboxRepository } from '../events/outbox.repository.js';
-import { newScheduleSince, requestParameters, type StoredRequest } from './request.repository.js';
+import { newScheduleSince } from './request-timing.repository.js';
+import { requestParameters, type StoredRequest } from './request.repository.js';
 
 /** Context of a call that saves a request. */
 export interface Surroundings {

@@ -3,6 +3,7 @@ import { type Deploy, type DeployKey, deployKeyText, type PendingDeploy } from '
 import { isRunnable } from '../../core/model/enums.js';
 import type { RequestDeployState, RequestParent, TaskIdsByStatus } from '../../core/model/request.js';
 import type { PendingRequest } from '../../core/model/task.js';
+import { startsLeft } from '../../core/pending-work/index.js';
 import { nextTimes, type TimeInZone } from '../../core/schedules/index.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
@@ -88,9 +89,10 @@ export class RequestParents {
     });
   }
 
-  nextRuns({ request, state, scheduleSince }: StoredRequest): TimeInZone[] | undefined {
+  nextRuns({ request, state, scheduleSince, startedRuns }: StoredRequest): TimeInZone[] | undefined {
     if (request.requestType !== 'SCHEDULED' || !isRunnable(state)) return undefined;
-    return nextTimes(request, scheduleSince, this.clock.now(), timesShown);
+    const count = Math.min(timesShown, startsLeft({ request, startedRuns }));
+    return nextTimes(request, scheduleSince, this.clock.now(), count);
   }
 
   private async complete(tx: Queryable, found: readonly RequestRows[]): Promise<RequestParent[]> {

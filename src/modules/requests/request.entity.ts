@@ -6,6 +6,7 @@ import type { RequestEventType } from '../../core/model/enums.js';
 @Index('request_by_concurrency_group', { synchronize: false })
 @Index('request_by_group', { synchronize: false })
 @Index('request_bouncing', ['id'], { where: 'bouncing' })
+@Index('request_to_plan', ['planAt'], { where: 'plan_at IS NOT NULL' })
 @Entity('request')
 export class RequestEntity {
   @PrimaryColumn({ type: 'text', primaryKeyConstraintName: 'request_pkey' })
@@ -37,6 +38,15 @@ export class RequestEntity {
 
   @Column({ name: 'schedule_since', type: 'timestamptz', nullable: true })
   scheduleSince: Date | null;
+
+  @Column({ name: 'planned_until', type: 'timestamptz', nullable: true })
+  plannedUntil: Date | null;
+
+  @Column({ name: 'plan_at', type: 'timestamptz', nullable: true })
+  planAt: Date | null;
+
+  @Column({ name: 'started_runs', type: 'integer', nullable: true })
+  startedRuns: number | null;
 }
 
 /** Something that happened to a request, with the request as it was afterwards. */

@@ -7,6 +7,7 @@ import type { Queryable } from '../../platform/database/queryable.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { rows, toMillis } from '../../platform/database/sql.js';
 import { lockIds, seenParameters, seenSql } from './request-access.repository.js';
+import { keptPlanning, keptScheduleSince, newScheduleSince } from './request-timing.repository.js';
 
 /** A request as stored. activeDeployId and pendingDeployId together are its deploy state. */
 export interface StoredRequest {
@@ -20,10 +21,12 @@ export interface StoredRequest {
   pendingDeployId?: string;
   /** A bounce is under way (the bounce lock). */
   bouncing: boolean;
-  /**
-   * Time at which its rule of RFC 5545 was saved as it is, in epoch milliseconds: one that names no start starts then.
-   */
+  /** Epoch milliseconds at which its rule of RFC 5545 was saved as it is: one that names no start starts then. */
   scheduleSince?: number;
+  /** Up to when its times are planned, in epoch milliseconds. */
+  plannedUntil?: number;
+  /** Runs that its schedule has begun; counted where `maxRuns` bounds them. */
+  startedRuns?: number;
 }
 
 export interface RequestRow {
@@ -35,6 +38,8 @@ export interface RequestRow {
   pending_deploy_id: string | null;
   bouncing: boolean;
   schedule_since: Date | null;
+  planned_until: Date | null;
+  started_runs: number | null;
 }
 
 const columnNames = [
@@ -46,6 +51,8 @@ const columnNames = [
   'pending_deploy_id',
   'bouncing',
   'schedule_since',
+  'planned_until',
+  'started_runs',
 ];
 const columns = columnNames.join(', ');
 /** SQL: what makes a StoredRequest, of a table with this alias. */
@@ -54,16 +61,6 @@ export const requestColumns = (alias: string): string => columnNames.map((name) 
 /** No two versions of a row have the same: each is written by another transaction. The rest tells rows of restored databases apart. */
 const rowVersionSql = `concat_ws(' ', xmin, version, changed_at)`;
 
-const rule = (document: string): string =>
-  `(${document}->>'scheduleType', ${document}->>'schedule', ${document}->>'scheduleTimeZone')`;
-const sinceSql = (kept: string): string =>
-  `CASE WHEN $9::jsonb->>'scheduleType' = 'RFC5545' THEN coalesce(${kept}, $5::timestamptz) END`;
-/** SQL: when the schedule of a new row was saved, from `requestParameters`. */
-export const newScheduleSince = sinceSql('$10::timestamptz');
-/** Keeps the start of a rule that stays as it was when its row is written again, whoever sends it once more. */
-const keptScheduleSince = sinceSql(
-  `CASE WHEN ${rule('document')} IS NOT DISTINCT FROM ${rule('$9::jsonb')} THEN coalesce($10::timestamptz, schedule_since) END`,
-);
 /** A choice of ids. */
 interface IdFilter {
   requestIdLike?: string;
@@ -259,7 +256,8 @@ export class RequestRepository {
     const written = await rows<{ schedule_since: Date | null }>(
       tx,
       `UPDATE request SET request_type = $2, state = $3, version = $4, changed_at = $5, active_deploy_id = $6,
-         pending_deploy_id = $7, bouncing = $8, document = $9, schedule_since = ${keptScheduleSince}
+         pending_deploy_id = $7, bouncing = $8, document = $9, schedule_since = ${keptScheduleSince},
+         ${keptPlanning}
        WHERE id = $1 RETURNING schedule_since`,
       requestParameters(next),
     );
@@ -280,6 +278,8 @@ export const storedRequest = (row: RequestRow): StoredRequest => ({
   pendingDeployId: row.pending_deploy_id ?? undefined,
   bouncing: row.bouncing,
   scheduleSince: toMillis(row.schedule_since),
+  plannedUntil: toMillis(row.planned_until),
+  startedRuns: row.started_runs ?? undefined,
 });
 
 /**

@@ -30,6 +30,7 @@ import { RequestSaves } from './request-saves.service.js';
 import { RequestsController } from './requests.controller.js';
 import { RequestsService } from './requests.service.js';
 import { SchedulesController } from './schedules/schedules.controller.js';
+import { SchedulePreviews } from './schedules/schedule-previews.service.js';
 import { UpcomingRuns } from './schedules/upcoming-runs.service.js';
 import { SpreadAllPoller } from './spread-all.poller.js';
 
@@ -68,6 +69,7 @@ import { SpreadAllPoller } from './spread-all.poller.js';
     ExpiringReverts,
     ExpiringPoller,
     CrashLoops,
+    SchedulePreviews,
     UpcomingRuns,
     RequestGroupsService,
     SpreadAllPoller,

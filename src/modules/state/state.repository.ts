@@ -19,6 +19,8 @@ interface TaskCounts {
   requestsLeavingLoadBalancer: number;
 }
 
+type Nullable<T, Member extends keyof T> = Omit<T, Member> & { [name in Member]: T[name] | null };
+
 const runnable = requestStates.filter(isRunnable);
 
 /**
@@ -49,9 +51,10 @@ export class StateRepository {
       request_type: RequestType | null;
       instances: number | null;
       running: number;
+      buffered: boolean;
     }>(
       tx,
-      `SELECT p.id, r.request_type, (r.document->>'instances')::int AS instances,
+      `SELECT p.id, r.request_type, (r.document->>'instances')::int AS instances, p.document ? 'buffered' AS buffered,
          CASE WHEN r.request_type = 'ON_DEMAND'
            THEN (SELECT count(*)::int FROM task t WHERE t.request_id = r.id AND t.ended_at IS NULL) ELSE 0 END AS running
        FROM pending_task p LEFT JOIN request r ON r.id = p.request_id WHERE NOT p.delete_requested
@@ -62,14 +65,16 @@ export class StateRepository {
       onDemand: row.request_type === 'ON_DEMAND',
       instances: row.instances ?? undefined,
       running: row.running,
+      buffered: row.buffered,
     }));
   }
 
   /** Requests that should have a certain number of tasks at any time. */
   async provisionedRequests(tx: Transaction): Promise<ProvisionedRequest[]> {
-    const found = await rows<Omit<ProvisionedRequest, 'instances'> & { instances: number | null }>(
+    const found = await rows<Nullable<ProvisionedRequest, 'instances' | 'overlapPolicy' | 'missedRuns'>>(
       tx,
       `SELECT r.id, r.request_type AS "requestType", (r.document->>'instances')::int AS instances,
+         r.document->>'overlapPolicy' AS "overlapPolicy", r.document->'missedRuns' AS "missedRuns",
          coalesce(r.active_deploy_id, r.pending_deploy_id) IS NOT NULL AS "hasDeploy",
          coalesce(t.active, 0) AS active, coalesce(t.cleaning, 0) AS cleaning, coalesce(p.waiting, 0) AS waiting,
          EXISTS (SELECT 1 FROM pending_request q WHERE q.request_id = r.id) AS queued
@@ -83,7 +88,12 @@ export class StateRepository {
        WHERE r.state = ANY ($1) AND r.request_type IN ('SERVICE', 'WORKER', 'SCHEDULED') ORDER BY r.id`,
       [runnable],
     );
-    return found.map((row) => ({ ...row, instances: row.instances ?? undefined }));
+    return found.map((row) => ({
+      ...row,
+      instances: row.instances ?? undefined,
+      overlapPolicy: row.overlapPolicy ?? undefined,
+      missedRuns: row.missedRuns ?? undefined,
+    }));
   }
 
   /** Result of the last comparison of stored tasks with those of the machines. */

@@ -36,6 +36,12 @@ export class PlannedRunRepository {
     }));
   }
 
+  /** Their time has come, and they wait for a run of their request. */
+  async markBuffered(tx: Transaction, ids: readonly string[]): Promise<void> {
+    if (ids.length === 0) return;
+    await tx.query(`UPDATE pending_task SET document = document || '{"buffered": true}' WHERE id = ANY ($1)`, [ids]);
+  }
+
   /**
    * Tasks of services and workers that wait, for the end of a cooldown, since a time that is still to come. A takeover plans what is
    * missing of them.

@@ -55,6 +55,7 @@ import { AuditReads1766450000001 } from '../../../migrations/1766450000001-audit
 import { FailedRuns1766520000000 } from '../../../migrations/1766520000000-failed-runs.js';
 import { ConcurrencyGroups1766520000001 } from '../../../migrations/1766520000001-concurrency-groups.js';
 import { Flows1766534400000 } from '../../../migrations/1766534400000-flows.js';
+import { RequestPlanning1766540000000 } from '../../../migrations/1766540000000-request-planning.js';
 
 /** Every migration, in order. Named here one by one: what is compiled in is what runs. */
 export const migrations = [
@@ -115,4 +116,5 @@ export const migrations = [
   FailedRuns1766520000000,
   ConcurrencyGroups1766520000001,
   Flows1766534400000,
+  RequestPlanning1766540000000,
 ];

@@ -2,16 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { groupBy } from '../../core/group-by.js';
 import type { PendingTask, TaskCleanup } from '../../core/model/task.js';
-import { type DeployCounts, isFailingFast } from '../../core/completion/index.js';
+import type { DeployCounts } from '../../core/completion/index.js';
 import { type DeployKey, deployKeyText } from '../../core/model/deploy.js';
 import type { RequestType } from '../../core/model/enums.js';
-import {
-  drain,
-  isPlannedTooFar,
-  type WaitingRequest,
-  type WorkDecision,
-  type WorkRules,
-} from '../../core/pending-work/index.js';
+import { drain, isPlannedTooFar, type WaitingRequest, type WorkRules } from '../../core/pending-work/index.js';
 import type { StoredPendingDeploy } from '../../modules/deploys/deploy.repository.js';
 import { Rows } from '../../rows.js';
 import type { StoredRequest } from '../../modules/requests/request.repository.js';
@@ -25,8 +19,10 @@ import { commitLazily } from '../../platform/database/commit-lazily.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
-import { cooldownRules, workRules } from '../rules.js';
+import { workRules } from '../rules.js';
 import { tellFailure } from '../../platform/tell-failure.js';
+import { DrainedStates } from './drained-states.service.js';
+import { isPlannedAhead, RunPlanning, type RunsWork } from './run-planning.service.js';
 
 /** Requests drained in one transaction: enough to pay the commit for many, few enough that the API waits briefly. */
 const requestsPerTransaction = 50;
@@ -81,21 +77,29 @@ export class DrainService {
     private readonly db: Database,
     private readonly rows: Rows,
     private readonly wake: Wake,
+    private readonly states: DrainedStates,
+    private readonly planning: RunPlanning,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
   /**
-   * One look at the whole queue. Requests that another transaction holds come last, in their turn; answers whether some were
-   * not to be had even so, and wait for the next look.
+   * One look at the whole queue, and at requests whose times are planned ahead and have come. Requests that another transaction
+   * holds come last, in their turn; answers whether some were not to be had even so, and wait for the next look.
    */
   async runOnce(now: number): Promise<boolean> {
-    const [hasUnwanted, waiting] = await Promise.all([
+    const [hasUnwanted, waiting, toPlan] = await Promise.all([
       this.rows.pendingTasks.hasUnwanted(this.db.leaderPool),
       this.rows.pendingRequests.waitingRequestIds(this.db.leaderPool),
+      this.rows.requestTimings.due(this.db.leaderPool, now),
     ]);
     if (hasUnwanted) await this.db.leaderTransaction((tx) => this.rows.pendingTasks.removeUnwanted(tx));
-    const held = await this.drainAll(waiting, 'free', now);
+    const held = await this.drainAll([...new Set([...waiting, ...toPlan])], 'free', now);
     return (await this.drainAll(held, 'inTurn', now)).length > 0;
+  }
+
+  /** When the times of a request are to be looked at next. */
+  nextLook(): Promise<number | undefined> {
+    return this.rows.requestTimings.nextLook(this.db.leaderPool);
   }
 
   /** Next runs of schedules that were planned when the clock was ahead of where it is now, by their ids. */
@@ -177,11 +181,19 @@ export class DrainService {
     const runOnceCounts = await this.rows.deployStatistics.find(tx, runOnce);
     const rules = workRules(this.settings, slaves);
     const writes: Writes = { done: [], replaced: [], create: [], cleanups: [] };
+    const ahead: RunsWork[] = [];
     let again = false;
     for (const requestId of free) {
+      const stored = held.get(requestId);
+      if (isPlannedAhead(stored)) {
+        const waiting = entries.get(requestId) ?? [];
+        writes.done.push(...waiting.map(({ id }) => id));
+        ahead.push({ stored, entries: waiting.map(({ entry }) => entry), tasks: tasks.get(requestId) ?? [] });
+        continue;
+      }
       const work: WaitingWork = {
         requestId,
-        stored: held.get(requestId),
+        stored,
         entries: entries.get(requestId) ?? [],
         tasks: tasks.get(requestId) ?? [],
         pendingDeploy: pendingDeploys.find((pending) => pending.requestId === requestId),
@@ -200,7 +212,8 @@ export class DrainService {
         .then(() => this.rows.pendingTasks.insert(tx, writes.create)),
       this.rows.taskCleanups.createAll(tx, writes.cleanups),
     ]);
-    return { cleanups: writes.cleanups.length, again, held: [...busy] };
+    const replaced = await this.planning.plan(tx, ahead, now);
+    return { cleanups: writes.cleanups.length + replaced, again, held: [...busy] };
   }
 
   private findMissing(tx: Transaction, ids: readonly string[]): Promise<StoredRequest[]> {
@@ -237,7 +250,7 @@ export class DrainService {
           pendingTaskIds: work.pendingTaskIds,
           runWaits: work.withRuns.has(key),
           newFlowId: work.isFollowed ? randomUUID : undefined,
-          failingFast: await this.isFailingFast(tx, stored, deployId, now),
+          failingFast: await this.states.isFailingFast(tx, stored, deployId, now),
           lastEnd: work.runOnceCounts.get(key)?.lastTaskState,
         },
         rules,
@@ -248,48 +261,15 @@ export class DrainService {
       if (decision.replacesPendingTasks) writes.replaced.push({ requestId: work.requestId, deployId });
       writes.create.push(...decision.create);
       writes.cleanups.push(...decision.cleanups.map((cleanup) => ({ ...cleanup, timestamp: now })));
-      stored = stored && (await this.changeState(tx, stored, decision, now));
+      stored = stored && (await this.states.change(tx, stored, decision, now));
       const scheduled = decision.outcomes.some(({ kind }) => kind === 'scheduled');
       again ||= scheduled && decision.outcomes.some(({ kind }) => kind === 'later');
     }
     return again;
   }
-
-  private async isFailingFast(
-    tx: Transaction,
-    stored: StoredRequest | undefined,
-    deployId: string,
-    now: number,
-  ): Promise<boolean> {
-    if (stored?.state !== 'SYSTEM_COOLDOWN') return false;
-    const failures = await this.rows.deployStatistics.failureTimes(tx, { requestId: stored.request.id, deployId });
-    return isFailingFast(failures, cooldownRules(this.settings), now);
-  }
-
-  private async changeState(
-    tx: Transaction,
-    stored: StoredRequest,
-    { leavesCooldown, finishes }: WorkDecision,
-    now: number,
-  ): Promise<StoredRequest> {
-    let changed = stored;
-    if (leavesCooldown) {
-      changed = await this.rows.requests.save(tx, { ...changed, state: 'ACTIVE', changedAt: now });
-      await this.rows.requestHistory.record(tx, {
-        createdAt: now,
-        eventType: 'EXITED_COOLDOWN',
-        request: changed.request,
-      });
-    }
-    if (finishes) {
-      changed = await this.rows.requests.save(tx, { ...changed, state: 'FINISHED', changedAt: now });
-      await this.rows.requestHistory.record(tx, { createdAt: now, eventType: 'FINISHED', request: changed.request });
-    }
-    return changed;
-  }
 }
 
 function waitingRequest(stored: StoredRequest, pending: StoredPendingDeploy | undefined): WaitingRequest {
-  const { request, state, scheduleSince, activeDeployId } = stored;
-  return { request, state, scheduleSince, activeDeployId, pendingDeploy: pending };
+  const { request, state, scheduleSince, startedRuns, activeDeployId } = stored;
+  return { request, state, scheduleSince, startedRuns, activeDeployId, pendingDeploy: pending };
 }

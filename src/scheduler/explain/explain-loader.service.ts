@@ -1,6 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { deployKeyText } from '../../core/model/deploy.js';
 import type { MachineView, PlacementRules, PlacementSnapshot, RejectionReason } from '../../core/placement/index.js';
+import { plansAhead } from '../../core/schedules/index.js';
+import { countRetries } from '../../core/working-set/index.js';
 import type { StoredSlave } from '../../modules/slaves/slave.repository.js';
 import { Rows } from '../../rows.js';
 import type { SlaveUse } from '../../modules/tasks/machine-task.repository.js';
@@ -56,7 +58,13 @@ export class ExplainLoader {
     const { request, tasks, pendingTasks } = loaded!;
     const group = request?.request.concurrencyGroup?.name;
     const groups = await this.rows.concurrencyGroups.use(tx, group === undefined ? [] : [group]);
-    const counted = { tasks, pendingTasks: pendingTasks.length, utilization: utilizations.get(requestId) };
+    const waitingRetries = request && plansAhead(request.request) ? countRetries(pendingTasks) : undefined;
+    const counted = {
+      tasks,
+      pendingTasks: pendingTasks.length,
+      waitingRetries,
+      utilization: utilizations.get(requestId),
+    };
     const snapshot: PlacementSnapshot = {
       due: [],
       requests: new Map(request && [[requestId, { ...request, ...counted }]]),

@@ -5,7 +5,7 @@ import type { DeployHistory } from '../../core/model/deploy.js';
 import type { Request, RequestCleanup } from '../../core/model/request.js';
 import type { PendingRequest, PendingTask } from '../../core/model/task.js';
 import { isRunnable, promisedTypes, type RequestState } from '../../core/model/enums.js';
-import { waitsForPromises, waitsForRuns } from '../../core/pending-work/index.js';
+import { startsLeft, waitsForPromises, waitsForRuns } from '../../core/pending-work/index.js';
 import { type Explanation, explainPending, explanationText, neverFits } from '../../core/placement/index.js';
 import { nextTimes, timeIn, type TimeInZone, zoneOf } from '../../core/schedules/index.js';
 import type { HeldRequest } from '../../core/working-set/index.js';
@@ -53,11 +53,12 @@ export class ExplainService {
   }
 
   async request(id: string, user?: User): Promise<RequestExplanationDto> {
-    const [data, queued, [newest], orders] = await Promise.all([
+    const [data, queued, [newest], orders, stored] = await Promise.all([
       this.loader.load(id),
       this.rows.pendingRequests.list(this.db.pool, id),
       this.rows.deployHistory.list(this.db.pool, id, { count: 1, offset: 0 }),
       this.rows.requestCleanups.find(this.db.pool, id),
+      this.rows.requests.find(this.db.pool, id),
     ]);
     const { request, tasks, pendingTasks } = data.loaded;
     if (!request) throw SchedulerError.requestNotFound(id);
@@ -69,7 +70,7 @@ export class ExplainService {
       requestId: id,
       state: request.state,
       message: awaitedRuns(orders, tasks.length) ?? obstacle(request),
-      nextRuns: nextRunsOf(request, this.clock.now()),
+      nextRuns: nextRunsOf(request, stored?.startedRuns, this.clock.now()),
       activeTasks: tasks.length,
       pendingTasks: explained,
       ...(await this.heldBy(explained, data, user)),
@@ -105,9 +106,13 @@ const timesShown = 5;
 /** Tasks of a concurrency group in an answer. */
 const holdersShown = 100;
 
-const nextRunsOf = ({ request, state, scheduleSince }: HeldRequest, now: number): TimeInZone[] | undefined =>
+const nextRunsOf = (
+  { request, state, scheduleSince }: HeldRequest,
+  startedRuns: number | undefined,
+  now: number,
+): TimeInZone[] | undefined =>
   request.requestType === 'SCHEDULED' && isRunnable(state)
-    ? nextTimes(request, scheduleSince, now, timesShown)
+    ? nextTimes(request, scheduleSince, now, Math.min(timesShown, startsLeft({ request, startedRuns })))
     : undefined;
 
 const states: Partial<Record<RequestState, string>> = {

@@ -65,7 +65,11 @@ export class PlacementWriter {
     const taken = await this.rows.pendingTasks.take(tx, placeable.map(pendingIdOf));
     const launched = placeable.filter((plan) => taken.has(pendingIdOf(plan)));
     if (launched.length === 0) return { launched, contended };
-    await Promise.all([this.rows.taskLaunches.insert(tx, launched, now), this.publish(tx, launched, now)]);
+    await Promise.all([
+      this.rows.taskLaunches.insert(tx, launched, now),
+      this.rows.requestTimings.countStarts(tx, launched.filter(isCountedStart).map(requestIdOf)),
+      this.publish(tx, launched, now),
+    ]);
     return { launched, contended };
   }
 
@@ -130,5 +134,11 @@ function isStillThere(
 }
 
 const pendingIdOf = ({ pending }: PlannedTask): string => pending.pendingTaskId.id;
+
+/** A run of a schedule whose number of runs is bounded; one that is tried again was counted before. */
+const isCountedStart = ({ request, pending }: PlannedTask): boolean =>
+  request.maxRuns !== undefined && pending.trigger === 'SCHEDULE' && pending.pendingTaskId.pendingType !== 'RETRY';
+
+const requestIdOf = ({ taskId }: PlannedTask): string => taskId.requestId;
 
 const unique = (ids: readonly string[]): string[] => [...new Set(ids)];

@@ -14,6 +14,7 @@ const lines = (text: string): string[] =>
 const asked: Record<Ask, string[]> = {
   caller: lines(`
     GET /api/auth/user
+    POST /api/schedules/preview
     POST /api/auth/token
     GET /api/auth/tokens
     DELETE /api/auth/tokens/:tokenId

@@ -210,6 +210,7 @@ export const endpointNeeds: Readonly<Record<string, Need>> = {
   'GET /api/requests/request/:requestId/run/:runId': readPast,
 
   'GET /api/schedules/upcoming': upcomingRuns,
+  'POST /api/schedules/preview': caller,
 
   'GET /api/logs/task/:taskId': readTask,
   'GET /api/logs/request/:requestId': readAllPast,

@@ -4,6 +4,7 @@ import { longestRetryDelayMillis } from '../../../core/completion/index.js';
 import type { ConcurrencyGroup, KeptRuns, Request, RetryPolicy } from '../../../core/model/request.js';
 import { Between, Fraction, Int32, Integers, is, Millis, Nested, Text } from '../../../platform/http/fields.js';
 import { Since } from '../../../platform/http/since.js';
+import { RequestTimingDto } from './request-timing.dto.js';
 
 const exitCodes = { min: 0, max: 255, what: 'whole numbers from 0 to 255' };
 
@@ -73,7 +74,7 @@ export class ConcurrencyGroupDto implements ConcurrencyGroup {
 }
 
 /** Members of a request that say what becomes of its runs. */
-export class RunPoliciesDto implements Pick<Request, 'retry' | 'pauseAfterFailures' | 'keepRuns' | 'concurrencyGroup'> {
+export class RunPoliciesDto extends RequestTimingDto implements Pick<Request, 'retry' | 'pauseAfterFailures' | 'keepRuns' | 'concurrencyGroup'> {
   /**
    * When a run that ended without success is tried again, with delays, and after which ends; numRetriesOnFailure is its short form. Not for
    * SERVICE and WORKER.

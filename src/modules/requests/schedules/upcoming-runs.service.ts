@@ -1,6 +1,7 @@
 import { setImmediate as othersTurn } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import type { User } from '../../../core/authorization/index.js';
+import { startsLeft } from '../../../core/pending-work/index.js';
 import { EarliestRuns, type RunWindow } from '../../../core/schedules/index.js';
 import { Clock } from '../../../platform/clock.js';
 import { Database } from '../../../platform/database/database.js';
@@ -30,8 +31,9 @@ export class UpcomingRuns {
     const { requestId, limit = usualRuns } = query;
     const earliest = new EarliestRuns(window, limit);
     let looked = 0;
-    for (const { request, scheduleSince, changedAt } of await this.schedules(user, requestId)) {
-      earliest.add(request.id, request, { since: scheduleSince, asItIsSince: changedAt });
+    for (const { request, scheduleSince, startedRuns, changedAt } of await this.schedules(user, requestId)) {
+      const left = startsLeft({ request, startedRuns });
+      earliest.add(request.id, request, { since: scheduleSince, asItIsSince: changedAt, startsLeft: left });
       if (++looked % schedulesPerTurn === 0) await othersTurn();
     }
     return { ...window, ...earliest.result() };

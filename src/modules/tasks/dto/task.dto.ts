@@ -188,6 +188,9 @@ export class PendingTaskDto implements PendingTask {
   /** Ids of the tasks whose ends made this run. */
   @Since('muster')
   parentRuns?: string[];
+  /** Its time came while it had to wait for another run, and it keeps its place behind that. */
+  @Since('muster')
+  buffered?: boolean;
 }
 
 /** A pending task with all that is needed to launch it. */

@@ -1,0 +1,262 @@
+import { isRunnable, promisedTypes } from '../model/enums.js';
+import type { PendingRequest, PendingTask } from '../model/task.js';
+import type { TaskId } from '../model/task-ids.js';
+import {
+  decideDue,
+  type DueTime,
+  exclusionAt,
+  latestStartAfter,
+  mostBuffered,
+  nextTime,
+  plannedTimes,
+  type Timetable,
+} from '../schedules/index.js';
+import { makePendingTaskId } from '../task-id.js';
+import { inherited } from './drain.js';
+import { plannedStart, startsLeft, timetableOf } from './next-run-at.js';
+import type { ActiveTask, EntryOutcome, WaitingRequest } from './pending-work.js';
+
+/** All that waits and runs of a request that `plansAhead`, whatever its deploy. */
+export interface RunsToPlan {
+  request: WaitingRequest;
+  /** In the order of their timestamps. */
+  entries: readonly PendingRequest[];
+  tasks: readonly ActiveTask[];
+  /** Its pending tasks that are wanted. */
+  pendingTasks: readonly PendingTask[];
+  /** Up to when its times are decided; undefined: none of them is, and none that has passed counts. */
+  plannedUntil?: number;
+  failingFast: boolean;
+}
+
+export interface RunPlan {
+  /** One per entry, in their order. */
+  outcomes: EntryOutcome[];
+  create: PendingTask[];
+  /** Ids of pending tasks that go. */
+  drop: string[];
+  /** Ids of pending tasks whose time has come, and which wait for a run. */
+  buffer: string[];
+  /** Runs that are asked to end. */
+  end: TaskId[];
+  plannedUntil?: number;
+  /** When to look again, whatever happens before. */
+  lookAt?: number;
+  /** Times that passed and get no run. */
+  skipped: number;
+  leavesCooldown: boolean;
+  finishes: boolean;
+}
+
+interface WaitingTime extends DueTime {
+  /** Absent: no pending task stands for it yet. */
+  pending?: PendingTask;
+}
+
+/** A time of the schedule that waits. A run that is tried again stands for itself. */
+export const isPlannedRun = ({ trigger, scheduledAt, pendingTaskId }: PendingTask): boolean =>
+  trigger === 'SCHEDULE' && scheduledAt !== undefined && !promisedTypes.includes(pendingTaskId.pendingType);
+
+/**
+ * Decides about the times of one request: those that have passed since the last look by its policies, and its next one. Every look
+ * comes before the tasks that are due are placed, so what goes on at a planned time is known at that time.
+ */
+export function planRuns(work: RunsToPlan, cooldownMinScheduleMillis: number, now: number): RunPlan {
+  const { request: waiting, entries } = work;
+  const plan: RunPlan = {
+    outcomes: [],
+    create: [],
+    drop: [],
+    buffer: [],
+    end: [],
+    plannedUntil: work.plannedUntil,
+    skipped: 0,
+    leavesCooldown: false,
+    finishes: false,
+  };
+  const deployId = waiting.activeDeployId;
+  if (!isRunnable(waiting.state) || deployId === undefined) {
+    const why = deployId === undefined ? 'DEPLOY_NOT_IN_USE' : 'REQUEST_NOT_RUNNABLE';
+    return { ...plan, outcomes: entries.map(() => ({ kind: 'obsolete', why })) };
+  }
+  new RunPlanning(work, deployId, cooldownMinScheduleMillis, now, plan).run();
+  return plan;
+}
+
+class RunPlanning {
+  private readonly ids: Set<string>;
+  private readonly timetable: Timetable;
+  /** By which the next run is planned, with what it says of it. */
+  private readonly entry: PendingRequest;
+  /** An exclusion that is not over, and the first time in it: its times are judged when it ends. */
+  private openExclusion: { first: number; until: number } | undefined;
+  /** Times in exclusions are made up for. */
+  private readonly isMadeUpAfter: boolean;
+
+  constructor(
+    private readonly work: RunsToPlan,
+    private readonly deployId: string,
+    private readonly cooldownMinScheduleMillis: number,
+    private readonly now: number,
+    private readonly plan: RunPlan,
+  ) {
+    const { request: waiting, entries, pendingTasks } = work;
+    this.ids = new Set(pendingTasks.map(({ pendingTaskId }) => pendingTaskId.id));
+    this.timetable = timetableOf(waiting);
+    const { id: requestId, missedRuns } = waiting.request;
+    this.isMadeUpAfter = missedRuns !== undefined && missedRuns.policy !== 'SKIP';
+    const asked = entries.find((entry) => entry.deployId === deployId && !promisedTypes.includes(entry.pendingType));
+    this.entry = asked ?? { requestId, deployId, timestamp: now, pendingType: 'TASK_DONE' };
+  }
+
+  run(): void {
+    const { request: waiting, entries, failingFast, tasks } = this.work;
+    this.plan.outcomes = entries.map((entry) => this.take(entry));
+    const isAsked = this.plan.outcomes.some(({ kind }) => kind === 'scheduled');
+    this.plan.leavesCooldown = waiting.state === 'SYSTEM_COOLDOWN' && isAsked && !failingFast;
+    const promised = this.promisedRuns();
+    const retries = promised.filter(({ pendingTaskId }) => pendingTaskId.pendingType === 'RETRY').length;
+    const kept = this.keepDue(tasks.length + retries);
+    const next = this.planNext(kept.length);
+    this.findExclusion(next);
+    const isIdle = tasks.length + promised.length + kept.length === 0;
+    this.plan.finishes = isIdle && next === undefined && !this.openExclusion;
+    this.plan.lookAt = this.nextLook(kept, next);
+  }
+
+  private take(entry: PendingRequest): EntryOutcome {
+    if (entry.deployId !== this.deployId) return { kind: 'obsolete', why: 'DEPLOY_NOT_IN_USE' };
+    if (promisedTypes.includes(entry.pendingType)) {
+      const { at } = plannedStart(this.work.request, entry, this.cooldownMinScheduleMillis, this.now)!;
+      this.create(entry, at, inherited(entry));
+    }
+    return { kind: 'scheduled' };
+  }
+
+  private promisedRuns(): PendingTask[] {
+    return [...this.work.pendingTasks, ...this.plan.create].filter((task) => !isPlannedRun(task));
+  }
+
+  private keepDue(occupied: number): WaitingTime[] {
+    const { request } = this.work.request;
+    const { kept, skipped, replaces } = decideDue(this.dueTimes(), request, occupied, this.now);
+    const room = startsLeft(this.work.request);
+    for (const { time } of [...skipped, ...kept.slice(room)]) if (time.pending) this.drop(time.pending);
+    this.plan.skipped = skipped.length;
+    if (replaces && room > 0) this.plan.end = this.work.tasks.filter(mayBeEnded).map(({ taskId }) => taskId);
+    return kept.slice(0, room).map(({ time, buffered }) => {
+      if (!time.pending) this.createRun(time.at, this.now, { buffered });
+      else if (buffered && !time.buffered) this.plan.buffer.push(time.pending.pendingTaskId.id);
+      return { ...time, buffered };
+    });
+  }
+
+  /** Times that have come and not started: those that wait as pending tasks, and those that passed without a look. */
+  private dueTimes(): WaitingTime[] {
+    const { pendingTasks, plannedUntil } = this.work;
+    const times = new Map<number, WaitingTime>();
+    for (const pending of pendingTasks) {
+      const { scheduledAt: at, buffered = false } = pending;
+      if (at === undefined || at > this.now || !isPlannedRun(pending)) continue;
+      const excluded = exclusionAt(this.timetable, at) !== undefined;
+      if (times.has(at)) this.drop(pending);
+      else if (pending.pendingTaskId.deployId === this.deployId) times.set(at, { at, buffered, excluded, pending });
+      else {
+        // A new deploy takes over what waits under the old one.
+        this.drop(pending);
+        times.set(at, { at, buffered, excluded });
+      }
+    }
+    for (const time of this.passedTimes(plannedUntil ?? this.now)) {
+      if (!times.has(time.at)) times.set(time.at, time);
+    }
+    return [...times.values()];
+  }
+
+  /** No more than can get a run: of many the first ones where each counts, else the last ones. */
+  private passedTimes(from: number): WaitingTime[] {
+    const { missedRuns } = this.work.request.request;
+    const oldest = Math.max(from, this.now - latestStartAfter(missedRuns) - 1);
+    const most = 2 * mostBuffered;
+    const found: WaitingTime[] = [];
+    for (const { at, exclusion } of plannedTimes(this.timetable, oldest)) {
+      if (at > this.now) break;
+      if (exclusion && this.isMadeUpAfter && exclusion.until > this.now) {
+        this.openExclusion = { first: at, until: exclusion.until };
+        break;
+      }
+      found.push({ at, buffered: false, excluded: exclusion !== undefined });
+      if (missedRuns?.policy === 'ALL' && found.length > most) break;
+      if (found.length > 2 * most) found.splice(0, most);
+    }
+    return found;
+  }
+
+  /** Plans the next time, unless that is done. Answers the time. */
+  private planNext(kept: number): number | undefined {
+    const { request: waiting, pendingTasks } = this.work;
+    const at = startsLeft(waiting) > kept ? nextTime(this.timetable, this.now) : undefined;
+    let isPlanned = false;
+    for (const pending of pendingTasks) {
+      if (!isPlannedRun(pending) || pending.scheduledAt! <= this.now) continue;
+      if (pending.scheduledAt === at && !isPlanned && pending.pendingTaskId.deployId === this.deployId)
+        isPlanned = true;
+      else this.drop(pending);
+    }
+    if (at !== undefined && !isPlanned) this.createRun(at, at, inherited(this.entry));
+    this.plan.plannedUntil = at ?? this.now;
+    return at;
+  }
+
+  private createRun(scheduledAt: number, at: number, details: Partial<PendingTask>): void {
+    const { state } = this.work.request;
+    const coolsDown = state === 'SYSTEM_COOLDOWN' && !this.plan.leavesCooldown;
+    const earliest = coolsDown ? this.now + this.cooldownMinScheduleMillis : this.now;
+    // Of those that are due the first one goes first.
+    const start = Math.max(at, earliest) > this.now ? Math.max(at, earliest) : Math.min(scheduledAt, this.now);
+    this.create(this.entry, start, { ...inherited(this.entry), ...details, trigger: 'SCHEDULE', scheduledAt });
+  }
+
+  private create({ pendingType, timestamp }: PendingRequest, nextRunAt: number, details: Partial<PendingTask>): void {
+    const parts = { requestId: this.work.request.request.id, deployId: this.deployId, nextRunAt, pendingType };
+    for (let createdAt = Math.min(timestamp, this.now); ; createdAt++) {
+      const pendingTaskId = makePendingTaskId({ ...parts, instanceNo: 1, createdAt });
+      if (this.ids.has(pendingTaskId.id)) continue;
+      this.ids.add(pendingTaskId.id);
+      this.plan.create.push({ ...details, pendingTaskId });
+      return;
+    }
+  }
+
+  private drop({ pendingTaskId }: PendingTask): void {
+    this.plan.drop.push(pendingTaskId.id);
+  }
+
+  private nextLook(kept: readonly WaitingTime[], next: number | undefined): number | undefined {
+    const within = latestStartAfter(this.work.request.request.missedRuns);
+    const looks = kept.filter(({ buffered }) => !buffered).map(({ at }) => at + within + 1);
+    if (next !== undefined) looks.push(next);
+    const exclusion = this.openExclusion;
+    if (exclusion) {
+      looks.push(exclusion.until);
+      this.plan.plannedUntil = exclusion.first - 1;
+    }
+    const first = Math.min(...looks);
+    if (Number.isFinite(first)) return first;
+    // What goes on or waits may end without another look.
+    return this.plan.finishes ? undefined : this.now + idleLookMillis;
+  }
+
+  /** Looks ahead to an exclusion before the next run. */
+  private findExclusion(next: number | undefined): void {
+    if (this.openExclusion || !this.isMadeUpAfter || !this.work.request.request.exclusions) return;
+    const [first] = plannedTimes(this.timetable, this.now);
+    if (!first?.exclusion || (next !== undefined && first.at >= next)) return;
+    this.openExclusion = { first: first.at, until: first.exclusion.until };
+  }
+}
+
+/** Delay before a request of which nothing more is planned is looked at again. */
+const idleLookMillis = 60_000;
+
+const mayBeEnded = ({ cleaning, killed }: ActiveTask): boolean => cleaning === undefined && !killed;

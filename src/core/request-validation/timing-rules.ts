@@ -1,0 +1,130 @@
+import { canonical } from '../content-id.js';
+import type { FieldError } from '../field-error.js';
+import type { Request } from '../model/request.js';
+import { nextTime, plansAhead, readTimetable, type Timetable } from '../schedules/index.js';
+
+export const mostSchedules = 20;
+export const mostExclusions = 50;
+/** A day. */
+export const longestJitterMillis = 86_400_000;
+
+interface TimingContext {
+  stored?: Request;
+  now?: number;
+  isOlder?: boolean;
+}
+
+type Rule = (request: Request) => FieldError[];
+
+/** Everything wrong with the times of a SCHEDULED request. */
+export function timingProblems(request: Request, context: TimingContext): FieldError[] {
+  const errors = rules.flatMap((rule) => rule(request));
+  const timetable = readTimetable(request);
+  if ('errors' in timetable) return [...errors, ...timetable.errors];
+  return errors.length > 0 ? errors : futureRule(request, timetable, context);
+}
+
+const rules: readonly Rule[] = [
+  schedulesRule,
+  ({ overlapPolicy, instances = 1 }) =>
+    overlapPolicy === 'ALLOW' && instances < 2
+      ? problem(
+          'overlapPolicy',
+          'instances',
+          'overlapPolicy ALLOW needs instances of at least 2: so many runs go on at once',
+        )
+      : [],
+  missedRunsRule,
+  restRule,
+  ({ scheduleJitterMillis: jitter }) => {
+    if (jitter === undefined) return [];
+    if (jitter < 1) return problem('scheduleJitterMillis', 'min', 'scheduleJitterMillis must be at least 1');
+    return jitter > longestJitterMillis
+      ? problem('scheduleJitterMillis', 'max', `scheduleJitterMillis must be at most ${longestJitterMillis} (a day)`)
+      : [];
+  },
+  ({ startAt, endAt }) =>
+    startAt !== undefined && endAt !== undefined && endAt < startAt
+      ? problem('endAt', 'after', 'endAt must not be before startAt')
+      : [],
+  ({ maxRuns }) =>
+    maxRuns !== undefined && maxRuns < 1 ? problem('maxRuns', 'min', 'maxRuns must be at least 1') : [],
+  ({ exclusions }) => countRule('exclusions', exclusions, mostExclusions),
+];
+
+function schedulesRule(request: Request): FieldError[] {
+  const { schedules } = request;
+  if (schedules === undefined) return [];
+  const short = (['schedule', 'quartzSchedule', 'scheduleType'] as const).find((field) => request[field] !== undefined);
+  if (short) return problem('schedules', 'consistent', `schedules is not allowed beside ${short}: it takes its place`);
+  const texts = schedules.map(canonical);
+  const twice = texts.findIndex((text, index) => texts.indexOf(text) < index);
+  return [
+    ...countRule('schedules', schedules, mostSchedules),
+    ...(twice < 0 ? [] : problem(`schedules.${twice}`, 'unique', `schedules.${twice} says the same as one before it`)),
+  ];
+}
+
+function countRule(field: string, list: readonly unknown[] | undefined, most: number): FieldError[] {
+  if (list === undefined) return [];
+  if (list.length === 0) return problem(field, 'min', `${field} must have at least one member, or be left out`);
+  return list.length > most ? problem(field, 'max', `${field} must have at most ${most} members`) : [];
+}
+
+function missedRunsRule({ missedRuns, overlapPolicy = 'SKIP' }: Request): FieldError[] {
+  if (missedRuns === undefined) return [];
+  const { policy, withinMillis } = missedRuns;
+  if (withinMillis !== undefined && withinMillis < 1) {
+    return problem('missedRuns.withinMillis', 'min', 'missedRuns.withinMillis must be at least 1');
+  }
+  if (policy !== 'ALL' || (overlapPolicy !== 'BUFFER_ONE' && overlapPolicy !== 'REPLACE')) return [];
+  const message = `missedRuns.policy ALL is not allowed with overlapPolicy ${overlapPolicy}, which keeps one run of them`;
+  return problem('missedRuns.policy', 'consistent', message);
+}
+
+/** A rest counts from the end of a run, and plans the next one then. */
+function restRule(request: Request): FieldError[] {
+  const field = 'waitAtLeastMillisAfterTaskFinishesForReschedule';
+  if (!request[field] || !plansAhead(request)) return [];
+  const other = request.missedRuns === undefined ? `overlapPolicy ${request.overlapPolicy}` : 'missedRuns';
+  return problem(
+    field,
+    'consistent',
+    `${field} is not allowed with ${other}, which plans the next run before one ends`,
+  );
+}
+
+/** One that is stored may be over: other members of its request can still be changed. */
+function futureRule(request: Request, timetable: Timetable, { stored, now, isOlder }: TimingContext): FieldError[] {
+  const isStored = timeMembers.every(
+    (field) => canonical(request[field] ?? null) === canonical(stored?.[field] ?? null),
+  );
+  if (now === undefined || isOlder || isStored || nextTime(timetable, now) !== undefined) return [];
+  const unlimited = { ...timetable, endAt: Number.POSITIVE_INFINITY };
+  if (timetable.exclusions.length > 0 && nextTime({ ...timetable, exclusions: [] }, now) !== undefined) {
+    return problem('exclusions', 'future', 'exclusions leave no future time: it would never run');
+  }
+  if (request.endAt !== undefined && nextTime(unlimited, now) !== undefined) {
+    const last = new Date(request.endAt).toISOString();
+    return problem('endAt', 'future', `endAt ${last} leaves no future time: it would never run`);
+  }
+  if (request.schedules !== undefined) {
+    return problem('schedules', 'future', 'schedules have no future time: it would never run');
+  }
+  const field = request.schedule === undefined ? 'quartzSchedule' : 'schedule';
+  return problem(field, 'future', `${field} '${request[field]}' has no future time: it would never run`);
+}
+
+const timeMembers = [
+  'schedule',
+  'quartzSchedule',
+  'scheduleType',
+  'scheduleTimeZone',
+  'schedules',
+  'scheduleJitterMillis',
+  'startAt',
+  'endAt',
+  'exclusions',
+] as const;
+
+const problem = (field: string, rule: string, message: string): FieldError[] => [{ field, rule, message }];

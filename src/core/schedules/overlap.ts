@@ -1,0 +1,111 @@
+import type { MissedRuns, Request } from '../model/request-spec.js';
+import { instancesOf } from '../model/request.js';
+
+/** The most runs of a request that wait for others. */
+export const mostBuffered = 100;
+/** A time counts as missed when its run could not start within this. */
+export const missedAfterMillis = 60_000;
+
+type RunRules = Pick<Request, 'requestType' | 'overlapPolicy' | 'missedRuns' | 'instances'>;
+
+/**
+ * True for a request whose next time is planned while a run goes on, and whose times that have passed are judged one by one.
+ * Others plan their next run when the one before has ended.
+ */
+export const plansAhead = ({ requestType, overlapPolicy = 'SKIP', missedRuns }: RunRules): boolean =>
+  requestType === 'SCHEDULED' && (overlapPolicy !== 'SKIP' || missedRuns !== undefined);
+
+/** Runs of a SCHEDULED request that go on at once. */
+export const runsAtOnce = (request: RunRules): number => (request.overlapPolicy === 'ALLOW' ? instancesOf(request) : 1);
+
+/** A planned time that has come and has not started. */
+export interface DueTime {
+  at: number;
+  /** It waits for a run, and keeps its place. */
+  buffered: boolean;
+  /** It lay in an exclusion, where nothing starts. */
+  excluded: boolean;
+}
+
+export type SkipReason =
+  /** A run went on, or as many waited as may. */
+  | 'OVERLAP'
+  /** It could not start in time, and is not made up for. */
+  | 'MISSED'
+  /** It lay in an exclusion, and is not made up for. */
+  | 'EXCLUDED';
+
+export interface DueDecision<T extends DueTime> {
+  /** The earliest first; those that are `buffered` now wait for a run. */
+  kept: { time: T; buffered: boolean }[];
+  skipped: { time: T; why: SkipReason }[];
+  /** Runs in progress are asked to end. */
+  replaces: boolean;
+}
+
+/**
+ * Decides which of the times that have come and not started still get a run. `occupied`: runs that go on or are to be tried again.
+ */
+export function decideDue<T extends DueTime>(
+  times: readonly T[],
+  request: RunRules,
+  occupied: number,
+  now: number,
+): DueDecision<T> {
+  const decision: DueDecision<T> = { kept: [], skipped: [], replaces: false };
+  const inTime = makeUp(times, request.missedRuns, now, decision);
+  const free = Math.max(0, runsAtOnce(request) - occupied);
+  const waiting = inTime.filter(({ buffered }) => buffered);
+  const fresh = inTime.filter(({ buffered }) => !buffered);
+  const { overlapPolicy = 'SKIP' } = request;
+  if (overlapPolicy === 'REPLACE') {
+    const newest = inTime.at(-1);
+    for (const { time } of inTime.slice(0, -1)) decision.skipped.push({ time, why: 'OVERLAP' });
+    if (newest) decision.kept.push({ time: newest.time, buffered: newest.buffered || free === 0 });
+    decision.replaces = newest !== undefined && free === 0;
+    return decision;
+  }
+  const room = { SKIP: free, ALLOW: free, BUFFER_ONE: free + 1, BUFFER_ALL: free + mostBuffered }[overlapPolicy];
+  const accepted = [...waiting.slice(0, free + mostBuffered), ...fresh.slice(0, Math.max(0, room - waiting.length))];
+  const isAccepted = new Set(accepted);
+  for (const one of inTime) if (!isAccepted.has(one)) decision.skipped.push({ time: one.time, why: 'OVERLAP' });
+  const inOrder = inTime.filter((one) => isAccepted.has(one));
+  for (const [index, { time, buffered }] of inOrder.entries()) {
+    decision.kept.push({ time, buffered: buffered || index >= free });
+  }
+  return decision;
+}
+
+/** Those that are on time, and of the missed ones those that the policy makes up for; the earliest first. */
+function makeUp<T extends DueTime>(
+  times: readonly T[],
+  missedRuns: MissedRuns | undefined,
+  now: number,
+  { skipped }: DueDecision<T>,
+): { time: T; buffered: boolean }[] {
+  const { policy = 'LAST' } = missedRuns ?? {};
+  const withinMillis = latestStartAfter(missedRuns);
+  const missedAfter = policy === 'SKIP' ? withinMillis : Math.min(withinMillis, missedAfterMillis);
+  const ordered = times.toSorted((a, b) => a.at - b.at);
+  const isMissed = ({ at, buffered, excluded }: T): boolean => !buffered && (excluded || now - at > missedAfter);
+  const made = ordered.filter((time) => isMissed(time) && isMadeUp(time, missedRuns) && now - time.at <= withinMillis);
+  // A time that is on time is later than all that were missed.
+  const isOver = ordered.some((time) => !time.buffered && !isMissed(time));
+  const last = policy === 'LAST' && !isOver ? made.at(-1) : undefined;
+  const wanted = new Set(policy === 'ALL' ? made : last ? [last] : []);
+  const result: { time: T; buffered: boolean }[] = [];
+  for (const time of ordered) {
+    if (!isMissed(time)) result.push({ time, buffered: time.buffered });
+    else if (wanted.has(time)) result.push({ time, buffered: policy === 'ALL' });
+    else skipped.push({ time, why: time.excluded && !isMadeUp(time, missedRuns) ? 'EXCLUDED' : 'MISSED' });
+  }
+  return result;
+}
+
+/** Times in exclusions are left out unless the request says what becomes of missed ones. */
+const isMadeUp = ({ excluded }: DueTime, missedRuns: MissedRuns | undefined): boolean =>
+  missedRuns === undefined ? !excluded : missedRuns.policy !== 'SKIP';
+
+/** The most milliseconds after its planned time that a run may start. */
+export const latestStartAfter = (missedRuns: MissedRuns | undefined): number =>
+  missedRuns?.withinMillis ?? (missedRuns?.policy === 'SKIP' ? missedAfterMillis : Number.POSITIVE_INFINITY);

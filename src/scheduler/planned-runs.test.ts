@@ -1,0 +1,202 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import type { Request } from '../core/model/request.js';
+import { SchedulerWorld } from '../../test/support/scheduler-world.js';
+import { RequestRepository } from '../modules/requests/request.repository.js';
+
+let world: SchedulerWorld;
+const begin = Date.parse('2026-01-05T12:00:05Z');
+const start = () => SchedulerWorld.start({ startAt: begin }).then((started) => (world = started));
+afterEach(() => world.close());
+
+const job = (id: string, members: Partial<Request>) =>
+  world.deployed({ id, requestType: 'SCHEDULED', quartzSchedule: '0/10 * * * * ?', ...members });
+
+/** Seconds after noon: planned time and start of each run. */
+async function runs(id: string): Promise<string[]> {
+  const found = await world.query<{ planned: string; started_at: Date }>(
+    `SELECT (l.document->'pendingTask'->>'scheduledAt')::bigint AS planned, t.started_at
+     FROM task t JOIN task_launch l USING (task_id) WHERE t.request_id = '${id}'
+     UNION SELECT (h.data->'task'->'taskRequest'->'pendingTask'->>'scheduledAt')::bigint, h.started_at
+     FROM task_history h WHERE h.request_id = '${id}' ORDER BY 1, 2`,
+  );
+  const noon = Date.parse('2026-01-05T12:00:00Z');
+  return found.map(
+    ({ planned, started_at: at }) => `${(Number(planned) - noon) / 1_000}@${(at.getTime() - noon) / 1_000}`,
+  );
+}
+
+/** Time passes while no scheduler leads. */
+async function absent(seconds: number): Promise<void> {
+  await world.cluster.advance(seconds * 1_000);
+  await world.crash();
+}
+
+async function setState(id: string, state: 'PAUSED' | 'ACTIVE'): Promise<void> {
+  await world.db.transaction(async (tx) => {
+    const requests = world.get(RequestRepository);
+    const stored = (await requests.lock(tx, id))!;
+    await requests.save(tx, { ...stored, state, changedAt: world.now });
+  });
+  if (state === 'ACTIVE') await world.enqueue({ requestId: id, pendingType: 'UNPAUSED' });
+}
+
+describe('runs that take longer than the interval', () => {
+  test('start, wait or end as overlapPolicy says', async () => {
+    await start();
+    world.cluster.onLaunch(() => ({ runFor: 24_500 }));
+    await job('skip', { overlapPolicy: 'SKIP' });
+    await job('allow', { overlapPolicy: 'ALLOW', instances: 2 });
+    await job('one', { overlapPolicy: 'BUFFER_ONE' });
+    await job('all', { overlapPolicy: 'BUFFER_ALL' });
+    await job('replace', { overlapPolicy: 'REPLACE' });
+    for (let second = 0; second < 62; second++) {
+      await world.killCleaned();
+      await world.run(1);
+    }
+    expect(await runs('skip')).toEqual(['10@10', '40@40']);
+    expect(await runs('allow')).toEqual(['10@10', '20@20', '40@40', '50@50']);
+    expect(await runs('one')).toEqual(['10@10', '20@35', '40@60']);
+    expect(await runs('all')).toEqual(['10@10', '20@35', '30@60']);
+    const replaced = await runs('replace');
+    expect(replaced.map((run) => run.split('@')[0])).toEqual(['10', '20', '30', '40', '50', '60']);
+  });
+
+  test('of BUFFER_ALL keep their places when the leader is killed', async () => {
+    await start();
+    world.cluster.onLaunch(() => ({ runFor: 24_500 }));
+    await job('all', { overlapPolicy: 'BUFFER_ALL' });
+    await world.run(26);
+    await world.crash();
+    await world.run(14);
+    await world.crash();
+    await world.run(30);
+    expect(await runs('all')).toEqual(['10@10', '20@35', '30@60']);
+    const waiting = await world.query<{ at: string; buffered: boolean | null }>(
+      `SELECT ((document->>'scheduledAt')::bigint - 1767614400000) / 1000 AS at, (document->>'buffered')::boolean AS buffered
+       FROM pending_task ORDER BY 1`,
+    );
+    expect(waiting.map(({ at, buffered }) => [Number(at), buffered])).toEqual([
+      [40, true],
+      [50, true],
+      [60, true],
+      [70, true],
+      [80, null],
+    ]);
+  });
+
+  test('a run that fails is tried again before the next time that waits', async () => {
+    await start();
+    let launched = 0;
+    world.cluster.onLaunch(() => ({ runFor: 14_500, exit: launched++ === 0 ? 'TASK_FAILED' : 'TASK_FINISHED' }));
+    await job('all', { overlapPolicy: 'BUFFER_ALL', numRetriesOnFailure: 1 });
+    await world.run(40);
+    expect(await runs('all')).toEqual(['10@10', '10@25', '20@40']);
+  });
+});
+
+describe('times that pass without a leader', () => {
+  test('are made up for as missedRuns says', async () => {
+    await start();
+    world.cluster.onLaunch(() => ({ runFor: 500 }));
+    const members = { quartzSchedule: '0 * * * * ?' };
+    await job('usual', members);
+    await job('last', { ...members, missedRuns: { policy: 'LAST' } });
+    await job('skip', { ...members, missedRuns: { policy: 'SKIP', withinMillis: 10_000 } });
+    await job('all', { ...members, missedRuns: { policy: 'ALL' } });
+    await job('within', { ...members, missedRuns: { policy: 'ALL', withinMillis: 150_000 } });
+    await job('beside', { ...members, missedRuns: { policy: 'ALL' }, overlapPolicy: 'ALLOW', instances: 9 });
+    await world.run(3);
+    await absent(5 * 60 + 10);
+    await world.run(60);
+    expect(await runs('usual')).toEqual(['60@318', '360@360']);
+    expect(await runs('last')).toEqual(['300@318', '360@360']);
+    expect(await runs('skip')).toEqual(['360@360']);
+    expect((await runs('all')).map((run) => run.split('@')[0])).toEqual(['60', '120', '180', '240', '300', '360']);
+    expect((await runs('within')).map((run) => run.split('@')[0])).toEqual(['180', '240', '300', '360']);
+    expect((await runs('beside')).filter((run) => run.endsWith('@318'))).toHaveLength(5);
+  });
+});
+
+describe('times that pass while the request is paused', () => {
+  test('are made up for where missedRuns says so', async () => {
+    await start();
+    world.cluster.onLaunch(() => ({ runFor: 500 }));
+    const members = { quartzSchedule: '0 * * * * ?' };
+    await job('usual', members);
+    await job('last', { ...members, missedRuns: { policy: 'LAST' } });
+    await job('all', { ...members, missedRuns: { policy: 'ALL' } });
+    await world.run(3);
+    for (const id of ['usual', 'last', 'all']) await setState(id, 'PAUSED');
+    await world.run(1);
+    await world.cluster.advance(190_000);
+    for (const id of ['usual', 'last', 'all']) await setState(id, 'ACTIVE');
+    await world.run(45);
+    expect(await runs('usual')).toEqual(['240@240']);
+    expect(await runs('last')).toEqual(['180@199', '240@240']);
+    expect((await runs('all')).map((run) => run.split('@')[0])).toEqual(['60', '120', '180', '240']);
+  });
+
+  test('are not those of a schedule that came later', async () => {
+    await start();
+    world.cluster.onLaunch(() => ({ runFor: 500 }));
+    await job('all', { quartzSchedule: '0 0 13 * * ?', missedRuns: { policy: 'ALL' } });
+    await world.run(1);
+    await setState('all', 'PAUSED');
+    await world.cluster.advance(60_000);
+    await world.db.transaction(async (tx) => {
+      const requests = world.get(RequestRepository);
+      const stored = (await requests.lock(tx, 'all'))!;
+      const request = { ...stored.request, quartzSchedule: '0/10 * * * * ?' };
+      await requests.save(tx, { ...stored, request, changedAt: world.now });
+    });
+    await setState('all', 'ACTIVE');
+    await world.run(5);
+    expect(await runs('all')).toEqual(['70@70']);
+  });
+});
+
+describe('exclusions', () => {
+  const exclusions = [{ schedule: '1 12 * * *', durationMillis: 120_000 }];
+
+  test('have nothing start, and are made up for where missedRuns says so', async () => {
+    await start();
+    world.cluster.onLaunch(() => ({ runFor: 500 }));
+    const members = { quartzSchedule: '30 * * * * ?', exclusions };
+    await job('usual', members);
+    await job('last', { ...members, missedRuns: { policy: 'LAST' } });
+    await job('all', { ...members, missedRuns: { policy: 'ALL' } });
+    await world.run(210);
+    expect(await runs('usual')).toEqual(['30@30', '210@210']);
+    expect(await runs('last')).toEqual(['30@30', '150@180', '210@210']);
+    expect((await runs('all')).map((run) => run.split('@')[0])).toEqual(['30', '90', '150', '210']);
+  });
+
+  test('hold a run that waits, and not one that a caller asks for', async () => {
+    await start();
+    world.cluster.onLaunch(() => ({ runFor: 70_000 }));
+    await job('one', { quartzSchedule: '0/20 * * * * ?', exclusions, overlapPolicy: 'BUFFER_ONE' });
+    await world.run(120);
+    expect(await runs('one')).toEqual(['20@20']);
+    await world.enqueue({ requestId: 'one', pendingType: 'IMMEDIATE', runId: 'now' });
+    await world.run(3);
+    expect((await world.active()).map(({ runId }) => runId)).toEqual(['now']);
+  });
+});
+
+test('maxRuns ends a request after so many runs, those that are tried again counted once', async () => {
+  await start();
+  let launched = 0;
+  world.cluster.onLaunch(() => ({ runFor: 500, exit: launched++ === 0 ? 'TASK_FAILED' : 'TASK_FINISHED' }));
+  await job('usual', { maxRuns: 2, numRetriesOnFailure: 1 });
+  await job('ahead', { maxRuns: 2, overlapPolicy: 'BUFFER_ONE' });
+  await world.run(40);
+  expect((await runs('usual')).map((run) => run.split('@')[0]).filter((at, i, all) => all.indexOf(at) === i)).toEqual([
+    '10',
+    '20',
+  ]);
+  expect((await runs('ahead')).map((run) => run.split('@')[0])).toEqual(['10', '20']);
+  expect(await world.query('SELECT id, state FROM request ORDER BY id')).toEqual([
+    { id: 'ahead', state: 'FINISHED' },
+    { id: 'usual', state: 'FINISHED' },
+  ]);
+});
