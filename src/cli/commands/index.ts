@@ -42,6 +42,11 @@ export const commands: readonly Topic[] = [
     load: async () => (await import('./run-job.js')).runJob,
   },
   {
+    topic: 'Deploy and run:',
+    summaries: { backfill: 'run planned times of the past of a scheduled job' },
+    load: async () => (await import('./backfill.js')).backfill,
+  },
+  {
     topic: 'Requests:',
     summaries: {
       scale: 'change the number of instances',

@@ -1,4 +1,5 @@
 import type { Request } from '../model/request.js';
+import { isBesideSchedule } from '../pending-work/index.js';
 import { nextRun, readSchedule } from '../schedules/index.js';
 import type { EndedTask, RequestOfTask } from './ended-task.js';
 
@@ -12,7 +13,7 @@ const mostAtOnce = 1_000;
  */
 export function skippedRuns(task: EndedTask, ofTask: RequestOfTask, now: number): number {
   const { request, scheduleSince, changedAt = 0 } = ofTask;
-  if (request.requestType !== 'SCHEDULED') return 0;
+  if (request.requestType !== 'SCHEDULED' || isBesideSchedule(task.pendingTask.pendingTaskId)) return 0;
   return hits(request, scheduleSince, Math.max(task.pendingTask.pendingTaskId.nextRunAt, changedAt), now);
 }
 

@@ -3,4 +3,4 @@ export { findLateTasks, judgeProvisioning, type ProvisionedRequest, type Waiting
 export { isPlannedTooFar, type RequestToRun } from './next-run-at.js';
 export type * from './pending-work.js';
 export { misplacedTasks, rackCount, spreadRules, type SpreadSlave, surplusOnePerSlave } from './scale-down.js';
-export { waitsForPromises, waitsForRuns } from './pending-work.js';
+export { isBesideSchedule, waitsForPromises, waitsForRuns } from './pending-work.js';

@@ -48,7 +48,7 @@ export function isPlannedTooFar(
 }
 
 const followsSchedule = ({ requestType }: Request, { pendingType }: Pick<PendingRequest, 'pendingType'>): boolean =>
-  requestType === 'SCHEDULED' && pendingType !== 'IMMEDIATE' && pendingType !== 'RETRY';
+  requestType === 'SCHEDULED' && pendingType !== 'IMMEDIATE' && pendingType !== 'RETRY' && pendingType !== 'BACKFILL';
 
 function nextHit(request: Request, since: number | undefined, now: number): number | undefined {
   const schedule = readSchedule(request, since);
