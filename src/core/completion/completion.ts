@@ -54,7 +54,7 @@ export function completeTask(
         ? cooldownChange(task, request, counts, cooldown, now)
         : undefined,
     leavesLoadBalancer: request === undefined || request.request.loadBalanced === true,
-    next: next.kind,
+    next: failed.pauses ? 'nothing' : next.kind,
   };
 }
 

@@ -56,6 +56,7 @@ export class Backfills {
         },
         times,
       );
+      await this.rows.runBackfills.removeOld(tx, requestId, mostListed);
       await this.advance(tx, stored, now);
       return this.one(tx, requestId, id);
     });

@@ -250,6 +250,17 @@ export class RunBackfillRepository {
     await this.endThose(tx, [id], now);
   }
 
+  /** Of those that are over the newest so many are kept. */
+  async removeOld(tx: Transaction, requestId: string, most: number): Promise<void> {
+    await tx.query(
+      `WITH gone AS (DELETE FROM run_backfill WHERE id IN (
+         SELECT id FROM run_backfill WHERE request_id = $1 AND ended_at IS NOT NULL ORDER BY created_at DESC, id OFFSET $2)
+         RETURNING id)
+       DELETE FROM run_backfill_time WHERE backfill_id IN (SELECT id FROM gone)`,
+      [requestId, most],
+    );
+  }
+
   async removeAll(tx: Transaction, requestId: string): Promise<void> {
     await tx.query('DELETE FROM run_backfill_time WHERE request_id = $1', [requestId]);
     await tx.query('DELETE FROM run_backfill WHERE request_id = $1', [requestId]);
