@@ -23,6 +23,7 @@ import { MailEntity, MailRateEntity } from './modules/mail/mail.entity.js';
 import { MailAllowlistEntity, MailBlacklistEntity } from './modules/users/mail-blacklist.entity.js';
 import { RackEntity } from './modules/slaves/rack.entity.js';
 import { RequestGroupEntity } from './modules/requests/groups/request-group.entity.js';
+import { RunBackfillEntity, RunBackfillTimeEntity } from './modules/requests/backfills/run-backfill.entity.js';
 import { CrashLoopEntity } from './modules/requests/crash-loops/crash-loop.entity.js';
 import { ExpiringActionEntity } from './modules/requests/expiring/expiring-action.entity.js';
 import { RequestCleanupEntity } from './modules/requests/request-cleanup.entity.js';
@@ -111,6 +112,8 @@ export const entities = [
   ReconciliationWishEntity,
   RequestCleanupEntity,
   RequestEntity,
+  RunBackfillEntity,
+  RunBackfillTimeEntity,
   RequestGroupEntity,
   RequestHistoryEntity,
   RequestUtilizationEntity,

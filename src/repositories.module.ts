@@ -36,6 +36,8 @@ import { PendingTaskRepository } from './modules/tasks/pending-task.repository.j
 import { PriorityFreezeRepository } from './modules/priority/priority-freeze.repository.js';
 import { RequestParentRepository } from './modules/requests/request-parent.repository.js';
 import { ReconciliationWishRepository } from './modules/tasks/reconciliation-wish.repository.js';
+import { RunBackfillRepository } from './modules/requests/backfills/run-backfill.repository.js';
+import { WaitingRunRepository } from './modules/tasks/waiting-run.repository.js';
 import { ConcurrencyGroupRepository } from './modules/requests/concurrency-group.repository.js';
 import { RequestAccessRepository } from './modules/requests/request-access.repository.js';
 import { RequestCleanupRepository } from './modules/requests/request-cleanup.repository.js';
@@ -114,6 +116,8 @@ const repositories = [
   RequestParentRepository,
   ReconciliationWishRepository,
   ConcurrencyGroupRepository,
+  RunBackfillRepository,
+  WaitingRunRepository,
   RequestAccessRepository,
   RequestCleanupRepository,
   RequestGroupRepository,

@@ -19,6 +19,7 @@ import { MailOutboxRepository } from './modules/mail/mail-outbox.repository.js';
 import { MailQueueRepository } from './modules/mail/mail-queue.repository.js';
 import { PriorityFreezeRepository } from './modules/priority/priority-freeze.repository.js';
 import { ConcurrencyGroupRepository } from './modules/requests/concurrency-group.repository.js';
+import { RunBackfillRepository } from './modules/requests/backfills/run-backfill.repository.js';
 import { CrashLoopRepository } from './modules/requests/crash-loops/crash-loop.repository.js';
 import { ExpiringActionRepository } from './modules/requests/expiring/expiring-action.repository.js';
 import { RequestAccessRepository } from './modules/requests/request-access.repository.js';
@@ -45,6 +46,7 @@ import { ShellCommandRepository } from './modules/tasks/shell-commands/shell-com
 import { TaskCleanupRepository } from './modules/tasks/task-cleanup.repository.js';
 import { TaskLaunchRepository } from './modules/tasks/task-launch.repository.js';
 import { TaskStatusRepository } from './modules/tasks/task-status.repository.js';
+import { WaitingRunRepository } from './modules/tasks/waiting-run.repository.js';
 import { TaskRepository } from './modules/tasks/task.repository.js';
 import { ShuffleBlacklistRepository } from './modules/usage/shuffle-blacklist.repository.js';
 import { TaskUsageRepository } from './modules/usage/task-usage.repository.js';
@@ -97,6 +99,7 @@ export class Rows {
   @Inject() readonly requestParents!: RequestParentRepository;
   @Inject() readonly requests!: RequestRepository;
   @Inject() readonly requestTimings!: RequestTimingRepository;
+  @Inject() readonly runBackfills!: RunBackfillRepository;
   @Inject() readonly shellCommands!: ShellCommandRepository;
   @Inject() readonly shuffleBlacklist!: ShuffleBlacklistRepository;
   @Inject() readonly slaves!: SlaveRepository;
@@ -112,6 +115,7 @@ export class Rows {
   @Inject() readonly uploadPlaces!: UploadPlacesRepository;
   @Inject() readonly usage!: UsageRepository;
   @Inject() readonly userSettings!: UserSettingsRepository;
+  @Inject() readonly waitingRuns!: WaitingRunRepository;
   @Inject() readonly watchedTasks!: WatchedTaskRepository;
   @Inject() readonly webhookOutbox!: WebhookOutboxRepository;
   @Inject() readonly webhookQueue!: WebhookQueueRepository;

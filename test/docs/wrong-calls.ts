@@ -21,6 +21,9 @@ const task = 'svc-d1-1700000000000-1-host-rack';
 const webhook = (more: object): Call => ['POST', 'webhooks', { uri: 'http://127.0.0.1:9/', type: 'TASK', ...more }];
 const tokenFor = (more: object): Call => ['POST', 'auth/token', { user: { id: 'ada' }, ...more }];
 
+const day = 86_400_000;
+const backfill = (more: object): Call => ['POST', 'requests/request/cron/backfill', { from: 0, to: day, ...more }];
+
 /** Beginning of the rule, as it stands on the page, and what breaks it. */
 export const wrong: [rule: string, ...Call[]][] = [
   ['calls that may change something', ['POST', 'requests', { id: 'new' }, { 'sec-fetch-site': 'cross-site' }]],
@@ -384,6 +387,17 @@ export const wrong: [rule: string, ...Call[]][] = [
   ['`resources` of a run', ['POST', 'requests/request/job/run', { resources: { cpus: 51, memoryMb: 1 } }]],
   ['`envOverrides`', ['POST', 'requests/request/job/run', { envOverrides: { STARTED_BY_USER: 'x' } }]],
   ['a run: only SCHEDULED', ['POST', 'requests/request/svc/run', {}]],
+  [
+    'a backfill: only SCHEDULED',
+    ['POST', 'requests/request/svc/backfill', { from: 0, to: day }],
+    backfill({ to: 0 }),
+    backfill({ to: 250_000_000_000_000 }),
+    backfill({ to: 2_000 * day }),
+    backfill({ from: 1 }),
+    backfill({ concurrency: 0 }),
+    backfill({ concurrency: 101 }),
+    backfill({ order: 'SIDEWAYS' }),
+  ],
   ['a bounce: only SERVICE', ['POST', 'requests/request/job/bounce', {}]],
   [
     'a pause, unpause',

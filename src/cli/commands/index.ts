@@ -43,6 +43,11 @@ export const commands: readonly Topic[] = [
   },
   {
     topic: 'Deploy and run:',
+    summaries: { backfill: 'run planned times of the past of a scheduled job' },
+    load: async () => (await import('./backfill.js')).backfill,
+  },
+  {
+    topic: 'Deploy and run:',
     summaries: { flow: 'show runs that follow each other, and run a flow again' },
     load: async () => (await import('./flow.js')).flow,
   },

@@ -6,6 +6,7 @@ import { allowsRetry, retryDelayMillis, retryPolicyOf } from './retry-policy.js'
 import { skippedRuns } from './skipped-runs.js';
 import { countEnd, type DeployCounts } from './statistics.js';
 import { isAlwaysRunning, isRunnable, type TaskCleanupType } from '../model/enums.js';
+import { isBesideSchedule } from '../pending-work/index.js';
 import { type PendingRequest, waitsUntil } from '../model/task.js';
 
 /** Consequences of the end of a task. */
@@ -53,7 +54,7 @@ export function completeTask(
         ? cooldownChange(task, request, counts, cooldown, now)
         : undefined,
     leavesLoadBalancer: request === undefined || request.request.loadBalanced === true,
-    next: next.kind,
+    next: failed.pauses ? 'nothing' : next.kind,
   };
 }
 
@@ -72,6 +73,8 @@ function nextStep(task: EndedTask, request: RequestOfTask, now: number): NextSte
   if (relaunched) return { kind: 'relaunch', entry: relaunched };
   const retried = retry(task, request, now);
   if (retried) return { kind: 'retry', entry: retried };
+  // The schedule goes on by its own runs, beside those for times of the past.
+  if (isBesideSchedule(task.pendingTask.pendingTaskId)) return { kind: 'nothing' };
   // The deploy in progress replaces its own tasks; tasks of former deploys are not wanted any more.
   if (!isOfActiveDeploy(task, request)) return { kind: 'nothing' };
   if (!isAlwaysRunning(request.request.requestType)) return { kind: 'nothing' };
@@ -148,6 +151,7 @@ function wasStoppedOnPurpose(task: EndedTask): boolean {
 
 /** Repeats a run with all its options. */
 function runAgain({ taskId, pendingTask }: EndedTask, deployId: string, now: number): PendingRequest {
-  const { pendingTaskId: _, buffered: _place, ...asked } = pendingTask;
-  return { ...asked, requestId: taskId.requestId, deployId, timestamp: now, pendingType: 'RETRY' };
+  const { pendingTaskId, buffered: _place, ...asked } = pendingTask;
+  const pendingType = isBesideSchedule(pendingTaskId) ? pendingTaskId.pendingType : 'RETRY';
+  return { ...asked, requestId: taskId.requestId, deployId, timestamp: now, pendingType };
 }

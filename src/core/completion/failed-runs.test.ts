@@ -11,7 +11,9 @@ const complete = (
   requestType: Parameters<typeof requestOf>[0] = 'SCHEDULED',
 ) => {
   const request = requestOf(requestType, { pauseAfterFailures: 3, ...own });
-  const { counts, pauses, enqueue } = completeTask(ended, request, { ...noCounts, failedRuns }, cooldown, now);
+  const { counts, pauses, enqueue, next } = completeTask(ended, request, { ...noCounts, failedRuns }, cooldown, now);
+  // What is told of it is what becomes of it.
+  expect(next === 'nothing').toBe(enqueue === undefined);
   return { failedRuns: counts.failedRuns, pauses, goesOn: enqueue !== undefined };
 };
 const failed = endedTask('TASK_FAILED');

@@ -1,4 +1,5 @@
 import { isLongRunning, isRunnable } from '../model/enums.js';
+import { isBesideSchedule } from '../pending-work/index.js';
 import { isUndelivered, type EndedTask, type RequestOfTask } from './ended-task.js';
 
 /** Number of runs in a row that failed, and what becomes of the request for it. */
@@ -10,7 +11,7 @@ export interface FailedRuns {
 
 /**
  * The number after the end of a task. A run has failed when its last try has; what is tried again, or goes on elsewhere, has
- * not, and a run that had to go says nothing. The pause begins a new count, so that one failure after it is one.
+ * not, and a run that had to go, or is for a time of the past, says nothing. The pause begins a new count, so that one failure after it is one.
  */
 export function failedRunsAfter(
   task: EndedTask,
@@ -19,7 +20,7 @@ export function failedRunsAfter(
   former: number,
 ): FailedRuns {
   const same = { failedRuns: former, pauses: false };
-  if (isLongRunning(request.requestType) || runsAgain) return same;
+  if (isLongRunning(request.requestType) || runsAgain || isBesideSchedule(task.pendingTask.pendingTaskId)) return same;
   if (task.state === 'TASK_FINISHED') return { failedRuns: 0, pauses: false };
   // Those that run on through a pause are not why the next one would begin.
   if (!isRunnable(state) || !isFailure(task)) return same;

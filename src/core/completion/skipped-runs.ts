@@ -1,4 +1,5 @@
 import type { Request } from '../model/request.js';
+import { isBesideSchedule } from '../pending-work/index.js';
 import { nextTime, plansAhead, readTimetable } from '../schedules/index.js';
 import type { EndedTask, RequestOfTask } from './ended-task.js';
 
@@ -13,7 +14,7 @@ const mostAtOnce = 1_000;
 export function skippedRuns(task: EndedTask, ofTask: RequestOfTask, now: number): number {
   const { request, scheduleSince, changedAt = 0 } = ofTask;
   // Those that are planned ahead are counted when they are skipped.
-  if (request.requestType !== 'SCHEDULED' || plansAhead(request)) return 0;
+  if (request.requestType !== 'SCHEDULED' || plansAhead(request) || isBesideSchedule(task.pendingTask.pendingTaskId)) return 0;
   return hits(request, scheduleSince, Math.max(task.pendingTask.pendingTaskId.nextRunAt, changedAt), now);
 }
 

@@ -95,11 +95,15 @@ export const pendingTypes = [
   'DEPLOY_FAILED',
   'DEPLOY_FINISHED',
   'TASK_RECOVERED',
+  'BACKFILL',
 ] as const;
 export type PendingType = (typeof pendingTypes)[number];
 
 /** Runs that were promised: to a caller who asked for one, or by a run that was lost or may be tried again. */
-export const promisedTypes: readonly PendingType[] = ['ONEOFF', 'IMMEDIATE', 'RETRY'];
+export const promisedTypes: readonly PendingType[] = ['ONEOFF', 'IMMEDIATE', 'RETRY', 'BACKFILL'];
+
+/** Promised runs that a schedule waits for: its next run comes after them. Those of a backfill go beside it. */
+export const turnTypes: readonly PendingType[] = ['ONEOFF', 'IMMEDIATE', 'RETRY'];
 
 export const taskCleanupTypes = [
   'BOUNCING',

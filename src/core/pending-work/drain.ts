@@ -5,6 +5,7 @@ import type { PendingRequest, PendingTask } from '../model/task.js';
 import {
   type ActiveTask,
   type EntryOutcome,
+  isBesideSchedule,
   type PendingWork,
   type WaitingRequest,
   waitsForPromises,
@@ -61,6 +62,10 @@ class DrainPass {
     const { requestType } = this.waiting.request;
     const obsolete = whyObsolete(this.waiting, entry, this.work.lastEnd);
     if (obsolete) return { kind: 'obsolete', why: obsolete };
+    if (isBesideSchedule(entry)) {
+      this.plan(entry, 1);
+      return { kind: 'scheduled' };
+    }
     if (this.isHeld(entry)) return { kind: 'hold' };
     if (this.scheduled && !this.isRunOfItsOwn(entry)) {
       const covered = entry.pendingType === 'NEW_DEPLOY' || entry.pendingType === 'TASK_DONE';
@@ -102,8 +107,9 @@ class DrainPass {
     this.decision.finishes = false;
     if (request.requestType !== 'ON_DEMAND') {
       this.decision.replacesPendingTasks = true;
-      this.decision.create = [];
+      this.decision.create = this.decision.create.filter(({ pendingTaskId }) => isBesideSchedule(pendingTaskId));
       this.createdIds.clear();
+      for (const { pendingTaskId } of this.decision.create) this.createdIds.add(pendingTaskId.id);
       this.laterTimes.clear();
     }
     if (isLongRunning(request.requestType)) this.dropTwins(entry);
@@ -158,7 +164,8 @@ class DrainPass {
     const { requestId, deployId, pendingType } = entry;
     const { at, scheduledAt } = start;
     const isTaken = (id: string): boolean =>
-      this.createdIds.has(id) || (!this.decision.replacesPendingTasks && this.work.pendingTaskIds.has(id));
+      this.createdIds.has(id) ||
+      ((isBesideSchedule(entry) || !this.decision.replacesPendingTasks) && this.work.pendingTaskIds.has(id));
     const parts = { requestId, deployId, nextRunAt: at, instanceNo, pendingType };
     const key = JSON.stringify(parts);
     const later = this.laterTimes.get(key) ?? new Map<number, number>();
@@ -216,7 +223,7 @@ export function inherited(entry: PendingRequest): Omit<PendingTask, 'pendingTask
 
 /** The tasks that count against the wanted number. A replacement for one that has to go is wanted at once. */
 function matchingTasks({ tasks, deployId }: PendingWork, { request }: WaitingRequest): ActiveTask[] {
-  if (!isLongRunning(request.requestType)) return [...tasks];
+  if (!isLongRunning(request.requestType)) return tasks.filter((task) => !isBesideSchedule(task));
   return tasks.filter((task) => task.taskId.deployId === deployId && task.cleaning === undefined && !task.killed);
 }
 

@@ -4,4 +4,4 @@ export { isPlannedTooFar, type RequestToRun, startsLeft } from './next-run-at.js
 export { planRuns, type RunPlan } from './plan-runs.js';
 export type * from './pending-work.js';
 export { misplacedTasks, rackCount, spreadRules, type SpreadSlave, surplusOnePerSlave } from './scale-down.js';
-export { waitsForPromises, waitsForRuns } from './pending-work.js';
+export { isBesideSchedule, waitsForPromises, waitsForRuns } from './pending-work.js';

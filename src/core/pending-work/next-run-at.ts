@@ -62,7 +62,7 @@ export function isPlannedTooFar(
 }
 
 const followsSchedule = ({ requestType }: Request, { pendingType }: Pick<PendingRequest, 'pendingType'>): boolean =>
-  requestType === 'SCHEDULED' && pendingType !== 'IMMEDIATE' && pendingType !== 'RETRY';
+  requestType === 'SCHEDULED' && pendingType !== 'IMMEDIATE' && pendingType !== 'RETRY' && pendingType !== 'BACKFILL';
 
 function nextHit(planned: RequestToRun, now: number): number | undefined {
   return startsLeft(planned) > 0 ? nextTime(timetableOf(planned), now) : undefined;

@@ -826,3 +826,63 @@ describe('how tasks are to be spread', () => {
     expect(attributesOf('s9')).toEqual({});
   });
 });
+
+describe('runs of a backfill', () => {
+  const backfill = (run: number) => entry('BACKFILL', { runId: `b-${run}`, trigger: 'BACKFILL', scheduledAt: run });
+  const schedule: PendingType[] = ['STARTUP', 'TASK_DONE', 'NEW_DEPLOY', 'RETRY', 'IMMEDIATE', 'UPDATED_REQUEST'];
+
+  test('go beside the schedule: it plans as if there were none, and none of them is lost', () =>
+    fc.assert(
+      fc.property(
+        fc.array(fc.constantFrom(...schedule), { maxLength: 4 }),
+        fc.array(fc.nat(), { maxLength: 4 }),
+        fc.nat(2),
+        fc.nat(3),
+        fc.boolean(),
+        (types, places, runs, active_, runWaits) => {
+          const entries = types.map((type, index) => entry(type, { timestamp: now - 1_000 + index }));
+          const tasks = runs > 0 ? [active(1)] : [];
+          const beside = Array.from({ length: active_ }, (_, index) =>
+            active(1, { startedAt: 10 + index, pendingType: 'BACKFILL' }),
+          );
+          const request = waiting('SCHEDULED');
+          const alone = drain(work(request, entries, { tasks, runWaits }), rules(), now);
+          const mixed: PendingRequest[] = [...entries];
+          for (const [run, place] of places.entries()) mixed.splice(place % (mixed.length + 1), 0, backfill(run));
+          const taken = makePendingTaskId({
+            requestId: 'svc',
+            deployId: 'd1',
+            nextRunAt: now - 1_000,
+            instanceNo: 1,
+            pendingType: 'BACKFILL',
+            createdAt: now - 1_000,
+          }).id;
+          const pendingTaskIds = new Set([taken]);
+          const found = drain(
+            work(request, mixed, { tasks: [...tasks, ...beside], runWaits, pendingTaskIds }),
+            rules(),
+            now,
+          );
+          const isOwn = ({ pendingTaskId }: { pendingTaskId: { pendingType: PendingType } }) =>
+            pendingTaskId.pendingType !== 'BACKFILL';
+          expect(found.outcomes.filter((_, index) => mixed[index]!.pendingType !== 'BACKFILL')).toEqual(alone.outcomes);
+          expect(found.create.filter(isOwn)).toEqual(alone.create);
+          expect([found.cleanups, found.replacesPendingTasks, found.finishes]).toEqual([
+            alone.cleanups,
+            alone.replacesPendingTasks,
+            alone.finishes,
+          ]);
+          const made = found.create.filter((task) => !isOwn(task));
+          expect(made.map(({ runId }) => runId).toSorted()).toEqual(places.map((_, run) => `b-${run}`).toSorted());
+          const ids = made.map(({ pendingTaskId }) => pendingTaskId.id);
+          expect(new Set([...ids, taken]).size).toBe(ids.length + 1);
+        },
+      ),
+    ));
+
+  test('begin at once, and keep the time that they are for', () => {
+    const decision = drain(work(waiting('SCHEDULED'), [backfill(5)]), rules(), now);
+    expect(times(decision)).toEqual([0]);
+    expect(decision.create[0]).toMatchObject({ trigger: 'BACKFILL', scheduledAt: 5, runId: 'b-5' });
+  });
+});

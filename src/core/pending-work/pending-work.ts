@@ -1,5 +1,11 @@
 import type { DeployProgress } from '../model/deploy.js';
-import { type DeployState, promisedTypes, type TaskCleanupType, type TaskState } from '../model/enums.js';
+import {
+  type DeployState,
+  type PendingType,
+  promisedTypes,
+  type TaskCleanupType,
+  type TaskState,
+} from '../model/enums.js';
 import type { Request } from '../model/request.js';
 import type { PendingRequest, PendingTask, TaskId } from '../model/task.js';
 import type { RequestToRun } from './next-run-at.js';
@@ -39,7 +45,11 @@ export interface ActiveTask {
   /** Type of the cleanup it is in. */
   cleaning?: TaskCleanupType;
   killed: boolean;
+  pendingType?: PendingType;
 }
+
+/** Runs for times of the past go beside the schedule: they neither take its turn nor wait for it. */
+export const isBesideSchedule = ({ pendingType }: { pendingType?: PendingType }): boolean => pendingType === 'BACKFILL';
 
 export interface WorkRules extends SpreadRules {
   cooldownMinScheduleMillis: number;
@@ -106,6 +116,8 @@ export const waitsForPromises = (
  */
 export const waitsForRuns = (
   { pendingType, deployId }: Pick<PendingRequest, 'pendingType' | 'deployId'>,
-  runs: readonly { taskId: Pick<TaskId, 'deployId'> }[],
-): boolean =>
-  runs.length > 0 && (pendingType === 'NEW_DEPLOY' || runs.every(({ taskId }) => taskId.deployId !== deployId));
+  runs: readonly { taskId: Pick<TaskId, 'deployId'>; pendingType?: PendingType }[],
+): boolean => {
+  const own = runs.filter((run) => !isBesideSchedule(run));
+  return own.length > 0 && (pendingType === 'NEW_DEPLOY' || own.every(({ taskId }) => taskId.deployId !== deployId));
+};

@@ -11,6 +11,9 @@ import { Runs } from './actions/runs.service.js';
 import { Scaling } from './actions/scaling.service.js';
 import { CrashLoopsController } from './crash-loops/crash-loops.controller.js';
 import { CrashLoops } from './crash-loops/crash-loops.service.js';
+import { BackfillsController } from './backfills/backfills.controller.js';
+import { BackfillsPoller } from './backfills/backfills.poller.js';
+import { Backfills } from './backfills/backfills.service.js';
 import { BounceReverts } from './expiring/bounce-reverts.service.js';
 import { ExpiringPoller, ExpiringReverts } from './expiring/expiring.poller.js';
 import { ExpiringRemovals } from './expiring/expiring-removals.service.js';
@@ -46,6 +49,7 @@ import { SpreadAllPoller } from './spread-all.poller.js';
     RequestExpiringController,
     CrashLoopsController,
     SchedulesController,
+    BackfillsController,
   ],
   providers: [
     RequestActions,
@@ -71,6 +75,8 @@ import { SpreadAllPoller } from './spread-all.poller.js';
     CrashLoops,
     SchedulePreviews,
     UpcomingRuns,
+    Backfills,
+    BackfillsPoller,
     RequestGroupsService,
     SpreadAllPoller,
   ],

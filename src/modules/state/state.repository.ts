@@ -82,9 +82,9 @@ export class StateRepository {
        LEFT JOIN (SELECT task.request_id, count(*)::int AS active,
            count(*) FILTER (WHERE c.task_id IS NOT NULL OR k.task_id IS NOT NULL)::int AS cleaning
          FROM task LEFT JOIN task_cleanup c USING (task_id) LEFT JOIN killed_task k USING (task_id)
-         WHERE ended_at IS NULL GROUP BY task.request_id) t ON t.request_id = r.id
-       LEFT JOIN (SELECT request_id, count(*)::int AS waiting FROM pending_task WHERE NOT delete_requested
-         GROUP BY request_id) p ON p.request_id = r.id
+         WHERE ended_at IS NULL AND task.pending_type <> 'BACKFILL' GROUP BY task.request_id) t ON t.request_id = r.id
+       LEFT JOIN (SELECT request_id, count(*)::int AS waiting FROM pending_task
+         WHERE NOT delete_requested AND pending_type <> 'BACKFILL' GROUP BY request_id) p ON p.request_id = r.id
        WHERE r.state = ANY ($1) AND r.request_type IN ('SERVICE', 'WORKER', 'SCHEDULED') ORDER BY r.id`,
       [runnable],
     );

@@ -81,7 +81,7 @@ export class PendingRequestRepository {
          AND r.request_type NOT IN ('ON_DEMAND', 'RUN_ONCE')
          AND NOT (r.request_type = 'SCHEDULED' AND EXISTS (SELECT 1 FROM pending_task p
            WHERE p.request_id = r.id AND p.deploy_id = r.active_deploy_id AND p.created_at >= r.changed_at
-             AND NOT p.delete_requested AND p.id <> ALL ($3)))
+             AND p.pending_type <> 'BACKFILL' AND NOT p.delete_requested AND p.id <> ALL ($3)))
        ORDER BY r.id
        ON CONFLICT (request_id, deploy_id, entry_key) DO NOTHING`,
       [new Date(now), now, misplanned],

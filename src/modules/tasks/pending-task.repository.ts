@@ -1,13 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { ReadFilter } from '../../core/authorization/index.js';
 import { deployKeyText, type Deploy, type DeployKey } from '../../core/model/deploy.js';
-import {
-  isRunnable,
-  promisedTypes,
-  requestStates,
-  type PendingType,
-  type RequestType,
-} from '../../core/model/enums.js';
+import { isRunnable, requestStates, turnTypes, type PendingType, type RequestType } from '../../core/model/enums.js';
 import type { Request } from '../../core/model/request.js';
 import type { PendingTask, PendingTaskId, RunKey, TaskRequest } from '../../core/model/task.js';
 import { parsePendingTaskId } from '../../core/task-id.js';
@@ -158,13 +152,13 @@ export class PendingTaskRepository {
     return new Set(found.map((row) => row.id));
   }
 
-  /** Deploys of these requests under which a promised run waits. */
+  /** Deploys of these requests under which a promised run waits that the schedule waits for. */
   withPromisedRuns(tx: Transaction, requestIds: readonly string[]): Promise<DeployKey[]> {
     return rows(
       tx,
       `SELECT DISTINCT request_id AS "requestId", deploy_id AS "deployId" FROM pending_task
        WHERE request_id = ANY ($1) AND pending_type = ANY ($2) AND NOT delete_requested`,
-      [requestIds, promisedTypes],
+      [requestIds, turnTypes],
     );
   }
 
@@ -197,7 +191,7 @@ export class PendingTaskRepository {
     await this.delete(
       tx,
       `USING unnest($1::text[], $2::text[]) AS gone (request_id, deploy_id)
-       WHERE t.request_id = gone.request_id AND t.deploy_id = gone.deploy_id`,
+       WHERE t.request_id = gone.request_id AND t.deploy_id = gone.deploy_id AND t.pending_type <> 'BACKFILL'`,
       [keys.map((key) => key.requestId), keys.map((key) => key.deployId)],
     );
   }

@@ -53,6 +53,7 @@ import { DataDirOfInstances1766361600000 } from '../../../migrations/17663616000
 import { AuthSession1766450000000 } from '../../../migrations/1766450000000-auth-session.js';
 import { AuditReads1766450000001 } from '../../../migrations/1766450000001-audit-reads.js';
 import { FailedRuns1766520000000 } from '../../../migrations/1766520000000-failed-runs.js';
+import { RunBackfills1766520000002 } from '../../../migrations/1766520000002-run-backfills.js';
 import { ConcurrencyGroups1766520000001 } from '../../../migrations/1766520000001-concurrency-groups.js';
 import { Flows1766534400000 } from '../../../migrations/1766534400000-flows.js';
 import { RequestPlanning1766540000000 } from '../../../migrations/1766540000000-request-planning.js';
@@ -115,6 +116,7 @@ export const migrations = [
   AuditReads1766450000001,
   FailedRuns1766520000000,
   ConcurrencyGroups1766520000001,
+  RunBackfills1766520000002,
   Flows1766534400000,
   RequestPlanning1766540000000,
 ];

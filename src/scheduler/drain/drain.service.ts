@@ -170,7 +170,9 @@ export class DrainService {
       this.rows.pendingRequests.lockOf(tx, free),
       this.rows.tasks.find(tx, { requestIds: free }),
       deploying.length > 0 ? this.rows.deploys.findPending(tx, deploying) : [],
-      onDemand.length > 0 ? this.rows.pendingTasks.takenIds(tx, onDemand) : new Set<string>(),
+      onDemand.length + scheduled.length > 0
+        ? this.rows.pendingTasks.takenIds(tx, [...onDemand, ...scheduled])
+        : new Set<string>(),
       scheduled.length > 0 ? this.rows.pendingTasks.withPromisedRuns(tx, scheduled) : [],
       jobs.length > 0 ? this.rows.flowGraph.followed(tx, jobs) : new Set<string>(),
       this.slavesFor(tx, [...held.values()]),

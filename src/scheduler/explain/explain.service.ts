@@ -4,7 +4,7 @@ import { lookAtFirst } from '../../core/deploys/index.js';
 import type { DeployHistory } from '../../core/model/deploy.js';
 import type { Request, RequestCleanup } from '../../core/model/request.js';
 import type { PendingRequest, PendingTask } from '../../core/model/task.js';
-import { isRunnable, promisedTypes, type RequestState } from '../../core/model/enums.js';
+import { isRunnable, type RequestState, turnTypes } from '../../core/model/enums.js';
 import { startsLeft, waitsForPromises, waitsForRuns } from '../../core/pending-work/index.js';
 import { type Explanation, explainPending, explanationText, neverFits } from '../../core/placement/index.js';
 import { nextTimes, timeIn, type TimeInZone, zoneOf } from '../../core/schedules/index.js';
@@ -164,7 +164,7 @@ function queuedEntry(
     if (isJob && waitsForRuns(entry, loaded.tasks)) return 'A run is active; the next one is planned when it ends';
     const entries = queued.filter((each) => each.deployId === deployId);
     const waiting = loaded.pendingTasks.map(({ pendingTaskId }) => pendingTaskId);
-    const runWaits = waiting.some((id) => id.deployId === deployId && promisedTypes.includes(id.pendingType));
+    const runWaits = waiting.some((id) => id.deployId === deployId && turnTypes.includes(id.pendingType));
     return isJob && waitsForPromises(entry, { runWaits, entries })
       ? 'A run that was asked for waits; the next one is planned when it ends'
       : 'It is looked at in the next round';

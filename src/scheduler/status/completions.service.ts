@@ -8,7 +8,10 @@ import {
   noCounts,
   retryPolicyOf,
 } from '../../core/completion/index.js';
-import { isLongRunning } from '../../core/model/enums.js';
+import { isBesideSchedule } from '../../core/pending-work/index.js';
+import { backfillEntry } from '../../core/requests/backfill.js';
+import { isLongRunning, isRunnable } from '../../core/model/enums.js';
+import type { EndedBackfillRun } from '../../modules/requests/backfills/run-backfill.repository.js';
 import { decideRemoval } from '../../core/load-balancer/index.js';
 import { type DeployKey, deployKeyText } from '../../core/model/deploy.js';
 import type { Request } from '../../core/model/request.js';
@@ -55,6 +58,7 @@ export class Completions {
     const leaving: TaskId[] = [];
     const told: MailEvent[] = [];
     const runs: EndOfRun[] = [];
+    const backfilled: EndedBackfillRun[] = [];
     let skipped = 0;
     for (const end of ends) {
       const { taskId } = end;
@@ -66,6 +70,7 @@ export class Completions {
       changed.set(key, { key: taskId, counts: result.counts });
       skipped += (result.counts.skippedRuns ?? 0) - (former.skippedRuns ?? 0);
       if (result.enqueue) entries.push(result.enqueue);
+      else if (isBesideSchedule(ended.pendingTask.pendingTaskId)) backfilled.push(endOfBackfillRun(ended));
       if (result.leavesLoadBalancer) leaving.push(taskId);
       if (stored) told.push(...taskMails(ended, stored, result));
       if (stored && endsRun(stored, result)) runs.push(ended);
@@ -78,12 +83,31 @@ export class Completions {
         if (result.cooldown === 'ENTER') told.push(this.cooldownMail(stored.request, result.counts, now));
       }
     }
+    entries.push(...(await this.goOnWithBackfills(tx, backfilled, requests, now)));
     await this.rows.pendingRequests.enqueueAll(tx, entries);
     await this.leaveLoadBalancer(tx, leaving, now);
     await this.rows.deployStatistics.save(tx, [...changed.values()]);
     await this.followUps.after(tx, runs, now);
     await this.rows.mailOutbox.queue(tx, told);
     return skipped;
+  }
+
+  /** The end of a run of a backfill gives the next time its turn. */
+  private async goOnWithBackfills(
+    tx: Transaction,
+    ended: readonly EndedBackfillRun[],
+    requests: ReadonlyMap<string, StoredRequest>,
+    now: number,
+  ): Promise<PendingRequest[]> {
+    await this.rows.runBackfills.endRuns(tx, ended, now);
+    const entries: PendingRequest[] = [];
+    for (const requestId of new Set(ended.map((run) => run.requestId))) {
+      const { state, activeDeployId: deployId } = requests.get(requestId) ?? {};
+      if (state === undefined || !isRunnable(state) || deployId === undefined) continue;
+      for (const time of await this.rows.runBackfills.take(tx, requestId))
+        entries.push(backfillEntry(time, { requestId, deployId }, now));
+    }
+    return entries;
   }
 
   /** Tasks that never were in it, or left before they were killed, are skipped: there is nothing to wait for. */
@@ -175,6 +199,13 @@ function taskMails(ended: EndedTask, stored: StoredRequest, { next, counts, enqu
     },
   ];
 }
+
+const endOfBackfillRun = ({ taskId, state, pendingTask }: EndedTask): EndedBackfillRun => ({
+  requestId: taskId.requestId,
+  runId: pendingTask.runId ?? '',
+  taskId: taskId.id,
+  succeeded: state === 'TASK_FINISHED',
+});
 
 const endedTask = (
   { taskId, report }: TaskEndReport,

@@ -73,6 +73,29 @@ export function reading(scene: Scene, balancer: Balancer): void {
     await scene.refuses(upcoming, 404, { query: unknown });
   });
 
+  test('planned times of the past are run, shown and canceled; a second backfill of them is 400, of a paused job 409', async () => {
+    const create = 'POST /api/requests/request/{requestId}/backfill';
+    const one = '/api/requests/request/{requestId}/backfill/{backfillId}';
+    const params = { requestId: 'nightly' };
+    await scene.request({ id: 'nightly', requestType: 'SCHEDULED', schedule: '0 0 1 1 *' });
+    await scene.deploy('nightly', { command: 'sleep 600' });
+    await scene.until('nightly', 'its deploy', ({ activeDeploy }) => activeDeploy !== undefined);
+    const body = { from: Date.UTC(2020, 0, 1), to: Date.UTC(2023, 0, 1) };
+    const { id } = await operations.call<{ id: string }>(create, 200, { params, body });
+    expect(await operations.call('GET /api/requests/request/{requestId}/backfills', 200, { params })).toMatchObject([
+      { id, queued: 1, waiting: 2 },
+    ]);
+    expect((await scene.refuses(create, 400, { params, body })).message).toContain('force');
+    expect(await operations.call(`GET ${one}` as const, 200, { params: { ...params, backfillId: id } })).toMatchObject({
+      times: [{ scheduledAt: body.from, runId: `${id}-${body.from}` }, {}, {}],
+    });
+    const canceled = await operations.call(`DELETE ${one}` as const, 200, { params: { ...params, backfillId: id } });
+    expect(canceled).toMatchObject({ waiting: 0 });
+    await scene.refuses(create, 404, { params: unknown, body });
+    await operations.call('POST /api/requests/request/{requestId}/pause', 200, { params, body: { killTasks: true } });
+    await scene.refuses(create, 409, { params, body });
+  });
+
   describe('lists', () => {
     const deploy = (id: string) => scene.deploy(id);
 

@@ -50,6 +50,8 @@ export function running(scene: Scene): void {
         pendingType: 'ONEOFF',
         timestamp,
         askedAt: timestamp,
+        trigger: 'RUN_NOW',
+        scheduledAt: runAt,
         user: ann.email,
         cmdLineArgsList: ['--fast', 'x'],
       });

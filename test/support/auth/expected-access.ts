@@ -75,6 +75,8 @@ const asked: Record<Ask, string[]> = {
     GET /api/requests/request/:requestId/crashloops
     GET /api/requests/request/:requestId/flow
     GET /api/requests/request/:requestId/run/:runId
+    GET /api/requests/request/:requestId/backfills
+    GET /api/requests/request/:requestId/backfill/:backfillId
     POST /api/requests/request/:requestId/scale/plan
     POST /api/deploys/plan
     GET /api/logs/task/:taskId
@@ -122,6 +124,8 @@ const asked: Record<Ask, string[]> = {
     PUT /api/requests/request/:requestId/skipHealthchecks
     DELETE /api/requests/request/:requestId/skipHealthchecks
     POST /api/requests/request/:requestId/run
+    POST /api/requests/request/:requestId/backfill
+    DELETE /api/requests/request/:requestId/backfill/:backfillId
     POST /api/groups
     POST /api/shuffle/blacklist/:requestId
     DELETE /api/shuffle/blacklist/:requestId

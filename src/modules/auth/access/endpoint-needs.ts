@@ -208,6 +208,10 @@ export const endpointNeeds: Readonly<Record<string, Need>> = {
   'DELETE /api/requests/request/:requestId/skipHealthchecks': undoAction,
   'POST /api/requests/request/:requestId/run': take('EXEC'),
   'GET /api/requests/request/:requestId/run/:runId': readPast,
+  'POST /api/requests/request/:requestId/backfill': take('EXEC'),
+  'GET /api/requests/request/:requestId/backfills': on(inPath, 'READ'),
+  'GET /api/requests/request/:requestId/backfill/:backfillId': on(inPath, 'READ'),
+  'DELETE /api/requests/request/:requestId/backfill/:backfillId': take('EXEC'),
 
   'GET /api/schedules/upcoming': upcomingRuns,
   'POST /api/schedules/preview': caller,

@@ -1,0 +1,122 @@
+import { randomUUID } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
+import { isRunnable } from '../../../core/model/enums.js';
+import { backfillEntry, type BackfillRequest, backfillTimes, refuseBackfill } from '../../../core/requests/backfill.js';
+import { Database } from '../../../platform/database/database.js';
+import type { Transaction } from '../../../platform/database/transaction.js';
+import { SchedulerError } from '../../../platform/errors.js';
+import type { Caller } from '../../../platform/http/caller.js';
+import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
+import { Rows } from '../../../rows.js';
+import { RequestActions, throwIf } from '../request-actions.service.js';
+import type { StoredRequest } from '../request.repository.js';
+import { BackfillDto } from './backfill.dto.js';
+
+/** Backfills that are not over, of one request. */
+const mostOpen = 10;
+const mostListed = 100;
+
+/** Runs for planned times of the past. Every change of one is made under the lock on the row of its request. */
+@Injectable()
+export class Backfills {
+  constructor(
+    private readonly actions: RequestActions,
+    private readonly rows: Rows,
+    private readonly database: Database,
+    @Inject(SETTINGS) private readonly settings: Settings,
+  ) {}
+
+  create(requestId: string, asked: BackfillRequest, caller: Caller): Promise<BackfillDto> {
+    return this.actions.perform(requestId, ['scheduler'], async (tx, { stored, facts, now }) => {
+      throwIf(refuseBackfill(facts, this.settings.compatibility === '1.5'));
+      const found = backfillTimes(stored.request, stored.scheduleSince, asked, now);
+      if ('errors' in found) throw SchedulerError.invalid('INVALID_REQUEST', found.errors);
+      await this.refuseTooMany(tx, requestId);
+      const had = asked.force
+        ? new Set<number>()
+        : await this.rows.runBackfills.timesWithRuns(tx, requestId, found.times);
+      const times = found.times.filter((at) => !had.has(at));
+      if (times.length === 0) throw allHadRuns(found.times.length);
+      const { from, to, concurrency = 1, order, force = false, message } = asked;
+      const id = randomUUID();
+      await this.rows.runBackfills.create(
+        tx,
+        {
+          id,
+          requestId,
+          from,
+          to,
+          concurrency,
+          newestFirst: order === 'NEWEST_FIRST',
+          forced: force,
+          skipped: had.size,
+          user: caller.email,
+          message,
+          createdAt: now,
+        },
+        times,
+      );
+      await this.rows.runBackfills.removeOld(tx, requestId, mostListed);
+      await this.advance(tx, stored, now);
+      return this.one(tx, requestId, id);
+    });
+  }
+
+  /** What waits is not run; what has begun goes on to its end. */
+  cancel(requestId: string, id: string): Promise<BackfillDto> {
+    return this.actions.perform(requestId, ['scheduler'], async (tx, { now }) => {
+      await this.one(tx, requestId, id);
+      const runIds = await this.rows.runBackfills.cancel(tx, id, now);
+      const dropped = await this.rows.waitingRuns.drop(tx, requestId, runIds);
+      await this.rows.runBackfills.cancelRuns(tx, id, dropped, now);
+      return this.one(tx, requestId, id);
+    });
+  }
+
+  /** Newest first. */
+  async list(requestId: string): Promise<BackfillDto[]> {
+    const found = await this.rows.runBackfills.find(this.database.pool, requestId, { most: mostListed });
+    if (found.length === 0 && !(await this.rows.requests.find(this.database.pool, requestId)))
+      throw SchedulerError.requestNotFound(requestId);
+    return found.map((backfill) => BackfillDto.from(backfill));
+  }
+
+  async find(requestId: string, id: string): Promise<BackfillDto> {
+    const [found] = await this.rows.runBackfills.find(this.database.pool, requestId, { id });
+    if (!found) throw notFound(requestId, id);
+    return BackfillDto.from(found, await this.rows.runBackfills.times(this.database.pool, id));
+  }
+
+  /** Makes runs of the times that have their turn; answers how many. The row of the request is locked in `tx`. */
+  async advance(tx: Transaction, { request, state, activeDeployId }: StoredRequest, now: number): Promise<number> {
+    if (!isRunnable(state) || activeDeployId === undefined) return 0;
+    const taken = await this.rows.runBackfills.take(tx, request.id);
+    const of = { requestId: request.id, deployId: activeDeployId };
+    await this.rows.pendingRequests.enqueueAll(
+      tx,
+      taken.map((time) => backfillEntry(time, of, now)),
+    );
+    return taken.length;
+  }
+
+  private async refuseTooMany(tx: Transaction, requestId: string): Promise<void> {
+    const found = await this.rows.runBackfills.find(tx, requestId, { most: mostListed });
+    if (found.filter(({ endedAt }) => endedAt === undefined).length < mostOpen) return;
+    const message = `Request '${requestId}' has ${mostOpen} backfills that are not over, which is the most; cancel one, or wait`;
+    throw new SchedulerError('TOO_MANY_RUNS', message);
+  }
+
+  private async one(tx: Transaction, requestId: string, id: string): Promise<BackfillDto> {
+    const [found] = await this.rows.runBackfills.find(tx, requestId, { id });
+    if (!found) throw notFound(requestId, id);
+    return BackfillDto.from(found);
+  }
+}
+
+const notFound = (requestId: string, id: string): SchedulerError =>
+  new SchedulerError('RUN_NOT_FOUND', `Request '${requestId}' has no backfill '${id}'`);
+
+function allHadRuns(count: number): SchedulerError {
+  const message = `force: each of the ${count} planned times between from and to has had a run; force runs them once more`;
+  return SchedulerError.invalid('INVALID_REQUEST', [{ field: 'force', rule: 'repeated', message }]);
+}

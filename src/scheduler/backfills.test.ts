@@ -1,0 +1,131 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { ann, Life } from '../../test/support/life.js';
+import { BackfillsPoller } from '../modules/requests/backfills/backfills.poller.js';
+import { Backfills } from '../modules/requests/backfills/backfills.service.js';
+import { Pauses } from '../modules/requests/actions/pauses.service.js';
+
+const hour = 3_600_000;
+let life: Life;
+/** Planned times of launches of the backfill, in their order. */
+let launched: number[];
+/** The most of them that ran at once. */
+let most: number;
+beforeEach(async () => {
+  life = await Life.begin();
+  [launched, most] = [[], 0];
+  life.world.cluster.onLaunch(({ environment: { TASK_TRIGGER, TASK_SCHEDULED_AT = '' } }) => {
+    if (TASK_TRIGGER === 'BACKFILL') launched.push(Date.parse(TASK_SCHEDULED_AT));
+    return { runFor: 1_500 };
+  });
+  await life.save('job', { requestType: 'SCHEDULED', schedule: '0 * * * *' });
+  await life.deploy('job', 'd1');
+  await life.run(2);
+});
+afterEach(() => life.close());
+
+const backfills = () => life.get(Backfills);
+/** The planned hours before now, the newest last. */
+const hours = (count: number): number[] => {
+  const last = Math.floor((life.world.now - 1) / hour) * hour;
+  return Array.from({ length: count }, (_, index) => last - (count - 1 - index) * hour);
+};
+const ask = (count: number, more: object = {}) => {
+  const times = hours(count);
+  return backfills().create('job', { from: times[0]!, to: times.at(-1)! + 1, ...more }, ann);
+};
+const watch = async () => {
+  const running = (await life.world.active('job')).filter(({ pendingType }) => pendingType === 'BACKFILL').length;
+  most = Math.max(most, running);
+};
+/** Of the schedule: ids of its planned runs. */
+const planned = () => life.world.query(`SELECT id FROM pending_task WHERE pending_type <> 'BACKFILL'`);
+
+test('each planned time of the past runs once, so many at a time, and the schedule is left alone', async () => {
+  const times = hours(6);
+  const before = await planned();
+  expect(before).toHaveLength(1);
+  const { id } = await ask(6, { concurrency: 2, message: 'again' });
+  await life.run(12, 1_000, watch);
+  expect(launched).toEqual(times);
+  expect(most).toBe(2);
+  expect(await planned()).toEqual(before);
+  const found = await backfills().find('job', id);
+  expect(found).toMatchObject({ skipped: 0, waiting: 0, queued: 0, succeeded: 6, failed: 0, message: 'again' });
+  expect(found.endedAt).toBeDefined();
+  expect(found.times?.map(({ scheduledAt, state }) => [scheduledAt, state])).toEqual(
+    times.map((at) => [at, 'SUCCEEDED']),
+  );
+  await expect(ask(6)).rejects.toMatchObject({
+    code: 'INVALID_REQUEST',
+    errors: [{ field: 'force', rule: 'repeated' }],
+  });
+  expect(await ask(7, { order: 'NEWEST_FIRST' })).toMatchObject({ skipped: 6, queued: 1, waiting: 0 });
+});
+
+test('no time runs twice or never, whatever leader dies', async () => {
+  const times = hours(8);
+  await ask(8, { concurrency: 3, order: 'NEWEST_FIRST' });
+  for (let round = 0; round < 8; round++) {
+    await life.run(2, 500, watch);
+    await life.world.crash();
+  }
+  await life.run(8);
+  expect(launched.toSorted((a, b) => a - b)).toEqual(times);
+  expect(launched[0]).toBe(times.at(-1));
+  expect(most).toBeLessThanOrEqual(3);
+});
+
+test('a run that fails is tried again as the request says, and then the next one has its turn', async () => {
+  life.world.cluster.onLaunch(({ environment: { TASK_SCHEDULED_AT = '', TASK_ATTEMPT } }) => {
+    launched.push(Date.parse(TASK_SCHEDULED_AT));
+    return { runFor: 500, exit: TASK_ATTEMPT === '1' ? 'TASK_FAILED' : 'TASK_FINISHED' };
+  });
+  await life.save('job', { requestType: 'SCHEDULED', schedule: '0 * * * *', numRetriesOnFailure: 1 });
+  const [first, second] = hours(2);
+  const { id } = await ask(2);
+  await life.run(15);
+  expect(launched).toEqual([first, first, second, second]);
+  expect(await backfills().find('job', id)).toMatchObject({ succeeded: 2, failed: 0 });
+});
+
+test('a backfill that is canceled runs nothing more, and what runs goes on', async () => {
+  const { id } = await ask(5, { concurrency: 2 });
+  await life.run(1);
+  expect(await life.world.active('job')).toHaveLength(2);
+  expect(await backfills().cancel('job', id)).toMatchObject({ canceled: 3, queued: 2 });
+  await life.run(6);
+  expect(launched).toHaveLength(2);
+  const canceled = await backfills().find('job', id);
+  expect(canceled).toMatchObject({ canceled: 3, succeeded: 2 });
+  expect(canceled.endedAt).toBeDefined();
+  // Times that were canceled have had no run.
+  expect(await ask(5)).toMatchObject({ skipped: 2, waiting: 2, queued: 1 });
+});
+
+test('a pause holds a backfill, and its end goes on with it', async () => {
+  await life.run(1);
+  await ask(4);
+  await life.get(Pauses).pause('job', { killTasks: false }, ann);
+  await life.run(6);
+  const before = launched.length;
+  await life.get(BackfillsPoller).runOnce(life.world.now);
+  await life.run(3);
+  expect(launched).toHaveLength(before);
+  await life.get(Pauses).unpause('job', {}, ann);
+  for (let second = 0; second < 15; second++) {
+    await life.get(BackfillsPoller).runOnce(life.world.now);
+    await life.run(1);
+  }
+  expect(launched).toEqual(hours(4));
+});
+
+test('a removed request leaves none', async () => {
+  await ask(3);
+  await life.world.query(`UPDATE request SET state = 'DELETING'`);
+  await life.world.query(
+    `INSERT INTO request_cleanup (request_id, cleanup_type, created_at) VALUES ('job', 'DELETING', now())`,
+  );
+  await life.until('the removal', async () => (await life.state('job')) === undefined);
+  expect(await life.world.query('SELECT 1 FROM run_backfill')).toEqual([]);
+  expect(await life.world.query('SELECT 1 FROM run_backfill_time')).toEqual([]);
+});
