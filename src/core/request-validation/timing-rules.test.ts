@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Request } from '../model/request.js';
-import { timingProblems } from './index.js';
+import { timingProblems, timingWarning } from './index.js';
 
 const now = Date.UTC(2026, 0, 5, 12);
 const problems = (members: Partial<Request>, stored?: Request): string[] =>
@@ -66,3 +66,12 @@ test('a request whose times are over may stay as it is', () => {
   expect(problems(over, stored)).toEqual([]);
   expect(problems({ ...over, scheduleJitterMillis: 5 }, stored)).toEqual(['endAt future']);
 });
+
+test.each([
+  [hour, undefined],
+  [hour + 1, `scheduleJitterMillis ${hour + 1} is longer than the ${hour} ms between its next two runs`],
+])('an offset of up to %d ms is warned of where runs are nearer to each other', (scheduleJitterMillis, warning) =>
+  expect(timingWarning({ id: 'job', requestType: 'SCHEDULED', schedule: '0 * * * *', scheduleJitterMillis }, now)).toBe(
+    warning,
+  ),
+);

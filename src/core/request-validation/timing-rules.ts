@@ -24,6 +24,17 @@ export function timingProblems(request: Request, context: TimingContext): FieldE
   return errors.length > 0 ? errors : futureRule(request, timetable, context);
 }
 
+/** What is accepted and may be a mistake: an offset that is longer than the time between two runs. */
+export function timingWarning(request: Request, now: number): string | undefined {
+  const { requestType, scheduleJitterMillis: jitter } = request;
+  if (requestType !== 'SCHEDULED' || jitter === undefined) return undefined;
+  const timetable = readTimetable(request);
+  const first = 'errors' in timetable ? undefined : nextTime(timetable, now);
+  const second = 'errors' in timetable || first === undefined ? undefined : nextTime(timetable, first);
+  if (first === undefined || second === undefined || second - first >= jitter) return undefined;
+  return `scheduleJitterMillis ${jitter} is longer than the ${second - first} ms between its next two runs`;
+}
+
 const rules: readonly Rule[] = [
   schedulesRule,
   ({ overlapPolicy, instances = 1 }) =>

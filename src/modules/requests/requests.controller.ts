@@ -1,7 +1,10 @@
-import { Controller, Delete, HttpCode, Param, Post } from '@nestjs/common';
+import { Controller, Delete, HttpCode, Param, Post, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { User } from '../../core/authorization/index.js';
+import type { Response } from 'express';
 import type { Request, RequestParent } from '../../core/model/request.js';
+import { timingWarning } from '../../core/request-validation/index.js';
+import { Clock } from '../../platform/clock.js';
 import { NeedsAction } from '../../platform/actions/needs-action.js';
 import { NeedsBody, NeedsMember } from '../../platform/http/bodies.js';
 import { type Caller, CallerUser } from '../../platform/http/caller.js';
@@ -18,14 +21,22 @@ export class RequestsController {
   constructor(
     private readonly requests: RequestsService,
     private readonly deletions: Deletions,
+    private readonly clock: Clock,
   ) {}
 
   /** Creates a request, or replaces the stored one as a whole: members that are left out are cleared. */
   @Post()
   @ApiOkResponse({ type: RequestParentDto })
   @HttpCode(200)
-  save(@Body() request: RequestDto, @CallerUser() caller: User): Promise<RequestParent> {
-    return this.requests.saveRequest(RequestDto.toRequest(request), caller);
+  async save(
+    @Body() sent: RequestDto,
+    @CallerUser() caller: User,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<RequestParent> {
+    const saved = await this.requests.saveRequest(RequestDto.toRequest(sent), caller);
+    const warning = timingWarning(saved.request, this.clock.now());
+    if (warning !== undefined) response.append('Warning', `299 muster "${warning}"`);
+    return saved;
   }
 
   /** Deletes a request: its tasks are killed, and when the last one is gone, so is the request. Its history stays. */

@@ -7,7 +7,7 @@ import type { PendingRequest, PendingTask } from '../../core/model/task.js';
 import { isRunnable, type RequestState, turnTypes } from '../../core/model/enums.js';
 import { startsLeft, waitsForPromises, waitsForRuns } from '../../core/pending-work/index.js';
 import { type Explanation, explainPending, explanationText, neverFits } from '../../core/placement/index.js';
-import { nextTimes, timeIn, type TimeInZone, zoneOf } from '../../core/schedules/index.js';
+import { nextTimes, plansAhead, timeIn, type TimeInZone, zoneOf } from '../../core/schedules/index.js';
 import type { HeldRequest } from '../../core/working-set/index.js';
 import { parsePendingTaskId } from '../../core/task-id.js';
 import { Access } from '../../modules/auth/access/access.service.js';
@@ -160,7 +160,7 @@ function queuedEntry(
   const { state, request } = loaded.request!;
   const waits = (): string => {
     if (!isRunnable(state)) return `The request is ${state}; the entry is about to be removed`;
-    const isJob = request.requestType === 'SCHEDULED';
+    const isJob = request.requestType === 'SCHEDULED' && !plansAhead(request);
     if (isJob && waitsForRuns(entry, loaded.tasks)) return 'A run is active; the next one is planned when it ends';
     const entries = queued.filter((each) => each.deployId === deployId);
     const waiting = loaded.pendingTasks.map(({ pendingTaskId }) => pendingTaskId);

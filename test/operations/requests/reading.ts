@@ -96,6 +96,24 @@ export function reading(scene: Scene, balancer: Balancer): void {
     await scene.refuses(create, 409, { params, body });
   });
 
+  test('the times of a schedule are told before a request has it; what cannot be read is 400', async () => {
+    const preview = 'POST /api/schedules/preview';
+    const body = { schedule: '0 0 1 1 *', after: Date.UTC(2029, 11, 31), count: 1 };
+    expect(await operations.call(preview, 200, { body })).toEqual({
+      times: [
+        {
+          at: Date.UTC(2030, 0, 1),
+          utc: '2030-01-01T00:00:00.000Z',
+          local: '2030-01-01T00:00:00+00:00',
+          timeZone: 'UTC',
+        },
+      ],
+      end: 'COUNT',
+      quartzSchedule: '0 0 0 1 1 ?',
+    });
+    expect((await scene.refuses(preview, 400, { body: { schedule: '61 * * * *' } })).message).toContain('schedule');
+  });
+
   describe('lists', () => {
     const deploy = (id: string) => scene.deploy(id);
 

@@ -61,6 +61,17 @@ describe('members that say when a request runs', () => {
     expect(first!.at % hour).not.toBe(0);
   });
 
+  test('are taken with a warning where the offset is longer than the interval', async () => {
+    const request = { id: 'warned', requestType: 'SCHEDULED', schedule: '0 * * * *', scheduleJitterMillis: 2 * hour };
+    const answer = await fetch(`${room.url}/api/requests`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(request),
+    });
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('warning')).toContain('scheduleJitterMillis 7200000 is longer than the 3600000 ms');
+  });
+
   test('have the queue look at the request when they change, and not when they stay', async () => {
     await save('looked', { overlapPolicy: 'BUFFER_ONE', missedRuns: { policy: 'LAST', withinMillis: 5 } });
     await room.deploy('looked');
