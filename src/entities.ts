@@ -41,6 +41,7 @@ import {
   TaskUpdateEntity,
   TaskEntity,
 } from './modules/tasks/task.entity.js';
+import { ReplacementWaveEntity, TaskLivenessEntity } from './modules/tasks/health/task-liveness.entity.js';
 import { TaskHealthcheckEntity } from './modules/tasks/health/task-healthcheck.entity.js';
 import { TaskUsageEntity } from './modules/usage/task-usage.entity.js';
 import { ClusterUtilizationEntity, RequestUtilizationEntity, SlaveUsageEntity } from './modules/usage/usage.entity.js';
@@ -114,7 +115,9 @@ export const entities = [
   SlaveUsageEntity,
   TaskCleanupEntity,
   TaskEntity,
+  ReplacementWaveEntity,
   TaskHealthcheckEntity,
+  TaskLivenessEntity,
   TaskHistoryEntity,
   TaskLaunchEntity,
   TaskMetadataEntity,

@@ -47,6 +47,7 @@ import { SlaveRepository } from './modules/slaves/slave.repository.js';
 import { StateRepository } from './modules/state/state.repository.js';
 import { TaskCleanupRepository } from './modules/tasks/task-cleanup.repository.js';
 import { TaskHealthcheckRepository } from './modules/tasks/health/task-healthcheck.repository.js';
+import { TaskLivenessRepository } from './modules/tasks/health/task-liveness.repository.js';
 import { TaskHistoryMoveRepository } from './modules/history/task-history-move.repository.js';
 import { TaskHistoryRepository } from './modules/history/task-history.repository.js';
 import { UploadPlacesRepository } from './modules/logs/upload-places.repository.js';
@@ -118,6 +119,7 @@ const repositories = [
   StateRepository,
   TaskCleanupRepository,
   TaskHealthcheckRepository,
+  TaskLivenessRepository,
   TaskHistoryMoveRepository,
   TaskHistoryRepository,
   UploadPlacesRepository,

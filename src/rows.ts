@@ -27,6 +27,7 @@ import { MachineHistoryRepository } from './modules/slaves/machine-history.repos
 import { SlaveRepository } from './modules/slaves/slave.repository.js';
 import { StateRepository } from './modules/state/state.repository.js';
 import { TaskHealthcheckRepository } from './modules/tasks/health/task-healthcheck.repository.js';
+import { TaskLivenessRepository } from './modules/tasks/health/task-liveness.repository.js';
 import { WatchedTaskRepository } from './modules/tasks/health/watched-task.repository.js';
 import { KilledTaskRepository } from './modules/tasks/killed-task.repository.js';
 import { LaunchedTaskRepository } from './modules/tasks/launched-task.repository.js';
@@ -95,6 +96,7 @@ export class Rows {
   @Inject() readonly taskHealthchecks!: TaskHealthcheckRepository;
   @Inject() readonly taskHistory!: TaskHistoryRepository;
   @Inject() readonly taskLaunches!: TaskLaunchRepository;
+  @Inject() readonly taskLiveness!: TaskLivenessRepository;
   @Inject() readonly tasks!: TaskRepository;
   @Inject() readonly taskSearch!: TaskSearchRepository;
   @Inject() readonly taskStatuses!: TaskStatusRepository;

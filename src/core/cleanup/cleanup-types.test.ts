@@ -12,7 +12,12 @@ import { cleanupRules, decideKills, killGraceMillis, type CleanupTask, type Clea
 
 /* Every cleanup type with every type of request: at once, or after what. */
 
-type Until = 'at once' | 'replacements healthy' | 'one healthy replacement each' | 'the active deploy is complete';
+type Until =
+  | 'at once'
+  | 'replacements healthy'
+  | 'the one in its place healthy'
+  | 'one healthy replacement each'
+  | 'the active deploy is complete';
 interface Rule {
   /** SERVICE and WORKER. */
   longRunning: Until;
@@ -37,6 +42,7 @@ const table: Record<TaskCleanupType, Rule> = {
   INCREMENTAL_DEPLOY_FAILED: { longRunning: 'the active deploy is complete', others: 'at once' },
   INCREMENTAL_DEPLOY_CANCELLED: { longRunning: 'the active deploy is complete', others: 'at once' },
   UNHEALTHY_NEW_TASK: { longRunning: 'at once', others: 'at once' },
+  UNHEALTHY_TASK: { longRunning: 'the one in its place healthy', others: 'a day' },
   OVERDUE_NEW_TASK: { longRunning: 'at once', others: 'at once' },
   PAUSE: { longRunning: 'at once', others: 'at once' },
   PAUSING: { longRunning: 'replacements healthy', others: 'a day' },
@@ -56,6 +62,7 @@ const settings = {
   ...healthSettings,
   killNonLongRunningTasksInCleanupAfterSeconds: day / 1000,
   pendingDeployHoldTaskDuringDecommissionMillis: 600_000,
+  killTaskIfNotHealthyAfterSeconds: 600,
 };
 const deploys = new Map<string, Deploy>(['d1', 'd2'].map((id) => [id, { requestId: 'web', id }]));
 const instances = 2;
@@ -96,7 +103,7 @@ const decide = (
 
 test('the table has every type that there is', () => {
   expect(Object.keys(table).toSorted()).toEqual([...taskCleanupTypes].toSorted());
-  expect(taskCleanupTypes).toHaveLength(25);
+  expect(taskCleanupTypes).toHaveLength(26);
 });
 
 const cases = taskCleanupTypes.flatMap((type) =>
@@ -122,6 +129,12 @@ describe('a task goes', () => {
         expect(decide(requestType, [task, staying(2)])).toEqual(['wait']);
         expect(decide(requestType, [task, staying(2), staying(3, 'd1', young)])).toEqual(['wait']);
         return expect(decide(requestType, [task, staying(2), staying(3)])).toEqual(['kill']);
+      case 'the one in its place healthy': {
+        const inItsPlace = { ...task.taskId, id: `${task.taskId.id}-new` };
+        expect(decide(requestType, [task, staying(2), staying(3)])).toEqual(['wait']);
+        expect(decide(requestType, [task, staying(1, 'd1', { taskId: inItsPlace, ...young })])).toEqual(['wait']);
+        return expect(decide(requestType, [task, staying(1, 'd1', { taskId: inItsPlace })])).toEqual(['kill']);
+      }
       case 'one healthy replacement each': {
         const both = [going(type, 1), going(type, 2)];
         expect(decide(requestType, [...both, staying(3, 'd1', young)])).toEqual(['wait', 'wait']);

@@ -1,4 +1,10 @@
-import type { CanaryAcceptanceMode, HealthcheckMethod, HealthcheckProtocol } from './enums.js';
+import type {
+  CanaryAcceptanceMode,
+  HealthcheckMethod,
+  HealthcheckProtocol,
+  HealthcheckType,
+  LivenessAction,
+} from './enums.js';
 
 export interface Resources {
   cpus?: number;
@@ -70,6 +76,7 @@ export interface CanaryDeploySettings {
 }
 
 export interface HealthcheckOptions {
+  type?: HealthcheckType;
   uri?: string;
   portIndex?: number;
   portNumber?: number;
@@ -83,6 +90,16 @@ export interface HealthcheckOptions {
   maxRetries?: number;
   failureStatusCodes?: number[];
   healthcheckResultFilePath?: string;
+  liveness?: LivenessOptions;
+}
+
+export interface LivenessOptions {
+  uri?: string;
+  intervalSeconds?: number;
+  timeoutSeconds?: number;
+  failureThreshold?: number;
+  action?: LivenessAction;
+  maxUnhealthyReplacements?: number;
 }
 
 export interface ExecutorData {

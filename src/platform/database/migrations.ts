@@ -52,6 +52,8 @@ import { RequestsByGroup1766275200000 } from '../../../migrations/1766275200000-
 import { DataDirOfInstances1766361600000 } from '../../../migrations/1766361600000-data-dir-of-instances.js';
 import { AuthSession1766450000000 } from '../../../migrations/1766450000000-auth-session.js';
 import { AuditReads1766450000001 } from '../../../migrations/1766450000001-audit-reads.js';
+import { Liveness1766650000000 } from '../../../migrations/1766650000000-liveness.js';
+import { DeploysWithLiveness1766650000001 } from '../../../migrations/1766650000001-deploys-with-liveness.js';
 
 /** Every migration, in order. Named here one by one: what is compiled in is what runs. */
 export const migrations = [
@@ -109,4 +111,6 @@ export const migrations = [
   UserPreferences1766448000000,
   AuthSession1766450000000,
   AuditReads1766450000001,
+  Liveness1766650000000,
+  DeploysWithLiveness1766650000001,
 ];

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { User } from '../../core/authorization/index.js';
 import { lookAtFirst } from '../../core/deploys/index.js';
+import { sickTaskText } from '../../core/health/index.js';
 import type { DeployHistory } from '../../core/model/deploy.js';
 import type { Request, RequestCleanup } from '../../core/model/request.js';
 import type { PendingRequest, PendingTask } from '../../core/model/task.js';
@@ -11,6 +12,7 @@ import { nextTimes, timeIn, type TimeInZone, zoneOf } from '../../core/schedules
 import type { HeldRequest } from '../../core/working-set/index.js';
 import { parsePendingTaskId } from '../../core/task-id.js';
 import { Access } from '../../modules/auth/access/access.service.js';
+import { saysOf, type SickTaskRow } from '../../modules/tasks/health/task-liveness.repository.js';
 import { Rows } from '../../rows.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
@@ -21,6 +23,7 @@ import type {
   QueuedEntryDto,
   RequestExplanationDto,
   TaskExplanationDto,
+  UnhealthyTaskDto,
 } from './dto/explanation.dto.js';
 import { type NotedReason, WaitingReasonRepository } from './waiting-reason.repository.js';
 import { ExplainLoader, type ExplainData } from './explain-loader.service.js';
@@ -52,11 +55,12 @@ export class ExplainService {
   }
 
   async request(id: string): Promise<RequestExplanationDto> {
-    const [data, queued, [newest], orders] = await Promise.all([
+    const [data, queued, [newest], orders, sick] = await Promise.all([
       this.loader.load(id),
       this.rows.pendingRequests.list(this.db.pool, id),
       this.rows.deployHistory.list(this.db.pool, id, { count: 1, offset: 0 }),
       this.rows.requestCleanups.find(this.db.pool, id),
+      this.rows.taskLiveness.sickOf(this.db.pool, id),
     ]);
     const { request, tasks, pendingTasks } = data.loaded;
     if (!request) throw SchedulerError.requestNotFound(id);
@@ -72,6 +76,7 @@ export class ExplainService {
       pendingTasks: ordered.map((pending) => this.explain(pending, data)),
       queued: queued.map((entry) => queuedEntry(entry, queued, data)),
       failedDeploy: newest && failedDeploy(newest),
+      ...(sick.length > 0 && { unhealthyTasks: sick.map(unhealthyTask) }),
     };
   }
 
@@ -119,6 +124,13 @@ function dueText({ pendingTaskId }: PendingTask, { reason }: Explanation, reques
   if (reason !== 'NOT_DUE' && reason !== 'COOLDOWN') return '';
   const { utc, local, timeZone } = timeIn(request ? zoneOf(request) : 'UTC', pendingTaskId.nextRunAt);
   return timeZone === 'UTC' ? `: it is due at ${utc}` : `: it is due at ${utc}, which is ${local} in ${timeZone}`;
+}
+
+function unhealthyTask({ taskId, sickSince, failures, waitsFor, waitsUntil, ...last }: SickTaskRow): UnhealthyTaskDto {
+  const decided = waitsFor ? `it is not replaced: ${sickTaskText[waitsFor]}` : 'its replacement is about to be decided';
+  const until = waitsUntil === undefined ? '' : `, until ${timeIn('UTC', waitsUntil).utc}`;
+  const message = `It failed ${failures} liveness checks in a row (${saysOf(last)}); ${decided}${until}`;
+  return { taskId, since: sickSince, waitsFor, waitsUntil, message };
 }
 
 function failedDeploy({ deployMarker: { deployId }, deployResult }: DeployHistory): FailedDeployDto | undefined {

@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsBoolean, IsOptional } from 'class-validator';
-import type { CanaryDeploySettings, HealthcheckOptions, Resources } from '../../../core/model/deploy.js';
+import type { CanaryDeploySettings, HealthcheckOptions, LivenessOptions, Resources } from '../../../core/model/deploy.js';
 import {
   type CanaryAcceptanceMode,
   canaryAcceptanceModes,
@@ -8,6 +8,10 @@ import {
   healthcheckMethods,
   type HealthcheckProtocol,
   healthcheckProtocols,
+  type HealthcheckType,
+  healthcheckTypes,
+  type LivenessAction,
+  livenessActions,
 } from '../../../core/model/enums.js';
 import type { RunNowRequest } from '../../../core/model/request.js';
 import {
@@ -24,6 +28,7 @@ import {
   Millis,
   Seconds32,
 } from '../../../platform/http/fields.js';
+import { Since } from '../../../platform/http/since.js';
 import { Artifacts, ClusterArtifactDto, ObjstoreUploaderFileDto, UploaderFiles } from './artifacts.dto.js';
 
 /** Resources of its machine that one task may use. */
@@ -46,8 +51,49 @@ export class ResourcesDto implements Resources {
   diskMb?: number;
 }
 
-/** Health check of a task by an HTTP request of the scheduler. A status from 200 to 299 means healthy. */
+const secondsPerDay = 86_400;
+
+/** Checks of a task that go on after it has become healthy, in the way of its health check. */
+export class LivenessOptionsDto implements LivenessOptions {
+  /** Path to ask for. Default: the one of the health check. */
+  @Since('muster')
+  @IsOptional()
+  @Text('uri')
+  uri?: string;
+  /** Seconds between the end of a check and the next one. Default: 10. */
+  @Since('muster')
+  @IsOptional()
+  @Int32({ min: 1, max: secondsPerDay })
+  intervalSeconds?: number;
+  /** Seconds one check may take. Default: responseTimeoutSeconds of the health check. */
+  @Since('muster')
+  @IsOptional()
+  @Int32({ min: 1, max: secondsPerDay })
+  timeoutSeconds?: number;
+  /** Failed checks in a row that make a task unhealthy. Default: 3. */
+  @Since('muster')
+  @IsOptional()
+  @Int32({ min: 1, max: 1000 })
+  failureThreshold?: number;
+  /** RESTART: an unhealthy task is replaced, a new one first where it fits; NONE: events and explanations tell of it. Default: RESTART. */
+  @Since('muster')
+  @IsOptional()
+  @OneOf(livenessActions, 'LivenessAction')
+  action?: LivenessAction;
+  /** The most unhealthy tasks of the request that are replaced at once. Default: a tenth of its instances, at least 1. */
+  @Since('muster')
+  @IsOptional()
+  @Int32({ min: 1, max: 10_000 })
+  maxUnhealthyReplacements?: number;
+}
+
+/** Health check of a task: the scheduler asks it. By HTTP a status from 200 to 299 means healthy, by TCP an accepted connection. */
 export class HealthcheckOptionsDto implements HealthcheckOptions {
+  /** Way to ask: HTTP, by a call of uri; TCP, by a connection to the port. Default: HTTP. */
+  @Since('muster')
+  @IsOptional()
+  @OneOf(healthcheckTypes, 'HealthcheckType')
+  type?: HealthcheckType;
   /** Path to ask for. */
   @IsOptional()
   @Text('uri')
@@ -104,6 +150,11 @@ export class HealthcheckOptionsDto implements HealthcheckOptions {
   @IsOptional()
   @Text('path')
   healthcheckResultFilePath?: string;
+  /** Checks that go on after the task has become healthy. Default: none. */
+  @Since('muster')
+  @IsOptional()
+  @Nested(() => LivenessOptionsDto)
+  liveness?: LivenessOptionsDto;
 }
 
 /** Rolls the deploy out in groups, or all at once, and asks for acceptance before old tasks go. */

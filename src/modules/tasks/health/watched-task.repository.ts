@@ -103,6 +103,26 @@ export class WatchedTaskRepository {
     return new Map(found.map((row) => [row.task_id, row.version]));
   }
 
+  /**
+   * Running tasks of SERVICE and WORKER requests that are asked for their liveness, with the version of their request: they have
+   * passed their health check, or were not asked for it, and may stay.
+   */
+  async withLiveness(tx: Queryable): Promise<Map<string, number>> {
+    const found = await rows<{ task_id: string; version: number }>(
+      tx,
+      `SELECT t.task_id, r.version FROM task t
+       JOIN deploy_history d ON d.request_id = t.request_id AND d.deploy_id = t.deploy_id AND ${hasLiveness('d')}
+       JOIN request r ON r.id = t.request_id
+       WHERE t.ended_at IS NULL AND t.running_at IS NOT NULL AND NOT t.skip_healthchecks
+         AND (t.healthchecks_finished OR coalesce((d.data #>> '{deploy,skipHealthchecksOnDeploy}')::boolean, false))
+         AND r.request_type IN ('SERVICE', 'WORKER')
+         AND coalesce((r.document ->> 'skipHealthchecks')::boolean, false) = false
+         AND NOT EXISTS (SELECT 1 FROM task_cleanup c WHERE c.task_id = t.task_id)
+         AND NOT EXISTS (SELECT 1 FROM killed_task k WHERE k.task_id = t.task_id)`,
+    );
+    return new Map(found.map((row) => [row.task_id, row.version]));
+  }
+
   /** Active tasks that should run by now and do not. */
   async notRunningSince(tx: Queryable, launchedBefore: number): Promise<string[]> {
     const found = await rows<{ task_id: string }>(
@@ -117,6 +137,9 @@ export class WatchedTaskRepository {
 /** Word for word as the index deploy_history_checked says it: otherwise that index is not used. */
 export const hasHttpCheck = (deploy: string): string =>
   `${deploy}.data #> '{deploy,healthcheck}' IS NOT NULL AND ${deploy}.data #> '{deploy,healthcheck,healthcheckResultFilePath}' IS NULL`;
+
+/** Word for word as the index deploy_history_alive says it. */
+const hasLiveness = (deploy: string): string => `${deploy}.data #> '{deploy,healthcheck,liveness}' IS NOT NULL`;
 
 /** A live task of a deploy without health checks: nothing more needs to be read to judge it. */
 export const unchecked = (task: JudgedTask): WatchedTask => watched(task, undefined);

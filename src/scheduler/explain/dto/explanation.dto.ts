@@ -6,6 +6,8 @@ import {
   type DeployState,
   type PendingType,
   type RequestState,
+  sickTaskWaits,
+  type SickTaskWait,
 } from '../../../core/model/enums.js';
 import {
   rejectionReasons,
@@ -102,6 +104,23 @@ export class FailedDeployDto {
   lookAtFirst: string;
 }
 
+/** A task that fails its liveness checks and is not replaced yet. */
+export class UnhealthyTaskDto {
+  /** The task. */
+  taskId: TaskIdDto;
+  /** Since when it counts as unhealthy, in epoch milliseconds. */
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  since: number;
+  /** Reason why it is not replaced; absent: that is about to be decided. */
+  @ApiProperty({ enum: sickTaskWaits, enumName: 'SickTaskWait' })
+  waitsFor?: SickTaskWait;
+  /** When that is over, in epoch milliseconds, where it is known. */
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  waitsUntil?: number;
+  /** The same as a sentence, with what the checks came to. */
+  message: string;
+}
+
 /** Reasons why tasks of a request are not running. */
 export class RequestExplanationDto {
   /** The request. */
@@ -122,4 +141,6 @@ export class RequestExplanationDto {
   queued: QueuedEntryDto[];
   /** The newest deploy, if it has failed. */
   failedDeploy?: FailedDeployDto;
+  /** Tasks that fail their liveness checks; absent: none does. */
+  unhealthyTasks?: UnhealthyTaskDto[];
 }

@@ -1,0 +1,139 @@
+import { Injectable, Logger } from '@nestjs/common';
+import {
+  decideReplacements,
+  type FailingState,
+  judgeTask,
+  type LivenessRules,
+  type ReplacementDecision,
+} from '../../../core/health/index.js';
+import { groupBy } from '../../../core/group-by.js';
+import { isRunnable } from '../../../core/model/enums.js';
+import { instancesOf } from '../../../core/model/request.js';
+import type { TaskCleanup, TaskId } from '../../../core/model/task.js';
+import { concernsAll } from '../../../platform/database/database-errors.js';
+import { Database } from '../../../platform/database/database.js';
+import type { Transaction } from '../../../platform/database/transaction.js';
+import { tellFailure } from '../../../platform/tell-failure.js';
+import { Wake } from '../../../platform/wake/wake.js';
+import { Rows } from '../../../rows.js';
+import type { StoredRequest } from '../../requests/request.repository.js';
+import type { LiveTask } from '../task.repository.js';
+import { CheckedTasks, type CheckedTask } from './checked-tasks.service.js';
+import { saysOf, type SickTaskRow } from './task-liveness.repository.js';
+
+/** A task that fails its liveness checks, as the leader that asks it sees it. */
+export interface FoundSick {
+  task: CheckedTask;
+  rules: LivenessRules;
+  state: FailingState;
+  /** Its failures are its own, and not those of this leader's network. */
+  isJudged: boolean;
+}
+
+/** Has sick tasks replaced: a new one is asked for, and the sick one goes when that is in service. */
+@Injectable()
+export class SickTasks {
+  private readonly log = new Logger(SickTasks.name);
+
+  constructor(
+    private readonly db: Database,
+    private readonly rows: Rows,
+    private readonly tasks: CheckedTasks,
+    private readonly wake: Wake,
+  ) {}
+
+  /** One transaction per request. Answers the earliest time at which a pause between replacements is over. */
+  async decide(found: readonly FoundSick[], now: number): Promise<number | undefined> {
+    let next: number | undefined;
+    for (const [requestId, ofRequest] of groupBy(found, ({ task }) => task.live.taskId.requestId)) {
+      try {
+        const decision = await this.db.leaderTransaction((tx) => this.decideOne(tx, requestId, ofRequest, now));
+        if (decision.replace.length > 0)
+          this.wake.signalOf([requestId], 'cleanup', 'scheduler', 'webhooks', 'load-balancer');
+        for (const { until } of decision.waits) if (until !== undefined) next = Math.min(next ?? until, until);
+      } catch (cause) {
+        if (concernsAll(cause)) throw cause;
+        tellFailure(this.log, `Sick tasks of request '${requestId}' cannot be replaced`, cause);
+      }
+    }
+    return next;
+  }
+
+  private async decideOne(
+    tx: Transaction,
+    requestId: string,
+    found: readonly FoundSick[],
+    now: number,
+  ): Promise<ReplacementDecision> {
+    const stored = await this.rows.requests.lock(tx, requestId);
+    if (!stored || !isRunnable(stored.state) || !stored.activeDeployId) return { replace: [], waits: [] };
+    const key = { requestId, deployId: stored.activeDeployId };
+    const asked = new Map(found.map((sick) => [sick.task.live.taskId.id, sick]));
+    const sick = (await this.rows.taskLiveness.sickOf(tx, requestId)).flatMap((row) => {
+      const seen = asked.get(row.taskId.id);
+      return seen ? [{ row, seen }] : [];
+    });
+    const decision = decideReplacements(
+      {
+        instances: instancesOf(stored.request),
+        // What the deploy that is in charge allows.
+        maxReplacements: sick.find(({ row }) => row.taskId.deployId === key.deployId)?.seen.rules.maxReplacements,
+        underWay: await this.countUnderWay(tx, stored, now),
+        waves: await this.rows.taskLiveness.waves(tx, key),
+        isCoolingDown: stored.state === 'SYSTEM_COOLDOWN',
+        sick: sick.map(({ row, seen }) => ({
+          id: row.taskId.id,
+          sickSince: row.sickSince,
+          restarts: seen.rules.restarts,
+          isJudged: seen.isJudged,
+          isOfPendingDeploy: row.taskId.deployId === stored.pendingDeployId,
+        })),
+      },
+      now,
+    );
+    await this.rows.taskLiveness.noteWaits(tx, decision.waits);
+    if (decision.waves) await this.rows.taskLiveness.saveWaves(tx, key, decision.waves);
+    const replaced = new Set(decision.replace);
+    await this.order(tx, sick.filter(({ row }) => replaced.has(row.taskId.id)).map(({ row }) => row), now);
+    return decision;
+  }
+
+  /** Sick tasks that have not gone yet, and tasks of the active deploy that are not healthy yet, each instance once. */
+  private async countUnderWay(tx: Transaction, stored: StoredRequest, now: number): Promise<number> {
+    const requestId = stored.request.id;
+    const live = await this.rows.tasks.find(tx, { requestIds: [requestId] });
+    const killedFor = await this.rows.killedTasks.reasons(tx, requestId);
+    const isLeaving = ({ taskId, cleaning }: LiveTask) =>
+      cleaning === 'UNHEALTHY_TASK' || killedFor.get(taskId.id) === 'UNHEALTHY_TASK';
+    const unsettled = live.filter(
+      ({ taskId, cleaning, killed, healthchecksFinished }) =>
+        taskId.deployId === stored.activeDeployId && cleaning === undefined && !killed && !healthchecksFinished,
+    );
+    const starting = (
+      await this.tasks.load(
+        tx,
+        unsettled.map(({ taskId }) => taskId.id),
+      )
+    ).filter(({ watched, context }) => judgeTask(watched, context, now) !== 'HEALTHY');
+    const instances = [...live.filter(isLeaving), ...starting.map((task) => task.live)];
+    return new Set(instances.map(({ taskId }) => taskId.instanceNo)).size;
+  }
+
+  private async order(tx: Transaction, sick: readonly SickTaskRow[], now: number): Promise<void> {
+    const cleanups = sick.map((row): TaskCleanup => ({
+      taskId: row.taskId,
+      cleanupType: 'UNHEALTHY_TASK',
+      timestamp: now,
+      message: `Task failed ${row.failures} liveness checks in a row (${saysOf(row)})`,
+    }));
+    const ordered = await this.rows.taskCleanups.createAll(tx, cleanups);
+    await this.rows.pendingRequests.enqueueAll(
+      tx,
+      cleanups
+        .filter(({ taskId }) => ordered.has(taskId.id))
+        .map(({ taskId, message }) => ({ ...deployOf(taskId), timestamp: now, pendingType: 'TASK_BOUNCE', message })),
+    );
+  }
+}
+
+const deployOf = ({ requestId, deployId }: TaskId) => ({ requestId, deployId });
