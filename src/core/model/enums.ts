@@ -190,8 +190,12 @@ export type RequestEventType = (typeof requestEventTypes)[number];
 export const healthcheckProtocols = ['HTTP', 'HTTPS', 'HTTP2', 'HTTPS2'] as const;
 export type HealthcheckProtocol = (typeof healthcheckProtocols)[number];
 
+/** Signals by which a task may be asked to end. */
+export const killSignals = ['SIGTERM', 'SIGINT', 'SIGQUIT', 'SIGHUP', 'SIGUSR1', 'SIGUSR2'] as const;
+export type KillSignal = (typeof killSignals)[number];
+
 /** Ways to ask a task whether it is healthy. */
-export const healthcheckTypes = ['HTTP', 'TCP'] as const;
+export const healthcheckTypes = ['HTTP', 'TCP', 'GRPC', 'COMMAND'] as const;
 export type HealthcheckType = (typeof healthcheckTypes)[number];
 
 /** What becomes of a task that fails its liveness checks: it is replaced, or only told of. */

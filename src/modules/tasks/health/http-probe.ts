@@ -22,6 +22,8 @@ export interface ProbeResult {
   errorMessage?: string;
   /** No process listens on the port (yet). */
   refused: boolean;
+  /** The task was reached, whatever it said. Absent: it was where there is a status. */
+  reached?: boolean;
 }
 
 const maxRedirects = 5;

@@ -1,11 +1,13 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { CLUSTER_DRIVER, type ClusterDriver } from '../../../cluster/cluster-driver.js';
+import { CLUSTER_DRIVER, StaleEpochError, type ClusterDriver, type TaskCheckAnswer } from '../../../cluster/cluster-driver.js';
 import { healthcheckTimings, type LivenessRules } from '../../../core/health/index.js';
 import type { TaskHealthcheckResult } from '../../../core/model/task.js';
 import { Clock } from '../../../platform/clock.js';
+import { Leadership } from '../../../platform/leadership/leadership.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
 import type { CheckedTask } from './checked-tasks.service.js';
 import { probe, type ProbeResult, type ProbeTarget } from './http-probe.js';
+import { grpcProbe } from './grpc-probe.js';
 import { tcpProbe } from './tcp-probe.js';
 import { PatientLimiter } from './patient-limiter.js';
 import { TimedQueue, type Cancel } from './timed-queue.js';
@@ -25,6 +27,7 @@ export class TaskChecker {
 
   constructor(
     private readonly clock: Clock,
+    private readonly leadership: Leadership,
     @Inject(CLUSTER_DRIVER) private readonly driver: ClusterDriver,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {
@@ -53,11 +56,11 @@ export class TaskChecker {
       if (signal.aborted) return undefined;
       const timestamp = this.clock.now();
       const begun = performance.now();
-      const { refused, ...answer } = await this.probe(task, question, signal);
+      const { refused, reached, ...answer } = await this.probe(task, question, signal);
       if (signal.aborted) return undefined;
       const durationMillis = Math.round(performance.now() - begun);
       const result = { taskId: task.live.taskId, timestamp, startup: refused, durationMillis, ...answer };
-      return { result, answered: answer.statusCode !== undefined };
+      return { result, answered: reached ?? answer.statusCode !== undefined };
     });
   }
 
@@ -71,16 +74,57 @@ export class TaskChecker {
       isLocal: this.driver.name === 'local',
       furtherPorts: this.settings.healthcheckPortNumbers,
     };
-    if (options.type === 'TCP') {
+    if (options.type === 'COMMAND') return this.runCommand(live, options.command ?? '', timeoutMillis);
+    if (options.type === 'TCP' || options.type === 'GRPC') {
       const address = addressOf(live, options, surroundings);
-      return 'errorMessage' in address
-        ? { ...address, refused: false }
-        : tcpProbe({ ...address, timeoutMillis }, signal, this.timers);
+      if ('errorMessage' in address) return { ...address, refused: false };
+      const ask = options.type === 'TCP' ? tcpProbe : grpcProbe;
+      return ask({ ...address, timeoutMillis }, signal, this.timers);
     }
     const target = healthcheckTarget(live, options, surroundings);
     if ('errorMessage' in target) return { ...target, refused: false };
     const limits = { timeoutMillis, maxBodyBytes: this.settings.maxHealthcheckResponseBodyBytes };
     return probe({ ...target, ...limits }, signal, this.timers);
+  }
+
+  /** The agent of its machine runs it, as the task. */
+  private async runCommand(
+    { taskId, slaveId }: LiveTask,
+    command: string,
+    timeoutMillis: number,
+  ): Promise<ProbeResult> {
+    const epoch = this.leadership.current();
+    if (epoch === undefined || !this.driver.runCheck)
+      return { errorMessage: 'No agent runs commands now', refused: false, reached: false };
+    const maxOutputBytes = this.settings.maxHealthcheckResponseBodyBytes;
+    const order = { taskId: taskId.id, command, timeoutMillis: Math.max(1, Math.ceil(timeoutMillis)), maxOutputBytes };
+    try {
+      return ofCommand(await this.driver.runCheck(order, slaveId, epoch));
+    } catch (cause) {
+      if (cause instanceof StaleEpochError) this.leadership.outranked(cause);
+      return { errorMessage: String(cause).slice(0, longestOutputShown), refused: false, reached: false };
+    }
+  }
+}
+
+/** Characters of the output in the message of a failure. */
+const longestOutputShown = 500;
+
+function ofCommand(answer: TaskCheckAnswer): ProbeResult {
+  switch (answer.outcome) {
+    case 'ENDED': {
+      const { exitCode, output } = answer;
+      const said = output.replaceAll('\0', '\uFFFD');
+      if (exitCode === 0) return { statusCode: 200, ...(said && { responseBody: said }), refused: false };
+      const message = `Exit code ${exitCode}${said ? `: ${said.trim().slice(0, longestOutputShown)}` : ''}`;
+      return { errorMessage: message, refused: false, reached: true };
+    }
+    case 'FAILED':
+      return { errorMessage: answer.reason, refused: false, reached: true };
+    case 'GONE':
+      return { errorMessage: 'The task does not run on its machine', refused: false, reached: true };
+    case 'UNKNOWN':
+      return { errorMessage: answer.reason, refused: false, reached: false };
   }
 }
 
