@@ -34,6 +34,7 @@ import { MachineHistoryEntity } from './modules/slaves/machine-history.entity.js
 import { SlaveEntity } from './modules/slaves/slave.entity.js';
 import { TaskReconciliationEntity } from './modules/state/task-reconciliation.entity.js';
 import { KilledTaskEntity, TaskCleanupEntity } from './modules/tasks/task-cleanup.entity.js';
+import { InstanceFailureEntity } from './modules/tasks/instance-failure.entity.js';
 import { PendingRequestEntity, PendingTaskEntity } from './modules/tasks/pending-task.entity.js';
 import {
   ReconciliationWishEntity,
@@ -115,6 +116,7 @@ export const entities = [
   SlaveUsageEntity,
   TaskCleanupEntity,
   TaskEntity,
+  InstanceFailureEntity,
   ReplacementWaveEntity,
   TaskHealthcheckEntity,
   TaskLivenessEntity,

@@ -14,6 +14,7 @@ import { ExpiringActionRepository } from './modules/requests/expiring/expiring-a
 import { HeldStatusUpdateRepository } from './scheduler/status/held-status-update.repository.js';
 import { HistoryBackfillRepository } from './modules/history/backfill/history-backfill.repository.js';
 import { InactiveHostRepository } from './modules/slaves/inactive-hosts/inactive-host.repository.js';
+import { InstanceFailureRepository } from './modules/tasks/instance-failure.repository.js';
 import { InstanceRepository } from './modules/leadership/instance.repository.js';
 import { KilledTaskRepository } from './modules/tasks/killed-task.repository.js';
 import { LaunchedTaskRepository } from './modules/tasks/launched-task.repository.js';
@@ -83,6 +84,7 @@ const repositories = [
   HeldStatusUpdateRepository,
   HistoryBackfillRepository,
   InactiveHostRepository,
+  InstanceFailureRepository,
   InstanceRepository,
   KilledTaskRepository,
   LaunchedTaskRepository,

@@ -29,6 +29,7 @@ import { StateRepository } from './modules/state/state.repository.js';
 import { TaskHealthcheckRepository } from './modules/tasks/health/task-healthcheck.repository.js';
 import { TaskLivenessRepository } from './modules/tasks/health/task-liveness.repository.js';
 import { WatchedTaskRepository } from './modules/tasks/health/watched-task.repository.js';
+import { InstanceFailureRepository } from './modules/tasks/instance-failure.repository.js';
 import { KilledTaskRepository } from './modules/tasks/killed-task.repository.js';
 import { LaunchedTaskRepository } from './modules/tasks/launched-task.repository.js';
 import { LongRunRepository } from './modules/tasks/long-run.repository.js';
@@ -66,6 +67,7 @@ export class Rows {
   @Inject() readonly disasters!: DisasterRepository;
   @Inject() readonly expiringActions!: ExpiringActionRepository;
   @Inject() readonly inactiveHosts!: InactiveHostRepository;
+  @Inject() readonly instanceFailures!: InstanceFailureRepository;
   @Inject() readonly killedTasks!: KilledTaskRepository;
   @Inject() readonly launchedTasks!: LaunchedTaskRepository;
   @Inject() readonly liveEvents!: LiveEventRepository;

@@ -45,6 +45,8 @@ describe('a sick task', () => {
     { name: 'may be the fault of the checker', seen: { sick: [sick('a', { isJudged: false })] }, waits: [{ id: 'a', because: 'CANNOT_JUDGE' }] },
     { name: 'of a deploy in progress is its affair', seen: { sick: [sick('a', { isOfPendingDeploy: true })] }, waits: [{ id: 'a', because: 'DEPLOY_IN_PROGRESS' }] },
     { name: 'waits while its request cools down', seen: { isCoolingDown: true }, waits: [{ id: 'a', because: 'COOLDOWN' }] },
+    { name: 'waits for the next start of its instance', seen: { sick: [sick('a', { nextStart: { kind: 'at', at: now + 7 } })] }, waits: [{ id: 'a', because: 'RESTART_DELAY', until: now + 7 }] },
+    { name: 'of an instance that is given up stays', seen: { sick: [sick('a', { nextStart: { kind: 'givenUp' } })] }, waits: [{ id: 'a', because: 'RESTART_DELAY' }] },
     { name: 'waits while another is replaced', seen: { underWay: 1 }, waits: [{ id: 'a', because: 'LIMIT' }] },
     { name: 'waits after the wave before', seen: { waves: { count: 2, lastAt: now - 19_999 } }, waits: [{ id: 'a', because: 'BACK_OFF', until: now + 1 }] },
     { name: 'goes when the pause is over', seen: { waves: { count: 2, lastAt: now - 20_000 } }, replace: ['a'] },

@@ -1,5 +1,6 @@
 import { hasPassed } from '../elapsed.js';
 import type { SickTaskWait } from '../model/enums.js';
+import type { NextStart } from '../restarts/index.js';
 
 /** A task that has failed its liveness checks as often as it may. */
 export interface SickTask {
@@ -8,6 +9,8 @@ export interface SickTask {
   restarts: boolean;
   /** See Reach. */
   isJudged: boolean;
+  /** Of its instance, by the policy of its request. Absent: it may start now. */
+  nextStart?: NextStart;
   /** It belongs to the deploy that is being rolled out, which judges its tasks itself. */
   isOfPendingDeploy: boolean;
 }
@@ -71,7 +74,8 @@ export function decideReplacements(request: SickRequest, now: number): Replaceme
   for (const task of bySickness) {
     const because = whyNot(task, request) ?? (free < 1 ? 'LIMIT' : nextWaveAt > 0 ? 'BACK_OFF' : undefined);
     if (because) {
-      decision.waits.push({ id: task.id, because, ...(because === 'BACK_OFF' && { until: nextWaveAt }) });
+      const until = because === 'BACK_OFF' ? nextWaveAt : because === 'RESTART_DELAY' ? startOf(task) : undefined;
+      decision.waits.push({ id: task.id, because, ...(until !== undefined && { until }) });
       continue;
     }
     free -= 1;
@@ -86,8 +90,11 @@ function whyNot(task: SickTask, { isCoolingDown }: SickRequest): SickTaskWait | 
   if (!task.restarts) return 'ACTION_NONE';
   if (!task.isJudged) return 'CANNOT_JUDGE';
   if (task.isOfPendingDeploy) return 'DEPLOY_IN_PROGRESS';
-  return isCoolingDown ? 'COOLDOWN' : undefined;
+  if (isCoolingDown) return 'COOLDOWN';
+  return (task.nextStart?.kind ?? 'now') === 'now' ? undefined : 'RESTART_DELAY';
 }
+
+const startOf = ({ nextStart }: SickTask): number | undefined => (nextStart?.kind === 'at' ? nextStart.at : undefined);
 
 const stillCounted = (waves: ReplacementWaves | undefined, now: number): ReplacementWaves | undefined =>
   waves && !hasPassed(waves.lastAt, pauseAfterWaves(waves.count) + forgottenAfterMillis, now) ? waves : undefined;
@@ -100,5 +107,6 @@ export const sickTaskText: Record<SickTaskWait, string> = {
   COOLDOWN: 'the request is cooling down, so a replacement would not start now',
   DEPLOY_IN_PROGRESS: 'its deploy is in progress, and decides about its tasks itself',
   LIMIT: 'as many tasks as maxUnhealthyReplacements allows are being replaced',
+  RESTART_DELAY: 'its instance failed before, and may not start again yet by the restart policy of its request',
   BACK_OFF: 'tasks of the request were replaced shortly before, and the pause after that is not over',
 };

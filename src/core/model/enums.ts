@@ -210,6 +210,7 @@ export const sickTaskWaits = [
   'DEPLOY_IN_PROGRESS',
   'LIMIT',
   'BACK_OFF',
+  'RESTART_DELAY',
 ] as const;
 export type SickTaskWait = (typeof sickTaskWaits)[number];
 

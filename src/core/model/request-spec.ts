@@ -39,6 +39,16 @@ export interface Request {
   requiredRole?: string;
   dataCenter?: string;
   hideEvenNumberAcrossRacksHint?: boolean;
+  restart?: RestartPolicy;
+}
+
+/** When instances that failed start again, in place of the cooldown of the cluster. Only SERVICE and WORKER. */
+export interface RestartPolicy {
+  initialDelayMillis?: number;
+  backoffFactor?: number;
+  maxDelayMillis?: number;
+  resetAfterMillis?: number;
+  maxRestarts?: number;
 }
 
 /** Number of tasks of a request: one unless it says otherwise. */

@@ -70,6 +70,7 @@ const rules: readonly Rule[] = [
   unchangedRule,
   scheduleRule,
   lifetimeRule,
+  restartRule,
   ({ loadBalanced }, { limits, stored, isOlder }) =>
     loadBalanced && !stored?.loadBalanced && !isOlder && limits.loadBalancerUri === undefined
       ? problem('loadBalanced', 'loadBalancer', 'loadBalanced needs a load balancer, and loadBalancerUri is not set')
@@ -189,6 +190,18 @@ function lifetimeRule(request: Request): FieldError[] {
   return (
     ['numRetriesOnFailure', 'killOldNonLongRunningTasksAfterMillis', 'taskExecutionTimeLimitMillis'] as const
   ).flatMap((field) => notFor(request, field));
+}
+
+/** Delays are for what is always kept running. */
+function restartRule(request: Request): FieldError[] {
+  const { requestType, restart } = request;
+  if (!restart || requestType === undefined) return [];
+  if (!isLongRunning(requestType)) return notFor(request, 'restart');
+  const { initialDelayMillis: first, maxDelayMillis: longest } = restart;
+  const isLonger = first !== undefined && longest !== undefined && first > longest;
+  return isLonger
+    ? problem('restart.maxDelayMillis', 'range', `restart.maxDelayMillis must be at least initialDelayMillis, which is ${first}`)
+    : [];
 }
 
 function minimumsRule({ slaveAttributeMinimums }: Request): FieldError[] {

@@ -54,6 +54,7 @@ import { AuthSession1766450000000 } from '../../../migrations/1766450000000-auth
 import { AuditReads1766450000001 } from '../../../migrations/1766450000001-audit-reads.js';
 import { Liveness1766650000000 } from '../../../migrations/1766650000000-liveness.js';
 import { DeploysWithLiveness1766650000001 } from '../../../migrations/1766650000001-deploys-with-liveness.js';
+import { InstanceFailures1766650000002 } from '../../../migrations/1766650000002-instance-failures.js';
 
 /** Every migration, in order. Named here one by one: what is compiled in is what runs. */
 export const migrations = [
@@ -113,4 +114,5 @@ export const migrations = [
   AuditReads1766450000001,
   Liveness1766650000000,
   DeploysWithLiveness1766650000001,
+  InstanceFailures1766650000002,
 ];

@@ -2,12 +2,13 @@ import { Injectable } from '@nestjs/common';
 import type { User } from '../../core/authorization/index.js';
 import { lookAtFirst } from '../../core/deploys/index.js';
 import { sickTaskText } from '../../core/health/index.js';
-import type { DeployHistory } from '../../core/model/deploy.js';
+import { deployKeyText, type DeployHistory } from '../../core/model/deploy.js';
 import type { Request, RequestCleanup } from '../../core/model/request.js';
 import type { PendingRequest, PendingTask } from '../../core/model/task.js';
 import { isRunnable, promisedTypes, type RequestState } from '../../core/model/enums.js';
 import { waitsForPromises, waitsForRuns } from '../../core/pending-work/index.js';
 import { type Explanation, explainPending, explanationText, neverFits } from '../../core/placement/index.js';
+import { nextStart } from '../../core/restarts/index.js';
 import { nextTimes, timeIn, type TimeInZone, zoneOf } from '../../core/schedules/index.js';
 import type { HeldRequest } from '../../core/working-set/index.js';
 import { parsePendingTaskId } from '../../core/task-id.js';
@@ -20,6 +21,7 @@ import { ListPage, type KeysetPage } from '../../platform/database/keyset.js';
 import { SchedulerError } from '../../platform/errors.js';
 import type {
   FailedDeployDto,
+  FailedInstanceDto,
   QueuedEntryDto,
   RequestExplanationDto,
   TaskExplanationDto,
@@ -67,6 +69,7 @@ export class ExplainService {
     const ordered = pendingTasks.toSorted(
       ({ pendingTaskId: a }, { pendingTaskId: b }) => a.nextRunAt - b.nextRunAt || (a.id < b.id ? -1 : 1),
     );
+    const failed = await this.failedInstances(request);
     return {
       requestId: id,
       state: request.state,
@@ -77,7 +80,25 @@ export class ExplainService {
       queued: queued.map((entry) => queuedEntry(entry, queued, data)),
       failedDeploy: newest && failedDeploy(newest),
       ...(sick.length > 0 && { unhealthyTasks: sick.map(unhealthyTask) }),
+      ...(failed.length > 0 && { failedInstances: failed }),
     };
+  }
+
+  private async failedInstances({ request, activeDeployId }: HeldRequest): Promise<FailedInstanceDto[]> {
+    const { restart } = request;
+    if (!restart || activeDeployId === undefined) return [];
+    const key = { requestId: request.id, deployId: activeDeployId };
+    const failures = (await this.rows.instanceFailures.find(this.db.pool, [key])).get(deployKeyText(key));
+    return [...(failures ?? [])].map(([instanceNo, failed]) => {
+      const start = nextStart(restart, failed, this.clock.now());
+      return {
+        instanceNo,
+        failures: failed.count,
+        lastFailureAt: failed.lastAt,
+        nextStartAt: start.kind === 'at' ? start.at : undefined,
+        givenUp: start.kind === 'givenUp',
+      };
+    });
   }
 
   private explain(pending: PendingTask, { snapshot, rules, found, loaded }: ExplainData): TaskExplanationDto {

@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { hasPassed } from '../../core/elapsed.js';
 import {
   completeTask,
+  countsForRestart,
   type Completion,
   type DeployCounts,
   type EndedTask,
@@ -14,6 +15,7 @@ import { taskEndMail, type MailEvent } from '../../core/mail/index.js';
 import type { PendingRequest, TaskId } from '../../core/model/task.js';
 import { Rows } from '../../rows.js';
 import type { StoredRequest } from '../../modules/requests/request.repository.js';
+import type { FailedInstance } from '../../modules/tasks/instance-failure.repository.js';
 import type { LaunchData } from '../../modules/tasks/task-launch.repository.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import type { Transaction } from '../../platform/database/transaction.js';
@@ -50,6 +52,7 @@ export class Completions {
     const entries: PendingRequest[] = [];
     const leaving: TaskId[] = [];
     const told: MailEvent[] = [];
+    const failed: FailedInstance[] = [];
     let skipped = 0;
     for (const end of ends) {
       const { taskId } = end;
@@ -62,12 +65,15 @@ export class Completions {
       skipped += (result.counts.skippedRuns ?? 0) - (former.skippedRuns ?? 0);
       if (result.enqueue) entries.push(result.enqueue);
       if (result.leavesLoadBalancer) leaving.push(taskId);
+      if (stored?.request.restart && countsForRestart(ended, stored))
+        failed.push({ taskId, at: ended.endedAt, policy: stored.request.restart });
       if (stored) told.push(...taskMails(ended, stored, result));
       if (stored && result.cooldown) {
         requests.set(stored.request.id, await this.changeCooldown(tx, stored, result.cooldown, now));
         if (result.cooldown === 'ENTER') told.push(this.cooldownMail(stored.request, result.counts, now));
       }
     }
+    await this.rows.instanceFailures.note(tx, failed);
     await this.rows.pendingRequests.enqueueAll(tx, entries);
     await this.leaveLoadBalancer(tx, leaving, now);
     await this.rows.deployStatistics.save(tx, [...changed.values()]);

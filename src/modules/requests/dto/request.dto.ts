@@ -25,11 +25,13 @@ import {
   Texts,
   Text,
   Millis,
+  Nested,
   Small,
 } from '../../../platform/http/fields.js';
 import { mostMembers } from '../../../platform/http/input-limits.js';
 import { Holds } from '../../../platform/http/known-members.js';
 import { Since } from '../../../platform/http/since.js';
+import { RestartPolicyDto } from './restart-policy.dto.js';
 
 const isActions = (value: unknown): boolean =>
   Array.isArray(value) && value.every((action) => (userActions as readonly unknown[]).includes(action));
@@ -163,6 +165,11 @@ export class RequestDto implements Request {
   @IsOptional()
   @Millis()
   waitAtLeastMillisAfterTaskFinishesForReschedule?: number;
+  /** Delays of instances that failed, in place of the cooldown of the cluster. Only SERVICE and WORKER. Default: none. */
+  @Since('muster')
+  @IsOptional()
+  @Nested(() => RestartPolicyDto)
+  restart?: RestartPolicyDto;
   /** Group whose members may see and change it. */
   @IsOptional()
   @Text('name')

@@ -7,9 +7,11 @@ import {
   type ReplacementDecision,
 } from '../../../core/health/index.js';
 import { groupBy } from '../../../core/group-by.js';
+import { deployKeyText } from '../../../core/model/deploy.js';
 import { isRunnable } from '../../../core/model/enums.js';
 import { instancesOf } from '../../../core/model/request.js';
 import type { TaskCleanup, TaskId } from '../../../core/model/task.js';
+import { nextStart } from '../../../core/restarts/index.js';
 import { concernsAll } from '../../../platform/database/database-errors.js';
 import { Database } from '../../../platform/database/database.js';
 import type { Transaction } from '../../../platform/database/transaction.js';
@@ -73,6 +75,8 @@ export class SickTasks {
       const seen = asked.get(row.taskId.id);
       return seen ? [{ row, seen }] : [];
     });
+    const { restart } = stored.request;
+    const failures = restart && (await this.rows.instanceFailures.find(tx, [key])).get(deployKeyText(key));
     const decision = decideReplacements(
       {
         instances: instancesOf(stored.request),
@@ -86,6 +90,7 @@ export class SickTasks {
           sickSince: row.sickSince,
           restarts: seen.rules.restarts,
           isJudged: seen.isJudged,
+          nextStart: restart && nextStart(restart, failures?.get(row.taskId.instanceNo), now),
           isOfPendingDeploy: row.taskId.deployId === stored.pendingDeployId,
         })),
       },

@@ -121,6 +121,24 @@ export class UnhealthyTaskDto {
   message: string;
 }
 
+/** An instance that failed, and when it may start again by the restart policy of its request. */
+export class FailedInstanceDto {
+  /** Number of the instance. */
+  @ApiProperty({ type: 'integer', format: 'int32' })
+  instanceNo: number;
+  /** Failures in a row. */
+  @ApiProperty({ type: 'integer', format: 'int32' })
+  failures: number;
+  /** Time of the last one, in epoch milliseconds. */
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  lastFailureAt: number;
+  /** Time of the next start where its task is down or ends before, in epoch milliseconds. Absent: at once, or never. */
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  nextStartAt?: number;
+  /** It failed more often in a row than maxRestarts: only a deploy, a bounce or an unpause starts it again. */
+  givenUp: boolean;
+}
+
 /** Reasons why tasks of a request are not running. */
 export class RequestExplanationDto {
   /** The request. */
@@ -143,4 +161,6 @@ export class RequestExplanationDto {
   failedDeploy?: FailedDeployDto;
   /** Tasks that fail their liveness checks; absent: none does. */
   unhealthyTasks?: UnhealthyTaskDto[];
+  /** Instances that failed, of a request with a restart policy. Absent: it has none, or no instance has failed. */
+  failedInstances?: FailedInstanceDto[];
 }
