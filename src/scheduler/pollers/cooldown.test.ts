@@ -165,7 +165,7 @@ describe('a restart policy takes the place of the cooldown', () => {
     await world.enqueue({ requestId: 'svc', pendingType: 'UPDATED_REQUEST' });
     await world.run(1);
     expect(await delay()).toBe(4_000);
-    await world.takeOver();
+    await world.crash();
     await world.run(1);
     expect(await delay()).toBe(4_000);
     await world.cluster.advance(4_000);
