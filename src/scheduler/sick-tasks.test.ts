@@ -5,6 +5,7 @@ import { CleanupModule } from '../modules/tasks/cleanup/cleanup.module.js';
 import { CleanupPoller } from '../modules/tasks/cleanup/cleanup.poller.js';
 import { HealthMonitor } from '../modules/tasks/health/health-monitor.service.js';
 import { LivenessMonitor } from '../modules/tasks/health/liveness-monitor.service.js';
+import { SickTasks } from '../modules/tasks/health/sick-tasks.service.js';
 import { TaskHealthModule } from '../modules/tasks/health/task-health.module.js';
 
 /* A whole service whose tasks are checked by a command, on simulated machines with room for two of them each. */
@@ -51,7 +52,10 @@ async function untilSick(count: number): Promise<void> {
   const sick = () => world.query('SELECT 1 FROM task_liveness WHERE sick_since IS NOT NULL');
   await waitFor('sickness', async () => (await sick()).length === count);
 }
-const decide = () => world.get(LivenessMonitor).decide(world.now);
+const decide = () => {
+  world.get(SickTasks).forgetDecisions();
+  return world.get(LivenessMonitor).decide(world.now);
+};
 
 /** A second with all that the leader does but the checks. */
 async function second(): Promise<void> {

@@ -97,12 +97,20 @@ export class LivenessMonitor implements OnModuleInit, BeforeApplicationShutdown 
     const { healthchecksDisabled } = await this.health.inForce(tx);
     const wanted = healthchecksDisabled ? new Map<string, number>() : await this.rows.watchedTasks.withLiveness(tx);
     for (const id of this.watches.keys()) if (!wanted.has(id)) this.forget(id);
+    await this.dropUnwatched(wanted);
     const unread = [...wanted].filter(([id, version]) => this.watches.get(id)?.version !== version).map(([id]) => id);
     const states = await this.rows.taskLiveness.find(tx, unread);
     for (const task of await this.tasks.load(tx, unread)) {
       const { id } = task.live.taskId;
       this.take(task, wanted.get(id)!, states.get(id), now);
     }
+  }
+
+  /** What is not asked any more, for its request skips checks from now on, is neither well nor sick. */
+  private async dropUnwatched(wanted: ReadonlyMap<string, number>): Promise<void> {
+    const failing = await this.rows.taskLiveness.taskIds(this.db.pool);
+    const unwatched = failing.filter((id) => !wanted.has(id));
+    if (unwatched.length > 0) await this.db.leaderTransaction((tx) => this.rows.taskLiveness.remove(tx, unwatched));
   }
 
   /** Decides about the tasks that are sick. Answers when a pause between replacements is over. */
@@ -154,8 +162,9 @@ export class LivenessMonitor implements OnModuleInit, BeforeApplicationShutdown 
     const { taskId } = result;
     const former = watch.state;
     const state = afterLivenessCheck(former, { at: result.timestamp, passed: passed(result) }, watch.rules);
+    // Below the threshold nothing follows from it.
+    const isTold = state !== former && (state ?? former)?.sickSince !== undefined;
     if (state !== former) {
-      const isTold = (state ?? former)?.sickSince !== undefined;
       const isStored = await this.writer.add({ taskId, result, state, isTold });
       if (signal.aborted) return;
       // It has ended, or the database is away: it is read again.
@@ -164,7 +173,7 @@ export class LivenessMonitor implements OnModuleInit, BeforeApplicationShutdown 
     watch.state = state;
     watch.own = { at: result.timestamp, answered };
     this.plan(watch, watch.rules.intervalMillis);
-    if (state?.sickSince !== undefined) this.poller?.wake();
+    if (isTold) this.poller?.wake();
   }
 
   private forget(id: string): void {
@@ -176,6 +185,7 @@ export class LivenessMonitor implements OnModuleInit, BeforeApplicationShutdown 
   }
 
   private forgetAll(): void {
+    this.sickTasks.forgetDecisions();
     for (const id of this.watches.keys()) this.forget(id);
   }
 }

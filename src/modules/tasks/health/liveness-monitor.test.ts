@@ -7,6 +7,7 @@ import { waitFor } from '../../../../test/support/wait-for.js';
 import type { LivenessOptions, HealthcheckOptions } from '../../../core/model/deploy.js';
 import type { TaskId } from '../../../core/model/task.js';
 import { Leadership } from '../../../platform/leadership/leadership.js';
+import { SickTasks } from './sick-tasks.service.js';
 import { LivenessMonitor } from './liveness-monitor.service.js';
 
 let scene: HealthScene;
@@ -24,6 +25,7 @@ afterEach(async () => {
 
 const monitor = (): LivenessMonitor => scene.rooms.app.get(LivenessMonitor);
 const look = async (): Promise<void> => {
+  scene.rooms.app.get(SickTasks).forgetDecisions();
   await monitor().runOnce(Date.now());
   await monitor().decide(Date.now());
 };
@@ -160,6 +162,17 @@ test('a task that a former leader found sick is not replaced before this one has
   );
   await look();
   expect([await ordered(), await waitsFor()]).toEqual([[], ['CANNOT_JUDGE']]);
+});
+
+test('a task that is not asked any more is neither sick nor well', async () => {
+  const program = await scene.program(() => ({ status: 500 }));
+  await deploy({ action: 'NONE' });
+  await healthyTask(program);
+  await look();
+  await waitFor('sickness', () => isSick());
+  await scene.tx.query(`UPDATE request SET document = document || '{"skipHealthchecks": true}'`);
+  await look();
+  expect(await failing()).toEqual([]);
 });
 
 describe('a task is not asked for its liveness', () => {

@@ -6,6 +6,7 @@ import {
   type LivenessRules,
   type ReplacementDecision,
 } from '../../../core/health/index.js';
+import { hasPassed } from '../../../core/elapsed.js';
 import { groupBy } from '../../../core/group-by.js';
 import { deployKeyText } from '../../../core/model/deploy.js';
 import { isRunnable } from '../../../core/model/enums.js';
@@ -32,10 +33,17 @@ export interface FoundSick {
   isJudged: boolean;
 }
 
+/** A replacement that has come to an end makes room for the next one; nobody tells of it. */
+const decideAgainMillis = 4_000;
+/** When a dependency of all breaks, thousands of requests have sick tasks: the others wait for the next pass. */
+const mostAtOnce = 100;
+
 /** Has sick tasks replaced: a new one is asked for, and the sick one goes when that is in service. */
 @Injectable()
 export class SickTasks {
   private readonly log = new Logger(SickTasks.name);
+  /** The last decision about each request with sick tasks: what was known then, and when a pause is over. */
+  private readonly decisions = new Map<string, { at: number; about: string; until?: number }>();
 
   constructor(
     private readonly db: Database,
@@ -44,21 +52,39 @@ export class SickTasks {
     private readonly wake: Wake,
   ) {}
 
-  /** One transaction per request. Answers the earliest time at which a pause between replacements is over. */
+  /**
+   * One transaction per request, of those about which something new is known, or was decided a while ago. Answers when to look
+   * again at the latest, if that is soon.
+   */
   async decide(found: readonly FoundSick[], now: number): Promise<number | undefined> {
-    let next: number | undefined;
-    for (const [requestId, ofRequest] of groupBy(found, ({ task }) => task.live.taskId.requestId)) {
+    const byRequest = groupBy(found, ({ task }) => task.live.taskId.requestId);
+    for (const requestId of this.decisions.keys()) if (!byRequest.has(requestId)) this.decisions.delete(requestId);
+    const due = [...byRequest].filter(([requestId, sick]) => this.isDue(requestId, sick, now));
+    for (const [requestId, sick] of due.slice(0, mostAtOnce)) {
       try {
-        const decision = await this.db.leaderTransaction((tx) => this.decideOne(tx, requestId, ofRequest, now));
+        const decision = await this.db.leaderTransaction((tx) => this.decideOne(tx, requestId, sick, now));
+        this.decisions.set(requestId, { at: now, about: stateOf(sick), until: earliest(decision) });
         if (decision.replace.length > 0)
           this.wake.signalOf([requestId], 'cleanup', 'scheduler', 'webhooks', 'load-balancer');
-        for (const { until } of decision.waits) if (until !== undefined) next = Math.min(next ?? until, until);
       } catch (cause) {
         if (concernsAll(cause)) throw cause;
         tellFailure(this.log, `Sick tasks of request '${requestId}' cannot be replaced`, cause);
       }
     }
-    return next;
+    if (due.length > mostAtOnce) return now;
+    const ends = [...this.decisions.values()].flatMap(({ until }) => until ?? []);
+    return ends.length > 0 ? Math.min(...ends) : undefined;
+  }
+
+  /** Another leader decided meanwhile. */
+  forgetDecisions(): void {
+    this.decisions.clear();
+  }
+
+  private isDue(requestId: string, sick: readonly FoundSick[], now: number): boolean {
+    const last = this.decisions.get(requestId);
+    if (!last || last.about !== stateOf(sick) || hasPassed(last.at, decideAgainMillis, now)) return true;
+    return last.until !== undefined && now >= last.until;
   }
 
   private async decideOne(
@@ -139,6 +165,15 @@ export class SickTasks {
         .map(({ taskId, message }) => ({ ...deployOf(taskId), timestamp: now, pendingType: 'TASK_BOUNCE', message })),
     );
   }
+}
+
+/** Which tasks are sick, and which of them can be judged. */
+const stateOf = (sick: readonly FoundSick[]): string =>
+  sick.map(({ task, isJudged }) => `${task.live.taskId.id} ${isJudged}`).join(' ');
+
+function earliest({ waits }: ReplacementDecision): number | undefined {
+  const ends = waits.flatMap(({ until }) => until ?? []);
+  return ends.length > 0 ? Math.min(...ends) : undefined;
 }
 
 const deployOf = ({ requestId, deployId }: TaskId) => ({ requestId, deployId });

@@ -68,6 +68,15 @@ export class TaskLivenessRepository {
     );
   }
 
+  async taskIds(tx: Queryable): Promise<string[]> {
+    const found = await rows<{ task_id: string }>(tx, 'SELECT task_id FROM task_liveness');
+    return found.map((row) => row.task_id);
+  }
+
+  async remove(tx: Transaction, taskIds: readonly string[]): Promise<void> {
+    await tx.query('DELETE FROM task_liveness WHERE task_id = ANY ($1)', [taskIds]);
+  }
+
   /** Sick tasks of a request, those that are told to go left out; in the order of task ids. */
   async sickOf(tx: Queryable, requestId: string): Promise<SickTaskRow[]> {
     const found = await rows<LivenessRow>(
