@@ -29,9 +29,10 @@ export function createTaskRun(context: TaskContext, spec: LaunchSpec, runAs: Run
   const kill = new TaskKill(
     { directory, processes, reports },
     sweeperOf(spec, processes, directory, group, container),
-    preStopOf(context, spec, (line, limits, signal) =>
-      processes.isRunning ? commands.runLine(line, limits, signal) : undefined,
-    ),
+    preStopOf(context, spec, {
+      isRunning: () => processes.isRunning,
+      runLine: (line, limits, signal) => commands.runLine(line, limits, signal),
+    }),
   );
   const plans = new CommandPlans(context, { spec, sandbox, runAs, container, mainPid: () => processes.runningPid });
   const commands = new TaskCommands(context, {

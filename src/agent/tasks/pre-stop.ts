@@ -4,8 +4,10 @@ import { messageOf } from '../../platform/files.js';
 import type { LineEnd, LineLimits } from '../shell-commands/line-run.js';
 import type { TaskContext } from './task-context.js';
 
-/** Runs a line in the task; undefined: it does not run. */
-type RunInTask = (line: string, limits: LineLimits, signal: AbortSignal) => Promise<LineEnd> | undefined;
+interface EndingTask {
+  isRunning(): boolean;
+  runLine(line: string, limits: LineLimits, signal: AbortSignal): Promise<LineEnd>;
+}
 
 /** Bytes of the output that are told when it fails. */
 const maxOutputBytes = 500;
@@ -14,16 +16,17 @@ const maxOutputBytes = 500;
 export function preStopOf(
   { log }: Pick<TaskContext, 'log'>,
   { taskId, preStop }: Pick<LaunchSpec, 'taskId' | 'preStop'>,
-  runInTask: RunInTask,
+  task: EndingTask,
 ): ((signal: AbortSignal) => Promise<void>) | undefined {
   if (!preStop) return undefined;
   const { command, http, timeoutMillis } = preStop;
   return async (signal) => {
+    if (!task.isRunning()) return;
     const stop = AbortSignal.any([signal, AbortSignal.timeout(timeoutMillis)]);
     const failed = (why: string) => log.warn(`Task ${taskId}: its preStop failed: ${why}`);
     try {
       if (http) await call(http, stop);
-      const end = command === undefined ? undefined : await runInTask(command, { timeoutMillis, maxOutputBytes }, signal);
+      const end = command === undefined ? undefined : await task.runLine(command, { timeoutMillis, maxOutputBytes }, signal);
       if (end?.kind === 'failed') failed(end.reason);
       else if (end && end.exitCode !== 0) failed(`exit code ${end.exitCode} ${end.output.trim()}`);
     } catch (cause) {
