@@ -64,7 +64,9 @@ async function second(): Promise<void> {
   await world.cluster.advance(1_000);
 }
 const going = async () =>
-  (await world.active('svc')).filter((task) => task.cleaning !== undefined || task.killed).map((task) => task.taskId.id);
+  (await world.active('svc'))
+    .filter((task) => task.cleaning !== undefined || task.killed)
+    .map((task) => task.taskId.id);
 
 test('a sick task is replaced by one that is healthy first, and its end counts as a failure', async () => {
   await start(3);

@@ -20,8 +20,11 @@ const kill = (spec: LaunchSpec, graceMillis: number) => cluster.driver.kill(spec
 const isReady = (spec: LaunchSpec) => waitFor('ready', () => existsSync(cluster.sandbox(spec, 'ready')));
 
 describe('a command that checks a task', () => {
-  const check = ({ taskId }: LaunchSpec, command: string, own: { timeoutMillis?: number; maxOutputBytes?: number } = {}) =>
-    cluster.driver.runCheck({ taskId, command, timeoutMillis: 10_000, maxOutputBytes: 1_000, ...own }, 's1', 1);
+  const check = (
+    { taskId }: LaunchSpec,
+    command: string,
+    own: { timeoutMillis?: number; maxOutputBytes?: number } = {},
+  ) => cluster.driver.runCheck({ taskId, command, timeoutMillis: 10_000, maxOutputBytes: 1_000, ...own }, 's1', 1);
 
   test('runs in its sandbox, with its variables, and answers its exit code and what it said', async () => {
     const spec = await running('echo yes >mine; exec sleep 600', { environment: { OWN: 'value' } });

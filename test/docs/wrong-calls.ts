@@ -183,10 +183,7 @@ export const wrong: [rule: string, ...Call[]][] = [
   ['`healthcheck.command`: given', deploy({ healthcheck: { type: 'COMMAND' } })],
   ['`healthcheck`: `uri`, `protocol`', deploy({ healthcheck: { type: 'COMMAND', command: 'true', uri: '/' } })],
   ['`healthcheck.liveness`: only', deploy({ healthcheck: { healthcheckResultFilePath: 'ok', liveness: {} } })],
-  [
-    '`healthcheck.liveness.uri`',
-    deploy({ healthcheck: { type: 'COMMAND', command: 'true', liveness: { uri: '/' } } }),
-  ],
+  ['`healthcheck.liveness.uri`', deploy({ healthcheck: { type: 'COMMAND', command: 'true', liveness: { uri: '/' } } })],
   [
     '`healthcheck.liveness.intervalSeconds`',
     deploy({ healthcheck: { type: 'COMMAND', command: 'true', liveness: { intervalSeconds: 0 } } }),

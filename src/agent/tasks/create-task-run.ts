@@ -92,4 +92,7 @@ const sweeperOf = (
 ): Sweeper =>
   container
     ? new ContainerKiller(container, () => processes.listUngrouped(), directory)
-    : new Killer({ mark: () => processes.mark(), main: () => processes.started?.main, group, signal: killSignal }, directory);
+    : new Killer(
+        { mark: () => processes.mark(), main: () => processes.started?.main, group, signal: killSignal },
+        directory,
+      );

@@ -26,7 +26,8 @@ export function preStopOf(
     const failed = (why: string) => log.warn(`Task ${taskId}: its preStop failed: ${why}`);
     try {
       if (http) await call(http, stop);
-      const end = command === undefined ? undefined : await task.runLine(command, { timeoutMillis, maxOutputBytes }, signal);
+      const end =
+        command === undefined ? undefined : await task.runLine(command, { timeoutMillis, maxOutputBytes }, signal);
       if (end?.kind === 'failed') failed(end.reason);
       else if (end && end.exitCode !== 0) failed(`exit code ${end.exitCode} ${end.output.trim()}`);
     } catch (cause) {

@@ -202,7 +202,8 @@ export class Killer implements Sweeper {
       const main = this.target.main();
       // Once the program knows, what it starts is its own business (a clean-up script, say) until it has ended itself.
       const spareNewOnes = main !== undefined && this.asked.has(nameOf(main)) && isAlive(main);
-      for (const found of processes) if (!spareNewOnes) this.asked.once(nameOf(found), () => signal(found, this.target.signal));
+      for (const found of processes)
+        if (!spareNewOnes) this.asked.once(nameOf(found), () => signal(found, this.target.signal));
     }
     return processes.length;
   }

@@ -23,9 +23,17 @@ test.each([
     is: [],
   },
   { name: 'another signal', deploy: { killSignal: 'SIGINT' }, is: ['killSignal'] },
-  { name: 'a limit of its preStop', deploy: { preStop: { command: 'x', timeoutMillis: 5 } }, is: ['preStop.timeoutMillis'] },
+  {
+    name: 'a limit of its preStop',
+    deploy: { preStop: { command: 'x', timeoutMillis: 5 } },
+    is: ['preStop.timeoutMillis'],
+  },
   { name: 'a check by TCP', deploy: { healthcheck: { type: 'TCP', liveness: {} } }, is: [] },
-  { name: 'a check by a command', deploy: { healthcheck: { type: 'COMMAND', command: 'x' } }, is: ['healthcheck.type'] },
+  {
+    name: 'a check by a command',
+    deploy: { healthcheck: { type: 'COMMAND', command: 'x' } },
+    is: ['healthcheck.type'],
+  },
   { name: 'a container', deploy: docker({ portMappings: [{ hostPort: 20_000, containerPort: 80 }] }), is: [] },
   {
     name: 'a volume of an allowed folder',

@@ -74,9 +74,7 @@ export function decideKills(view: CleanupView, now: number): KillDecision[] {
     if (isTerminal(task.state)) return { kind: 'drop', cleanup: task.cleanup };
     const decision = decideKill(view, task, task.cleanup, oneByOne, now);
     const leaves = decision.kind === 'kill' || leavesFirst(decision);
-    return leaves && !mayDie(view, task, task.cleanup, now)
-      ? { ...decision, kind: 'leave' }
-      : decision;
+    return leaves && !mayDie(view, task, task.cleanup, now) ? { ...decision, kind: 'leave' } : decision;
   });
 }
 

@@ -43,7 +43,8 @@ export function cooldownChange(
   if (state === 'SYSTEM_COOLDOWN') return succeeded && !isLongRunning(request.requestType) ? 'LEAVE' : undefined;
   // A policy of its own takes the place of the cooldown.
   if (state !== 'ACTIVE' || !isAlwaysRunning(request.requestType) || request.restart) return undefined;
-  if (succeeded || (task.state === 'TASK_KILLED' && !isEndOfSick(task)) || task.reason === 'REASON_INVALID_OFFERS') return undefined;
+  if (succeeded || (task.state === 'TASK_KILLED' && !isEndOfSick(task)) || task.reason === 'REASON_INVALID_OFFERS')
+    return undefined;
   const failures = [...counts.failureEvents.map((event) => event.timestamp), task.endedAt];
   return isFailingFast(failures, rules, now) ? 'ENTER' : undefined;
 }

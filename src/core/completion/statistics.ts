@@ -71,7 +71,9 @@ export function countEnd(
 function inARow(counts: DeployCounts, task: EndedTask): Pick<DeployCounts, 'numSuccess' | 'numFailures'> {
   const { numSuccess, numFailures } = counts;
   if (task.state === 'TASK_FINISHED') return { numSuccess: numSuccess + 1, numFailures: 0 };
-  return task.hadToGo && !isEndOfSick(task) ? { numSuccess, numFailures } : { numSuccess: 0, numFailures: numFailures + 1 };
+  return task.hadToGo && !isEndOfSick(task)
+    ? { numSuccess, numFailures }
+    : { numSuccess: 0, numFailures: numFailures + 1 };
 }
 
 /** The mean is not rounded: after thousands of tasks one of them moves it by less than half a millisecond. */

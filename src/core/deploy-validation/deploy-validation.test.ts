@@ -31,7 +31,9 @@ const balanced = { request: { id: 'web', requestType: 'SERVICE' as const, loadBa
 const mapping = (changes: object) => docker({ portMappings: [{ containerPort: 0, hostPort: 0, ...changes }] });
 const artifact = { objstoreArtifacts: [{ filename: 'a.tgz' }], cmd: 'x' };
 const settingsWith = (changes: Partial<DeployValidationSettings>) => ({ settings: { ...settings, ...changes } });
-const honored = settingsWith({ cluster: { ...settings.cluster, local: { ...settings.cluster.local, honorRunningSentinel: true } } });
+const honored = settingsWith({
+  cluster: { ...settings.cluster, local: { ...settings.cluster.local, honorRunningSentinel: true } },
+});
 const sentinel = (runningSentinel: string) => ({
   command: undefined,
   customExecutorCmd: '/bin/ex',

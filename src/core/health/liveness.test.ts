@@ -49,7 +49,8 @@ describe('the state after a check', () => {
   test('a row of failures up to the threshold makes a task sick, and counts no further', () => {
     const states: (FailingState | undefined)[] = [];
     let state: FailingState | undefined;
-    for (const at of [10, 20, 30, 40]) states.push((state = afterLivenessCheck(state, { at, passed: false }, threshold)));
+    for (const at of [10, 20, 30, 40])
+      states.push((state = afterLivenessCheck(state, { at, passed: false }, threshold)));
     expect(states).toEqual([
       { failures: 1, failingSince: 10 },
       { failures: 2, failingSince: 10 },
@@ -84,14 +85,27 @@ describe('a checker', () => {
   const silent = { at: 100, answered: false };
   const sick = instance('web', 's1', silent);
   test.each<{ name: string; of?: WatchedInstance; others: WatchedInstance[]; can: boolean }>([
-    { name: 'believes a task that answers that it is ill', of: instance('web', 's1', { at: 100, answered: true }), others: [instance('api', 's2', silent)], can: true },
+    {
+      name: 'believes a task that answers that it is ill',
+      of: instance('web', 's1', { at: 100, answered: true }),
+      others: [instance('api', 's2', silent)],
+      can: true,
+    },
     { name: 'has to have asked it itself', of: instance('web', 's1'), others: [], can: false },
     { name: 'of one request on one machine cannot compare', others: [instance('web', 's1', silent)], can: true },
     { name: 'that reaches no request is at fault itself', others: [instance('api', 's1', silent)], can: false },
     { name: 'that reaches no machine is at fault itself', others: [instance('web', 's2', silent)], can: false },
     { name: 'that has just begun waits for another answer', others: [instance('api', 's2')], can: false },
-    { name: 'that was answered before only does not know', others: [instance('api', 's2', { at: 99, answered: true })], can: false },
-    { name: 'that was answered since then is fine', others: [instance('api', 's2', { at: 100, answered: true })], can: true },
+    {
+      name: 'that was answered before only does not know',
+      others: [instance('api', 's2', { at: 99, answered: true })],
+      can: false,
+    },
+    {
+      name: 'that was answered since then is fine',
+      others: [instance('api', 's2', { at: 100, answered: true })],
+      can: true,
+    },
   ])('$name: $can', ({ of = sick, others, can }) => expect(new Reach([of, ...others]).canJudge(of, 100)).toBe(can));
 
   test('that reaches nothing at all of several requests judges none, whoever is asked in whatever order', () =>

@@ -41,18 +41,60 @@ test.each([
 describe('a sick task', () => {
   test.each<{ name: string; seen: Partial<SickRequest>; replace?: string[]; waits?: object[] }>([
     { name: 'is replaced', seen: {}, replace: ['a'] },
-    { name: 'is only told of', seen: { sick: [sick('a', { restarts: false })] }, waits: [{ id: 'a', because: 'ACTION_NONE' }] },
-    { name: 'may be the fault of the checker', seen: { sick: [sick('a', { isJudged: false })] }, waits: [{ id: 'a', because: 'CANNOT_JUDGE' }] },
-    { name: 'of a deploy in progress is its affair', seen: { sick: [sick('a', { isOfPendingDeploy: true })] }, waits: [{ id: 'a', because: 'DEPLOY_IN_PROGRESS' }] },
-    { name: 'waits while its request cools down', seen: { isCoolingDown: true }, waits: [{ id: 'a', because: 'COOLDOWN' }] },
-    { name: 'waits for the next start of its instance', seen: { sick: [sick('a', { nextStart: { kind: 'at', at: now + 7 } })] }, waits: [{ id: 'a', because: 'RESTART_DELAY', until: now + 7 }] },
-    { name: 'of an instance that is given up stays', seen: { sick: [sick('a', { nextStart: { kind: 'givenUp' } })] }, waits: [{ id: 'a', because: 'RESTART_DELAY' }] },
+    {
+      name: 'is only told of',
+      seen: { sick: [sick('a', { restarts: false })] },
+      waits: [{ id: 'a', because: 'ACTION_NONE' }],
+    },
+    {
+      name: 'may be the fault of the checker',
+      seen: { sick: [sick('a', { isJudged: false })] },
+      waits: [{ id: 'a', because: 'CANNOT_JUDGE' }],
+    },
+    {
+      name: 'of a deploy in progress is its affair',
+      seen: { sick: [sick('a', { isOfPendingDeploy: true })] },
+      waits: [{ id: 'a', because: 'DEPLOY_IN_PROGRESS' }],
+    },
+    {
+      name: 'waits while its request cools down',
+      seen: { isCoolingDown: true },
+      waits: [{ id: 'a', because: 'COOLDOWN' }],
+    },
+    {
+      name: 'waits for the next start of its instance',
+      seen: { sick: [sick('a', { nextStart: { kind: 'at', at: now + 7 } })] },
+      waits: [{ id: 'a', because: 'RESTART_DELAY', until: now + 7 }],
+    },
+    {
+      name: 'of an instance that is given up stays',
+      seen: { sick: [sick('a', { nextStart: { kind: 'givenUp' } })] },
+      waits: [{ id: 'a', because: 'RESTART_DELAY' }],
+    },
     { name: 'waits while another is replaced', seen: { underWay: 1 }, waits: [{ id: 'a', because: 'LIMIT' }] },
-    { name: 'waits after the wave before', seen: { waves: { count: 2, lastAt: now - 19_999 } }, waits: [{ id: 'a', because: 'BACK_OFF', until: now + 1 }] },
+    {
+      name: 'waits after the wave before',
+      seen: { waves: { count: 2, lastAt: now - 19_999 } },
+      waits: [{ id: 'a', because: 'BACK_OFF', until: now + 1 }],
+    },
     { name: 'goes when the pause is over', seen: { waves: { count: 2, lastAt: now - 20_000 } }, replace: ['a'] },
-    { name: 'does not wait for a clock that was ahead', seen: { waves: { count: 2, lastAt: now + 5_000 } }, replace: ['a'] },
-    { name: 'that is sick for longest goes first', seen: { sick: [sick('a', { sickSince: 2 }), sick('b', { sickSince: 1 })] }, replace: ['b'], waits: [{ id: 'a', because: 'LIMIT' }] },
-    { name: 'is one of many that the limit allows', seen: { maxReplacements: 2, sick: ['c', 'a', 'b'].map((id) => sick(id)) }, replace: ['a', 'b'], waits: [{ id: 'c', because: 'LIMIT' }] },
+    {
+      name: 'does not wait for a clock that was ahead',
+      seen: { waves: { count: 2, lastAt: now + 5_000 } },
+      replace: ['a'],
+    },
+    {
+      name: 'that is sick for longest goes first',
+      seen: { sick: [sick('a', { sickSince: 2 }), sick('b', { sickSince: 1 })] },
+      replace: ['b'],
+      waits: [{ id: 'a', because: 'LIMIT' }],
+    },
+    {
+      name: 'is one of many that the limit allows',
+      seen: { maxReplacements: 2, sick: ['c', 'a', 'b'].map((id) => sick(id)) },
+      replace: ['a', 'b'],
+      waits: [{ id: 'c', because: 'LIMIT' }],
+    },
   ])('$name', ({ seen, replace = [], waits = [] }) =>
     expect(decideReplacements(request(seen), now)).toMatchObject({ replace, waits }),
   );
@@ -61,7 +103,10 @@ describe('a sick task', () => {
 describe('waves', () => {
   test('are counted when something is replaced', () => {
     expect(decideReplacements(request(), now).waves).toEqual({ count: 1, lastAt: now });
-    expect(decideReplacements(request({ waves: { count: 3, lastAt: now - 60_000 } }), now).waves).toEqual({ count: 4, lastAt: now });
+    expect(decideReplacements(request({ waves: { count: 3, lastAt: now - 60_000 } }), now).waves).toEqual({
+      count: 4,
+      lastAt: now,
+    });
     expect(decideReplacements(request({ underWay: 1 }), now).waves).toBeUndefined();
   });
   test('are forgotten after a long time in which all was well', () =>
@@ -75,7 +120,9 @@ test('whatever is sick: never more than the limit at once, each is told of once,
         instances: fc.integer({ min: 1, max: 200 }),
         maxReplacements: fc.option(fc.integer({ min: 1, max: 20 }), { nil: undefined }),
         underWay: fc.nat(30),
-        waves: fc.option(fc.record({ count: fc.integer({ min: 1, max: 50 }), lastAt: fc.nat(2 * now) }), { nil: undefined }),
+        waves: fc.option(fc.record({ count: fc.integer({ min: 1, max: 50 }), lastAt: fc.nat(2 * now) }), {
+          nil: undefined,
+        }),
         isCoolingDown: fc.boolean(),
         sick: fc.uniqueArray(
           fc.record({
@@ -93,8 +140,7 @@ test('whatever is sick: never more than the limit at once, each is told of once,
         const { replace, waits } = decision;
         expect(replace.length).toBeLessThanOrEqual(Math.max(0, replacementLimit(seen) - seen.underWay));
         expect([...replace, ...waits.map(({ id }) => id)].sort()).toEqual(seen.sick.map(({ id }) => id).sort());
-        for (const task of seen.sick)
-          if (!task.isJudged || !task.restarts) expect(replace).not.toContain(task.id);
+        for (const task of seen.sick) if (!task.isJudged || !task.restarts) expect(replace).not.toContain(task.id);
         expect(decideReplacements({ ...seen, sick: seen.sick.toReversed() }, now)).toEqual(decision);
       },
     ),
@@ -105,7 +151,10 @@ test('all instances fail for an hour: the pauses grow, and there are never more 
   let waves: SickRequest['waves'];
   const begun: number[] = [];
   for (; at < 3_600_000; at += 1_000) {
-    const decision = decideReplacements(request({ instances: 30, waves, sick: ['a', 'b', 'c', 'd', 'e'].map((id) => sick(id)) }), at);
+    const decision = decideReplacements(
+      request({ instances: 30, waves, sick: ['a', 'b', 'c', 'd', 'e'].map((id) => sick(id)) }),
+      at,
+    );
     expect(decision.replace.length).toBeLessThanOrEqual(3);
     if (decision.waves) begun.push(at);
     waves = decision.waves ?? waves;

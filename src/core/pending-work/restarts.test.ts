@@ -47,5 +47,6 @@ describe('instances that failed', () => {
   test('start at once without a policy', () =>
     expect(plan('TASK_DONE', [second, third], null)).toEqual({ starts: { 2: 0, 3: 0 }, forgetsFailures: false }));
   test.each(['NEW_DEPLOY', 'BOUNCE', 'UNPAUSED'] as const)('start at once, and anew, for %s', (type) =>
-    expect(plan(type, [second, third])).toEqual({ starts: { 2: 0, 3: 0 }, forgetsFailures: true }));
+    expect(plan(type, [second, third])).toEqual({ starts: { 2: 0, 3: 0 }, forgetsFailures: true }),
+  );
 });

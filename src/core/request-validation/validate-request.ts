@@ -200,7 +200,11 @@ function restartRule(request: Request): FieldError[] {
   const { initialDelayMillis: first, maxDelayMillis: longest } = restart;
   const isLonger = first !== undefined && longest !== undefined && first > longest;
   return isLonger
-    ? problem('restart.maxDelayMillis', 'range', `restart.maxDelayMillis must be at least initialDelayMillis, which is ${first}`)
+    ? problem(
+        'restart.maxDelayMillis',
+        'range',
+        `restart.maxDelayMillis must be at least initialDelayMillis, which is ${first}`,
+      )
     : [];
 }
 

@@ -10,7 +10,8 @@ test.each([
   { policy: { maxDelayMillis: 500 }, delays: [500, 500, 500, 500] },
   { policy: { initialDelayMillis: 400_000 }, delays: [400_000, 400_000, 400_000, 400_000] },
 ])('the delays of $policy: $delays', ({ policy, delays }) =>
-  expect(delays.map((_, index) => restartDelay(policy, index + 1))).toEqual(delays));
+  expect(delays.map((_, index) => restartDelay(policy, index + 1))).toEqual(delays),
+);
 
 describe('a failure', () => {
   const policy = { resetAfterMillis: 60_000 };

@@ -38,7 +38,11 @@ export function restartDelay(policy: RestartPolicy, failures: number): number {
 }
 
 /** One that was up for long enough after its last start begins a new row. */
-export function afterFailure(policy: RestartPolicy, former: InstanceFailures | undefined, at: number): InstanceFailures {
+export function afterFailure(
+  policy: RestartPolicy,
+  former: InstanceFailures | undefined,
+  at: number,
+): InstanceFailures {
   const { resetAfterMillis } = complete(policy);
   const isInRow =
     former !== undefined && !hasPassed(former.lastAt, restartDelay(policy, former.count) + resetAfterMillis, at);

@@ -13,13 +13,14 @@ import {
   type RequestEventType,
   type TaskState,
 } from '../../core/model/enums.js';
-import { eventTypes,
+import {
+  eventTypes,
   healthEventTypes,
   pendingEventTypes,
   type EventType,
   type HealthEventType,
   type PendingEventType,
- } from '../../core/model/event.js';
+} from '../../core/model/event.js';
 import { QueryText, QueryTexts, QueryWords } from '../../platform/http/query.js';
 import { Since } from '../../platform/http/since.js';
 

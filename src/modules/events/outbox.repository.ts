@@ -78,10 +78,7 @@ export class OutboxRepository {
   }
 
   /** Tasks that turned sick, or well again, after they had passed their health checks. */
-  liveness(
-    tx: Transaction,
-    changes: readonly { taskId: string; isSick: boolean; message: string }[],
-  ): Promise<void> {
+  liveness(tx: Transaction, changes: readonly { taskId: string; isSick: boolean; message: string }[]): Promise<void> {
     const at = this.clock.now();
     return this.events.add(
       tx,

@@ -234,7 +234,9 @@ export class DrainService {
           pendingTaskIds: work.pendingTaskIds,
           runWaits: work.withRuns.has(key),
           failingFast: await this.isFailingFast(tx, stored, deployId, now),
-          failures: stored?.request.restart && (await this.rows.instanceFailures.find(tx, [{ requestId: work.requestId, deployId }])).get(key),
+          failures:
+            stored?.request.restart &&
+            (await this.rows.instanceFailures.find(tx, [{ requestId: work.requestId, deployId }])).get(key),
           lastEnd: work.runOnceCounts.get(key)?.lastTaskState,
         },
         rules,

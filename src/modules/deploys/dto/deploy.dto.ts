@@ -2,7 +2,12 @@ import { ApiProperty, getSchemaPath } from '@nestjs/swagger';
 import { IsBoolean, IsOptional } from 'class-validator';
 import { normalizeDeploy } from '../../../core/deploy-validation/index.js';
 import type { Deploy } from '../../../core/model/deploy.js';
-import { healthcheckProtocols, type HealthcheckProtocol, killSignals, type KillSignal } from '../../../core/model/enums.js';
+import {
+  healthcheckProtocols,
+  type HealthcheckProtocol,
+  killSignals,
+  type KillSignal,
+} from '../../../core/model/enums.js';
 import {
   AnyObject,
   everyValue,

@@ -78,7 +78,9 @@ function ask(session: ClientHttp2Session, ending: AbortSignal): Promise<GrpcAnsw
       if (answer.body.length > longestAnswer) reject(new Error('The answer is none of the health service'));
     });
     stream.on('error', reject);
-    stream.on('close', () => (answer.httpStatus === 0 ? reject(new Error('The connection broke off')) : resolve(answer)));
+    stream.on('close', () =>
+      answer.httpStatus === 0 ? reject(new Error('The connection broke off')) : resolve(answer),
+    );
     stream.end(emptyMessage);
   });
 }

@@ -65,9 +65,7 @@ test('a task that was healthy and fails again is told of, and replaced: a new on
   expect(await failing()).toEqual([]);
   status = 503;
   await waitFor('the order', async () => (await ordered()).length > 0);
-  expect(await ordered()).toEqual([
-    { task_id: id, message: 'Task failed 3 liveness checks in a row (status 503)' },
-  ]);
+  expect(await ordered()).toEqual([{ task_id: id, message: 'Task failed 3 liveness checks in a row (status 503)' }]);
   expect(await scene.tx.query('SELECT pending_type, deploy_id FROM pending_request')).toEqual([
     { pending_type: 'TASK_BOUNCE', deploy_id: 'd1' },
   ]);
@@ -142,7 +140,9 @@ test('a new leader goes on with what the last one had counted, and keeps its pau
       `INSERT INTO task_liveness (task_id, request_id, failures, failing_since, sick_since) VALUES ($1, 'web', 49, now(), NULL)`,
       [id],
     );
-  await scene.tx.query(`INSERT INTO replacement_wave (request_id, deploy_id, count, last_at) VALUES ('web', 'd1', 6, now())`);
+  await scene.tx.query(
+    `INSERT INTO replacement_wave (request_id, deploy_id, count, last_at) VALUES ('web', 'd1', 6, now())`,
+  );
   (scene.rooms.app.get(Leadership) as FixedLeadership).start();
   await waitFor('sickness', () => isSick(2));
   await waitFor('a decision', async () => {
@@ -179,8 +179,14 @@ describe('a task is not asked for its liveness', () => {
   test.each<{ name: string; change: string }>([
     { name: 'before it has passed its health check', change: 'UPDATE task SET healthchecks_finished = false' },
     { name: 'when it was launched to skip checks', change: 'UPDATE task SET skip_healthchecks = true' },
-    { name: 'while its request skips checks', change: `UPDATE request SET document = document || '{"skipHealthchecks": true}'` },
-    { name: 'when its deploy does not ask for it', change: `UPDATE deploy_history SET data = data #- '{deploy,healthcheck,liveness}'` },
+    {
+      name: 'while its request skips checks',
+      change: `UPDATE request SET document = document || '{"skipHealthchecks": true}'`,
+    },
+    {
+      name: 'when its deploy does not ask for it',
+      change: `UPDATE deploy_history SET data = data #- '{deploy,healthcheck,liveness}'`,
+    },
     { name: 'when it has ended', change: `UPDATE task SET ended_at = now(), state = 'TASK_FAILED'` },
     {
       name: 'while operators have switched health checks off',
@@ -203,7 +209,10 @@ test('by TCP a task passes when it accepts a connection, at first and later on',
   await scene.run([program.port]);
   scene.announce();
   await waitFor('the passed check', () => scene.isFinished());
-  expect((await scene.results()).at(-1)).toMatchObject({ status_code: 200, response_body: 'The connection was accepted' });
+  expect((await scene.results()).at(-1)).toMatchObject({
+    status_code: 200,
+    response_body: 'The connection was accepted',
+  });
   await look();
   await program.close();
   await waitFor('the order', async () => (await ordered()).length > 0);

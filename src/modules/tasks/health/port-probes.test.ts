@@ -53,12 +53,42 @@ const framed = (...bytes: number[]) => Buffer.from([0, 0, 0, 0, bytes.length, ..
 describe('by gRPC', () => {
   test.each<{ name: string; message: Buffer; status?: number; text?: string; is: Partial<ProbeResult> }>([
     { name: 'SERVING passes', message: framed(8, 1), status: 0, is: { statusCode: 200, responseBody: 'SERVING' } },
-    { name: 'NOT_SERVING fails', message: framed(8, 2), status: 0, is: { errorMessage: 'The health service says NOT_SERVING' } },
-    { name: 'no status is UNKNOWN', message: framed(), status: 0, is: { errorMessage: 'The health service says UNKNOWN' } },
-    { name: 'another message fails', message: framed(16, 1), status: 0, is: { errorMessage: 'The health service says something else' } },
-    { name: 'a service that is not there fails', message: Buffer.alloc(0), status: 12, text: 'unknown service', is: { errorMessage: 'gRPC status 12: unknown service' } },
-    { name: 'an answer that breaks off fails', message: framed(8, 1), is: { errorMessage: 'An answer without a status of gRPC' } },
-    { name: 'an endless answer fails', message: Buffer.alloc(5_000), status: 0, is: { errorMessage: 'The answer is none of the health service' } },
+    {
+      name: 'NOT_SERVING fails',
+      message: framed(8, 2),
+      status: 0,
+      is: { errorMessage: 'The health service says NOT_SERVING' },
+    },
+    {
+      name: 'no status is UNKNOWN',
+      message: framed(),
+      status: 0,
+      is: { errorMessage: 'The health service says UNKNOWN' },
+    },
+    {
+      name: 'another message fails',
+      message: framed(16, 1),
+      status: 0,
+      is: { errorMessage: 'The health service says something else' },
+    },
+    {
+      name: 'a service that is not there fails',
+      message: Buffer.alloc(0),
+      status: 12,
+      text: 'unknown service',
+      is: { errorMessage: 'gRPC status 12: unknown service' },
+    },
+    {
+      name: 'an answer that breaks off fails',
+      message: framed(8, 1),
+      is: { errorMessage: 'An answer without a status of gRPC' },
+    },
+    {
+      name: 'an endless answer fails',
+      message: Buffer.alloc(5_000),
+      status: 0,
+      is: { errorMessage: 'The answer is none of the health service' },
+    },
   ])('$name', async ({ message, status, text, is }) => {
     const found = await ask(grpcProbe, await grpc(message, status, text));
     expect(found).toMatchObject({ ...is, refused: false });

@@ -125,7 +125,11 @@ export class SickTasks {
     await this.rows.taskLiveness.noteWaits(tx, decision.waits);
     if (decision.waves) await this.rows.taskLiveness.saveWaves(tx, key, decision.waves);
     const replaced = new Set(decision.replace);
-    await this.order(tx, sick.filter(({ row }) => replaced.has(row.taskId.id)).map(({ row }) => row), now);
+    await this.order(
+      tx,
+      sick.filter(({ row }) => replaced.has(row.taskId.id)).map(({ row }) => row),
+      now,
+    );
     return decision;
   }
 

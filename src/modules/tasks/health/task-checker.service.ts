@@ -1,5 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { CLUSTER_DRIVER, StaleEpochError, type ClusterDriver, type TaskCheckAnswer } from '../../../cluster/cluster-driver.js';
+import {
+  CLUSTER_DRIVER,
+  StaleEpochError,
+  type ClusterDriver,
+  type TaskCheckAnswer,
+} from '../../../cluster/cluster-driver.js';
 import { healthcheckTimings, type LivenessRules } from '../../../core/health/index.js';
 import type { TaskHealthcheckResult } from '../../../core/model/task.js';
 import { Clock } from '../../../platform/clock.js';

@@ -143,7 +143,11 @@ export class TaskLivenessRepository {
       tx,
       changes
         .filter(({ taskId, isTold }) => isTold && ids.has(taskId.id))
-        .map(({ taskId, state, result }) => ({ taskId: taskId.id, isSick: state !== undefined, message: saysOf(result) })),
+        .map(({ taskId, state, result }) => ({
+          taskId: taskId.id,
+          isSick: state !== undefined,
+          message: saysOf(result),
+        })),
     );
     return [...ids];
   }

@@ -12,7 +12,9 @@ interface TcpTarget {
 export async function tcpProbe(target: TcpTarget, signal: AbortSignal, timers: TimedQueue): Promise<ProbeResult> {
   const { host, port, timeoutMillis } = target;
   const ending = new AbortController();
-  const cancelLimit = timers.after(timeoutMillis, () => ending.abort(new Error(`No answer within ${timeoutMillis} ms`)));
+  const cancelLimit = timers.after(timeoutMillis, () =>
+    ending.abort(new Error(`No answer within ${timeoutMillis} ms`)),
+  );
   const end = () => ending.abort();
   signal.addEventListener('abort', end, { once: true });
   if (signal.aborted) end();
