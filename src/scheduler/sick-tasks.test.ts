@@ -106,7 +106,13 @@ test('of a service that is ill as a whole one task at a time is replaced, also u
   await waitFor('the order', async () => (await decide(), (await going()).length === 1));
   await world.crash();
   expect(await decide()).toBeUndefined();
-  await untilSick(4);
+  // It has asked each of them itself, and waits with the others all the same.
+  await untilSick(3);
+  await waitFor('a decision about the others', async () => {
+    await decide();
+    const waiting = await world.query<{ reason: string }>('SELECT waits_for AS reason FROM task_liveness');
+    return waiting.every(({ reason }) => reason === 'LIMIT');
+  });
   for (let n = 0; n < 3; n++) {
     await decide();
     await second();
