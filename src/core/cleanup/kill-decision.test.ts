@@ -240,6 +240,12 @@ test('the type is found again in the text of a status', () => {
   expect(cleanupTypeInText(undefined)).toBeUndefined();
 });
 
+test.each(['BOUNCING', 'INCREMENTAL_BOUNCE'] as const)('%s: one that has become sick since replaces nobody', (type) => {
+  const tasks = (isSick: boolean) => [going(1, type), task(2), task(3, { isSick })];
+  expect(decide(view({ tasks: tasks(true) }, { instances: 2 }))).not.toEqual(['kill']);
+  expect(decide(view({ tasks: tasks(false) }, { instances: 2 }))).toEqual(['kill']);
+});
+
 describe('a sick task', () => {
   const newer = (changes: Partial<CleanupTask> = {}): CleanupTask => {
     const { taskId } = observed();

@@ -185,7 +185,7 @@ class OneByOne {
   private healthy(deployId: string): number {
     return replacementsOf(this.view, deployId).filter((task) => {
       const context = contextOf(this.view, deployId);
-      return context !== undefined && judgeTask(task, context, this.now) === 'HEALTHY' && getsTraffic(this.view, task);
+      return context !== undefined && isWell(task, context, this.now) && getsTraffic(this.view, task);
     }).length;
   }
 }
@@ -201,6 +201,10 @@ const replacementsOf = (view: CleanupView, deployId: string): CleanupTask[] =>
     (task) => task.taskId.deployId === deployId && !task.cleanup && !task.killed && !isTerminal(task.state),
   );
 
+/** One that has become sick since replaces nobody. */
+const isWell = (task: CleanupTask, context: HealthContext, now: number): boolean =>
+  !task.isSick && judgeTask(task, context, now) === 'HEALTHY';
+
 /** True when the load balancer, if there is one, has added the task. */
 const getsTraffic = ({ loadBalanced }: CleanupView, { balancing = noRecords }: CleanupTask): boolean =>
   !loadBalanced || (isInLoadBalancer(balancing) && balancing.add?.loadBalancerState === 'SUCCESS');
@@ -209,7 +213,8 @@ function areHealthy(view: CleanupView, replacements: readonly CleanupTask[], now
   const [first] = replacements;
   if (!first) return true;
   const context = contextOf(view, first.taskId.deployId);
-  return context !== undefined && judgeTasks(replacements, context, now) === 'HEALTHY';
+  if (!context || replacements.some(({ isSick }) => isSick)) return false;
+  return judgeTasks(replacements, context, now) === 'HEALTHY';
 }
 
 function contextOf(view: CleanupView, deployId: string): HealthContext | undefined {

@@ -32,6 +32,7 @@ interface ChecksRow {
   cleanup_type: TaskCleanupType | null;
   skipped_by_request: boolean;
   checks_counted: number;
+  is_sick: boolean;
   checked_at: Date | null;
   startup: boolean | null;
   status_code: number | null;
@@ -66,11 +67,12 @@ export class WatchedTaskRepository {
          cleaning.cleanup_type, (counted.number + t.healthchecks_dropped)::int AS checks_counted,
          coalesce((launch.document #>> '{request,skipHealthchecks}')::boolean, false)
            OR coalesce(at_start.skips, false) AS skipped_by_request,
-         last.checked_at, last.startup, last.status_code, last.duration_millis, last.error_message
+         sick.task_id IS NOT NULL AS is_sick, last.checked_at, last.startup, last.status_code, last.duration_millis, last.error_message
        FROM task t
        LEFT JOIN task_update newest ON newest.task_id = t.task_id AND newest.state = t.state
        LEFT JOIN task_update cleaning ON cleaning.task_id = t.task_id AND cleaning.state = 'TASK_CLEANING'
        LEFT JOIN task_launch launch ON launch.task_id = t.task_id
+       LEFT JOIN task_liveness sick ON sick.task_id = t.task_id AND sick.sick_since IS NOT NULL
        LEFT JOIN LATERAL (SELECT * FROM task_healthcheck h WHERE h.task_id = t.task_id
          ORDER BY ${hasPassed('h')} DESC, h.checked_at DESC LIMIT 1) last ON true
        LEFT JOIN LATERAL (SELECT count(*) AS number FROM task_healthcheck h
@@ -155,6 +157,7 @@ const watched = (task: JudgedTask, row: ChecksRow | undefined): WatchedTask => (
   skippedByRequest: row?.skipped_by_request ?? false,
   lastResult: row && lastResult(task.taskId, row),
   checksCounted: row?.checks_counted ?? 0,
+  ...(row?.is_sick && { isSick: true }),
   cleanupType: task.cleaning ?? (task.endedAt === undefined ? undefined : (row?.cleanup_type ?? undefined)),
   killed: task.killed,
 });
