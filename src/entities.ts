@@ -35,6 +35,7 @@ import { MachineHistoryEntity } from './modules/slaves/machine-history.entity.js
 import { SlaveEntity } from './modules/slaves/slave.entity.js';
 import { TaskReconciliationEntity } from './modules/state/task-reconciliation.entity.js';
 import { KilledTaskEntity, TaskCleanupEntity } from './modules/tasks/task-cleanup.entity.js';
+import { InstanceFailureEntity } from './modules/tasks/instance-failure.entity.js';
 import { PendingRequestEntity, PendingTaskEntity } from './modules/tasks/pending-task.entity.js';
 import {
   ReconciliationWishEntity,
@@ -42,6 +43,7 @@ import {
   TaskUpdateEntity,
   TaskEntity,
 } from './modules/tasks/task.entity.js';
+import { ReplacementWaveEntity, TaskLivenessEntity } from './modules/tasks/health/task-liveness.entity.js';
 import { TaskHealthcheckEntity } from './modules/tasks/health/task-healthcheck.entity.js';
 import { TaskUsageEntity } from './modules/usage/task-usage.entity.js';
 import { ClusterUtilizationEntity, RequestUtilizationEntity, SlaveUsageEntity } from './modules/usage/usage.entity.js';
@@ -122,7 +124,10 @@ export const entities = [
   SlaveUsageEntity,
   TaskCleanupEntity,
   TaskEntity,
+  InstanceFailureEntity,
+  ReplacementWaveEntity,
   TaskHealthcheckEntity,
+  TaskLivenessEntity,
   TaskHistoryEntity,
   TaskLaunchEntity,
   TaskMetadataEntity,

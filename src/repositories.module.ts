@@ -17,6 +17,7 @@ import { FlowRunRepository } from './modules/flows/flow-run.repository.js';
 import { HeldStatusUpdateRepository } from './scheduler/status/held-status-update.repository.js';
 import { HistoryBackfillRepository } from './modules/history/backfill/history-backfill.repository.js';
 import { InactiveHostRepository } from './modules/slaves/inactive-hosts/inactive-host.repository.js';
+import { InstanceFailureRepository } from './modules/tasks/instance-failure.repository.js';
 import { InstanceRepository } from './modules/leadership/instance.repository.js';
 import { KilledTaskRepository } from './modules/tasks/killed-task.repository.js';
 import { LaunchedTaskRepository } from './modules/tasks/launched-task.repository.js';
@@ -54,6 +55,7 @@ import { SlaveRepository } from './modules/slaves/slave.repository.js';
 import { StateRepository } from './modules/state/state.repository.js';
 import { TaskCleanupRepository } from './modules/tasks/task-cleanup.repository.js';
 import { TaskHealthcheckRepository } from './modules/tasks/health/task-healthcheck.repository.js';
+import { TaskLivenessRepository } from './modules/tasks/health/task-liveness.repository.js';
 import { TaskHistoryMoveRepository } from './modules/history/task-history-move.repository.js';
 import { TaskHistoryRepository } from './modules/history/task-history.repository.js';
 import { UploadPlacesRepository } from './modules/logs/upload-places.repository.js';
@@ -92,6 +94,7 @@ const repositories = [
   HeldStatusUpdateRepository,
   HistoryBackfillRepository,
   InactiveHostRepository,
+  InstanceFailureRepository,
   InstanceRepository,
   KilledTaskRepository,
   LaunchedTaskRepository,
@@ -132,6 +135,7 @@ const repositories = [
   StateRepository,
   TaskCleanupRepository,
   TaskHealthcheckRepository,
+  TaskLivenessRepository,
   TaskHistoryMoveRepository,
   TaskHistoryRepository,
   UploadPlacesRepository,

@@ -33,7 +33,9 @@ import { MachineHistoryRepository } from './modules/slaves/machine-history.repos
 import { SlaveRepository } from './modules/slaves/slave.repository.js';
 import { StateRepository } from './modules/state/state.repository.js';
 import { TaskHealthcheckRepository } from './modules/tasks/health/task-healthcheck.repository.js';
+import { TaskLivenessRepository } from './modules/tasks/health/task-liveness.repository.js';
 import { WatchedTaskRepository } from './modules/tasks/health/watched-task.repository.js';
+import { InstanceFailureRepository } from './modules/tasks/instance-failure.repository.js';
 import { KilledTaskRepository } from './modules/tasks/killed-task.repository.js';
 import { LaunchedTaskRepository } from './modules/tasks/launched-task.repository.js';
 import { LongRunRepository } from './modules/tasks/long-run.repository.js';
@@ -76,6 +78,7 @@ export class Rows {
   @Inject() readonly flows!: FlowRepository;
   @Inject() readonly expiringActions!: ExpiringActionRepository;
   @Inject() readonly inactiveHosts!: InactiveHostRepository;
+  @Inject() readonly instanceFailures!: InstanceFailureRepository;
   @Inject() readonly killedTasks!: KilledTaskRepository;
   @Inject() readonly launchedTasks!: LaunchedTaskRepository;
   @Inject() readonly liveEvents!: LiveEventRepository;
@@ -108,6 +111,7 @@ export class Rows {
   @Inject() readonly taskHealthchecks!: TaskHealthcheckRepository;
   @Inject() readonly taskHistory!: TaskHistoryRepository;
   @Inject() readonly taskLaunches!: TaskLaunchRepository;
+  @Inject() readonly taskLiveness!: TaskLivenessRepository;
   @Inject() readonly tasks!: TaskRepository;
   @Inject() readonly taskSearch!: TaskSearchRepository;
   @Inject() readonly taskStatuses!: TaskStatusRepository;

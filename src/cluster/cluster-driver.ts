@@ -86,6 +86,26 @@ export type ShellCommandAnswer =
   /** The agent could not be reached. Ask again. */
   | 'UNKNOWN';
 
+/** A command that shows whether a task is healthy, run in the task: as its user, in its sandbox. Nothing of it is kept. */
+export interface TaskCheck {
+  taskId: string;
+  /** A line for `/bin/sh -c`. */
+  command: string;
+  /** After it the command and all that it has started are killed. */
+  timeoutMillis: number;
+  /** What it says beyond this is dropped. */
+  maxOutputBytes: number;
+}
+
+export type TaskCheckAnswer =
+  | { outcome: 'ENDED'; exitCode: number; output: string }
+  /** It could not be started, or took too long. */
+  | { outcome: 'FAILED'; reason: string }
+  /** The task does not run there (yet, or any more). */
+  | { outcome: 'GONE' }
+  /** The agent could not be reached. */
+  | { outcome: 'UNKNOWN'; reason: string };
+
 /** Result of a command. */
 export interface ShellCommandReport {
   name: string;
@@ -311,6 +331,8 @@ export interface ClusterDriver {
   withdraw(taskIds: readonly string[], slaveId: string, epoch: Epoch): Promise<string[]>;
   /** Asking twice for the same command is safe. Its updates are numbered with those of the task, which has not ended before. */
   runCommand(order: ShellCommandOrder, slaveId: string, epoch: Epoch): Promise<ShellCommandAnswer>;
+  /** Absent: there is nobody who could run it, and deploys that ask for it are refused by name. */
+  runCheck?(check: TaskCheck, slaveId: string, epoch: Epoch): Promise<TaskCheckAnswer>;
   /** Present tasks of each reachable agent, or of each named one. Agents that do not answer are missing from the list. */
   reconcile(epoch: Epoch, agentIds?: ReadonlySet<string>): Promise<AgentTaskList[]>;
   /** undefined: the machine does not know the task (any more). Throws MachineUnreachableError. */

@@ -41,6 +41,7 @@ export class ClockSetBack {
     const counts = {
       deploys: await this.rows.deployTimes.takeTimesAhead(tx, limit),
       tasks: await this.rows.watchedTasks.takeTimesAhead(tx, limit),
+      'failing tasks': await this.rows.taskLiveness.takeTimesAhead(tx, limit),
       kills: await this.rows.killedTasks.takeTimesAhead(tx, limit),
       'changes that lapse': await this.rows.expiringActions.takeTimesAhead(tx, limit),
       'webhook updates': await this.rows.webhookQueue.takeTimesAhead(tx, limit),

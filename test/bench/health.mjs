@@ -5,6 +5,7 @@
 //
 //   npm run bench:health                                         2,000 tasks, every 5 s, for 60 s
 //   npm run bench:health -- --tasks 500 --interval 2 --seconds 20
+//   npm run bench:health -- --liveness yes --tasks 10000             healthy tasks that are asked on, every 5 s
 import { fork } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
@@ -23,6 +24,8 @@ const tasks = Number(given.tasks ?? 2_000);
 const interval = Number(given.interval ?? 5);
 const seconds = Number(given.seconds ?? 60);
 const warmUpSeconds = Number(given.warmup ?? 15);
+/** Tasks that pass are asked on, and none of their results is stored. */
+const liveness = given.liveness !== undefined;
 const instances = 5;
 const machines = 50;
 /** Several: the ports of closed connections to one and the same target would run out. */
@@ -43,7 +46,12 @@ const insertRequests = (query, ports) =>
       command: 'exec ./serve',
       env: { LOG_LEVEL: 'info', REGION: 'eu-1' },
       resources: { cpus: 0.1, memoryMb: 64, numPorts: 0, diskMb: 0 },
-      healthcheck: { uri: '/health', portNumber: ports[index % ports.length], intervalSeconds: interval },
+      healthcheck: {
+        uri: '/health',
+        portNumber: ports[index % ports.length],
+        intervalSeconds: interval,
+        ...(liveness && { liveness: { intervalSeconds: interval } }),
+      },
     }),
   });
 
@@ -106,17 +114,22 @@ async function measureProduct(databaseUrl, ports) {
     const checked = async () =>
       (await query('SELECT count(DISTINCT task_id)::integer AS n FROM task_healthcheck'))[0].n;
     await until('a check of every task', async () => (await checked()) === tasks);
+    const finished = 'SELECT count(*)::integer AS n FROM task WHERE healthchecks_finished';
+    if (liveness) await until('health of every task', async () => (await query(finished))[0].n === tasks);
     await query('ANALYZE');
     await pause(warmUpSeconds * 1_000);
     const since = Date.now();
+    const askedBefore = await askedSoFar();
     const results = async () => {
       await pause(seconds * 1_000);
+      if (liveness) return (await askedSoFar()) - askedBefore;
       const [{ n }] = await query('SELECT count(*)::integer AS n FROM task_healthcheck WHERE checked_at >= $1', [
         new Date(since),
       ]);
       return n;
     };
     const { figures } = await watched(results);
+    if (liveness) return figures;
     const late = await lateness(query, since, since + seconds * 1_000);
     return { ...figures, 'late p50, ms': rounded(percentile(late, 50)), 'late p99, ms': rounded(percentile(late, 99)) };
   } finally {
@@ -151,7 +164,15 @@ async function measureBare(ports, perSecond) {
   return figures;
 }
 
-const targets = fork(fileURLToPath(new URL('./health/targets.mjs', import.meta.url)), [String(targetPorts)]);
+const targets = fork(fileURLToPath(new URL('./health/targets.mjs', import.meta.url)), [
+  String(targetPorts),
+  liveness ? '200' : '503',
+]);
+const askedSoFar = () => {
+  const answer = new Promise((resolve) => targets.once('message', resolve));
+  targets.send('asked');
+  return answer;
+};
 const ports = await new Promise((resolve) => targets.once('message', resolve));
 const server = await startServer();
 let idle, leader, bare;
@@ -163,7 +184,7 @@ try {
   await server.stop();
   targets.disconnect();
 }
-console.log(`${tasks} tasks that fail their check every ${interval} s, for ${seconds} s`);
+console.log(`${tasks} tasks that ${liveness ? 'pass' : 'fail'} their check every ${interval} s, for ${seconds} s`);
 console.table({ leader, 'undici alone': bare, 'nothing at all': idle });
 console.log(JSON.stringify({ bench: 'health', tasks, interval, seconds, leader, bare, idle, machine }));
 process.exit(0);

@@ -278,6 +278,12 @@ export const wrong: [rule: string, ...Call[]][] = [
     request({ numRetriesOnFailure: 2 }),
     request({ taskExecutionTimeLimitMillis: 2 }),
   ],
+  [
+    '`restart`: only SERVICE',
+    request({ requestType: 'RUN_ONCE', restart: {} }),
+    request({ restart: { initialDelayMillis: 2, maxDelayMillis: 1 } }),
+    request({ restart: { backoffFactor: 0.5 } }),
+  ],
   ['`maxTasksPerOffer`', request({ maxTasksPerOffer: 0 })],
   ['`slaveAttributeMinimums`', request({ slaveAttributeMinimums: { a: { b: 101 } } })],
   ['`slavePlacement`', request({ slavePlacement: 'SPREAD_ALL_SLAVES' })],
@@ -301,6 +307,22 @@ export const wrong: [rule: string, ...Call[]][] = [
     }),
   ],
   ['`healthcheck`: `uri`', deploy({ healthcheck: {} })],
+  ['`healthcheck.type`: only', deploy({ healthcheck: { type: 'HTTP', healthcheckResultFilePath: 'ok' } })],
+  ['`healthcheck.command`: given', deploy({ healthcheck: { type: 'COMMAND' } })],
+  ['`healthcheck`: `uri`, `protocol`', deploy({ healthcheck: { type: 'COMMAND', command: 'true', uri: '/' } })],
+  ['`healthcheck.liveness`: only', deploy({ healthcheck: { healthcheckResultFilePath: 'ok', liveness: {} } })],
+  ['`healthcheck.liveness.uri`', deploy({ healthcheck: { type: 'COMMAND', command: 'true', liveness: { uri: '/' } } })],
+  [
+    '`healthcheck.liveness.intervalSeconds`',
+    deploy({ healthcheck: { type: 'COMMAND', command: 'true', liveness: { intervalSeconds: 0 } } }),
+    deploy({ healthcheck: { type: 'COMMAND', command: 'true', liveness: { failureThreshold: 1_001 } } }),
+  ],
+  [
+    '`healthcheck.liveness.maxUnhealthyReplacements`',
+    deploy({
+      healthcheck: { type: 'COMMAND', command: 'true', liveness: { action: 'NONE', maxUnhealthyReplacements: 1 } },
+    }),
+  ],
   [
     '`healthcheck.portIndex`',
     deploy({ healthcheck: { uri: '/', portIndex: 3 }, resources: { ...small, numPorts: 1 } }),
@@ -311,6 +333,9 @@ export const wrong: [rule: string, ...Call[]][] = [
     '`healthcheck.startupDelaySeconds`',
     deploy({ healthcheck: { uri: '/', startupDelaySeconds: 601 }, resources: { ...small, numPorts: 1 } }),
   ],
+  ['`killGracePeriodMillis`', deploy({ killGracePeriodMillis: 0 })],
+  ['`preStop`: `command`', deploy({ preStop: {} }), deploy({ preStop: { http: { uri: '/' } } })],
+  ['`preStop.timeoutMillis`', deploy({ killGracePeriodMillis: 5, preStop: { command: 'true', timeoutMillis: 5 } })],
   [
     '`resources.cpus`: above 0',
     deploy({ resources: { cpus: 0, memoryMb: 16 } }),

@@ -46,7 +46,13 @@ export const containerOf = (
   directory: TaskDirectory,
 ): TaskContainer | undefined =>
   spec.container &&
-  new TaskContainer(context, containerName(context.settings.containers.dockerPrefix, spec.taskId), root, directory);
+  new TaskContainer(
+    context,
+    containerName(context.settings.containers.dockerPrefix, spec.taskId),
+    root,
+    directory,
+    spec.killSignal,
+  );
 
 export function containerStart(
   start: TaskStart,

@@ -59,6 +59,8 @@ export class TaskContainer {
     readonly name: string,
     private readonly sandbox: string,
     private readonly directory: TaskDirectory,
+    /** Named by the deploy; absent: its image says it. */
+    private readonly killSignal?: NodeJS.Signals,
   ) {}
 
   get mainPid(): number | undefined {
@@ -90,10 +92,11 @@ export class TaskContainer {
     return false;
   }
 
-  /** The signal by which its image wants to be stopped, SIGTERM where it does not say. */
+  /** The signal of the deploy, or that by which its image wants to be stopped, SIGTERM where neither says so. */
   askToStop(): void {
-    if (this.main && signal(this.main, this.stopSignal)) return;
-    void this.ask(['kill', ...commandLine([['signal', this.stopSignal]], [this.name])]).catch(() => undefined);
+    const asked = this.killSignal ?? this.stopSignal;
+    if (this.main && signal(this.main, asked)) return;
+    void this.ask(['kill', ...commandLine([['signal', asked]], [this.name])]).catch(() => undefined);
   }
 
   /** SIGKILL to every process in it. The engine, which may hang, is not needed for that. */

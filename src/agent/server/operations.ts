@@ -1,5 +1,11 @@
 import { type Args, type CallContext, HttpErrorException, type Service } from 'rest-contract';
-import type { KillAnswer, ShellCommandAnswer, ShellCommandOrder, SandboxView } from '../../cluster/cluster-driver.js';
+import type {
+  KillAnswer,
+  SandboxView,
+  ShellCommandAnswer,
+  ShellCommandOrder,
+  TaskCheckAnswer,
+} from '../../cluster/cluster-driver.js';
 import { isTerminal } from '../../core/model/enums.js';
 import { inParallel } from '../../platform/async.js';
 import type { LeaderApi, SandboxApi, TaskApi, TrustedApi } from '../wire/agent-api.js';
@@ -119,6 +125,16 @@ class LeaderOperations implements Service<typeof LeaderApi> {
 
   runCommand({ order }: Args<typeof LeaderApi, 'runCommand'>) {
     return runCommand(this.services, order, this.epoch);
+  }
+
+  /** Not in turn with launches and kills of the task: a kill does not wait for a check. */
+  async check({ check }: Args<typeof LeaderApi, 'check'>): Promise<TaskCheckAnswer> {
+    const run = this.services.tasks.find(check.taskId);
+    if (!run?.isRunning) return { outcome: 'GONE' };
+    const end = await run.commands.runLine(check.command, check);
+    return end.kind === 'ended'
+      ? { outcome: 'ENDED', exitCode: end.exitCode, output: end.output }
+      : { outcome: 'FAILED', reason: end.reason };
   }
 
   async updates({ incarnation, after, waitMillis }: Args<typeof LeaderApi, 'updates'>, { signal }: CallContext) {

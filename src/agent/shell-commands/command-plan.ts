@@ -63,6 +63,22 @@ export class CommandPlans {
     };
   }
 
+  /** For a line that belongs to the task, unlike a command: its processes have the whole environment of the task. */
+  async planLine(line: string, mark: string): Promise<CommandPlan | InvalidCommand> {
+    const { sandbox, container, runAs, spec } = this.task;
+    if (this.task.mainPid() === undefined) return { invalid: 'The task has no process' };
+    const directory = sandbox.executor?.directory ?? sandbox.root;
+    const where = { directory, sandboxRoot: sandbox.root, timeoutMillis: 0 };
+    const words = ['/bin/sh', '-c', line];
+    if (container) {
+      const exec = await container.execWords([`${commandVariable}=${mark}`]);
+      const environment = { ...engineEnvironment(), [commandVariable]: mark };
+      return { ...where, words: [...exec, ...words], environment, runAs: undefined };
+    }
+    const environment = { ...taskEnvironment(spec, sandbox, runAs, this.context), [commandVariable]: mark };
+    return { ...where, words, environment, runAs };
+  }
+
   /** The engine's program is the agent's, and has nothing of the task in its environment. */
   private async planInContainer(
     container: TaskContainer,

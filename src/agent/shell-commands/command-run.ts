@@ -110,7 +110,7 @@ export class CommandRun {
     if (this.endedBecause !== undefined) return { updateType: 'FAILED', message: this.endedBecause };
     const missing = missingProgram(plan);
     if (missing !== undefined) return { updateType: 'FAILED', message: noProgram(missing) };
-    const child = spawnCommand(plan, open, output);
+    const child = spawnCommand(plan, open, output.fd);
     this.child = child;
     const gone = whenGone(child);
     const { timeoutMillis } = plan;
@@ -153,8 +153,12 @@ interface OpenFiles {
 }
 
 /** In a session of its own: its processes can be told from all others. */
-function spawnCommand(plan: CommandPlan, { directory, launcher }: OpenFiles, output: FileHandle): ChildProcess {
-  const stdio: StdioOptions = ['ignore', output.fd, output.fd];
+export function spawnCommand(
+  plan: CommandPlan,
+  { directory, launcher }: OpenFiles,
+  output: number | 'pipe',
+): ChildProcess {
+  const stdio: StdioOptions = ['ignore', output, output];
   const [program = '', ...words] = plan.words;
   const cwd = pathOf(directory);
   if (!launcher) return spawn(program, words, { cwd, env: plan.environment, detached: true, stdio });
@@ -183,7 +187,7 @@ const missingProgram = ({ words: [program = ''], inside }: CommandPlan): string 
   inside === undefined && program.includes('/') && !existsSync(program) ? program : undefined;
 
 /** Removed at once: it is needed as an open file only. */
-async function openLauncher(path: string, { environment }: CommandPlan, runAs: RunAs): Promise<FileHandle> {
+export async function openLauncher(path: string, { environment }: CommandPlan, runAs: RunAs): Promise<FileHandle> {
   writeForUser(path, launcherScript(environment, 'AS_THEY_ARE'), runAs);
   try {
     return await open(path, 'r');

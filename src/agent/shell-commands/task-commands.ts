@@ -1,9 +1,12 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
 import type { ShellCommandOrder, ShellCommandReport } from '../../cluster/cluster-driver.js';
 import type { AgentContext } from '../agent-context.js';
-import { messageOf } from '../../platform/files.js';
+import { ensureFolder, messageOf } from '../../platform/files.js';
 import { CommandRecord } from './command-record.js';
 import { type CommandPlan, CommandRun, killCommand, taskEnded, type ReportUpdate } from './command-run.js';
 import { type InvalidCommand, isInvalid } from './command-words.js';
+import { type LineEnd, type LineLimits, runLine } from './line-run.js';
 
 /** The task that commands run in. */
 interface CommandedTask {
@@ -11,6 +14,8 @@ interface CommandedTask {
   /** Directory of its control files. */
   directory: { path: string };
   plan(order: ShellCommandOrder, record: CommandRecord): Promise<CommandPlan | InvalidCommand>;
+  /** Absent: lines of its deploy are run by others. */
+  planLine?(line: string, mark: string): Promise<CommandPlan | InvalidCommand>;
   /** Resolves when it is on disk. */
   report(report: ShellCommandReport): Promise<void>;
 }
@@ -20,6 +25,8 @@ const interrupted = 'The agent ended before the command did';
 /** The commands that users run in one task. Each is on disk before it begins, and begins once at most. */
 export class TaskCommands {
   private readonly running = new Map<string, { run: CommandRun; finished: Promise<void> }>();
+  private readonly lines = new Set<Promise<LineEnd>>();
+  private readonly closing = new AbortController();
   private isClosed = false;
   private hasBegun = false;
 
@@ -55,17 +62,42 @@ export class TaskCommands {
     if (await this.accept(order)) await this.running.get(CommandRecord.of(this.task.directory, order).path)?.finished;
   }
 
+  /** A line of its deploy, of which nothing is kept. It ends with the task, and when `signal` says so. */
+  async runLine(line: string, limits: LineLimits, signal?: AbortSignal): Promise<LineEnd> {
+    if (this.isClosed || !this.task.planLine) return { kind: 'failed', reason: taskEnded };
+    this.hasBegun = true;
+    const mark = await this.newMark();
+    const plan = await this.task.planLine(line, mark);
+    if (isInvalid(plan)) return { kind: 'failed', reason: plan.invalid };
+    const stops = signal ? [signal, this.closing.signal] : [this.closing.signal];
+    const end = runLine(plan, mark, limits, AbortSignal.any(stops));
+    this.lines.add(end);
+    return end.finally(() => this.lines.delete(end));
+  }
+
+  private async newMark(): Promise<string> {
+    const directory = join(this.task.directory.path, 'commands');
+    await ensureFolder(directory, 0o700);
+    return join(directory, `line-${randomUUID()}`);
+  }
+
   /** No further one is accepted; those that run are killed. Resolves when what became of them is on disk. */
   async endAll(): Promise<void> {
-    this.isClosed = true;
+    this.close();
     for (const { run } of this.running.values()) run.end(taskEnded);
     await this.settled();
+    await Promise.all(this.lines);
   }
 
   /** The agent stops: they are killed, and the next agent tells what became of them. */
   detach(): void {
-    this.isClosed = true;
+    this.close();
     for (const { run } of this.running.values()) run.end(interrupted);
+  }
+
+  private close(): void {
+    this.isClosed = true;
+    this.closing.abort();
   }
 
   async settled(): Promise<void> {

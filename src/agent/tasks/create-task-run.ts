@@ -9,6 +9,7 @@ import { sandboxOfSpec } from '../sandbox/sandbox-layout.js';
 import { CommandPlans } from '../shell-commands/command-plan.js';
 import { TaskCommands } from '../shell-commands/task-commands.js';
 import { fileNameOf, type SavedKill, TaskDirectory } from '../state/task-directory.js';
+import { preStopOf } from './pre-stop.js';
 import { RunningReport } from './running-report.js';
 import { StatusReports } from './status-reports.js';
 import type { TaskContext } from './task-context.js';
@@ -25,12 +26,20 @@ export function createTaskRun(context: TaskContext, spec: LaunchSpec, runAs: Run
   const container = containerOf(context, spec, sandbox, directory);
   const group = container?.group ?? context.cgroups.group(fileNameOf(spec.taskId));
   const processes = new TaskProcesses(sandbox.root, group);
-  const kill = new TaskKill({ directory, processes, reports }, sweeperOf(processes, directory, group, container));
+  const kill = new TaskKill(
+    { directory, processes, reports },
+    sweeperOf(spec, processes, directory, group, container),
+    preStopOf(context, spec, {
+      isRunning: () => processes.isRunning,
+      runLine: (line, limits, signal) => commands.runLine(line, limits, signal),
+    }),
+  );
   const plans = new CommandPlans(context, { spec, sandbox, runAs, container, mainPid: () => processes.runningPid });
   const commands = new TaskCommands(context, {
     taskId: spec.taskId,
     directory: directory,
     plan: (order, record) => plans.plan(order, record),
+    planLine: (line, mark) => plans.planLine(line, mark),
     report: (report) => reports.sendCommand(report),
   });
   const logs = new TaskLogs(context, { spec, sandbox, runAs, processes: () => processes.list() });
@@ -75,6 +84,7 @@ export function createTaskRun(context: TaskContext, spec: LaunchSpec, runAs: Run
 }
 
 const sweeperOf = (
+  { killSignal = 'SIGTERM' }: LaunchSpec,
   processes: TaskProcesses,
   directory: TaskDirectory,
   group: TaskGroup,
@@ -82,4 +92,7 @@ const sweeperOf = (
 ): Sweeper =>
   container
     ? new ContainerKiller(container, () => processes.listUngrouped(), directory)
-    : new Killer({ mark: () => processes.mark(), main: () => processes.started?.main, group }, directory);
+    : new Killer(
+        { mark: () => processes.mark(), main: () => processes.started?.main, group, signal: killSignal },
+        directory,
+      );

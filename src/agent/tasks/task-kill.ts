@@ -21,10 +21,14 @@ export class TaskKill {
   /** On the clock of performance.now, which is never set back. */
   private deadline = Infinity;
   private sweeping: Promise<void> | undefined;
+  /** Ends what is done before the task is signalled. */
+  private readonly hurry = new AbortController();
 
   constructor(
     private readonly task: KilledTask,
     private readonly killer: Sweeper,
+    /** Done before the task is signalled, unless that is by force. Ends early when it is told to. */
+    private readonly preStop?: (signal: AbortSignal) => Promise<void>,
   ) {}
 
   get isAsked(): boolean {
@@ -49,12 +53,18 @@ export class TaskKill {
     // A kill that was asked for stays one, whatever shortens it.
     const reason = this.record ? this.record.because : because;
     const record = { because: reason, askedAt, graceMillis, deadline: now + graceMillis };
-    this.restore(record, now);
+    this.take(record, now);
     await this.task.directory.saveKill(record);
   }
 
-  /** Goes on with a kill that is on disk. */
+  /** Goes on with a kill that is on disk. What an earlier agent did before it signalled is not done again. */
   restore(record: SavedKill, now: number): void {
+    this.hurry.abort();
+    this.take(record, now);
+  }
+
+  private take(record: SavedKill, now: number): void {
+    if (record.graceMillis === 0) this.hurry.abort();
     this.record = record;
     // A clock that was set back must not make the wait longer than it was meant to be.
     const left = Math.min(record.graceMillis, record.deadline - now);
@@ -63,7 +73,18 @@ export class TaskKill {
 
   /** Signals the task's processes until its shim has gone. Asked again, it does nothing. */
   begin(): void {
-    this.sweeping ??= this.killer.sweepUntil(this.task.processes.over.signal, () => this.deadline);
+    this.sweeping ??= this.prepareAndSweep();
+  }
+
+  private async prepareAndSweep(): Promise<void> {
+    const over = this.task.processes.over.signal;
+    const stop = AbortSignal.any([over, this.hurry.signal]);
+    if (this.preStop && !stop.aborted) {
+      // The deadline may be shortened meanwhile.
+      const hurried = setInterval(() => performance.now() >= this.deadline && this.hurry.abort(), sweepEveryMillis);
+      await this.preStop(stop).finally(() => clearInterval(hurried));
+    }
+    await this.killer.sweepUntil(over, () => this.deadline);
   }
 
   /**
@@ -109,10 +130,11 @@ interface KillTarget {
   /** The task's own program; undefined while it has not begun. */
   main(): ProcessIdentity | undefined;
   group: TaskGroup;
+  signal: NodeJS.Signals;
 }
 
 /**
- * Ends the processes of one task: SIGTERM to each, SIGKILL to what is left at the deadline. The shim is spared, since it
+ * Ends the processes of one task: a signal to each, SIGTERM unless its deploy names another one, SIGKILL to what is left at the deadline. The shim is spared, since it
  * has the exit status to write; that is also why the process group is never signalled.
  */
 export class Killer implements Sweeper {
@@ -180,7 +202,8 @@ export class Killer implements Sweeper {
       const main = this.target.main();
       // Once the program knows, what it starts is its own business (a clean-up script, say) until it has ended itself.
       const spareNewOnes = main !== undefined && this.asked.has(nameOf(main)) && isAlive(main);
-      for (const found of processes) if (!spareNewOnes) this.asked.once(nameOf(found), () => signal(found, 'SIGTERM'));
+      for (const found of processes)
+        if (!spareNewOnes) this.asked.once(nameOf(found), () => signal(found, this.target.signal));
     }
     return processes.length;
   }

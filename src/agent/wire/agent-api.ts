@@ -10,6 +10,8 @@ import {
   sandboxEntry,
   shellCommandOrder,
   statusUpdate,
+  taskCheck,
+  taskCheckAnswer,
   taskStatistics,
 } from './agent-records.js';
 import { fileBytes } from './file-bytes.js';
@@ -59,6 +61,8 @@ export const LeaderApi = contract('LeaderApi', {
   /** Answers the ids of which nothing is or was here; from then on none of them can start. */
   withdraw: post({ taskIds: z.array(z.string().min(1)) }, z.array(z.string())),
   runCommand: post({ order: shellCommandOrder }, z.enum(['ACCEPTED', 'GONE'])),
+  /** Answers when the command has ended. 404: an older agent. */
+  check: post({ check: taskCheck }, taskCheckAnswer),
   /** Asking for what comes after n says that everything up to n is stored: the agent forgets it. */
   updates: get(
     { incarnation: z.string(), after: Count, waitMillis: Count.max(60_000) },

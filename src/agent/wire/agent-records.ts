@@ -11,6 +11,8 @@ import {
   type ShellCommandOrder,
   type ShellCommandReport,
   type StatusUpdate,
+  type TaskCheck,
+  type TaskCheckAnswer,
   type TaskStatistics,
 } from '../../cluster/cluster-driver.js';
 
@@ -34,6 +36,23 @@ export const shellCommandOrder: z.ZodType<ShellCommandOrder> = z.object({
   options: z.array(z.string()),
   logfileName: z.string().optional(),
 });
+
+/** The most that the setting maxHealthcheckResponseBodyBytes allows. */
+const longestOutput = 1_048_576;
+
+export const taskCheck: z.ZodType<TaskCheck> = z.object({
+  taskId: z.string().min(1),
+  command: z.string().min(1),
+  timeoutMillis: z.int().min(1),
+  maxOutputBytes: z.int().min(0).max(longestOutput),
+});
+
+export const taskCheckAnswer: z.ZodType<TaskCheckAnswer> = z.discriminatedUnion('outcome', [
+  z.object({ outcome: z.literal('ENDED'), exitCode: z.int(), output: z.string() }),
+  z.object({ outcome: z.literal('FAILED'), reason: z.string() }),
+  z.object({ outcome: z.literal('GONE') }),
+  z.object({ outcome: z.literal('UNKNOWN'), reason: z.string() }),
+]);
 
 const shellCommandReport: z.ZodType<ShellCommandReport> = z.object({
   name: z.string(),

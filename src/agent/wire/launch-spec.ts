@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { ContainerInfo } from '../../core/model/deploy.js';
+import { killSignals } from '../../core/model/enums.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import { logrotateFrequencies } from '../../platform/settings/log-rotation-settings.js';
 import { unsupportedDownloads, unsupportedExecutorFields, unsupportedVariables } from './unsupported.js';
@@ -156,6 +157,14 @@ const members = {
   container: Container.optional(),
   successfulExitCodes: z.array(z.number().int()),
   killGraceMillis: z.number().min(0),
+  killSignal: z.enum(killSignals).optional(),
+  preStop: z
+    .object({
+      command: word.min(1).optional(),
+      http: z.object({ uri: word, port: z.number().int().min(1).max(65_535) }).optional(),
+      timeoutMillis: z.number().min(0),
+    })
+    .optional(),
   healthcheckResultFile: z
     .object({ path: relativePath, intervalSeconds: z.number().positive(), timeoutSeconds: z.number().min(0) })
     .optional(),

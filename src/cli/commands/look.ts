@@ -1,8 +1,8 @@
 import { type Define, examples } from '../run.js';
 import { type Session, remote } from '../remote/session.js';
 import { stateCell } from '../output/output.js';
-import { age, knownWord, shownDuration, shownState } from '../words.js';
-import type { PendingTaskId, RequestParent, TaskExplanation, TaskIdHistory } from 'muster-client';
+import { age, knownWord, shownDuration, shownState, shownTime } from '../words.js';
+import type { FailedInstance, PendingTaskId, RequestParent, TaskExplanation, TaskIdHistory } from 'muster-client';
 import { history, isRequest } from './history.js';
 import { lastLines } from './last-lines.js';
 import { events } from './events.js';
@@ -147,6 +147,8 @@ function explain(...[command, run]: Parameters<Define>): void {
         out.text(`queued: ${pendingType} of ${deployId}: ${message}`);
       for (const task of about.pendingTasks) tell(out, task);
       for (const taskId of about.heldBy ?? []) out.text(`held by ${taskId}`);
+      for (const { taskId, message } of about.unhealthyTasks ?? []) out.text(`unhealthy: ${taskId.id}: ${message}`);
+      for (const instance of about.failedInstances ?? []) out.text(failedInstance(instance));
       if (about.pendingTasks.length + about.queued.length === 0) out.line('No task of it waits.');
       const failed = about.failedDeploy;
       if (!failed) return;
@@ -157,6 +159,12 @@ function explain(...[command, run]: Parameters<Define>): void {
       for (const line of lines.length > 0 ? lines : [`  ${failed.lookAtFirst}`]) out.line(line);
     });
   });
+}
+
+function failedInstance({ instanceNo, failures, nextStartAt, givenUp }: FailedInstance): string {
+  const then = givenUp ? 'stays down until a deploy, a bounce or an unpause' : 'may start at once';
+  const start = nextStartAt === undefined ? then : `may start again at ${shownTime(nextStartAt)}`;
+  return `instance ${instanceNo} failed ${failures} times in a row: it ${start}`;
 }
 
 /** requestId-deployId-nextRunAt-instanceNo-pendingType-createdAt; a request may be called so, too. */

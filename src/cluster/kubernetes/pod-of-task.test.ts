@@ -192,3 +192,16 @@ test('whose the folder is says the pod, unless its image does', () => {
   expect(userOf(launchSpec(), settingsOf({ runAsUser: 70_000 }))).toBe(70_000);
   expect(userOf(launchSpec(), settingsOf({ runAs: 'IMAGE_USER' }))).toBeUndefined();
 });
+
+test('what is done before the end is a hook of the pod, which calls the port within it', () => {
+  const command = { command: 'drain $(now)', timeoutMillis: 5 };
+  expect(containerOf({ preStop: command })).toMatchObject({
+    lifecycle: { preStop: { exec: { command: ['/bin/sh', '-c', 'drain $(now)'] } } },
+  });
+  const container = inImage({ portMappings: [{ hostPort: 31_000, containerPort: 8080 }] });
+  const http = { http: { uri: 'drain', port: 31_000 }, timeoutMillis: 5 };
+  expect(containerOf({ ports: [31_000], container, preStop: http })).toMatchObject({
+    lifecycle: { preStop: { httpGet: { path: '/drain', port: 8080 } } },
+  });
+  expect(containerOf()).not.toHaveProperty('lifecycle');
+});

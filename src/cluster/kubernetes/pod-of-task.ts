@@ -58,6 +58,7 @@ export function podOfTask(spec: LaunchSpec, settings: KubernetesSettings, direct
           ports: portsOf(spec, hostNetwork),
           securityContext: containerSecurity(settings, isPrivileged),
           ...startupProbe(spec),
+          ...lifecycle(spec, hostNetwork),
           terminationMessagePolicy: 'File',
           volumeMounts: [{ name: sandboxVolume, mountPath: podSandboxPath }, ...volumes.map(({ mount }) => mount)],
         },
@@ -202,6 +203,16 @@ function startupProbe({ healthcheckResultFile }: LaunchSpec): { startupProbe?: R
   const periodSeconds = Math.max(1, Math.round(intervalSeconds));
   const failureThreshold = Math.max(1, Math.ceil(timeoutSeconds / periodSeconds));
   return { startupProbe: { exec: { command: ['test', '-e', path] }, periodSeconds, failureThreshold } };
+}
+
+/** Within the grace, which begins with it. */
+function lifecycle(spec: LaunchSpec, hostNetwork: boolean): { lifecycle?: Record<string, unknown> } {
+  const { command, http } = spec.preStop ?? {};
+  if (command !== undefined) return { lifecycle: { preStop: { exec: { command: ['/bin/sh', '-c', command] } } } };
+  if (!http) return {};
+  const port = portsOf(spec, hostNetwork).find(({ hostPort }) => hostPort === http.port)?.containerPort ?? http.port;
+  const path = http.uri.startsWith('/') ? http.uri : `/${http.uri}`;
+  return { lifecycle: { preStop: { httpGet: { path, port } } } };
 }
 
 function volumesOf(container: ContainerInfo | undefined) {

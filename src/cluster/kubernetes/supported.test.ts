@@ -17,6 +17,23 @@ const docker = (changes: object = {}, more: object = {}): Partial<Deploy> => ({
 
 test.each([
   { name: 'a plain command', deploy: { command: 'true', env: { A: 'b' } }, is: [] },
+  {
+    name: 'an end as pods have it',
+    deploy: { killSignal: 'SIGTERM', killGracePeriodMillis: 5_000, preStop: { command: 'x' } },
+    is: [],
+  },
+  { name: 'another signal', deploy: { killSignal: 'SIGINT' }, is: ['killSignal'] },
+  {
+    name: 'a limit of its preStop',
+    deploy: { preStop: { command: 'x', timeoutMillis: 5 } },
+    is: ['preStop.timeoutMillis'],
+  },
+  { name: 'a check by TCP', deploy: { healthcheck: { type: 'TCP', liveness: {} } }, is: [] },
+  {
+    name: 'a check by a command',
+    deploy: { healthcheck: { type: 'COMMAND', command: 'x' } },
+    is: ['healthcheck.type'],
+  },
   { name: 'a container', deploy: docker({ portMappings: [{ hostPort: 20_000, containerPort: 80 }] }), is: [] },
   {
     name: 'a volume of an allowed folder',

@@ -35,6 +35,18 @@ export function unsupportedOnKubernetes(deploy: Deploy, settings: KubernetesSett
   const resultFile = healthcheck?.healthcheckResultFilePath;
   if (resultFile !== undefined && !staysInside(resultFile))
     problems.push({ field: 'healthcheck.healthcheckResultFilePath', message: "must be a relative path without '..'" });
+  if (deploy.killSignal !== undefined && deploy.killSignal !== 'SIGTERM')
+    problems.push({ field: 'killSignal', message: 'must be SIGTERM, by which Kubernetes ends what is in a pod' });
+  if (deploy.preStop?.timeoutMillis !== undefined)
+    problems.push({
+      field: 'preStop.timeoutMillis',
+      message: 'must not be given: on Kubernetes killGracePeriodMillis limits it together with the end',
+    });
+  if (healthcheck?.type === 'COMMAND')
+    problems.push({
+      field: 'healthcheck.type',
+      message: 'must not be COMMAND: no agent runs commands in pods to check them',
+    });
   if (deploy.objstoreUploaderAdditionalFiles?.length)
     problems.push({
       field: 'objstoreUploaderAdditionalFiles',

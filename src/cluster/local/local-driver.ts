@@ -18,6 +18,8 @@ import {
   type ShellCommandAnswer,
   type ShellCommandOrder,
   StaleEpochError,
+  type TaskCheck,
+  type TaskCheckAnswer,
   type TaskSandbox,
   type TaskStatistics,
   type UnsupportedOption,
@@ -32,6 +34,9 @@ const launchMillis = 30_000;
 
 /** The sandboxes of all tasks are measured for it. */
 const usageMillis = 30_000;
+
+/** For the way to the agent and back, beside the time of the command. */
+const checkMillis = 5_000;
 
 /** A caller waits for it, and accounts may be those of a directory service. */
 const userMillis = 3_000;
@@ -191,6 +196,16 @@ export class LocalDriver implements ClusterDriver {
     } catch (cause) {
       if (cause instanceof StaleEpochError) throw cause;
       return 'UNKNOWN';
+    }
+  }
+
+  async runCheck(check: TaskCheck, _slaveId: string, epoch: Epoch): Promise<TaskCheckAnswer> {
+    try {
+      const patience = { timeoutMs: check.timeoutMillis + checkMillis };
+      return await this.agent.askAsLeader(epoch, (agent) => agent.check({ check }, patience));
+    } catch (cause) {
+      if (cause instanceof StaleEpochError) throw cause;
+      return { outcome: 'UNKNOWN', reason: messageOf(cause) };
     }
   }
 

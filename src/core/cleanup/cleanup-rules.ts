@@ -34,6 +34,7 @@ export const cleanupRules: Record<TaskCleanupType, CleanupRule> = {
   INCREMENTAL_DEPLOY_FAILED: jobsAtOnce,
   INCREMENTAL_DEPLOY_CANCELLED: jobsAtOnce,
   UNHEALTHY_NEW_TASK: atOnce,
+  UNHEALTHY_TASK: afterReplacement,
   OVERDUE_NEW_TASK: atOnce,
   PAUSE: atOnce,
   PAUSING: afterReplacement,

@@ -12,7 +12,12 @@ import { cleanupRules, decideKills, killGraceMillis, type CleanupTask, type Clea
 
 /* Every cleanup type with every type of request: at once, or after what. */
 
-type Until = 'at once' | 'replacements healthy' | 'one healthy replacement each' | 'the active deploy is complete';
+type Until =
+  | 'at once'
+  | 'replacements healthy'
+  | 'the one in its place healthy'
+  | 'one healthy replacement each'
+  | 'the active deploy is complete';
 interface Rule {
   /** SERVICE and WORKER. */
   longRunning: Until;
@@ -38,6 +43,7 @@ const table: Record<TaskCleanupType, Rule> = {
   INCREMENTAL_DEPLOY_CANCELLED: { longRunning: 'the active deploy is complete', others: 'at once' },
   REPLACED_BY_NEXT_RUN: { longRunning: 'the active deploy is complete', others: 'at once' },
   UNHEALTHY_NEW_TASK: { longRunning: 'at once', others: 'at once' },
+  UNHEALTHY_TASK: { longRunning: 'the one in its place healthy', others: 'a day' },
   OVERDUE_NEW_TASK: { longRunning: 'at once', others: 'at once' },
   PAUSE: { longRunning: 'at once', others: 'at once' },
   PAUSING: { longRunning: 'replacements healthy', others: 'a day' },
@@ -57,6 +63,7 @@ const settings = {
   ...healthSettings,
   killNonLongRunningTasksInCleanupAfterSeconds: day / 1000,
   pendingDeployHoldTaskDuringDecommissionMillis: 600_000,
+  killTaskIfNotHealthyAfterSeconds: 600,
 };
 const deploys = new Map<string, Deploy>(['d1', 'd2'].map((id) => [id, { requestId: 'web', id }]));
 const instances = 2;
@@ -123,6 +130,12 @@ describe('a task goes', () => {
         expect(decide(requestType, [task, staying(2)])).toEqual(['wait']);
         expect(decide(requestType, [task, staying(2), staying(3, 'd1', young)])).toEqual(['wait']);
         return expect(decide(requestType, [task, staying(2), staying(3)])).toEqual(['kill']);
+      case 'the one in its place healthy': {
+        const inItsPlace = { ...task.taskId, id: `${task.taskId.id}-new` };
+        expect(decide(requestType, [task, staying(2), staying(3)])).toEqual(['wait']);
+        expect(decide(requestType, [task, staying(1, 'd1', { taskId: inItsPlace, ...young })])).toEqual(['wait']);
+        return expect(decide(requestType, [task, staying(1, 'd1', { taskId: inItsPlace })])).toEqual(['kill']);
+      }
       case 'one healthy replacement each': {
         const both = [going(type, 1), going(type, 2)];
         expect(decide(requestType, [...both, staying(3, 'd1', young)])).toEqual(['wait', 'wait']);

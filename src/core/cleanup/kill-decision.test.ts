@@ -24,6 +24,7 @@ const settings: CleanupSettings = {
   killNonLongRunningTasksInCleanupAfterSeconds: 86_400,
   pendingDeployHoldTaskDuringDecommissionMillis: 600_000,
   loadBalancerRemovalGracePeriodMillis: 0,
+  killTaskIfNotHealthyAfterSeconds: 600,
 };
 const orderedAt = launchedAt + 60_000;
 const deploys = new Map<string, Deploy>(['d1', 'd2'].map((id) => [id, { requestId: 'web', id }]));
@@ -237,4 +238,29 @@ test('the type is found again in the text of a status', () => {
   expect(cleanupTypeInText('PAUSE')).toBe('PAUSE');
   expect(cleanupTypeInText('something else')).toBeUndefined();
   expect(cleanupTypeInText(undefined)).toBeUndefined();
+});
+
+test.each(['BOUNCING', 'INCREMENTAL_BOUNCE'] as const)('%s: one that has become sick since replaces nobody', (type) => {
+  const tasks = (isSick: boolean) => [going(1, type), task(2), task(3, { isSick })];
+  expect(decide(view({ tasks: tasks(true) }, { instances: 2 }))).not.toEqual(['kill']);
+  expect(decide(view({ tasks: tasks(false) }, { instances: 2 }))).toEqual(['kill']);
+});
+
+describe('a sick task', () => {
+  const newer = (changes: Partial<CleanupTask> = {}): CleanupTask => {
+    const { taskId } = observed();
+    return task(1, { ...changes, taskId: { ...taskId, id: `${taskId.id}-new` } });
+  };
+  const waiting = { runningAt: undefined, state: 'TASK_STARTING' as const };
+  test.each<{ name: string; others: CleanupTask[]; after: number; is: string }>([
+    { name: 'waits for the one in its place', others: [], after: 0, is: 'TOO_FEW_REPLACEMENTS' },
+    { name: 'is not replaced by another instance', others: [task(2)], after: 0, is: 'TOO_FEW_REPLACEMENTS' },
+    { name: 'waits until that is healthy', others: [newer(waiting)], after: 20_000, is: 'REPLACEMENTS_NOT_HEALTHY' },
+    { name: 'goes when it is, whatever the others do', others: [newer(), task(2, waiting)], after: 0, is: 'kill' },
+    { name: 'makes room where nothing was started in time', others: [], after: 15_000, is: 'kill' },
+    { name: 'goes at last when the new one stays ill', others: [newer(waiting)], after: 600_000, is: 'kill' },
+  ])('$name', ({ others, after, is }) => {
+    const tasks = [going(1, 'UNHEALTHY_TASK'), ...others];
+    expect(decide(view({ tasks }, { instances: 2 }), after)).toEqual([is]);
+  });
 });

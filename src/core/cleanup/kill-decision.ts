@@ -17,6 +17,7 @@ export interface CleanupSettings extends HealthSettings {
   killNonLongRunningTasksInCleanupAfterSeconds: number;
   pendingDeployHoldTaskDuringDecommissionMillis: number;
   loadBalancerRemovalGracePeriodMillis: number;
+  killTaskIfNotHealthyAfterSeconds: number;
 }
 
 export interface CleanupTask extends ObservedTask {
@@ -72,11 +73,14 @@ export function decideKills(view: CleanupView, now: number): KillDecision[] {
     if (!task.cleanup) return [];
     if (isTerminal(task.state)) return { kind: 'drop', cleanup: task.cleanup };
     const decision = decideKill(view, task, task.cleanup, oneByOne, now);
-    return decision.kind === 'kill' && !mayDie(view, task, task.cleanup, now)
-      ? { ...decision, kind: 'leave' }
-      : decision;
+    const leaves = decision.kind === 'kill' || leavesFirst(decision);
+    return leaves && !mayDie(view, task, task.cleanup, now) ? { ...decision, kind: 'leave' } : decision;
   });
 }
+
+/** A sick task gets no more traffic from when it is told to go on, and not only when it is replaced. */
+const leavesFirst = ({ kind, cleanup }: KillDecision): boolean =>
+  kind === 'wait' && cleanup.cleanupType === 'UNHEALTHY_TASK';
 
 /** Traffic goes elsewhere first. Only a pause does not wait for that: nothing of the request is to be reached any more. */
 const mayDie = ({ settings }: CleanupView, task: CleanupTask, { cleanupType }: TaskCleanup, now: number): boolean =>
@@ -111,6 +115,10 @@ function decideKill(
     return now > heldUntil ? kill : wait('HELD_FOR_DEPLOY');
   }
   if (!view.activeDeployId) return kill;
+  if (cleanupType === 'UNHEALTHY_TASK') {
+    const because = whySickWaits(view, task, now - cleanup.timestamp, now);
+    return because ? wait(because) : kill;
+  }
   if (isOneByOne(cleanupType)) return oneByOne.mayKill(task, cleanupType) ? kill : wait('TOO_FEW_REPLACEMENTS');
   const replacements = replacementsOf(view, deployOfReplacements(view, task));
   if (replacements.length < instancesOf(request)) return wait('TOO_FEW_REPLACEMENTS');
@@ -118,6 +126,23 @@ function decideKill(
   return replacements.every((replacement) => getsTraffic(view, replacement))
     ? kill
     : wait('REPLACEMENTS_NOT_IN_LOAD_BALANCER');
+}
+
+/** A machine takes a replacement within a moment, if one has room for it. */
+const sickWaitsForRoomMillis = 15_000;
+
+/**
+ * A sick task goes when the one in its place is in service. Where none was started in time there is no room for both, so it makes
+ * room; and for one that does not become healthy it is not kept for ever.
+ */
+function whySickWaits(view: CleanupView, task: CleanupTask, waited: number, now: number): WaitReason | undefined {
+  const deployId = deployOfReplacements(view, task);
+  const replacement = replacementsOf(view, deployId).find(({ taskId }) => taskId.instanceNo === task.taskId.instanceNo);
+  const patience = replacement ? view.settings.killTaskIfNotHealthyAfterSeconds * 1000 : sickWaitsForRoomMillis;
+  if (waited >= patience) return undefined;
+  if (!replacement) return 'TOO_FEW_REPLACEMENTS';
+  if (!areHealthy(view, [replacement], now)) return 'REPLACEMENTS_NOT_HEALTHY';
+  return getsTraffic(view, replacement) ? undefined : 'REPLACEMENTS_NOT_IN_LOAD_BALANCER';
 }
 
 const jobAgeLimitMillis = (request: Request, settings: CleanupSettings): number =>
@@ -160,7 +185,7 @@ class OneByOne {
   private healthy(deployId: string): number {
     return replacementsOf(this.view, deployId).filter((task) => {
       const context = contextOf(this.view, deployId);
-      return context !== undefined && judgeTask(task, context, this.now) === 'HEALTHY' && getsTraffic(this.view, task);
+      return context !== undefined && isWell(task, context, this.now) && getsTraffic(this.view, task);
     }).length;
   }
 }
@@ -176,6 +201,10 @@ const replacementsOf = (view: CleanupView, deployId: string): CleanupTask[] =>
     (task) => task.taskId.deployId === deployId && !task.cleanup && !task.killed && !isTerminal(task.state),
   );
 
+/** One that has become sick since replaces nobody. */
+const isWell = (task: CleanupTask, context: HealthContext, now: number): boolean =>
+  !task.isSick && judgeTask(task, context, now) === 'HEALTHY';
+
 /** True when the load balancer, if there is one, has added the task. */
 const getsTraffic = ({ loadBalanced }: CleanupView, { balancing = noRecords }: CleanupTask): boolean =>
   !loadBalanced || (isInLoadBalancer(balancing) && balancing.add?.loadBalancerState === 'SUCCESS');
@@ -184,7 +213,8 @@ function areHealthy(view: CleanupView, replacements: readonly CleanupTask[], now
   const [first] = replacements;
   if (!first) return true;
   const context = contextOf(view, first.taskId.deployId);
-  return context !== undefined && judgeTasks(replacements, context, now) === 'HEALTHY';
+  if (!context || replacements.some(({ isSick }) => isSick)) return false;
+  return judgeTasks(replacements, context, now) === 'HEALTHY';
 }
 
 function contextOf(view: CleanupView, deployId: string): HealthContext | undefined {

@@ -32,6 +32,7 @@ const view = (tasks: CleanupTask[], changes: Partial<CleanupView> = {}): Cleanup
     killNonLongRunningTasksInCleanupAfterSeconds: 86_400,
     pendingDeployHoldTaskDuringDecommissionMillis: 600_000,
     loadBalancerRemovalGracePeriodMillis: 0,
+    killTaskIfNotHealthyAfterSeconds: 600,
   },
   ...changes,
 });
@@ -54,6 +55,10 @@ describe('a kill waits for the load balancer', () => {
     expect(decide(view([going(1, inside, 'USER_REQUESTED')], { request: undefined }))).toEqual(['leave']));
   test('nothing is removed before the task may go', () =>
     expect(decide(view([going(1, inside, 'BOUNCING')]))).toEqual(['TOO_FEW_REPLACEMENTS']));
+  test('a sick task leaves before it is replaced, and waits for that afterwards', () => {
+    expect(decide(view([going(1, inside, 'UNHEALTHY_TASK')]))).toEqual(['leave']);
+    expect(decide(view([going(1, removed(), 'UNHEALTHY_TASK')]))).toEqual(['TOO_FEW_REPLACEMENTS']);
+  });
   test('until the grace period after the removal is over', () => {
     const given = view([going(1, removed(), 'USER_REQUESTED')]);
     const settings = { ...given.settings, loadBalancerRemovalGracePeriodMillis: 10 };

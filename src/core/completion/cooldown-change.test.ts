@@ -20,6 +20,8 @@ describe('a cooldown', () => {
   test.each(taskStates.filter(isTerminal))('is entered by any end but TASK_FINISHED and TASK_KILLED: %s', (state) =>
     expect(entered(endedTask(state))).toBe(state !== 'TASK_FINISHED' && state !== 'TASK_KILLED'),
   );
+  test('is entered by the kill of a task that stopped to be healthy', () =>
+    expect(entered(endedTask('TASK_KILLED', { cleanupType: 'UNHEALTHY_TASK', hadToGo: true }))).toBe(true));
   test.each(requestStates)('is entered only by a request that is ACTIVE; this one is %s', (state) =>
     expect(entered(endedTask('TASK_FAILED'), requestOf('SERVICE', { state }))).toBe(state === 'ACTIVE'),
   );

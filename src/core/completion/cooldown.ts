@@ -1,6 +1,6 @@
 import { hasPassed } from '../elapsed.js';
 import type { EndedTask, RequestOfTask } from './ended-task.js';
-import type { DeployCounts } from './statistics.js';
+import { isEndOfSick, type DeployCounts } from './statistics.js';
 import { isAlwaysRunning, isLongRunning } from '../model/enums.js';
 
 export interface CooldownRules {
@@ -41,8 +41,10 @@ export function cooldownChange(
 ): 'ENTER' | 'LEAVE' | undefined {
   const succeeded = task.state === 'TASK_FINISHED';
   if (state === 'SYSTEM_COOLDOWN') return succeeded && !isLongRunning(request.requestType) ? 'LEAVE' : undefined;
-  if (state !== 'ACTIVE' || !isAlwaysRunning(request.requestType)) return undefined;
-  if (succeeded || task.state === 'TASK_KILLED' || task.reason === 'REASON_INVALID_OFFERS') return undefined;
+  // A policy of its own takes the place of the cooldown.
+  if (state !== 'ACTIVE' || !isAlwaysRunning(request.requestType) || request.restart) return undefined;
+  if (succeeded || (task.state === 'TASK_KILLED' && !isEndOfSick(task)) || task.reason === 'REASON_INVALID_OFFERS')
+    return undefined;
   const failures = [...counts.failureEvents.map((event) => event.timestamp), task.endedAt];
   return isFailingFast(failures, rules, now) ? 'ENTER' : undefined;
 }

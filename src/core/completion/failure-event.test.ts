@@ -14,6 +14,11 @@ describe('UNEXPECTED_EXIT', () => {
     expect(ofService('TASK_FINISHED', { cleanupType: 'SCALING_DOWN' })).toBe('UNEXPECTED_EXIT'));
 });
 
+test('a task that was killed because it stopped to be healthy is an exit that nobody asked for', () => {
+  expect(ofService('TASK_KILLED', { cleanupType: 'UNHEALTHY_TASK', hadToGo: true })).toBe('UNEXPECTED_EXIT');
+  expect(ofService('TASK_FAILED', { cleanupType: 'UNHEALTHY_TASK', hadToGo: true })).toBeUndefined();
+});
+
 describe('STARTUP_FAILURE', () => {
   test.each(['OVERDUE_NEW_TASK', 'UNHEALTHY_NEW_TASK'] as const)('a task killed as %s', (type) => {
     expect(ofService('TASK_KILLED', { message: `${type} - too late` })).toBe('STARTUP_FAILURE');

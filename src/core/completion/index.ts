@@ -12,6 +12,7 @@ export {
 } from './crash-loops.js';
 export { type EndedTask, type RequestOfTask, undelivered } from './ended-task.js';
 export { longestRetryDelayMillis, retryPolicyOf } from './retry-policy.js';
+export { countsForRestart } from './restart.js';
 export { countEnd, type DeployCounts, failureType, noCounts } from './statistics.js';
 export {
   afterChange,

@@ -74,7 +74,9 @@ export function countEnd(
 function inARow(counts: DeployCounts, task: EndedTask): Pick<DeployCounts, 'numSuccess' | 'numFailures'> {
   const { numSuccess, numFailures } = counts;
   if (task.state === 'TASK_FINISHED') return { numSuccess: numSuccess + 1, numFailures: 0 };
-  return task.hadToGo ? { numSuccess, numFailures } : { numSuccess: 0, numFailures: numFailures + 1 };
+  return task.hadToGo && !isEndOfSick(task)
+    ? { numSuccess, numFailures }
+    : { numSuccess: 0, numFailures: numFailures + 1 };
 }
 
 /** The mean is not rounded: after thousands of tasks one of them moves it by less than half a millisecond. */
@@ -115,6 +117,10 @@ const lostSlave = reasons(
   'AGENT_DISCONNECTED',
   'AGENT_REMOVED_BY_OPERATOR',
 );
+/** Killed because it stopped to be healthy: that is an end that nobody asked for. */
+export const isEndOfSick = (task: Pick<EndedTask, 'state' | 'cleanupType'>): boolean =>
+  task.state === 'TASK_KILLED' && task.cleanupType === 'UNHEALTHY_TASK';
+
 const isStartupFailure = (type: TaskCleanupType | undefined): boolean =>
   type === 'OVERDUE_NEW_TASK' || type === 'UNHEALTHY_NEW_TASK';
 
@@ -122,6 +128,7 @@ const isStartupFailure = (type: TaskCleanupType | undefined): boolean =>
 export function failureType(task: EndedTask, requestType: RequestType): TaskFailureType | undefined {
   const { state, message = '', reason = '' } = task;
   if (state === 'TASK_FINISHED') return isLongRunning(requestType) ? 'UNEXPECTED_EXIT' : undefined;
+  if (isEndOfSick(task)) return 'UNEXPECTED_EXIT';
   if (state === 'TASK_KILLED') {
     const why = [task.cleanupType, cleanupTypeInText(message)];
     return why.some(isStartupFailure) ? 'STARTUP_FAILURE' : undefined;

@@ -17,7 +17,10 @@ export interface ResourceLimits {
 }
 
 export interface DeployValidationSettings extends HealthSettings, RecordLimits {
-  cluster: ResourceLimits & { local: { honorRunningSentinel: boolean } };
+  cluster: ResourceLimits & {
+    local: { honorRunningSentinel: boolean; containers: { dockerStopTimeout: number } };
+  };
+  hardKillAfterMillis: number;
   maxDeployIdSize: number;
   maxRunIdSize: number;
   /** Fixed ports that may be asked, besides those of a task. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { healthSettings } from '../../../test/support/fixtures/health.js';
+import { validationSettings as settings } from '../../../test/support/fixtures/deploy-validation.js';
 import type { Deploy } from '../model/deploy.js';
 import {
   normalizeDeploy,
@@ -9,31 +9,6 @@ import {
   type DeployValidationSettings,
 } from './index.js';
 
-const settings: DeployValidationSettings = {
-  ...healthSettings,
-  cluster: {
-    local: { honorRunningSentinel: false },
-    defaultCpus: 1,
-    defaultMemory: 64,
-    defaultDisk: 0,
-    maxNumCpusPerInstance: 50,
-    maxMemoryMbPerInstance: 24_000,
-    maxDiskMbPerInstance: 60_000,
-    maxNumCpusPerRequest: 900,
-    maxMemoryMbPerRequest: 450_000,
-    maxDiskMbPerRequest: 3_000_000,
-  },
-  healthcheckPortNumbers: [80],
-  maxRunIdSize: 100,
-  maxRecordBytes: 262_144,
-  maxDeployIdSize: 50,
-  killTaskIfNotHealthyAfterSeconds: 600,
-  maxRunNowTaskLaunchDelayDays: 30,
-  enforceSignedArtifacts: false,
-  validDockerRegistries: [],
-  defaultTaskPriorityLevel: 0.3,
-  defaultTaskPriorityLevelForRequestType: { WORKER: 0.5, SERVICE: 0.7 },
-};
 const context = (changes: Partial<DeployValidationContext> = {}): DeployValidationContext => ({
   request: { id: 'web', requestType: 'SERVICE', instances: 20 },
   settings,
@@ -56,7 +31,9 @@ const balanced = { request: { id: 'web', requestType: 'SERVICE' as const, loadBa
 const mapping = (changes: object) => docker({ portMappings: [{ containerPort: 0, hostPort: 0, ...changes }] });
 const artifact = { objstoreArtifacts: [{ filename: 'a.tgz' }], cmd: 'x' };
 const settingsWith = (changes: Partial<DeployValidationSettings>) => ({ settings: { ...settings, ...changes } });
-const honored = settingsWith({ cluster: { ...settings.cluster, local: { honorRunningSentinel: true } } });
+const honored = settingsWith({
+  cluster: { ...settings.cluster, local: { ...settings.cluster.local, honorRunningSentinel: true } },
+});
 const sentinel = (runningSentinel: string) => ({
   command: undefined,
   customExecutorCmd: '/bin/ex',

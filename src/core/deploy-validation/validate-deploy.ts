@@ -1,4 +1,5 @@
 import { type DeployRule, type DeployValidationContext, problem } from './context.js';
+import { endRule } from './end-rules.js';
 import { healthcheckRule, loadBalancerPortRule, runningSentinelRule } from './healthcheck-rules.js';
 import { containerRule, resourceRule } from './resource-rules.js';
 import type { FieldError } from '../field-error.js';
@@ -204,6 +205,7 @@ const rules: readonly DeployRule[] = [
   containerRule,
   healthcheckRule,
   runningSentinelRule,
+  endRule,
   loadBalancedRule,
   loadBalancerPortRule,
   resourceRule,

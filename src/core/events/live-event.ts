@@ -7,8 +7,12 @@ export function publishedEvent(written: WrittenEvent): LiveEvent {
   const { at, taskId } = written;
   // Task ids are made by this service, so each can be read; one that cannot be is of a request that no caller may read.
   const { requestId, deployId } = parseTaskId(taskId) ?? { requestId: '', deployId: '' };
-  if (written.type === 'HEALTH') return { type: 'HEALTH', at, requestId, deployId, taskId };
-  const { taskState, message, reason } = written;
+  const { message } = written;
+  if (written.type === 'HEALTH') {
+    const { eventType } = written;
+    return { type: 'HEALTH', at, requestId, deployId, taskId, eventType, message };
+  }
+  const { taskState, reason } = written;
   return { type: 'TASK', at, requestId, deployId, taskId, taskState, message, reason };
 }
 

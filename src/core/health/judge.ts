@@ -28,6 +28,8 @@ export interface ObservedTask {
   lastResult?: TaskHealthcheckResult;
   /** Stored results that are not refused connections, passed ones included. */
   checksCounted: number;
+  /** It was healthy, and fails its liveness checks since. Deploys do not ask: their own checks decide. */
+  isSick?: boolean;
 }
 
 /** Inputs of the health of a deploy's tasks besides the tasks. */

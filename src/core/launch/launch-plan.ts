@@ -3,7 +3,7 @@ import { hasContainer, type Deploy } from '../model/deploy.js';
 import type { LaunchSpec, LogUploads } from '../model/launch.js';
 import { instancesOf, type Request } from '../model/request.js';
 import type { PendingTask, TaskId } from '../model/task.js';
-import { type GraceRules, graceMillis } from './grace.js';
+import { type GraceRules, graceMillis, preStopMillis } from './grace.js';
 import { containerOfTask, withPorts } from './container.js';
 import { type LaunchPlace, placeholders } from './placeholders.js';
 import { runVariables } from './run-variables.js';
@@ -77,6 +77,8 @@ export function planLaunch(input: LaunchInput, rules: LaunchRules): LaunchSpec {
       }),
     successfulExitCodes: executorData?.successfulExitCodes ?? [],
     killGraceMillis: graceMillis(deploy, rules),
+    killSignal: deploy.killSignal,
+    preStop: preStopOf(deploy, ports, graceMillis(deploy, rules)),
     healthcheckResultFile: healthFile(request, deploy, pending, rules),
     uploads: uploads(input, rules.uploads),
     ...(request.keepRuns && { keepSandboxes: request.keepRuns }),
@@ -107,6 +109,18 @@ function uploads({ taskId, request, deploy, pending }: LaunchInput, rules?: Uplo
     keyPattern: rules && fill(rules.keyPattern),
     storageClass: rules?.storageClass,
     applyStorageClassAfterBytes: rules?.applyStorageClassAfterBytes,
+  };
+}
+
+function preStopOf(deploy: Deploy, ports: readonly number[], grace: number): LaunchSpec['preStop'] {
+  const { preStop } = deploy;
+  if (!preStop) return undefined;
+  const { command, http } = preStop;
+  const port = http && ports[http.portIndex ?? 0];
+  return {
+    command,
+    http: http && port !== undefined ? { uri: http.uri, port } : undefined,
+    timeoutMillis: preStopMillis(deploy, grace),
   };
 }
 

@@ -8,7 +8,11 @@ const finished = (requestType: RequestType): EmailType => {
   return isLongRunning(requestType) ? 'TASK_FINISHED_LONG_RUNNING' : 'TASK_FINISHED_SCHEDULED';
 };
 
-const unhealthy: ReadonlySet<string | undefined> = new Set(['UNHEALTHY_NEW_TASK', 'OVERDUE_NEW_TASK']);
+const unhealthy: ReadonlySet<string | undefined> = new Set([
+  'UNHEALTHY_NEW_TASK',
+  'UNHEALTHY_TASK',
+  'OVERDUE_NEW_TASK',
+]);
 
 function typeOf({ state, cleanupType }: EndedTask, requestType: RequestType): EmailType | undefined {
   const leavesMachine = cleanupType === 'DECOMISSIONING';

@@ -1,4 +1,7 @@
-import type { CanaryAcceptanceMode, HealthcheckMethod, HealthcheckProtocol } from './enums.js';
+import type { CanaryAcceptanceMode, HealthcheckProtocol, KillSignal } from './enums.js';
+import type { HealthcheckOptions, PreStop } from './task-care.js';
+
+export type * from './task-care.js';
 
 export interface Resources {
   cpus?: number;
@@ -58,6 +61,9 @@ export interface Deploy {
   user?: string;
   objstoreUploaderAdditionalFiles?: ObjstoreUploaderFile[];
   healthcheckProtocol?: HealthcheckProtocol;
+  killSignal?: KillSignal;
+  killGracePeriodMillis?: number;
+  preStop?: PreStop;
 }
 
 export interface CanaryDeploySettings {
@@ -67,22 +73,6 @@ export interface CanaryDeploySettings {
   waitMillisBetweenGroups: number;
   allowedTasksFailuresPerGroup: number;
   canaryCycleCount: number;
-}
-
-export interface HealthcheckOptions {
-  uri?: string;
-  portIndex?: number;
-  portNumber?: number;
-  protocol?: HealthcheckProtocol;
-  method?: HealthcheckMethod;
-  startupTimeoutSeconds?: number;
-  startupDelaySeconds?: number;
-  startupIntervalSeconds?: number;
-  intervalSeconds?: number;
-  responseTimeoutSeconds?: number;
-  maxRetries?: number;
-  failureStatusCodes?: number[];
-  healthcheckResultFilePath?: string;
 }
 
 export interface ExecutorData {

@@ -129,6 +129,7 @@ export const taskCleanupTypes = [
   'SCALING_DOWN',
   'TASK_EXCEEDED_TIME_LIMIT',
   'UNHEALTHY_NEW_TASK',
+  'UNHEALTHY_TASK',
   'USER_REQUESTED',
   'USER_REQUESTED_DESTROY',
   'USER_REQUESTED_TASK_BOUNCE',
@@ -211,6 +212,30 @@ export type RequestEventType = (typeof requestEventTypes)[number];
 
 export const healthcheckProtocols = ['HTTP', 'HTTPS', 'HTTP2', 'HTTPS2'] as const;
 export type HealthcheckProtocol = (typeof healthcheckProtocols)[number];
+
+/** Signals by which a task may be asked to end. */
+export const killSignals = ['SIGTERM', 'SIGINT', 'SIGQUIT', 'SIGHUP', 'SIGUSR1', 'SIGUSR2'] as const;
+export type KillSignal = (typeof killSignals)[number];
+
+/** Ways to ask a task whether it is healthy. */
+export const healthcheckTypes = ['HTTP', 'TCP', 'GRPC', 'COMMAND'] as const;
+export type HealthcheckType = (typeof healthcheckTypes)[number];
+
+/** What becomes of a task that fails its liveness checks: it is replaced, or only told of. */
+export const livenessActions = ['RESTART', 'NONE'] as const;
+export type LivenessAction = (typeof livenessActions)[number];
+
+/** Reasons why a task that fails its liveness checks is not replaced now. */
+export const sickTaskWaits = [
+  'ACTION_NONE',
+  'CANNOT_JUDGE',
+  'COOLDOWN',
+  'DEPLOY_IN_PROGRESS',
+  'LIMIT',
+  'BACK_OFF',
+  'RESTART_DELAY',
+] as const;
+export type SickTaskWait = (typeof sickTaskWaits)[number];
 
 export const healthcheckMethods = ['GET', 'POST'] as const;
 export type HealthcheckMethod = (typeof healthcheckMethods)[number];

@@ -53,11 +53,17 @@ export interface PendingChanged extends OfRequest {
   message?: string;
 }
 
-/** A task has passed its health checks. */
+export const healthEventTypes = ['UNHEALTHY', 'RECOVERED'] as const;
+export type HealthEventType = (typeof healthEventTypes)[number];
+
+/** A task has passed its health checks; with an eventType: its liveness has changed. */
 export interface HealthChanged extends OfRequest {
   type: 'HEALTH';
   deployId: string;
   taskId: string;
+  eventType?: HealthEventType;
+  /** What the last check came to. */
+  message?: string;
 }
 
 export interface TaskChanged extends OfRequest {

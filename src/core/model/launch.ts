@@ -1,3 +1,4 @@
+import type { KillSignal } from './enums.js';
 import type { ClusterArtifact, ContainerInfo, ExecutorData, ObjstoreUploaderFile } from './deploy.js';
 import type { KeptRuns } from './request-spec.js';
 
@@ -38,8 +39,12 @@ export interface LaunchSpec {
   container?: ContainerInfo;
   /** Exit codes that count as TASK_FINISHED; empty: only 0. */
   successfulExitCodes: number[];
-  /** Milliseconds between SIGTERM and SIGKILL. */
+  /** Milliseconds between the order to end and SIGKILL. */
   killGraceMillis: number;
+  /** The signal that asks it to end; absent: SIGTERM, or what the image of its container says. */
+  killSignal?: KillSignal;
+  /** Done before that signal, within the grace; `port`: one of its own. */
+  preStop?: { command?: string; http?: { uri: string; port: number }; timeoutMillis: number };
   /** The task counts as running only when this file (relative to its working directory) is there; in time, or it failed. */
   healthcheckResultFile?: { path: string; intervalSeconds: number; timeoutSeconds: number };
   /** Sandboxes of ended tasks of its request that are kept on a machine; absent: as the installation says. */

@@ -95,6 +95,7 @@ export interface Request {
   afterMode?: FollowMode;
   /** Source of the arguments of runs that follow a parent. Absent: they have none. */
   argsFrom?: ArgumentSource;
+  restart?: RestartPolicy;
 }
 
 /** A request whose runs are followed, and by which of their ends. */
@@ -132,6 +133,15 @@ export interface KeptRuns {
   count?: number;
   /** Those of the last so many days. */
   days?: number;
+}
+
+/** When instances that failed start again, in place of the cooldown of the cluster. Only SERVICE and WORKER. */
+export interface RestartPolicy {
+  initialDelayMillis?: number;
+  backoffFactor?: number;
+  maxDelayMillis?: number;
+  resetAfterMillis?: number;
+  maxRestarts?: number;
 }
 
 /** Number of tasks of a request: one unless it says otherwise. */

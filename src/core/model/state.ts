@@ -62,6 +62,8 @@ export interface State {
   decomissioningRacks: number;
   allRequests: number;
   authDatastoreHealthy?: boolean;
+  unhealthyTasks?: number;
+  unjudgedTasks?: number;
 }
 
 export interface TaskReconciliationStatistics {

@@ -14,8 +14,12 @@ import {
   type WorkRules,
 } from './pending-work.js';
 import { type PlannedStart, plannedStart } from './next-run-at.js';
+import { nextStart } from '../restarts/index.js';
 import { scaleDown } from './scale-down.js';
 import { makePendingTaskId } from '../task-id.js';
+
+/** A user starts the whole request again, however often its instances failed. */
+const beginsAnew: ReadonlySet<PendingType> = new Set<PendingType>(['NEW_DEPLOY', 'BOUNCE', 'UNPAUSED']);
 
 const runsOfTheirOwn: ReadonlySet<PendingType> = new Set<PendingType>(['IMMEDIATE', 'ONEOFF']);
 
@@ -28,6 +32,7 @@ export function drain(work: PendingWork, rules: WorkRules, now: number): WorkDec
     replacesPendingTasks: false,
     create: [],
     cleanups: [],
+    forgetsFailures: false,
   };
   const { request: waiting } = work;
   if (!waiting || !isRunnable(waiting.state)) {
@@ -153,8 +158,16 @@ class DrainPass {
       this.decision.finishes = true;
       return;
     }
+    const { restart } = this.waiting.request;
+    if (restart && beginsAnew.has(entry.pendingType)) this.decision.forgetsFailures = true;
     for (const instanceNo of freeInstanceNumbers(this.matching, count)) {
-      const task = this.pendingTask(entry, instanceNo, start);
+      const failures = this.decision.forgetsFailures ? undefined : this.work.failures?.get(instanceNo);
+      const restarts = restart ? nextStart(restart, failures, this.now) : { kind: 'now' as const };
+      if (restarts.kind === 'givenUp') continue;
+      const task = this.pendingTask(entry, instanceNo, {
+        ...start,
+        at: restarts.kind === 'at' ? Math.max(start.at, restarts.at) : start.at,
+      });
       this.decision.create.push(task);
       this.createdIds.add(task.pendingTaskId.id);
     }

@@ -8,6 +8,7 @@ import {
 } from '../model/enums.js';
 import type { Request } from '../model/request.js';
 import type { PendingRequest, PendingTask, TaskId } from '../model/task.js';
+import type { InstanceFailures } from '../restarts/index.js';
 import type { RequestToRun } from './next-run-at.js';
 
 /** The entries of the pending queue that wait for one request and one of its deploys, with all a decision reads. */
@@ -27,6 +28,8 @@ export interface PendingWork {
   failingFast: boolean;
   /** Gives each run the id of the flow that it begins. Absent: no request follows this one. */
   newFlowId?: () => string;
+  /** Failures in a row of instances of the deploy, where its request has a policy for restarts. By instance number. */
+  failures?: ReadonlyMap<number, InstanceFailures>;
   /** State in which the newest run of the deploy ended. Used for RUN_ONCE requests. */
   lastEnd?: TaskState;
 }
@@ -97,6 +100,8 @@ export interface WorkDecision {
   replacesPendingTasks: boolean;
   create: PendingTask[];
   cleanups: PlannedCleanup[];
+  /** A user begins anew: failures of the deploy before are forgotten. */
+  forgetsFailures: boolean;
 }
 
 /**

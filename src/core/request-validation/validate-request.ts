@@ -74,6 +74,7 @@ const rules: readonly Rule[] = [
   scheduleRule,
   lifetimeRule,
   followProblems,
+  restartRule,
   ({ loadBalanced }, { limits, stored, isOlder }) =>
     loadBalanced && !stored?.loadBalanced && !isOlder && limits.loadBalancerUri === undefined
       ? problem('loadBalanced', 'loadBalancer', 'loadBalanced needs a load balancer, and loadBalancerUri is not set')
@@ -190,6 +191,22 @@ function lifetimeRule(request: Request): FieldError[] {
     );
   }
   return onlyForJobs.flatMap((field) => notFor(request, field));
+}
+
+/** Delays are for what is always kept running. */
+function restartRule(request: Request): FieldError[] {
+  const { requestType, restart } = request;
+  if (!restart || requestType === undefined) return [];
+  if (!isLongRunning(requestType)) return notFor(request, 'restart');
+  const { initialDelayMillis: first, maxDelayMillis: longest } = restart;
+  const isLonger = first !== undefined && longest !== undefined && first > longest;
+  return isLonger
+    ? problem(
+        'restart.maxDelayMillis',
+        'range',
+        `restart.maxDelayMillis must be at least initialDelayMillis, which is ${first}`,
+      )
+    : [];
 }
 
 function minimumsRule({ slaveAttributeMinimums }: Request): FieldError[] {

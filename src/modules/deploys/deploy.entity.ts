@@ -13,6 +13,7 @@ interface StoredDeployData {
 /** A deploy, in progress or past, with its result. */
 @Index('deploy_history_by_time', { synchronize: false })
 @Index('deploy_history_checked', { synchronize: false })
+@Index('deploy_history_alive', { synchronize: false })
 @Index('deploy_history_by_age', ['createdAt'])
 @Index('deploy_history_unconverted', { synchronize: false })
 @Check('deploy_history_check', '"data" IS NOT NULL OR "bytes" IS NOT NULL')

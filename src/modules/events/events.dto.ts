@@ -13,7 +13,14 @@ import {
   type RequestEventType,
   type TaskState,
 } from '../../core/model/enums.js';
-import { eventTypes, pendingEventTypes, type EventType, type PendingEventType } from '../../core/model/event.js';
+import {
+  eventTypes,
+  healthEventTypes,
+  pendingEventTypes,
+  type EventType,
+  type HealthEventType,
+  type PendingEventType,
+} from '../../core/model/event.js';
 import { QueryText, QueryTexts, QueryWords } from '../../platform/http/query.js';
 import { Since } from '../../platform/http/since.js';
 
@@ -54,7 +61,7 @@ export class EventDto {
   @Since('muster')
   deployId?: string;
 
-  /** Id of the task, for TASK; of the task that has passed its health checks, for HEALTH. */
+  /** Id of the task, for TASK; of the task whose health has changed, for HEALTH. */
   @Since('muster')
   taskId?: string;
 
@@ -65,11 +72,12 @@ export class EventDto {
 
   /**
    * Kind of change, for REQUEST; STARTING, STEP or FINISHED, for DEPLOY; QUEUED, WAITING (due and not placed, or no longer for the same
-   * reason) or REMOVED, for PENDING.
+   * reason) or REMOVED, for PENDING; UNHEALTHY (it fails its liveness checks) or RECOVERED, for HEALTH: absent, it has passed its health
+   * checks.
    */
   @Since('muster')
-  @ApiProperty({ enum: [...requestEventTypes, 'STARTING', 'STEP', ...pendingEventTypes] })
-  eventType?: RequestEventType | 'STARTING' | 'STEP' | PendingEventType;
+  @ApiProperty({ enum: [...requestEventTypes, 'STARTING', 'STEP', ...pendingEventTypes, ...healthEventTypes] })
+  eventType?: RequestEventType | 'STARTING' | 'STEP' | PendingEventType | HealthEventType;
 
   /** Of PENDING: how many tasks of the deploy. */
   @Since('muster')

@@ -77,6 +77,17 @@ export class OutboxRepository {
     return this.events.add(tx, events);
   }
 
+  /** Tasks that turned sick, or well again, after they had passed their health checks. */
+  liveness(tx: Transaction, changes: readonly { taskId: string; isSick: boolean; message: string }[]): Promise<void> {
+    const at = this.clock.now();
+    return this.events.add(
+      tx,
+      changes.map(({ taskId, isSick, message }): WrittenEvent => {
+        return { type: 'HEALTH', at, taskId, eventType: isSick ? 'UNHEALTHY' : 'RECOVERED', message };
+      }),
+    );
+  }
+
   async crashLoops(tx: Transaction, loops: readonly CrashLoopInfo[]): Promise<void> {
     const events = loops.map(({ requestId, deployId, type: crashLoopType, start, end }): WrittenEvent => {
       return { type: 'CRASHLOOP', at: end ?? start, requestId, deployId, crashLoopType, start, end };

@@ -95,6 +95,7 @@ export class StateService {
     const provisioned = await this.rows.states.provisionedRequests(tx);
     const judged = (wanted: 'OVER' | 'UNDER') =>
       provisioned.filter((request) => judgeProvisioning(request) === wanted).map(({ id }) => id);
+    const liveness = await this.rows.taskLiveness.counts(tx);
     const over = judged('OVER');
     const under = judged('UNDER');
     const activeRequests = sum(requests, 'ACTIVE', 'DEPLOYING_TO_UNPAUSE');
@@ -143,6 +144,8 @@ export class StateService {
       underProvisionedRequests: under.length,
       minimumPriorityLevel: (await this.rows.priorityFreezes.active(tx))?.minimumPriorityLevel,
       avgStatusUpdateDelayMs: statusDelayMillis,
+      ...(liveness.sick > 0 && { unhealthyTasks: liveness.sick }),
+      ...(liveness.unjudged > 0 && { unjudgedTasks: liveness.unjudged }),
       lastHeartbeatAt: lastHeard(await this.rows.slaves.lastSeenAt(tx), hostStates, now),
     };
   }

@@ -103,7 +103,7 @@ export class TaskIdsByStatusService {
   ): 'cleaning' | 'killed' | 'healthy' | 'notYetHealthy' {
     if (task.cleanupType) return 'cleaning';
     if (task.killed) return 'killed';
-    if (!deploy) return 'notYetHealthy';
+    if (!deploy || task.isSick) return 'notYetHealthy';
     const deployPending = stored?.pendingDeployId === task.taskId.deployId;
     const context = healthContext(deploy, stored?.request, deployPending, settings);
     return judgeTask(task, context, this.clock.now()) === 'HEALTHY' ? 'healthy' : 'notYetHealthy';

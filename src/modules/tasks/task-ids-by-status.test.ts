@@ -31,7 +31,7 @@ beforeAll(async () => {
 afterAll(() => rooms.close());
 beforeEach(() =>
   tx.query(`TRUNCATE request, request_history, deploy_history, pending_task, task, task_launch, task_update, task_healthcheck,
-    task_cleanup, killed_task`),
+    task_liveness, task_cleanup, killed_task`),
 );
 
 const sorted = async (...ids: string[]) => {
@@ -89,6 +89,23 @@ test('with a health check its results decide, one task at a time', async () => {
   const skipping = await running(4);
   await tx.query('UPDATE task SET skip_healthchecks = true WHERE task_id = $1', [skipping.id]);
   expect(await sorted('web')).toEqual({ web: ['1 healthy', '4 healthy', '2 notYetHealthy', '3 notYetHealthy'] });
+});
+
+test('a task that fails its liveness checks is not healthy any more', async () => {
+  await insertRequest(tx, { activeDeployId: 'd1' });
+  await insertDeploy(tx, { deploy: { healthcheck: { uri: '/', liveness: {} } } });
+  for (const [instanceNo, sickSince] of [
+    [1, null],
+    [2, new Date(start)],
+  ] as const) {
+    const taskId = await running(instanceNo);
+    await checked(taskId, 200);
+    await tx.query(
+      `INSERT INTO task_liveness (task_id, request_id, failures, failing_since, sick_since) VALUES ($1, 'web', 1, $2, $3)`,
+      [taskId.id, new Date(start), sickSince],
+    );
+  }
+  expect(await sorted('web')).toEqual({ web: ['1 healthy', '2 notYetHealthy'] });
 });
 
 test('a task that began to run while its request skipped checks stays healthy after the skip has ended', async () => {

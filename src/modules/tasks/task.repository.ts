@@ -117,6 +117,7 @@ const satelliteTables = [
   'task_launch',
   'task_update',
   'task_healthcheck',
+  'task_liveness',
   'task_shell_command',
   'task_shell_command_update',
   'task_metadata',

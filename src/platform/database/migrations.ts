@@ -57,6 +57,9 @@ import { RunBackfills1766520000002 } from '../../../migrations/1766520000002-run
 import { ConcurrencyGroups1766520000001 } from '../../../migrations/1766520000001-concurrency-groups.js';
 import { Flows1766534400000 } from '../../../migrations/1766534400000-flows.js';
 import { RequestPlanning1766540000000 } from '../../../migrations/1766540000000-request-planning.js';
+import { Liveness1766650000000 } from '../../../migrations/1766650000000-liveness.js';
+import { DeploysWithLiveness1766650000001 } from '../../../migrations/1766650000001-deploys-with-liveness.js';
+import { InstanceFailures1766650000002 } from '../../../migrations/1766650000002-instance-failures.js';
 
 /** Every migration, in order. Named here one by one: what is compiled in is what runs. */
 export const migrations = [
@@ -119,4 +122,7 @@ export const migrations = [
   RunBackfills1766520000002,
   Flows1766534400000,
   RequestPlanning1766540000000,
+  Liveness1766650000000,
+  DeploysWithLiveness1766650000001,
+  InstanceFailures1766650000002,
 ];

@@ -50,6 +50,8 @@ interface Writes {
   replaced: DeployKey[];
   create: PendingTask[];
   cleanups: TaskCleanup[];
+  /** Deploys whose instances begin anew. */
+  begunAnew: DeployKey[];
 }
 
 /** All that is waiting for one request. */
@@ -182,7 +184,7 @@ export class DrainService {
     const runOnce = once.flatMap((id) => (entries.get(id) ?? []).map(({ entry }) => entry));
     const runOnceCounts = await this.rows.deployStatistics.find(tx, runOnce);
     const rules = workRules(this.settings, slaves);
-    const writes: Writes = { done: [], replaced: [], create: [], cleanups: [] };
+    const writes: Writes = { done: [], replaced: [], create: [], cleanups: [], begunAnew: [] };
     const ahead: RunsWork[] = [];
     let again = false;
     for (const requestId of free) {
@@ -213,6 +215,7 @@ export class DrainService {
         .removeOfDeploys(tx, writes.replaced)
         .then(() => this.rows.pendingTasks.insert(tx, writes.create)),
       this.rows.taskCleanups.createAll(tx, writes.cleanups),
+      ...writes.begunAnew.map((key) => this.rows.instanceFailures.forget(tx, key)),
     ]);
     const replaced = await this.planning.plan(tx, ahead, now);
     return { cleanups: writes.cleanups.length + replaced, again, held: [...busy] };
@@ -253,6 +256,9 @@ export class DrainService {
           runWaits: work.withRuns.has(key),
           newFlowId: work.isFollowed ? randomUUID : undefined,
           failingFast: await this.states.isFailingFast(tx, stored, deployId, now),
+          failures:
+            stored?.request.restart &&
+            (await this.rows.instanceFailures.find(tx, [{ requestId: work.requestId, deployId }])).get(key),
           lastEnd: work.runOnceCounts.get(key)?.lastTaskState,
         },
         rules,
@@ -260,6 +266,7 @@ export class DrainService {
       );
       const done = entries.filter((_, index) => !['hold', 'later'].includes(decision.outcomes[index]!.kind));
       writes.done.push(...done.map(({ id }) => id));
+      if (decision.forgetsFailures) writes.begunAnew.push({ requestId: work.requestId, deployId });
       if (decision.replacesPendingTasks) writes.replaced.push({ requestId: work.requestId, deployId });
       writes.create.push(...decision.create);
       writes.cleanups.push(...decision.cleanups.map((cleanup) => ({ ...cleanup, timestamp: now })));

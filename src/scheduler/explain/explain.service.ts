@@ -1,16 +1,19 @@
 import { Injectable } from '@nestjs/common';
 import type { ReadFilter, User } from '../../core/authorization/index.js';
 import { lookAtFirst } from '../../core/deploys/index.js';
-import type { DeployHistory } from '../../core/model/deploy.js';
+import { sickTaskText } from '../../core/health/index.js';
+import { deployKeyText, type DeployHistory } from '../../core/model/deploy.js';
 import type { Request, RequestCleanup } from '../../core/model/request.js';
 import type { PendingRequest, PendingTask } from '../../core/model/task.js';
 import { isRunnable, type RequestState, turnTypes } from '../../core/model/enums.js';
 import { startsLeft, waitsForPromises, waitsForRuns } from '../../core/pending-work/index.js';
 import { type Explanation, explainPending, explanationText, neverFits } from '../../core/placement/index.js';
+import { nextStart } from '../../core/restarts/index.js';
 import { nextTimes, plansAhead, timeIn, type TimeInZone, zoneOf } from '../../core/schedules/index.js';
 import type { HeldRequest } from '../../core/working-set/index.js';
 import { parsePendingTaskId } from '../../core/task-id.js';
 import { Access } from '../../modules/auth/access/access.service.js';
+import { saysOf, type SickTaskRow } from '../../modules/tasks/health/task-liveness.repository.js';
 import { Rows } from '../../rows.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
@@ -18,9 +21,11 @@ import { ListPage, type KeysetPage } from '../../platform/database/keyset.js';
 import { SchedulerError } from '../../platform/errors.js';
 import type {
   FailedDeployDto,
+  FailedInstanceDto,
   QueuedEntryDto,
   RequestExplanationDto,
   TaskExplanationDto,
+  UnhealthyTaskDto,
 } from './dto/explanation.dto.js';
 import { type NotedReason, WaitingReasonRepository } from './waiting-reason.repository.js';
 import { ExplainLoader, type ExplainData } from './explain-loader.service.js';
@@ -53,12 +58,13 @@ export class ExplainService {
   }
 
   async request(id: string, user?: User): Promise<RequestExplanationDto> {
-    const [data, queued, [newest], orders, stored] = await Promise.all([
+    const [data, queued, [newest], orders, stored, sick] = await Promise.all([
       this.loader.load(id),
       this.rows.pendingRequests.list(this.db.pool, id),
       this.rows.deployHistory.list(this.db.pool, id, { count: 1, offset: 0 }),
       this.rows.requestCleanups.find(this.db.pool, id),
       this.rows.requests.find(this.db.pool, id),
+      this.rows.taskLiveness.sickOf(this.db.pool, id),
     ]);
     const { request, tasks, pendingTasks } = data.loaded;
     if (!request) throw SchedulerError.requestNotFound(id);
@@ -66,6 +72,7 @@ export class ExplainService {
       ({ pendingTaskId: a }, { pendingTaskId: b }) => a.nextRunAt - b.nextRunAt || (a.id < b.id ? -1 : 1),
     );
     const explained = ordered.map((pending) => this.explain(pending, data));
+    const failed = await this.failedInstances(request);
     return {
       requestId: id,
       state: request.state,
@@ -76,6 +83,8 @@ export class ExplainService {
       ...(await this.heldBy(explained, data, user)),
       queued: queued.map((entry) => queuedEntry(entry, queued, data)),
       failedDeploy: newest && failedDeploy(newest),
+      ...(sick.length > 0 && { unhealthyTasks: sick.map(unhealthyTask) }),
+      ...(failed.length > 0 && { failedInstances: failed }),
     };
   }
 
@@ -89,6 +98,23 @@ export class ExplainService {
     if (name === undefined || !explained.some(({ reason }) => reason === 'CONCURRENCY_GROUP')) return {};
     const sight: ReadFilter = user ? this.access.sightOf(user) : { kind: 'all' };
     return { heldBy: await this.rows.concurrencyGroups.holders(this.db.pool, name, sight, holdersShown) };
+  }
+
+  private async failedInstances({ request, activeDeployId }: HeldRequest): Promise<FailedInstanceDto[]> {
+    const { restart } = request;
+    if (!restart || activeDeployId === undefined) return [];
+    const key = { requestId: request.id, deployId: activeDeployId };
+    const failures = (await this.rows.instanceFailures.find(this.db.pool, [key])).get(deployKeyText(key));
+    return [...(failures ?? [])].map(([instanceNo, failed]) => {
+      const start = nextStart(restart, failed, this.clock.now());
+      return {
+        instanceNo,
+        failures: failed.count,
+        lastFailureAt: failed.lastAt,
+        nextStartAt: start.kind === 'at' ? start.at : undefined,
+        givenUp: start.kind === 'givenUp',
+      };
+    });
   }
 
   private explain(pending: PendingTask, { snapshot, rules, found, loaded }: ExplainData): TaskExplanationDto {
@@ -141,6 +167,13 @@ function dueText({ pendingTaskId }: PendingTask, { reason }: Explanation, reques
   if (reason !== 'NOT_DUE' && reason !== 'COOLDOWN') return '';
   const { utc, local, timeZone } = timeIn(request ? zoneOf(request) : 'UTC', pendingTaskId.nextRunAt);
   return timeZone === 'UTC' ? `: it is due at ${utc}` : `: it is due at ${utc}, which is ${local} in ${timeZone}`;
+}
+
+function unhealthyTask({ taskId, sickSince, failures, waitsFor, waitsUntil, ...last }: SickTaskRow): UnhealthyTaskDto {
+  const decided = waitsFor ? `it is not replaced: ${sickTaskText[waitsFor]}` : 'its replacement is about to be decided';
+  const until = waitsUntil === undefined ? '' : `, until ${timeIn('UTC', waitsUntil).utc}`;
+  const message = `It failed ${failures} liveness checks in a row (${saysOf(last)}); ${decided}${until}`;
+  return { taskId, since: sickSince, waitsFor, waitsUntil, message };
 }
 
 function failedDeploy({ deployMarker: { deployId }, deployResult }: DeployHistory): FailedDeployDto | undefined {

@@ -141,3 +141,56 @@ test('a request that another transaction holds right now is looked at the next t
   await look();
   expect(await state()).toBe('ACTIVE');
 });
+
+describe('a restart policy takes the place of the cooldown', () => {
+  const policy = { initialDelayMillis: 4_000, backoffFactor: 2, maxDelayMillis: 60_000 };
+  /** Milliseconds from the last failure to the next start that is planned. */
+  const delay = async () =>
+    (
+      await world.query<{ millis: number }>(
+        `SELECT round(extract(epoch FROM p.next_run_at - f.last_at) * 1000)::float AS millis
+         FROM pending_task p JOIN instance_failure f USING (request_id, deploy_id, instance_no)`,
+      )
+    )[0]?.millis;
+  const failing = async (restart: object) => {
+    world = await SchedulerWorld.start();
+    world.cluster.onLaunch(() => ({ runFor: 10, exit: 'TASK_FAILED' }));
+    await world.deployed({ id: 'svc', requestType: 'SERVICE', restart });
+    await world.run(3);
+  };
+
+  test('each failure in a row delays the next start for longer, also for a new leader, and nothing cools down', async () => {
+    await failing(policy);
+    expect([await delay(), await state()]).toEqual([4_000, 'ACTIVE']);
+    await world.enqueue({ requestId: 'svc', pendingType: 'UPDATED_REQUEST' });
+    await world.run(1);
+    expect(await delay()).toBe(4_000);
+    await world.crash();
+    await world.run(1);
+    expect(await delay()).toBe(4_000);
+    await world.cluster.advance(4_000);
+    await world.run(3);
+    expect([await delay(), await state()]).toEqual([8_000, 'ACTIVE']);
+    for (let more = 0; more < 6; more++) {
+      await world.cluster.advance(60_000);
+      await world.run(3);
+    }
+    expect([await delay(), await state(), await events()]).toEqual([60_000, 'ACTIVE', []]);
+  });
+
+  test('an instance that failed too often stays down until a user starts it', async () => {
+    await failing({ ...policy, maxRestarts: 1 });
+    await world.cluster.advance(10_000);
+    await world.run(3);
+    expect(await world.ends('svc')).toHaveLength(2);
+    await world.cluster.advance(600_000);
+    await world.enqueue({ requestId: 'svc', pendingType: 'UPDATED_REQUEST' });
+    await world.run(3);
+    expect([await world.active('svc'), await world.query('SELECT 1 FROM pending_task')]).toEqual([[], []]);
+    world.cluster.onLaunch(() => ({}));
+    await world.enqueue({ requestId: 'svc', pendingType: 'BOUNCE' });
+    await world.run(3);
+    expect(await world.active('svc')).toHaveLength(1);
+    expect(await world.query('SELECT 1 FROM instance_failure')).toEqual([]);
+  });
+});

@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { hasPassed } from '../../core/elapsed.js';
 import {
   completeTask,
+  countsForRestart,
   type Completion,
   type DeployCounts,
   type EndedTask,
@@ -20,6 +21,7 @@ import type { PendingRequest, TaskId } from '../../core/model/task.js';
 import { Rows } from '../../rows.js';
 import { FollowUps, type EndOfRun } from '../../modules/flows/follow-ups.service.js';
 import type { StoredRequest } from '../../modules/requests/request.repository.js';
+import type { FailedInstance } from '../../modules/tasks/instance-failure.repository.js';
 import type { LaunchData } from '../../modules/tasks/task-launch.repository.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import type { Transaction } from '../../platform/database/transaction.js';
@@ -59,6 +61,7 @@ export class Completions {
     const told: MailEvent[] = [];
     const runs: EndOfRun[] = [];
     const backfilled: EndedBackfillRun[] = [];
+    const failed: FailedInstance[] = [];
     let skipped = 0;
     for (const end of ends) {
       const { taskId } = end;
@@ -72,6 +75,8 @@ export class Completions {
       if (result.enqueue) entries.push(result.enqueue);
       else if (isBesideSchedule(ended.pendingTask.pendingTaskId)) backfilled.push(endOfBackfillRun(ended));
       if (result.leavesLoadBalancer) leaving.push(taskId);
+      if (stored?.request.restart && countsForRestart(ended, stored))
+        failed.push({ taskId, at: ended.endedAt, policy: stored.request.restart });
       if (stored) told.push(...taskMails(ended, stored, result));
       if (stored && endsRun(stored, result)) runs.push(ended);
       if (stored && result.pauses) {
@@ -84,6 +89,7 @@ export class Completions {
       }
     }
     entries.push(...(await this.goOnWithBackfills(tx, backfilled, requests, now)));
+    await this.rows.instanceFailures.note(tx, failed);
     await this.rows.pendingRequests.enqueueAll(tx, entries);
     await this.leaveLoadBalancer(tx, leaving, now);
     await this.rows.deployStatistics.save(tx, [...changed.values()]);

@@ -12,6 +12,8 @@ import {
   type ShellCommandOrder,
   StaleEpochError,
   type StatusUpdate,
+  type TaskCheck,
+  type TaskCheckAnswer,
   type TaskStatistics,
 } from '../../../src/cluster/cluster-driver.js';
 import type { LaunchSpec } from '../../../src/core/model/launch.js';
@@ -34,6 +36,8 @@ interface Session {
 export class SimulatedDriver implements ClusterDriver {
   readonly name = 'simulated';
   readonly listsEveryMachine: true | undefined;
+  /** Answer to every check by a command, as a test says. */
+  answerCheck: (check: TaskCheck) => TaskCheckAnswer = () => ({ outcome: 'ENDED', exitCode: 0, output: '' });
   /** Ids of the agents that have answered since the start. */
   private readonly heard = new Set<string>();
   private session: Session | undefined;
@@ -107,6 +111,10 @@ export class SimulatedDriver implements ClusterDriver {
 
   async runCommand(order: ShellCommandOrder, slaveId: string, epoch: Epoch): Promise<ShellCommandAnswer> {
     return this.network.runCommand(order, slaveId, epoch);
+  }
+
+  async runCheck(check: TaskCheck): Promise<TaskCheckAnswer> {
+    return this.answerCheck(check);
   }
 
   async reconcile(epoch: Epoch, agentIds?: ReadonlySet<string>): Promise<AgentTaskList[]> {

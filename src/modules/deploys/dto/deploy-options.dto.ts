@@ -1,19 +1,10 @@
-import { ApiProperty } from '@nestjs/swagger';
 import { IsBoolean, IsOptional } from 'class-validator';
-import type { CanaryDeploySettings, HealthcheckOptions, Resources } from '../../../core/model/deploy.js';
-import {
-  type CanaryAcceptanceMode,
-  canaryAcceptanceModes,
-  type HealthcheckMethod,
-  healthcheckMethods,
-  type HealthcheckProtocol,
-  healthcheckProtocols,
-} from '../../../core/model/enums.js';
+import type { CanaryDeploySettings, Resources } from '../../../core/model/deploy.js';
+import { type CanaryAcceptanceMode, canaryAcceptanceModes } from '../../../core/model/enums.js';
 import type { RunNowRequest } from '../../../core/model/request.js';
 import {
   Decimal,
   Int32,
-  Integers,
   MayBeLeftOut,
   Nested,
   OneOf,
@@ -22,7 +13,6 @@ import {
   Timestamp,
   Text,
   Millis,
-  Seconds32,
 } from '../../../platform/http/fields.js';
 import { Artifacts, ClusterArtifactDto, ObjstoreUploaderFileDto, UploaderFiles } from './artifacts.dto.js';
 import { Since } from '../../../platform/http/since.js';
@@ -45,66 +35,6 @@ export class ResourcesDto implements Resources {
   @IsOptional()
   @Decimal()
   diskMb?: number;
-}
-
-/** Health check of a task by an HTTP request of the scheduler. A status from 200 to 299 means healthy. */
-export class HealthcheckOptionsDto implements HealthcheckOptions {
-  /** Path to ask for. */
-  @IsOptional()
-  @Text('uri')
-  uri?: string;
-  /** Index of the port that is asked among the ports of the task, from 0. Default: 0. */
-  @IsOptional()
-  @Int32()
-  portIndex?: number;
-  /** A port to ask by its number: one of the task's, or one that the settings allow (healthcheckPortNumbers). */
-  @ApiProperty({ format: 'int64' })
-  @IsOptional()
-  @Int32({ min: 1, max: 65_535 })
-  portNumber?: number;
-  /** HTTP or HTTPS, with HTTP/1 or (HTTP2, HTTPS2) HTTP/2. Default: HTTP. */
-  @IsOptional()
-  @OneOf(healthcheckProtocols)
-  protocol?: HealthcheckProtocol;
-  /** Method of the call. Default: GET. */
-  @IsOptional()
-  @OneOf(healthcheckMethods)
-  method?: HealthcheckMethod;
-  /**
-   * Seconds from the start of the task in which it may refuse connections. Default: the setting startupTimeoutSeconds
-   * (45).
-   */
-  @IsOptional()
-  @Seconds32()
-  startupTimeoutSeconds?: number;
-  /** Seconds before the first check. Default: the setting startupDelaySeconds (one startup interval). */
-  @IsOptional()
-  @Seconds32()
-  startupDelaySeconds?: number;
-  /** Seconds between checks while connections are refused. Default: the setting startupIntervalSeconds (2). */
-  @IsOptional()
-  @Seconds32()
-  startupIntervalSeconds?: number;
-  /** Seconds between checks after any other failure. Default: the setting healthcheckIntervalSeconds (5). */
-  @IsOptional()
-  @Seconds32()
-  intervalSeconds?: number;
-  /** Seconds one check may take. Default: the setting healthcheckTimeoutSeconds (5). */
-  @IsOptional()
-  @Seconds32()
-  responseTimeoutSeconds?: number;
-  /** Failed checks that are forgiven. Default: the setting healthcheckMaxRetries (any number). */
-  @IsOptional()
-  @Int32()
-  maxRetries?: number;
-  /** Statuses that make the task unhealthy at once. Default: the setting healthcheckFailureStatusCodes (none). */
-  @IsOptional()
-  @Integers({ min: 100, max: 599, what: 'HTTP status codes' })
-  failureStatusCodes?: number[];
-  /** A file in the sandbox that appears when the task is healthy; its executor then reports the task as running. */
-  @IsOptional()
-  @Text('path')
-  healthcheckResultFilePath?: string;
 }
 
 /** Rolls the deploy out in groups, or all at once, and asks for acceptance before old tasks go. */

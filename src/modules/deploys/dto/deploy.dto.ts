@@ -2,15 +2,18 @@ import { ApiProperty, getSchemaPath } from '@nestjs/swagger';
 import { IsBoolean, IsOptional } from 'class-validator';
 import { normalizeDeploy } from '../../../core/deploy-validation/index.js';
 import type { Deploy } from '../../../core/model/deploy.js';
-import { healthcheckProtocols, type HealthcheckProtocol } from '../../../core/model/enums.js';
+import {
+  healthcheckProtocols,
+  type HealthcheckProtocol,
+  killSignals,
+  type KillSignal,
+} from '../../../core/model/enums.js';
 import {
   AnyObject,
   everyValue,
   Int32,
   MayBeLeftOut,
   is,
-  isMap,
-  isShort,
   Nested,
   NestedList,
   OneOf,
@@ -32,31 +35,11 @@ import {
   UploaderFiles,
 } from './artifacts.dto.js';
 import { ContainerInfoDto } from './container-info.dto.js';
-import {
-  CanaryDeploySettingsDto,
-  HealthcheckOptionsDto,
-  ResourcesDto,
-  RunNowRequestDto,
-} from './deploy-options.dto.js';
+import { CanaryDeploySettingsDto, ResourcesDto, RunNowRequestDto } from './deploy-options.dto.js';
+import { HealthcheckOptionsDto } from './healthcheck.dto.js';
+import { longestGraceMillis, PreStopDto } from './pre-stop.dto.js';
+import { ClusterTaskLabelDto, isLabelList } from './task-label.dto.js';
 import { Since } from '../../../platform/http/since.js';
-
-/** A label of a task. */
-export class ClusterTaskLabelDto {
-  /** Name of the label. */
-  @Text('name')
-  key: string;
-  /** Value of the label. */
-  @IsOptional()
-  @Text('command')
-  value?: string;
-}
-
-const isText = (value: unknown): boolean => value === undefined || typeof value === 'string';
-const isLabelList = (value: unknown): boolean =>
-  Array.isArray(value) &&
-  value.every(
-    (label) => isMap(label) && typeof label.key === 'string' && isShort(label.key, 'name') && isText(label.value),
-  );
 
 /** One version of what a request runs. */
 export class DeployDto implements Deploy {
@@ -286,6 +269,24 @@ export class DeployDto implements Deploy {
   @IsOptional()
   @Text('name')
   user?: string;
+  /** Signal that asks a task to end. Default: SIGTERM; of a container what its image says. */
+  @Since('muster')
+  @IsOptional()
+  @OneOf(killSignals, 'KillSignal')
+  killSignal?: KillSignal;
+  /**
+   * Milliseconds from the order to end until SIGKILL. Default: the setting hardKillAfterMillis (180000); executorData and the settings of
+   * containers may say otherwise.
+   */
+  @Since('muster')
+  @IsOptional()
+  @Int32({ min: 1, max: longestGraceMillis })
+  killGracePeriodMillis?: number;
+  /** Work that is done before a task is signalled to end, unless it is ended by force. Default: none. */
+  @Since('muster')
+  @IsOptional()
+  @Nested(() => PreStopDto)
+  preStop?: PreStopDto;
   /** Files of the sandbox to upload to the object store. */
   @IsOptional()
   @UploaderFiles()

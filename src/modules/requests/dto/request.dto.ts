@@ -30,6 +30,7 @@ import {
   Texts,
   Text,
   Millis,
+  Nested,
   Small,
 } from '../../../platform/http/fields.js';
 import { ParentDto } from './parent.dto.js';
@@ -37,6 +38,7 @@ import { mostMembers } from '../../../platform/http/input-limits.js';
 import { Holds } from '../../../platform/http/known-members.js';
 import { Since } from '../../../platform/http/since.js';
 import { RunPoliciesDto } from './run-policies.dto.js';
+import { RestartPolicyDto } from './restart-policy.dto.js';
 
 const isActions = (value: unknown): boolean =>
   Array.isArray(value) && value.every((action) => (userActions as readonly unknown[]).includes(action));
@@ -170,6 +172,11 @@ export class RequestDto extends RunPoliciesDto implements Request {
   @IsOptional()
   @Millis()
   waitAtLeastMillisAfterTaskFinishesForReschedule?: number;
+  /** Delays of instances that failed, in place of the cooldown of the cluster. Only SERVICE and WORKER. Default: none. */
+  @Since('muster')
+  @IsOptional()
+  @Nested(() => RestartPolicyDto)
+  restart?: RestartPolicyDto;
   /** Group whose members may see and change it. */
   @IsOptional()
   @Text('name')

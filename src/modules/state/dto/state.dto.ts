@@ -2,6 +2,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { type ConnectionState, connectionStates } from '../../../core/leadership/connection-state.js';
 import type { HostState, ScheduledTasksInfo, State, TaskReconciliationStatistics } from '../../../core/model/state.js';
 import { QueryBoolean } from '../../../platform/http/query.js';
+import { Since } from '../../../platform/http/since.js';
 import { DeployMarkerDto } from '../../deploys/dto/pending-deploy.dto.js';
 import { PendingTaskIdDto } from '../../tasks/dto/task-id.dto.js';
 
@@ -182,6 +183,14 @@ export class StateDto implements State {
   allRequests: number;
   /** True if the directory of users answers. Absent where there is none. */
   authDatastoreHealthy?: boolean;
+  /** Tasks that fail their liveness checks. Absent: none does. */
+  @Since('muster')
+  @ApiProperty(int32)
+  unhealthyTasks?: number;
+  /** Those of them that are not replaced because the leader reaches none of the tasks that it checks. Absent: none. */
+  @Since('muster')
+  @ApiProperty(int32)
+  unjudgedTasks?: number;
 }
 
 /** The tasks that wait for their time or for a machine. */

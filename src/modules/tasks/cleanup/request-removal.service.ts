@@ -30,6 +30,8 @@ export class RequestRemoval {
     await this.rows.expiringActions.removeAll(tx, requestId);
     await this.rows.crashLoops.removeAll(tx, requestId);
     await this.rows.runBackfills.removeAll(tx, requestId);
+    await this.rows.taskLiveness.removeWaves(tx, requestId);
+    await this.rows.instanceFailures.removeAll(tx, requestId);
     if (!stored) return;
     await this.leaveLoadBalancer(tx, stored, cleanup, now);
     await this.rows.requests.remove(tx, requestId);

@@ -14,7 +14,7 @@ import { HealthSwitch } from './health-switch.service.js';
 import { NewTaskCheckPoller, isOnItsOwn } from './new-task-check.poller.js';
 import { TaskChecker } from './task-checker.service.js';
 import type { Cancel } from './timed-queue.js';
-import { setTimeout as delay } from 'node:timers/promises';
+import { ResultWriter } from './result-writer.js';
 import { tellFailure } from '../../../platform/tell-failure.js';
 
 /** Status batches come many times a second; looking for new tasks after each would be all the database does. */
@@ -42,7 +42,7 @@ interface Watch {
 export class HealthMonitor implements OnModuleInit, BeforeApplicationShutdown {
   private readonly log = new Logger(HealthMonitor.name);
   private readonly watches = new Map<string, Watch>();
-  private readonly writer = new ResultWriter(
+  private readonly writer = new ResultWriter<TaskHealthcheckResult>(
     (batch) => this.store(batch),
     (cause) => this.log.warn(`Results of health checks were not stored: ${String(cause)}`),
   );
@@ -200,45 +200,3 @@ export const isCondemned = (task: CheckedTask, now: number): boolean =>
 /** Healthy, and the load balancer does not know it yet. */
 export const newsForLoadBalancer = (task: CheckedTask): boolean =>
   task.loadBalanced && isOnItsOwn(task) && task.watched.lastResult !== undefined && passed(task.watched.lastResult);
-
-/** Least time from the start of one batch to the start of the next: a commit for each result would be most of the work. */
-const betweenBatchesMillis = 100;
-
-/**
- * Stores results together: whatever arrives while one batch is being written, or too soon after it began, goes with the
- * next. A batch that cannot be stored is given up; its tasks are then asked again.
- */
-export class ResultWriter {
-  private waiting: TaskHealthcheckResult[] = [];
-  private next: Promise<ReadonlySet<string>> | undefined;
-  private last: Promise<unknown> = Promise.resolve();
-  private lastBegan = Number.NEGATIVE_INFINITY;
-
-  constructor(
-    /** Answers the ids of the tasks whose results were stored. */
-    private readonly store: (batch: readonly TaskHealthcheckResult[]) => Promise<readonly string[]>,
-    private readonly failed: (cause: unknown) => void,
-  ) {}
-
-  /** Resolves to whether the result was stored: that of a task that has ended, or was settled by others, is not. */
-  async add(result: TaskHealthcheckResult): Promise<boolean> {
-    this.waiting.push(result);
-    if (!this.next) this.last = this.next = this.last.then(() => this.writeWaiting());
-    return (await this.next).has(result.taskId.id);
-  }
-
-  private async writeWaiting(): Promise<ReadonlySet<string>> {
-    const pause = this.lastBegan + betweenBatchesMillis - performance.now();
-    if (pause > 0) await delay(pause);
-    this.lastBegan = performance.now();
-    const batch = this.waiting;
-    this.waiting = [];
-    this.next = undefined;
-    try {
-      return new Set(await this.store(batch));
-    } catch (cause) {
-      this.failed(cause);
-      return new Set();
-    }
-  }
-}

@@ -22,6 +22,8 @@ export interface ProbeResult {
   errorMessage?: string;
   /** No process listens on the port (yet). */
   refused: boolean;
+  /** The task was reached, whatever it said. Absent: it was where there is a status. */
+  reached?: boolean;
 }
 
 const maxRedirects = 5;
@@ -44,7 +46,7 @@ export async function probe(target: ProbeTarget, signal: AbortSignal, timers: Ti
     return { ...(await askFollowing(target, ending.signal)), refused: false };
   } catch (cause) {
     if (isTooLate) return { errorMessage: `No answer within ${target.timeoutMillis} ms`, refused: false };
-    return { errorMessage: messageOf(cause).slice(0, maxErrorLength), refused: isRefused(cause) };
+    return failureOf(cause);
   } finally {
     cancelLimit();
     signal.removeEventListener('abort', end);
@@ -146,6 +148,12 @@ function firstBytes(text: string, maxBytes: number): string {
 
 const isRedirect = (status: number): boolean => [301, 302, 303, 307, 308].includes(status);
 const withSlash = (uri: string): string => (uri.startsWith('/') ? uri : `/${uri}`);
+
+/** The result of a check that failed before there was an answer. */
+export const failureOf = (cause: unknown): ProbeResult => ({
+  errorMessage: messageOf(cause).slice(0, maxErrorLength),
+  refused: isRefused(cause),
+});
 
 /** A name with several addresses fails with one error for each of them. */
 const causesOf = (cause: unknown): { code?: string; message?: string }[] => {

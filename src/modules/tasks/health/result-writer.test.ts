@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { TaskHealthcheckResult } from '../../../core/model/task.js';
 import { makeTaskId } from '../../../core/task-id.js';
 import { waitFor } from '../../../../test/support/wait-for.js';
-import { ResultWriter } from './health-monitor.service.js';
+import { ResultWriter } from './result-writer.js';
 
 const result = (instanceNo: number): TaskHealthcheckResult => ({
   taskId: makeTaskId({ requestId: 'web', deployId: 'd1', startedAt: 0, instanceNo, host: 'h', rackId: 'r' }),

@@ -32,6 +32,7 @@ interface ChecksRow {
   cleanup_type: TaskCleanupType | null;
   skipped_by_request: boolean;
   checks_counted: number;
+  is_sick: boolean;
   checked_at: Date | null;
   startup: boolean | null;
   status_code: number | null;
@@ -66,11 +67,12 @@ export class WatchedTaskRepository {
          cleaning.cleanup_type, (counted.number + t.healthchecks_dropped)::int AS checks_counted,
          coalesce((launch.document #>> '{request,skipHealthchecks}')::boolean, false)
            OR coalesce(at_start.skips, false) AS skipped_by_request,
-         last.checked_at, last.startup, last.status_code, last.duration_millis, last.error_message
+         sick.task_id IS NOT NULL AS is_sick, last.checked_at, last.startup, last.status_code, last.duration_millis, last.error_message
        FROM task t
        LEFT JOIN task_update newest ON newest.task_id = t.task_id AND newest.state = t.state
        LEFT JOIN task_update cleaning ON cleaning.task_id = t.task_id AND cleaning.state = 'TASK_CLEANING'
        LEFT JOIN task_launch launch ON launch.task_id = t.task_id
+       LEFT JOIN task_liveness sick ON sick.task_id = t.task_id AND sick.sick_since IS NOT NULL
        LEFT JOIN LATERAL (SELECT * FROM task_healthcheck h WHERE h.task_id = t.task_id
          ORDER BY ${hasPassed('h')} DESC, h.checked_at DESC LIMIT 1) last ON true
        LEFT JOIN LATERAL (SELECT count(*) AS number FROM task_healthcheck h
@@ -103,6 +105,26 @@ export class WatchedTaskRepository {
     return new Map(found.map((row) => [row.task_id, row.version]));
   }
 
+  /**
+   * Running tasks of SERVICE and WORKER requests that are asked for their liveness, with the version of their request: they have
+   * passed their health check, or were not asked for it, and may stay.
+   */
+  async withLiveness(tx: Queryable): Promise<Map<string, number>> {
+    const found = await rows<{ task_id: string; version: number }>(
+      tx,
+      `SELECT t.task_id, r.version FROM task t
+       JOIN deploy_history d ON d.request_id = t.request_id AND d.deploy_id = t.deploy_id AND ${hasLiveness('d')}
+       JOIN request r ON r.id = t.request_id
+       WHERE t.ended_at IS NULL AND t.running_at IS NOT NULL AND NOT t.skip_healthchecks
+         AND (t.healthchecks_finished OR coalesce((d.data #>> '{deploy,skipHealthchecksOnDeploy}')::boolean, false))
+         AND r.request_type IN ('SERVICE', 'WORKER')
+         AND coalesce((r.document ->> 'skipHealthchecks')::boolean, false) = false
+         AND NOT EXISTS (SELECT 1 FROM task_cleanup c WHERE c.task_id = t.task_id)
+         AND NOT EXISTS (SELECT 1 FROM killed_task k WHERE k.task_id = t.task_id)`,
+    );
+    return new Map(found.map((row) => [row.task_id, row.version]));
+  }
+
   /** Active tasks that should run by now and do not. */
   async notRunningSince(tx: Queryable, launchedBefore: number): Promise<string[]> {
     const found = await rows<{ task_id: string }>(
@@ -118,6 +140,9 @@ export class WatchedTaskRepository {
 export const hasHttpCheck = (deploy: string): string =>
   `${deploy}.data #> '{deploy,healthcheck}' IS NOT NULL AND ${deploy}.data #> '{deploy,healthcheck,healthcheckResultFilePath}' IS NULL`;
 
+/** Word for word as the index deploy_history_alive says it. */
+const hasLiveness = (deploy: string): string => `${deploy}.data #> '{deploy,healthcheck,liveness}' IS NOT NULL`;
+
 /** A live task of a deploy without health checks: nothing more needs to be read to judge it. */
 export const unchecked = (task: JudgedTask): WatchedTask => watched(task, undefined);
 
@@ -132,6 +157,7 @@ const watched = (task: JudgedTask, row: ChecksRow | undefined): WatchedTask => (
   skippedByRequest: row?.skipped_by_request ?? false,
   lastResult: row && lastResult(task.taskId, row),
   checksCounted: row?.checks_counted ?? 0,
+  ...(row?.is_sick && { isSick: true }),
   cleanupType: task.cleaning ?? (task.endedAt === undefined ? undefined : (row?.cleanup_type ?? undefined)),
   killed: task.killed,
 });

@@ -6,6 +6,8 @@ import {
   type DeployState,
   type PendingType,
   type RequestState,
+  sickTaskWaits,
+  type SickTaskWait,
 } from '../../../core/model/enums.js';
 import {
   rejectionReasons,
@@ -107,6 +109,41 @@ export class FailedDeployDto {
   lookAtFirst: string;
 }
 
+/** A task that fails its liveness checks and is not replaced yet. */
+export class UnhealthyTaskDto {
+  /** The task. */
+  taskId: TaskIdDto;
+  /** Since when it counts as unhealthy, in epoch milliseconds. */
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  since: number;
+  /** Reason why it is not replaced; absent: that is about to be decided. */
+  @ApiProperty({ enum: sickTaskWaits, enumName: 'SickTaskWait' })
+  waitsFor?: SickTaskWait;
+  /** When that is over, in epoch milliseconds, where it is known. */
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  waitsUntil?: number;
+  /** The same as a sentence, with what the checks came to. */
+  message: string;
+}
+
+/** An instance that failed, and when it may start again by the restart policy of its request. */
+export class FailedInstanceDto {
+  /** Number of the instance. */
+  @ApiProperty({ type: 'integer', format: 'int32' })
+  instanceNo: number;
+  /** Failures in a row. */
+  @ApiProperty({ type: 'integer', format: 'int32' })
+  failures: number;
+  /** Time of the last one, in epoch milliseconds. */
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  lastFailureAt: number;
+  /** Time of the next start where its task is down or ends before, in epoch milliseconds. Absent: at once, or never. */
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  nextStartAt?: number;
+  /** It failed more often in a row than maxRestarts: only a deploy, a bounce or an unpause starts it again. */
+  givenUp: boolean;
+}
+
 /** Reasons why tasks of a request are not running. */
 export class RequestExplanationDto {
   /** The request. */
@@ -132,4 +169,8 @@ export class RequestExplanationDto {
   queued: QueuedEntryDto[];
   /** The newest deploy, if it has failed. */
   failedDeploy?: FailedDeployDto;
+  /** Tasks that fail their liveness checks; absent: none does. */
+  unhealthyTasks?: UnhealthyTaskDto[];
+  /** Instances that failed, of a request with a restart policy. Absent: it has none, or no instance has failed. */
+  failedInstances?: FailedInstanceDto[];
 }

@@ -31,6 +31,9 @@ export function TaskAlerts({ history, cleanup }: { history: TaskHistory; cleanup
       {(cleanup?.cleanupType === 'DECOMISSIONING' || cleanup?.cleanupType === 'DECOMMISSION_TIMEOUT') && (
         <p className="notice warn">Its machine is being decommissioned; it is replaced elsewhere first.</p>
       )}
+      {cleanup?.cleanupType === 'UNHEALTHY_TASK' && (
+        <p className="notice bad">It fails its liveness checks; a new task takes its place first where both fit.</p>
+      )}
       {cleanup?.cleanupType === 'UNHEALTHY_NEW_TASK' && <Unhealthy history={history} />}
       <RunsLong history={history} isOver={hasEnded(update?.taskState)} taskKey={taskId.id} />
     </>

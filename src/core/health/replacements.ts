@@ -1,0 +1,112 @@
+import { hasPassed } from '../elapsed.js';
+import type { SickTaskWait } from '../model/enums.js';
+import type { NextStart } from '../restarts/index.js';
+
+/** A task that has failed its liveness checks as often as it may. */
+export interface SickTask {
+  id: string;
+  sickSince: number;
+  restarts: boolean;
+  /** See Reach. */
+  isJudged: boolean;
+  /** Of its instance, by the policy of its request. Absent: it may start now. */
+  nextStart?: NextStart;
+  /** It belongs to the deploy that is being rolled out, which judges its tasks itself. */
+  isOfPendingDeploy: boolean;
+}
+
+/** Waves of replacements of a request that came one after the other. */
+export interface ReplacementWaves {
+  count: number;
+  /** When the last one began, in epoch milliseconds. */
+  lastAt: number;
+}
+
+export interface SickRequest {
+  instances: number;
+  /** Absent: a tenth of the instances, at least one. */
+  maxReplacements?: number;
+  /** Tasks whose replacement is under way: ordered to go for their health, or started and not healthy yet. */
+  underWay: number;
+  waves?: ReplacementWaves;
+  /** It cools down: nothing of it starts now. */
+  isCoolingDown: boolean;
+  sick: readonly SickTask[];
+}
+
+export interface WaitingSickTask {
+  id: string;
+  because: SickTaskWait;
+  /** When it is looked at again at the latest; absent: when something else has changed. */
+  until?: number;
+}
+
+export interface ReplacementDecision {
+  replace: string[];
+  waits: WaitingSickTask[];
+  /** Set when something is replaced now. */
+  waves?: ReplacementWaves;
+}
+
+const firstPauseMillis = 10_000;
+const longestPauseMillis = 300_000;
+/** A request whose tasks stayed well for so long, after its pause, begins anew. */
+const forgottenAfterMillis = 600_000;
+
+/** Pause after so many waves: it doubles with each. */
+export const pauseAfterWaves = (count: number): number =>
+  count < 1 ? 0 : Math.min(firstPauseMillis * 2 ** Math.min(count - 1, 10), longestPauseMillis);
+
+export const replacementLimit = ({ instances, maxReplacements }: Pick<SickRequest, 'instances' | 'maxReplacements'>) =>
+  maxReplacements ?? Math.max(1, Math.floor(instances / 10));
+
+/**
+ * Decides which sick tasks of one request are replaced now. The one that is sick for longest goes first; the order of rows
+ * says nothing.
+ */
+export function decideReplacements(request: SickRequest, now: number): ReplacementDecision {
+  const decision: ReplacementDecision = { replace: [], waits: [] };
+  const waves = stillCounted(request.waves, now);
+  const pause = waves && pauseAfterWaves(waves.count);
+  const nextWaveAt = waves && pause !== undefined && !hasPassed(waves.lastAt, pause, now) ? waves.lastAt + pause : 0;
+  let free = replacementLimit(request) - request.underWay;
+  const bySickness = request.sick.toSorted((a, b) => a.sickSince - b.sickSince || (a.id < b.id ? -1 : 1));
+  for (const task of bySickness) {
+    const because = whyNot(task, request) ?? (free < 1 ? 'LIMIT' : nextWaveAt > 0 ? 'BACK_OFF' : undefined);
+    if (because) {
+      const until = because === 'BACK_OFF' ? nextWaveAt : because === 'RESTART_DELAY' ? startOf(task) : undefined;
+      decision.waits.push({ id: task.id, because, ...(until !== undefined && { until }) });
+      continue;
+    }
+    free -= 1;
+    decision.replace.push(task.id);
+  }
+  if (decision.replace.length > 0) decision.waves = { count: (waves?.count ?? 0) + 1, lastAt: now };
+  return decision;
+}
+
+/** The first reason that holds against replacing this one, whatever becomes of the others. */
+function whyNot(task: SickTask, { isCoolingDown }: SickRequest): SickTaskWait | undefined {
+  if (!task.restarts) return 'ACTION_NONE';
+  if (!task.isJudged) return 'CANNOT_JUDGE';
+  if (task.isOfPendingDeploy) return 'DEPLOY_IN_PROGRESS';
+  if (isCoolingDown) return 'COOLDOWN';
+  return (task.nextStart?.kind ?? 'now') === 'now' ? undefined : 'RESTART_DELAY';
+}
+
+const startOf = ({ nextStart }: SickTask): number | undefined => (nextStart?.kind === 'at' ? nextStart.at : undefined);
+
+const stillCounted = (waves: ReplacementWaves | undefined, now: number): ReplacementWaves | undefined =>
+  waves && !hasPassed(waves.lastAt, pauseAfterWaves(waves.count) + forgottenAfterMillis, now) ? waves : undefined;
+
+/** The reason why a sick task is not replaced, for people. */
+export const sickTaskText: Record<SickTaskWait, string> = {
+  ACTION_NONE: 'its liveness asks for no action',
+  CANNOT_JUDGE:
+    'the scheduler has reached none of the tasks that it checks since then, so it cannot tell if the task or its own network is at fault',
+  COOLDOWN: 'the request is cooling down, so a replacement would not start now',
+  DEPLOY_IN_PROGRESS: 'its deploy is in progress, and decides about its tasks itself',
+  LIMIT: 'as many tasks as maxUnhealthyReplacements allows are being replaced',
+  RESTART_DELAY: 'its instance failed before, and may not start again yet by the restart policy of its request',
+  BACK_OFF: 'tasks of the request were replaced shortly before, and the pause after that is not over',
+};

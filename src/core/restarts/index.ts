@@ -1,0 +1,1 @@
+export { afterFailure, type InstanceFailures, nextStart, type NextStart, restartDelay } from './restart-policy.js';
