@@ -1,12 +1,18 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import axe from 'axe-core';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import { budgetStories } from './dashboard/budget-stories.js';
+import { incidentStory } from './dashboard/incident-story.js';
 import { liveStories } from './dashboard/live-stories.js';
+import { machineStories } from './dashboard/machine-stories.js';
 import { ruleStories } from './dashboard/rule-stories.js';
+import { withAnswer } from './dashboard/scene.js';
+import { settingStories } from './dashboard/setting-stories.js';
 import { hasBrowser, startBrowser } from './support/browser.js';
 import { Installation, type Instance } from './support/product.js';
 import { Api } from './support/api.js';
 import { clientId, clientSecret, OidcProvider } from '../support/auth/oidc-provider.js';
+import { connect } from '../../src/platform/database/connection.js';
 import { createDatabase } from '../support/test-database.js';
 import { waitFor } from '../support/wait-for.js';
 
@@ -48,6 +54,7 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
       http: { contextPath: '/east' },
       ui: { title: 'East <1>', navColor: 'green', shellCommands: [{ name: 'jstack', description: 'threads' }] },
     },
+    local: { shellCommands: [{ name: 'jstack', command: ['echo', 'threads of {PID}'] }] },
   });
   let muster: Instance;
   let api: Api;
@@ -158,48 +165,33 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
     await page.close();
   }, 60_000);
 
-  test('an incident: red in the list, the reason and the last lines on the request, the log, and a way back', async () => {
-    await api.deploy({ requestId: 'web', id: 'v1', command: printing('fine'), resources });
-    await api.deployEnded('web', 'v1');
-    const page = await open('/ui/requests?state=failing');
-    await page.getByText('No request matches').waitFor();
-    const broken = `sh -c 'echo cannot open the door >&2; exit 3'`;
-    await api.deploy({ requestId: 'web', id: 'v2', command: broken, resources });
-    await api.deployEnded('web', 'v2');
-    await page.getByText(/Deploy v2 failed/).waitFor({ timeout: 45_000 });
-    await page.getByRole('link', { name: 'web', exact: true }).click();
-    const failed = page.getByRole('region', { name: 'The last deploy failed' });
-    await failed.getByText('cannot open the door').waitFor();
-    await failed.getByRole('link', { name: 'stderr' }).click();
-    await page.getByRole('log').getByText('cannot open the door').waitFor();
+  const dashboard = {
+    api: () => api,
+    token,
+    sql: async (text: string) => {
+      const client = await connect(installation.databaseUrl(), 'tests', 30_000);
+      return client.query(text).finally(() => client.end());
+    },
+    open: (path: string) => open(path),
+    stranger: async (path: string) => open(path, await browser.newContext()),
+    go: (page: Page, path: string) => page.goto(`${muster.api.url}${path}`),
+    heading,
+    asked,
+  };
+  incidentStory(dashboard);
 
-    await page.getByRole('searchbox', { name: 'Search the whole file' }).fill('the d..r');
-    await page.getByRole('button', { name: 'Search', exact: true }).click();
-    await page.getByText('0 lines').waitFor();
-    await page.getByRole('checkbox', { name: '.*' }).check();
-    await page.getByRole('button', { name: 'Search', exact: true }).click();
-    await page.getByText('1 lines').waitFor();
-    expect(await page.getByRole('log').locator('mark').innerText()).toBe('the door');
-    await page
-      .getByRole('button', { name: /^Link to the line at byte/ })
-      .first()
-      .click();
-    await page.waitForURL(/#L\d+$/);
-
-    await page.goto(`${muster.api.url}/ui/request/web?tab=deploys`);
-    await page.getByRole('row', { name: /v1 .*active/ }).waitFor();
+  test('deploys from the active version, with its plan beside, and rolls back; a deploy shows what it changed', async () => {
+    const page = await open('/ui/request/web?tab=deploys');
+    await page.getByRole('row', { name: /v1\.rollback1 .*active/ }).waitFor();
     await page.getByRole('link', { name: 'v2', exact: true }).first().click();
     await heading(page, 'Deploy v2');
     await page.getByRole('rowheader', { name: 'command' }).waitFor();
-    await page.close();
-  }, 120_000);
-
-  test('deploys from the active version, with its plan beside, and rolls back', async () => {
-    const page = await open('/ui/request/web');
+    await page.goto(`${muster.api.url}/ui/request/web`);
     await page.getByRole('link', { name: 'Deploy', exact: true }).click();
     await heading(page, 'Deploy web');
     const form = page.locator('form');
-    expect(await form.getByLabel('Id', { exact: true }).inputValue()).toBe('v2');
+    expect(await form.getByLabel('Id', { exact: true }).inputValue()).toBe('v1.rollback2');
+    await form.getByLabel('Id', { exact: true }).fill('v2');
     await form.getByText('is the id of an earlier deploy').or(form.getByRole('alert')).first().waitFor();
     await form.getByLabel('Id', { exact: true }).fill('v3');
     await form.getByLabel('Environment, NAME=value a line').fill('COLOUR=blue');
@@ -214,9 +206,9 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
     const dialog = page.getByRole('dialog', { name: 'Roll back' });
     await dialog.getByLabel('Message').fill('blue was wrong');
     await dialog.getByRole('button', { name: 'Roll back' }).click();
-    await api.deployEnded('web', 'v1.rollback1');
+    await api.deployEnded('web', 'v1.rollback2');
     const { activeDeploy } = await api.request('web');
-    expect([activeDeploy?.id, activeDeploy?.env]).toEqual(['v1.rollback1', undefined]);
+    expect([activeDeploy?.id, activeDeploy?.env]).toEqual(['v1.rollback2', undefined]);
     await page.close();
   }, 120_000);
 
@@ -295,15 +287,8 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
     await page.close();
   }, 90_000);
 
-  test('machines: freezes one and activates it again; status and the other pages show their figures', async () => {
+  test('machines, status and the other pages show their figures', async () => {
     const page = await open('/ui/slaves');
-    await page.getByRole('button', { name: 'Actions of localhost' }).click();
-    await page.getByRole('menuitem', { name: 'Freeze' }).click();
-    await asked(page, 'Freeze').getByRole('button', { name: 'Freeze' }).click();
-    await page.getByRole('heading', { name: /^Frozen/ }).waitFor();
-    await page.getByRole('button', { name: 'Actions of localhost' }).click();
-    await page.getByRole('menuitem', { name: 'Activate' }).click();
-    await asked(page, 'Activate').getByRole('button', { name: 'Activate' }).click();
     await page.getByRole('heading', { name: /^Active/ }).waitFor();
     for (const [path, name, text] of [
       ['status', 'Status', 'leads'],
@@ -348,15 +333,11 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
     await page.close();
   }, 60_000);
 
-  const dashboard = {
-    api: () => api,
-    open: (path: string) => open(path),
-    go: (page: Page, path: string) => page.goto(`${muster.api.url}${path}`),
-    heading,
-    asked,
-  };
   liveStories(dashboard);
+  machineStories(dashboard);
+  settingStories(dashboard);
   ruleStories(dashboard);
+  budgetStories(dashboard);
 
   test.each(['light', 'dark'] as const)(
     'no page breaks a rule of accessibility that a program can find, %s',
@@ -476,7 +457,8 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
     await page.getByText('You may read this request and not change it').waitFor();
     /** Buttons that do something, and can be pressed. */
     const offered = async (): Promise<string[]> => {
-      const acts = /^(Kill|Scale|Pause|Restart|Roll back|Remove|Freeze|Test|Resend|Disable|Fail over|New request)/;
+      const acts =
+        /^(Kill|Scale|Pause|Restart|Roll back|Remove|Freeze|Test|Resend|Disable|Fail over|New request|Unpause|Run now)/;
       const names = await page.getByRole('button', { name: acts, disabled: false }).allInnerTexts();
       return [...names, ...(await page.getByRole('link', { name: /^(Deploy|Edit)$/ }).allInnerTexts())];
     };
@@ -491,6 +473,20 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
       expect(await button.getAttribute('title'), path).toBe(why);
       expect(await offered(), path).toEqual([]);
     }
+    // Of many requests those are acted on that may be.
+    await withAnswer(page, '**/api/auth/user', (who: object) => ({ ...who, createsRequests: false }));
+    await page.goto(`${muster.api.url}/ui/requests`);
+    await page.getByRole('checkbox', { name: 'Choose shown' }).check();
+    const bulk = page.getByRole('region', { name: 'Chosen requests' });
+    await bulk.getByText('You may read these requests and not change them').waitFor();
+    expect(await offered()).toEqual([]);
+    await page.getByRole('button', { name: 'New request', disabled: true }).waitFor();
+    await page.getByRole('checkbox', { name: 'Choose greet' }).check();
+    await bulk.getByText('Left out, because you may read and not change them: shown').waitFor();
+    await bulk.getByRole('button', { name: 'Pause', disabled: false }).click();
+    await page.getByText('Pause: 1 done, 0 refused').waitFor();
+    await waitFor('the pause', async () => (await api.request('greet')).state === 'PAUSED');
+    await api.post('requests/request/greet/unpause', {});
     // A list of tasks of many requests asks when a person does.
     await page.goto(`${muster.api.url}/ui/tasks`);
     const row = page.getByRole('row', { name: /^shown-/ });

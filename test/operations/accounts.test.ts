@@ -17,7 +17,7 @@ describe('who calls', () => {
 
   test('is told to callers, with what they chose; a caller without a name is 401', async () => {
     const user = { ...bob, scopes: [], authenticated: true };
-    const known = { user, authenticated: true, authEnabled: true, administrator: false };
+    const known = { user, authenticated: true, authEnabled: true, administrator: false, createsRequests: true };
     expect(await operations.call(whoCalls, 200, { headers: asBob })).toEqual(known);
     expect((await scene.refuses(whoCalls, 401, { headers: asNobody })).code).toBe('UNAUTHENTICATED');
     await scene.refuses(whoCalls, 401, { headers: { Authorization: '' } });

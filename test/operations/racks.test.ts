@@ -26,7 +26,12 @@ const history = (rackId: string) =>
 const becomes = (rackId: string, state: string) =>
   waitFor(`${rackId} to be ${state}`, async () => (await history(rackId))[0]?.state === state);
 const expiring = () => operations.call<ExpiringMachineState[]>('GET /api/racks/expiring', 200);
-const change = (verb: 'activate' | 'decommission' | 'freeze', rackId: string, status: number, body?: object) =>
+const change = (
+  verb: 'activate' | 'decommission' | 'decommission/plan' | 'freeze',
+  rackId: string,
+  status: number,
+  body?: object,
+) =>
   operations.call<{ message: string }>(`POST /api/racks/rack/{rackId}/${verb}`, status, { params: { rackId }, body });
 const remove = (rackId: string, status: number) =>
   operations.call('DELETE /api/racks/rack/{rackId}', status, { params: { rackId } });
@@ -50,7 +55,7 @@ test('an unknown rack has no past, and cannot be changed or forgotten', async ()
   expect(await history('nope')).toEqual([]);
   const unknown = { code: 'MACHINE_NOT_FOUND', message: `No rack with id 'nope'` };
   expect(await remove('nope', 404)).toMatchObject(unknown);
-  for (const verb of ['activate', 'decommission', 'freeze'] as const) {
+  for (const verb of ['activate', 'decommission', 'decommission/plan', 'freeze'] as const) {
     expect(await change(verb, 'nope', 404)).toMatchObject(unknown);
   }
 });
@@ -110,6 +115,8 @@ test('a decommission moves the tasks of a rack elsewhere, and kills what is left
   const { api } = operations;
   const before = await api.running('anywhere', 2);
   const leaving = before.find(({ taskId }) => taskId.rackId === 'rack1')!.taskId.id;
+  const planned = await change('decommission/plan', 'rack1', 200);
+  expect(planned).toMatchObject({ id: 'rack1', fits: true, moving: 1, moves: [{ to: { rackId: 'rack2' } }] });
   await change('decommission', 'rack1', 200, {
     durationMillis: 3_000,
     revertToState: 'DECOMMISSIONED',
@@ -142,6 +149,7 @@ test('an action that is switched off changes no rack', async () => {
     ['freeze', 'FREEZE_RACK'],
     ['activate', 'ACTIVATE_RACK'],
     ['decommission', 'DECOMMISSION_RACK'],
+    ['decommission/plan', 'DECOMMISSION_RACK'],
   ] as const) {
     await api.post(`disasters/disabled-actions/${action}`, { message: 'month end' });
     expect((await change(verb, 'rack1', 409)).message).toBe(`Action ${action} is disabled: month end`);

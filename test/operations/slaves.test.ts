@@ -29,7 +29,7 @@ const stateOf = async (slaveId: string) => (await history(slaveId))[0]?.state;
 const becomes = (slaveId: string, state: string) =>
   waitFor(`${slaveId} to be ${state}`, async () => (await stateOf(slaveId)) === state);
 const expiring = () => operations.call<ExpiringMachineState[]>('GET /api/slaves/expiring', 200);
-type Verb = 'activate' | 'decommission' | 'decommission/update' | 'freeze';
+type Verb = 'activate' | 'decommission' | 'decommission/plan' | 'decommission/update' | 'freeze';
 const change = (verb: Verb, slaveId: string, status: number, body?: object) =>
   operations.call<{ message: string }>(`POST /api/slaves/slave/{slaveId}/${verb}`, status, {
     params: { slaveId },
@@ -66,7 +66,7 @@ test('an unknown slave has no past and no details, and cannot be changed or forg
   const unknown = { code: 'MACHINE_NOT_FOUND', message: `No slave with id 'nope'` };
   expect(await operations.call('GET /api/slaves/slave/{slaveId}/details', 404, { params })).toMatchObject(unknown);
   expect(await operations.call('DELETE /api/slaves/slave/{slaveId}', 404, { params })).toMatchObject(unknown);
-  for (const verb of ['activate', 'decommission', 'decommission/update', 'freeze'] as const) {
+  for (const verb of ['activate', 'decommission', 'decommission/plan', 'decommission/update', 'freeze'] as const) {
     expect(await change(verb, 'nope', 404)).toMatchObject(unknown);
   }
 });
@@ -156,6 +156,9 @@ test('a decommission sends tasks away, one slave at a time, and kills what is le
   await deployed(api, { id: 'leaving', requiredSlaveAttributes });
   const [task] = await api.running('leaving', 1);
   const id = task!.taskId.id;
+  const planned = await change('decommission/plan', 's3', 200);
+  expect(planned).toMatchObject({ id: 's3', fits: false, moving: 0, waiting: 1, moves: [{ taskId: task!.taskId }] });
+  expect((await change('decommission/plan', 's3', 400, { durationMillis: 1 })).message).toContain('revertToState');
   await change('decommission', 's3', 200, {
     durationMillis: 3_000,
     revertToState: 'DECOMMISSIONED',
@@ -189,7 +192,7 @@ test('a decommission sends tasks away, one slave at a time, and kills what is le
     'DECOMMISSIONING',
     'STARTING_DECOMMISSION',
   ]);
-  for (const verb of ['decommission', 'freeze'] as const) {
+  for (const verb of ['decommission', 'decommission/plan', 'freeze'] as const) {
     expect((await change(verb, 's3', 409)).message).toContain('it is DECOMMISSIONED');
   }
   await change('activate', 's3', 200);
@@ -203,6 +206,7 @@ test('an action that is switched off changes no slave', async () => {
     ['freeze', 'FREEZE_SLAVE'],
     ['activate', 'ACTIVATE_SLAVE'],
     ['decommission', 'DECOMMISSION_SLAVE'],
+    ['decommission/plan', 'DECOMMISSION_SLAVE'],
   ] as const) {
     await api.post(`disasters/disabled-actions/${action}`, { message: 'month end' });
     expect((await change(verb, 's1', 409)).message).toBe(`Action ${action} is disabled: month end`);

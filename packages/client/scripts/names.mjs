@@ -91,6 +91,8 @@ export const names = {
   Users_find: 'settings',
   Users_replace: 'replaceSettings',
   ScalePlan_plan: 'planScale',
+  SlavePlan_plan: 'planDecommission',
+  RackPlan_plan: 'planDecommission',
   HistoryBackfill_start: 'backfill',
   RequestExpiring_skipHealthchecksByOldPath: 'makeSkipHealthchecksPermanentByOldPath',
   WebhookQueues_deploysByPath: 'queuedDeployUpdatesByPath',

@@ -32,8 +32,11 @@ class Session {
   private readonly tabs = new BroadcastChannel('muster.session');
 
   constructor() {
-    // A tab that asks who is there need not be told twice.
-    this.tabs.onmessage = () => this.state.set('in');
+    // Somebody has signed in in another tab, perhaps somebody else: what this one has read is read again.
+    this.tabs.onmessage = () => {
+      this.state.set('out');
+      this.state.set('in');
+    };
   }
 
   token(): string | undefined {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { accessScopes, authModes, type Question, type RequestGroups } from './access-rules.js';
 import { on, rules, user, webGroups } from '../../../test/support/fixtures/authorization.js';
-import { decide, isAdmin } from './decide.js';
+import { decide, isAdmin, mayCreateRequests } from './decide.js';
 
 describe('mode GROUPS_LOG_SCOPES', () => {
   const logging = rules({ authMode: 'GROUPS_LOG_SCOPES' });
@@ -44,6 +44,22 @@ describe('who counts as an administrator', () => {
 
   test('with authentication off every caller', () => {
     expect(isAdmin(rules({ enabled: false }), user([], [], { authenticated: false }))).toBe(true);
+  });
+});
+
+describe('who may create some request', () => {
+  test.each([
+    { mode: 'GROUPS', who: user(), may: true },
+    { mode: 'GROUPS', who: user([], [], { authenticated: false }), may: false },
+    { mode: 'GROUPS', who: user(['web']), with: { requiredGroups: ['staff'] }, may: false },
+    { mode: 'GROUPS', who: user(['staff']), with: { requiredGroups: ['staff'] }, may: true },
+    { mode: 'GROUPS_SCOPES', who: user(['web'], ['READ']), may: false },
+    { mode: 'GROUPS_SCOPES', who: user([], ['WRITE']), may: false },
+    { mode: 'GROUPS_SCOPES', who: user(['web'], ['WRITE']), may: true },
+    { mode: 'GROUPS_SCOPES', who: user([], ['ADMIN']), may: true },
+  ] as const)('in mode $mode groups $who.groups with scopes $who.scopes: $may', ({ mode, who, may, ...more }) => {
+    const changes = 'with' in more ? more.with : {};
+    expect(mayCreateRequests(rules({ authMode: mode, ...changes }), who)).toBe(may);
   });
 });
 

@@ -77,6 +77,12 @@ export function isAdmin(rules: AccessRules, user: User): boolean {
   return overlaps(groups, rules.adminGroups);
 }
 
+/** Is there a request that the caller could create: one of no group, or of a group that they are in? */
+export const mayCreateRequests = (rules: AccessRules, user: User): boolean =>
+  [{}, ...user.groups.map((group) => ({ group }))].some(
+    (groups) => decide(rules, user, { kind: 'request', scope: 'WRITE', requestId: '', groups }).allowed,
+  );
+
 const withScopesAsGroups = (user: User): User => ({ ...user, groups: [...user.groups, ...user.scopes] });
 
 const describe = (user: User, verdict: AccessVerdict, other: AccessVerdict): string =>

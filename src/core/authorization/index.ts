@@ -6,6 +6,7 @@ export {
   isAdmin,
   isElevated,
   isRelevantFor,
+  mayCreateRequests,
   type RelevanceFacts,
   writersNeededToRegroup,
 } from './decide.js';

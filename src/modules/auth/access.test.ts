@@ -306,6 +306,7 @@ describe('while authentication is off', () => {
       authenticated: true,
       authEnabled: false,
       administrator: true,
+      createsRequests: true,
     });
   });
 

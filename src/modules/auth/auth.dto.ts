@@ -77,6 +77,9 @@ export class UserHolderDto {
   /** Whether they may do the work of administrators. */
   @Since('muster')
   administrator: boolean;
+  /** Whether there are requests that they may create: of no group, or of one of theirs. */
+  @Since('muster')
+  createsRequests: boolean;
   /** When the session ends that the caller has signed in to. Absent: something else proved who they are. */
   @Since('muster')
   @ApiPropertyOptional({ type: 'integer', format: 'int64' })

@@ -39,8 +39,9 @@ export class AuthService {
     const found = await this.settings.find(this.db.pool, caller.id);
     const settings = found && UserSettingsDto.of(found);
     const administrator = this.access.mayAsk(caller, { kind: 'admin' });
-    const user = UserDto.from(caller);
-    return { user, settings, authenticated: true, authEnabled: this.access.enabled, administrator, sessionEndsAt };
+    const createsRequests = this.access.mayCreateRequests(caller);
+    const known = { user: UserDto.from(caller), settings, authenticated: true, authEnabled: this.access.enabled };
+    return { ...known, administrator, createsRequests, sessionEndsAt };
   }
 
   async createToken({ user, name, expiresAt }: TokenRequestDto, caller: User): Promise<TokenResponseDto> {

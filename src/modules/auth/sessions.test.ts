@@ -50,7 +50,7 @@ describe('a browser is signed in', () => {
   test('with a token: by a cookie that no script reads and no other site sends, whose text is not kept', async () => {
     const answer = await signIn(await app.tokenOf(ann));
     const user = { id: 'ann', name: 'ann', groups: ['web'], scopes: [], authenticated: true };
-    const told = { user, authenticated: true, authEnabled: true, administrator: false };
+    const told = { user, authenticated: true, authEnabled: true, administrator: false, createsRequests: true };
     expect(answer.body).toEqual({ ...told, sessionEndsAt: expect.any(Number) });
     const [set] = answer.headers.getSetCookie();
     expect(set).toMatch(

@@ -47,6 +47,7 @@ test('a token stands for the user as they were when it was made', async () => {
     authenticated: true,
     authEnabled: true,
     administrator: false,
+    createsRequests: true,
   });
 });
 

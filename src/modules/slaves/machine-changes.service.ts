@@ -1,6 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
-import { checkLapsingChange, isDecommissioning } from '../../core/machines/machine-life.js';
+import {
+  checkLapsingChange,
+  isDecommissioning,
+  type MachineStep,
+  nextMachineStep,
+} from '../../core/machines/machine-life.js';
 import type {
   ExpiringMachineState,
   MachineChangeRequest,
@@ -44,8 +49,7 @@ export class MachineChanges {
     asked: MachineChangeRequest,
     caller: Caller,
   ): Promise<void> {
-    const problem = checkLapsingChange(target, asked);
-    if (problem) throw SchedulerError.invalid('INVALID_REQUEST', [problem]);
+    checkLapse(target, asked);
     await this.db.transaction(async (tx) => {
       await this.slaves.lockFleet(tx);
       await this.checkRoom(tx, kind, id, target, asked);
@@ -54,10 +58,24 @@ export class MachineChanges {
     this.wake.signal('machines', 'scheduler', 'expiring', 'webhooks');
   }
 
+  /** Refuses what `change` would refuse. Locks nothing, so it is for plans. */
+  async check(
+    tx: Transaction,
+    kind: MachineKind,
+    id: string,
+    target: OperatorState,
+    asked: MachineChangeRequest,
+  ): Promise<void> {
+    checkLapse(target, asked);
+    await this.checkRoom(tx, kind, id, target, asked);
+    const machine = await this.slaves.standing(tx, kind, id);
+    if (!machine) throw SchedulerError.machineNotFound(kindText(kind), id);
+    refuseStep(kind, machine, target, nextMachineStep(machine.currentState.state, { kind: 'asked', state: target }));
+  }
+
   /** The decommission goes on; only when and how it lapses is new. */
   async updateDecommission(id: string, asked: MachineChangeRequest, caller: Caller): Promise<void> {
-    const problem = checkLapsingChange('STARTING_DECOMMISSION', asked);
-    if (problem) throw SchedulerError.invalid('INVALID_REQUEST', [problem]);
+    checkLapse('STARTING_DECOMMISSION', asked);
     await this.db.transaction(async (tx) => {
       await this.slaves.lockFleet(tx);
       const { state } = (await this.lock(tx, 'SLAVE', id)).currentState;
@@ -132,13 +150,7 @@ export class MachineChanges {
     const machine = await this.lock(tx, kind, id);
     const now = this.clock.now();
     const note = { now, user, message: asked.message };
-    const step = await this.states.apply(tx, kind, machine, { kind: 'asked', state }, note);
-    if (step.kind === 'refuse') {
-      const from = machine.currentState.state;
-      const isSame = step.because === 'ALREADY_AT_STATE';
-      const what = isSame ? `is ${state} already` : `cannot become ${state}: it is ${from}`;
-      throw new SchedulerError('MACHINE_STATE', `The ${kindText(kind)} '${id}' ${what}`);
-    }
+    refuseStep(kind, machine, state, await this.states.apply(tx, kind, machine, { kind: 'asked', state }, note));
     await this.letLapse(tx, kind, id, asked, note);
   }
 
@@ -170,6 +182,18 @@ export class MachineChanges {
     if (!machine) throw SchedulerError.machineNotFound(kindText(kind), id);
     return machine;
   }
+}
+
+function checkLapse(target: OperatorState, asked: MachineChangeRequest): void {
+  const problem = checkLapsingChange(target, asked);
+  if (problem) throw SchedulerError.invalid('INVALID_REQUEST', [problem]);
+}
+
+function refuseStep(kind: MachineKind, machine: MachineStanding, state: OperatorState, step: MachineStep): void {
+  if (step.kind !== 'refuse') return;
+  const isSame = step.because === 'ALREADY_AT_STATE';
+  const what = isSame ? `is ${state} already` : `cannot become ${state}: it is ${machine.currentState.state}`;
+  throw new SchedulerError('MACHINE_STATE', `The ${kindText(kind)} '${machine.id}' ${what}`);
 }
 
 const toExpiringState = (expiring: ExpiringMachineAction): ExpiringMachineState => ({

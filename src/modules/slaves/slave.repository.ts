@@ -232,15 +232,18 @@ export class SlaveRepository {
     return toMillis(found!.at);
   }
 
-  /** Locks the row until `tx` ends. */
-  async lock(tx: Transaction, kind: MachineKind, id: string): Promise<MachineStanding | undefined> {
+  async standing(tx: Queryable, kind: MachineKind, id: string, lock = ''): Promise<MachineStanding | undefined> {
     const found = await rows<StandingRow>(
       tx,
-      `SELECT id, first_seen_at, state, state_at, state_user, state_message FROM ${table(kind)}
-       WHERE id = $1 FOR NO KEY UPDATE`,
+      `SELECT id, first_seen_at, state, state_at, state_user, state_message FROM ${table(kind)} WHERE id = $1 ${lock}`,
       [id],
     );
     return found.map(standingFromRow)[0];
+  }
+
+  /** Locks the row until `tx` ends. */
+  lock(tx: Transaction, kind: MachineKind, id: string): Promise<MachineStanding | undefined> {
+    return this.standing(tx, kind, id, 'FOR NO KEY UPDATE');
   }
 
   /** Locks slaves that have been gone since before then and have no task that counts as active; in the order of ids. */

@@ -1,6 +1,13 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { deployKeyText } from '../../core/model/deploy.js';
-import type { MachineView, PlacementRules, PlacementSnapshot, RejectionReason } from '../../core/placement/index.js';
+import type {
+  DeployToPlace,
+  MachineView,
+  PlacementRules,
+  PlacementSnapshot,
+  RejectionReason,
+  RequestView,
+} from '../../core/placement/index.js';
 import { plansAhead } from '../../core/schedules/index.js';
 import { countRetries } from '../../core/working-set/index.js';
 import type { StoredSlave } from '../../modules/slaves/slave.repository.js';
@@ -24,15 +31,18 @@ const knownToLeader: readonly RejectionReason[] = [
   'SLAVE_WITHOUT_CONTAINERS',
 ];
 
-export interface ExplainData {
-  loaded: LoadedRequest;
+interface PlacementScene {
   snapshot: PlacementSnapshot;
   rules: PlacementRules;
+}
+
+export interface ExplainData extends PlacementScene {
+  loaded: LoadedRequest;
   /** Explanations of the leader that rows do not give, by pending task id. */
   found: ReadonlyMap<string, NotedExplanation>;
 }
 
-/** Reads what placing the tasks of one request would look at, on any instance: from rows, and from what the leader noted. */
+/** Reads what placing the tasks of requests would look at, on any instance: from rows, and from what the leader noted. */
 @Injectable()
 export class ExplainLoader {
   constructor(
@@ -46,36 +56,45 @@ export class ExplainLoader {
   ) {}
 
   async load(requestId: string): Promise<ExplainData> {
+    const [{ loaded, ...scene }, found] = await Promise.all([
+      this.scene([requestId]),
+      this.reasons.noted(this.db.pool, requestId, ['CANNOT_BE_STORED'], knownToLeader),
+    ]);
+    return { ...scene, loaded: loaded[0]!, found };
+  }
+
+  /** Requests and all machines; `asIf` puts another state of a machine in place of the present one. */
+  async scene(
+    requestIds: readonly string[],
+    asIf: (slave: StoredSlave) => StoredSlave = (slave) => slave,
+  ): Promise<PlacementScene & { loaded: LoadedRequest[] }> {
     const tx = this.db.pool;
-    const [[loaded], slaves, uses, switched, { usages, utilizations }, found] = await Promise.all([
-      this.loader.load([requestId]),
+    const [loaded, present, uses, switched, { usages, utilizations }] = await Promise.all([
+      this.loader.load(requestIds),
       this.rows.slaves.list(tx),
       this.rows.machineTasks.usedOfSlaves(tx),
       this.switches.now(),
       this.usage.load(),
-      this.reasons.noted(tx, requestId, ['CANNOT_BE_STORED'], knownToLeader),
     ]);
-    const { request, tasks, pendingTasks } = loaded!;
-    const group = request?.request.concurrencyGroup?.name;
-    const groups = await this.rows.concurrencyGroups.use(tx, group === undefined ? [] : [group]);
-    const waitingRetries = request && plansAhead(request.request) ? countRetries(pendingTasks) : undefined;
-    const counted = {
-      tasks,
-      pendingTasks: pendingTasks.length,
-      waitingRetries,
-      utilization: utilizations.get(requestId),
-    };
-    const snapshot: PlacementSnapshot = {
-      due: [],
-      requests: new Map(request && [[requestId, { ...request, ...counted }]]),
-      deploys: new Map(
-        [...(request?.deploys ?? [])].map(([deployId, view]) => [deployKeyText({ requestId, deployId }), view]),
-      ),
-      machines: slaves.map((slave) => ({ ...machineView(slave, uses.get(slave.id)), usage: usages.get(slave.id) })),
-      takenTaskIds: new Set(),
-      groups,
-    };
-    return { loaded: loaded!, snapshot, found, rules: { ...placementRules(this.settings, slaves), ...switched } };
+    const slaves = present.map(asIf);
+    const requests = new Map<string, RequestView>();
+    const deploys = new Map<string, DeployToPlace>();
+    for (const { id: requestId, request, tasks, pendingTasks } of loaded) {
+      if (!request) continue;
+      const waitingRetries = plansAhead(request.request) ? countRetries(pendingTasks) : undefined;
+      const utilization = utilizations.get(requestId);
+      const counted = { tasks, pendingTasks: pendingTasks.length, waitingRetries, utilization };
+      requests.set(requestId, { ...request, ...counted });
+      for (const [deployId, view] of request.deploys) deploys.set(deployKeyText({ requestId, deployId }), view);
+    }
+    const machines = slaves.map((slave) => ({
+      ...machineView(slave, uses.get(slave.id)),
+      usage: usages.get(slave.id),
+    }));
+    const named = [...requests.values()].flatMap(({ request }) => request.concurrencyGroup?.name ?? []);
+    const groups = await this.rows.concurrencyGroups.use(tx, [...new Set(named)]);
+    const snapshot: PlacementSnapshot = { due: [], requests, deploys, machines, takenTaskIds: new Set<string>(), groups };
+    return { loaded, snapshot, rules: { ...placementRules(this.settings, slaves), ...switched } };
   }
 }
 

@@ -3,9 +3,15 @@ import type { PlanTask } from '../../core/plan/index.js';
 import type { WorkRules } from '../../core/pending-work/index.js';
 import { Rows } from '../../rows.js';
 import { unchecked } from '../../modules/tasks/health/watched-task.repository.js';
+import type { LiveTask } from '../../modules/tasks/task.repository.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { workRules } from '../rules.js';
+
+export function planTaskOf(task: LiveTask): PlanTask {
+  const { cleanupType, ...watched } = unchecked(task);
+  return { ...watched, cleanup: cleanupType, slaveId: task.slaveId, rackId: task.rackId };
+}
 
 /** Rows of one request that a plan reads. */
 interface PlanFacts {
@@ -24,10 +30,7 @@ export class PlanFactsLoader {
 
   async load(tx: Transaction, requestId: string): Promise<PlanFacts> {
     const live = await this.rows.tasks.find(tx, { requestIds: [requestId] });
-    const tasks = live.map((task) => {
-      const { cleanupType, ...watched } = unchecked(task);
-      return { ...watched, cleanup: cleanupType, slaveId: task.slaveId, rackId: task.rackId };
-    });
+    const tasks = live.map(planTaskOf);
     const rules = workRules(this.settings, await this.rows.slaves.list(tx));
     return { tasks, pendingTaskCount: await this.rows.pendingTasks.wantedCount(tx, requestId), rules };
   }

@@ -1,83 +1,9 @@
-import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { waitFor } from '../../support/wait-for.js';
-import type { Dashboard } from './scene.js';
+import { holdBack, withAnswer, type Dashboard, type Json } from './scene.js';
 
-type Json = Record<string, unknown>;
-
-/** The page as it is where the settings of the installation say something else. */
-async function withView(page: Page, change: Json): Promise<void> {
-  await page.route('**/ui/**', async (route) => {
-    if (route.request().resourceType() !== 'document') return route.fallback();
-    const response = await route.fetch();
-    const html = await response.text();
-    const body = html.replace(/(<script[^>]*id="index-view"[^>]*>)([^<]*)(<\/script>)/, (_all, open, text, close) => {
-      const view = JSON.stringify({ ...(JSON.parse(text as string) as Json), ...change });
-      return `${open as string}${view.replaceAll('<', '\\u003c')}${close as string}`;
-    });
-    await route.fulfill({ response, body });
-  });
-}
-
-/** Answers calls of this path as the service does, but for what `change` makes of them. */
-async function withAnswer(page: Page, path: string, change: (answer: never) => unknown): Promise<void> {
-  await page.route(path, async (route) => {
-    const response = await route.fetch();
-    await route.fulfill({ response, json: change((await response.json()) as never) });
-  });
-}
-
-/** What the settings drive, and what is done and seen on the pages of a request and of a task. */
+/** What is done and seen on the pages of a request and of a task. */
 export function ruleStories({ api, open, go, heading, asked }: Dashboard): void {
-  test('what the settings say drives the page: other clusters, links, names of hosts, logs, hidden buttons, colours', async () => {
-    const page = await open('/ui/slaves');
-    await withView(page, {
-      navTitleLinks: JSON.stringify([{ title: 'West', linkFormat: 'http://127.0.0.1:9{CURRENT_PATH}' }]),
-      quickLinks: JSON.stringify({
-        request: { ALL: [{ title: 'Graphs', linkFormat: 'https://example.com/{{request.id}}' }] },
-      }),
-      commonHostnameSuffixToOmit: 'host',
-      runningTaskLogPath: 'stderr',
-      lessTerminalPath: 'https://example.com/less/$TASK',
-      hideNewDeployButton: true,
-      hideNewRequestButton: true,
-    });
-    await go(page, '/ui/tasks');
-    await page.getByRole('link', { name: 'local', exact: true }).first().waitFor();
-    expect(await page.locator('body.env-color-green').count()).toBe(1);
-    await page.getByRole('button', { name: 'Other clusters' }).click();
-    await page.getByRole('menuitem', { name: 'West' }).waitFor();
-    await page.keyboard.press('Escape');
-    await go(page, '/ui/request/web');
-    await heading(page, 'web');
-    expect(await page.getByRole('link', { name: 'Graphs' }).getAttribute('href')).toBe('https://example.com/web');
-    expect(await page.getByRole('link', { name: 'Deploy', exact: true }).count()).toBe(0);
-    expect(await page.getByRole('link', { name: 'Edit', exact: true }).count()).toBe(0);
-    const log = page.getByRole('region', { name: 'Running tasks' }).getByRole('link', { name: 'stderr' }).first();
-    expect(await log.getAttribute('href')).toMatch(/\/tail\/stderr$/);
-    await log.click();
-    await page.getByRole('link', { name: 'In a terminal' }).waitFor();
-    await page.close();
-  }, 60_000);
-
-  test('times are ages with the exact time beside, in the zone of the address, or by the clock where that is preferred', async () => {
-    const page = await open('/ui/request/web?tz=Asia/Tokyo');
-    await heading(page, 'web');
-    await waitFor('a time of Tokyo', async () => {
-      const titles = await page
-        .locator('time')
-        .evaluateAll((all) => all.map((each) => each.getAttribute('title') ?? ''));
-      return titles.some((title) => title.endsWith('+09:00'));
-    });
-    await page.getByRole('button', { name: /: preferences$/ }).click();
-    await page.getByRole('menuitem', { name: 'Times by the clock' }).click();
-    await page
-      .getByText(/\+09:00/)
-      .first()
-      .waitFor();
-    await page.close();
-  }, 60_000);
-
   test('notices: an alarm, a lost cluster, a service that is being deployed, and what a failure says', async () => {
     const page = await open('/ui/requests');
     await withAnswer(page, '**/api/state', (state: { hostStates: Json[] }) => ({
@@ -103,9 +29,16 @@ export function ruleStories({ api, open, go, heading, asked }: Dashboard): void 
   }, 60_000);
 
   test('stars a request on its page; it is among mine, and stars of an older dashboard are handed over once', async () => {
-    const page = await open('/ui/request/web');
+    const page = await open('/ui/status');
     await page.evaluate(`localStorage.setItem('starredRequests', '["greet"]')`);
+    // The stars as they were before the click are told after it.
+    const stars = await holdBack(page, '**/api/users/settings');
+    await go(page, '/ui/request/web');
+    await stars.answered;
+    const starred = page.waitForResponse('**/api/users/settings/starred-requests');
     await page.getByRole('button', { name: 'Star web' }).click();
+    await starred;
+    stars.letGo();
     await page.locator('[aria-label="Star web"][aria-pressed="true"]').waitFor();
     await go(page, '/ui/requests?mine=true');
     await page.getByRole('link', { name: 'web', exact: true }).waitFor();
@@ -248,7 +181,13 @@ export function ruleStories({ api, open, go, heading, asked }: Dashboard): void 
     await page.getByRole('link', { name: 'Commands', exact: true }).click();
     await page.getByRole('button', { name: 'Run a command' }).click();
     await asked(page, 'Run a command').getByLabel('Command').selectOption('jstack');
-    await page.keyboard.press('Escape');
+    await asked(page, 'Run a command').getByRole('button', { name: 'Run a command' }).click();
+    const ran = page.getByRole('row', { name: /jstack.*admin.*finished/ });
+    await ran.getByRole('link').click({ timeout: 30_000 });
+    await page
+      .getByRole('log')
+      .getByText(/^threads of \d+$/)
+      .waitFor();
     await page.close();
   }, 60_000);
 

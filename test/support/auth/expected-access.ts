@@ -167,12 +167,14 @@ const asked: Record<Ask, string[]> = {
     DELETE /api/racks/rack/:rackId
     POST /api/racks/rack/:rackId/activate
     POST /api/racks/rack/:rackId/decommission
+    POST /api/racks/rack/:rackId/decommission/plan
     POST /api/racks/rack/:rackId/freeze
     DELETE /api/racks/rack/:rackId/expiring
     DELETE /api/groups/group/:requestGroupId
     DELETE /api/slaves/slave/:slaveId
     POST /api/slaves/slave/:slaveId/activate
     POST /api/slaves/slave/:slaveId/decommission
+    POST /api/slaves/slave/:slaveId/decommission/plan
     POST /api/slaves/slave/:slaveId/decommission/update
     POST /api/slaves/slave/:slaveId/freeze
     DELETE /api/slaves/slave/:slaveId/expiring

@@ -7,6 +7,7 @@ import { Failure, failureText } from '../ui/read';
 import { toast } from '../ui/toasts';
 import { formatDuration, parseDuration } from '../ui/duration';
 import { useExactTime } from '../ui/time';
+import { readAgain } from '../live/read-again';
 import { useRefusal } from '../live/rights';
 import { session } from '../session';
 import { openAction, Values, type Action, type Field } from './action';
@@ -72,7 +73,7 @@ function ActionForm({ action, close }: { action: Action; close: () => void }) {
   const toType = typeof action.typed === 'function' ? action.typed(values) : action.typed;
 
   const again = () => {
-    for (const queryKey of action.outdates ?? []) void queries.invalidateQueries({ queryKey });
+    for (const key of action.outdates ?? []) void readAgain(queries, key);
   };
   async function submit(event: React.FormEvent): Promise<void> {
     event.preventDefault();

@@ -73,6 +73,8 @@ export class Entities<Row> {
 
   remove(id: string): void {
     if (this.rows.delete(id)) this.told([id]);
+    // A read that is under way may have been answered while it was there.
+    if (this.loading || this.isReading) this.dirty(id);
   }
 
   /** This row has changed in the service: it is read again, together with others that have. */

@@ -57,6 +57,16 @@ test('whatever changes, comes and goes, in whichever order it is told, the rows 
     ),
   ));
 
+test('a row that is removed while all are read does not come back with their answer', async () => {
+  const { service, rows, settle } = stage(['a', 'b']);
+  const loading = rows.load();
+  service.delete('a');
+  rows.remove('a');
+  await loading;
+  await settle();
+  expect(rows.all().map(({ id }) => id)).toEqual(['b']);
+});
+
 test('a reader of one row is told of that row alone', async () => {
   const { service, rows, settle } = stage(['a', 'b']);
   await rows.load();

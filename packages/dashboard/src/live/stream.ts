@@ -4,6 +4,7 @@ import { muster } from '../api';
 import { note } from './activity';
 import { requests } from './requests';
 import { outdatedBy, outdatedLaterBy, type ReadKey } from './outdated';
+import { readAgain } from './read-again';
 import { Signal } from './signal';
 
 /** 'live': events come. 'paused': nobody looks at this tab. 'away': the stream was cut and is tried again. */
@@ -21,8 +22,8 @@ export class LiveStream {
   private lastEventId: string | undefined;
   private running: AbortController | undefined;
   private hiddenTimer: ReturnType<typeof setTimeout> | undefined;
-  private readonly soon = new Outdated(READ_AGAIN_MS, (key) => this.readAgain(key));
-  private readonly later = new Outdated(READ_LATER_MS, (key) => this.readAgain(key));
+  private readonly soon = new Outdated(READ_AGAIN_MS, (key) => void readAgain(this.queries, key));
+  private readonly later = new Outdated(READ_LATER_MS, (key) => void readAgain(this.queries, key));
   private wasCut = false;
 
   constructor(private readonly queries: QueryClient) {}
@@ -89,13 +90,9 @@ export class LiveStream {
     this.later.add(outdatedLaterBy(event));
   }
 
-  private readAgain(queryKey: ReadKey): void {
-    void this.queries.invalidateQueries({ queryKey });
-  }
-
   private readEverything(): void {
     void requests.rows.load().catch(() => undefined);
-    void this.queries.invalidateQueries();
+    void readAgain(this.queries);
   }
 }
 

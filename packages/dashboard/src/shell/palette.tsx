@@ -7,7 +7,7 @@ import { useRead } from '../ui/read';
 import { best } from '../ui/find';
 import { paths } from '../ui/links';
 import { palette } from './keys';
-import { useIsAdministrator } from '../live/rights';
+import { useIsAdministrator, useRefusal } from '../live/rights';
 
 interface Found {
   readonly label: string;
@@ -66,7 +66,12 @@ export function Palette() {
   const ids = useRead(['ids'], () => muster.requests.ids({}));
   const machines = useRead(['machines'], () => muster.slaves.list({}));
   const groups = useRead(['groups'], () => muster.groups.list({}));
-  const known = useIsAdministrator() ? all : pages;
+  const isAdministrator = useIsAdministrator();
+  const mayCreate = useRefusal('new request') === undefined;
+  const known = useMemo(
+    () => (isAdministrator ? all : pages).filter(({ to }) => mayCreate || to !== '/requests/new'),
+    [isAdministrator, mayCreate],
+  );
   const later = useDeferredValue(typed);
   const found = useMemo(
     () =>

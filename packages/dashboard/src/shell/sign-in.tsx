@@ -4,6 +4,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { signIn } from '../api';
 import { session } from '../session';
 import { signInProblem } from './sign-in-problem';
+import { readAgain } from '../live/read-again';
 import { useWhoCalls } from '../live/rights';
 import { useFilters } from '../ui/links';
 import { Failure } from '../ui/read';
@@ -30,7 +31,7 @@ export function SignIn() {
       } else {
         await signIn(text.replace(/^(Token|Bearer)\s+/i, '').trim());
       }
-      void queries.invalidateQueries();
+      void readAgain(queries);
     } catch (cause) {
       setFailure(cause);
     } finally {

@@ -31,17 +31,16 @@ const zoneName = (zone: string): string | undefined => (zone === 'browser' ? und
 /** The zone of all times on the page; undefined: that of the browser. */
 export const useZone = (): string | undefined => zoneName(useSignal(preferences).zone);
 
-/** The default of `ui.timestampWithSecondsFormat`, which older pages need. Unless the setting was changed, times are written as in the log. */
-const olderFormat = 'lll:ss Z';
+/** Defaults of the two formats, which older pages need. Unless the setting was changed, times are written as in the log. */
+const olderFormats = ['lll Z', 'lll:ss Z'];
 
 /** The last moment that JavaScript has a date for. */
 const lastMoment = 8.64e15;
 
-export function useExactTime(given: number): string {
+export function useExactTime(given: number, format = view.timestampWithSecondsFormat): string {
   const zone = useZone();
   const at = Math.min(given, lastMoment);
-  const format = view.timestampWithSecondsFormat;
-  return format && format !== olderFormat ? formatTime(at, format, zone) : isoTime(at, zone);
+  return format && !olderFormats.includes(format) ? formatTime(at, format, zone) : isoTime(at, zone);
 }
 
 /** A moment: how long ago or ahead, or by the clock, as preferred; the other of the two where a pointer or the focus rests. */
@@ -53,12 +52,13 @@ export function Time({ at }: { at: number | undefined }) {
 function Moment({ at }: { at: number }) {
   const { times } = useSignal(preferences);
   const exact = useExactTime(at);
+  const byClock = useExactTime(at, view.timestampFormat);
   // Beyond some minutes a second more or less is not seen.
   const isNear = Math.abs(at - now.get()) < 180_000;
   const relative = relativeTime(at, useNow(isNear ? 1_000 : 30_000));
   return (
     <time dateTime={new Date(at).toISOString()} title={times === 'relative' ? exact : relative}>
-      {times === 'relative' ? relative : exact}
+      {times === 'relative' ? relative : byClock}
     </time>
   );
 }

@@ -3,6 +3,7 @@ import {
   decide,
   isAdmin,
   incarnationsOf,
+  mayCreateRequests,
   readFilter,
   writersNeededToRegroup,
   type AccessScope,
@@ -49,6 +50,10 @@ export class Access {
 
   isAdmin(user: User): boolean {
     return isAdmin(this.settings.auth, user);
+  }
+
+  mayCreateRequests(user: User): boolean {
+    return mayCreateRequests(this.settings.auth, user);
   }
 
   decide(user: User, question: Question): Decision {

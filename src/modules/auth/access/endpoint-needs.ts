@@ -153,6 +153,7 @@ export const endpointNeeds: Readonly<Record<string, Need>> = {
   'DELETE /api/racks/rack/:rackId': admin,
   'POST /api/racks/rack/:rackId/activate': admin,
   'POST /api/racks/rack/:rackId/decommission': admin,
+  'POST /api/racks/rack/:rackId/decommission/plan': admin,
   'POST /api/racks/rack/:rackId/freeze': admin,
   'DELETE /api/racks/rack/:rackId/expiring': admin,
 
@@ -238,6 +239,7 @@ export const endpointNeeds: Readonly<Record<string, Need>> = {
   'DELETE /api/slaves/slave/:slaveId': admin,
   'POST /api/slaves/slave/:slaveId/activate': admin,
   'POST /api/slaves/slave/:slaveId/decommission': admin,
+  'POST /api/slaves/slave/:slaveId/decommission/plan': admin,
   'POST /api/slaves/slave/:slaveId/decommission/update': admin,
   'POST /api/slaves/slave/:slaveId/freeze': admin,
   'DELETE /api/slaves/slave/:slaveId/expiring': admin,

@@ -14,9 +14,8 @@ import { Panel, useRead } from '../../ui/read';
 import { Table, type Column } from '../../ui/table';
 import { Time } from '../../ui/time';
 import { inWords } from '../../ui/words';
-import { logPathOf } from '../../view';
 import { LastLines } from '../task/last-lines';
-import { changed, instance, machine, started, state } from '../tasks/history-columns';
+import { changed, instance, log, machine, started, state } from '../tasks/history-columns';
 import { Heading } from '../../ui/heading';
 
 const PAGE = 10;
@@ -147,18 +146,7 @@ function Compare({ deploy }: { deploy: DeployHistory }) {
   );
 }
 
-const columns: readonly Column<TaskIdHistory>[] = [
-  instance,
-  state,
-  machine,
-  started,
-  changed,
-  {
-    id: 'log',
-    title: 'Log',
-    cell: ({ taskId }) => <Go to={paths.tail(taskId.id, logPathOf(taskId.id, true))}>log</Go>,
-  },
-];
+const columns: readonly Column<TaskIdHistory>[] = [instance, state, machine, started, changed, log];
 
 function Active({ requestId, deployId }: { requestId: string; deployId: string }) {
   const read = useRead(['request', requestId, 'deploy', deployId, 'active'], () =>

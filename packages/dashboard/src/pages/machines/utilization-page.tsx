@@ -27,6 +27,8 @@ const measures: Readonly<Record<string, Measure>> = {
 const heat = (share: number | undefined): string =>
   share === undefined ? 'none' : String(Math.min(9, Math.floor(share * 10)));
 
+const offered = Object.entries(measures).filter(([name]) => name !== 'disk' || view.showTaskDiskResource);
+
 export function Page() {
   const [{ by = 'cpu' }, setFilters] = useFilters();
   const measure = measures[by] ?? measures['cpu']!;
@@ -45,7 +47,7 @@ export function Page() {
       <Panel of={cluster}>{(figures) => <Cluster figures={figures} />}</Panel>
       <h2>Machines</h2>
       <div className="tabs" role="group" aria-label="Coloured by">
-        {Object.entries(measures).map(([name, { label }]) => (
+        {offered.map(([name, { label }]) => (
           <button
             key={name}
             type="button"
@@ -92,6 +94,8 @@ function Cluster({ figures }: { figures: ClusterUtilization }) {
     ['Requests that use less memory', String(figures.numRequestsWithUnderUtilizedMemBytes), undefined],
     ['Most memory unused', formatBytes(figures.maxUnderUtilizedMemBytes), figures.maxUnderUtilizedMemBytesRequestId],
     ['Memory unused on average', formatBytes(figures.avgUnderUtilizedMemBytes), undefined],
+  ];
+  const ofDisks: typeof rows = [
     ['Requests that use less disk', String(figures.numRequestsWithUnderUtilizedDiskBytes), undefined],
     ['Most disk unused', formatBytes(figures.maxUnderUtilizedDiskBytes), figures.maxUnderUtilizedDiskBytesRequestId],
   ];
@@ -108,7 +112,7 @@ function Cluster({ figures }: { figures: ClusterUtilization }) {
         <Use label="Disk" used={figures.totalDiskBytesUsed} of={figures.totalDiskBytesAvailable} format={formatBytes} />
       )}
       <dl className="facts wide">
-        {rows.map(([label, value, requestId]) => (
+        {[...rows, ...(view.showTaskDiskResource ? ofDisks : [])].map(([label, value, requestId]) => (
           <div key={label}>
             <dt>{label}</dt>
             <dd>

@@ -1,6 +1,7 @@
 import type { RequestParent } from 'muster-client';
 import { useQueryClient } from '@tanstack/react-query';
 import { muster } from '../../api';
+import { readAgain } from '../../live/read-again';
 import { useRefusal } from '../../live/rights';
 import { failureText } from '../../ui/read';
 import { Time } from '../../ui/time';
@@ -70,7 +71,7 @@ export function Expiring({ parent }: { parent: RequestParent }) {
     run()
       .then(() => toast.add({ title: what }))
       .catch((cause: unknown) => toast.add({ title: 'Refused', description: failureText(cause), type: 'bad' }))
-      .finally(() => queries.invalidateQueries({ queryKey: ['request', parent.request.id] }));
+      .finally(() => void readAgain(queries, ['request', parent.request.id]));
   };
   return kindsOf(parent).map(({ what, action, keep, revert }) => {
     const { durationMillis = view.defaultBounceExpirationMinutes * 60_000, message } = action.expiringAPIRequestObject;

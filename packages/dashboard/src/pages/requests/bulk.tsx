@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import type { RequestParent } from 'muster-client';
 import { muster } from '../../api';
+import { useUnwritable } from '../../live/rights';
 import { failureText } from '../../ui/read';
 import { Mark } from '../../ui/badge';
 import { toast } from '../../ui/toasts';
@@ -37,6 +38,9 @@ export function Bulk({
   const [typed, setTyped] = useState('');
   const [outcomes, setOutcomes] = useState<readonly Outcome[]>();
   const [busy, setBusy] = useState(false);
+  const unwritable = useUnwritable(ids);
+  const writable = ids.filter((id) => !unwritable.has(id));
+  const refusal = writable.length === 0 ? 'You may read these requests and not change them' : undefined;
   const isSure = ids.length <= MANY || typed === String(ids.length);
 
   async function run(name: string, chosen: readonly string[]): Promise<void> {
@@ -72,6 +76,11 @@ export function Bulk({
           Choose none
         </button>
       </p>
+      {unwritable.size > 0 && (
+        <p className="faint">
+          {refusal ?? `Left out, because you may read and not change them: ${[...unwritable].join(', ')}`}
+        </p>
+      )}
       <input
         aria-label="Message"
         placeholder="Message"
@@ -87,7 +96,13 @@ export function Bulk({
         />
       )}
       {Object.keys(doings).map((name) => (
-        <button key={name} type="button" disabled={busy || !isSure} onClick={() => void run(name, ids)}>
+        <button
+          key={name}
+          type="button"
+          disabled={busy || !isSure || refusal !== undefined}
+          title={refusal}
+          onClick={() => void run(name, writable)}
+        >
           {name}
         </button>
       ))}

@@ -9,7 +9,7 @@ import { Failure, Loading, useRead } from '../../ui/read';
 import { Go, useFilters } from '../../ui/links';
 import { requestTypes, wordOf } from '../../ui/words';
 import { view } from '../../view';
-import { useWhoCalls } from '../../live/rights';
+import { useRefusal, useWhoCalls } from '../../live/rights';
 import { filtered, type Context, type Filters } from './filter';
 import { RequestList } from './request-list';
 import { useStars } from './stars';
@@ -97,11 +97,7 @@ export function RequestsPage() {
         />
         <Views />
         <span className="grow" />
-        {!view.hideNewRequestButton && (
-          <Go to="/requests/new" className="button">
-            New request
-          </Go>
-        )}
+        {!view.hideNewRequestButton && <NewRequest />}
       </div>
       <form className="filters" role="search" onSubmit={(event) => event.preventDefault()}>
         <input
@@ -169,6 +165,21 @@ export function RequestsPage() {
       )}
       {chosen.size > 0 && <Bulk ids={[...chosen]} all={shown} choose={setChosen} />}
     </>
+  );
+}
+
+function NewRequest() {
+  const refusal = useRefusal('new request');
+  if (refusal !== undefined)
+    return (
+      <button type="button" disabled title={refusal}>
+        New request
+      </button>
+    );
+  return (
+    <Go to="/requests/new" className="button">
+      New request
+    </Go>
   );
 }
 

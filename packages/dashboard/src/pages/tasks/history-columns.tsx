@@ -1,8 +1,9 @@
-import type { TaskIdHistory } from 'muster-client';
+import { hasEnded, type TaskIdHistory } from 'muster-client';
 import { Badge } from '../../ui/badge';
 import { DeployLink, Go, HostLink, paths } from '../../ui/links';
 import type { Column } from '../../ui/table';
 import { Time } from '../../ui/time';
+import { logPathOf } from '../../view';
 
 type HistoryColumn = Column<TaskIdHistory>;
 
@@ -42,4 +43,12 @@ export const changed: HistoryColumn = {
   title: 'Changed',
   value: ({ updatedAt }) => updatedAt,
   cell: ({ updatedAt }) => <Time at={updatedAt} />,
+};
+/** Where the settings say that the log of a task is, while it runs and when it has ended. */
+export const log: HistoryColumn = {
+  id: 'log',
+  title: 'Log',
+  cell: ({ taskId, lastTaskState }) => (
+    <Go to={paths.tail(taskId.id, logPathOf(taskId.id, hasEnded(lastTaskState)))}>log</Go>
+  ),
 };

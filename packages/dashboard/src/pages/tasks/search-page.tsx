@@ -7,10 +7,9 @@ import { Panel, useRead } from '../../ui/read';
 import { Table, type Column } from '../../ui/table';
 import { TimeField } from '../../ui/time-field';
 import { wordOf } from '../../ui/words';
-import { logPathOf } from '../../view';
 import { Heading } from '../../ui/heading';
 import { Views } from '../../ui/views';
-import { changed, deploy, machine, started, state } from './history-columns';
+import { changed, deploy, log, machine, started, state } from './history-columns';
 
 const times = ['startedAfter', 'startedBefore', 'updatedAfter', 'updatedBefore'] as const;
 const texts = [
@@ -34,11 +33,7 @@ const columns: readonly Column<TaskIdHistory>[] = [
   state,
   started,
   changed,
-  {
-    id: 'log',
-    title: 'Logs',
-    cell: ({ taskId }) => <Go to={paths.tail(taskId.id, logPathOf(taskId.id, true))}>log</Go>,
-  },
+  log,
 ];
 
 /** Tasks by everything that the history knows of them. The filters are the address. */

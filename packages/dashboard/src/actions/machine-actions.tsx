@@ -1,5 +1,6 @@
 import { enumerations, type MachineChangeRequest } from 'muster-client';
 import { muster } from '../api';
+import { DecommissionPlanView } from '../ui/decommission-plan';
 import { expiry, message, type Action, type Field, type Values } from './action';
 
 export type MachineKind = 'slave' | 'rack';
@@ -41,6 +42,7 @@ const calls = {
   slave: {
     freeze: (slaveId: string, body: MachineChangeRequest) => muster.slaves.freeze({ slaveId, body }),
     decommission: (slaveId: string, body: MachineChangeRequest) => muster.slaves.decommission({ slaveId, body }),
+    plan: (slaveId: string, body: MachineChangeRequest) => muster.slaves.planDecommission({ slaveId, body }),
     activate: (slaveId: string, body: MachineChangeRequest) => muster.slaves.activate({ slaveId, body }),
     remove: (slaveId: string) => muster.slaves.remove({ slaveId }),
     makePermanent: (slaveId: string) => muster.slaves.makePermanent({ slaveId }),
@@ -48,6 +50,7 @@ const calls = {
   rack: {
     freeze: (rackId: string, body: MachineChangeRequest) => muster.racks.freeze({ rackId, body }),
     decommission: (rackId: string, body: MachineChangeRequest) => muster.racks.decommission({ rackId, body }),
+    plan: (rackId: string, body: MachineChangeRequest) => muster.racks.planDecommission({ rackId, body }),
     activate: (rackId: string, body: MachineChangeRequest) => muster.racks.activate({ rackId, body }),
     remove: (rackId: string) => muster.racks.remove({ rackId }),
     makePermanent: (rackId: string) => muster.racks.makePermanent({ rackId }),
@@ -88,6 +91,7 @@ export function machineActions({ kind, id, state, tasks, isExpiring }: Machine):
           : []),
         message,
       ],
+      plan: async (values) => <DecommissionPlanView plan={await of.plan(id, bodyOf(values))} />,
       run: (values) => of.decommission(id, bodyOf(values)),
       done: `${id} is being decommissioned`,
       undo: { label: 'Activate', run: () => of.activate(id, {}) },
