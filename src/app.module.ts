@@ -5,6 +5,7 @@ import { ConfigurationModule } from './modules/configuration/configuration.modul
 import { DeploysModule } from './modules/deploys/deploys.module.js';
 import { DisastersModule } from './modules/disasters/disasters.module.js';
 import { EventsModule } from './modules/events/events.module.js';
+import { FlowsModule } from './modules/flows/flows.module.js';
 import { HistoryModule } from './modules/history/history.module.js';
 import { LoadBalancerModule } from './modules/load-balancer/load-balancer.module.js';
 import { IndexPageModule } from './modules/index-page/index-page.module.js';
@@ -39,6 +40,7 @@ const rooms = [
   DeploysModule,
   DisastersModule,
   EventsModule,
+  FlowsModule,
   MetricsModule,
   NotificationsModule,
   PriorityModule,

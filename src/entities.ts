@@ -50,6 +50,7 @@ import {
   TaskShellCommandUpdateEntity,
 } from './modules/tasks/shell-commands/task-shell-command.entity.js';
 import { UserSettingsEntity } from './modules/users/user-settings.entity.js';
+import { FlowEdgeEntity, FlowEntity, FlowFanInEntity, FlowRunEntity } from './modules/flows/flow.entity.js';
 import { LiveEventCountEntity, LiveEventEntity } from './modules/events/live-event.entity.js';
 import { WebhookDeadLetterEntity } from './modules/webhooks/webhook-dead-letter.entity.js';
 import { WebhookUpdateEntity } from './modules/webhooks/webhook-update.entity.js';
@@ -78,6 +79,10 @@ export const entities = [
   DisabledActionEntity,
   DisasterDataPointEntity,
   ExpiringActionEntity,
+  FlowEdgeEntity,
+  FlowEntity,
+  FlowFanInEntity,
+  FlowRunEntity,
   HistoryBackfillEntity,
   IdempotentCallEntity,
   InactiveHostEntity,

@@ -11,6 +11,9 @@ import { DeployTimesRepository } from './modules/deploys/deploy-times.repository
 import { DeployStatisticsRepository } from './modules/deploys/deploy-statistics.repository.js';
 import { DisasterRepository } from './modules/disasters/disaster.repository.js';
 import { ExpiringActionRepository } from './modules/requests/expiring/expiring-action.repository.js';
+import { FlowGraphRepository } from './modules/flows/flow-graph.repository.js';
+import { FlowRepository } from './modules/flows/flow.repository.js';
+import { FlowRunRepository } from './modules/flows/flow-run.repository.js';
 import { HeldStatusUpdateRepository } from './scheduler/status/held-status-update.repository.js';
 import { HistoryBackfillRepository } from './modules/history/backfill/history-backfill.repository.js';
 import { InactiveHostRepository } from './modules/slaves/inactive-hosts/inactive-host.repository.js';
@@ -33,6 +36,7 @@ import { PendingTaskRepository } from './modules/tasks/pending-task.repository.j
 import { PriorityFreezeRepository } from './modules/priority/priority-freeze.repository.js';
 import { RequestParentRepository } from './modules/requests/request-parent.repository.js';
 import { ReconciliationWishRepository } from './modules/tasks/reconciliation-wish.repository.js';
+import { ConcurrencyGroupRepository } from './modules/requests/concurrency-group.repository.js';
 import { RequestAccessRepository } from './modules/requests/request-access.repository.js';
 import { RequestCleanupRepository } from './modules/requests/request-cleanup.repository.js';
 import { RequestGroupRepository } from './modules/requests/groups/request-group.repository.js';
@@ -79,6 +83,9 @@ const repositories = [
   DeployTimesRepository,
   DisasterRepository,
   ExpiringActionRepository,
+  FlowGraphRepository,
+  FlowRepository,
+  FlowRunRepository,
   HeldStatusUpdateRepository,
   HistoryBackfillRepository,
   InactiveHostRepository,
@@ -105,6 +112,7 @@ const repositories = [
   PriorityFreezeRepository,
   RequestParentRepository,
   ReconciliationWishRepository,
+  ConcurrencyGroupRepository,
   RequestAccessRepository,
   RequestCleanupRepository,
   RequestGroupRepository,

@@ -6,6 +6,9 @@ import { DeployRepository } from './modules/deploys/deploy.repository.js';
 import { DisasterRepository } from './modules/disasters/disaster.repository.js';
 import { LiveEventRepository } from './modules/events/live-event.repository.js';
 import { OutboxRepository } from './modules/events/outbox.repository.js';
+import { FlowGraphRepository } from './modules/flows/flow-graph.repository.js';
+import { FlowRepository } from './modules/flows/flow.repository.js';
+import { FlowRunRepository } from './modules/flows/flow-run.repository.js';
 import { TaskHistoryRepository } from './modules/history/task-history.repository.js';
 import { TaskSearchRepository } from './modules/history/task-search.repository.js';
 import { LoadBalancerDeletionRepository } from './modules/load-balancer/load-balancer-deletion.repository.js';
@@ -15,6 +18,7 @@ import { UploadPlacesRepository } from './modules/logs/upload-places.repository.
 import { MailOutboxRepository } from './modules/mail/mail-outbox.repository.js';
 import { MailQueueRepository } from './modules/mail/mail-queue.repository.js';
 import { PriorityFreezeRepository } from './modules/priority/priority-freeze.repository.js';
+import { ConcurrencyGroupRepository } from './modules/requests/concurrency-group.repository.js';
 import { CrashLoopRepository } from './modules/requests/crash-loops/crash-loop.repository.js';
 import { ExpiringActionRepository } from './modules/requests/expiring/expiring-action.repository.js';
 import { RequestAccessRepository } from './modules/requests/request-access.repository.js';
@@ -56,6 +60,7 @@ import { DisabledActionRepository } from './platform/actions/disabled-action.rep
  */
 @Injectable()
 export class Rows {
+  @Inject() readonly concurrencyGroups!: ConcurrencyGroupRepository;
   @Inject() readonly crashLoops!: CrashLoopRepository;
   @Inject() readonly deployHistory!: DeployHistoryRepository;
   @Inject() readonly deploys!: DeployRepository;
@@ -63,6 +68,9 @@ export class Rows {
   @Inject() readonly deployTimes!: DeployTimesRepository;
   @Inject() readonly disabledActions!: DisabledActionRepository;
   @Inject() readonly disasters!: DisasterRepository;
+  @Inject() readonly flowGraph!: FlowGraphRepository;
+  @Inject() readonly flowRuns!: FlowRunRepository;
+  @Inject() readonly flows!: FlowRepository;
   @Inject() readonly expiringActions!: ExpiringActionRepository;
   @Inject() readonly inactiveHosts!: InactiveHostRepository;
   @Inject() readonly killedTasks!: KilledTaskRepository;

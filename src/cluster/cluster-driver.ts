@@ -114,6 +114,8 @@ export interface StatusUpdate {
   message?: string;
   /** REASON_... as the seed's failure rules name them. */
   reason?: string;
+  /** Exit code of a program that failed by itself; as a shell tells it, 128 + n after signal n. */
+  exitCode?: number;
   directory?: string;
   /** Set: the update is about a command of the task. Its state says nothing new then; nothing comes after the task's end. */
   shellCommand?: ShellCommandReport;

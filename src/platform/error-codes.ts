@@ -97,6 +97,11 @@ export const errorCodes = {
     'No task has this run id.',
     'Repeat the call if the run was just accepted; else check the id.',
   ),
+  FLOW_NOT_FOUND: info(
+    404,
+    'The flow does not exist: none of its runs has ended yet, it was deleted, or the caller may read none of its requests.',
+    'See `GET /api/requests/request/{requestId}/flow`; a flow is kept for `flowRetentionDays`.',
+  ),
   MACHINE_NOT_FOUND: info(404, 'The slave or rack does not exist.', 'See `GET /api/slaves` or `GET /api/racks`.'),
   FILE_NOT_FOUND: info(
     404,
@@ -156,6 +161,16 @@ export const errorCodes = {
     409,
     'An earlier run of the request has this run id, and the call asked for a new one (`newRunId`).',
     'Follow the earlier run, which the message names, or choose another run id.',
+  ),
+  REQUEST_HAS_FOLLOWERS: info(
+    409,
+    'Other requests follow the request to remove; the message names them.',
+    'Remove the followers, change their `after`, or use `force`.',
+  ),
+  FLOW_RUNNING: info(
+    409,
+    'The request from which a flow should run again, or one of its followers, still has a run in the flow.',
+    'Wait until these runs have ended, or kill them.',
   ),
   CLEANUP_EXISTS: info(
     409,

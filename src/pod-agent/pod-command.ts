@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ShellCommandOrder } from '../cluster/cluster-driver.js';
 import type { RunAs } from '../agent/processes/run-as.js';
 import type { CommandRecord } from '../agent/shell-commands/command-record.js';
+import { plainShell } from '../agent/shim/launcher.js';
 import { taskPid } from '../agent/shell-commands/task-pid.js';
 import { type CommandPlan, commandVariable } from '../agent/shell-commands/command-run.js';
 import { commandWords, findCommand, type InvalidCommand, isInvalid } from '../agent/shell-commands/command-words.js';
@@ -45,6 +46,7 @@ export async function planInPod(
     inside: podSandboxPath,
     sandboxRoot,
     runAs: runAs(user, main.pid, container.group.procsFiles),
+    shell: plainShell,
     timeoutMillis: settings.shellCommandTimeoutMillis,
     isTaskOver: () => goesSoon(container),
   };

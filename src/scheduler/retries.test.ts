@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { SchedulerWorld } from '../../test/support/scheduler-world.js';
+import type { Request } from '../core/model/request.js';
 import type { PendingRequest, PendingTask } from '../core/model/task.js';
 
 let world: SchedulerWorld;
@@ -22,6 +23,10 @@ const asked = {
   requiredSlaveAttributeOverrides: {},
   extraArtifacts: [{ uri: 'http://x/y' }],
   objstoreUploaderAdditionalFiles: [{ filename: 'log' }],
+  trigger: 'AFTER',
+  scheduledAt: 1_700_000_000_000,
+  flowId: 'flow-1',
+  parentRuns: ['load-d1-1-1-h-r'],
 } satisfies Partial<PendingRequest>;
 
 /** Pending tasks of all launches in their order; those of ended tasks included. */
@@ -39,7 +44,11 @@ const retries = async () =>
     ?.retries;
 
 test('a run that failed is launched again with all that was asked for it', async () => {
-  world.cluster.onLaunch(() => ({ runFor: 10, exit: 'TASK_FAILED' }));
+  const told: unknown[] = [];
+  world.cluster.onLaunch(({ environment: { TASK_RUN_ID, TASK_ATTEMPT, TASK_TRIGGER } }) => {
+    told.push([TASK_RUN_ID, TASK_ATTEMPT, TASK_TRIGGER]);
+    return { runFor: 10, exit: 'TASK_FAILED' };
+  });
   const job = { id: 'job', requestType: 'ON_DEMAND', numRetriesOnFailure: 1 } as const;
   await world.deployed(job, {}, { pendingType: 'ONEOFF', ...asked });
   await world.run(6);
@@ -50,8 +59,54 @@ test('a run that failed is launched again with all that was asked for it', async
     ...launches[0],
     pendingTaskId: undefined,
     retries: 1,
+    trigger: 'RETRY',
+    attempt: 2,
   });
+  expect(told).toEqual([
+    ['run-1', '1', 'AFTER'],
+    ['run-1', '2', 'RETRY'],
+  ]);
   expect(await retries()).toBe(0);
+});
+
+test.each(['ON_DEMAND', 'RUN_ONCE', 'SCHEDULED'] as const)(
+  'a %s run is tried again when its delay is over, whichever leader there is by then',
+  async (requestType) => {
+    const starts: number[] = [];
+    world.cluster.onLaunch(() => {
+      starts.push(world.now);
+      return { runFor: 10, exit: 'TASK_FAILED' };
+    });
+    const retry = { attempts: 2, delayMillis: 10_000, backoffFactor: 3 };
+    const schedule = requestType === 'SCHEDULED' ? { quartzSchedule: '0 0 0 1 1 ? *' } : {};
+    const pendingType = requestType === 'ON_DEMAND' ? 'ONEOFF' : requestType === 'RUN_ONCE' ? 'NEW_DEPLOY' : 'RETRY';
+    await world.deployed({ id: 'job', requestType, retry, ...schedule }, {}, { pendingType });
+    await world.run(5);
+    expect(starts).toHaveLength(1);
+    await world.crash();
+    await world.run(10);
+    expect(starts).toHaveLength(2);
+    await world.crash();
+    await world.run(25);
+    expect(starts).toHaveLength(2);
+    await world.run(10);
+    expect(starts).toHaveLength(3);
+    const pauses = starts.slice(1).map((at, index) => at - starts[index]!);
+    expect(pauses[0]).toBeGreaterThanOrEqual(10_000);
+    expect(pauses[1]).toBeGreaterThanOrEqual(30_000);
+    await world.run(100);
+    expect(starts).toHaveLength(3);
+  },
+);
+
+test('a run is not tried again after an exit code that is ruled out, as its machine tells it', async () => {
+  const codes = [75, 2];
+  world.cluster.onLaunch(() => ({ runFor: 10, exit: 'TASK_FAILED', exitCode: codes.shift() }));
+  const job: Request = { id: 'job', requestType: 'ON_DEMAND', retry: { attempts: 5, notOnExitCodes: [2] } };
+  await world.deployed(job, {}, { pendingType: 'ONEOFF' });
+  await world.run(8);
+  expect(await launchedFor()).toHaveLength(2);
+  expect(codes).toEqual([]);
 });
 
 test('runs that share an id and fail at one moment are each tried again', async () => {
@@ -202,4 +257,35 @@ test('the end of a task whose deploy is not the active one is counted, and queue
   expect(await world.active()).toEqual([]);
   expect(await world.query('SELECT 1 FROM pending_task')).toEqual([]);
   expect(await world.query('SELECT num_failures FROM deploy_statistics')).toEqual([{ num_failures: 1 }]);
+});
+
+test('a job whose runs fail is paused, and told of once', async () => {
+  world.cluster.onLaunch(() => ({ runFor: 10, exit: 'TASK_FAILED' }));
+  const job: Request = {
+    id: 'job',
+    requestType: 'SCHEDULED',
+    quartzSchedule: '0/5 * * * * ?',
+    owners: ['ada@example.org'],
+    pauseAfterFailures: 2,
+    numRetriesOnFailure: 1,
+  };
+  const state = async () => (await world.query<{ state: string }>('SELECT state FROM request'))[0]?.state;
+  await world.deployed(job, {}, { pendingType: 'NEW_DEPLOY' });
+  for (let second = 0; second < 60 && (await state()) !== 'PAUSED'; second++) await world.run();
+  // Two runs with two tries each, and nothing of it starts any more.
+  await world.run(20);
+  expect(await launchedFor()).toHaveLength(4);
+  expect(await state()).toBe('PAUSED');
+  const [event, ...more] = await world.query<{ message: string }>(
+    `SELECT message FROM request_history WHERE event_type = 'PAUSED'`,
+  );
+  expect(event?.message).toMatch(/^The last 2 runs failed \(pauseAfterFailures\), most recently task job-d1-/);
+  expect(more).toEqual([]);
+  expect(await world.query(`SELECT kill_tasks FROM request_cleanup`)).toEqual([{ kill_tasks: false }]);
+
+  await world.changeRequest('job', {}, 'ACTIVE');
+  await world.enqueue({ requestId: 'job', pendingType: 'UNPAUSED' });
+  await world.run(8);
+  // One failure after the pause is one.
+  expect(await state()).not.toBe('PAUSED');
 });

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { AuthModule } from '../modules/auth/auth.module.js';
+import { FlowStoreModule } from '../modules/flows/flow-store.module.js';
 import { HistoryMoverModule } from '../modules/history/history.module.js';
 import { LoadBalancerClientModule } from '../platform/load-balancer/load-balancer-client.module.js';
 import { SlavesModule } from '../modules/slaves/slaves.module.js';
@@ -23,6 +24,9 @@ import {
 import { ExplainLoader } from './explain/explain-loader.service.js';
 import { ExplainService } from './explain/explain.service.js';
 import { WaitingReasons } from './explain/waiting-reasons.service.js';
+import { FlowOutputs } from './flows/flow-outputs.poller.js';
+import { FlowPoller } from './flows/flow.poller.js';
+import { FlowReleases } from './flows/flow-releases.service.js';
 import { LeaderMemory } from './memory/leader-memory.service.js';
 import { MemoryCheck } from './memory/memory-check.service.js';
 import { RunTimes } from './memory/run-times.service.js';
@@ -57,7 +61,7 @@ import { UnwantedTasks } from './status/unwanted-tasks.service.js';
 
 /** From the wish to run a task to its start on a machine, and from what machines report to what follows. */
 @Module({
-  imports: [AuthModule, TaskStoreModule, SlavesModule, HistoryMoverModule, LoadBalancerClientModule],
+  imports: [AuthModule, FlowStoreModule, TaskStoreModule, SlavesModule, HistoryMoverModule, LoadBalancerClientModule],
   controllers: [TaskExplainController, WaitingReasonsController, RequestExplainController],
   providers: [
     Scheduler,
@@ -100,6 +104,9 @@ import { UnwantedTasks } from './status/unwanted-tasks.service.js';
     AskedTasks,
     ListComparison,
     Reconciliation,
+    FlowReleases,
+    FlowOutputs,
+    FlowPoller,
     CooldownPoller,
     CrashLoopPoller,
     JobPoller,

@@ -5,6 +5,7 @@ import { SETTINGS, type Settings } from '../platform/settings/settings.js';
 import { KillDispatcher } from './dispatch/kill-dispatcher.service.js';
 import { LaunchDispatcher } from './dispatch/launch-dispatcher.service.js';
 import { DrainService } from './drain/drain.service.js';
+import { FlowReleases } from './flows/flow-releases.service.js';
 import { UnaskedMachines } from './memory/unasked-machines.js';
 import { PlacementService } from './placement/placement.service.js';
 
@@ -21,6 +22,7 @@ const heldRequestsMillis = 50;
 export class Scheduler {
   constructor(
     pollers: Pollers,
+    private readonly flows: FlowReleases,
     private readonly drain: DrainService,
     private readonly placement: PlacementService,
     private readonly launches: LaunchDispatcher,
@@ -52,7 +54,8 @@ export class Scheduler {
    */
   async runOnce(now: number): Promise<number | undefined> {
     this.unasked.passBegins();
-    const someAreHeld = await this.drain.runOnce(now);
+    const someFlowsAreHeld = await this.flows.runOnce(now);
+    const someAreHeld = (await this.drain.runOnce(now)) || someFlowsAreHeld;
     // Draining took its time: tasks that it planned for "now" are due.
     const due = await this.placement.runOnce(Math.max(now, this.clock.now()));
     return someAreHeld ? Math.min(due ?? Number.POSITIVE_INFINITY, this.clock.now() + heldRequestsMillis) : due;

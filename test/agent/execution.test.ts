@@ -45,6 +45,16 @@ describe('plain commands', () => {
     expect(cluster.output(spec)).toBe(hostile.map((word) => `[${word}]\n`).join(''));
   });
 
+  test.each([
+    { name: 'a program', spec: program('/usr/bin/env', '-0') },
+    { name: 'a line for a shell', spec: { command: { shell: true, value: 'env -0', arguments: [] } } },
+  ])('$name gets variables whose names no shell can say, values as they are', async ({ spec: own }) => {
+    const environment = { 'spring.profiles-active': hostile.join(' '), 'a-b': '$$ $PATH', PLAIN: 'x' };
+    const spec = await cluster.run('', { ...own, environment });
+    const lines = cluster.output(spec).split('\0');
+    for (const [name, value] of Object.entries(environment)) expect(lines).toContain(`${name}=${value}`);
+  });
+
   test('get their environment as it was given, and what the agent adds', async () => {
     const environment = {
       TASK_ID: 't',
@@ -131,7 +141,7 @@ describe('what cannot be launched is refused', () => {
   test.each([
     { why: 'an unknown slave', changes: { slaveId: 's9' }, reason: "no slave 's9' here" },
     { why: 'an unknown user', changes: { user: 'nobody-of-that-name' }, reason: "no user 'nobody-of-that-name'" },
-    { why: 'a variable a shell cannot name', changes: { environment: { 'a.b': 'x' } }, reason: 'environment.a.b' },
+    { why: 'a variable of no name', changes: { environment: { 'a b': 'x' } }, reason: 'environment.a b' },
     { why: 'an id that leaves its folder', changes: { taskId: '../../x' }, reason: "taskId must not contain '/'" },
     {
       why: 'an object without a name for its file',

@@ -59,6 +59,31 @@ test('sandboxes go when they are old enough and their end is stored, ids are rem
   expect(readdirSync(join(cluster.root, 'tasks'))).toEqual([running.taskId]);
 });
 
+test('a request keeps the sandboxes of its newest tasks, or of some days, and no longer than the others', async () => {
+  cluster = await AgentCluster.start();
+  const launch = (requestId: string, keepSandboxes?: LaunchSpec['keepSandboxes']) =>
+    cluster.run('exit 0', { requestId, ...(keepSandboxes && { keepSandboxes }) });
+  const acknowledged = async (spec: LaunchSpec): Promise<LaunchSpec> => {
+    await waitFor('the acknowledgement', () => isArchived(spec.taskId));
+    return spec;
+  };
+  const counted: LaunchSpec[] = [];
+  // The newest says how many, whatever those before it were launched with.
+  for (const count of [9, 9, 2]) counted.push(await acknowledged(await launch('counted', { count })));
+  const days = await acknowledged(await launch('days', { days: 2 }));
+  const other = await acknowledged(await launch('other'));
+  const kept = () => [...counted, days, other].map((spec) => existsSync(cluster.sandbox(spec)));
+
+  await sweepAt(Date.now() + hour / 4 - 10_000, 100 * hour);
+  expect(kept()).toEqual([true, true, true, true, true]);
+  await sweepAt(Date.now() + hour / 4, 100 * hour);
+  expect(kept()).toEqual([false, true, true, true, true]);
+  await sweepAt(Date.now() + 48 * hour, 100 * hour);
+  expect(kept()).toEqual([false, true, true, false, true]);
+  await sweepAt(Date.now() + 100 * hour, 100 * hour);
+  expect(kept()).toEqual([false, false, false, false, false]);
+});
+
 const executor = (cmd: string, changes: Partial<ExecutorData> = {}): Partial<LaunchSpec> => ({
   executorData: { cmd, ...changes },
   command: { shell: true, value: cmd, arguments: [] },

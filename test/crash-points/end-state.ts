@@ -21,6 +21,8 @@ const facts: Record<string, string> = {
        FROM jsonb_array_elements(data->'taskUpdates') u) AS line FROM task_history`,
   'pending tasks': `SELECT request_id || ' ' || deploy_id || ' ' || instance_no AS line FROM pending_task`,
   queue: `SELECT request_id || ' ' || deploy_id || ' ' || pending_type AS line FROM pending_request`,
+  flows: `SELECT request_id || ' ' || coalesce(state, '-') || ' after ' ||
+      coalesce((SELECT string_agg(split_part(parent, '-', 1), ', ' ORDER BY parent) FROM unnest(parent_runs) parent), '') AS line FROM flow_run`,
   orders: `SELECT request_id || ' ' || cleanup_type AS line FROM request_cleanup
     UNION ALL SELECT request_id || ' ' || cleanup_type || ' of a task' FROM task_cleanup
     UNION ALL SELECT request_id || ' kill' FROM killed_task`,

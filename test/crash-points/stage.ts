@@ -4,6 +4,7 @@ import type { Deploy } from '../../src/core/model/deploy.js';
 import type { Request } from '../../src/core/model/request.js';
 import { DeploysModule } from '../../src/modules/deploys/deploys.module.js';
 import { DeploysService, type StartDeploy } from '../../src/modules/deploys/deploys.service.js';
+import { FlowsModule } from '../../src/modules/flows/flows.module.js';
 import { HistoryModule } from '../../src/modules/history/history.module.js';
 import { RequestsModule } from '../../src/modules/requests/requests.module.js';
 import { RequestsService } from '../../src/modules/requests/requests.service.js';
@@ -21,7 +22,15 @@ import { SchedulerWorld } from '../support/scheduler-world.js';
 import { VirtualPollers } from '../support/virtual-pollers.js';
 import type { CrashPoints } from './crash-points.js';
 
-const modules = [RequestsModule, DeploysModule, TasksModule, TaskHealthModule, CleanupModule, HistoryModule];
+const modules = [
+  RequestsModule,
+  DeploysModule,
+  TasksModule,
+  TaskHealthModule,
+  CleanupModule,
+  HistoryModule,
+  FlowsModule,
+];
 /** Timers only make up for lost signals. */
 const shortestTimerMillis = 30_000;
 /** Until another scheduler leads. */

@@ -13,6 +13,7 @@ const container = (more: object, network = 'BRIDGE'): Call =>
 const text = (length: number): string => 'a'.repeat(length);
 const scheduled = (more: object): Call =>
   request({ requestType: 'SCHEDULED', schedule: '0 0 * * *', scheduleType: 'CRON', ...more });
+const job = (more: object): Call => request({ requestType: 'ON_DEMAND', ...more });
 const raw = (body: string): string => body;
 const tooMany = 10_001;
 const note = (more: object): Call => ['POST', `tasks/task/${task}/metadata`, { type: 'note', title: 'one', ...more }];
@@ -134,6 +135,25 @@ export const wrong: [rule: string, ...Call[]][] = [
   ['`id`: at most so many', request({ id: text(101) })],
   ['`requestType`: given', ['POST', 'requests', { id: 'new' }]],
   ['`requestType`: stays', request({ id: 'svc', requestType: 'ON_DEMAND' })],
+  [
+    '`after`: of ON_DEMAND',
+    request({ after: [{ requestId: 'job', on: 'END' }] }),
+    job({ after: [] }),
+    job({ after: [{ requestId: 'svc', on: 'END' }] }),
+    job({ after: [{ requestId: 'new', on: 'END' }] }),
+  ],
+  [
+    '`after` of `updatedRequest`',
+    [
+      'POST',
+      'deploys',
+      {
+        deploy: { requestId: 'job', id: 'd9', command: 'sleep 1', resources: small },
+        updatedRequest: { id: 'job', requestType: 'ON_DEMAND', after: [{ requestId: 'svc', on: 'END' }] },
+      },
+    ],
+  ],
+  ['`afterMode`, `argsFrom`', job({ afterMode: 'ALL' }), job({ argsFrom: 'PARENT' })],
   ['`loadBalanced`: stays', request({ id: 'svc', loadBalanced: true })],
   ['`instances`: above 0', request({ instances: 0 }), scheduled({ instances: 2 })],
   ['`instances`: at most', request({ instances: 26 }), ['PUT', 'requests/request/svc/scale', { instances: 1_000_000 }]],
@@ -149,7 +169,57 @@ export const wrong: [rule: string, ...Call[]][] = [
   ['`scheduleTimeZone`: a time zone', scheduled({ scheduleTimeZone: 'Europe/Atlantis' })],
   ['`schedule`, `quartzSchedule`, `scheduleTimeZone`', scheduled({ schedule: '0 0 30 2 *' })],
   ['`loadBalanced`, `rackSensitive`', request({ requestType: 'RUN_ONCE', loadBalanced: true })],
-  ['`numRetriesOnFailure`', request({ numRetriesOnFailure: 2 }), request({ taskExecutionTimeLimitMillis: 2 })],
+  [
+    '`retry`: not for SERVICE',
+    request({ retry: { attempts: 1 } }),
+    job({ retry: {} }),
+    job({ retry: { attempts: 0 } }),
+    job({ retry: { attempts: 1_001 } }),
+    job({ retry: { attempts: 1, delayMillis: 2_592_000_001 } }),
+    job({ retry: { attempts: 1, delayMillis: 1, backoffFactor: 0.5 } }),
+    job({ retry: { attempts: 1, delayMillis: 1, jitter: 1.1 } }),
+  ],
+  [
+    '`retry`: `backoffFactor`',
+    job({ retry: { attempts: 1, backoffFactor: 2 } }),
+    job({ retry: { attempts: 1, jitter: 0.5 } }),
+    job({ retry: { attempts: 1, delayMillis: 5, maxDelayMillis: 9 } }),
+    job({ retry: { attempts: 1, delayMillis: 5, backoffFactor: 2, maxDelayMillis: 4 } }),
+    job({ retry: { attempts: 1, onExitCodes: [] } }),
+    job({ retry: { attempts: 1, onExitCodes: [256] } }),
+    job({ retry: { attempts: 1, onExitCodes: Array(257).fill(1) } }),
+    job({ retry: { attempts: 1, onExitCodes: [1], notOnExitCodes: [2] } }),
+  ],
+  ['`numRetriesOnFailure`, `retry`', job({ numRetriesOnFailure: 1, retry: { attempts: 2 } })],
+  [
+    '`pauseAfterFailures`',
+    request({ pauseAfterFailures: 1 }),
+    job({ requestType: 'RUN_ONCE', pauseAfterFailures: 1 }),
+    job({ pauseAfterFailures: 0 }),
+    job({ pauseAfterFailures: 1_001 }),
+  ],
+  [
+    '`keepRuns`',
+    request({ keepRuns: {} }),
+    request({ keepRuns: { count: 0 } }),
+    request({ keepRuns: { count: 1_000_001 } }),
+    request({ keepRuns: { days: 3_651 } }),
+  ],
+  [
+    '`concurrencyGroup`',
+    request({ concurrencyGroup: { name: 'db', limit: 1 } }),
+    job({ concurrencyGroup: { name: 'a b', limit: 1 } }),
+    job({ concurrencyGroup: { name: '', limit: 1 } }),
+    job({ concurrencyGroup: { name: text(101), limit: 1 } }),
+    job({ concurrencyGroup: { name: 'db' } }),
+    job({ concurrencyGroup: { name: 'db', limit: 0 } }),
+    job({ concurrencyGroup: { name: 'db', limit: 10_001 } }),
+  ],
+  [
+    '`numRetriesOnFailure`, `killOld',
+    request({ numRetriesOnFailure: 2 }),
+    request({ taskExecutionTimeLimitMillis: 2 }),
+  ],
   ['`maxTasksPerOffer`', request({ maxTasksPerOffer: 0 })],
   ['`slaveAttributeMinimums`', request({ slaveAttributeMinimums: { a: { b: 101 } } })],
   ['`slavePlacement`', request({ slavePlacement: 'SPREAD_ALL_SLAVES' })],

@@ -121,3 +121,43 @@ describe.each([
     120_000,
   );
 });
+
+/** Where the end of a run is stored, and where the run that follows goes into its queue. */
+const flowPoints = ['attempt', 'FlowReleases.runOnce'].flatMap((place) =>
+  ['before', 'after'].map((when) => `${when} the commit of ${place}`),
+);
+
+describe('the scheduler is killed while jobs follow each other', () => {
+  const installation = new Installation({ database: createDatabase, program });
+  let muster: Instance;
+  const start = (point: string): Promise<Instance> =>
+    installation.start(['start'], { NODE_OPTIONS: `--import ${preload}`, CRASH_POINT: point });
+  const jobs = ['first', 'second', 'third'];
+
+  beforeAll(async () => {
+    muster = await start(flowPoints[0]!);
+    for (const [index, id] of jobs.entries()) {
+      const after = index === 0 ? {} : { after: [{ requestId: jobs[index - 1]!, on: 'SUCCESS' as const }] };
+      await muster.api.saveRequest({ id, requestType: 'ON_DEMAND', ...after });
+      await muster.api.deploy(nextDeploy({ requestId: id, id: 'v1', command: index === 0 ? 'exec sleep 3' : 'true' }));
+      await muster.api.deployEnded(id, 'v1');
+    }
+  }, 120_000);
+  afterAll(() => installation.dispose(), 90_000);
+
+  test.each(flowPoints.map((point, index) => ({ point, runs: index + 1, next: flowPoints[index + 1] ?? 'nowhere' })))(
+    '$point: each runs once',
+    async ({ runs, next }) => {
+      await muster.api.post('requests/request/first/run', {});
+      await muster.api.running('first', 1);
+      muster.signal('SIGUSR2');
+      await muster.exited(30_000);
+      muster = await start(next);
+      const { api } = muster;
+      await waitFor('the last one to have run', async () => (await api.endedTasks('third')).length >= runs);
+      for (const id of jobs) expect(await api.endedTasks(id), id).toHaveLength(runs);
+      expect(await api.activeTasks('second')).toEqual([]);
+    },
+    120_000,
+  );
+});

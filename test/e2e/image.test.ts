@@ -87,7 +87,7 @@ describe.skipIf(withoutImages)('the image', () => {
     const words = ['--format=docker', '--network=host', ...npmOfThisMachine(), `--build-arg=BASE=${base}`];
     await engine('build', ...words, ...limits, '--layers=false', '--rm', `--tag=${built}`, root);
   }, 900_000);
-  afterAll(() => podman?.remove(), 60_000);
+  afterAll(() => podman?.remove(), 300_000);
 
   test('has the files of the package and what these need: no sources, tests or development packages', async () => {
     const script =

@@ -29,7 +29,7 @@ async function onTerminal(prepare: string, env: Record<string, string> = {}): Pr
     TERM: 'xterm-256color',
     ...env,
   };
-  const command = `${prepare}; exec '${process.execPath}' '${program}' scheduler`;
+  const command = `${prepare}; exec '${process.execPath}' '${program}' scheduler --new-database`;
   const child = spawn('script', ['-qfec', command, '/dev/null'], {
     env: own,
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -151,6 +151,14 @@ describe.runIf(userInfo().uid === 0)('a hostile task beside others', () => {
     }
   }, 300_000);
 
+  test('writes no larger file than it may, whether the kernel or the agent is first to stop it', async () => {
+    const command = 'head -c 300000000 /dev/zero >huge; echo "wrote $(stat -c %s huge)"; rm huge';
+    const task = await run('huge', { command, resources: { ...resources, diskMb: 100 } }, 60_000);
+    const said = await whatItSaid(task);
+    expect(said).toMatch(/^wrote \d+$|^Disk limit exceeded: 100 MB/m);
+    expect(said).not.toContain('wrote 300000000');
+  }, 90_000);
+
   test('leaves the agent answering when the logs of many tasks are pipes at their end', async () => {
     const cmd = 'rm -f ../service.log ../executor.bash.log; mkfifo ../service.log ../executor.bash.log';
     const deploy = { customExecutorCmd: 'own', executorData: { cmd } } as Partial<Deploy>;

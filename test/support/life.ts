@@ -9,8 +9,9 @@ import { RequestsService } from '../../src/modules/requests/requests.service.js'
 import { CleanupModule } from '../../src/modules/tasks/cleanup/cleanup.module.js';
 import { CleanupPoller } from '../../src/modules/tasks/cleanup/cleanup.poller.js';
 import { SchedulerWorld, type WorldOptions } from './scheduler-world.js';
+import { builtInUser } from '../../src/core/authorization/index.js';
 
-export const ann = { id: 'ann', email: 'ann@example.com' };
+export const ann = { ...builtInUser, id: 'ann', email: 'ann@example.com' };
 
 /** Requests, deploys, cleanup, what lapses and the scheduler together, on a simulated cluster and a virtual clock. */
 export class Life {

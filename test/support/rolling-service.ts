@@ -13,8 +13,9 @@ import { CleanupPoller } from '../../src/modules/tasks/cleanup/cleanup.poller.js
 import { TaskIdsByStatusService } from '../../src/modules/tasks/task-ids-by-status.service.js';
 import type { Settings } from '../../src/platform/settings/settings.js';
 import { SchedulerWorld } from './scheduler-world.js';
+import { builtInUser } from '../../src/core/authorization/index.js';
 
-export const caller = { id: 'ann' };
+export const caller = { ...builtInUser, id: 'ann' };
 
 /** Requests, deploys, cleanup and the scheduler together, on a simulated cluster and a virtual clock. */
 export class RollingService {

@@ -18,6 +18,7 @@ import { Pollers } from '../../src/platform/poller/pollers.js';
 import type { Settings } from '../../src/platform/settings/settings.js';
 import { KillDispatcher } from '../../src/scheduler/dispatch/kill-dispatcher.service.js';
 import { LaunchDispatcher } from '../../src/scheduler/dispatch/launch-dispatcher.service.js';
+import { FlowOutputs } from '../../src/scheduler/flows/flow-outputs.poller.js';
 import { Reconciliation } from '../../src/scheduler/reconciliation/reconciliation.service.js';
 import { SchedulerModule } from '../../src/scheduler/scheduler.module.js';
 import { SchedulerTerm } from '../../src/scheduler/scheduler-term.service.js';
@@ -159,6 +160,7 @@ export class SchedulerWorld {
 
   /** Everything the pollers do, once, at the present time; answers of machines included. */
   async pass(): Promise<void> {
+    await this.get(FlowOutputs).runOnce(this.now);
     await this.scheduler.runOnce(this.now);
     await this.scheduler.dispatch(this.now);
     await this.settled();

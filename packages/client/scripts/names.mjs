@@ -11,6 +11,7 @@ export const groups = {
   'Request groups': ['groups', 'Requests that belong together.'],
   Requests: ['requests', 'Requests: what is to run, and everything that can be done to it.'],
   Deploys: ['deploys', 'Deploys: new versions of requests.'],
+  Flows: ['flows', 'Runs that follow each other, and who follows whom.'],
   Disasters: ['disasters', 'Disasters, and actions that are switched off.'],
   Metrics: ['metrics', 'Figures of an instance and of the service.'],
   Notifications: ['notifications', 'Who gets mail.'],

@@ -1,12 +1,15 @@
+import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import { serving } from '../../../src/cli/commands/serving.js';
+import { writeError, writeOut } from '../../../src/cli/output/streams.js';
 import { type Define, examples } from '../../../src/cli/run.js';
 import type { ImportFlags } from './import-from/import-from.js';
 
 /** Summaries for lists of commands, by the name of the command. */
 export const summaries = {
   'import-history': 'import the history of an older installation from its files',
-  'import-from': 'import another installation through its API: docs/migration.md',
+  'import-from':
+    'import another installation through its API, or jobs of other schedulers from a file: docs/migration.md',
 };
 
 /** The commands of `muster-migrate`, which `muster` has as well. Each loads what it is made of when it runs. */
@@ -23,8 +26,16 @@ export const migrate: Record<keyof typeof summaries, Define> = {
     example(command, 'exported/');
   },
   'import-from': (command, run) => {
-    command.argument('<url>', 'address of the other installation');
+    command.argument(
+      '<url or file>',
+      'address of the other installation; or a file of Chronos (JSON) or CronJobs (YAML)',
+    );
     serving<ImportFlags>(command, run, async (settings, flags, [url]) => {
+      // Jobs of other schedulers are printed as what `muster apply` takes: nothing is written.
+      if (url === '-' || existsSync(url!)) {
+        const { importFile } = await import('./import-files/import-files.js');
+        return importFile(url!, { out: writeOut, note: (text) => writeError(`${text}\n`) });
+      }
       const { importFrom } = await import('./import-from/import-from.js');
       return importFrom(settings, url!, flags);
     })
@@ -46,6 +57,7 @@ export const migrate: Record<keyof typeof summaries, Define> = {
       .option('--side-by-side', 'with --activate: allow them to run in both installations at once')
       .option('--wait <seconds>', 'with --activate: time to wait for tasks that still run there (120)');
     example(command, 'http://old-scheduler:7099/singularity --dry-run');
+    example(command, 'chronos-jobs.json');
   },
 };
 

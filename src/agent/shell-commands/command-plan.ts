@@ -9,6 +9,7 @@ import type { ShellCommandSetting } from '../../platform/settings/local-settings
 import type { RunAs } from '../processes/run-as.js';
 import type { Sandbox } from '../sandbox/sandbox-layout.js';
 import { taskEnvironment } from '../shim/command.js';
+import { plainShell } from '../shim/launcher.js';
 import type { CommandRecord } from './command-record.js';
 import { type CommandPlan, commandVariable } from './command-run.js';
 import { commandWords, findCommand, type InvalidCommand, isInvalid } from './command-words.js';
@@ -57,6 +58,7 @@ export class CommandPlans {
       directory,
       sandboxRoot: task.sandbox.root,
       runAs,
+      shell: context.shell,
       timeoutMillis: settings.shellCommandTimeoutMillis,
     };
   }
@@ -81,6 +83,7 @@ export class CommandPlans {
       directory,
       sandboxRoot: this.task.sandbox.root,
       runAs: undefined,
+      shell: plainShell,
       timeoutMillis: settings.shellCommandTimeoutMillis,
     };
   }

@@ -11,7 +11,7 @@ import type { ProcessStat } from '../processes/process-identity.js';
 import { allProcesses, signal, variableOf } from '../processes/processes.js';
 import { cleanEnvironment, type RunAs } from '../processes/run-as.js';
 import { createFileBelow, openDirectoryBelow, pathOf } from '../sandbox/below.js';
-import { launcherScript, launcherWords, writeForUser } from '../shim/launcher.js';
+import { beyondShells, launcherScript, launcherWords, writeForUser } from '../shim/launcher.js';
 import type { CommandRecord } from './command-record.js';
 import { outputFileName } from './command-words.js';
 
@@ -32,6 +32,8 @@ export interface CommandPlan {
   sandboxRoot: string;
   /** undefined: the agent's own user. */
   runAs: RunAs | undefined;
+  /** The shell that becomes the command, where its user has to change first. */
+  shell: string;
   /** Longest run; 0: no limit. */
   timeoutMillis: number;
   /**
@@ -156,11 +158,11 @@ function spawnCommand(plan: CommandPlan, { directory, launcher }: OpenFiles, out
   const [program = '', ...words] = plan.words;
   const cwd = pathOf(directory);
   if (!launcher) return spawn(program, words, { cwd, env: plan.environment, detached: true, stdio });
-  // Until the user has changed there is nothing of the task in the environment.
+  // Until the user has changed there is nothing of the task in the environment that could mean anything to a program.
   const { [commandVariable]: mark } = plan.environment;
   const [first = '', ...others] = [
     ...(plan.runAs?.prefix ?? []),
-    ...launcherWords,
+    ...launcherWords(plan.shell),
     plan.inside ?? '.',
     '',
     '',
@@ -168,7 +170,7 @@ function spawnCommand(plan: CommandPlan, { directory, launcher }: OpenFiles, out
   ];
   return spawn(first, others, {
     cwd,
-    env: { ...cleanEnvironment, [commandVariable]: mark },
+    env: { ...beyondShells(plan.environment), ...cleanEnvironment, [commandVariable]: mark },
     detached: true,
     stdio: [...stdio, launcher.fd],
   });

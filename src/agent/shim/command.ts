@@ -14,8 +14,11 @@ export interface TaskCommand {
   workingDirectory: string;
 }
 
-/** The user's words are arguments everywhere: none becomes part of a script. */
-export function commandOf(spec: LaunchSpec, sandbox: Sandbox, shell: string): TaskCommand {
+/**
+ * The user's words are arguments everywhere: none becomes part of a script. `lineShell` reads a command that is a line for a
+ * shell.
+ */
+export function commandOf(spec: LaunchSpec, sandbox: Sandbox, shell: string, lineShell: string): TaskCommand {
   if (sandbox.executor) {
     const { directory, runner, serviceLog, bashLog } = sandbox.executor;
     const openFiles = String(spec.executorData?.maxOpenFiles ?? '');
@@ -28,7 +31,7 @@ export function commandOf(spec: LaunchSpec, sandbox: Sandbox, shell: string): Ta
   }
   const { shell: asText, value, arguments: words } = spec.command;
   return {
-    words: [...(asText ? ['/bin/sh', '-c', value, 'sh'] : [value]), ...words],
+    words: [...(asText ? [lineShell, '-c', value, 'sh'] : [value]), ...words],
     stdout: join(sandbox.root, 'stdout'),
     stderr: join(sandbox.root, 'stderr'),
     workingDirectory: sandbox.root,

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
 import { tempFolder } from '../../../test/support/temp-folder.js';
 import { UserSwitch } from '../processes/run-as.js';
-import { launcherScript } from './launcher.js';
+import { beyondShells, launcherScript } from './launcher.js';
 
 const directory = tempFolder();
 afterAll(() => directory.remove());
@@ -42,6 +42,12 @@ test.each(['/bin/sh', '/bin/bash'])('%s: a program whose name begins with a dash
   const { status, output } = launch(shell, ['-a', 'name', 'echo', 'ran']);
   expect(status).toBe(127);
   expect(output).toBe('-a: not found\n');
+});
+
+test('variables that no shell can say are handed down, but for what a shell would run', () => {
+  const environment = { PLAIN: '1', 'spring.profiles-active': '2', 'BASH_FUNC_ls%%': '() { id; }' };
+  expect(beyondShells(environment)).toEqual({ 'spring.profiles-active': '2' });
+  expect(launch('/bin/sh', ['/usr/bin/env'], environment).output).toMatch(/^PLAIN=1$/m);
 });
 
 test.skipIf(process.getuid?.() !== 0)('what changes the user gives a program its words as they are', async () => {

@@ -8,7 +8,22 @@ import type { RunAs } from '../processes/run-as.js';
  *
  *     /bin/sh /proc/self/fd/3 <directory> <stdout file> <stderr file> <words...>
  */
-export const launcherWords = ['/bin/sh', '/proc/self/fd/3'];
+export const launcherWords = (shell: string): string[] => [shell, '/proc/self/fd/3'];
+
+/** A shell that is everywhere. */
+export const plainShell = '/bin/sh';
+
+/**
+ * Variables whose names no shell can say, such as `spring.profiles.active`. Each process on the way to the program hands them
+ * down, which bash does and other shells do not. Names of other characters than dots and dashes are not among them: bash takes some
+ * for functions, and runs them.
+ */
+export const beyondShells = (environment: Record<string, string>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(environment).filter(([name]) => isBeyondShells(name) && /^[A-Za-z_][A-Za-z0-9_.-]*$/.test(name)),
+  );
+
+export const isBeyondShells = (name: string): boolean => !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name);
 
 /**
  * The outputs are opened here and not before: whatever the names stand for by now, it is opened with the rights of the task.
@@ -24,9 +39,9 @@ unset OLDPWD
 const noOption = (complaints: number) => `case $1 in -*) echo "$1: not found" >&${complaints}; exit 127 ;; esac
 `;
 
-/** The script, for an environment whose names a shell can say. */
+/** The script, which sets all variables but those beyond shells. */
 export function launcherScript(environment: Record<string, string>, outputs: 'FILES' | 'AS_THEY_ARE'): string {
-  const variables = Object.entries(environment);
+  const variables = Object.entries(environment).filter(([name]) => !isBeyondShells(name));
   const exports = variables
     .filter(([name]) => !isOfShells(name))
     .map(([name, value]) => `export ${name}=${launcherLiteral(value)}\n`);

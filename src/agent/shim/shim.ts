@@ -6,7 +6,7 @@ import { errorCode, messageOf } from '../../platform/files.js';
 import { DeployFault } from '../artifacts/order.js';
 import { sandboxVariable } from '../processes/processes.js';
 import { cleanEnvironment } from '../processes/run-as.js';
-import { launcherWords } from './launcher.js';
+import { launcherWords, plainShell } from './launcher.js';
 import { isAlive, type ProcessIdentity, readStat } from '../processes/process-identity.js';
 import type { StartedTask, TaskDirectory } from '../state/task-directory.js';
 
@@ -25,6 +25,10 @@ export interface ShimContext {
   /** Limit of the processes of the user. */
   maxProcesses?: number;
   maxFileBytes?: number;
+  /** The shell that runs shim and launcher; default: the plain one. */
+  shell?: string;
+  /** Variables that they hand down. */
+  handedDown?: Record<string, string>;
   /** Open files that the launcher finds under the numbers 10 and 11. */
   outputs?: { stdout: number; stderr: number };
 }
@@ -46,21 +50,30 @@ export function startShim(
   script: string,
   directory: TaskDirectory,
   command: TaskCommand,
-  { sandboxRoot, switchUser, cgroupFiles, maxProcesses, maxFileBytes, outputs }: ShimContext,
+  {
+    sandboxRoot,
+    switchUser,
+    cgroupFiles,
+    maxProcesses,
+    maxFileBytes,
+    shell = plainShell,
+    handedDown,
+    outputs,
+  }: ShimContext,
 ): Promise<Shim> {
   const limits = [maxProcesses, maxFileBytes && Math.ceil(maxFileBytes / blockBytes)].map((limit) =>
     String(limit ?? ''),
   );
   const { stdout, stderr, workingDirectory, words } = command;
-  const launcher = [...switchUser, ...launcherWords, workingDirectory, stdout, stderr];
+  const launcher = [...switchUser, ...launcherWords(shell), workingDirectory, stdout, stderr];
   const groups = [String(cgroupFiles.length), ...cgroupFiles];
   return new Promise((resolve, reject) => {
     const fail = (cause: unknown) => reject(startFailure(cause));
     try {
-      const child = spawn('/bin/sh', [script, directory.path, ...limits, ...groups, ...launcher, ...words], {
+      const child = spawn(shell, [script, directory.path, ...limits, ...groups, ...launcher, ...words], {
         cwd: '/',
         // By the sandbox the processes of a task are known; the agent made its name.
-        env: { ...cleanEnvironment, [sandboxVariable]: sandboxRoot },
+        env: { ...handedDown, ...cleanEnvironment, [sandboxVariable]: sandboxRoot },
         detached: true,
         stdio: outputs ? [...none, outputs.stdout, outputs.stderr] : 'ignore',
       });

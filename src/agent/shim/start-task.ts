@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import { fitsKernel } from '../../core/launch/index.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import type { AgentContext } from '../agent-context.js';
@@ -10,7 +11,7 @@ import type { RunAs } from '../processes/run-as.js';
 import { createSandbox, type ExecutorLayout, type NewFile, type Sandbox } from '../sandbox/sandbox-layout.js';
 import type { TaskDirectory } from '../state/task-directory.js';
 import { bootstrapEnvironment, commandOf, taskEnvironment } from './command.js';
-import { isOfShells, launcherScript, writeForUser } from './launcher.js';
+import { beyondShells, isBeyondShells, isOfShells, launcherScript, plainShell, writeForUser } from './launcher.js';
 import { type Shim, startShim } from './shim.js';
 import { runner } from './shim-scripts.js';
 
@@ -30,23 +31,35 @@ export async function prepareAndStart(context: FetchContext, start: TaskStart): 
   const { spec, directory, sandbox, group, runAs, signal } = start;
   const { searchPath, shim, shell } = context;
   const environment = taskEnvironment(spec, sandbox, runAs, context);
+  refuseWithoutBash(environment, shell);
   await prepareSandbox({ context, spec, sandbox, environment, runAs, signal });
   const limits = limitsOf(context, spec);
   group.create(limits);
-  const command = commandOf(spec, sandbox, shell);
-  const given = sandbox.executor ? bootstrapEnvironment(environment, searchPath) : environment;
+  const handedDown = beyondShells(environment);
+  const starter = Object.keys(handedDown).length > 0 ? shell : plainShell;
+  const command = commandOf(spec, sandbox, shell, starter);
+  const given = sandbox.executor ? { ...bootstrapEnvironment(environment, searchPath), ...handedDown } : environment;
   if (!fitsKernel(given, command.words)) throw new DeployFault('Command line and environment are too long');
   writeForUser(directory.launcher, launcherScript(given, 'FILES'), runAs);
   // Nothing is awaited from this look until the process is there: no kill can come in between unseen.
   signal.throwIfAborted();
   return startShim(shim, directory, command, {
     sandboxRoot: sandbox.root,
+    shell: starter,
+    handedDown,
     switchUser: runAs?.prefix ?? [],
     cgroupFiles: group.procsFiles,
     // What the kernel counts is the user, which others of a named one share.
     maxProcesses: runAs?.own ? limits.maxProcesses : undefined,
     maxFileBytes: spec.diskMb > 0 ? bytesOfMb(spec.diskMb + fileSlackMb) : undefined,
   });
+}
+
+/** Names of variables are checked before; which shells a machine has is known there alone. */
+function refuseWithoutBash(environment: Record<string, string>, shell: string): void {
+  const [name] = Object.keys(beyondShells(environment));
+  if (name === undefined || basename(shell) === 'bash') return;
+  throw new DeployFault(`The variable ${name} needs /bin/bash on the machine: other shells lose such names`);
 }
 
 export const limitsOf = ({ settings }: Pick<AgentContext, 'settings'>, spec: LaunchSpec): GroupLimits => ({
@@ -84,10 +97,12 @@ const startFiles = (layout: ExecutorLayout, { environment, context: { shell, set
 /**
  * The file that a task with executorData sources: one export per variable, in the order given. `$NAME` and `${NAME}` in a value
  * are expanded where that variable is set by then: one above it, one of the agent's, or one of the machine's profile. `$$` stands
- * for a dollar sign. Everything else is literal, names that nothing has set among them: a password may have a `$`.
+ * for a dollar sign. Everything else is literal, names that nothing has set among them: a password may have a `$`. Variables
+ * beyond shells are not in it; they are handed down as they are.
  */
 export function deployEnv(environment: Record<string, string>): string {
   return Object.entries(environment)
+    .filter(([name]) => !isBeyondShells(name))
     .map(([name, value]) => `export ${name}="${quoted(value)}"\n`)
     .join('');
 }

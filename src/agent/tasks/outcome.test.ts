@@ -93,6 +93,17 @@ test.each([
   expect([state, message, reason].slice(0, is.length)).toEqual(is);
 });
 
+test.each<[Partial<EndFacts>, number | undefined]>([
+  [{ exitCode: 3 }, 3],
+  [{ exitCode: 127, programIsShellLine: true }, 127],
+  [{ exitCode: 139 }, 139],
+  [{ exitCode: 137, memoryExceededMb: 64 }, undefined],
+  [{ exitCode: 143, kill }, undefined],
+  [{ exitCode: 125, started: false }, undefined],
+])('%j: the exit code of a program that failed by itself is told: %s', (changes, exitCode) =>
+  expect(outcomeOf(facts(changes)).exitCode).toBe(exitCode),
+);
+
 test('a given list of successful codes is complete, an empty one means 0', () =>
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 255 }), fc.array(fc.integer({ min: 0, max: 255 })), (code, list) => {

@@ -28,6 +28,8 @@ export interface TaskOutcome {
   state: TaskState;
   message: string;
   reason?: string;
+  /** Exit code of a program that failed by itself. */
+  exitCode?: number;
 }
 
 /** The first line that fits decides; so a kill that was asked for wins over the way in which the task then ended. */
@@ -57,11 +59,11 @@ export function outcomeOf(facts: EndFacts): TaskOutcome {
     return { state: 'TASK_FINISHED', message: `Exit code ${facts.exitCode}` };
   // No longer than messages are by default: the rest would be cut off.
   if (facts.exitCode === notFound && facts.programIsShellLine)
-    return failed('Exit code 127: not a program; a shell line with arguments needs shell: true');
+    return badExit(notFound, 'Exit code 127: not a program; a shell line with arguments needs shell: true');
   const number = facts.exitCode - shellSignal;
   const signal = number >= 1 && number <= lastSignal ? ` (signal ${number})` : '';
   const early = facts.waitingForHealthFile ? ' before the health file was there' : '';
-  return failed(`Exit code ${facts.exitCode}${signal}${early}`);
+  return badExit(facts.exitCode, `Exit code ${facts.exitCode}${signal}${early}`);
 }
 
 /** A shell tells the end by a signal as this and its number. Greater ones are exit codes: ssh, perl and php end with 255. */
@@ -90,6 +92,8 @@ const couldNotStart = (shimStatus: number): TaskOutcome => ({
 });
 
 const failed = (message: string, reason?: string): TaskOutcome => ({ state: 'TASK_FAILED', message, reason });
+
+const badExit = (exitCode: number, message: string): TaskOutcome => ({ ...failed(message), exitCode });
 
 /** A task that could not be started has failed if its deploy is to blame, and is lost if this machine is. */
 export const outcomeOfFailedStart = (cause: unknown): TaskOutcome =>

@@ -19,9 +19,13 @@ export class StatusReports {
   }
 
   /** Resolves when the update is on disk. `at`: when it happened, by the monotonic clock; now unless given. */
-  send(state: TaskState, message: string, { reason, at }: { reason?: string; at?: number } = {}): Promise<void> {
+  send(
+    state: TaskState,
+    message: string,
+    { reason, exitCode, at }: { reason?: string; exitCode?: number; at?: number } = {},
+  ): Promise<void> {
     const text = cut(message, this.context.settings.maxTaskMessageLength);
-    return this.append(state, { state, message: text, reason }, at);
+    return this.append(state, { state, message: text, reason, exitCode }, at);
   }
 
   /** Sends a report about a command of the task. */
@@ -31,7 +35,7 @@ export class StatusReports {
 
   private append(
     what: string,
-    content: Pick<StatusUpdate, 'state' | 'message' | 'reason' | 'shellCommand'>,
+    content: Pick<StatusUpdate, 'state' | 'message' | 'reason' | 'exitCode' | 'shellCommand'>,
     at?: number,
   ): Promise<void> {
     const { taskId, slaveId } = this.spec;

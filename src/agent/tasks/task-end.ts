@@ -26,7 +26,7 @@ interface EndingTask {
 export async function endTask(
   context: TaskContext,
   task: EndingTask,
-  { state, message, reason, at }: TaskOutcome & { at?: number },
+  { state, message, reason, exitCode, at }: TaskOutcome & { at?: number },
 ): Promise<void> {
   const { spec, group, commands, logs, reports, container } = task;
   const warn = (text: string) => context.log.warn(`Task ${spec.taskId}: ${text}`);
@@ -38,7 +38,7 @@ export async function endTask(
   if (container && !(await container.remove()) && !context.stopping.aborted)
     warn('its container may be left; it is removed when the engine does so again');
   await retireUser(context, task, (work) => tryTo('close the sandbox', work));
-  await reports.send(state, message, { reason, at });
+  await reports.send(state, message, { reason, exitCode, at });
   await tryTo('remove the cgroup', group.remove());
   context.endedLogs.push(logs);
 }

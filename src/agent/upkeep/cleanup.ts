@@ -1,5 +1,7 @@
 import { lstat, readdir, statfs } from 'node:fs/promises';
 import { basename, join, relative } from 'node:path';
+import { groupBy } from '../../core/group-by.js';
+import type { KeptRuns } from '../../core/model/request.js';
 import type { RemovalReason } from '../../cluster/cluster-driver.js';
 import type { AgentContext } from '../agent-context.js';
 import { writeDurably } from '../../platform/files.js';
@@ -14,7 +16,8 @@ import type { Tombstones } from '../state/tombstones.js';
 import { isTooFull, leastKeptMillis } from '../sandbox/disk-space.js';
 
 /** Time for which an id is remembered after its end was acknowledged, or after its tombstone was put. */
-export const rememberMillis = 24 * 3600 * 1000;
+const dayMillis = 24 * 3600 * 1000;
+export const rememberMillis = dayMillis;
 
 /** Result of one clean-up. */
 export interface CleanupResult {
@@ -50,6 +53,10 @@ export interface CleanableTask {
   record: TaskDirectory;
   state: string;
   endedAt: number;
+  /** Absent: its launch is not on disk any more. */
+  requestId?: string | undefined;
+  /** Sandboxes of its request that are kept, as it was launched. */
+  keep?: KeptRuns | undefined;
   /** Nothing but the sandbox as a whole is left to remove. */
   isCleaned: boolean;
   /** The sandbox has gone, and only the end is kept. */
@@ -59,6 +66,8 @@ export interface CleanableTask {
 /** Removes what has been kept long enough: files and records of tasks whose end is stored, and tombstones. */
 export class Cleanup {
   private readonly result: CleanupResult;
+  /** Tasks beyond the number that their request keeps. */
+  private surplus: ReadonlySet<CleanableTask> = new Set();
 
   /** `known`: by name, what earlier clean-ups found. */
   constructor(
@@ -82,6 +91,7 @@ export class Cleanup {
     const { directory, stopping } = this.cleaning;
     const ended = await this.ended();
     this.result.totalTaskFiles = ended.length;
+    this.surplus = surplusOf(ended);
     this.result.runningTasksIgnored = (await readdir(directory.tasks)).length;
     for (const task of ended) if (!stopping.aborted) await this.tryTo(() => this.cleanUp(task));
     await this.removeOwnerlessSandboxes();
@@ -118,14 +128,16 @@ export class Cleanup {
       const record = TaskDirectory.at(join(directory.ended, name));
       const end = await record.readEnd().catch(() => undefined);
       const [state, endedAt] = [end?.state ?? '', end?.acknowledgedAt ?? 0];
-      this.known.set(name, { name, record, state, endedAt, isCleaned: false, isForgotten: false });
+      const spec = (await record.readLaunch().catch(() => undefined))?.spec;
+      const launched = { requestId: spec?.requestId, keep: spec?.keepSandboxes };
+      this.known.set(name, { name, record, state, endedAt, ...launched, isCleaned: false, isForgotten: false });
     }
     return [...this.known.values()];
   }
 
   private async cleanUp(task: CleanableTask): Promise<void> {
     const age = this.now - task.endedAt;
-    const isOld = age >= this.cleaning.settings.sandboxRetentionMillis;
+    const isOld = age >= this.retentionMillis(task);
     if (task.isForgotten || (isOld && !(await this.isWaitedFor(task.name)))) {
       if (!task.isForgotten) await this.removeSandbox(task.name, 'SANDBOX_AGE');
       if (age >= rememberMillis) await task.record.remove();
@@ -137,6 +149,13 @@ export class Cleanup {
     task.isCleaned ||= await this.cleanSandbox(task, age);
     if (task.isCleaned) this.result.successfullyCleanedTasks++;
     else this.result.waitingTasks++;
+  }
+
+  /** A request may shorten what the installation says, and not lengthen it. */
+  private retentionMillis(task: CleanableTask): number {
+    const ofRequest = (task.keep?.days ?? Number.POSITIVE_INFINITY) * dayMillis;
+    const longest = Math.min(this.cleaning.settings.sandboxRetentionMillis, ofRequest);
+    return this.surplus.has(task) ? Math.min(longest, leastKeptMillis) : longest;
   }
 
   /** Answers whether all of it is done that is done before the sandbox goes as a whole. */
@@ -230,4 +249,18 @@ export class Cleanup {
       this.result.errorMessage = String(cause);
     });
   }
+}
+
+/** What the newest task of a request was launched with counts for all of them. */
+function surplusOf(ended: readonly CleanableTask[]): ReadonlySet<CleanableTask> {
+  const byRequest = groupBy(
+    ended.filter(({ requestId, isForgotten }) => requestId !== undefined && !isForgotten),
+    ({ requestId }) => requestId!,
+  );
+  return new Set(
+    [...byRequest.values()].flatMap((tasks) => {
+      const newestFirst = tasks.toSorted((a, b) => b.endedAt - a.endedAt);
+      return newestFirst.slice(newestFirst[0]?.keep?.count ?? newestFirst.length);
+    }),
+  );
 }

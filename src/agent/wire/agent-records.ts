@@ -53,6 +53,7 @@ export const statusUpdate: z.ZodType<StatusUpdate> = z.object({
   timestamp: z.number(),
   message: z.string().optional(),
   reason: z.string().optional(),
+  exitCode: z.number().optional(),
   directory: z.string().optional(),
   shellCommand: shellCommandReport.optional(),
 });

@@ -159,6 +159,9 @@ const members = {
   healthcheckResultFile: z
     .object({ path: relativePath, intervalSeconds: z.number().positive(), timeoutSeconds: z.number().min(0) })
     .optional(),
+  keepSandboxes: z
+    .object({ count: z.number().int().positive().optional(), days: z.number().int().positive().optional() })
+    .optional(),
   uploads: z
     .object({
       files: z.array(UploaderFile),

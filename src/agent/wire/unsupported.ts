@@ -15,17 +15,17 @@ export interface UnsupportedField {
   message: string;
 }
 
-const shellName = /^[A-Za-z_][A-Za-z0-9_]*$/;
+/** Nothing that a program on the way to the task could take for its own, such as a function of a shell. */
+const variableName = /^[A-Za-z_][A-Za-z0-9_.-]*$/;
 const downloadable = /^(https?:\/\/|file:\/\/|\/)/i;
 
-/** Tasks start through a shell, which drops variables whose names it cannot say. */
 export function unsupportedVariables(field: string, env: Record<string, string> | undefined): UnsupportedField[] {
   return Object.keys(env ?? {}).flatMap((name) => {
-    if (!shellName.test(name))
+    if (!variableName.test(name))
       return [
         {
           field: `${field}.${name}`,
-          message: 'must have a name of letters, digits and "_" that does not begin with a digit',
+          message: 'must have a name of letters, digits, "_", "." and "-" that begins with a letter or "_"',
         },
       ];
     return env?.[name]?.includes('\0')

@@ -42,6 +42,11 @@ export const commands: readonly Topic[] = [
     load: async () => (await import('./run-job.js')).runJob,
   },
   {
+    topic: 'Deploy and run:',
+    summaries: { flow: 'show runs that follow each other, and run a flow again' },
+    load: async () => (await import('./flow.js')).flow,
+  },
+  {
     topic: 'Requests:',
     summaries: {
       scale: 'change the number of instances',

@@ -146,6 +146,7 @@ function explain(...[command, run]: Parameters<Define>): void {
       for (const { pendingType, deployId, message } of about.queued)
         out.text(`queued: ${pendingType} of ${deployId}: ${message}`);
       for (const task of about.pendingTasks) tell(out, task);
+      for (const taskId of about.heldBy ?? []) out.text(`held by ${taskId}`);
       if (about.pendingTasks.length + about.queued.length === 0) out.line('No task of it waits.');
       const failed = about.failedDeploy;
       if (!failed) return;
@@ -163,8 +164,9 @@ const looksLikeWaitingTask = (id: string): boolean => /-\d+-[A-Z_]+-\d+$/.test(i
 
 const wholeTasks = (count: number): string => `${count} ${count === 1 ? 'task' : 'tasks'}`;
 
-function tell(out: Session['out'], { pendingTaskId, reason, message, rejections }: TaskExplanation): void {
+function tell(out: Session['out'], { pendingTaskId, reason, message, rejections, heldBy }: TaskExplanation): void {
   out.text(`${pendingTaskId.id}: ${reason}: ${message}`);
   for (const { reason: why, slaves } of rejections)
     out.text(`  ${slaves} ${slaves === 1 ? 'machine' : 'machines'}: ${why}`);
+  for (const taskId of heldBy ?? []) out.text(`  held by ${taskId}`);
 }

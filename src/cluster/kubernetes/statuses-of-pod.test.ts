@@ -62,11 +62,15 @@ test.each([
 
 test.each([
   { name: 'exit code 0', given: ended({ exitCode: 0 }), end: { state: 'TASK_FINISHED', message: 'Exit code 0' } },
-  { name: 'another', given: ended({ exitCode: 3 }), end: { state: 'TASK_FAILED', message: 'Exit code 3' } },
+  {
+    name: 'another',
+    given: ended({ exitCode: 3 }),
+    end: { state: 'TASK_FAILED', message: 'Exit code 3', exitCode: 3 },
+  },
   {
     name: 'a signal',
     given: ended({ exitCode: 139 }),
-    end: { state: 'TASK_FAILED', message: 'Exit code 139 (signal 11)' },
+    end: { state: 'TASK_FAILED', message: 'Exit code 139 (signal 11)', exitCode: 139 },
   },
   {
     name: 'a code that counts as a success',
@@ -188,7 +192,7 @@ test.each([
   {
     name: 'ended by itself before it was deleted',
     given: ended({ exitCode: 2 }, { metadata: { deletionTimestamp: at(60), deletionGracePeriodSeconds: 30 } }),
-    end: { state: 'TASK_FAILED', message: 'Exit code 2' },
+    end: { state: 'TASK_FAILED', message: 'Exit code 2', exitCode: 2 },
   },
   {
     name: 'given up',

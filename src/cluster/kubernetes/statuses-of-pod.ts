@@ -8,9 +8,11 @@ export interface PodStatus {
   timestamp: number;
   message?: string;
   reason?: string;
+  /** Exit code of a program that failed by itself. */
+  exitCode?: number;
 }
 
-type PodEnd = Pick<PodStatus, 'state' | 'message' | 'reason'>;
+type PodEnd = Pick<PodStatus, 'state' | 'message' | 'reason' | 'exitCode'>;
 type TerminatedState = NonNullable<NonNullable<ContainerStatus['state']>['terminated']>;
 
 const longestMessage = 1_000;
@@ -81,7 +83,7 @@ function endOfContainer(pod: Pod, { exitCode, reason, message }: TerminatedState
   const isSuccess = successful.length > 0 ? successful.includes(exitCode) : exitCode === 0;
   if (isSuccess) return { state: 'TASK_FINISHED', message: `Exit code ${exitCode}` };
   const signal = exitCode > 128 ? ` (signal ${exitCode - 128})` : '';
-  return failed(`Exit code ${exitCode}${signal}`);
+  return { ...failed(`Exit code ${exitCode}${signal}`), exitCode };
 }
 
 export const exitCodesText = (codes: readonly number[]): string => codes.join(',');

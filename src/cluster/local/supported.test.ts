@@ -12,7 +12,7 @@ test.each([
   {
     name: 'everything that works',
     value: deploy({
-      env: { A_1: 'x' },
+      env: { A_1: 'x', 'spring.profiles-active': 'x' },
       uris: [{ uri: 'https://h/a.tgz' }, { uri: '/files/a' }, { uri: 'file:///files/b' }],
       user: 'nobody',
       healthcheck: { healthcheckResultFilePath: 'ok' },
@@ -79,9 +79,9 @@ test.each([
   },
   { name: 'a foreign executor', value: deploy({ customExecutorCmd: '/x' }), is: ['customExecutorCmd'] },
   {
-    name: 'names a shell cannot say',
-    value: deploy({ env: { 'a-b': '' }, taskEnv: { 2: { 'a.b': '', ok: '' } } }),
-    is: ['env.a-b', 'taskEnv.2.a.b'],
+    name: 'names that no variable has',
+    value: deploy({ env: { '-a': '', 'BASH_FUNC_ls%%': '' }, taskEnv: { 2: { 'a b': '', ok: '' } } }),
+    is: ['env.-a', 'env.BASH_FUNC_ls%%', 'taskEnv.2.a b'],
   },
   {
     name: 'a scheme that is not fetched',

@@ -214,6 +214,8 @@ describe('what is queued', () => {
       deployId: 'd1',
       timestamp: now,
       pendingType: 'RETRY',
+      trigger: 'RETRY',
+      attempt: 2,
       retries: 1,
     });
   });

@@ -1,6 +1,8 @@
 import { cooldownChange } from './cooldown.js';
 import { isRelaunched, isUndelivered, type EndedTask, type RequestOfTask } from './ended-task.js';
 import type { CooldownRules } from './cooldown.js';
+import { failedRunsAfter } from './failed-runs.js';
+import { allowsRetry, retryDelayMillis, retryPolicyOf } from './retry-policy.js';
 import { skippedRuns } from './skipped-runs.js';
 import { countEnd, type DeployCounts } from './statistics.js';
 import { isAlwaysRunning, isRunnable, type TaskCleanupType } from '../model/enums.js';
@@ -12,6 +14,8 @@ export interface Completion {
   /** Entry for the pending queue. */
   enqueue?: PendingRequest;
   cooldown?: 'ENTER' | 'LEAVE';
+  /** So many of its runs failed in a row that the request is paused. */
+  pauses: boolean;
   /** The load balancer may still send traffic where it was. Of a request that is gone it cannot be told any more. */
   leavesLoadBalancer: boolean;
   next: NextStep['kind'];
@@ -31,13 +35,21 @@ export function completeTask(
   const skipped = planned ? skippedRuns(task, planned, now) : 0;
   // That its machine was silent was counted, and nothing has happened since.
   const isJudgedAlready = isUndelivered(task);
+  const runsAgain = next.kind === 'relaunch' || next.kind === 'retry';
+  const { failedRuns = 0 } = counts;
+  const failed = request ? failedRunsAfter(task, request, runsAgain, failedRuns) : { failedRuns, pauses: false };
   return {
     counts: isJudgedAlready
       ? { ...counts, lastTaskState: task.state }
-      : countEnd(counts, task, requestType, sequentialRetries(task, next, counts), skipped),
-    enqueue: next.kind === 'nothing' ? undefined : next.entry,
+      : {
+          ...countEnd(counts, task, requestType, sequentialRetries(task, next, counts), skipped),
+          ...(failed.failedRuns !== failedRuns && { failedRuns: failed.failedRuns }),
+        },
+    // The end of the pause plans what comes next.
+    enqueue: next.kind === 'nothing' || failed.pauses ? undefined : next.entry,
+    pauses: failed.pauses,
     cooldown:
-      request && !isJudgedAlready && isJudged(task, request, next)
+      request && !failed.pauses && !isJudgedAlready && isJudged(task, request, next)
         ? cooldownChange(task, request, counts, cooldown, now)
         : undefined,
     leavesLoadBalancer: request === undefined || request.request.loadBalanced === true,
@@ -84,7 +96,7 @@ const isOfActiveDeploy = ({ taskId }: EndedTask, { activeDeployId }: RequestOfTa
 
 /** A lost run goes on as it was: with the deploy in progress if that started it, and no earlier than it was to start. */
 function relaunch(task: EndedTask, request: RequestOfTask, now: number): PendingRequest | undefined {
-  if (!isRelaunched(task, request.request.requestType) || wasStoppedOnPurpose(task)) return undefined;
+  if (!isRelaunched(task, request.request) || wasStoppedOnPurpose(task)) return undefined;
   const { deployId: own } = task.taskId;
   const deployId = own === request.pendingDeployId ? own : deployThatRunsAgain(task, request);
   if (deployId === undefined) return undefined;
@@ -100,17 +112,25 @@ const deployThatRunsAgain = ({ taskId }: EndedTask, { request, activeDeployId }:
  * that fail beside it, or succeed, neither use up its retries nor give it more.
  */
 function retry(task: EndedTask, ofTask: RequestOfTask, now: number): PendingRequest | undefined {
-  const { requestType, numRetriesOnFailure = 0 } = ofTask.request;
+  const { requestType } = ofTask.request;
+  const policy = retryPolicyOf(ofTask.request);
   const deployId = deployThatRunsAgain(task, ofTask);
   if (task.state === 'TASK_FINISHED' || deployId === undefined) return undefined;
   const retries = retriesOf(task);
-  if (retries >= numRetriesOnFailure) return undefined;
+  if (retries >= policy.attempts || !allowsRetry(policy, task)) return undefined;
   // It may still run, and it comes back with its machine: there would be two of it.
   if (task.state === 'TASK_UNREACHABLE') return undefined;
   // The operator who ran the job out of turn sees that it failed; its next turn comes by itself.
   if (requestType === 'SCHEDULED' && task.pendingTask.pendingTaskId.pendingType === 'IMMEDIATE') return undefined;
   if (requestType === 'ON_DEMAND' && wasStoppedOnPurpose(task)) return undefined;
-  return { ...runAgain(task, deployId, now), retries: retries + 1 };
+  const delay = retryDelayMillis(policy, retries, task.taskId.id);
+  return {
+    ...runAgain(task, deployId, now),
+    trigger: 'RETRY',
+    attempt: retries + 2,
+    retries: retries + 1,
+    ...(delay > 0 && { runAt: task.endedAt + delay }),
+  };
 }
 
 const stopsOnPurpose: ReadonlySet<TaskCleanupType> = new Set<TaskCleanupType>([

@@ -1,10 +1,4 @@
-import {
-  isLongRunning,
-  type RequestState,
-  type RequestType,
-  type TaskCleanupType,
-  type TaskState,
-} from '../model/enums.js';
+import { isLongRunning, type RequestState, type TaskCleanupType, type TaskState } from '../model/enums.js';
 import type { Request } from '../model/request.js';
 import type { PendingTask, TaskId } from '../model/task.js';
 
@@ -15,6 +9,8 @@ export interface EndedTask {
   endedAt: number;
   message?: string;
   reason?: string;
+  /** Exit code of a program that failed by itself, where its machine tells one. */
+  exitCode?: number;
   /** It was told to go, or a kill was decided: its end says nothing about the deploy. */
   hadToGo: boolean;
   /** Type of the cleanup for which it had to go, as far as there was one. */
@@ -48,7 +44,14 @@ export const undelivered = { state: 'TASK_DROPPED', reason: 'REASON_TASK_UNKNOWN
 export const isUndelivered = ({ state, reason }: Pick<EndedTask, 'state' | 'reason'>): boolean =>
   state === undelivered.state && reason === undelivered.reason;
 
-/** A run of a job that was lost with its machine, or never got there: it is asked for again as it was. */
-export const isRelaunched = (end: Pick<EndedTask, 'state' | 'reason'>, requestType: RequestType): boolean =>
+/**
+ * A run of a job that was lost with its machine, or never got there: it is asked for again as it was. What may be half done is not where
+ * the request says so.
+ */
+export const isRelaunched = (
+  end: Pick<EndedTask, 'state' | 'reason'>,
+  { requestType, retry }: Pick<Request, 'requestType' | 'retry'>,
+): boolean =>
   !isLongRunning(requestType) &&
-  (isUndelivered(end) || (end.state === 'TASK_LOST' && relaunchReasons.has(end.reason ?? '')));
+  (isUndelivered(end) ||
+    (retry?.onLost !== false && end.state === 'TASK_LOST' && relaunchReasons.has(end.reason ?? '')));

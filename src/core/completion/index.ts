@@ -11,6 +11,7 @@ export {
   reviewCrashLoops,
 } from './crash-loops.js';
 export { type EndedTask, type RequestOfTask, undelivered } from './ended-task.js';
+export { longestRetryDelayMillis, retryPolicyOf } from './retry-policy.js';
 export { countEnd, type DeployCounts, failureType, noCounts } from './statistics.js';
 export {
   afterChange,

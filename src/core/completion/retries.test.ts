@@ -41,6 +41,12 @@ const asked: Required<Omit<PendingTask, 'pendingTaskId'>> = {
   actionId: 'action-1',
   retries: 2,
   askedAt: 1_767_614_400_000,
+  trigger: 'AFTER',
+  scheduledAt: 1_767_614_300_000,
+  attempt: 3,
+  flowId: 'flow-1',
+  parentRuns: ['load-d1-1-1-h-r'],
+  triggersFollowers: true,
 };
 const run = { pendingTask: { pendingTaskId, ...asked } };
 
@@ -66,6 +72,8 @@ describe('a retry', () => {
     const request = requestOf('ON_DEMAND', { numRetriesOnFailure: 3, activeDeployId: 'd2' });
     expect(complete(endedTask('TASK_FAILED', run), request).enqueue).toEqual({
       ...asked,
+      trigger: 'RETRY',
+      attempt: 4,
       retries: 3,
       requestId: 'svc',
       deployId: 'd2',
@@ -118,8 +126,10 @@ describe('a retry', () => {
           fc.nat(4),
           fc.array(fc.array(fc.constantFrom('fails', 'is lost', 'succeeds'), { maxLength: 12 }), { maxLength: 6 }),
           fc.infiniteStream(fc.nat()),
-          (allowed, fates, picks) => {
-            const request = requestOf(type, { numRetriesOnFailure: allowed });
+          fc.boolean(),
+          (allowed, fates, picks, isShort) => {
+            const said = isShort ? { numRetriesOnFailure: allowed } : { retry: { attempts: allowed, delayMillis: 10 } };
+            const request = requestOf(type, said);
             const runs = fates.map((fate) => ({
               fate: [...fate],
               attempts: 0,
@@ -136,7 +146,9 @@ describe('a retry', () => {
               counts = after;
               if (fate !== 'is lost') run.attempts++;
               run.succeeded ||= fate === 'succeeds';
-              if (enqueue?.pendingType === 'RETRY') run.next = { pendingTaskId, retries: enqueue.retries };
+              if (fate !== 'is lost') expect(enqueue?.attempt ?? run.attempts + 1).toBe(run.attempts + 1);
+              if (enqueue?.pendingType === 'RETRY')
+                run.next = { pendingTaskId, retries: enqueue.retries, attempt: enqueue.attempt };
               else live = live.filter((one) => one !== run);
             }
             for (const { attempts, succeeded } of runs) {

@@ -23,6 +23,8 @@ export interface DeployCounts {
   averageSchedulingDelayMillis?: number;
   /** Times of the schedule that passed without a run. */
   skippedRuns?: number;
+  /** Runs that failed one after the other, up to now. */
+  failedRuns?: number;
   /** Newest first. */
   failureEvents: TaskFailureEvent[];
 }
@@ -62,6 +64,7 @@ export function countEnd(
       : counts.averageRuntimeMillis,
     runtimeSamples: counts.runtimeSamples + (hasRuntime ? 1 : 0),
     averageSchedulingDelayMillis: mean(counts.averageSchedulingDelayMillis, counts.numTasks, delay),
+    failedRuns: counts.failedRuns,
     skippedRuns: skipped > 0 ? (counts.skippedRuns ?? 0) + skipped : counts.skippedRuns,
     failureEvents: event ? newest([event, ...counts.failureEvents]) : counts.failureEvents,
   };

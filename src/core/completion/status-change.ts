@@ -134,6 +134,8 @@ export interface RecoveredTask {
   updates: number;
   /** Another task of its deploy runs, and is healthy, under its instance number by now. */
   isReplaced?: boolean;
+  /** Its concurrency group has no room for it any more. */
+  groupIsFull?: boolean;
   /** Last answer of the load balancer about its removal, when that had begun. */
   removal?: LoadBalancerUpdate;
 }
@@ -147,7 +149,9 @@ type RefusedBecause =
   /** Its run was requested once more when this one was given up. */
   | 'RUNS_AGAIN'
   /** Its replacement is in service, and this one was lost for long. */
-  | 'REPLACED';
+  | 'REPLACED'
+  /** As many other runs of its concurrency group are active as may be. */
+  | 'GROUP_IS_FULL';
 
 interface Recovery {
   /** Reason why it cannot continue and is killed; absent: it continues as if nothing had happened. */
@@ -170,7 +174,7 @@ export function isReportedEndValid(
 ): boolean {
   if (end === 'TASK_DROPPED' && given.hasBegun) return false;
   if (end === 'TASK_KILLED' && !given.hadToGo) return false;
-  return request === undefined || !isRelaunched(given.end, request.request.requestType);
+  return request === undefined || !isRelaunched(given.end, request.request);
 }
 
 /** Decides about a task that was thought dead and is alive. `request` undefined: it was deleted in the meantime. */
@@ -194,7 +198,8 @@ function whyNot(task: RecoveredTask, request: RequestOfTask | undefined): Refuse
   if (!outlivesItsDeploy && request.activeDeployId !== task.taskId.deployId) return 'DEPLOY_NOT_ACTIVE';
   if (task.hadToGo) return 'HAD_TO_GO';
   if (task.updates < 2) return 'NO_STATUS_BEFORE_ITS_END';
-  if (isRelaunched(task.end, requestType)) return 'RUNS_AGAIN';
+  if (isRelaunched(task.end, request.request)) return 'RUNS_AGAIN';
   // Runs of these may all have the same number.
-  return task.isReplaced && !outlivesItsDeploy ? 'REPLACED' : undefined;
+  if (task.isReplaced && !outlivesItsDeploy) return 'REPLACED';
+  return task.groupIsFull ? 'GROUP_IS_FULL' : undefined;
 }

@@ -176,6 +176,8 @@ describe('jobs', () => {
     const [entry] = finish('SUCCEEDED', job('ON_DEMAND', withRun())).pendingRequests;
     expect(entry).toMatchObject({
       runId: 'run-1',
+      trigger: 'RUN_NOW',
+      scheduledAt: entry?.timestamp,
       cmdLineArgsList: ['--once'],
       message: 'now',
       user: 'ann@example.org',

@@ -18,7 +18,7 @@ import {
   type TaskCleanupType,
 } from '../model/enums.js';
 import { instancesOf, type Request, type RequestHistory, type RunNowRequest } from '../model/request.js';
-import { type PendingRequest, type PendingTask, type TaskCleanup, waitsUntil } from '../model/task.js';
+import { type PendingRequest, type PendingTask, type RunOrigin, type TaskCleanup, waitsUntil } from '../model/task.js';
 import { runOptions } from '../requests/run-now.js';
 
 export interface FinishContext {
@@ -183,7 +183,10 @@ function firstRun(
       : instances === undefined || activeTasks + context.pendingTaskCount < instances;
   const immediately: PendingType = requestType === 'SCHEDULED' ? 'IMMEDIATE' : 'ONEOFF';
   const pendingType = mayRunNow ? immediately : 'NEW_DEPLOY';
-  return [{ ...entry(deployState === 'CANCELED' ? 'DEPLOY_CANCELLED' : pendingType), ...ofRun(run, context) }];
+  const queued = entry(deployState === 'CANCELED' ? 'DEPLOY_CANCELLED' : pendingType);
+  const origin: RunOrigin =
+    queued.pendingType === immediately ? { trigger: 'RUN_NOW', scheduledAt: run.runAt ?? queued.timestamp } : {};
+  return [{ ...queued, ...ofRun(run, context), ...origin }];
 }
 
 const ofRun = (run: RunNowRequest, { newRunId }: FinishContext): Partial<PendingRequest> => ({

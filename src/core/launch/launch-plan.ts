@@ -6,6 +6,7 @@ import type { PendingTask, TaskId } from '../model/task.js';
 import { type GraceRules, graceMillis } from './grace.js';
 import { containerOfTask, withPorts } from './container.js';
 import { type LaunchPlace, placeholders } from './placeholders.js';
+import { runVariables } from './run-variables.js';
 
 /** Decisions about one task. */
 export interface LaunchInput {
@@ -78,6 +79,7 @@ export function planLaunch(input: LaunchInput, rules: LaunchRules): LaunchSpec {
     killGraceMillis: graceMillis(deploy, rules),
     healthcheckResultFile: healthFile(request, deploy, pending, rules),
     uploads: uploads(input, rules.uploads),
+    ...(request.keepRuns && { keepSandboxes: request.keepRuns }),
   };
 }
 
@@ -166,6 +168,7 @@ function taskEnvironment(parts: EnvironmentParts): Record<string, string> {
       TASK_ID: taskId.id,
       ESTIMATED_INSTANCE_COUNT: String(instancesOf(request)),
     },
+    runVariables(parts),
     filled(deploy.env, fill),
     filled(deploy.taskEnv?.[taskId.instanceNo], fill),
     portVariables(ports),

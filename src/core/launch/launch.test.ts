@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Deploy } from '../model/deploy.js';
-import type { PendingTask } from '../model/task.js';
+import type { RequestType } from '../model/enums.js';
+import type { PendingTask, RunOrigin } from '../model/task.js';
 import { makePendingTaskId, makeTaskId } from '../task-id.js';
 import { launchedText, planLaunch, taskRecord, type LaunchInput, type LaunchRules } from './index.js';
 
@@ -61,6 +62,50 @@ describe('environment', () => {
       TASK_ID: 'svc-d1-5-2-my_host-rack_1',
       ESTIMATED_INSTANCE_COUNT: '3',
     }));
+
+  describe('of a run', () => {
+    const ofRun = (requestType: RequestType, pending: Partial<PendingTask>): Record<string, string> => {
+      const { environment } = plan({}, pending, { request: { id: 'svc', requestType } });
+      return Object.fromEntries(Object.entries(environment).filter(([name]) => runNames.has(name)));
+    };
+    const runNames = new Set(
+      ['RUN_ID', 'SCHEDULED_AT', 'ATTEMPT', 'TRIGGER', 'FLOW_ID', 'PARENT_RUNS'].map((name) => `TASK_${name}`),
+    );
+    const origin: RunOrigin = {
+      trigger: 'RETRY',
+      scheduledAt: Date.UTC(2027, 0, 31, 4),
+      attempt: 3,
+      flowId: 'f1',
+      parentRuns: ['load-d1-1-1-h-r', 'check-d1-1-1-h-r'],
+    };
+
+    test('tells all that is known of it', () =>
+      expect(ofRun('ON_DEMAND', { runId: 'r 1', ...origin })).toEqual({
+        TASK_RUN_ID: 'r 1',
+        TASK_SCHEDULED_AT: '2027-01-31T04:00:00.000Z',
+        TASK_ATTEMPT: '3',
+        TASK_TRIGGER: 'RETRY',
+        TASK_FLOW_ID: 'f1',
+        TASK_PARENT_RUNS: 'load-d1-1-1-h-r check-d1-1-1-h-r',
+      }));
+    test('a run that nobody named has the id of its time, the same in each try', () => {
+      const scheduledAt = Date.UTC(2027, 0, 31, 4);
+      const ids = [{}, { attempt: 2, trigger: 'RETRY' as const }].map(
+        (own) => ofRun('SCHEDULED', { scheduledAt, trigger: 'SCHEDULE', ...own })['TASK_RUN_ID'],
+      );
+      expect(ids).toEqual([`svc-${scheduledAt}`, `svc-${scheduledAt}`]);
+    });
+    test('the run of a RUN_ONCE request has the id of its deploy', () =>
+      expect(ofRun('RUN_ONCE', {})).toEqual({ TASK_RUN_ID: 'svc-d1', TASK_ATTEMPT: '1' }));
+    test.each(['SERVICE', 'WORKER'] as const)('is not told to a task of type %s', (type) =>
+      expect(ofRun(type, { runId: 'r1', ...origin })).toEqual({}),
+    );
+    test('gives way to the deploy', () =>
+      expect(
+        plan({ env: { TASK_TRIGGER: 'own' } }, origin, { request: { id: 'svc', requestType: 'ON_DEMAND' } })
+          .environment,
+      ).toMatchObject({ TASK_TRIGGER: 'own' }));
+  });
 
   interface Case {
     name: string;

@@ -40,7 +40,7 @@ export type AfterTask = 'nothing' | 'relaunch' | 'retry' | 'goOn';
 
 /** Facts that a mail reports, as they were at the event. The records of tasks are read when the mail is written. */
 export type MailFacts =
-  | { kind: 'task-ended'; state: TaskState; next: AfterTask; retriesLeft: number }
+  | { kind: 'task-ended'; state: TaskState; next: AfterTask; retriesLeft: number; retryAt?: number }
   | { kind: 'task-overdue'; runMillis: number; expectedMillis: number; thresholdPercent: number }
   | { kind: 'paused'; message?: string; killTasks: boolean; until?: number }
   | { kind: 'unpaused'; message?: string }

@@ -65,7 +65,7 @@ export function taskDocument(input: TaskMailInput, style: MailStyle): MailDocume
     blocks: [
       { kind: 'paragraph', pieces: sentence(input, what, style) },
       { kind: 'paragraph', pieces: [explanation(facts, updates, hasRun)] },
-      ...(facts.kind === 'task-ended' ? [paragraph(whatFollows(input, facts))] : []),
+      ...(facts.kind === 'task-ended' ? [paragraph(whatFollows(input, facts, style))] : []),
       ...(hasRun || facts.kind === 'task-overdue' ? [] : adminsToAsk(input.admins)),
       { kind: 'facts', rows: placeRows(input, style) },
       ...historyTable(updates, style),
@@ -121,12 +121,17 @@ function explanation(facts: TaskFacts, updates: readonly TaskHistoryUpdate[], ha
   return `${plain}${why}${never}`;
 }
 
-function whatFollows({ request }: TaskMailInput, facts: Extract<TaskFacts, { kind: 'task-ended' }>): string {
+function whatFollows(
+  { request }: TaskMailInput,
+  facts: Extract<TaskFacts, { kind: 'task-ended' }>,
+  style: MailStyle,
+): string {
+  const when = facts.retryAt === undefined ? 'now' : `at ${style.time(facts.retryAt)}`;
   switch (facts.next) {
     case 'retry':
       return facts.retriesLeft > 0
-        ? `It is tried again now; after that, ${counted(facts.retriesLeft, 'retry').replace('retrys', 'retries')} would be left.`
-        : 'It is tried again now, for the last time.';
+        ? `It is tried again ${when}; after that, ${counted(facts.retriesLeft, 'retry').replace('retrys', 'retries')} would be left.`
+        : `It is tried again ${when}, for the last time.`;
     case 'relaunch':
       return 'The same run is started again.';
     case 'goOn':

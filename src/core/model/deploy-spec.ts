@@ -282,4 +282,6 @@ export interface RunNowRequest {
   allowedSlaveAttributeOverrides?: Record<string, string>;
   extraArtifacts?: ClusterArtifact[];
   runAt?: number;
+  /** False: no run of a follower is made when it ends. Absent: true. */
+  triggersFollowers?: boolean;
 }

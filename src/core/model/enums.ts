@@ -17,6 +17,16 @@ export type RequestState = (typeof requestStates)[number];
 export const scheduleTypes = ['CRON', 'QUARTZ', 'RFC5545'] as const;
 export type ScheduleType = (typeof scheduleTypes)[number];
 
+/** Ends of a parent that its follower waits for: TASK_FINISHED, any other end, or any end. */
+export const followConditions = ['SUCCESS', 'FAILURE', 'END'] as const;
+export type FollowCondition = (typeof followConditions)[number];
+
+export const followModes = ['ALL', 'ANY'] as const;
+export type FollowMode = (typeof followModes)[number];
+
+export const argumentSources = ['PARENT'] as const;
+export type ArgumentSource = (typeof argumentSources)[number];
+
 export const slavePlacements = [
   'SEPARATE',
   'OPTIMISTIC',

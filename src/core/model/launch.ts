@@ -1,4 +1,5 @@
 import type { ClusterArtifact, ContainerInfo, ExecutorData, ObjstoreUploaderFile } from './deploy.js';
+import type { KeptRuns } from './request-spec.js';
 
 /** Everything the machine needs to run one task. Written once; the same document may be sent many times. */
 export interface LaunchSpec {
@@ -41,6 +42,8 @@ export interface LaunchSpec {
   killGraceMillis: number;
   /** The task counts as running only when this file (relative to its working directory) is there; in time, or it failed. */
   healthcheckResultFile?: { path: string; intervalSeconds: number; timeoutSeconds: number };
+  /** Sandboxes of ended tasks of its request that are kept on a machine; absent: as the installation says. */
+  keepSandboxes?: KeptRuns;
   /** Uploads of its logs; absent: there is nothing to upload, or the task has no executorData. */
   uploads?: LogUploads;
 }

@@ -1,10 +1,24 @@
-import type { EmailDestination, RequestType, ScheduleType, SlavePlacement, UserAction } from './enums.js';
+import type {
+  ArgumentSource,
+  EmailDestination,
+  FollowCondition,
+  FollowMode,
+  RequestType,
+  ScheduleType,
+  SlavePlacement,
+  UserAction,
+} from './enums.js';
 
 export interface Request {
   id: string;
   requestType: RequestType;
   owners?: string[];
   numRetriesOnFailure?: number;
+  retry?: RetryPolicy;
+  /** Runs that fail in a row before it is paused. */
+  pauseAfterFailures?: number;
+  keepRuns?: KeptRuns;
+  concurrencyGroup?: ConcurrencyGroup;
   schedule?: string;
   instances?: number;
   /** The most instances that it may be given. Only SERVICE and WORKER. */
@@ -39,6 +53,49 @@ export interface Request {
   requiredRole?: string;
   dataCenter?: string;
   hideEvenNumberAcrossRacksHint?: boolean;
+  /** Parents: the requests whose runs are followed by runs of this one. */
+  after?: Parent[];
+  /** ALL: a run when every parent has ended so in one flow; ANY: a run for each end. Absent: ALL. */
+  afterMode?: FollowMode;
+  /** Source of the arguments of runs that follow a parent. Absent: they have none. */
+  argsFrom?: ArgumentSource;
+}
+
+/** A request whose runs are followed, and by which of their ends. */
+export interface Parent {
+  requestId: string;
+  on: FollowCondition;
+}
+
+/** Tries of a run after the first. */
+export interface RetryPolicy {
+  /** The most tries after the first. */
+  attempts: number;
+  delayMillis?: number;
+  backoffFactor?: number;
+  maxDelayMillis?: number;
+  /** Share of a delay by which it may be shorter. */
+  jitter?: number;
+  /** Of runs that failed by themselves only those with one of these are tried again. */
+  onExitCodes?: number[];
+  /** Those with one of these are not. */
+  notOnExitCodes?: number[];
+  onTimeLimit?: boolean;
+  onLost?: boolean;
+}
+
+/** Requests that name one group share its limit of active runs. */
+export interface ConcurrencyGroup {
+  name: string;
+  limit: number;
+}
+
+/** Ended tasks whose history and sandboxes are kept: what one of the two lets go goes. */
+export interface KeptRuns {
+  /** The newest so many. */
+  count?: number;
+  /** Those of the last so many days. */
+  days?: number;
 }
 
 /** Number of tasks of a request: one unless it says otherwise. */

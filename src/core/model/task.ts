@@ -14,7 +14,7 @@ import type { PendingTaskId, TaskId } from './task-ids.js';
 
 export * from './task-ids.js';
 
-export interface PendingRequest {
+export interface PendingRequest extends RunOrigin {
   requestId: string;
   deployId: string;
   timestamp: number;
@@ -42,6 +42,25 @@ export interface PendingRequest {
   askedAt?: number;
 }
 
+/** Cause of a run. */
+export const runTriggers = ['SCHEDULE', 'RUN_NOW', 'AFTER', 'BACKFILL', 'RETRY'] as const;
+export type RunTrigger = (typeof runTriggers)[number];
+
+/** Origin of a run: the same on its pending request, its pending task and the tasks that its tries start. */
+export interface RunOrigin {
+  trigger?: RunTrigger;
+  /** Planned time of the run in epoch milliseconds, however late it starts. */
+  scheduledAt?: number;
+  /** Number of this try of the run: 1 is the first. */
+  attempt?: number;
+  /** Id that all runs of one flow have. */
+  flowId?: string;
+  /** Task ids of the runs whose ends made this run. */
+  parentRuns?: string[];
+  /** False: its end makes no runs of followers. */
+  triggersFollowers?: boolean;
+}
+
 /** A run of a request: the one of this id that was asked for at this time, or else the newest of this id. */
 export interface RunKey {
   requestId: string;
@@ -49,7 +68,7 @@ export interface RunKey {
   askedAt?: number;
 }
 
-export interface PendingTask {
+export interface PendingTask extends RunOrigin {
   pendingTaskId: PendingTaskId;
   cmdLineArgsList?: string[];
   user?: string;

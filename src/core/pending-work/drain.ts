@@ -173,8 +173,12 @@ class DrainPass {
       const pendingTaskId = makePendingTaskId({ ...parts, createdAt });
       if (isTaken(pendingTaskId.id)) continue;
       for (const time of seen) later.set(time, createdAt + 1);
-      return { pendingTaskId, ...inherited(entry) };
+      return { pendingTaskId, ...inherited(entry), flowId: this.flowId(entry) };
     }
+  }
+
+  private flowId({ flowId, triggersFollowers }: PendingRequest): string | undefined {
+    return flowId ?? (triggersFollowers === false ? undefined : this.work.newFlowId?.());
   }
 }
 
@@ -199,6 +203,11 @@ function inherited(entry: PendingRequest): Omit<PendingTask, 'pendingTaskId'> {
     actionId: entry.actionId,
     retries: entry.retries,
     askedAt: entry.askedAt,
+    trigger: entry.trigger,
+    scheduledAt: entry.scheduledAt,
+    attempt: entry.attempt,
+    parentRuns: entry.parentRuns,
+    triggersFollowers: entry.triggersFollowers,
   };
 }
 

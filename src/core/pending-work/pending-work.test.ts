@@ -505,6 +505,11 @@ describe('how many', () => {
       extraArtifacts: [{ uri: 'http://x/y' }],
       skipHealthchecks: true,
       objstoreUploaderAdditionalFiles: [{ filename: 'z' }],
+      trigger: 'AFTER' as const,
+      scheduledAt: now - 5_000,
+      attempt: 2,
+      flowId: 'f',
+      parentRuns: ['p'],
     };
     expect(drain(work(waiting('ON_DEMAND'), [entry('ONEOFF', asked)]), rules(), now).create[0]).toMatchObject(asked);
   });

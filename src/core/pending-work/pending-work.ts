@@ -19,6 +19,8 @@ export interface PendingWork {
   runWaits: boolean;
   /** The cooldown condition holds for the deploy. */
   failingFast: boolean;
+  /** Gives each run the id of the flow that it begins. Absent: no request follows this one. */
+  newFlowId?: () => string;
   /** State in which the newest run of the deploy ended. Used for RUN_ONCE requests. */
   lastEnd?: TaskState;
 }

@@ -1,9 +1,11 @@
 import { isDue, type PendingTask } from '../model/task.js';
 import type { RejectionReason } from './checks.js';
+import { GroupRoom } from './concurrency-groups.js';
 import { demandKey } from './demand.js';
 import { Fleet } from './fleet.js';
 import {
   type Candidate,
+  causeOf,
   heldBy,
   holdReasons,
   obsoleteReasons,
@@ -43,7 +45,7 @@ export interface Explanation {
   fitting: number;
   /** Most frequent first. */
   rejections: Rejection[];
-  /** Reason why its launch cannot be stored, in words. */
+  /** Particulars of the reason, in words. */
   cause?: string;
 }
 
@@ -58,8 +60,9 @@ export function explainPending(
   if ('why' in candidate) return unseen(candidate.why);
   if (!isDue(pending.pendingTaskId, now)) return unseen(coolsDown(candidate) ? 'COOLDOWN' : 'NOT_DUE');
   const round = new PlacementRound(new Fleet(snapshot.machines, rules), snapshot, rules);
-  const held = heldBy(candidate, round.spreadOf(candidate.view).active, rules);
-  if (held) return unseen(held);
+  const room = new GroupRoom(snapshot.groups);
+  const held = heldBy(candidate, round.spreadOf(candidate.view).active, room, rules);
+  if (held) return { ...unseen(held), cause: causeOf(held, candidate, room, rules) };
   const { view, request } = candidate;
   const demand = round.demandOf(demandKey(pending), pending, view, request)!;
   const counts = round.allRejections(demand);
@@ -129,6 +132,7 @@ const reasonTexts: Record<Exclude<WaitingReason, 'NO_MATCHING_SLAVE' | 'PLACEABL
   DEPLOY_NOT_IN_USE: 'Its deploy is no longer in use; it is about to be removed',
   PLACEMENT_DISABLED: 'Placing tasks is disabled (PROCESS_OFFERS)',
   PRIORITY_FREEZE: 'A priority freeze holds back tasks of its priority level',
+  CONCURRENCY_GROUP: 'As many runs of its concurrency group are active as may be',
   INSTANCE_LIMIT: 'As many runs of its request are active as may be',
   CANNOT_BE_STORED: 'Its launch cannot be stored; it is tried again every minute',
 };

@@ -1,4 +1,5 @@
 export type { Shortage } from './shortages.js';
+export { GroupRoom, useOfGroup } from './concurrency-groups.js';
 export { type RejectionReason, rejectionReasons } from './checks.js';
 export {
   explainPending,

@@ -4,6 +4,7 @@ import type { Request } from '../model/request.js';
 import type { PendingTask, TaskId } from '../model/task.js';
 import { makeTaskId } from '../task-id.js';
 import type { RejectionReason } from './checks.js';
+import { fullText, GroupRoom, inGroupOrder } from './concurrency-groups.js';
 import { byWeight, type Demand, demandKey, priorityLevel } from './demand.js';
 import { Fleet, FleetMachine, type FleetSnapshot } from './fleet.js';
 import { seededRandom } from './port-pool.js';
@@ -13,9 +14,16 @@ import type { MachineView, PlacementRules, PlacementSnapshot, RequestView } from
 
 /**
  * Reasons why a due task waits before machines are checked: placing is switched off, a priority freeze is on and its
- * request ranks below, as many runs of the ON_DEMAND request are active as may be, its last launch could not be stored.
+ * request ranks below, as many runs of the ON_DEMAND request, or of the concurrency group, are active as may be, its last launch could not be
+ * stored.
  */
-export const holdReasons = ['PLACEMENT_DISABLED', 'PRIORITY_FREEZE', 'INSTANCE_LIMIT', 'CANNOT_BE_STORED'] as const;
+export const holdReasons = [
+  'PLACEMENT_DISABLED',
+  'PRIORITY_FREEZE',
+  'INSTANCE_LIMIT',
+  'CONCURRENCY_GROUP',
+  'CANNOT_BE_STORED',
+] as const;
 type HoldReason = (typeof holdReasons)[number];
 
 /** Reasons why a pending task is obsolete. */
@@ -78,7 +86,7 @@ export function* placeTasks(
     else candidates.push(candidate);
   }
   const pass = new PlacementPass(snapshot, rules, now, seed);
-  for (const candidate of byWeight(candidates, rules, now)) yield pass.place(candidate);
+  for (const candidate of inGroupOrder(byWeight(candidates, rules, now), rules)) yield pass.place(candidate);
 }
 
 /** The candidate of a task, or the reason why no request and deploy want it any more. */
@@ -102,12 +110,26 @@ export function candidateOf(
 export function heldBy(
   { view, request, pending }: Candidate,
   active: number,
+  room: GroupRoom,
   rules: PlacementRules,
 ): HoldReason | undefined {
   if (rules.disabled) return 'PLACEMENT_DISABLED';
   if (priorityLevel(request, rules) < (rules.minimumPriorityLevel ?? 0)) return 'PRIORITY_FREEZE';
   if (active >= activeLimit(view.request, rules)) return 'INSTANCE_LIMIT';
+  if (room.fullFor(view.request)) return 'CONCURRENCY_GROUP';
   return rules.setAside?.has(pending.pendingTaskId.id) ? 'CANNOT_BE_STORED' : undefined;
+}
+
+/** Particulars of a reason to wait. */
+export function causeOf(
+  held: HoldReason,
+  { view, pending }: Candidate,
+  room: GroupRoom,
+  rules: PlacementRules,
+): string | undefined {
+  const use = held === 'CONCURRENCY_GROUP' ? room.fullFor(view.request) : undefined;
+  if (use) return fullText(view.request.concurrencyGroup!.name, use);
+  return held === 'CANNOT_BE_STORED' ? rules.setAside?.get(pending.pendingTaskId.id) : undefined;
 }
 
 function activeLimit({ requestType, instances }: Request, { maxActiveOnDemandTasks }: PlacementRules): number {
@@ -118,6 +140,7 @@ function activeLimit({ requestType, instances }: Request, { maxActiveOnDemandTas
 class PlacementPass {
   private readonly round: PlacementRound;
   private readonly random: () => number;
+  private readonly room: GroupRoom;
   /** Ids given in this pass. */
   private readonly given = new Set<string>();
   /** Demands that found no machine, by request. Until a task of the same request moves, asking again gives the same answer. */
@@ -132,19 +155,23 @@ class PlacementPass {
     const { machines } = snapshot;
     this.round = new PlacementRound(machines instanceof Fleet ? machines : new Fleet(machines, rules), snapshot, rules);
     this.random = seededRandom(seed);
+    this.room = new GroupRoom(snapshot.groups);
   }
 
   place({ pending, view, request }: Candidate): PlacementOutcome {
-    const held = heldBy({ pending, view, request }, this.round.spreadOf(view).active, this.rules);
-    const cause = held === 'CANNOT_BE_STORED' ? this.rules.setAside?.get(pending.pendingTaskId.id) : undefined;
-    if (held) return { kind: 'wait', pending, why: held, cause };
+    const candidate = { pending, view, request };
+    const held = heldBy(candidate, this.round.spreadOf(view).active, this.room, this.rules);
+    if (held) return { kind: 'wait', pending, why: held, cause: causeOf(held, candidate, this.room, this.rules) };
     const key = demandKey(pending);
     const refused = this.refused.get(request.id) ?? new Map<string, PlacementRefusal>();
     const known = refused.get(key);
     if (known) return { kind: 'wait', pending, why: 'NO_MATCHING_SLAVE', ...known };
     const demand = this.round.demandOf(key, pending, view, request)!;
     const best = this.round.bestMachine(demand);
-    if (best instanceof FleetMachine) return this.occupy(pending, demand, best);
+    if (best instanceof FleetMachine) {
+      this.room.take(view.request);
+      return this.occupy(pending, demand, best);
+    }
     const refusal: PlacementRefusal = { rejections: best, shortages: this.round.shortages(demand) };
     this.refused.set(request.id, refused.set(key, refusal));
     return { kind: 'wait', pending, why: 'NO_MATCHING_SLAVE', ...refusal };

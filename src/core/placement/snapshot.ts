@@ -16,7 +16,18 @@ export interface PlacementSnapshot {
   machines: readonly MachineView[];
   /** Ids that a new task may not get: a task id is bound to one launch. */
   takenTaskIds: Pick<ReadonlySet<string>, 'has'>;
+  /** Use of concurrency groups; absent: no request names one. */
+  groups?: GroupUses;
 }
+
+/** Active runs of all requests that name a concurrency group, and the least of the limits that they give. */
+export interface GroupUse {
+  limit: number;
+  active: number;
+}
+
+/** By name of the group. */
+export type GroupUses = Pick<ReadonlyMap<string, GroupUse>, 'get'>;
 
 export interface RequestView {
   request: Request;

@@ -102,6 +102,70 @@ describe('validateRequest', () => {
     ],
   ])('%s', (_name, sent, expected) => expect(broken(sent)).toEqual(expected));
 
+  test.each<[string, Partial<Request>, string[]]>([
+    ['a short form alone', { numRetriesOnFailure: 2 }, []],
+    ['a short form that says the same', { numRetriesOnFailure: 2, retry: { attempts: 2 } }, []],
+    [
+      'a short form that says otherwise',
+      { numRetriesOnFailure: 0, retry: { attempts: 2 } },
+      ['numRetriesOnFailure contradiction'],
+    ],
+    [
+      'a factor and jitter of nothing',
+      { retry: { attempts: 1, backoffFactor: 2, jitter: 0.1 } },
+      ['retry.backoffFactor delay', 'retry.jitter delay'],
+    ],
+    [
+      'a longest delay of equal ones',
+      { retry: { attempts: 1, delayMillis: 5, maxDelayMillis: 9 } },
+      ['retry.maxDelayMillis backoff'],
+    ],
+    [
+      'a longest delay below the first',
+      { retry: { attempts: 1, delayMillis: 5, backoffFactor: 2, maxDelayMillis: 4 } },
+      ['retry.maxDelayMillis min'],
+    ],
+    ['no exit code', { retry: { attempts: 1, onExitCodes: [] } }, ['retry.onExitCodes length']],
+    [
+      'exit codes both ways',
+      { retry: { attempts: 1, onExitCodes: [1], notOnExitCodes: [2] } },
+      ['retry.notOnExitCodes contradiction'],
+    ],
+    [
+      'all of it',
+      {
+        retry: {
+          attempts: 5,
+          delayMillis: 1_000,
+          backoffFactor: 2,
+          maxDelayMillis: 60_000,
+          jitter: 0.2,
+          notOnExitCodes: [2],
+          onTimeLimit: false,
+          onLost: false,
+        },
+      },
+      [],
+    ],
+  ])('retries: %s', (_name, members, expected) =>
+    expect(broken(request({ requestType: 'ON_DEMAND', ...members }))).toEqual(expected),
+  );
+  test.each<[string, Partial<Request>, string[]]>([
+    [
+      'a pause of what runs once',
+      { requestType: 'RUN_ONCE', pauseAfterFailures: 2 },
+      ['pauseAfterFailures notAllowed'],
+    ],
+    ['a pause of a service', { requestType: 'SERVICE', pauseAfterFailures: 2 }, ['pauseAfterFailures notAllowed']],
+    ['a pause', { pauseAfterFailures: 2 }, []],
+    ['nothing that is kept', { keepRuns: {} }, ['keepRuns required']],
+    ['what is kept of a service', { requestType: 'SERVICE', keepRuns: { days: 1 } }, []],
+  ])('%s', (_name, members, expected) =>
+    expect(broken(request({ requestType: 'ON_DEMAND', ...members }))).toEqual(expected),
+  );
+  test('a service has no retries', () =>
+    expect(broken(request({ retry: { attempts: 1 } }))).toEqual(['retry notAllowed']));
+
   test('owners may be required', () => {
     const strict = { limits: { ...limits, allowRequestsWithoutOwners: false } };
     expect(broken(request(), strict)).toEqual(['owners required']);

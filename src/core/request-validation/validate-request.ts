@@ -1,10 +1,12 @@
 import { type ResourceLimits, resourceProblems } from '../deploy-validation/index.js';
 import type { FieldError } from '../field-error.js';
+import { followProblems } from '../flows/index.js';
 import type { Resources } from '../model/deploy.js';
 import { reservedNameProblem } from '../ids.js';
 import { isLongRunning, type RequestType } from '../model/enums.js';
 import { instancesOf, type Request } from '../model/request.js';
 import { type RecordLimits, sizeProblem } from '../record-size.js';
+import { runRules } from './run-rules.js';
 import { nextRun, readSchedule, resolveTimeZone, type ScheduleSpec, unknownZone } from '../schedules/index.js';
 
 export interface RequestLimits extends ResourceLimits, RecordLimits {
@@ -70,6 +72,7 @@ const rules: readonly Rule[] = [
   unchangedRule,
   scheduleRule,
   lifetimeRule,
+  followProblems,
   ({ loadBalanced }, { limits, stored, isOlder }) =>
     loadBalanced && !stored?.loadBalanced && !isOlder && limits.loadBalancerUri === undefined
       ? problem('loadBalanced', 'loadBalancer', 'loadBalanced needs a load balancer, and loadBalancerUri is not set')
@@ -78,6 +81,7 @@ const rules: readonly Rule[] = [
     maxTasksPerOffer !== undefined && maxTasksPerOffer <= 0
       ? problem('maxTasksPerOffer', 'min', 'maxTasksPerOffer must be more than 0')
       : [],
+  runRules,
   minimumsRule,
   unsupportedRule,
   (request, { deploys, limits }) =>
@@ -179,6 +183,15 @@ function futureRule(request: Request, spec: ScheduleSpec, { stored, now, isOlder
 const scheduleFields = ['schedule', 'quartzSchedule', 'scheduleType', 'scheduleTimeZone'] as const;
 
 /** Fields that make sense only for tasks that end, or only for tasks that do not. */
+const onlyForJobs = [
+  'numRetriesOnFailure',
+  'killOldNonLongRunningTasksAfterMillis',
+  'taskExecutionTimeLimitMillis',
+  'retry',
+  'pauseAfterFailures',
+  'concurrencyGroup',
+] as const;
+
 function lifetimeRule(request: Request): FieldError[] {
   if (request.requestType === undefined) return [];
   if (!isLongRunning(request.requestType)) {
@@ -186,9 +199,7 @@ function lifetimeRule(request: Request): FieldError[] {
       request[field] ? notFor(request, field) : [],
     );
   }
-  return (
-    ['numRetriesOnFailure', 'killOldNonLongRunningTasksAfterMillis', 'taskExecutionTimeLimitMillis'] as const
-  ).flatMap((field) => notFor(request, field));
+  return onlyForJobs.flatMap((field) => notFor(request, field));
 }
 
 function minimumsRule({ slaveAttributeMinimums }: Request): FieldError[] {

@@ -177,4 +177,5 @@ export const runOptions = (run: RunNowRequest): Partial<PendingRequest> => ({
   allowedSlaveAttributeOverrides: run.allowedSlaveAttributeOverrides,
   extraArtifacts: run.extraArtifacts,
   runAt: run.runAt,
+  triggersFollowers: run.triggersFollowers,
 });

@@ -6,10 +6,13 @@ import {
   Fleet,
   type FleetRules,
   type FleetSnapshot,
+  type GroupUses,
   type MachineView,
   type RequestView,
+  useOfGroup,
 } from '../placement/index.js';
 import { DueTasks } from './due-tasks.js';
+import { GroupMembers } from './group-members.js';
 import { MachineUses, type HeldTask } from './machine-uses.js';
 
 /** A request with everything that placing its tasks reads. */
@@ -38,6 +41,7 @@ interface Entry {
 export class WorkingSet {
   private readonly requests = new Map<string, Entry>();
   private readonly deploys = new Map<string, DeployToPlace>();
+  private readonly groupMembers = new GroupMembers();
   private readonly machines = new Map<string, HeldMachine>();
   private readonly uses = new MachineUses();
   private usages: ReadonlyMap<string, SlaveUsage> = new Map();
@@ -59,6 +63,7 @@ export class WorkingSet {
     pendingTasks: readonly PendingTask[],
   ): void {
     const former = this.requests.get(id);
+    this.groupMembers.replace(id, former?.held, request);
     for (const deployId of former?.held?.deploys.keys() ?? [])
       this.deploys.delete(deployKeyText({ requestId: id, deployId }));
     this.replaceTasks(id, former?.tasks, tasks);
@@ -165,8 +170,19 @@ export class WorkingSet {
       deploys: this.deploys,
       machines: this.fleet,
       takenTaskIds,
+      groups: this.groups,
     };
   }
+
+  private readonly groups: GroupUses = {
+    get: (name) =>
+      useOfGroup(
+        [...this.groupMembers.of(name)].flatMap((id) => {
+          const { held, tasks } = this.requests.get(id)!;
+          return held ? { request: held.request, active: tasks.size } : [];
+        }),
+      ),
+  };
 
   private readonly views: Pick<ReadonlyMap<string, RequestView>, 'get'> = {
     get: (id) => this.requests.get(id)?.view,

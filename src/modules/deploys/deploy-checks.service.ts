@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { Inject, Injectable } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
 import { CLUSTER_DRIVER, type ClusterDriver } from '../../cluster/cluster-driver.js';
@@ -34,6 +35,11 @@ export class DeployChecks {
     if (updated.id !== id) {
       const message = `updatedRequest.id must be '${id}', the request of the deploy`;
       throw SchedulerError.invalid('INVALID_REQUEST', [{ field: 'updatedRequest.id', rule: 'match', message }]);
+    }
+    // It would count when the deploy has succeeded, and make a cycle with what others have saved until then.
+    if (!isDeepStrictEqual(updated.after, stored.request.after)) {
+      const message = 'updatedRequest.after must be as it is stored: save the request to change whom it follows';
+      throw SchedulerError.invalid('INVALID_REQUEST', [{ field: 'updatedRequest.after', rule: 'unchanged', message }]);
     }
     return this.requests.valid(tx, updated, stored).catch(tellBelow('updatedRequest'));
   }

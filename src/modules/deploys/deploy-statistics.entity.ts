@@ -41,6 +41,9 @@ export class DeployStatisticsEntity {
   @Column({ name: 'skipped_runs', type: 'integer', default: 0 })
   skippedRuns: number;
 
+  @Column({ name: 'failed_runs', type: 'integer', default: 0 })
+  failedRuns: number;
+
   @Column({ name: 'failure_events', type: 'jsonb', default: () => "'[]'" })
   failureEvents: TaskFailureEvent[];
 }

@@ -19,6 +19,7 @@ interface CountsRow {
   runtime_samples: number;
   average_scheduling_delay_millis: number | null;
   skipped_runs: number;
+  failed_runs: number;
   failure_events: TaskFailureEvent[];
 }
 
@@ -54,15 +55,16 @@ export class DeployStatisticsRepository {
     await tx.query(
       `INSERT INTO deploy_statistics (request_id, deploy_id, num_tasks, num_success, num_failures, num_sequential_retries,
          last_finish_at, last_task_state, average_runtime_millis, runtime_samples, average_scheduling_delay_millis, failure_events,
-         skipped_runs)
+         skipped_runs, failed_runs)
        SELECT * FROM unnest($1::text[], $2::text[], $3::integer[], $4::integer[], $5::integer[], $6::integer[],
-         $7::timestamptz[], $8::text[], $9::double precision[], $10::integer[], $11::double precision[], $12::jsonb[], $13::integer[])
+         $7::timestamptz[], $8::text[], $9::double precision[], $10::integer[], $11::double precision[], $12::jsonb[], $13::integer[],
+         $14::integer[])
        ON CONFLICT (request_id, deploy_id) DO UPDATE SET num_tasks = excluded.num_tasks, num_success = excluded.num_success,
          num_failures = excluded.num_failures, num_sequential_retries = excluded.num_sequential_retries,
          last_finish_at = excluded.last_finish_at, last_task_state = excluded.last_task_state,
          average_runtime_millis = excluded.average_runtime_millis, runtime_samples = excluded.runtime_samples,
          average_scheduling_delay_millis = excluded.average_scheduling_delay_millis, failure_events = excluded.failure_events,
-         skipped_runs = excluded.skipped_runs`,
+         skipped_runs = excluded.skipped_runs, failed_runs = excluded.failed_runs`,
       [
         changed.map(({ key }) => key.requestId),
         changed.map(({ key }) => key.deployId),
@@ -77,6 +79,7 @@ export class DeployStatisticsRepository {
         column((counts) => counts.averageSchedulingDelayMillis ?? null),
         column((counts) => JSON.stringify(counts.failureEvents)),
         column((counts) => counts.skippedRuns ?? 0),
+        column((counts) => counts.failedRuns ?? 0),
       ],
     );
   }
@@ -105,5 +108,6 @@ const fromRow = (row: CountsRow): DeployCounts => ({
   runtimeSamples: row.runtime_samples,
   averageSchedulingDelayMillis: row.average_scheduling_delay_millis ?? undefined,
   skippedRuns: row.skipped_runs,
+  failedRuns: row.failed_runs,
   failureEvents: row.failure_events,
 });

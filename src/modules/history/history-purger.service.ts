@@ -33,6 +33,13 @@ export class HistoryPurger {
     await this.purgeDeploys();
   }
 
+  /** The history of requests that say how much of theirs is kept, whether the operator purges or not. */
+  async purgeKeptRuns(): Promise<void> {
+    const now = this.clock.now();
+    for (const { id, keepRuns } of await this.rows.requestHistory.keptRuns(this.db.pool))
+      await this.purgePart(id, 'rows', { afterDays: keepRuns.days ?? 0, afterTasks: keepRuns.count ?? 0 }, now);
+  }
+
   /** Changes of requests. */
   async purgeRequests(): Promise<void> {
     const { purgeRequestHistoryAfterDays: days } = this.settings.historyPurging;
@@ -70,14 +77,16 @@ export class HistoryPurger {
         },
       },
     ];
-    for (const step of steps) {
-      await this.db.transaction(async (tx) => {
-        const kept = await this.rows.taskHistory.purgeable(tx, step.part, requestId, step.limits.afterTasks);
-        const before = purgeBefore(step.limits, kept, now);
-        if (before !== undefined)
-          await this.rows.taskHistory.purge(tx, step.part, requestId, before, global.purgeLimitPerQuery);
-      });
-    }
+    for (const { part, limits } of steps) await this.purgePart(requestId, part, limits, now);
+  }
+
+  private purgePart(requestId: string, part: PurgedPart, limits: PurgeLimits, now: number): Promise<void> {
+    const { purgeLimitPerQuery } = this.settings.historyPurging;
+    return this.db.transaction(async (tx) => {
+      const kept = await this.rows.taskHistory.purgeable(tx, part, requestId, limits.afterTasks);
+      const before = purgeBefore(limits, kept, now);
+      if (before !== undefined) await this.rows.taskHistory.purge(tx, part, requestId, before, purgeLimitPerQuery);
+    });
   }
 
   /** Until none is left. Less than a day: nothing is purged. */
@@ -104,5 +113,13 @@ export class HistoryPurgePoller {
       everyMs: historyPurging.checkTaskHistoryEveryHours * hourMillis,
       pass: () => purger.purge(),
     });
+  }
+}
+
+/** Purges what requests do not keep. */
+@Injectable()
+export class KeptRunsPoller {
+  constructor(purger: HistoryPurger, pollers: Pollers) {
+    pollers.register({ name: 'kept-runs', everyMs: hourMillis, pass: () => purger.purgeKeptRuns() });
   }
 }

@@ -66,6 +66,20 @@ describe('ended tasks', () => {
     expect(await left()).toEqual(stay);
   });
 
+  test.each([
+    { name: 'its newest', keepRuns: { count: 2 }, stay: ['own-1', 'own-2'] },
+    { name: 'those of some days', keepRuns: { days: 3 }, stay: ['own-1', 'own-2', 'own-3'] },
+    { name: 'what both let stay', keepRuns: { count: 4, days: 2 }, stay: ['own-1', 'own-2'] },
+  ])('of a request that keeps $name go, although the operator purges nothing', async ({ keepRuns, stay }) => {
+    await insertRequest(tx(), { request: { id: 'own', keepRuns } });
+    await insertRequest(tx(), { request: { id: 'web' } });
+    await fiveTasks('own');
+    await fiveTasks();
+    await purger().purgeKeptRuns();
+    expect(await left(`request_id = 'own'`)).toEqual(stay);
+    expect(await left(`request_id = 'web'`)).toHaveLength(5);
+  });
+
   test('of the same moment as the last one that stays stay with it', async () => {
     Object.assign(purging(), { deleteTaskHistoryAfterTasksPerRequest: 2 });
     for (const [id, age] of [

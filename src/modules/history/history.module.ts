@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { HistoryBackfillModule } from './backfill/history-backfill.module.js';
 import { HistoryMover, HistoryPoller } from './history-mover.service.js';
-import { HistoryPurgePoller, HistoryPurger } from './history-purger.service.js';
+import { HistoryPurgePoller, HistoryPurger, KeptRunsPoller } from './history-purger.service.js';
 import { DeployHistories, RequestHistories } from './request-histories.service.js';
 import { RequestHistoryController } from './request-history.controller.js';
 import { TaskHistories } from './task-histories.service.js';
@@ -15,7 +15,15 @@ export class HistoryMoverModule {}
 @Module({
   imports: [HistoryMoverModule, HistoryBackfillModule],
   controllers: [TaskHistoryController, RequestHistoryController],
-  providers: [TaskHistories, DeployHistories, RequestHistories, HistoryPoller, HistoryPurger, HistoryPurgePoller],
+  providers: [
+    TaskHistories,
+    DeployHistories,
+    RequestHistories,
+    HistoryPoller,
+    HistoryPurger,
+    HistoryPurgePoller,
+    KeptRunsPoller,
+  ],
   exports: [HistoryPurger],
 })
 export class HistoryModule {}

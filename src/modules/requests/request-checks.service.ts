@@ -1,5 +1,8 @@
+import { isDeepStrictEqual } from 'node:util';
 import { Inject, Injectable } from '@nestjs/common';
+import type { User } from '../../core/authorization/index.js';
 import type { FieldError } from '../../core/field-error.js';
+import { parentProblems } from '../../core/flows/index.js';
 import type { Request } from '../../core/model/request.js';
 import {
   bounceCapacityProblem,
@@ -17,7 +20,9 @@ import type { Queryable } from '../../platform/database/queryable.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
+import { Access } from '../auth/access/access.service.js';
 import { DeployRepository } from '../deploys/deploy.repository.js';
+import { FlowGraphRepository } from '../flows/flow-graph.repository.js';
 import { SlaveRepository } from '../slaves/slave.repository.js';
 import { RequestQuotas } from './request-quotas.service.js';
 import type { StoredRequest } from './request.repository.js';
@@ -32,18 +37,23 @@ export class RequestChecks {
     private readonly deploys: DeployRepository,
     private readonly slaves: SlaveRepository,
     private readonly quotas: RequestQuotas,
+    private readonly graph: FlowGraphRepository,
+    private readonly access: Access,
     private readonly clock: Clock,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {
     this.limits = { ...settings.cluster, ...settings };
   }
 
-  /** Answers the request as it is to be stored in place of `stored`. isOlder: of an older installation, or its clients. */
+  /**
+   * Answers the request as it is to be stored in place of `stored`. isOlder: of an older installation, or its clients. `reader`: who is told
+   * what is wrong, and may not know of all requests.
+   */
   async valid(
     tx: Queryable,
     request: Request,
     stored: StoredRequest | undefined,
-    { isOlder = this.settings.compatibility === '1.5' } = {},
+    { isOlder = this.settings.compatibility === '1.5', reader }: { isOlder?: boolean; reader?: User } = {},
   ): Promise<Request> {
     const normalized = normalizeRequest(await this.sized(tx, request), stored?.request);
     const errors = validateRequest(normalized, {
@@ -54,6 +64,7 @@ export class RequestChecks {
       deploys: stored ? await this.deploysOf(tx, stored) : [],
     });
     if (errors.length > 0) throw SchedulerError.invalid('INVALID_REQUEST', errors);
+    await this.parents(tx, normalized, stored?.request, reader);
     const { group } = normalized;
     if (!stored || stored.request.group !== group) await this.quotas.refuseRequest(tx, group);
     return normalized;
@@ -81,6 +92,32 @@ export class RequestChecks {
   /** Refuses a scale that ends many tasks at once unless it is acknowledged. */
   scaleDown(request: Request, change: { from: number; to: number; acknowledged: boolean }): void {
     refuse(scaleDownProblem(request, change, this.settings.maxScaleDownWithoutAcknowledgement));
+  }
+
+  /** The parents are there, have runs that end, and none of them follows the request. That stays so until the commit. */
+  private async parents(
+    tx: Queryable,
+    request: Request,
+    stored: Request | undefined,
+    reader: User | undefined,
+  ): Promise<void> {
+    const { after } = request;
+    if (!after || isDeepStrictEqual(after, stored?.after)) return;
+    await this.graph.lock(tx);
+    const ids = after.map(({ requestId }) => requestId);
+    const known = await this.graph.parents(tx, ids, request.id);
+    const former = new Set((stored?.after ?? []).map(({ requestId }) => requestId));
+    const edges = await this.graph.above(tx, ids);
+    const named = [request.id, ...edges.map(({ child }) => child)];
+    const readable = reader && (await this.access.sort(reader, named)).readable;
+    const errors = parentProblems(
+      request,
+      known,
+      former,
+      edges,
+      readable && ((id) => id === request.id || readable(id)),
+    );
+    if (errors.length > 0) throw SchedulerError.invalid('INVALID_REQUEST', errors);
   }
 
   private async sized(tx: Queryable, request: Request): Promise<Request> {

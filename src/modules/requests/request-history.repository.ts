@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { TimeRange } from '../../core/authorization/index.js';
 import type { RequestTimes } from '../../core/logs/index.js';
 import type { RequestEventType } from '../../core/model/enums.js';
-import type { Request, RequestHistory } from '../../core/model/request.js';
+import type { KeptRuns, Request, RequestHistory } from '../../core/model/request.js';
 import type { Queryable } from '../../platform/database/queryable.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { rows, timeTests } from '../../platform/database/sql.js';
@@ -77,6 +77,14 @@ export class RequestHistoryRepository {
       ],
     );
     await this.outbox.request(tx, { ...event, createdAt: written!.created_at.getTime() });
+  }
+
+  /** Requests that say how much of the history of their tasks is kept. */
+  keptRuns(tx: Queryable): Promise<{ id: string; keepRuns: KeptRuns }[]> {
+    return rows(
+      tx,
+      `SELECT id, document->'keepRuns' AS "keepRuns" FROM request WHERE document ? 'keepRuns' ORDER BY id`,
+    );
   }
 
   /**

@@ -6,7 +6,7 @@ import { DisabledActions } from '../../platform/actions/disabled-actions.js';
 import { Clock } from '../../platform/clock.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { SchedulerError } from '../../platform/errors.js';
-import type { Caller } from '../../platform/http/caller.js';
+import type { User } from '../../core/authorization/index.js';
 import { Wake } from '../../platform/wake/wake.js';
 import { RequestActions, throwIf } from './request-actions.service.js';
 import { RequestChanges } from './request-changes.service.js';
@@ -36,12 +36,12 @@ export class RequestSaves {
   ) {}
 
   /** The caller says so after the commit (`saved`). `unlessSame`: what is so already is left alone. */
-  async save(tx: Transaction, sent: Request, caller: Caller, { unlessSame = false } = {}): Promise<SavedRequest> {
+  async save(tx: Transaction, sent: Request, caller: User, { unlessSame = false } = {}): Promise<SavedRequest> {
     for (;;) {
       const [stored, around] = await Promise.all([this.requests.lock(tx, sent.id), this.creations.look(tx, sent.id)]);
       if (stored) {
         const isLeaving = stored.state === 'DELETING' || around.cleanups.includes('DELETING');
-        const changes = unlessSame ? await this.changesOf(tx, stored, sent) : [];
+        const changes = unlessSame ? await this.changesOf(tx, stored, sent, caller) : [];
         if (unlessSame && changes.length === 0 && !isLeaving) return { stored, outcome: 'UNCHANGED', changes };
         return { stored: await this.update(tx, stored, around, sent, caller), outcome: 'CHANGED', changes };
       }
@@ -57,8 +57,8 @@ export class RequestSaves {
     if (outcome === 'CHANGED') this.wake.signalOf([stored.request.id], 'scheduler', 'cleanup');
   }
 
-  private async changesOf(tx: Transaction, stored: StoredRequest, sent: Request): Promise<FieldChange[]> {
-    return diffFields(stored.request, await this.checks.valid(tx, sent, stored), 'request');
+  private async changesOf(tx: Transaction, stored: StoredRequest, sent: Request, reader: User): Promise<FieldChange[]> {
+    return diffFields(stored.request, await this.checks.valid(tx, sent, stored, { reader }), 'request');
   }
 
   private async update(
@@ -66,13 +66,13 @@ export class RequestSaves {
     stored: StoredRequest,
     { cleanups, switchedOff }: Surroundings,
     sent: Request,
-    caller: Caller,
+    caller: User,
   ): Promise<StoredRequest> {
     const { facts, now } = await this.actions.around(tx, stored, cleanups);
     throwIf(refuseUpdate(facts));
     this.disabled.refuseIn(switchedOff, 'UPDATE_REQUEST');
     if (instancesOf(sent) !== instancesOf(stored.request)) await this.checks.capacity(tx, sent);
-    const next = await this.checks.valid(tx, sent, stored);
+    const next = await this.checks.valid(tx, sent, stored, { reader: caller });
     const note = { eventType: 'UPDATED', now, user: caller.email, cleanupUser: caller.id } as const;
     return this.changes.apply(tx, stored, next, note);
   }
@@ -82,7 +82,7 @@ export class RequestSaves {
     tx: Transaction,
     { cleanups: [waiting], switchedOff, listeners, lastEventAt = 0 }: Surroundings,
     sent: Request,
-    caller: Caller,
+    caller: User,
   ): Promise<StoredRequest | undefined> {
     if (waiting) {
       const message = `Request '${sent.id}' is being cleaned (${waiting}); try again later`;
@@ -90,7 +90,7 @@ export class RequestSaves {
     }
     this.disabled.refuseIn(switchedOff, 'CREATE_REQUEST');
     await this.checks.capacity(tx, sent);
-    const request = await this.checks.valid(tx, sent, undefined);
+    const request = await this.checks.valid(tx, sent, undefined, { reader: caller });
     const now = this.clock.now();
     const stored: StoredRequest = { request, state: 'ACTIVE', version: 1, changedAt: now, bouncing: false };
     // What happens to requests of one id is read as it happened, whatever the clock said.

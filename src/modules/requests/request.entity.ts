@@ -3,6 +3,7 @@ import type { Request } from '../../core/model/request.js';
 import type { RequestEventType } from '../../core/model/enums.js';
 
 /** A request as it is now. */
+@Index('request_by_concurrency_group', { synchronize: false })
 @Index('request_by_group', { synchronize: false })
 @Index('request_bouncing', ['id'], { where: 'bouncing' })
 @Entity('request')

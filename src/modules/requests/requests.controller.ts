@@ -1,5 +1,6 @@
 import { Controller, Delete, HttpCode, Param, Post } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import type { User } from '../../core/authorization/index.js';
 import type { Request, RequestParent } from '../../core/model/request.js';
 import { NeedsAction } from '../../platform/actions/needs-action.js';
 import { NeedsBody, NeedsMember } from '../../platform/http/bodies.js';
@@ -23,7 +24,7 @@ export class RequestsController {
   @Post()
   @ApiOkResponse({ type: RequestParentDto })
   @HttpCode(200)
-  save(@Body() request: RequestDto, @CallerUser() caller: Caller): Promise<RequestParent> {
+  save(@Body() request: RequestDto, @CallerUser() caller: User): Promise<RequestParent> {
     return this.requests.saveRequest(RequestDto.toRequest(request), caller);
   }
 
@@ -34,7 +35,7 @@ export class RequestsController {
   delete(
     @Param('requestId') requestId: string,
     @Body() options: DeleteRequestRequestDto,
-    @CallerUser() caller: Caller,
+    @CallerUser() caller: User,
   ): Promise<Request> {
     return this.deletions.delete(requestId, options, caller);
   }

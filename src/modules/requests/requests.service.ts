@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { User } from '../../core/authorization/index.js';
 import type { Request, RequestParent, UpdateGroupsRequest } from '../../core/model/request.js';
 import { refuseUpdate } from '../../core/requests/action-rules.js';
 import { Database } from '../../platform/database/database.js';
@@ -24,7 +25,7 @@ export class RequestsService {
     private readonly database: Database,
   ) {}
 
-  async saveRequest(sent: Request, caller: Caller): Promise<RequestParent> {
+  async saveRequest(sent: Request, caller: User): Promise<RequestParent> {
     if (!sent.id) {
       throw SchedulerError.invalid('INVALID_REQUEST', [{ field: 'id', rule: 'required', message: 'id is required' }]);
     }

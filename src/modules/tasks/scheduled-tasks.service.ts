@@ -1,11 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import type { User } from '../../core/authorization/index.js';
 import type { PendingTask, PendingTaskId, TaskRequest } from '../../core/model/task.js';
+import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
 import { ListPage, type KeysetPage } from '../../platform/database/keyset.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { Wake } from '../../platform/wake/wake.js';
 import { Access } from '../auth/access/access.service.js';
+import { FlowRunRepository } from '../flows/flow-run.repository.js';
 import { PendingTaskRepository } from './pending-task.repository.js';
 
 /** Tasks that wait for their time or for a machine. */
@@ -16,6 +18,8 @@ export class ScheduledTasks {
     private readonly pending: PendingTaskRepository,
     private readonly wake: Wake,
     private readonly access: Access,
+    private readonly flowRuns: FlowRunRepository,
+    private readonly clock: Clock,
   ) {}
 
   /** With the request as it will be when its pending deploy succeeds. Those that cannot run as things stand are left out. */
@@ -55,6 +59,7 @@ export class ScheduledTasks {
         throw new SchedulerError('INVALID_REQUEST', message);
       }
       await this.pending.markUnwanted(tx, id);
+      if (task.flowId !== undefined) await this.flowRuns.takeBack(tx, task, this.clock.now());
       return task;
     });
     this.wake.signal('scheduler');

@@ -52,6 +52,9 @@ import { RequestsByGroup1766275200000 } from '../../../migrations/1766275200000-
 import { DataDirOfInstances1766361600000 } from '../../../migrations/1766361600000-data-dir-of-instances.js';
 import { AuthSession1766450000000 } from '../../../migrations/1766450000000-auth-session.js';
 import { AuditReads1766450000001 } from '../../../migrations/1766450000001-audit-reads.js';
+import { FailedRuns1766520000000 } from '../../../migrations/1766520000000-failed-runs.js';
+import { ConcurrencyGroups1766520000001 } from '../../../migrations/1766520000001-concurrency-groups.js';
+import { Flows1766534400000 } from '../../../migrations/1766534400000-flows.js';
 
 /** Every migration, in order. Named here one by one: what is compiled in is what runs. */
 export const migrations = [
@@ -109,4 +112,7 @@ export const migrations = [
   UserPreferences1766448000000,
   AuthSession1766450000000,
   AuditReads1766450000001,
+  FailedRuns1766520000000,
+  ConcurrencyGroups1766520000001,
+  Flows1766534400000,
 ];

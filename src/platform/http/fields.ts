@@ -68,7 +68,7 @@ const int64 = (max: number) =>
 export const Bytes = () => int64(Number.MAX_SAFE_INTEGER);
 
 /** A duration. */
-export const Millis = () => int64(longestMillis);
+export const Millis = (max: number = longestMillis) => int64(max);
 export const Seconds = () => int64(longestSeconds);
 export const Seconds32 = () => Int32({ max: longestSeconds });
 
@@ -90,14 +90,17 @@ export const Decimal = () =>
     ApiProperty({ type: 'number', format: 'double', minimum: 0, maximum: mostDecimal }),
   );
 
-/** A number from 0 to 1. */
-export const Fraction = () =>
+/** A number within these. */
+export const Between = (min: number, max: number) =>
   applyDecorators(
     IsNumber(),
-    Min(0),
-    Max(1),
-    ApiProperty({ type: 'number', format: 'double', minimum: 0, maximum: 1 }),
+    Min(min),
+    Max(max),
+    ApiProperty({ type: 'number', format: 'double', minimum: min, maximum: max }),
   );
+
+/** A number from 0 to 1. */
+export const Fraction = () => Between(0, 1);
 
 /** One of a list of words, spelt exactly so. `enumName`: name of the enumeration in the served document. */
 export const OneOf = (values: readonly string[], enumName?: string) =>

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { count, hours, keptCount, keptDays, seconds } from './bounds.js';
+import { count, days, hours, keptCount, keptDays, seconds } from './bounds.js';
 
 const TaskPurgeLimits = z.strictObject({
   deleteTaskHistoryAfterDays: keptDays(),
@@ -47,6 +47,9 @@ export const historySettings = {
   historyPollerConcurrency: count(1, 20)
     .default(1)
     .describe('Batches of 500 ended tasks that this poller moves at a time'),
+  flowRetentionDays: days()
+    .default(90)
+    .describe('Age at which an inactive flow is deleted; its tasks stay in the history'),
   storeAllClusterTaskInfoForDebugging: z
     .boolean()
     .default(false)

@@ -22,6 +22,8 @@ export const wakeTopics = [
   /** The event stream has something to tell. */
   'events',
   'history',
+  /** A run has ended that others may follow. */
+  'flows',
   /** The payloads of an older installation are to be converted. */
   'history-backfill',
   /** An operator changed the state of a machine. */

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { groupBy } from '../../core/group-by.js';
 import type { PendingTask, TaskCleanup } from '../../core/model/task.js';
@@ -65,6 +66,8 @@ interface WaitingWork {
   pendingTaskIds: ReadonlySet<string>;
   /** Deploys under which a promised run of a job waits. */
   withRuns: ReadonlySet<string>;
+  /** Other requests follow it. */
+  isFollowed: boolean;
   /** Counts of the deploys of RUN_ONCE requests, by deployKeyText. */
   runOnceCounts: ReadonlyMap<string, DeployCounts>;
 }
@@ -158,12 +161,14 @@ export class DrainService {
     const ofType = (type: RequestType) => free.filter((id) => held.get(id)?.request.requestType === type);
     const deploying = free.filter((id) => held.get(id)?.pendingDeployId !== undefined);
     const [onDemand, scheduled, once] = [ofType('ON_DEMAND'), ofType('SCHEDULED'), ofType('RUN_ONCE')];
-    const [queued, live, pendingDeploys, pendingTaskIds, withRuns, slaves] = await Promise.all([
+    const jobs = [...onDemand, ...scheduled, ...once];
+    const [queued, live, pendingDeploys, pendingTaskIds, withRuns, followed, slaves] = await Promise.all([
       this.rows.pendingRequests.lockOf(tx, free),
       this.rows.tasks.find(tx, { requestIds: free }),
       deploying.length > 0 ? this.rows.deploys.findPending(tx, deploying) : [],
       onDemand.length > 0 ? this.rows.pendingTasks.takenIds(tx, onDemand) : new Set<string>(),
       scheduled.length > 0 ? this.rows.pendingTasks.withPromisedRuns(tx, scheduled) : [],
+      jobs.length > 0 ? this.rows.flowGraph.followed(tx, jobs) : new Set<string>(),
       this.slavesFor(tx, [...held.values()]),
     ]);
     const entries = groupBy(queued, ({ entry }) => entry.requestId);
@@ -182,6 +187,7 @@ export class DrainService {
         pendingDeploy: pendingDeploys.find((pending) => pending.requestId === requestId),
         pendingTaskIds,
         withRuns: new Set(withRuns.map(deployKeyText)),
+        isFollowed: followed.has(requestId),
         runOnceCounts,
       };
       again = (await this.drainRequest(tx, work, rules, writes, now)) || again;
@@ -230,6 +236,7 @@ export class DrainService {
           tasks: work.tasks,
           pendingTaskIds: work.pendingTaskIds,
           runWaits: work.withRuns.has(key),
+          newFlowId: work.isFollowed ? randomUUID : undefined,
           failingFast: await this.isFailingFast(tx, stored, deployId, now),
           lastEnd: work.runOnceCounts.get(key)?.lastTaskState,
         },

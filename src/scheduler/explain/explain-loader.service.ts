@@ -54,6 +54,8 @@ export class ExplainLoader {
       this.reasons.noted(tx, requestId, ['CANNOT_BE_STORED'], knownToLeader),
     ]);
     const { request, tasks, pendingTasks } = loaded!;
+    const group = request?.request.concurrencyGroup?.name;
+    const groups = await this.rows.concurrencyGroups.use(tx, group === undefined ? [] : [group]);
     const counted = { tasks, pendingTasks: pendingTasks.length, utilization: utilizations.get(requestId) };
     const snapshot: PlacementSnapshot = {
       due: [],
@@ -63,6 +65,7 @@ export class ExplainLoader {
       ),
       machines: slaves.map((slave) => ({ ...machineView(slave, uses.get(slave.id)), usage: usages.get(slave.id) })),
       takenTaskIds: new Set(),
+      groups,
     };
     return { loaded: loaded!, snapshot, found, rules: { ...placementRules(this.settings, slaves), ...switched } };
   }

@@ -18,8 +18,11 @@ export class TaskExplainController {
   /** Says why a waiting task is not running, with the number of slaves per reason against it. */
   @Get()
   @Since('muster')
-  explain(@Param('pendingTaskId', PendingTaskIdPipe) id: string): Promise<TaskExplanationDto> {
-    return this.explanations.task(id);
+  explain(
+    @Param('pendingTaskId', PendingTaskIdPipe) id: string,
+    @CallerUser() user: User,
+  ): Promise<TaskExplanationDto> {
+    return this.explanations.task(id, user);
   }
 }
 
@@ -45,7 +48,7 @@ export class RequestExplainController {
   /** Says of each waiting task of a request why it is not running, and what waits in the queue. */
   @Get()
   @Since('muster')
-  explain(@Param('requestId') id: string): Promise<RequestExplanationDto> {
-    return this.explanations.request(id);
+  explain(@Param('requestId') id: string, @CallerUser() user: User): Promise<RequestExplanationDto> {
+    return this.explanations.request(id, user);
   }
 }

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { User } from '../../core/authorization/index.js';
+import type { ReadFilter, User } from '../../core/authorization/index.js';
 import { lookAtFirst } from '../../core/deploys/index.js';
 import type { DeployHistory } from '../../core/model/deploy.js';
 import type { Request, RequestCleanup } from '../../core/model/request.js';
@@ -44,14 +44,15 @@ export class ExplainService {
     return ListPage.of(found, page.limit, ({ pendingTaskId }) => pendingTaskId.id);
   }
 
-  async task(id: string): Promise<TaskExplanationDto> {
+  async task(id: string, user?: User): Promise<TaskExplanationDto> {
     const data = await this.loader.load(parsePendingTaskId(id)!.requestId);
     const pending = data.loaded.pendingTasks.find((task) => task.pendingTaskId.id === id);
     if (!pending) throw new SchedulerError('PENDING_TASK_NOT_FOUND', `No pending task with id '${id}'`);
-    return this.explain(pending, data);
+    const explained = this.explain(pending, data);
+    return { ...explained, ...(await this.heldBy([explained], data, user)) };
   }
 
-  async request(id: string): Promise<RequestExplanationDto> {
+  async request(id: string, user?: User): Promise<RequestExplanationDto> {
     const [data, queued, [newest], orders] = await Promise.all([
       this.loader.load(id),
       this.rows.pendingRequests.list(this.db.pool, id),
@@ -63,16 +64,30 @@ export class ExplainService {
     const ordered = pendingTasks.toSorted(
       ({ pendingTaskId: a }, { pendingTaskId: b }) => a.nextRunAt - b.nextRunAt || (a.id < b.id ? -1 : 1),
     );
+    const explained = ordered.map((pending) => this.explain(pending, data));
     return {
       requestId: id,
       state: request.state,
       message: awaitedRuns(orders, tasks.length) ?? obstacle(request),
       nextRuns: nextRunsOf(request, this.clock.now()),
       activeTasks: tasks.length,
-      pendingTasks: ordered.map((pending) => this.explain(pending, data)),
+      pendingTasks: explained,
+      ...(await this.heldBy(explained, data, user)),
       queued: queued.map((entry) => queuedEntry(entry, queued, data)),
       failedDeploy: newest && failedDeploy(newest),
     };
+  }
+
+  /** Runs that hold the concurrency group for which some of these wait, of requests that the caller may read. */
+  private async heldBy(
+    explained: readonly TaskExplanationDto[],
+    { loaded }: ExplainData,
+    user: User | undefined,
+  ): Promise<{ heldBy?: string[] }> {
+    const name = loaded.request?.request.concurrencyGroup?.name;
+    if (name === undefined || !explained.some(({ reason }) => reason === 'CONCURRENCY_GROUP')) return {};
+    const sight: ReadFilter = user ? this.access.sightOf(user) : { kind: 'all' };
+    return { heldBy: await this.rows.concurrencyGroups.holders(this.db.pool, name, sight, holdersShown) };
   }
 
   private explain(pending: PendingTask, { snapshot, rules, found, loaded }: ExplainData): TaskExplanationDto {
@@ -87,6 +102,8 @@ export class ExplainService {
 
 /** Times of a schedule in an answer. */
 const timesShown = 5;
+/** Tasks of a concurrency group in an answer. */
+const holdersShown = 100;
 
 const nextRunsOf = ({ request, state, scheduleSince }: HeldRequest, now: number): TimeInZone[] | undefined =>
   request.requestType === 'SCHEDULED' && isRunnable(state)

@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { launchedText } from '../../core/launch/index.js';
 import type { PendingTaskId } from '../../core/model/task.js';
+import { GroupRoom } from '../../core/placement/index.js';
 import { Rows } from '../../rows.js';
 import type { UsableSlave } from '../../modules/slaves/slave.repository.js';
 import type { Transaction } from '../../platform/database/transaction.js';
@@ -57,14 +58,30 @@ export class PlacementWriter {
     if (current.length === 0) return { launched: [], contended };
     const doubtful = current.filter(({ taskId }) => taskId.startedAt <= mayBeUsedUpTo).map(({ taskId }) => taskId.id);
     const used = await this.rows.taskLaunches.usedIds(tx, doubtful);
-    const placeable = current.filter(
-      ({ taskId, place }) => !used.has(taskId.id) && isStillThere(place, slaves.get(place.slaveId)),
+    const placeable = await this.withRoom(
+      tx,
+      current.filter(({ taskId, place }) => !used.has(taskId.id) && isStillThere(place, slaves.get(place.slaveId))),
     );
     const taken = await this.rows.pendingTasks.take(tx, placeable.map(pendingIdOf));
     const launched = placeable.filter((plan) => taken.has(pendingIdOf(plan)));
     if (launched.length === 0) return { launched, contended };
     await Promise.all([this.rows.taskLaunches.insert(tx, launched, now), this.publish(tx, launched, now)]);
     return { launched, contended };
+  }
+
+  /**
+   * Those for which their concurrency groups have room by the rows, too: a run that comes back with its machine counts from the commit
+   * of that, which the decision may not have seen.
+   */
+  private async withRoom(tx: Transaction, planned: readonly PlannedTask[]): Promise<readonly PlannedTask[]> {
+    const names = planned.flatMap(({ request }) => request.concurrencyGroup?.name ?? []);
+    if (names.length === 0) return planned;
+    const room = new GroupRoom(await this.rows.concurrencyGroups.lockUse(tx, names));
+    return planned.filter(({ request }) => {
+      if (room.fullFor(request)) return false;
+      room.take(request);
+      return true;
+    });
   }
 
   private publish(tx: Transaction, launched: readonly PlannedTask[], now: number): Promise<void> {

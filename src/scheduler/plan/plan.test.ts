@@ -14,8 +14,9 @@ import { DeployPlans } from './deploy-plans.service.js';
 import type { PlanDto } from './dto/plan.dto.js';
 import { PlanModule } from './plan.module.js';
 import { ScalePlans } from './scale-plans.service.js';
+import { builtInUser } from '../../core/authorization/index.js';
 
-const caller = { id: 'ann' };
+const caller = { ...builtInUser, id: 'ann' };
 
 /** Tasks that start together, and those that end before the next start. */
 interface Step {

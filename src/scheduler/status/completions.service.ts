@@ -6,13 +6,16 @@ import {
   type DeployCounts,
   type EndedTask,
   noCounts,
+  retryPolicyOf,
 } from '../../core/completion/index.js';
+import { isLongRunning } from '../../core/model/enums.js';
 import { decideRemoval } from '../../core/load-balancer/index.js';
 import { type DeployKey, deployKeyText } from '../../core/model/deploy.js';
 import type { Request } from '../../core/model/request.js';
 import { taskEndMail, type MailEvent } from '../../core/mail/index.js';
 import type { PendingRequest, TaskId } from '../../core/model/task.js';
 import { Rows } from '../../rows.js';
+import { FollowUps, type EndOfRun } from '../../modules/flows/follow-ups.service.js';
 import type { StoredRequest } from '../../modules/requests/request.repository.js';
 import type { LaunchData } from '../../modules/tasks/task-launch.repository.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
@@ -20,11 +23,12 @@ import type { Transaction } from '../../platform/database/transaction.js';
 import { cooldownRules } from '../rules.js';
 import type { TaskEndReport } from './status-batch.js';
 
-/** Consequences of the ends of tasks: counts, the next entry in the queue, cooldown. */
+/** Consequences of the ends of tasks: counts, the next entry in the queue, runs that follow, cooldown. */
 @Injectable()
 export class Completions {
   constructor(
     private readonly rows: Rows,
+    private readonly followUps: FollowUps,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
@@ -50,6 +54,7 @@ export class Completions {
     const entries: PendingRequest[] = [];
     const leaving: TaskId[] = [];
     const told: MailEvent[] = [];
+    const runs: EndOfRun[] = [];
     let skipped = 0;
     for (const end of ends) {
       const { taskId } = end;
@@ -63,6 +68,11 @@ export class Completions {
       if (result.enqueue) entries.push(result.enqueue);
       if (result.leavesLoadBalancer) leaving.push(taskId);
       if (stored) told.push(...taskMails(ended, stored, result));
+      if (stored && endsRun(stored, result)) runs.push(ended);
+      if (stored && result.pauses) {
+        requests.set(stored.request.id, await this.pause(tx, stored, taskId, now));
+        told.push(pausedMail(stored.request, taskId, now));
+      }
       if (stored && result.cooldown) {
         requests.set(stored.request.id, await this.changeCooldown(tx, stored, result.cooldown, now));
         if (result.cooldown === 'ENTER') told.push(this.cooldownMail(stored.request, result.counts, now));
@@ -71,6 +81,7 @@ export class Completions {
     await this.rows.pendingRequests.enqueueAll(tx, entries);
     await this.leaveLoadBalancer(tx, leaving, now);
     await this.rows.deployStatistics.save(tx, [...changed.values()]);
+    await this.followUps.after(tx, runs, now);
     await this.rows.mailOutbox.queue(tx, told);
     return skipped;
   }
@@ -104,6 +115,22 @@ export class Completions {
     };
   }
 
+  /** As a caller pauses it: what waits is dropped; what runs goes on to its end. */
+  private async pause(tx: Transaction, stored: StoredRequest, last: TaskId, now: number): Promise<StoredRequest> {
+    const { request } = stored;
+    const message = whyPaused(request, last);
+    const cleanup = {
+      cleanupType: 'PAUSING',
+      timestamp: now,
+      killTasks: false,
+      requestId: request.id,
+      message,
+    } as const;
+    await this.rows.requestCleanups.create(tx, cleanup);
+    await this.rows.requestHistory.record(tx, { createdAt: now, eventType: 'PAUSED', request, message });
+    return this.rows.requests.save(tx, { ...stored, state: 'PAUSED', changedAt: now });
+  }
+
   private async changeCooldown(
     tx: Transaction,
     stored: StoredRequest,
@@ -117,11 +144,26 @@ export class Completions {
   }
 }
 
+/** The end of its last try is the end of a run. What always runs has none. */
+const endsRun = ({ request }: StoredRequest, { next }: Completion): boolean =>
+  !isLongRunning(request.requestType) && (next === 'nothing' || next === 'goOn');
+
+const whyPaused = ({ pauseAfterFailures }: Request, { id }: TaskId): string =>
+  `The last ${pauseAfterFailures === 1 ? 'run' : `${pauseAfterFailures} runs`} failed (pauseAfterFailures), most recently task ${id}`;
+
+const pausedMail = (request: Request, last: TaskId, at: number): MailEvent => ({
+  type: 'REQUEST_PAUSED',
+  request,
+  at,
+  facts: { kind: 'paused', message: whyPaused(request, last), killTasks: false },
+});
+
 /** Mail about the end of a task, with its request as it was before; none or one. */
-function taskMails(ended: EndedTask, stored: StoredRequest, { next, counts }: Completion): MailEvent[] {
+function taskMails(ended: EndedTask, stored: StoredRequest, { next, counts, enqueue }: Completion): MailEvent[] {
   const type = taskEndMail(ended, stored, next);
   if (!type) return [];
-  const retriesLeft = Math.max(0, (stored.request.numRetriesOnFailure ?? 0) - counts.numSequentialRetries);
+  const retriesLeft = Math.max(0, retryPolicyOf(stored.request).attempts - counts.numSequentialRetries);
+  const retryAt = next === 'retry' ? enqueue?.runAt : undefined;
   return [
     {
       type,
@@ -129,7 +171,7 @@ function taskMails(ended: EndedTask, stored: StoredRequest, { next, counts }: Co
       taskId: ended.taskId.id,
       user: ended.pendingTask.user,
       at: ended.endedAt,
-      facts: { kind: 'task-ended', state: ended.state, next, retriesLeft },
+      facts: { kind: 'task-ended', state: ended.state, next, retriesLeft, retryAt },
     },
   ];
 }
@@ -143,6 +185,7 @@ const endedTask = (
   endedAt: report.timestamp,
   message: report.message,
   reason: report.reason,
+  exitCode: report.exitCode,
   hadToGo,
   cleanupType,
   pendingTask,

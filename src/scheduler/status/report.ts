@@ -11,6 +11,8 @@ export interface Report {
   message?: string;
   /** REASON_... */
   reason?: string;
+  /** Exit code of a program that failed by itself. */
+  exitCode?: number;
   directory?: string;
   /** Set: it is about a command of the task, and about nothing else. */
   shellCommand?: ShellCommandReport;

@@ -2,6 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import { decideRecovery, isReportedEndValid, stateBeforeEnd, type TaskReturn } from '../../core/completion/index.js';
 import { isInProgress, noRecords } from '../../core/load-balancer/index.js';
 import type { TaskState } from '../../core/model/enums.js';
+import { GroupRoom } from '../../core/placement/index.js';
 import type { PendingRequest, TaskCleanup, TaskId } from '../../core/model/task.js';
 import { Rows } from '../../rows.js';
 import { LoadBalancer } from '../../platform/load-balancer/load-balancer.js';
@@ -76,15 +77,40 @@ export class ReturnedTasks {
       await this.rows.taskStatuses.givenUp(tx, ids),
       await this.rows.loadBalancerRecords.find(tx, ids),
     ];
+    const room = await this.groupRoom(tx, returns, tasks, requests);
     for (const one of returns) {
       const { taskId: id } = one.first;
       const task = tasks.get(id)!;
       const request = requests.get(task.taskId.requestId);
       if (one.end) this.takeEnd(one.end, task, known.get(id)!, request, writes);
-      else this.restore(one.first, task, known.get(id)!, (balanced.get(id) ?? noRecords).remove, request, writes, now);
+      else
+        this.restore(
+          one.first,
+          task,
+          known.get(id)!,
+          (balanced.get(id) ?? noRecords).remove,
+          request,
+          room,
+          writes,
+          now,
+        );
     }
     await this.write(tx, writes);
     return writes;
+  }
+
+  /** What comes back alive takes its place in its concurrency group again, if there is one left. */
+  private async groupRoom(
+    tx: Transaction,
+    returns: readonly TaskReturn<Report>[],
+    tasks: ReadonlyMap<string, ReportedTask>,
+    requests: ReadonlyMap<string, StoredRequest>,
+  ): Promise<GroupRoom> {
+    const names = returns.flatMap(({ first, end }) => {
+      const request = requests.get(tasks.get(first.taskId)!.taskId.requestId)?.request;
+      return end ? [] : (request?.concurrencyGroup?.name ?? []);
+    });
+    return new GroupRoom(names.length > 0 ? await this.rows.concurrencyGroups.lockUse(tx, names) : undefined);
   }
 
   /** It is over: from where it was when it was given up, its reports lead to its end as those of any task. */
@@ -110,12 +136,14 @@ export class ReturnedTasks {
     { reasons, isReplaced }: GivenUpTask,
     removal: Parameters<typeof decideRecovery>[0]['removal'],
     request: StoredRequest | undefined,
+    room: GroupRoom,
     writes: Writes,
     now: number,
   ): void {
     const end = { state, reason: reasons.get(state) ?? undefined };
     const hadToGo = reasons.has('TASK_CLEANING');
-    const task = { taskId, end, hadToGo, updates: reasons.size, isReplaced, removal };
+    const groupIsFull = request && room.fullFor(request.request) !== undefined;
+    const task = { taskId, end, hadToGo, updates: reasons.size, isReplaced, groupIsFull, removal };
     const { killedBecause, hasToGo, enqueue } = decideRecovery(task, request, now);
     if (enqueue) writes.enqueued.push(enqueue);
     if (killedBecause !== undefined) {
@@ -124,6 +152,7 @@ export class ReturnedTasks {
       return;
     }
     this.log.warn(`Task '${taskId.id}' was ${state} and is alive: it continues as ${report.state}`);
+    if (request) room.take(request.request);
     writes.alive.push({ taskId, state: report.state, stateAt: report.timestamp, reported: report });
     if (!hasToGo) writes.entering.push(taskId.id);
     else {

@@ -49,7 +49,7 @@ export class StatusFollowUp {
     this.wake.signalOf(recovered, 'scheduler', 'deploys', 'webhooks', 'load-balancer');
     this.wake.signalOf(commandsEnded, 'cleanup');
     this.wake.signalOf(changed, 'deploys', 'cleanup', 'webhooks');
-    if (ended.length > 0) this.wake.signal('scheduler', 'history', 'machines', 'load-balancer', 'mails');
+    if (ended.length > 0) this.wake.signal('scheduler', 'flows', 'history', 'machines', 'load-balancer', 'mails');
     for (const report of dataless) await this.settleDataless(report);
     await this.moveEnded(ended);
   }

@@ -79,6 +79,7 @@ export const aboutShop = JSON.stringify({
   group: 'web',
   requestId: 'shop',
   requestIds: ['shop'],
+  from: 'shop',
   deploy: { id: 'd1', requestId: 'shop' },
 });
 

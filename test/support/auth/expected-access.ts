@@ -27,6 +27,7 @@ const asked: Record<Ask, string[]> = {
     GET /api/deploys/failed
     GET /api/deploys/pending
     GET /api/events
+    GET /api/flows/:flowId
     GET /api/history/requests/search
     GET /api/requests
     GET /api/requests/active
@@ -71,6 +72,7 @@ const asked: Record<Ask, string[]> = {
     GET /api/requests/request/:requestId/simple
     GET /api/requests/request/:requestId/explain
     GET /api/requests/request/:requestId/crashloops
+    GET /api/requests/request/:requestId/flow
     GET /api/requests/request/:requestId/run/:runId
     POST /api/requests/request/:requestId/scale/plan
     POST /api/deploys/plan
@@ -101,6 +103,7 @@ const asked: Record<Ask, string[]> = {
     POST /api/requests
     POST /api/requests/apply
     DELETE /api/requests/request/:requestId
+    POST /api/flows/:flowId/rerun
     POST /api/requests/request/:requestId/groups
     POST /api/requests/request/:requestId/groups/auth-check
     POST /api/requests/request/:requestId/bounce

@@ -12,6 +12,7 @@ export interface TaskScript {
   exit?: TaskState;
   message?: string;
   reason?: string;
+  exitCode?: number;
   /** From a kill with grace to its end; never longer than the grace. Default 10. */
   stopAfter?: number;
   /** Use from launch to end. Default: half of the cpus and memory that it may, and no disk. */

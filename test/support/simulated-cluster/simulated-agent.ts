@@ -199,8 +199,8 @@ export class SimulatedAgent {
     const runsAt = this.world.now() + (script.startAfter ?? startMillis);
     this.later(task, runsAt, () => this.report(task, 'TASK_RUNNING'));
     if (script.runFor === undefined) return;
-    const { exit = 'TASK_FINISHED', message, reason } = script;
-    this.later(task, runsAt + script.runFor, () => this.report(task, exit, message, reason));
+    const { exit = 'TASK_FINISHED', message, reason, exitCode } = script;
+    this.later(task, runsAt + script.runFor, () => this.report(task, exit, message, reason, exitCode));
   }
 
   /** Nothing happens to a task that has ended meanwhile, or that went with its incarnation. */
@@ -224,14 +224,17 @@ export class SimulatedAgent {
   }
 
   /** Reports a state. Commands that run in a task end before it does. */
-  private report(task: SimulatedTask, state: TaskState, message?: string, reason?: string): void {
+  private report(task: SimulatedTask, state: TaskState, message?: string, reason?: string, exitCode?: number): void {
     if (isTerminal(state))
       for (const order of task.commands) this.tell(task, { shellCommand: reportOf(order, 'FAILED', 'The task ended') });
     task.state = state;
-    this.tell(task, { message, reason });
+    this.tell(task, { message, reason, exitCode });
   }
 
-  private tell(task: SimulatedTask, content: Pick<StatusUpdate, 'message' | 'reason' | 'shellCommand'>): void {
+  private tell(
+    task: SimulatedTask,
+    content: Pick<StatusUpdate, 'message' | 'reason' | 'exitCode' | 'shellCommand'>,
+  ): void {
     const { taskId, slaveId } = task.spec;
     this.updates.push({
       agentId: this.agentId,

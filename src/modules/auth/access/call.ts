@@ -69,6 +69,13 @@ const groupsOfMember =
 export const groupsOfUpdatedRequest = groupsOfMember('updatedRequest');
 export const groupsOfAppliedRequest = groupsOfMember('request');
 
+const parentsIn = (request: unknown): NamedRequest[] => {
+  const after = member(request, 'after');
+  return Array.isArray(after) ? after.flatMap((parent) => named(member(parent, 'requestId'))) : [];
+};
+export const sentParents: Names = ({ body }) => parentsIn(body);
+export const parentsOfAppliedRequest: Names = ({ body }) => parentsIn(member(body, 'request'));
+
 function groupsIn(value: unknown): RequestGroups {
   const [group] = texts(member(value, 'group'));
   const lists = (name: string): string[] | undefined => {

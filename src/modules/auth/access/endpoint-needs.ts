@@ -12,6 +12,7 @@ import {
   ofSentDeploy,
   ofTask,
   sentGroups,
+  sentParents,
 } from './call.js';
 import {
   batch,
@@ -98,6 +99,9 @@ export const endpointNeeds: Readonly<Record<string, Need>> = {
 
   'GET /api/events': askedByService('each event is shown to those who may read what it is about'),
 
+  'GET /api/flows/:flowId': askedByService('runs of requests that may not be read are left out'),
+  'POST /api/flows/:flowId/rerun': on(inBody('from'), ['READ', 'WRITE'], { action: 'EXEC' }),
+
   'GET /api/history/request/:requestId/deploy/:deployId': readPast,
   'GET /api/history/tasks': searchTasks,
   'GET /api/history/tasks/withmetadata': searchTasks,
@@ -172,12 +176,18 @@ export const endpointNeeds: Readonly<Record<string, Need>> = {
   'GET /api/requests/queued/cleanup': list(ownedRows),
   'GET /api/requests/lbcleanup': list(ids),
   'GET /api/requests/crashloops': list(byRequestId),
-  'POST /api/requests': on(inBody('id'), 'WRITE', { ...creates, newGroups: sentGroups, writesNew: true }),
+  'POST /api/requests': on(inBody('id'), 'WRITE', {
+    ...creates,
+    newGroups: sentGroups,
+    writesNew: true,
+    newParents: sentParents,
+  }),
   'POST /api/requests/apply': apply,
   'GET /api/requests/request/:requestId': on(inPath, 'READ'),
   'GET /api/requests/request/:requestId/simple': on(inPath, 'READ'),
   'GET /api/requests/request/:requestId/explain': on(inPath, 'READ'),
   'GET /api/requests/request/:requestId/crashloops': read,
+  'GET /api/requests/request/:requestId/flow': read,
   'DELETE /api/requests/request/:requestId': act,
   'POST /api/requests/request/:requestId/groups': on(inPath, ['READ', 'WRITE'], regroup),
   'POST /api/requests/request/:requestId/groups/auth-check': on(inPath, 'WRITE', { ...creates, ...regroup }),

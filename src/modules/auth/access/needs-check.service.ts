@@ -14,6 +14,7 @@ import type { Permit } from '../../../platform/database/permits.js';
 import type { Queryable } from '../../../platform/database/queryable.js';
 import type { Transaction } from '../../../platform/database/transaction.js';
 import { SchedulerError } from '../../../platform/errors.js';
+import { FlowGraphRepository } from '../../flows/flow-graph.repository.js';
 import { RequestGroupRepository } from '../../requests/groups/request-group.repository.js';
 import { RequestAccessRepository } from '../../requests/request-access.repository.js';
 import { Access, type KnownRequest } from './access.service.js';
@@ -40,6 +41,7 @@ export class NeedsCheck {
     private readonly access: Access,
     private readonly requests: RequestAccessRepository,
     private readonly groups: RequestGroupRepository,
+    private readonly graph: FlowGraphRepository,
     private readonly db: Database,
     private readonly elevated: ElevatedAccess,
   ) {}
@@ -80,16 +82,21 @@ export class NeedsCheck {
     if (named.length === 0) this.refuseUnnamed(need, user);
     const groupId = need.replacesGroup?.(call);
     const all = await this.withMembers(this.db.pool, groupId, named);
-    const ids = idsOf(all);
+    const parents = await this.newParents(this.db.pool, need, call, all);
+    const ids = idsOf([...all, ...parents]);
     const seen = await this.access.find(this.db.pool, ids);
     const allowed = this.decide(need, user, call, all, seen);
+    this.requireRead(need, user, parents, seen);
     await this.elevated.note(need, user, all);
     const hold = async (tx: Transaction): Promise<void> => {
       if (groupId !== undefined) await this.groups.lockId(tx, groupId);
       const held = await this.withMembers(tx, groupId, named);
-      const present = await this.requests.lock(tx, idsOf(held));
-      const now = await this.access.find(tx, idsOf(held), present);
-      if (!isDeepStrictEqual(now, seen)) this.decide(need, user, call, held, now);
+      const present = await this.requests.lock(tx, idsOf([...held, ...parents]));
+      const now = await this.access.find(tx, idsOf([...held, ...parents]), present);
+      const isAsSeen = isDeepStrictEqual(now, seen);
+      if (!isAsSeen) this.decide(need, user, call, held, now);
+      const follows = parents.length > 0 || !isAsSeen ? await this.newParents(tx, need, call, held) : [];
+      if (!isAsSeen || follows.length > parents.length) this.requireRead(need, user, follows, now);
     };
     return { ...allowed, permit: { requestIds: ids, hold } };
   }
@@ -102,6 +109,32 @@ export class NeedsCheck {
   ): Promise<NamedRequest[]> {
     const group = groupId === undefined ? null : await this.groups.find(tx, groupId);
     return [...named, ...(group?.requestIds ?? []).map((id) => ({ id }))];
+  }
+
+  /** Requests that those of the call are to follow, and do not follow yet. */
+  private async newParents(
+    tx: Queryable,
+    need: RequestNeed,
+    call: CallArguments,
+    named: readonly NamedRequest[],
+  ): Promise<readonly NamedRequest[]> {
+    const wanted = need.newParents?.(call) ?? [];
+    if (wanted.length === 0) return [];
+    const followed = await this.graph.parentIds(tx, idsOf(named));
+    return wanted.filter(({ id }) => !followed.has(id));
+  }
+
+  /** Throws unless all of them may be read. One that is not there is refused like one that the caller may not read. */
+  private requireRead(
+    need: RequestNeed,
+    user: User,
+    parents: readonly NamedRequest[],
+    known: ReadonlyMap<string, KnownRequest>,
+  ): void {
+    for (const { id } of parents) {
+      const { allowed, reason } = this.access.decideById(user, 'READ', id, known.get(id)?.last?.groups);
+      if (!allowed) throw new SchedulerError(need.refusal ?? 'FORBIDDEN', reason!);
+    }
   }
 
   /** Refuses a call that does not name its request to the guard, which cannot allow it. */

@@ -39,6 +39,8 @@ export interface RequestNeed {
   writesNew?: true;
   /** The call replaces a group of requests of this id: those that are in it are asked for as well. */
   replacesGroup?: (call: CallArguments) => string | undefined;
+  /** Requests that the request of the call is to follow from now on: the caller needs READ on those that it did not follow before. */
+  newParents?: (call: CallArguments) => readonly NamedRequest[];
   /** Treatment of a call that names no request. Default: 400, as the operation would answer. */
   unnamed?: 'admin' | 'forbidden';
   refusal?: ErrorCode;

@@ -1,13 +1,13 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { contentId, unusedId } from '../../../core/content-id.js';
 import { decideApply, leftOut } from '../../../core/deploys/apply.js';
+import type { User } from '../../../core/authorization/index.js';
 import type { Deploy } from '../../../core/model/deploy.js';
 import type { Request } from '../../../core/model/request.js';
 import { DisabledActions } from '../../../platform/actions/disabled-actions.js';
 import { Database } from '../../../platform/database/database.js';
 import type { Transaction } from '../../../platform/database/transaction.js';
 import { SchedulerError } from '../../../platform/errors.js';
-import type { Caller } from '../../../platform/http/caller.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
 import { RequestRepository } from '../../requests/request.repository.js';
 import { RequestSaves, type SavedRequest } from '../../requests/request-saves.service.js';
@@ -52,7 +52,7 @@ export class Applies {
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
-  async apply(wish: Apply, dryRun: boolean, caller: Caller): Promise<AppliedDto> {
+  async apply(wish: Apply, dryRun: boolean, caller: User): Promise<AppliedDto> {
     const requestId = requestOf(wish);
     if (wish.deploy) await this.starts.refuseUsers({ deploy: wish.deploy });
     const work = async (tx: Transaction): Promise<ApplyOutcome> => {
@@ -70,7 +70,7 @@ export class Applies {
     return done.applied;
   }
 
-  private async applyIn(tx: Transaction, requestId: string, wish: Apply, caller: Caller): Promise<ApplyOutcome> {
+  private async applyIn(tx: Transaction, requestId: string, wish: Apply, caller: User): Promise<ApplyOutcome> {
     const applied: AppliedDto = { requestId, changes: [], notes: [] };
     const { request } = wish;
     const saving = request && this.saves.save(tx, request, caller, { unlessSame: true });

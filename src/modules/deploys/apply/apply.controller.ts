@@ -1,8 +1,9 @@
 import { Controller, HttpCode, Post, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import type { User } from '../../../core/authorization/index.js';
 import type { Response } from 'express';
 import { NeedsBody } from '../../../platform/http/bodies.js';
-import { type Caller, CallerUser } from '../../../platform/http/caller.js';
+import { CallerUser } from '../../../platform/http/caller.js';
 import { Body, Query } from '../../../platform/http/inputs.js';
 import { Since } from '../../../platform/http/since.js';
 import { RequestDto } from '../../requests/dto/request.dto.js';
@@ -32,7 +33,7 @@ export class ApplyController {
   apply(
     @Body() body: ApplyDto,
     @Query() query: ApplyQuery,
-    @CallerUser() caller: Caller,
+    @CallerUser() caller: User,
     @Res({ passthrough: true }) response: Response,
   ): Promise<AppliedDto> {
     const deploy = body.deploy && DeployDto.toDeploy(body.deploy);

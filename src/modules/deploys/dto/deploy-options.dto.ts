@@ -25,6 +25,7 @@ import {
   Seconds32,
 } from '../../../platform/http/fields.js';
 import { Artifacts, ClusterArtifactDto, ObjstoreUploaderFileDto, UploaderFiles } from './artifacts.dto.js';
+import { Since } from '../../../platform/http/since.js';
 
 /** Resources of its machine that one task may use. */
 export class ResourcesDto implements Resources {
@@ -184,4 +185,9 @@ export class RunNowRequestDto implements RunNowRequest {
   @IsOptional()
   @Timestamp()
   runAt?: number;
+  /** False: when it ends, no run of a request that follows this one is made. Default: true. */
+  @Since('muster')
+  @IsOptional()
+  @IsBoolean()
+  triggersFollowers?: boolean;
 }

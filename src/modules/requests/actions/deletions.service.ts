@@ -1,9 +1,11 @@
 import { Injectable } from '@nestjs/common';
+import type { User } from '../../../core/authorization/index.js';
 import { isLongRunning } from '../../../core/model/enums.js';
 import type { DeleteRequestRequest, Request } from '../../../core/model/request.js';
+import type { Transaction } from '../../../platform/database/transaction.js';
 import { SchedulerError } from '../../../platform/errors.js';
-import type { Caller } from '../../../platform/http/caller.js';
 import { Rows } from '../../../rows.js';
+import { Access } from '../../auth/access/access.service.js';
 import { RequestActions } from '../request-actions.service.js';
 
 /** Begins the end of a request: the cleaner kills its tasks and removes it when the last one is gone. */
@@ -12,14 +14,16 @@ export class Deletions {
   constructor(
     private readonly actions: RequestActions,
     private readonly rows: Rows,
+    private readonly access: Access,
   ) {}
 
   /** From any state. Asking again while it is being deleted answers the same, and may only hasten it. */
-  delete(id: string, options: DeleteRequestRequest, caller: Caller): Promise<Request> {
+  delete(id: string, options: DeleteRequestRequest, caller: User): Promise<Request> {
     return this.actions.perform(id, ['cleanup', 'deploys', 'mails'], async (tx, { stored, now }) => {
       const { message, actionId, deleteFromLoadBalancer, force, waitForTasks } = options;
       const { request } = stored;
       refuseManner(request, options);
+      if (stored.state !== 'DELETING' && !force) await this.refuseWithFollowers(tx, id, caller);
       const isFirst = await this.rows.requestCleanups.create(tx, {
         user: caller.email,
         cleanupType: 'DELETING',
@@ -42,6 +46,19 @@ export class Deletions {
       }
       return request;
     });
+  }
+
+  /** Nobody begins to follow it until the commit. */
+  private async refuseWithFollowers(tx: Transaction, id: string, caller: User): Promise<void> {
+    await this.rows.flowGraph.lock(tx);
+    const followers = await this.rows.flowGraph.followerIds(tx, id);
+    if (followers.length === 0) return;
+    const { readable } = await this.access.sort(caller, followers);
+    const named = followers.map((follower) => (readable(follower) ? `'${follower}'` : '(another)')).join(', ');
+    throw new SchedulerError(
+      'REQUEST_HAS_FOLLOWERS',
+      `Request '${id}' is followed by ${named}: their runs would never come`,
+    );
   }
 }
 

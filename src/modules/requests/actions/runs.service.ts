@@ -203,6 +203,8 @@ const pendingRequest = (run: RunNowRequest, queued: QueuedRun): PendingRequest =
   askedAt: queued.timestamp,
   user: queued.user,
   pendingType: queued.pendingType,
+  trigger: 'RUN_NOW',
+  scheduledAt: run.runAt ?? queued.timestamp,
   ...runOptions(run),
   runId: run.runId ?? randomUUID(),
   message: run.message,

@@ -21,7 +21,7 @@ import type {
   RequestParent,
   RequestWithState,
 } from '../../../core/model/request.js';
-import type { PendingRequest } from '../../../core/model/task.js';
+import { runTriggers, type PendingRequest, type RunTrigger } from '../../../core/model/task.js';
 import { ClusterArtifactDto, ObjstoreUploaderFileDto } from '../../deploys/dto/artifacts.dto.js';
 import { DeployDto } from '../../deploys/dto/deploy.dto.js';
 import { DeployMarkerDto, PendingDeployDto } from '../../deploys/dto/pending-deploy.dto.js';
@@ -142,6 +142,24 @@ export class PendingRequestDto implements PendingRequest {
   @Since('muster')
   @ApiProperty({ type: 'integer', format: 'int64' })
   askedAt?: number;
+  /** Cause of the run: its schedule, a caller, the end of another run, a backfill; RETRY: a try of it that failed. */
+  @Since('muster')
+  @ApiProperty({ enum: runTriggers, enumName: 'RunTrigger' })
+  trigger?: RunTrigger;
+  /** Planned time of the run, in epoch milliseconds, however late it starts; a run that is tried again keeps it. */
+  @Since('muster')
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  scheduledAt?: number;
+  /** Number of this try of the run, from 1; absent: the first. */
+  @Since('muster')
+  @ApiProperty({ type: 'integer', format: 'int32' })
+  attempt?: number;
+  /** Id that all runs of one flow have. */
+  @Since('muster')
+  flowId?: string;
+  /** Ids of the tasks whose ends made this run. */
+  @Since('muster')
+  parentRuns?: string[];
 }
 
 /** An order for a whole request that the cleaner has not carried out yet. */

@@ -1,12 +1,16 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsBoolean, IsOptional } from 'class-validator';
 import {
+  argumentSources,
   emailDestinations,
+  followModes,
   requestTypes,
   scheduleTypes,
   slavePlacements,
   userActions,
+  type ArgumentSource,
   type EmailDestination,
+  type FollowMode,
   type RequestType,
   type ScheduleType,
   type SlavePlacement,
@@ -19,6 +23,7 @@ import {
   everyValue,
   Int32,
   is,
+  NestedList,
   OneOf,
   raw,
   TextMap,
@@ -27,9 +32,11 @@ import {
   Millis,
   Small,
 } from '../../../platform/http/fields.js';
+import { ParentDto } from './parent.dto.js';
 import { mostMembers } from '../../../platform/http/input-limits.js';
 import { Holds } from '../../../platform/http/known-members.js';
 import { Since } from '../../../platform/http/since.js';
+import { RunPoliciesDto } from './run-policies.dto.js';
 
 const isActions = (value: unknown): boolean =>
   Array.isArray(value) && value.every((action) => (userActions as readonly unknown[]).includes(action));
@@ -44,7 +51,7 @@ const isMinimums = (value: unknown): boolean =>
  * A request: its type, its schedule or number of instances, and where its tasks run. Its deploys say which program
  * runs.
  */
-export class RequestDto implements Request {
+export class RequestDto extends RunPoliciesDto implements Request {
   /** Names the request, and never another one: letters, digits, '_' and '-'. */
   @ApiProperty({ pattern: '^[a-zA-Z0-9_-]+$' })
   @IsOptional()
@@ -253,6 +260,21 @@ export class RequestDto implements Request {
   @IsOptional()
   @IsBoolean()
   hideEvenNumberAcrossRacksHint?: boolean;
+  /** Requests that it follows: their ends make its runs. At most 20. Only of ON_DEMAND. */
+  @Since('muster')
+  @IsOptional()
+  @NestedList(() => ParentDto)
+  after?: ParentDto[];
+  /** ALL: it runs when every request of `after` has ended so in one flow; ANY: for each such end. Default: ALL. */
+  @Since('muster')
+  @IsOptional()
+  @OneOf(followModes, 'FollowMode')
+  afterMode?: FollowMode;
+  /** PARENT: its runs get the arguments of the run that they follow. Needs one request in `after`, or afterMode ANY. Default: none. */
+  @Since('muster')
+  @IsOptional()
+  @OneOf(argumentSources, 'ArgumentSource')
+  argsFrom?: ArgumentSource;
   /** Older form of requestType: false is ON_DEMAND, true SERVICE or WORKER; SCHEDULED when there is a schedule. */
   @ApiProperty({ writeOnly: true })
   @IsOptional()

@@ -17,9 +17,11 @@ import type {
   ClusterExecutorInfo,
   ClusterTaskObject,
   PendingTask,
+  RunTrigger,
   TaskRequest,
   Task,
 } from '../../../core/model/task.js';
+import { runTriggers } from '../../../core/model/task.js';
 import { Since } from '../../../platform/http/since.js';
 
 const anyObject = { type: 'object', additionalProperties: true } as const;
@@ -168,6 +170,24 @@ export class PendingTaskDto implements PendingTask {
   @Since('muster')
   @ApiProperty({ type: 'integer', format: 'int64' })
   askedAt?: number;
+  /** Cause of the run: its schedule, a caller, the end of another run, a backfill; RETRY: a try of it that failed. */
+  @Since('muster')
+  @ApiProperty({ enum: runTriggers, enumName: 'RunTrigger' })
+  trigger?: RunTrigger;
+  /** Planned time of the run, in epoch milliseconds, however late it starts; a run that is tried again keeps it. */
+  @Since('muster')
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  scheduledAt?: number;
+  /** Number of this try of the run, from 1; absent: the first. */
+  @Since('muster')
+  @ApiProperty({ type: 'integer', format: 'int32' })
+  attempt?: number;
+  /** Id that all runs of one flow have. */
+  @Since('muster')
+  flowId?: string;
+  /** Ids of the tasks whose ends made this run. */
+  @Since('muster')
+  parentRuns?: string[];
 }
 
 /** A pending task with all that is needed to launch it. */

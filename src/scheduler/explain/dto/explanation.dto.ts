@@ -52,6 +52,11 @@ export class TaskExplanationDto {
   rejections: RejectionDto[];
   /** It asks for more than any of the slaves has in all, so it waits until there is a greater one. */
   neverFits: boolean;
+  /**
+   * Tasks that hold its concurrency group, the oldest first, at most 100, of requests that the caller may read. Only where it waits
+   * for these.
+   */
+  heldBy?: string[];
 }
 
 /** Why a task that is due is not running, as the scheduler saw it last. */
@@ -118,6 +123,11 @@ export class RequestExplanationDto {
   activeTasks: number;
   /** Its pending tasks, the next one first. */
   pendingTasks: TaskExplanationDto[];
+  /**
+   * Tasks that hold its concurrency group, the oldest first, at most 100, of requests that the caller may read. Only where some of its
+   * tasks wait for these.
+   */
+  heldBy?: string[];
   /** Its entries in the pending queue, the oldest first. */
   queued: QueuedEntryDto[];
   /** The newest deploy, if it has failed. */

@@ -1,0 +1,69 @@
+import { readFileSync } from 'node:fs';
+import { parseAllDocuments, stringify } from 'yaml';
+import { convertChronos, isChronosJob } from './chronos.js';
+import { convertCronJob, isCronJob } from './cron-jobs.js';
+import { type ConvertedJob, isMap, listOf } from './documents.js';
+
+const mostBytes = 16 * 1_024 * 1_024;
+
+/** Output of the command, and what people read beside it. */
+interface Streams {
+  out: (text: string) => void;
+  note: (text: string) => void;
+}
+
+/** Jobs of another scheduler in a file, as the documents that `muster apply` takes. Answers the exit code. */
+export function importFile(file: string, { out, note }: Streams): number {
+  let jobs: ConvertedJob[];
+  try {
+    jobs = convertText(read(file));
+  } catch (cause) {
+    note(`muster: ${file}: ${cause instanceof Error ? cause.message : String(cause)}`);
+    return 2;
+  }
+  for (const { request, notes } of jobs) for (const each of notes) note(`${request.id}: ${each}`);
+  out(jobs.map(({ request, deploy }) => `---\n${stringify(request)}---\n${stringify({ deploy })}`).join(''));
+  note(`${jobs.length} jobs; look at them, and apply them: muster apply -f <file>`);
+  return 0;
+}
+
+/** Jobs of Chronos (what its API answers, or one job) and CronJobs of Kubernetes, in YAML or JSON. */
+export function convertText(text: string): ConvertedJob[] {
+  const parsed = parseAllDocuments(text, { uniqueKeys: true });
+  const documents = (Array.isArray(parsed) ? parsed : []).map((document) => {
+    const [error] = document.errors;
+    if (error) throw new Error(error.message);
+    return document.toJS({ maxAliasCount: 100 }) as unknown;
+  });
+  const entries = documents.flatMap((value) =>
+    isMap(value) && value['kind'] === 'List' ? listOf(value['items']) : [value].flat(),
+  );
+  const chronos = convertChronos(entries.filter(isChronosJob));
+  const jobs = [...chronos, ...entries.filter(isCronJob).map(convertCronJob)];
+  if (jobs.length === 0) throw new Error('there is no job of Chronos and no CronJob of Kubernetes in it');
+  const ids = jobs.map(({ request }) => request.id);
+  const twice = ids.find((id, index) => ids.indexOf(id) !== index);
+  if (twice !== undefined) throw new Error(`two jobs become the request '${twice}'`);
+  return inOrder(jobs);
+}
+
+/** Parents first: a request is saved after those that it follows. What is in a circle stays as it came. */
+function inOrder(jobs: readonly ConvertedJob[]): ConvertedJob[] {
+  const left = new Map(jobs.map((job) => [job.request.id, job]));
+  const ordered: ConvertedJob[] = [];
+  while (left.size > 0) {
+    const ready = [...left.values()].filter(
+      ({ request }) => !request.after?.some((parent) => left.has(parent.requestId)),
+    );
+    const next = ready.length > 0 ? ready : [...left.values()];
+    ordered.push(...next);
+    for (const { request } of next) left.delete(request.id);
+  }
+  return ordered;
+}
+
+function read(file: string): string {
+  const bytes = readFileSync(file === '-' ? 0 : file);
+  if (bytes.length > mostBytes) throw new Error(`is larger than ${mostBytes} bytes`);
+  return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+}

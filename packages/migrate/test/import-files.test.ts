@@ -1,0 +1,205 @@
+import { describe, expect, test } from 'vitest';
+import { readSchedule } from '../../../src/core/schedules/index.js';
+import { validateRequest } from '../../../src/core/request-validation/index.js';
+import { ruleOf } from '../src/import-files/chronos.js';
+import { quantityOf } from '../src/import-files/cron-jobs.js';
+import { convertText } from '../src/import-files/import-files.js';
+import { testSettings } from '../../../test/support/test-settings.js';
+
+const chronos = [
+  {
+    name: 'send report',
+    parents: ['load', 'clean'],
+    command: 'echo hi',
+    owner: 'a@example.com, b@example.com',
+    retries: 2,
+    disabled: true,
+    successCount: 7,
+  },
+  {
+    name: 'load',
+    schedule: 'R/2014-09-25T17:22:00Z/PT2H',
+    scheduleTimeZone: 'Europe/Paris',
+    epsilon: 'PT30M',
+    command: 'load.sh',
+    shell: false,
+    arguments: ['--all'],
+    cpus: 0.5,
+    mem: 512,
+    disk: 256,
+    environmentVariables: [{ name: 'DAY', value: '1' }],
+    constraints: [
+      ['rack', 'EQUALS', 'r1'],
+      ['rack', 'LIKE', 'r.*'],
+    ],
+    fetch: [{ uri: 'http://x/y.tgz', extract: true }],
+  },
+  {
+    name: 'clean',
+    schedule: 'R5//P1D',
+    softError: true,
+    command: 'run',
+    container: {
+      type: 'DOCKER',
+      image: 'alpine:3',
+      network: 'HOST',
+      volumes: [{ containerPath: '/a', hostPath: '/b', mode: 'RW' }],
+    },
+  },
+];
+
+describe('jobs of Chronos', () => {
+  const converted = convertText(JSON.stringify(chronos));
+  const { limits } = { limits: { ...testSettings().cluster, ...testSettings() } };
+
+  test('become requests, parents before those that follow them', () =>
+    expect(converted.map(({ request }) => request)).toEqual([
+      {
+        id: 'load',
+        requestType: 'SCHEDULED',
+        scheduleType: 'RFC5545',
+        schedule: 'DTSTART=20140925T172200 RRULE:FREQ=HOURLY;INTERVAL=2',
+        scheduleTimeZone: 'Europe/Paris',
+        requiredSlaveAttributes: { rack: 'r1' },
+      },
+      { id: 'clean', requestType: 'SCHEDULED', scheduleType: 'RFC5545', schedule: 'RRULE:FREQ=DAILY;COUNT=5' },
+      {
+        id: 'send-report',
+        requestType: 'ON_DEMAND',
+        after: [
+          { requestId: 'load', on: 'SUCCESS' },
+          { requestId: 'clean', on: 'END' },
+        ],
+        owners: ['a@example.com', 'b@example.com'],
+        numRetriesOnFailure: 2,
+      },
+    ]));
+  test('keep to the rules of requests', () => {
+    for (const { request } of converted) expect(validateRequest(request, { limits }), request.id).toEqual([]);
+  });
+  test('become deploys', () => {
+    expect(converted[0]!.deploy).toMatchObject({
+      command: 'load.sh',
+      arguments: ['--all'],
+      resources: { cpus: 0.5, memoryMb: 512, diskMb: 256 },
+      env: { DAY: '1' },
+      uris: [{ uri: 'http://x/y.tgz', extract: true }],
+    });
+    expect(converted[1]!.deploy.containerInfo).toEqual({
+      type: 'DOCKER',
+      docker: { image: 'alpine:3', privileged: false, network: 'HOST' },
+      volumes: [{ containerPath: '/a', hostPath: '/b', mode: 'RW' }],
+    });
+    expect(converted[2]!.deploy).toMatchObject({ command: 'echo hi', shell: true });
+  });
+  test('tell what was not taken', () =>
+    expect(converted.map(({ notes }) => notes)).toEqual([
+      ['epsilon is not taken', 'the constraint ["rack","LIKE","r.*"] is not taken'],
+      [],
+      [`its name is 'send report' there`, 'it is disabled there: pause it'],
+    ]));
+});
+
+test.each([
+  ['R/2020-01-01T00:00:00.000Z/P1M', 'FREQ=MONTHLY'],
+  ['R//P1Y', 'FREQ=MONTHLY;INTERVAL=12'],
+  ['R//P1W', 'FREQ=DAILY;INTERVAL=7'],
+  ['R//PT1H30M', 'FREQ=MINUTELY;INTERVAL=90'],
+  ['R3//PT45S', 'FREQ=SECONDLY;INTERVAL=45;COUNT=3'],
+  ['R0//PT1H', undefined],
+  ['R//P1MT1H', undefined],
+  ['R//P', undefined],
+  ['R/soon/P1D', undefined],
+  ['0 0 * * *', undefined],
+])('the schedule %s is the rule %s', (schedule, rule) => {
+  const found = ruleOf(schedule);
+  expect(found?.text).toBe(rule);
+  if (found)
+    expect(
+      readSchedule({
+        requestType: 'SCHEDULED',
+        scheduleType: 'RFC5545',
+        schedule: `RRULE:${found.text}`,
+        id: 'x',
+      } as never),
+    ).not.toHaveProperty('errors');
+});
+
+test('a CronJob of Kubernetes becomes a job with its schedule', () => {
+  const [job] = convertText(`
+apiVersion: batch/v1
+kind: CronJob
+metadata: { name: backup }
+spec:
+  schedule: "30 4 * * *"
+  timeZone: Europe/Paris
+  concurrencyPolicy: Forbid
+  suspend: true
+  jobTemplate:
+    spec:
+      backoffLimit: 2
+      activeDeadlineSeconds: 600
+      template:
+        spec:
+          restartPolicy: Never
+          volumes: []
+          containers:
+            - name: main
+              image: postgres:16
+              command: [pg_dump, --all]
+              args: [-v]
+              env:
+                - { name: HOST, value: db }
+                - { name: PASSWORD, valueFrom: { secretKeyRef: { name: s, key: k } } }
+              resources: { requests: { cpu: 100m, memory: 128Mi }, limits: { memory: 1Gi } }
+            - name: sidecar
+              image: x
+`);
+  expect(job).toEqual({
+    request: {
+      id: 'backup',
+      requestType: 'SCHEDULED',
+      schedule: '30 4 * * *',
+      scheduleTimeZone: 'Europe/Paris',
+      numRetriesOnFailure: 2,
+      taskExecutionTimeLimitMillis: 600_000,
+    },
+    deploy: {
+      requestId: 'backup',
+      id: 'imported',
+      command: 'pg_dump',
+      arguments: ['--all', '-v'],
+      env: { HOST: 'db' },
+      resources: { cpus: 0.1, memoryMb: 128 },
+      containerInfo: { type: 'DOCKER', docker: { image: 'postgres:16', privileged: false } },
+    },
+    notes: [
+      'it is suspended there: pause it',
+      '1 further containers of its pods are not taken',
+      'volumes of its pods is not taken',
+      'the variable PASSWORD has no plain value',
+    ],
+  });
+});
+
+test.each([
+  ['100m', 0.1],
+  ['2', 2],
+  ['1.5Gi', 1.5 * 1024 ** 3],
+  ['1M', 1e6],
+  ['lots', undefined],
+  ['-1', undefined],
+])('the quantity %s is %s', (written, value) => expect(quantityOf(written)).toBe(value));
+
+test.each([
+  ['nothing of the kind', '{"id": "web"}', 'there is no job of Chronos'],
+  ['no YAML', 'a: [', 'Flow sequence'],
+  [
+    'two jobs of one id',
+    JSON.stringify([
+      { ...chronos[1], name: 'a b' },
+      { ...chronos[1], name: 'a-b' },
+    ]),
+    `request 'a-b'`,
+  ],
+])('%s is refused', (_name, text, message) => expect(() => convertText(text)).toThrow(message));

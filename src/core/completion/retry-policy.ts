@@ -1,0 +1,49 @@
+import type { TaskState } from '../model/enums.js';
+import type { Request, RetryPolicy } from '../model/request.js';
+import { shareOf } from '../share.js';
+import type { EndedTask } from './ended-task.js';
+
+/** What a request says of tries after the first, in its short form or at length. */
+export const retryPolicyOf = ({
+  retry,
+  numRetriesOnFailure = 0,
+}: Pick<Request, 'retry' | 'numRetriesOnFailure'>): RetryPolicy => retry ?? { attempts: numRetriesOnFailure };
+
+/** True for an end without success after which the policy lets the run be tried again. */
+export function allowsRetry(
+  { onExitCodes, notOnExitCodes = [], onTimeLimit = true, onLost = true }: RetryPolicy,
+  { state, cleanupType, exitCode }: Pick<EndedTask, 'state' | 'cleanupType' | 'exitCode'>,
+): boolean {
+  if (isLost(state)) return onLost;
+  if (cleanupType === 'TASK_EXCEEDED_TIME_LIMIT') return onTimeLimit;
+  // Killed for what is no fault of the program, such as the decommission of its machine.
+  if (state !== 'TASK_FAILED') return true;
+  // It had no chance to exit, for it could not start or used too much: that is none of the codes.
+  if (exitCode === undefined) return onExitCodes === undefined;
+  return (onExitCodes?.includes(exitCode) ?? true) && !notOnExitCodes.includes(exitCode);
+}
+
+const seenEnds: ReadonlySet<TaskState> = new Set<TaskState>([
+  'TASK_FINISHED',
+  'TASK_FAILED',
+  'TASK_KILLED',
+  'TASK_ERROR',
+]);
+
+/** Nobody saw how it ended, and it may be half done. */
+const isLost = (state: TaskState): boolean => !seenEnds.has(state);
+
+/** The longest pause between two tries: 30 days. */
+export const longestRetryDelayMillis = 30 * 24 * 3_600_000;
+
+/**
+ * Pause before try `retries` + 1 after the first. Its random part goes by the task that ended, so that whoever decides again comes to the
+ * same time.
+ */
+export function retryDelayMillis(policy: RetryPolicy, retries: number, endedTaskId: string): number {
+  const { delayMillis = 0, backoffFactor = 1, maxDelayMillis = longestRetryDelayMillis, jitter = 0 } = policy;
+  // So often may it have been tried that the factor has become infinite.
+  if (delayMillis === 0) return 0;
+  const whole = Math.min(delayMillis * backoffFactor ** retries, maxDelayMillis);
+  return Math.round(whole * (1 - jitter * shareOf(endedTaskId)));
+}

@@ -1,0 +1,96 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Request } from '../model/request.js';
+import {
+  type FlowEdge,
+  followProblems,
+  mostFollowers,
+  mostParents,
+  type ParentFacts,
+  parentProblems,
+  pathUp,
+  withFollowers,
+} from './index.js';
+
+const job = (own: Partial<Request>): Request => ({ id: 'job', requestType: 'ON_DEMAND', ...own });
+const after = (...ids: string[]) => ids.map((requestId) => ({ requestId, on: 'SUCCESS' as const }));
+const said = (problems: { field: string; rule: string }[]) => problems.map(({ field, rule }) => `${field} ${rule}`);
+
+test.each<[string, Partial<Request>, string[]]>([
+  ['nothing', {}, []],
+  ['parents', { after: after('a', 'b'), afterMode: 'ALL' }, []],
+  ['arguments of one parent', { after: after('a'), argsFrom: 'PARENT' }, []],
+  ['arguments of any parent', { after: after('a', 'b'), afterMode: 'ANY', argsFrom: 'PARENT' }, []],
+  ['arguments of all parents', { after: after('a', 'b'), argsFrom: 'PARENT' }, ['argsFrom consistent']],
+  ['a mode without parents', { afterMode: 'ANY' }, ['afterMode consistent']],
+  ['arguments without parents', { argsFrom: 'PARENT' }, ['argsFrom consistent']],
+  ['an empty list', { after: [] }, ['after min']],
+  ['a parent twice', { after: after('a', 'a') }, ['after.1.requestId unique']],
+  ['itself', { after: after('a', 'job') }, ['after.1.requestId cycle']],
+  ['too many', { after: after(...Array.from({ length: mostParents + 1 }, (_, index) => `p${index}`)) }, ['after max']],
+  ['a schedule beside it', { requestType: 'SCHEDULED', after: after('a') }, ['after notAllowed']],
+  ['a service', { requestType: 'SERVICE', after: after('a') }, ['after notAllowed']],
+])('a request that names %s', (_name, own, problems) => expect(said(followProblems(job(own)))).toEqual(problems));
+
+describe('a request that follows', () => {
+  const facts = (own: Partial<ParentFacts> = {}): ParentFacts => ({ requestType: 'SCHEDULED', followers: 0, ...own });
+  const check = (
+    known: Record<string, ParentFacts>,
+    { former = [] as string[], edges = [] as FlowEdge[], parents = ['a'] } = {},
+  ) => parentProblems(job({ after: after(...parents) }), new Map(Object.entries(known)), new Set(former), edges);
+
+  test.each<[string, Parameters<typeof check>, string[]]>([
+    ['a job', [{ a: facts() }], []],
+    ['a request that runs once', [{ a: facts({ requestType: 'RUN_ONCE' }) }], []],
+    ['a request that is not there', [{}], ['after.0.requestId exists']],
+    ['one that it has followed and that is gone', [{}, { former: ['a'] }], []],
+    ['a service', [{ a: facts({ requestType: 'SERVICE' }) }], ['after.0.requestId runs']],
+    ['a worker', [{ a: facts({ requestType: 'WORKER' }) }], ['after.0.requestId runs']],
+    ['one with too many followers', [{ a: facts({ followers: mostFollowers }) }], ['after.0.requestId max']],
+    ['one whose followers it is among', [{ a: facts({ followers: mostFollowers }) }, { former: ['a'] }], []],
+  ])('%s', (_name, parameters, problems) => expect(said(check(...parameters))).toEqual(problems));
+
+  test('one that follows it is told the cycle, in the order in which it would run', () => {
+    const edges = [
+      { child: 'a', parent: 'b' },
+      { child: 'b', parent: 'job' },
+      { child: 'b', parent: 'other' },
+    ];
+    expect(check({ a: facts() }, { edges })[0]?.message).toBe(
+      "after.0.requestId: 'job' -> 'b' -> 'a' -> 'job' would run for ever",
+    );
+    const [problem] = parentProblems(
+      job({ after: after('a') }),
+      new Map([['a', facts()]]),
+      new Set(),
+      edges,
+      (id) => id !== 'b',
+    );
+    expect(problem?.message).toContain("'job' -> (another) -> 'a' -> 'job'");
+  });
+});
+
+const anyEdges = fc.array(fc.record({ child: fc.nat({ max: 7 }), parent: fc.nat({ max: 7 }) }), { maxLength: 20 });
+const named = (edges: readonly { child: number; parent: number }[]): FlowEdge[] =>
+  edges.map(({ child, parent }) => ({ child: `n${child}`, parent: `n${parent}` }));
+
+test('whatever follows what, there is a way up exactly to those whose followers one is among', () =>
+  fc.assert(
+    fc.property(anyEdges, (numbers) => {
+      const edges = named(numbers);
+      const ids = Array.from({ length: 8 }, (_, index) => `n${index}`);
+      return ids.every((to) => {
+        const below = new Set(withFollowers(to, edges));
+        return ids.every((from) => (pathUp(from, to, edges) !== undefined) === below.has(from));
+      });
+    }),
+  ));
+
+test('edges that are added one by one, where none closes a cycle, never make one', () =>
+  fc.assert(
+    fc.property(anyEdges, (numbers) => {
+      const kept: FlowEdge[] = [];
+      for (const edge of named(numbers)) if (!pathUp(edge.parent, edge.child, kept)) kept.push(edge);
+      return kept.every(({ child, parent }) => !pathUp(parent, child, kept));
+    }),
+  ));

@@ -1,0 +1,120 @@
+import { randomUUID } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import {
+  type FlowChange,
+  type Follower,
+  followUps,
+  isOver,
+  type RunEnd,
+  withoutParentVariables,
+} from '../../core/flows/index.js';
+import { groupBy } from '../../core/group-by.js';
+import type { TaskState } from '../../core/model/enums.js';
+import type { PendingTask, TaskId } from '../../core/model/task.js';
+import type { Transaction } from '../../platform/database/transaction.js';
+import { FlowGraphRepository } from './flow-graph.repository.js';
+import type { LostRun } from './flow-run.repository.js';
+import { FlowRepository, type NewRun } from './flow.repository.js';
+
+/** A run whose last try has ended. */
+export interface EndOfRun {
+  taskId: Pick<TaskId, 'id' | 'requestId'>;
+  state: TaskState;
+  endedAt: number;
+  pendingTask: PendingTask;
+}
+
+interface EndInFlow extends RunEnd {
+  flowId: string;
+  /** Options that its tries were launched with. */
+  asked: Partial<PendingTask>;
+}
+
+/** Runs that follow the ends of others: made in the transaction that stores the ends, and so exactly once. */
+@Injectable()
+export class FollowUps {
+  constructor(
+    private readonly graph: FlowGraphRepository,
+    private readonly flows: FlowRepository,
+  ) {}
+
+  /** The rows of the requests, and of the tasks, are locked in `tx`. Wake 'scheduler' after the commit. */
+  async after(tx: Transaction, runs: readonly EndOfRun[], now: number): Promise<void> {
+    const followed = runs.filter(({ pendingTask }) => pendingTask.triggersFollowers !== false);
+    if (followed.length === 0) return;
+    const followers = await this.graph.followers(tx, [...new Set(followed.map(({ taskId }) => taskId.requestId))]);
+    const parents = new Set(followers.flatMap((follower) => follower.parents.map(({ requestId }) => requestId)));
+    const ends = followed
+      .filter(({ taskId, pendingTask }) => pendingTask.flowId !== undefined || parents.has(taskId.requestId))
+      .map(endInFlow);
+    if (ends.length === 0) return;
+    await this.follow(tx, ends, followers, now);
+  }
+
+  /** A run whose end was not seen as such when its last task ended: it was to be tried again, or to come back, and was not. */
+  async concluded(tx: Transaction, run: LostRun, last: NonNullable<LostRun['last']>, now: number): Promise<void> {
+    const { flowId, requestId, runId, asked } = run;
+    const followers = await this.graph.followers(tx, [requestId]);
+    const end = { ...last, flowId, requestId, runId, asked, isOver: true, args: asked.cmdLineArgsList };
+    await this.follow(tx, [end], followers, now);
+  }
+
+  private async follow(
+    tx: Transaction,
+    ends: readonly EndInFlow[],
+    followers: readonly Follower[],
+    now: number,
+  ): Promise<void> {
+    const byFlow = groupBy(ends, ({ flowId }) => flowId);
+    const ids = [...byFlow.keys()];
+    await this.flows.begin(tx, new Map([...byFlow].map(([id, [first]]) => [id, first!.requestId])), now);
+    const known = await this.flows.load(
+      tx,
+      ids,
+      ends,
+      followers.map(({ requestId }) => requestId),
+    );
+    for (const id of ids.toSorted()) {
+      const ofFlow = byFlow.get(id)!;
+      await this.write(tx, id, followUps(ofFlow, followers, known.get(id)!), ofFlow, now);
+    }
+  }
+
+  private async write(
+    tx: Transaction,
+    flowId: string,
+    change: FlowChange,
+    ends: readonly EndInFlow[],
+    now: number,
+  ): Promise<void> {
+    const asked = new Map(ends.map((end) => [end.taskId, end.asked]));
+    await this.flows.end(tx, flowId, change, asked, now);
+    await this.flows.meet(tx, flowId, change.met);
+    const made = change.made.map(({ requestId, cause, parentRuns, args }): NewRun => {
+      const options = args ? { cmdLineArgsList: [...args] } : {};
+      return { requestId, cause, parentRuns: [...parentRuns], runId: randomUUID(), trigger: 'AFTER', asked: options };
+    });
+    await this.flows.add(tx, flowId, made, now);
+    await this.flows.count(tx, flowId, change.refused, now);
+  }
+}
+
+/** A run that is in no flow yet begins one, which has its id from the task that ended. */
+const endInFlow = ({ taskId, state, endedAt, pendingTask }: EndOfRun): EndInFlow => ({
+  requestId: taskId.requestId,
+  runId: pendingTask.runId ?? taskId.id,
+  flowId: pendingTask.flowId ?? taskId.id,
+  taskId: taskId.id,
+  state,
+  endedAt,
+  isOver: isOver(state),
+  args: pendingTask.cmdLineArgsList,
+  asked: optionsOf(pendingTask),
+});
+
+/** All that was asked for a run, without what tells one run, or try, from another. */
+function optionsOf(pendingTask: PendingTask): Partial<PendingTask> {
+  const { pendingTaskId: _1, runId: _2, retries: _3, askedAt: _4, actionId: _5, trigger: _6, ...rest } = pendingTask;
+  const { scheduledAt: _7, attempt: _8, flowId: _9, parentRuns: _10, ...options } = rest;
+  return { ...options, envOverrides: withoutParentVariables(options.envOverrides) };
+}
