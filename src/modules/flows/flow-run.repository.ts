@@ -57,6 +57,9 @@ interface RunRow {
 }
 const runColumns = `flow_id, request_id, run_id, trigger, parent_runs, asked, created_at, queued_at, ended_at, task_id, state, outputs_problem`;
 
+/** An ended run with what it tells. */
+export type ToldRun = RunWithOutputs & Outputs;
+
 /** SQL: what all parents of this run tell was read. */
 const isTold = (run: string): string => `NOT EXISTS (SELECT 1 FROM flow_run parent WHERE parent.flow_id = ${run}.flow_id
   AND parent.task_id = ANY (${run}.parent_runs) AND parent.outputs IS NULL)`;
@@ -123,14 +126,18 @@ export class FlowRunRepository {
     }));
   }
 
-  async saveOutputs(
-    tx: Transaction,
-    { flowId, requestId, runId }: RunWithOutputs,
-    { values, problem }: Outputs,
-  ): Promise<void> {
+  async saveOutputs(tx: Transaction, told: readonly ToldRun[]): Promise<void> {
     await tx.query(
-      `UPDATE flow_run SET outputs = $4, outputs_problem = $5 WHERE flow_id = $1 AND request_id = $2 AND run_id = $3`,
-      [flowId, requestId, runId, JSON.stringify(values), problem ?? null],
+      `UPDATE flow_run SET outputs = o, outputs_problem = p
+       FROM unnest($1::text[], $2::text[], $3::text[], $4::jsonb[], $5::text[]) AS k (f, r, n, o, p)
+       WHERE flow_id = f AND request_id = r AND run_id = n`,
+      [
+        told.map(({ flowId }) => flowId),
+        told.map(({ requestId }) => requestId),
+        told.map(({ runId }) => runId),
+        told.map(({ values }) => JSON.stringify(values)),
+        told.map(({ problem }) => problem ?? null),
+      ],
     );
   }
 

@@ -2,7 +2,8 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import { setTimeout as delay } from 'node:timers/promises';
 import { CLUSTER_DRIVER, MachineUnreachableError, type ClusterDriver } from '../../cluster/cluster-driver.js';
 import { mostOutputBytes, type Outputs, outputsFile, readOutputs } from '../../core/flows/index.js';
-import type { RunWithOutputs } from '../../modules/flows/flow-run.repository.js';
+import { groupBy } from '../../core/group-by.js';
+import type { RunWithOutputs, ToldRun } from '../../modules/flows/flow-run.repository.js';
 import { inParallel } from '../../platform/async.js';
 import { Database } from '../../platform/database/database.js';
 import { Pollers } from '../../platform/poller/pollers.js';
@@ -46,27 +47,42 @@ export class FlowOutputs {
 
   async runOnce(now: number): Promise<void> {
     const runs = await this.rows.flowRuns.withOutputs(this.db.leaderPool, runsPerPass);
-    await inParallel(runs, machinesAtOnce, async (run) => {
-      const outputs = await this.outputsOf(run, now);
-      if (!outputs) return;
-      if (outputs.problem) this.log.warn(`Task '${run.taskId}' tells its followers nothing: ${outputs.problem}`);
-      await this.db.leaderTransaction((tx) => this.rows.flowRuns.saveOutputs(tx, run, outputs));
+    const byMachine = groupBy(runs, ({ slaveId }) => slaveId);
+    await inParallel([...byMachine], machinesAtOnce, async ([slaveId, ofMachine]) => {
+      const told = await this.ask(slaveId, ofMachine, now);
+      if (told.length === 0) return;
+      for (const { taskId, problem } of told)
+        if (problem !== undefined) this.log.warn(`Task '${taskId}' tells its followers nothing: ${problem}`);
+      await this.db.leaderTransaction((tx) => this.rows.flowRuns.saveOutputs(tx, told));
       this.wake.signal('scheduler');
     });
   }
 
-  /** undefined: the machine may still be there again. */
-  private async outputsOf(run: RunWithOutputs, now: number): Promise<Outputs | undefined> {
-    const { taskId, slaveId, endedAt } = run;
-    if (slaveId === undefined) return { values: {} };
+  /** One after the other. A machine that is away may be there again soon: then nothing is told of what it has. */
+  private async ask(slaveId: string | undefined, runs: readonly RunWithOutputs[], now: number): Promise<ToldRun[]> {
+    if (slaveId === undefined) return runs.map((run) => ({ ...run, values: {} }));
+    const told: ToldRun[] = [];
+    let isAway = false;
+    for (const run of runs) {
+      const outputs: Outputs | undefined = isAway ? undefined : await this.outputsOf(run.taskId, slaveId);
+      isAway = outputs === undefined;
+      if (outputs) told.push({ ...run, ...outputs });
+      else if (now - run.endedAt >= patienceMillis) {
+        told.push({ ...run, values: {}, problem: `slave '${slaveId}' could not be asked for ${outputsFile}` });
+      }
+    }
+    return told;
+  }
+
+  /** undefined: the machine cannot be asked. */
+  private async outputsOf(taskId: string, slaveId: string): Promise<Outputs | undefined> {
     try {
       return readOutputs(await this.read(taskId, slaveId));
     } catch (cause) {
       if (!(cause instanceof MachineUnreachableError)) {
         tellFailure(this.log, `What task '${taskId}' tells its followers cannot be read`, cause);
       }
-      if (now - endedAt < patienceMillis) return undefined;
-      return { values: {}, problem: `slave '${slaveId}' could not be asked for ${outputsFile}` };
+      return undefined;
     }
   }
 
