@@ -85,16 +85,16 @@ export function write({ isOffline = false } = {}) {
   const given = reasons();
   const text = [
     '# Dependencies',
-    `What the program and its packages depend on by themselves, made by \`node scripts/dependencies.mjs\` from the lockfile and
-[scripts/dependencies.json](../../scripts/dependencies.json), where the reasons stand. \`released by\`: the day of the package's own list of changes, else the day on which the registry that was asked listed the version, which may be later.
-A package that has had no release for two years is replaced, or the reason why it stays is here. \`npm ci\` runs no script of any of them
+    `The direct dependencies of the program and its packages. \`node scripts/dependencies.mjs\` writes this page from the lockfile and the reasons in
+[scripts/dependencies.json](../../scripts/dependencies.json). \`released by\` is the date in the package's own list of changes, or else the day on which the registry listed the version, which may be later.
+A package without a release for two years is replaced, or has a reason to stay. \`npm ci\` runs no script of any of them
 (\`.npmrc\`).`,
-    '## Of the program',
+    '## Program',
     table(
       rows.filter(({ isOfProgram }) => isOfProgram),
       given,
     ),
-    '## Of builds, tests and benchmarks',
+    '## Builds, tests and benchmarks',
     table(
       rows.filter(({ isOfProgram }) => !isOfProgram),
       given,

@@ -24,7 +24,7 @@ export type UploadTarget = z.infer<typeof UploadTarget>;
 /** The key `cluster.local` of the settings file, how racks are named, and where logs go. */
 export const LocalClusterSettings = LocalSettings.extend({
   rackIdAttributeKey: z.string().default('rackid').describe('Attribute of a machine that names its rack'),
-  defaultRackId: z.string().default('DEFAULT').describe('Rack of machines that name none'),
+  defaultRackId: z.string().default('DEFAULT').describe('Rack of machines without that attribute'),
   uploadTarget: UploadTarget.optional(),
   requireIsolation: z.boolean().default(false),
 }).superRefine((settings, context) => checkRacks(settings, settings.slaves ?? [], [context, []]));

@@ -16,18 +16,18 @@ const { sandboxRetentionMillis, sandboxDiskHighWaterPct, reservedDiskMb, maxProc
 export const PodAgentSettings = z.strictObject({
   installation: KubernetesSettings.shape.installation,
   root: Directory.optional().describe(
-    'Folder of the node for the sandboxes, by the same path in the pod; default: /var/lib/muster/ and the installation',
+    'Directory of the node for the sandboxes, with the same path in the pod; default: /var/lib/muster/ and the installation',
   ),
   secretFile: Directory.default('/etc/muster/secret/agent').describe(
-    `File with the secret that the schedulers have, too: at least ${leastSecretLength} characters`,
+    `File with the secret that schedulers and agents share: at least ${leastSecretLength} characters`,
   ),
-  host: z.string().min(1).max(253).default('0.0.0.0').describe('Address that it listens on'),
-  port: z.number().int().min(0).max(65_535).default(7098).describe('Port that it listens on'),
-  podLogs: Directory.default('/var/log/pods').describe('Where the kubelet keeps the output of containers'),
-  cgroups: Directory.default('/sys/fs/cgroup').describe('Where the cgroups of the node are'),
+  host: z.string().min(1).max(253).default('0.0.0.0').describe('Address of the agent'),
+  port: z.number().int().min(0).max(65_535).default(7098).describe('Port of the agent'),
+  podLogs: Directory.default('/var/log/pods').describe('Directory of the kubelet with the output of containers'),
+  cgroups: Directory.default('/sys/fs/cgroup').describe('Directory of the cgroups of the node'),
   logMegabytes: count(1, 1_000_000)
     .default(100)
-    .describe('Most that is kept of each output of a task; beyond it the older half goes'),
+    .describe('Most MB of each output of a task; beyond, the older half is deleted'),
   sandboxRetentionMillis,
   sandboxDiskHighWaterPct,
   reservedDiskMb,

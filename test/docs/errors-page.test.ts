@@ -8,10 +8,12 @@ test('docs/errors.md has each code with its status, its usual cause and the next
     .map(([code, { status, cause, next }]) => `- ${status} \`${code}\`: ${cause} Next: ${next}`);
   const page = `# Error codes
 
+For authors of clients: every error code, with its usual cause and the next step.
+
 Every refusal is JSON: \`{status, code, message, errors, requestId}\`. \`code\` keeps its meaning from version to version;
-\`message\` is for people and may change. Statuses 408, 429, 502 and 503 pass by themselves: the same call may be repeated, a change
-with an \`Idempotency-Key\` ([repeating-calls.md](repeating-calls.md)). Under \`compatibility\` some statuses are those that older
-clients expect ([deviations.md](deviations.md)).
+\`message\` is for people and may change. Statuses 408, 429, 502 and 503 are temporary: repeat the call, and use an \`Idempotency-Key\` for a
+change ([repeating-calls.md](repeating-calls.md)). With the setting \`compatibility\`, some statuses are those that older clients expect
+([deviations.md](deviations.md)).
 
 ${rows.join('\n')}
 `;

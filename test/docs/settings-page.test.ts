@@ -93,7 +93,7 @@ const topics: Topic[] = [
   { title: 'Failures and disasters', keys: /^deltaAfter/, sections: ['crashLoop', 'disasterDetection'] },
   {
     title: 'Retention',
-    keys: /^(persistHistory|historyPoller|storeAll|sqlFallBack)/,
+    keys: /^(persistHistory|historyPoller|flowRetention|storeAll|sqlFallBack)/,
     sections: ['historyPurging', 'objstore'],
   },
   { title: 'Notifications', keys: /^check(Webhooks|QueuedMails)/, sections: ['webhooks', 'smtp', 'events', 'log'] },
@@ -123,9 +123,11 @@ test('docs/settings.md lists every setting', async () => {
   const page = [
     '# Settings file',
     '',
-    'YAML or JSON, named by `MUSTER_CONFIG`. A key with a dot stands in a section: `cluster.defaultCpus` is key `defaultCpus` of',
-    'section `cluster`. Unknown keys and wrong values are refused at the start, all at once and by name.',
-    '[examples/settings.yml](../examples/settings.yml) is a file to begin with.',
+    'For operators: every key of the settings file, with its type, its default and its meaning.',
+    '',
+    'The file is YAML or JSON, and `MUSTER_CONFIG` names it. A key with a dot is in a section: `cluster.defaultCpus` is the key',
+    '`defaultCpus` of the section `cluster`. With unknown keys or wrong values Muster does not start, and names all of them.',
+    'Begin with [examples/settings.yml](../examples/settings.yml). A boolean key does what its text says if it is true.',
     '',
     ...topics.map(({ title }) => `- [${title}](${anchor(title)})`),
     ...topics.flatMap((topic) => [

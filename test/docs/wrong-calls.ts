@@ -43,7 +43,7 @@ export const wrong: [rule: string, ...Call[]][] = [
     request({ taskLogErrorRegex: text(1_001) }),
     scheduled({ schedule: text(1_001) }),
   ],
-  ['what a text is searched for', ['GET', `sandbox/${task}/read?path=x&grep=${text(257)}`]],
+  ['search expressions', ['GET', `sandbox/${task}/read?path=x&grep=${text(257)}`]],
   [
     'paths of files, keys of objects',
     ['GET', `sandbox/${task}/read?path=${text(4_097)}`],
@@ -55,7 +55,7 @@ export const wrong: [rule: string, ...Call[]][] = [
     deploy({ uris: [{ uri: `http://host/${text(8_193)}` }] }),
   ],
   [
-    'what people say about what they do',
+    'messages of users about their actions',
     ['PUT', 'requests/request/svc/scale', { instances: 1, message: text(10_001) }],
   ],
   ['notes on tasks', note({ message: text(100_001) })],
@@ -90,7 +90,7 @@ export const wrong: [rule: string, ...Call[]][] = [
     ['GET', 'history/tasks?requestId=svc&startedAfter=yesterday'],
     ['GET', 'history/tasks?requestId=svc&startedAfter=2026-13-01'],
   ],
-  ['how long something takes', ['POST', 'requests/request/svc/pause', { durationMillis: 11 * 366 * 86_400_000 }]],
+  ['durations', ['POST', 'requests/request/svc/pause', { durationMillis: 11 * 366 * 86_400_000 }]],
   ['numbers of cores or MB', deploy({ resources: { cpus: 1e13, memoryMb: 1 } })],
   ['any text: without', deploy({ command: 'a\u0000b' }), request({ owners: ['\ud800'] })],
   [
@@ -430,7 +430,7 @@ export const wrong: [rule: string, ...Call[]][] = [
     ['POST', 'requests/request/svc/exit-cooldown', {}],
   ],
 
-  ['`token` of a token', tokenFor({ token: 'mine' })],
+  ['`token` of a new token', tokenFor({ token: 'mine' })],
   ['`name` of it', tokenFor({ name: text(101) })],
   ['`expiresAt` of it', tokenFor({ expiresAt: 1 })],
   ['`uri` of a webhook: at most', webhook({ uri: `http://host/${text(2_500)}` })],

@@ -15,9 +15,9 @@ const rules = [...page.matchAll(/^- (.*?→ (\d+).*)$/gm)].map(([, text = '', st
 const elsewhere = [
   /^`Host`|^body: not larger|^content of files/,
   /at a time|at once|^any call: not while|^bodies of|^body: sent within|^calls (at once|that change)|so many (of|that wait|at a time)|searches of one caller/,
-  /^(event streams|`token` of a browser|signing a browser|tokens|wrong proofs|webhooks that are tested|shell commands of a task|notes of a task)/,
+  /^(event streams|`token` of a browser|signing a browser|tokens|wrong credentials|webhooks that are tested|shell commands of a task|notes of a task)/,
   // Settings that are not the usual ones, or parts that this server has not.
-  /where that is wanted|search for logs|where there is|where it has an effect|default `\[\]`|allowedUploaderBuckets|allowedParameters|allowedTargets|allowedRunUsers|artifactStore|default none/,
+  /if the setting requires|search for logs|where there is|if it has an effect|default `\[\]`|allowedUploaderBuckets|allowedParameters|allowedTargets|allowedRunUsers|artifactStore|default none/,
   /containers?\.(required|allowedHostPaths|allowedVolumes)/,
   // What a cluster refuses, and one that is simulated takes.
   /^`(uris`, `extraArtifacts|outputFile`, `filename|user`, `executorData.user`: an|runAsUserOverride|containerInfo\.docker\.(privileged|network|image`, ))/,

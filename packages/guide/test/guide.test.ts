@@ -26,7 +26,7 @@ describe('the pages of this repository', () => {
     expect(deadLinks(site)).toEqual([]);
     expect(site.links.length).toBeGreaterThan(200);
     const listed = site.groups.flatMap(({ pages }) => pages.map(({ address }) => address));
-    expect(site.groups.map(({ title }) => title)).toContain('Operate it');
+    expect(site.groups.map(({ title }) => title)).toContain('Operate Muster');
     const missing = site.pages.filter(({ path, address }) => path.startsWith('docs/') && !listed.includes(address));
     expect(missing.map(({ path }) => path)).toEqual(['docs/README.md']);
   });

@@ -40,26 +40,26 @@ const OidcSettings = z.strictObject({
   issuer: z
     .url({ protocol: /^https?$/ })
     .optional()
-    .describe('Issuer that tokens must come from'),
-  audience: z.string().min(1).optional().describe('Audience that tokens must be for'),
+    .describe('Required issuer of tokens'),
+  audience: z.string().min(1).optional().describe('Required audience of tokens'),
   clientId: z
     .string()
     .min(1)
     .max(500)
     .optional()
-    .describe('Id of this service at the provider, for people who sign in on the page'),
+    .describe('Client id of this service at the provider, for sign-in on the page'),
   clientSecret: z
     .string()
     .min(1)
     .max(2_000)
     .optional()
-    .describe('Its secret there; default: none, for a public client'),
+    .describe('Client secret of this service at the provider; default: none, for a public client'),
   redirectUri: z
     .url({ protocol: /^https?$/ })
     .refine((url) => new URL(url).pathname.endsWith(callbackPath) && !/[?#]/.test(url), `must end with ${callbackPath}`)
     .optional()
     .describe(
-      'Where the provider sends people back; default: api/auth/oidc/callback below ui.baseUrl or MUSTER_ADVERTISED_URL, else below the address that was called',
+      'Address of the callback; default: api/auth/oidc/callback below ui.baseUrl or MUSTER_ADVERTISED_URL, else below the called address',
     ),
   signInScopes: z
     .array(
@@ -68,18 +68,17 @@ const OidcSettings = z.strictObject({
     .max(50)
     .refine((scopes) => scopes.includes('openid'), 'must have openid among them')
     .default(['openid', 'profile', 'email'])
-    .describe('Scopes that the provider is asked for when someone signs in'),
-  signInLabel: z
+    .describe('Scopes that a sign-in requests from the provider'),
+  signInLabel: z.string().min(1).max(100).default('Sign in with your account').describe('Text of the sign-in button'),
+  userClaim: z.string().min(1).default('sub').describe('Claim with the id of the user; dots lead into objects'),
+  nameClaim: z.string().min(1).default('name').describe('Claim with the display name of the user'),
+  emailClaim: z.string().min(1).default('email').describe('Claim with the e-mail address of the user'),
+  groupsClaim: z.string().min(1).default('groups').describe('Claim with the list of groups of the user'),
+  scopesClaim: z
     .string()
     .min(1)
-    .max(100)
-    .default('Sign in with your account')
-    .describe('What the button says that leads to the provider'),
-  userClaim: z.string().min(1).default('sub').describe('Claim with the id of the user; dots lead into objects'),
-  nameClaim: z.string().min(1).default('name').describe('Claim with their name to show'),
-  emailClaim: z.string().min(1).default('email').describe('Claim with their e-mail address'),
-  groupsClaim: z.string().min(1).default('groups').describe('Claim with the list of their groups'),
-  scopesClaim: z.string().min(1).default('scope').describe('Claim with their scopes: a list, or a text with blanks'),
+    .default('scope')
+    .describe('Claim with the scopes of the user: a list, or a text with blanks'),
   timeoutMillis: timeout().default(5_000).describe('Time for the provider to answer'),
   keysMaxAgeMillis: z
     .number()
@@ -87,74 +86,85 @@ const OidcSettings = z.strictObject({
     .min(1_000)
     .max(600_000)
     .default(60_000)
-    .describe('Age at which its keys are asked for again, and so how long a key counts that it has withdrawn'),
+    .describe('Age at which the keys of the provider are read again; a withdrawn key stays valid until then'),
 });
 
 const ScopeSettings = z.strictObject({
   admin: z.array(z.string()).default(['SCHEDULER_ADMIN']).describe('Scopes of administrators'),
-  write: z.array(z.string()).default(['SCHEDULER_WRITE']).describe('Scopes that allow to change requests'),
-  read: z.array(z.string()).default(['SCHEDULER_READONLY']).describe('Scopes that allow to read'),
-  deploy: z.array(z.string()).default([]).describe('Scopes that allow to deploy; empty: those of write'),
+  write: z.array(z.string()).default(['SCHEDULER_WRITE']).describe('Scopes that permit changes of requests'),
+  read: z.array(z.string()).default(['SCHEDULER_READONLY']).describe('Scopes that permit reads'),
+  deploy: z.array(z.string()).default([]).describe('Scopes that permit deploys; empty: those of write'),
 });
 
 /** Authentication of callers, and their access. */
 export const AuthSettings = z
   .strictObject({
-    enabled: z.boolean().default(false).describe('Whether callers are refused what they may not do'),
+    enabled: z.boolean().default(false).describe('Authenticate callers and check their permissions'),
     authenticators: z
       .array(z.enum(authenticatorNames))
       .optional()
       .describe(
-        'Ways to tell who calls, tried in this order; default: TOKEN and COOKIE when enabled, QUERYPARAM_PASSTHROUGH otherwise',
+        'Authentication methods, tried in this order; default: TOKEN and COOKIE if enabled, else QUERYPARAM_PASSTHROUGH',
       ),
-    authenticator: z.enum(authenticatorNames).optional().describe('One more, tried last; for older settings files'),
+    authenticator: z
+      .enum(authenticatorNames)
+      .optional()
+      .describe('A further method, tried last; for older settings files'),
     trustedProxies: z
       .array(z.string().refine(isAddressOrRange, 'must be an address or a network such as 10.0.0.0/8'))
       .optional()
-      .describe('Addresses and networks that may say who calls (the PASSTHROUGH ways); default: any while not enabled'),
+      .describe(
+        'Addresses and networks of proxies that may name the user (PASSTHROUGH methods); default: any while auth.enabled is false',
+      ),
     datastore: z
       .enum(['DUMMY', 'DISABLED', 'LDAP'])
       .default('DUMMY')
-      .describe('Where users are looked up who are told by name: DUMMY believes, DISABLED knows none'),
+      .describe(
+        'Source of users that a call names: DUMMY accepts every name, DISABLED has none, LDAP asks a directory',
+      ),
     requestUserHeaderName: z.string().min(1).default('X-Username').describe('Header of HEADER_PASSTHROUGH'),
-    authMode: z.enum(authModes).default('GROUPS').describe('What decides: groups, or groups together with scopes'),
-    adminGroups: names().describe('Groups of administrators; empty: in mode GROUPS every known user may do their work'),
-    requiredGroups: names().describe('Mode GROUPS: of these, all but administrators need one; empty: none is needed'),
-    jitaGroups: names().describe('Groups with just-in-time access: any request, but no work of administrators'),
-    defaultReadOnlyGroups: names().describe('Groups that read requests which name no readOnlyGroups'),
+    authMode: z.enum(authModes).default('GROUPS').describe('Basis of permissions: groups, or groups with scopes'),
+    adminGroups: names().describe('Groups of administrators; empty: in mode GROUPS every authenticated user is one'),
+    requiredGroups: names().describe('Mode GROUPS: users except administrators need one of these groups; empty: none'),
+    jitaGroups: names().describe('Groups with just-in-time access to any request, without rights of administrators'),
+    defaultReadOnlyGroups: names().describe('Groups that read requests without readOnlyGroups'),
     globalReadOnlyGroups: names().describe('Groups that read every request'),
     globalReadWriteGroups: names().describe('Mode GROUPS_SCOPES: groups that read and write every request'),
     scopes: ScopeSettings.prefault({}),
     openAreas: z
       .array(z.enum(openableAreas))
       .default([])
-      .describe('Operations that stay open to every caller while enabled'),
-    defaultEmailDomain: z.string().min(1).optional().describe('Domain of users whose WEBHOOK answer is RAW'),
+      .describe('Areas that stay open to every caller with authentication'),
+    defaultEmailDomain: z
+      .string()
+      .min(1)
+      .optional()
+      .describe('E-mail domain of users from WEBHOOK answers in RAW form'),
     authResponseParser: z.enum(['WRAPPED', 'RAW']).default('WRAPPED').describe('Form of the answer of WEBHOOK'),
     webhookAuthRequestTimeoutMs: timeout().default(2_000).describe('Time for the service of WEBHOOK to answer'),
     webhookAuthConnectTimeoutMs: timeout().default(2_000).describe('Time to connect to it'),
-    webhookAuthRetries: count().default(2).describe('How often it is asked again'),
+    webhookAuthRetries: count().default(2).describe('Further attempts after a failure'),
     oidc: OidcSettings.prefault({}),
     bootstrapToken: z
       .string()
       .min(16)
       .optional()
-      .describe('A token that makes an administrator of its bearer without being stored; take it away again'),
+      .describe('A token of an administrator that is not stored; remove it after the first use'),
     tokenLookupKey: z
       .string()
       .min(16)
       .optional()
-      .describe('Key of the digest that tokens are found by; default: one kept in the database'),
+      .describe('Key of the digest of tokens; default: a key in the database'),
     tokenHashIterations: count(1_000)
       .default(20_000)
       .describe('Without effect; for older settings files, whose tokens could be chosen'),
-    sessionHours: count(1, 720).default(12).describe('Hours for which one who has signed in with a browser stays so'),
-    tokenDays: count(1, 3_650).default(90).describe('Days after which a new token ends at the latest'),
-    tokensPerUser: count(1, 1_000).default(20).describe('Tokens of different names one user may have'),
-    tokenCreationsPerMinute: count(1).default(10).describe('Tokens one caller may make in a minute'),
+    sessionHours: count(1, 720).default(12).describe('Hours after which a session of a browser ends'),
+    tokenDays: count(1, 3_650).default(90).describe('Longest validity of a new token, in days'),
+    tokensPerUser: count(1, 1_000).default(20).describe('Most tokens of one user, with different names'),
+    tokenCreationsPerMinute: count(1).default(10).describe('Most tokens that one caller may create in a minute'),
     failuresBeforeDelay: count(1)
       .default(10)
-      .describe('Calls from one address with a wrong proof of who calls after which others with one have to wait'),
+      .describe('Calls with wrong credentials from one address after which further ones are delayed'),
     secretEnvNames: z
       .array(z.string().min(1))
       .default([
@@ -168,12 +178,12 @@ export const AuthSettings = z
         'apikey',
         'access_key',
       ])
-      .describe('Words in names of variables, and of options before arguments, that mark their values as secret'),
+      .describe('Words in names of variables and of options that mark their values as secret'),
     hiddenEnvironment: z
       .enum(['ALL', 'NAMED'])
       .default('ALL')
       .describe(
-        'Variables whose values only who may write the request is shown: ALL, or those NAMED by secretEnvNames',
+        'Variables whose values only callers with WRITE on the request see: ALL, or those NAMED by secretEnvNames',
       ),
   })
   .check(({ value, issues }) => {
@@ -213,40 +223,43 @@ export const WebhookAuthSettings = z.strictObject({
   authVerificationUrl: z
     .union([z.literal(''), z.url({ protocol: /^https?$/ })])
     .default('')
-    .describe('Asked with the Authorization header of the caller'),
-  cacheValidationMs: millis().default(60_000).describe('Age at which an answer is asked for again'),
+    .describe('Address of the verification service; it receives the Authorization header of the caller'),
+  cacheValidationMs: millis().default(60_000).describe('Age at which an answer is refreshed'),
   cacheExpireMs: millis()
     .max(86_400_000)
     .default(600_000)
-    .describe('Age at which an answer counts no more, also while the service cannot be reached'),
+    .describe('Age at which an answer expires, also while the service cannot be reached'),
 });
 
 /** The directory of users. */
 export const LdapSettings = z.strictObject({
   hostname: z.string().min(1).optional().describe('Host of the directory; required with auth.datastore LDAP'),
   port: z.number().int().min(1).max(65_535).default(389).describe('Its port'),
-  tls: z.boolean().default(false).describe('Whether to speak TLS from the start (ldaps)'),
-  startTls: z.boolean().default(false).describe('Whether to change over to TLS on a connection without (StartTLS)'),
+  tls: z.boolean().default(false).describe('Use TLS from the start (ldaps)'),
+  startTls: z.boolean().default(false).describe('Upgrade a plain connection to TLS (StartTLS)'),
   allowPlain: z
     .boolean()
     .default(false)
-    .describe('Whether passwords and groups may pass a network without TLS; not asked for on a loopback address'),
+    .describe('Allow passwords and groups on a network without TLS; always allowed on a loopback address'),
   caFile: z
     .string()
     .min(1)
     .optional()
-    .describe('File with the certificates, in PEM, that vouch for the directory; default: those that Node.js knows'),
-  bindDn: z.string().optional().describe('Name to log in with; default: none, an anonymous bind'),
+    .describe('File with the certificate authorities of the directory, in PEM; default: those of Node.js'),
+  bindDn: z.string().optional().describe('Distinguished name of this service; default: none, an anonymous bind'),
   bindPassword: z.string().optional().describe('Its password'),
-  userBaseDN: z.string().default('').describe('Entry right below which users are'),
-  userFilter: z.string().default('(uid=%s)').describe('Filter of users; %s: the name that was given'),
+  userBaseDN: z.string().default('').describe('Parent entry of users'),
+  userFilter: z.string().default('(uid=%s)').describe('Filter of users; %s: the given name'),
   userNameAttribute: z.string().default('cn').describe('Attribute with their name'),
   userEmailAttribute: z.string().default('mail').describe('Attribute with their e-mail address'),
-  groupBaseDN: z.string().default('').describe('Entry below which groups are'),
+  groupBaseDN: z.string().default('').describe('Entry that contains the groups'),
   groupFilter: z.string().default('(memberUid=%s)').describe('Filter of the groups of a user'),
   groupNameAttribute: z.string().default('cn').describe('Attribute with the name of a group'),
-  groupSearchScope: z.enum(['OBJECT', 'ONELEVEL', 'SUBTREE']).default('SUBTREE').describe('How far below groups are'),
-  stripUserEmailDomain: z.boolean().default(true).describe('Whether a name is looked up without @ and what follows'),
+  groupSearchScope: z
+    .enum(['OBJECT', 'ONELEVEL', 'SUBTREE'])
+    .default('SUBTREE')
+    .describe('Depth of the search for groups'),
+  stripUserEmailDomain: z.boolean().default(true).describe('Look up a name without its @ and domain'),
   connectTimeoutMillis: timeout().default(5_000).describe('Time to connect'),
   timeoutMillis: timeout().default(5_000).describe('Time for each answer'),
 });

@@ -17,11 +17,11 @@ export const ClusterSettings = z.strictObject({
   maxMemoryMbPerRequest: amount().default(450_000).describe('Most memory in MB of all instances of a request together'),
   maxDiskMbPerRequest: amount().default(3_000_000).describe('Most disk in MB of all instances of a request together'),
   rackIdAttributeKey: z.string().default('rackid').describe('Attribute of a machine that names its rack'),
-  defaultRackId: z.string().default('DEFAULT').describe('Rack of machines that name none'),
+  defaultRackId: z.string().default('DEFAULT').describe('Rack of machines without that attribute'),
   agentReregisterTimeoutSeconds: seconds()
     .default(600)
     .describe(
-      'How long a machine that vanished, or an agent that does not answer, may take to come back before its tasks are given up; they stay live for one and a half times as long',
+      'Time after which the tasks of a missing machine or of a silent agent are given up; they can come back for one and a half times as long',
     ),
   maxTasksPerOffer: count().default(0).describe('Most tasks placed on one machine in one round; 0: any number'),
   cpuWeight: amount().default(0.4).describe('Weight of cpu in the score of a machine; only ratios count'),
@@ -29,25 +29,25 @@ export const ClusterSettings = z.strictObject({
   diskWeight: amount().default(0.2).describe('Weight of disk in the score of a machine'),
   allocatedResourceWeight: amount()
     .default(0.5)
-    .describe('Weight of what a machine has promised to tasks; only its ratio to inUseResourceWeight counts'),
-  inUseResourceWeight: amount().default(0.5).describe('Weight of what is really in use on a machine'),
+    .describe('Weight of the resources promised to tasks; only its ratio to inUseResourceWeight counts'),
+  inUseResourceWeight: amount().default(0.5).describe('Weight of the resources in use on a machine'),
   goodEnoughScoreThreshold: amount()
     .default(0.4)
-    .describe('Accepted and without effect: the best machine is found without looking at all of them'),
+    .describe('Accepted and without effect: Muster finds the best machine without a search of all'),
   scoreUsingSystemLoad: z
     .enum(loadMetrics)
     .default('LOAD_5')
-    .describe('Load by which machines are scored and shuffled: average of 1, 5 or 15 minutes'),
+    .describe('Load for scores and shuffling: average of 1, 5 or 15 minutes'),
   omitForMissingUsageData: z
     .boolean()
     .default(false)
-    .describe('Whether a machine without usage gets no tasks; otherwise it scores 0.5'),
+    .describe('Place no tasks on a machine without usage data; otherwise it scores 0.5'),
   omitOverloadedHosts: z
     .boolean()
     .default(false)
-    .describe('Whether a machine whose load would pass a threshold gets no tasks'),
-  load1OverloadedThreshold: amount().default(1.5).describe('Highest 1-minute load per core for that'),
-  load5OverloadedThreshold: amount().default(1).describe('Highest 5-minute load per core for that'),
+    .describe('Place no tasks on a machine whose load would exceed a threshold'),
+  load1OverloadedThreshold: amount().default(1.5).describe('Threshold of the 1-minute load per core'),
+  load5OverloadedThreshold: amount().default(1).describe('Threshold of the 5-minute load per core'),
   recheckMetricsLoad1Threshold: amount()
     .default(0.8)
     .describe('reCheckMetricsForLargeNewTaskCount: highest 1-minute load per core'),
@@ -64,26 +64,26 @@ export const placementSettings = {
   reserveSlavesWithAttributes: z
     .record(z.string(), z.array(z.string()))
     .default({})
-    .describe('Attribute values whose machines only take tasks that require or allow them'),
+    .describe('Attribute values whose machines accept only tasks that require or allow them'),
   preemptibleTasksOnlyMachineAttributes: z
     .record(z.string(), z.string())
     .default({})
-    .describe('Machines with all of these attributes only take long-running tasks and short runs'),
-  preemptibleTaskMaxExpectedRuntimeMs: millis()
-    .default(900_000)
-    .describe('Longest average of runs that count as short'),
-  preferredSlaveScaleFactor: amount()
+    .describe('Machines with all of these attributes accept only long-running tasks and short runs'),
+  preemptibleTaskMaxExpectedRuntimeMs: millis().default(900_000).describe('Longest average run time of short runs'),
+  preferredSlaveScaleFactor: amount().default(1.5).describe('Factor of the score of a preferred machine of a task'),
+  highCpuSlaveCutOff: amount()
     .default(1.5)
-    .describe('Factor on the score of a machine that suits a task better than others'),
-  highCpuSlaveCutOff: amount().default(1.5).describe('Cores per GB above which something leans to cpu'),
-  highMemorySlaveCutOff: amount().default(0.5).describe('Cores per GB below which something leans to memory'),
+    .describe('Cores per GB above which a request or machine counts as cpu-heavy'),
+  highMemorySlaveCutOff: amount()
+    .default(0.5)
+    .describe('Cores per GB below which a request or machine counts as memory-heavy'),
   reCheckMetricsForLargeNewTaskCount: z
     .boolean()
     .default(false)
-    .describe('Whether a machine is asked for its load when many tasks have started there since its last sample'),
+    .describe('Ask a machine for its load if many tasks have started there since its last sample'),
   placementLeniency: amount().default(0.09).describe('OPTIMISTIC placement: tolerance per pending task'),
   expectedRacksCount: count().optional().describe('Number of racks to spread over; default: the active ones'),
-  rebalanceRacksOnScaleDown: z.boolean().default(false).describe('Whether scaling down evens out the racks'),
+  rebalanceRacksOnScaleDown: z.boolean().default(false).describe('Balance the racks when a request scales down'),
   maxScaleDownWithoutAcknowledgement: count()
     .default(10)
     .describe('Largest scale-down without largeScaleDownAcknowledged=true'),
@@ -96,17 +96,17 @@ export const machineSettings = {
   reconcileSlavesEveryMinutes: minutes()
     .default(60)
     .describe(
-      'Time between two comparisons of our slaves with those that the cluster lists (poller `slave-reconciliation`)',
+      'Time between two comparisons of stored slaves with the list of the cluster (poller `slave-reconciliation`)',
     ),
   deleteDeadSlavesAfterHours: hoursAbove0()
     .default(168)
-    .describe('How long the record of a slave is kept that is DEAD or MISSING_ON_STARTUP'),
-  cleanInactiveHostListEveryHours: hoursAbove0().default(24).describe('How long a host stays marked inactive'),
-  commonHostnameSuffixToOmit: z.string().optional().describe('End of host names that slaves are shown without'),
+    .describe('Time for which the record of a DEAD or MISSING_ON_STARTUP slave is kept'),
+  cleanInactiveHostListEveryHours: hoursAbove0().default(24).describe('Time for which a host stays marked inactive'),
+  commonHostnameSuffixToOmit: z.string().optional().describe('Suffix of host names that is not shown'),
   spreadAllSlavesEnabled: z
     .boolean()
     .default(false)
-    .describe('Whether requests with placement SPREAD_ALL_SLAVES are accepted and follow the number of active slaves'),
+    .describe('Accept requests with placement SPREAD_ALL_SLAVES, which follow the number of active slaves'),
   checkAutoSpreadAllSlavesEverySeconds: seconds()
     .default(30)
     .describe('Time between two adjustments of their instances (poller `spread-all`)'),

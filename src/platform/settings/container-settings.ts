@@ -22,49 +22,47 @@ export const ContainerSettings = z.strictObject({
     .string()
     .regex(/^[A-Za-z0-9/][A-Za-z0-9_./+-]{0,4095}$/, 'must be the name or the absolute path of a program')
     .default('auto')
-    .describe('Program that runs containers; auto: docker or podman, the first that works here; off: none'),
+    .describe('Program that runs containers; auto: docker or podman, the first that works on the machine; off: none'),
   required: z
     .boolean()
     .default(true)
-    .describe('Whether a deploy with a container is refused while no machine can run one; false: it waits for one'),
-  engineArguments: Words().default([]).describe('Words after its name in each of its commands, such as --runtime=runc'),
+    .describe('Refuse a deploy with a container while no machine can run one; false: its tasks wait for one'),
+  engineArguments: Words().default([]).describe('Arguments after its name in each command, such as --runtime=runc'),
   createArguments: z
     .array(CreateWord)
     .max(100)
     .default([])
-    .describe('Further options with which each container is created, each in one word with its value'),
+    .describe('Further options of each new container, each in one word with its value'),
   dockerPrefix: z
     .string()
     .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,30}$/, 'must be 1 to 31 letters, digits, "_", "." or "-"')
     .default('se-')
-    .describe('Begin of the names of containers; the id of the task follows'),
+    .describe('Prefix of the names of containers; the id of the task follows'),
   sandboxPath: z
     .string()
     .regex(/^(\/[A-Za-z0-9_.-]*[A-Za-z0-9_-]){1,16}$/, 'must be an absolute path')
     .default('/mnt/cluster/sandbox')
-    .describe("Where a container finds the task's files"),
+    .describe("Path of the task's files in a container"),
   runAs: z
     .enum(['TASK_USER', 'IMAGE_USER'])
     .default('TASK_USER')
     .describe(
-      'TASK_USER: containers have the user that the task has, and no capabilities; IMAGE_USER: that of their image, often root',
+      'TASK_USER: containers have the user of the task and no capabilities; IMAGE_USER: the user of their image, often root',
     ),
   imageCacheMegabytes: count(0, 1_000_000_000)
     .default(20_480)
     .describe(
-      'How much the images may take together that the agent has pulled and no task uses; the oldest go first. A larger one is not kept',
+      'Most space in MB of unused images that the agent pulled; the oldest are removed first. A larger image is not kept',
     ),
   imageKeepDays: count(0, 3_650)
     .default(14)
-    .describe(
-      'Days after which an image that the agent has pulled and no task has used is removed; 0: none is for its age',
-    ),
-  maxDockerPullAttempts: count(1, 20).default(2).describe('How often an image is asked for before the task fails'),
+    .describe('Days after which an unused image that the agent pulled is removed; 0: never'),
+  maxDockerPullAttempts: count(1, 20).default(2).describe('Attempts to pull an image before the task fails'),
   dockerClientTimeLimitSeconds: count(1, 86_400).default(300).describe('Longest run of one command of the engine'),
   dockerStopTimeout: count(0, 86_400)
     .default(15)
     .describe(
-      'Seconds between the stop of a container with executorData and its end by force, unless the deploy says so',
+      'Seconds between the stop of a container with executorData and its forced end, unless the deploy has its own value',
     ),
   dockerInheritVariables: z
     .array(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of a variable'))
@@ -73,7 +71,7 @@ export const ContainerSettings = z.strictObject({
     .describe('Variables of the agent that every container gets'),
   registryLogin: z
     .strictObject({
-      user: z.string().min(1).max(256).describe('Who the agent is to a registry of images'),
+      user: z.string().min(1).max(256).describe('User of the agent at a registry of images'),
       password: z.string().min(1).max(10_000).describe('The password, or token, of that user'),
       server: z
         .string()
@@ -84,7 +82,7 @@ export const ContainerSettings = z.strictObject({
   allowPrivileged: z
     .boolean()
     .default(false)
-    .describe('Whether a deploy may ask for privileged containers, which have all rights of root on their machine'),
+    .describe('Allow privileged containers, which have all rights of root on their machine'),
   allowedNetworks: z
     .array(z.string().min(1).max(100))
     .max(1_000)
@@ -95,20 +93,20 @@ export const ContainerSettings = z.strictObject({
     .max(1_000)
     .default([])
     .describe(
-      'Folders of the machine that volumes may show; parts of them only where no container can be root and no other user can change them',
+      'Directories of the machine that volumes may mount; parts of them only if no container can be root and no other user can change them',
     ),
   allowedVolumes: z
     .array(z.string().min(1).max(200))
     .max(1_000)
     .default([])
     .describe(
-      'Volumes of the engine that any deploy may name, whichever group it is of; a * at the end stands for any end. They stay until the operator removes them',
+      'Volumes of the engine that any deploy of any group may name; a * at the end matches any end. They are kept until the operator removes them',
     ),
   allowedVolumeDrivers: z
     .array(z.string().min(1).max(100))
     .max(100)
     .default([])
-    .describe('Drivers of volumes that a deploy may name and give options; with local it reaches any folder'),
+    .describe('Drivers of volumes that a deploy may name with options; local reaches any directory'),
   allowedParameters: z
     .array(
       z
@@ -118,9 +116,7 @@ export const ContainerSettings = z.strictObject({
     )
     .max(1_000)
     .default([...harmlessParameters])
-    .describe(
-      'Options of the engine that a deploy may set; some, such as device, cap-add or user, are as good as root',
-    ),
+    .describe('Options of the engine that a deploy may set; some, such as device, cap-add or user, are equal to root'),
 });
 export type ContainerSettings = z.infer<typeof ContainerSettings>;
 

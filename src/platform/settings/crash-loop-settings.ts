@@ -9,42 +9,46 @@ const percent = () => z.number().min(0).max(100);
 export const CrashLoopSettings = z.strictObject({
   cooldownFailureThreshold: count()
     .default(5)
-    .describe('Failures within evaluateCooldownOverMinutes that start a cooldown; 0: none does'),
+    .describe('Failures within evaluateCooldownOverMinutes that start a cooldown; 0: off'),
   evaluateCooldownOverMinutes: minutesAbove0().default(1).describe('Time span over which failures are counted'),
   startupFailureThreshold: count()
     .default(5)
-    .describe('Failed starts beyond which those before the cleanup of a task are counted to its startup loop, too'),
+    .describe('Failed starts above which failures before the cleanup of a task count as a startup loop, too'),
   evaluateStartupLoopOverMinutes: minutesAbove0().default(10).describe('Time span over which these are counted'),
   oomFailureThreshold: count()
     .default(4)
-    .describe('Tasks out of memory within evaluateOomsOverMinutes that make a crash loop; 0: none does'),
+    .describe('Tasks out of memory within evaluateOomsOverMinutes that make a crash loop; 0: off'),
   evaluateOomsOverMinutes: minutesAbove0().default(30).describe('Time span over which these are counted'),
   singleInstanceFailureBucketSizeMinutes: minutesAbove0()
     .default(3)
-    .describe('Failures of one instance are counted by stretches of this length'),
-  singleInstanceFailureBuckets: buckets().default(10).describe('Number of these stretches; the newest two are one'),
+    .describe('Length of an interval for failures of one instance'),
+  singleInstanceFailureBuckets: buckets()
+    .default(10)
+    .describe('Number of these intervals; the newest two count as one'),
   singleInstanceFailureThreshold: share()
     .default(0.25)
-    .describe('Share of them beyond which one instance that fails makes a crash loop'),
+    .describe('Share of intervals with failures of one instance above which a crash loop begins'),
   singleInstanceFailureMinBucketIndexPercent: percent()
     .default(75)
-    .describe('How far on, in percent of them, the newest one with a failure must be'),
+    .describe('Lowest position of the newest interval with a failure, in percent of all'),
   multiInstanceFailureBucketSizeMinutes: minutesAbove0()
     .default(3)
-    .describe('Failures of several instances are counted by stretches of this length'),
-  multiInstanceFailureBuckets: buckets().default(10).describe('Number of these stretches; the newest two are one'),
+    .describe('Length of an interval for failures of several instances'),
+  multiInstanceFailureBuckets: buckets().default(10).describe('Number of these intervals; the newest two count as one'),
   multiInstanceFailureThreshold: share()
     .default(0.4)
-    .describe('Share of them beyond which several instances that fail make a crash loop'),
+    .describe('Share of intervals with failures of several instances above which a crash loop begins'),
   multiInstanceFailureMinBucketIndexPercent: percent()
     .default(75)
-    .describe('How far on, in percent of them, the newest one with a failure must be'),
+    .describe('Lowest position of the newest interval with a failure, in percent of all'),
   slowFailureBucketSizeMinutes: minutesAbove0()
     .default(30)
-    .describe('Failures over a long time are counted by stretches of this length'),
-  slowFailureBuckets: buckets().default(15).describe('Number of these stretches; the newest two are one'),
-  slowFailureThreshold: share().default(0.7).describe('Share of them beyond which slow failures make a crash loop'),
+    .describe('Length of an interval for failures over a long time'),
+  slowFailureBuckets: buckets().default(15).describe('Number of these intervals; the newest two count as one'),
+  slowFailureThreshold: share()
+    .default(0.7)
+    .describe('Share of intervals with failures above which a crash loop begins'),
   slowFailureMinBucketIndexPercent: percent()
     .default(75)
-    .describe('How far on, in percent of them, the newest one with a failure must be'),
+    .describe('Lowest position of the newest interval with a failure, in percent of all'),
 });

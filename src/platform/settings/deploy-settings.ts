@@ -5,14 +5,14 @@ import { count, millis, seconds, timeout } from './bounds.js';
 export const deploySettings = {
   maxConcurrentHealthchecks: count(1)
     .default(128)
-    .describe('Health checks at once; the others wait in line. Those that have no answer after 250 ms do not count'),
+    .describe('Health checks at a time; others wait. A check without an answer after 250 ms no longer counts'),
   healthcheckPortNumbers: z
     .array(z.number().int().min(1).max(65_535))
     .default([])
-    .describe('Fixed ports that health checks may ask for by portNumber, besides the ports of the task itself'),
+    .describe('Fixed ports that health checks may name in portNumber, in addition to the ports of the task'),
   maxHealthcheckResultsPerTask: count(1)
     .default(100)
-    .describe('Results of health checks that are kept of a task, the newest'),
+    .describe('Newest results of health checks that are kept per task'),
   cooldownMinScheduleSeconds: seconds().default(120).describe('Earliest start of a task while its request cools down'),
   deployHealthyBySeconds: seconds().default(120).describe('Time in which a deploy step must become healthy'),
   considerTaskHealthyAfterRunningForSeconds: seconds()
@@ -25,12 +25,8 @@ export const deploySettings = {
   startupTimeoutSeconds: seconds().default(45).describe('Time in which connection refusals are tolerated'),
   startupIntervalSeconds: seconds().default(2).describe('Wait between health checks while connections are refused'),
   startupDelaySeconds: seconds().optional().describe('Wait before the first health check'),
-  healthcheckMaxRetries: count()
-    .optional()
-    .describe('Failed health checks after which a task is unhealthy, less one; default: any number'),
-  healthcheckMaxTotalTimeoutSeconds: seconds()
-    .optional()
-    .describe('Longest total health check time a deploy may ask for'),
+  healthcheckMaxRetries: count().optional().describe('Tolerated failed health checks of a task; default: any number'),
+  healthcheckMaxTotalTimeoutSeconds: seconds().optional().describe('Longest total time of health checks in a deploy'),
   healthcheckFailureStatusCodes: z
     .array(z.number().int().min(100).max(599))
     .default([])
@@ -49,7 +45,7 @@ export const loadBalancerSettings = {
   loadBalancerUri: z
     .url({ protocol: /^https?$/ })
     .optional()
-    .describe('Where the load balancer takes changes; default: there is none'),
+    .describe('Address of the load balancer for changes; default: none'),
   loadBalancerQueryParams: z
     .record(z.string(), z.string())
     .default({})
@@ -57,26 +53,24 @@ export const loadBalancerSettings = {
   loadBalancerRequestTimeoutMillis: timeout(1).default(2_000).describe('Time for one call to the load balancer'),
   loadBalancerRemovalGracePeriodMillis: millis()
     .default(0)
-    .describe('How long a task runs on after the load balancer has let go of it'),
+    .describe('Time for which a task goes on after it left the load balancer'),
   deleteRemovedRequestsFromLoadBalancer: z
     .boolean()
     .default(false)
-    .describe(
-      'Whether the service of a deleted request goes from the load balancer, unless the deletion says so itself',
-    ),
+    .describe('Remove the service of a deleted request from the load balancer, unless the deletion decides it'),
   preResolveUpstreamDNS: z
     .boolean()
     .default(false)
-    .describe('Whether the load balancer is asked to resolve host names of upstreams itself, beforehand'),
+    .describe('Ask the load balancer to resolve host names of upstreams in advance'),
   skipDNSPreResolutionForRequests: z
     .array(z.string())
     .default([])
-    .describe('Requests for which preResolveUpstreamDNS does not hold'),
+    .describe('Requests that preResolveUpstreamDNS does not affect'),
   taskLabelForLoadBalancerUpstreamGroup: z
     .string()
     .optional()
     .describe('Label of a task that names the group of its upstream'),
   checkUpstreamsEverySeconds: seconds()
     .default(600)
-    .describe('Time between two searches for upstreams behind which there is no task (poller `upstream-check`)'),
+    .describe('Time between two searches for upstreams without a task (poller `upstream-check`)'),
 };

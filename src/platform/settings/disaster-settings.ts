@@ -4,15 +4,13 @@ import { count, millis } from './bounds.js';
 
 const portion = () => z.number().min(0).max(1);
 export const DisasterDetectionSettings = z.strictObject({
-  enabled: z.boolean().default(true).describe('Whether disasters are looked for'),
-  runEveryMillis: millis().default(10_000).describe('Time between two looks (poller `disasters`)'),
-  statsHistorySize: count(1).default(10).describe('Data points kept; disasters are seen in these'),
-  checkLateTasks: z.boolean().default(true).describe('Whether tasks that start late can be a disaster'),
+  enabled: z.boolean().default(true).describe('Detect disasters'),
+  runEveryMillis: millis().default(10_000).describe('Time between two checks (poller `disasters`)'),
+  statsHistorySize: count(1).default(10).describe('Data points for the detection'),
+  checkLateTasks: z.boolean().default(true).describe('Detect disasters by tasks that start late'),
   fewestLateTasks: count(1)
     .default(5)
-    .describe(
-      'Late tasks below which their share says nothing: on a small cluster one task that waits is a large share',
-    ),
+    .describe('Fewest late tasks of a disaster: in a small cluster one waiting task is a large share'),
   warningOverdueTaskPortion: portion().default(0.05).describe('Share of late tasks that counts together with the lag'),
   criticalOverdueTaskPortion: portion().default(0.1).describe('Share of late tasks that is a disaster by itself'),
   warningAvgTaskLagMillis: millis()
@@ -20,16 +18,16 @@ export const DisasterDetectionSettings = z.strictObject({
     .describe('Average lag of overdue tasks that counts together with their share'),
   criticalAvgTaskLagMillis: millis()
     .default(240_000)
-    .describe('The same that is a disaster as soon as the share is above its warning'),
+    .describe('Average lag of overdue tasks that is a disaster if their share is above its warning'),
   triggerAfterMillisOverTaskLagThreshold: millis()
     .default(45_000)
-    .describe('How long a share or a lag must have lasted'),
-  checkLostSlaves: z.boolean().default(true).describe('Whether lost slaves can be a disaster'),
-  criticalLostSlavePortion: portion().default(0.2).describe('Share of slaves lost that is a disaster'),
-  includeLostSlavesInLastMillis: millis().default(30_000).describe('Span of time in which they count together'),
-  checkLostTasks: z.boolean().default(true).describe('Whether lost tasks can be a disaster'),
-  criticalLostTaskPortion: portion().default(0.2).describe('Share of tasks lost that is a disaster'),
-  includeLostTasksInLastMillis: millis().default(30_000).describe('Span of time in which they count together'),
+    .describe('Time for which a share or a lag must last'),
+  checkLostSlaves: z.boolean().default(true).describe('Detect disasters by lost slaves'),
+  criticalLostSlavePortion: portion().default(0.2).describe('Share of lost slaves that is a disaster'),
+  includeLostSlavesInLastMillis: millis().default(30_000).describe('Time span in which losses add up'),
+  checkLostTasks: z.boolean().default(true).describe('Detect disasters by lost tasks'),
+  criticalLostTaskPortion: portion().default(0.2).describe('Share of lost tasks that is a disaster'),
+  includeLostTasksInLastMillis: millis().default(30_000).describe('Time span in which losses add up'),
   lostTaskReasons: z
     .array(z.string())
     .default([
@@ -40,13 +38,13 @@ export const DisasterDetectionSettings = z.strictObject({
       'REASON_MASTER_DISCONNECTED',
     ])
     .describe(
-      'Reasons of lost tasks that count; REASON_CONTAINER_LAUNCH_FAILED and REASON_TASK_INVALID never do: a deploy can bring them about',
+      'Counted reasons of lost tasks; REASON_CONTAINER_LAUNCH_FAILED and REASON_TASK_INVALID never count, because a deploy can cause them',
     ),
   disableActionsOnDisaster: z
     .array(z.enum(disableableActions))
     .default([])
-    .describe('Actions that are switched off while there is a disaster'),
+    .describe('Actions that are disabled during a disaster'),
   defaultDisabledActionExpiration: millis()
     .default(900_000)
-    .describe('Milliseconds after which they come back when the disaster is one that ends by itself'),
+    .describe('Milliseconds after which these actions are enabled again, if the disaster can end by itself'),
 });

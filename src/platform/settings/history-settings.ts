@@ -13,28 +13,30 @@ export const HistoryPurgingSettings = z.strictObject({
   enabled: z
     .boolean()
     .default(false)
-    .describe(
-      'Whether old history goes by itself; deleteTaskHistoryAfterDays or ...AfterTasksPerRequest must be set too',
-    ),
+    .describe('Delete old history; deleteTaskHistoryAfterDays or ...AfterTasksPerRequest must be set, too'),
   checkTaskHistoryEveryHours: hours().default(24).describe('Time between two purges (poller `history-purge`)'),
-  deleteTaskHistoryAfterDays: keptDays().default(0).describe('Age at which an ended task is forgotten'),
-  deleteTaskHistoryAfterTasksPerRequest: keptCount().default(0).describe('Newest ended tasks kept per request'),
+  deleteTaskHistoryAfterDays: keptDays().default(0).describe('Age in days at which an ended task is deleted'),
+  deleteTaskHistoryAfterTasksPerRequest: keptCount()
+    .default(0)
+    .describe('Newest ended tasks that are kept per request'),
   deleteTaskHistoryBytesAfterDays: keptDays()
     .default(365)
-    .describe('Age at which the details of an ended task go; it is still listed'),
+    .describe('Age in days at which the details of an ended task are deleted; it is still listed'),
   deleteTaskHistoryBytesAfterTasksPerRequest: keptCount()
     .default(10_000)
     .describe('Newest ended tasks per request that keep their details'),
-  purgeLimitPerQuery: count(1).default(25_000).describe('Most rows that one statement touches'),
-  purgeStaleRequestIdsAfterDays: keptDays().default(7).describe('Age at which figures of deleted requests go'),
-  purgeRequestHistoryAfterDays: keptDays().default(365).describe('Age at which a change of a request is forgotten'),
-  purgeDeployHistoryAfterDays: keptDays()
+  purgeLimitPerQuery: count(1).default(25_000).describe('Most rows of one statement'),
+  purgeStaleRequestIdsAfterDays: keptDays()
+    .default(7)
+    .describe('Age in days at which data of deleted requests is deleted'),
+  purgeRequestHistoryAfterDays: keptDays()
     .default(365)
-    .describe('Age at which a deploy that is not in use is forgotten'),
+    .describe('Age in days at which a change of a request is deleted'),
+  purgeDeployHistoryAfterDays: keptDays().default(365).describe('Age in days at which an unused deploy is deleted'),
   requestOverrides: z
     .record(z.string(), TaskPurgeLimits.partial())
     .default({})
-    .describe('The four keys about tasks by request id, where they differ'),
+    .describe('Different values of the four keys about tasks, by request id'),
 });
 
 /** Move of ended tasks into the history. */
@@ -44,18 +46,16 @@ export const historySettings = {
     .describe('Timer of the poller `history`, which moves ended tasks to the history; it is also woken'),
   historyPollerConcurrency: count(1, 20)
     .default(1)
-    .describe('Batches of 500 ended tasks that this poller moves at once'),
+    .describe('Batches of 500 ended tasks that this poller moves at a time'),
   flowRetentionDays: days()
     .default(90)
-    .describe('Age at which a flow in which nothing goes on is forgotten; its tasks stay in the history'),
+    .describe('Age at which an inactive flow is deleted; its tasks stay in the history'),
   storeAllClusterTaskInfoForDebugging: z
     .boolean()
     .default(false)
-    .describe('Whether records of tasks keep the executor data of the deploy'),
+    .describe('Keep the executor data of the deploy in records of tasks'),
   sqlFallBackToBytesFields: z
     .boolean()
     .default(true)
-    .describe(
-      'Whether history of an older installation is read from its old payloads until the backfill has been there',
-    ),
+    .describe('Read the history of an older installation from its old payloads until the backfill is done'),
 };

@@ -7,20 +7,20 @@ export const mostWorkers = 64;
 
 /** HTTP server of the API. */
 export const httpSettings = {
-  maxRequestBodyBytes: count(0, 268_435_456).default(10_485_760).describe('Largest body of a call'),
+  maxRequestBodyBytes: count(0, 268_435_456).default(10_485_760).describe('Largest body of a call, in bytes'),
   cors: z
     .strictObject({
-      enabled: z.boolean().default(false).describe('Whether pages of other origins may call the API'),
-      allowedOrigins: z.array(z.string()).default(['*']).describe('Those that may; *: all of them'),
+      enabled: z.boolean().default(false).describe('Allow pages of other origins to call the API'),
+      allowedOrigins: z.array(z.string()).default(['*']).describe('Allowed origins; *: all'),
       allowedMethods: z
         .array(z.string())
         .default(['OPTIONS', 'GET', 'PUT', 'POST', 'DELETE', 'HEAD'])
-        .describe('Methods they may use'),
+        .describe('Allowed methods'),
       allowedHeaders: z
         .array(z.string())
         .default(['X-Requested-With', 'Content-Type', 'Accept', 'Origin', 'Authorization', 'Idempotency-Key', 'Prefer'])
-        .describe('Headers they may send'),
-      allowCredentials: z.boolean().default(true).describe('Whether cookies and credentials may come along'),
+        .describe('Allowed headers'),
+      allowCredentials: z.boolean().default(true).describe('Allow cookies and credentials'),
     })
     .prefault({}),
   enableCorsFilter: z.boolean().default(false).describe('Older name of cors.enabled'),
@@ -33,7 +33,7 @@ export const httpSettings = {
         .refine((path) => !isAtRoot(path), 'is a path that answers at the root as well')
         .default('')
         .describe(
-          'Path below which everything stands: API, page, documents. /healthz, /readyz, /metrics and / answer at the root, too',
+          'Path below which all others are: API, page, documents. /healthz, /readyz, /metrics and / answer at the root, too',
         ),
       allowedHosts: z
         .array(
@@ -46,7 +46,7 @@ export const httpSettings = {
         )
         .default([])
         .describe(
-          'Further names by which callers reach this service, such as that of a proxy; *.example.com: all names below. Loopback names, the bound and the advertised address are known',
+          'Further host names of this service, such as that of a proxy; *.example.com: all names below. Loopback names, the bound and the advertised address are always allowed',
         ),
       workers: z
         .number()
@@ -55,7 +55,7 @@ export const httpSettings = {
         .max(mostWorkers)
         .optional()
         .describe(
-          'Processes that serve the API, so that callers do not delay the process that schedules; 0: that one serves it as well. Unless set: half of the cores, 4 at most, and none below 4 cores (MUSTER_HTTP_WORKERS)',
+          'Processes that serve the API, so that callers do not delay the scheduling process; 0: the scheduling process serves it. Default: half of the cores, at most 4, and none below 4 cores (MUSTER_HTTP_WORKERS)',
         ),
       idempotencyKeyHours: z
         .number()
@@ -63,30 +63,32 @@ export const httpSettings = {
         .min(1)
         .max(720)
         .default(24)
-        .describe('Hours for which a call with an Idempotency-Key that is repeated gets the first answer'),
+        .describe('Hours in which a repeated call with an Idempotency-Key gets the first answer'),
       maxConcurrentCalls: count()
         .default(1_000)
-        .describe('Calls answered at a time; more are refused with 503. API workers share the number evenly'),
+        .describe('Calls at a time; more are refused with 503. API workers share the number evenly'),
       maxCallsInWorkPerCaller: count(1)
         .default(4)
         .describe(
-          'Calls of one user, administrators excepted, that are worked on at a time while authentication is on; further ones wait. While others call who have taken less time, each of these turns rests three times as long as its call took',
+          'Calls of one user at a time, with authentication and except administrators; further ones wait. While users who used less time are active, each turn rests three times as long as its call took',
         ),
       placesForAdministrators: count()
         .default(50)
-        .describe('Calls of administrators answered beyond these, while it is known who calls'),
+        .describe('Further calls of administrators at a time, with authentication'),
       requestTimeoutMillis: timeout().default(180_000).describe('Time for a caller to send a whole call'),
       bodyTimeoutMillis: timeout(100)
         .default(10_000)
-        .describe('Time for the body of a call; longer only while 64 KB or more come each second'),
+        .describe('Time for the body of a call; longer only while at least 64 KB arrive each second'),
       maxUnfinishedBodiesPerAddress: count(1)
         .default(500)
-        .describe('Bodies of calls from one address that are waited for; further ones have half a second'),
+        .describe('Bodies of calls from one address that may arrive slowly; further ones have half a second'),
       answerTimeoutMillis: timeout(100)
         .default(30_000)
         .describe('Time for a caller to read more of its answer; then its connection ends'),
       headersTimeoutMillis: timeout().default(30_000).describe('Time for a caller to send the headers of a call'),
-      keepAliveTimeoutMillis: timeout().default(65_000).describe('How long a connection without calls is kept'),
+      keepAliveTimeoutMillis: timeout()
+        .default(65_000)
+        .describe('Time after which a connection without calls is closed'),
     })
     .prefault({}),
 };

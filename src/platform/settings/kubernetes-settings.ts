@@ -30,15 +30,15 @@ export const KubernetesSettings = z.strictObject({
     .min(1)
     .max(4_096)
     .optional()
-    .describe(
-      'File that says how to reach the API server; default: KUBECONFIG, ~/.kube/config, or as a pod of the cluster',
-    ),
+    .describe('Kubeconfig file; default: KUBECONFIG, ~/.kube/config, or the account of the pod'),
   context: z.string().min(1).max(1_000).optional().describe('Context of that file; default: its current one'),
-  namespace: name(63).optional().describe('Where the pods of tasks are; default: that of the context, else `default`'),
+  namespace: name(63)
+    .optional()
+    .describe('Namespace of the pods of tasks; default: that of the context, else `default`'),
   installation: name(30)
     .default('muster')
     .describe(
-      'Tells this installation from others in the namespace; it is part of the names of pods and never changes',
+      'Name of this installation, to distinguish several in a namespace; part of the names of pods, and never changed',
     ),
   nodeSelector: z
     .record(LabelKey, LabelValue)
@@ -46,7 +46,7 @@ export const KubernetesSettings = z.strictObject({
     .describe('Labels of the nodes that are slaves; default: all nodes'),
   rackLabel: LabelKey.default('topology.kubernetes.io/zone').describe('Label of a node that names its rack'),
   ports: PortRanges.default('20000-20999').describe(
-    'Ports of each node that tasks may get; the annotation `muster/ports` of a node says others. Not those of NodePort services',
+    'Ports of each node for tasks; the annotation `muster/ports` of a node overrides them. Do not include those of NodePort services',
   ),
   tolerations: z
     .array(
@@ -58,20 +58,16 @@ export const KubernetesSettings = z.strictObject({
     )
     .max(100)
     .default([])
-    .describe('Taints of nodes in spite of which tasks run there; nodes with others take no tasks'),
+    .describe('Tolerated taints of nodes; nodes with other taints get no tasks'),
   image: z.string().min(1).max(500).default('docker.io/library/busybox:1.37').describe('Image of tasks that name none'),
-  pullSecrets: z
-    .array(name(253))
-    .max(100)
-    .default([])
-    .describe('Secrets of the namespace with which images are pulled'),
+  pullSecrets: z.array(name(253)).max(100).default([]).describe('Secrets of the namespace for pulls of images'),
   serviceAccount: name(253)
     .optional()
     .describe('Service account of the pods of tasks, whose token is never mounted; default: that of the namespace'),
   users: z
     .record(z.string().min(1).max(256), z.number().int().min(1).max(2_147_483_647))
     .default({})
-    .describe('Users that a deploy may name to run as, each with its number; no other may be named'),
+    .describe('Users that a deploy may name, each with its number'),
   runAsUser: z
     .number()
     .int()
@@ -80,16 +76,16 @@ export const KubernetesSettings = z.strictObject({
     .default(65_534)
     .describe('Number of the user (and group) of tasks that name none, while runAs is TASK_USER'),
   runAs: ContainerSettings.shape.runAs.describe(
-    'TASK_USER: tasks are no root and have no capabilities; IMAGE_USER: they are who their image says, often root',
+    'TASK_USER: tasks are not root and have no capabilities; IMAGE_USER: tasks have the user of their image, often root',
   ),
   allowPrivileged: ContainerSettings.shape.allowPrivileged,
   allowedNetworks: z
     .array(z.enum(['BRIDGE', 'HOST']))
     .max(2)
     .default(['BRIDGE'])
-    .describe('Networks that a deploy may name: BRIDGE, which is that of pods, and HOST, that of the node'),
+    .describe('Networks that a deploy may name: BRIDGE, the network of pods, and HOST, that of the node'),
   allowedHostPaths: ContainerSettings.shape.allowedHostPaths.describe(
-    'Folders of nodes that volumes may show, each as a whole; tasks without a user of their own are all the same user there',
+    'Directories of nodes that volumes may mount, each as a whole; tasks without a user of their own share one user there',
   ),
   agents: z
     .strictObject({
@@ -97,27 +93,29 @@ export const KubernetesSettings = z.strictObject({
         .string()
         .min(1)
         .max(4_096)
-        .describe('File with the text, of at least 32 characters, that schedulers and the agents of all nodes share'),
+        .describe('File with the secret, at least 32 characters, that schedulers and the agents of all nodes share'),
       namespace: name(63)
         .optional()
         .describe(
-          'Where the agents are; default: the namespace of the tasks. With another one, tasks are away from secrets and agents',
+          'Namespace of the agents; default: that of the tasks. Another one separates tasks from secrets and agents',
         ),
     })
     .optional()
     .describe('The agents of the nodes, by which tasks have files, figures and commands; default: there are none'),
   startSeconds: count(1, 86_400)
     .default(600)
-    .describe('How long a pod may take to start, the pull of its image included, before its task has failed'),
+    .describe('Time limit for the start of a pod, including the pull of its image; beyond, the task has failed'),
   keepEndedPodsSeconds: count(60, 604_800)
     .default(3_600)
-    .describe('How long the pods of ended tasks are kept: their output is there, and their ids cannot start again'),
+    .describe(
+      'Time for which pods of ended tasks are kept, with their output; until then their ids cannot start again',
+    ),
   maxEndedPods: count(1, 100_000)
     .default(1_000)
-    .describe('Most such pods; beyond it the oldest go, after a minute at least'),
+    .describe('Most such pods; beyond, the oldest are removed, after at least a minute'),
   callsAtOnce: count(1, 1_000)
     .default(32)
-    .describe('Launches that are under way at a time; a quarter as many kills and cordons have room of their own'),
-  callTimeoutMillis: count(100, 600_000).default(10_000).describe('How long an answer of the API server is waited for'),
+    .describe('Launches at a time; kills and cordons have a quarter of this number in addition'),
+  callTimeoutMillis: count(100, 600_000).default(10_000).describe('Time limit for an answer of the API server'),
 });
 export type KubernetesSettings = z.infer<typeof KubernetesSettings>;

@@ -85,20 +85,18 @@ export const LocalSettings = z.strictObject({
       message: 'each slave needs an id of its own',
     })
     .optional()
-    .describe('Machines the local agent presents; default: one with what this machine has'),
+    .describe('Machines that the local agent presents; default: one with the resources of this machine'),
   sandboxRetentionMillis: millis()
     .default(7 * 24 * 3600 * 1000)
-    .describe('How long the files of an ended task are kept'),
+    .describe('Time for which the files of an ended task are kept'),
   cgroups: z
     .enum(['auto', 'off'])
     .default('auto')
-    .describe('auto: limit and track tasks with those cgroups that work on this machine'),
+    .describe('auto: limit and track tasks with the cgroups of this machine'),
   tasksRunAs: z
     .enum(['OWN_USER', 'AGENT'])
     .default('OWN_USER')
-    .describe(
-      'Tasks that name no user, where the agent is root: OWN_USER: each gets one of its own; AGENT: they are root',
-    ),
+    .describe('User of tasks that name none, if the agent is root: OWN_USER: one for each task; AGENT: root'),
   taskUsers: z
     .strictObject({
       first: z
@@ -108,7 +106,7 @@ export const LocalSettings = z.strictObject({
         .max(2_147_000_000)
         .default(1_900_000_000)
         .describe('Number of the first user (and group) that a task gets of its own; nothing else may use them'),
-      count: z.number().int().min(1).max(1_000_000).default(65_536).describe('How many there are, from that one on'),
+      count: z.number().int().min(1).max(1_000_000).default(65_536).describe('Number of users, from that one on'),
     })
     .default({ first: 1_900_000_000, count: 65_536 }),
   allowedRunUsers: z
@@ -116,13 +114,13 @@ export const LocalSettings = z.strictObject({
     .max(10_000)
     .default([])
     .describe(
-      'Accounts that a deploy or a run may name to run as; "*": all that are not denied. Tasks that name none have a user of their own',
+      'Accounts that a deploy or a run may name; "*": all except denied ones. Tasks that name none have a user of their own',
     ),
   deniedRunUsers: z
     .array(z.string().min(1).max(256))
     .max(10_000)
     .default(['root'])
-    .describe('Accounts that no deploy may name; root stands for everything with the user or group number 0'),
+    .describe('Accounts that no deploy may name; root includes every account with user or group number 0'),
   maxProcessesPerTask: count(8, 4_194_304).default(4_096).describe('Most processes and threads of one task'),
   checkThreadsEveryMillis: timeout(100).default(5_000).describe('Time between two counts of threads'),
   maxTaskMessageLength: count(20, 100_000).default(80).describe('Longer messages of status updates are cut'),
@@ -133,7 +131,7 @@ export const LocalSettings = z.strictObject({
     })
     .default([])
     .describe(
-      'What agents run for the commands of ui.shellCommands: name, command, options, skipCommandPrefix, skipCommandPrefixDockerOnly',
+      'Programs of agents for the commands of ui.shellCommands: name, command, options, skipCommandPrefix, skipCommandPrefixDockerOnly',
     ),
   shellCommandPrefix: z.array(z.string()).default([]).describe('Words put before each of them'),
   shellCommandPidPlaceholder: z.string().default('{PID}').describe('Word that becomes the process id of the task'),
@@ -149,11 +147,11 @@ export const LocalSettings = z.strictObject({
     .min(1)
     .regex(/^[^/\0]+$/, 'must be the name of a file')
     .default('.task-pid')
-    .describe('File of a task that holds another process id for shell commands'),
+    .describe('File of a task with another process id for shell commands'),
   shellCommandTimeoutMillis: timeout().default(600_000).describe('Longest run of a shell command; 0: no limit'),
   agentHangSeconds: count(1, 86_400)
     .default(30)
-    .describe('The agent ends itself, to be started anew, when it has answered nothing for so long; its tasks run on'),
+    .describe('Time without an answer after which the agent ends itself and is restarted; its tasks go on'),
   reservedDiskMb: count()
     .optional()
     .describe('Free space of the disk in MB below which no task is started; default: 2 % of the disk, at most 512'),

@@ -63,28 +63,22 @@ export const logSettings = {
   logrotateFrequency: z
     .enum(logrotateFrequencies)
     .default('DAILY')
-    .describe('How often logs are rotated, in UTC, for tasks that do not say it'),
-  logrotateCount: z
-    .number()
-    .int()
-    .min(1)
-    .max(100_000)
-    .default(20)
-    .describe('Most rotated files that are kept of a log'),
+    .describe('Interval of log rotation, in UTC, for tasks that name none'),
+  logrotateCount: z.number().int().min(1).max(100_000).default(20).describe('Most rotated files of a log'),
   logrotateMaxageDays: z
     .number()
     .int()
     .min(1)
     .max(3_650)
     .default(7)
-    .describe('Rotated files that are older are removed, in days'),
+    .describe('Age in days at which rotated files are removed'),
   logrotateDateformat: DateFormat.default('%Y%m%d%s').describe('Date in the name of a rotated log'),
   logrotateExtrasDateformat: DateFormat.default('%Y%m%d').describe('Date in the names of rotated additional files'),
   logrotateAdditionalFiles: z
     .array(z.union([relativePath.transform((filename) => AdditionalFile.parse({ filename })), AdditionalFile]))
     .max(100)
     .default([])
-    .describe('Further files of tasks with executorData that are rotated where they are: names or globs, or records'),
+    .describe('Further files of tasks with executorData that are rotated in place: names or globs, or records'),
   logrotateCompressionSettings: z
     .strictObject({
       compressCmd: z
@@ -117,31 +111,31 @@ export const logSettings = {
     .min(1)
     .max(1_000_000)
     .optional()
-    .describe('A log that is found larger is rotated at once; default: logs are rotated by time only'),
+    .describe('Size above which a log is rotated at once; default: logs are rotated by time only'),
   checkLogSizesEveryMillis: z
     .number()
     .int()
     .min(100)
     .max(86_400_000)
     .default(300_000)
-    .describe('Time between two looks at the sizes of logs'),
+    .describe('Time between two checks of the sizes of logs'),
   logWatcherDirectory: Folder.optional().describe(
-    'Where records of logs with a loggingTag are written, for a program that follows them; default: log-watcher in the folder of the agent',
+    'Directory for records of logs with a loggingTag, for a program that follows them; default: log-watcher in the directory of the agent',
   ),
   uploadRecordsDirectory: Folder.optional().describe(
-    'Where records of files to upload are written; default: uploads in the folder of the agent',
+    'Directory for records of files to upload; default: uploads in the directory of the agent',
   ),
   uploaderInUse: z
     .boolean()
     .default(false)
-    .describe('Whether a program uploads what these records name, and removes them: files are kept until then'),
+    .describe('Another program uploads the files of these records, and removes the records; files are kept until then'),
   logRotationTimeoutSeconds: z
     .number()
     .int()
     .min(1)
     .max(86_400)
     .default(3_600)
-    .describe('Longest time that the rotation and compression of the logs of a task take'),
+    .describe('Time limit for rotation and compression of the logs of a task'),
 };
 
 /** Time for which the agent keeps the files of tasks that have ended; part of `cluster.local`. */
@@ -152,11 +146,13 @@ export const cleanupSettings = {
     .min(0)
     .max(3_650 * 86_400_000)
     .default(86_400_000)
-    .describe('How long the app folder of a failed task is kept; those of others go 15 minutes after the end'),
+    .describe(
+      'Time for which the app directory of a failed task is kept; those of other tasks are removed 15 minutes after the end',
+    ),
   sandboxDiskHighWaterPct: z
     .number()
     .min(1)
     .max(100)
     .default(90)
-    .describe('While the disk of the sandboxes is fuller, those of the tasks that ended first are removed, in percent'),
+    .describe('Fullness of the disk in percent above which the sandboxes of the tasks that ended first are removed'),
 };

@@ -8,11 +8,11 @@ export const LogFolderSettings = z.strictObject({
   enabled: z
     .boolean()
     .default(true)
-    .describe('Whether logs of tasks are kept in the data directory where there is no section objstore'),
-  keepDays: z.number().int().min(1).max(3_650).default(30).describe('Days that a log is kept there'),
+    .describe('Keep logs of tasks in the data directory, if there is no section objstore'),
+  keepDays: z.number().int().min(1).max(3_650).default(30).describe('Days for which a log is kept there'),
   maxMegabytes: count(1, 1_000_000_000)
     .default(5_120)
-    .describe('Most that all of them take, in MB; the oldest go first. Each counts 4 KB at least'),
+    .describe('Most space of all logs, in MB; the oldest are removed first. Each counts at least 4 KB'),
 });
 
 /** Location of the logs of tasks, and their names there. */
@@ -52,38 +52,38 @@ export const uploadSettings = {
   checkUploadsEverySeconds: count(1, 86_400)
     .default(600)
     .describe(
-      'Time between two looks for rotated logs and further files of running tasks; those that have ended are uploaded at once',
+      'Time between two uploads of rotated logs and further files of running tasks; files of ended tasks are uploaded at once',
     ),
   checkForOpenFiles: z
     .boolean()
     .default(true)
-    .describe('Whether files of running tasks that a process of the task has open are left for later'),
-  executorMaxUploadThreads: count(1, 100).default(4).describe('Files that are uploaded at a time'),
+    .describe('Postpone files of running tasks that a process of the task has open'),
+  executorMaxUploadThreads: count(1, 100).default(4).describe('Uploads at a time'),
   maxUploadMegabytesPerSecond: z
     .number()
     .min(0.01)
     .max(1_000_000)
     .default(50)
     .describe(
-      'Most that all uploads of the agent take of the disk and the network, in MB per second; a part of a large file is read at that pace and then sent at once',
+      'Bandwidth of all uploads of the agent, for disk and network, in MB per second; a part of a large file is read at that rate and then sent at once',
     ),
   maxUploadFileMegabytes: count(1, 5_000_000)
     .default(10_240)
-    .describe('Larger files are not uploaded, in MB: else one of them would hold up those of all other tasks'),
+    .describe(
+      'Size in MB above which files are not uploaded, because one of them would delay those of all other tasks',
+    ),
   maxSingleUploadSizeBytes: count(5_242_880, 5_368_709_120)
     .default(104_857_600)
-    .describe('Larger files are uploaded in parts'),
+    .describe('Size in bytes above which files are uploaded in parts'),
   // Twice as much is in memory while a part is sent.
   uploadPartSize: count(5_242_880, 536_870_912)
     .default(20_971_520)
-    .describe('Size of a part in bytes; each of the files that go in parts takes twice as much memory meanwhile'),
-  retryCount: count(1, 20).default(2).describe('Times that a file, or a part, is tried before it is left for later'),
+    .describe('Size of a part in bytes; each upload in parts needs twice as much memory'),
+  retryCount: count(1, 20).default(2).describe('Attempts for a file or a part before it is postponed'),
   retryWaitMs: count(0, 600_000)
     .default(1_000)
-    .describe('Pause before it is tried again; a part is tried again sooner, and then after twice as long each time'),
-  uploadIdleSeconds: count(1, 86_400)
-    .default(30)
-    .describe('How long a store may do nothing before an upload is given up'),
+    .describe('Pause between two attempts; for a part shorter at first, and doubled each time'),
+  uploadIdleSeconds: count(1, 86_400).default(30).describe('Time without progress after which an upload is given up'),
   objstoreContentHeaders: z
     .array(
       z.strictObject({
@@ -94,7 +94,5 @@ export const uploadSettings = {
     )
     .max(100)
     .default([])
-    .describe(
-      'Type and encoding under which files are uploaded, by the end of their names; the first that fits counts',
-    ),
+    .describe('Content type and encoding of uploads, by the end of the file name; the first match counts'),
 };

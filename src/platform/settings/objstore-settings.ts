@@ -35,68 +35,67 @@ const longestLinkMillis = 7 * 24 * 3_600_000;
 /** The object store (S3 or one that speaks its protocol) that keeps the logs of tasks. Absent: there is none. */
 export const ObjstoreSettings = z
   .strictObject({
-    objstoreBucket: text().describe('Bucket of the logs; required when the section is there'),
+    objstoreBucket: text().describe('Bucket of the logs; required in this section'),
     objstoreAccessKey: text()
       .optional()
-      .describe('Who this service is to the store; default: what its environment or its machine says'),
+      .describe('Access key of this service; default: that of its environment or its machine'),
     objstoreSecretKey: text().optional().describe('The secret that belongs to it'),
     endpoint: z
       .url({ protocol: /^https?$/, error: 'must be a URL such as http://store:9000' })
       .optional()
-      .describe('Where the store is; default: that of AWS in the region. Links to files lead there, too'),
+      .describe('Address of the store, also in links to files; default: that of AWS in the region'),
     region: text().default('us-east-1').describe('Region of the buckets'),
     usePathStyle: z
       .boolean()
       .optional()
-      .describe('Whether buckets are named in the path and not in the host name; default: with an endpoint'),
+      .describe('Name buckets in the path and not in the host name; default: true with an endpoint'),
     objstoreKeyFormat: keyPattern()
       .default('%requestId/%Y/%m/%taskId_%index-%s-%filename')
       .describe(
-        'Pattern of the keys, in which %requestId/ or %taskId tells whose they are: %requestId, %group, %tag, %deployId, %host, %taskId, %filename, %fileext, %guid, %index; of the time of the file, in UTC: %Y, %m, %d, %H, %s (epoch milliseconds)',
+        'Pattern of the keys, with %requestId/ or %taskId to identify the request: %requestId, %group, %tag, %deployId, %host, %taskId, %filename, %fileext, %guid, %index; time of the file, in UTC: %Y, %m, %d, %H, %s (epoch milliseconds)',
       ),
     groupOverrides: ofGroups().describe(
-      'By group of a request: objstoreBucket and keys of the bucket that has its logs in place of the general one',
+      'By group of a request: objstoreBucket and keys of another bucket for its logs',
     ),
-    groupObjstoreSearchConfigs: ofGroups().describe('By group of a request: the same of a bucket to search as well'),
+    groupObjstoreSearchConfigs: ofGroups().describe(
+      'By group of a request: objstoreBucket and keys of a further bucket to search',
+    ),
     objstoreUploaderAdditionalFiles: z
       .array(z.union([text().transform((filename) => ({ filename })), UploaderFile]))
       .default([{ filename: 'service.log' }])
       .describe(
         'Files of every task that are uploaded, by name or as ObjstoreUploaderFile; their buckets are searched',
       ),
-    objstoreStorageClass: text()
-      .max(100)
-      .optional()
-      .describe('Storage class of what is uploaded; default: that of the store'),
+    objstoreStorageClass: text().max(100).optional().describe('Storage class of uploads; default: that of the store'),
     applyObjstoreStorageClassAfterBytes: z
       .number()
       .int()
       .min(0)
       .max(1_000_000_000_000_000)
       .optional()
-      .describe('Only larger files get this storage class; default: all'),
+      .describe('Size in bytes above which files get this storage class; default: all files'),
     allowedUploaderBuckets: z
       .array(text())
       .max(1_000)
       .default([])
-      .describe('Further buckets that a deploy or a run may name for its files; one that names another is refused'),
-    maxObjstoreThreads: count(1).default(3).describe('Calls to the store at a time, for one search'),
+      .describe('Further buckets that a deploy or a run may name for its files; others are refused'),
+    maxObjstoreThreads: count(1).default(3).describe('Calls of the store at a time, for one search'),
     waitForObjstoreListSeconds: timeoutSeconds()
       .default(5)
-      .describe('Time for the store to list what a search asks for'),
+      .describe('Time for the store to list the objects of a search'),
     waitForObjstoreLinksSeconds: timeoutSeconds()
       .default(1)
-      .describe('Time to ask the store for the metadata of what was found and to sign the links'),
+      .describe('Time to read the metadata of the found objects and to sign the links'),
     expireObjstoreLinksAfterMillis: z
       .number()
       .int()
       .min(1_000)
       .max(longestLinkMillis)
       .default(86_400_000)
-      .describe('How long a link to a file is valid'),
+      .describe('Validity of a link to a file'),
     missingTaskDefaultObjstoreSearchPeriodMillis: millis(1)
       .default(259_200_000)
-      .describe('Time after its start in which the logs of a task without history are looked for'),
+      .describe('Time after its start in which the logs of a task without history are searched'),
   })
   .refine(hasBothKeysOrNone, bothKeys)
   .superRefine(({ objstoreKeyFormat, objstoreUploaderAdditionalFiles }, context) => {

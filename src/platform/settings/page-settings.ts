@@ -32,41 +32,41 @@ export const pageSettings = {
     .regex(/^[\w-]+(\/[\w-]+)*$/, 'must be words of letters, digits, _ and -, with a / between them')
     .refine((path) => !ofTheService.test(path), 'is a path of the service itself')
     .default('ui')
-    .describe('Where the page is, below the root of the service'),
+    .describe('Path of the page, below the root of the service'),
   rootUrlMode: z
     .enum(rootUrlModes)
     .default('UI_REDIRECT')
     .describe(
-      'UI_REDIRECT: / leads to the page; INDEX_CATCHALL: / and all unknown paths outside of the API answer it; DISABLED: neither',
+      'UI_REDIRECT: / redirects to the page; INDEX_CATCHALL: / and all unknown paths outside the API answer the page; DISABLED: neither',
     ),
   baseUrl: z
     .union([z.literal(''), address()])
     .default('')
-    .describe(
-      'Address or path that a proxy has for the root of the service; empty: http.contextPath, which a proxy keeps',
-    ),
-  apiRoot: address().optional().describe('Where the page finds the API; default: /api below baseUrl'),
-  apiDocs: address().optional().describe('Where the page finds the description of the API; default: /docs'),
-  staticRoot: address().optional().describe('Where the page finds its scripts and styles; default: /static'),
+    .describe('Address or path of the root of the service at a proxy; empty: http.contextPath, which the proxy keeps'),
+  apiRoot: address().optional().describe('Address of the API for the page; default: /api below baseUrl'),
+  apiDocs: address().optional().describe('Address of the API documents for the page; default: /docs'),
+  staticRoot: address().optional().describe('Address of the scripts and styles of the page; default: /static'),
   title: z.string().min(1).default('Muster').describe('Title of the page, such as the name of the cluster'),
   navColor: z
     .string()
     .regex(/^\w*$/, 'must be one word')
     .default('')
-    .describe('Colour by which people tell clusters apart: red, orange, yellow, green, blue or purple'),
+    .describe('Colour of the page, to distinguish clusters: red, orange, yellow, green, blue or purple'),
   hideNewDeployButton: flag().describe('Offer no new deploys'),
   hideNewRequestButton: flag().describe('Offer no new requests'),
   runningTaskLogPath: z.string().default('stdout').describe('Log of a running task; $TASK_ID becomes its id'),
   finishedTaskLogPath: z.string().default('stdout').describe('Log of a task that has ended'),
-  taskS3LogOmitPrefix: text().describe('Begin of the names of stored logs that is not shown'),
-  showTaskDiskResource: z.boolean().default(true).describe('Show the disk that tasks ask for'),
+  taskS3LogOmitPrefix: text().describe('Prefix of the names of stored logs that the page hides'),
+  showTaskDiskResource: z.boolean().default(true).describe('Show the requested disk of tasks'),
   shortenSlaveUsageHostname: flag().describe('Show only the first part of the names of hosts'),
-  timestampFormat: z.string().default('lll Z').describe('How times are written'),
-  timestampWithSecondsFormat: z.string().default('lll:ss Z').describe('How times with seconds are written'),
+  timestampFormat: z.string().default('lll Z').describe('Format of times'),
+  timestampWithSecondsFormat: z.string().default('lll:ss Z').describe('Format of times with seconds'),
   redirectOnUnauthorizedUrl: z
     .union([z.literal(''), address()])
     .default('')
-    .describe('Where people go to log in; {URL} becomes the address they came from'),
+    .describe(
+      'Address of a login page for callers who are not authenticated; {URL} becomes the address of the present page',
+    ),
   extraScript: z
     .union([z.literal(''), address()])
     .default('')
@@ -76,20 +76,20 @@ export const pageSettings = {
     .record(z.string(), z.record(z.string(), z.array(QuickLink)))
     .default({})
     .describe(
-      'Links on the page of a request, by request and then by its type or ALL; {{path}} becomes a member of it',
+      'Links on the page of a request, by request id and then by request type or ALL; {{path}} becomes a member of the request',
     ),
   navTitleLinks: z
     .array(TitleLink)
     .default([])
     .describe('Links to other clusters: title, linkFormat, tooltip; {CURRENT_PATH} becomes the present path'),
-  lessTerminalPath: text().describe('Where logs can be read in a terminal; $HOST and $TASK are filled in'),
+  lessTerminalPath: text().describe('Address of logs in a terminal; $HOST and $TASK are replaced'),
   slaveHttpPort: z
     .number()
     .int()
     .min(1)
     .max(65_535)
     .optional()
-    .describe('Port at which pages reach files of machines; default: that of cluster.local.files, else 5051'),
+    .describe('Port of the files of machines, for pages; default: that of cluster.local.files, else 5051'),
   slaveHttpsPort: z.number().int().min(1).max(65_535).optional().describe('The same with TLS; default: none'),
 };
 
@@ -112,13 +112,19 @@ export const UiSettings = z.strictObject({
       "must be the name of a cookie: at most 100 letters, digits and !#$%&'*+-.^_`|~",
     )
     .default('muster')
-    .describe('Cookie that says who calls, for the authenticator COOKIE; empty: none'),
-  authTokenKey: z.string().min(1).default('token').describe('Member of the JSON in that cookie which holds the token'),
+    .describe('Cookie that identifies the caller, for the authenticator COOKIE; empty: none'),
+  authTokenKey: z
+    .string()
+    .min(1)
+    .default('token')
+    .describe('Member of the JSON in that cookie that contains the token'),
   shellCommands: z
     .array(ShellCommandSetting)
     .refine((commands) => new Set(commands.map((command) => command.name)).size === commands.length, {
       message: 'each command needs a name of its own',
     })
     .default([])
-    .describe('Commands that may be run in tasks: name, description, options; machines are told what they run'),
+    .describe(
+      'Commands that callers may run in tasks: name, description, options; cluster.local.shellCommands defines the commands on machines',
+    ),
 });

@@ -9,23 +9,21 @@ export const schedulerSettings = {
   checkExpiringUserActionEveryMillis: millis()
     .default(45_000)
     .describe(
-      'Timer of the pollers `expiring-requests`, `expiring-machines`, `expiring-priority-freeze`, which take back what has lapsed',
+      'Timer of the pollers `expiring-requests`, `expiring-machines`, `expiring-priority-freeze`, which revert expired changes',
     ),
   startNewReconcileEverySeconds: seconds()
     .default(600)
-    .describe('Time between two comparisons of our tasks with those of the machines (poller `reconciliation`)'),
+    .describe('Time between two comparisons of stored tasks with those of the machines (poller `reconciliation`)'),
   checkReconcileWhenRunningEveryMillis: millis()
     .default(30_000)
-    .describe('Time after which machines that did not answer such a comparison are asked again'),
-  reconcileLaunchAfterMillis: millis()
-    .default(180_000)
-    .describe('Age at which a launch without any status is asked after'),
+    .describe('Time after which machines without an answer are asked again'),
+  reconcileLaunchAfterMillis: millis().default(180_000).describe('Age at which a launch without a status is checked'),
   leadership: z
     .strictObject({
       competes: z
         .boolean()
         .default(true)
-        .describe('Whether this instance may lead; false: it serves the API alone, and another one has to schedule'),
+        .describe('This instance may lead; false: it only serves the API, and another instance must schedule'),
     })
     .prefault({}),
   checkWebhooksEveryMillis: millis().default(10_000).describe('Timer of the poller `webhooks`; it is also woken'),
@@ -42,26 +40,23 @@ export const usageSettings = {
     .describe('Time between two removals of old samples (poller `usage-cleaner`)'),
   numUsageToKeep: count().default(15).describe('Newest samples kept per task'),
   maxConcurrentUsageCollections: count(1).default(15).describe('Slaves sampled at once'),
-  shuffleTasksForOverloadedSlaves: z
-    .boolean()
-    .default(false)
-    .describe('Whether tasks are moved off slaves that are overloaded'),
+  shuffleTasksForOverloadedSlaves: z.boolean().default(false).describe('Move tasks off overloaded slaves'),
   shuffleTasksWhenSlaveMemoryUtilizationPercentageExceeds: z
     .number()
     .min(0)
     .max(1)
     .default(0.82)
-    .describe('Share of its memory in use, 0 to 1, above which a slave is overloaded'),
+    .describe('Used share of memory, 0 to 1, above which a slave is overloaded'),
   minutesBeforeNewTaskEligibleForShuffle: minutes()
     .int()
     .default(15)
-    .describe('Whole minutes that a task must have run before it is moved'),
+    .describe('Minutes that a task must have run before it is moved'),
   maxTasksToShuffleTotal: count().default(6).describe('Tasks on the move at once in the cluster'),
   maxTasksToShufflePerHost: count().default(2).describe('Tasks on the move at once off one slave'),
   doNotShuffleRequests: z
     .array(z.string())
     .default([])
-    .describe('Requests whose tasks are never moved, besides those of the shuffle blacklist'),
+    .describe('Requests whose tasks are never moved, in addition to the shuffle blacklist'),
 };
 
 /** Priorities of requests, and the limits at which something is late. */
@@ -73,11 +68,11 @@ export const prioritySettings = {
     .describe('The same by request type'),
   checkPriorityKillsEveryMillis: millis()
     .default(30_000)
-    .describe('Timer of the poller `priority-kills`, which kills what a priority freeze tells it to'),
+    .describe('Timer of the poller `priority-kills`, which kills tasks for a priority freeze'),
   schedulerPriorityWeightFactor: amount()
     .max(1_000)
     .default(1)
-    .describe('Exponent of the priority against the waiting time'),
+    .describe('Exponent of the priority relative to the waiting time'),
   deltaAfterWhichTasksAreLateMillis: millis()
     .default(30_000)
     .describe('Delay after which a pending task counts as late'),

@@ -27,7 +27,7 @@ export type LogFormat = (typeof logFormats)[number];
 const Sections = z.strictObject({
   log: z
     .strictObject({
-      level: z.enum(logLevels).default('info').describe('Messages of this weight and above (MUSTER_LOG_LEVEL)'),
+      level: z.enum(logLevels).default('info').describe('Lowest level of messages (MUSTER_LOG_LEVEL)'),
       format: z
         .enum(logFormats)
         .default('auto')
@@ -42,12 +42,12 @@ const Sections = z.strictObject({
       requireIsolation: z
         .boolean()
         .default(false)
-        .describe('Whether an agent refuses to start where tasks would have its own user, as without root'),
+        .describe('Refuse to start an agent whose tasks would have its own user, as without root'),
       keepTasks: z
         .boolean()
         .default(false)
         .describe(
-          'Whether agent and tasks run on when `muster start` stops, for the next start to find them (MUSTER_KEEP_TASKS, --keep-tasks)',
+          'Keep agent and tasks running when `muster start` stops; the next start finds them (MUSTER_KEEP_TASKS, --keep-tasks)',
         ),
     })
     .prefault({}),
@@ -59,9 +59,7 @@ const Sections = z.strictObject({
       defaultPortMapping: z
         .boolean()
         .default(false)
-        .describe(
-          'Whether containers in network BRIDGE without port mappings get each of their ports under its own number',
-        ),
+        .describe('Map each port of a container in network BRIDGE without port mappings to the same number'),
     })
     .prefault({}),
   crashLoop: CrashLoopSettings.prefault({}),
@@ -76,17 +74,23 @@ const Sections = z.strictObject({
   webhooks: WebhookSettings.prefault({}),
   smtp: SmtpSettings.optional(),
   taskMetadata: TaskMetadataSettings.prefault({}),
-  auditRetentionDays: z.number().int().min(1).max(3_650).default(30).describe('Days that the audit trail keeps a call'),
+  auditRetentionDays: z
+    .number()
+    .int()
+    .min(1)
+    .max(3_650)
+    .default(30)
+    .describe('Days for which the audit trail keeps a call'),
   auditMaxRows: z
     .number()
     .int()
     .min(1_000)
     .max(100_000_000)
     .default(1_000_000)
-    .describe('Calls that the audit trail keeps; beyond, the oldest go, those of unknown callers first'),
-  ldapCacheEnabled: z.boolean().default(true).describe('Whether answers of the directory are kept'),
-  ldapCacheSize: count(1).default(100).describe('Users kept of its answers'),
-  ldapCacheExpireMillis: millis().default(60_000).describe('Age at which a kept answer is asked for again'),
+    .describe('Most calls that the audit trail keeps; beyond, the oldest are deleted, those of unknown callers first'),
+  ldapCacheEnabled: z.boolean().default(true).describe('Cache answers of the directory'),
+  ldapCacheSize: count(1).default(100).describe('Most users in that cache'),
+  ldapCacheExpireMillis: millis().default(60_000).describe('Age at which a cached answer is refreshed'),
   legacyFieldNames: z
     .enum(['off', 'accept', 'accept+emit'])
     .default('accept')
@@ -95,7 +99,7 @@ const Sections = z.strictObject({
     .enum(['off', '1.5'], { error: 'must be "1.5", in quotes, or "off"' })
     .default('off')
     .describe(
-      '1.5: for unmodified clients up to that version: writes the older names too (legacyFieldNames), reads numbers and truth values sent as text, 0 and 1 as truth values, and JSON that says it is encoded but is not',
+      '1.5: for unmodified clients up to that version. Answers also have the older names (legacyFieldNames); input may have numbers and truth values as text, 0 and 1 as truth values, and JSON with a wrong Content-Encoding',
     ),
   ...requestSettings,
   ...placementSettings,
@@ -110,11 +114,11 @@ const Sections = z.strictObject({
   ...prioritySettings,
   saveStateEverySeconds: seconds()
     .default(30)
-    .describe('Age of the state that /api/state may answer with; time between two notes of an instance about itself'),
+    .describe('Greatest age of an answer of /api/state; time between two reports of an instance about itself'),
   sandboxDefaultsToTaskId: z
     .boolean()
     .default(false)
-    .describe('Whether browsing a sandbox without path begins in the folder of the task id'),
+    .describe('Begin browsing a sandbox without path in the directory of the task id'),
   sandboxHttpTimeoutMillis: timeout().default(2_000).describe('Time for an agent to answer about files'),
   ...httpSettings,
 });

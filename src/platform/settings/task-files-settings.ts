@@ -8,7 +8,9 @@ export const TaskFilesSettings = z.strictObject({
   readToken: z
     .string()
     .regex(/^[\x21-\x7e]{16,500}$/, 'must have 16 to 500 visible ASCII characters')
-    .describe('What callers send as X-Muster-Read-Token or as Authorization: Bearer to read the files of all tasks'),
+    .describe(
+      'Token with which callers read the files of all tasks, sent as X-Muster-Read-Token or as Authorization: Bearer',
+    ),
   port: z.number().int().min(1).max(65_535).default(usualFilesPort).describe('Port of the address'),
   host: z.string().min(1).max(255).default('127.0.0.1').describe('Host or address to listen on; 0.0.0.0: all'),
 });

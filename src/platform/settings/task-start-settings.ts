@@ -7,11 +7,11 @@ export const taskStartSettings = {
     .string()
     .regex(/^[A-Z][A-Z0-9_]{0,49}$/, 'must be at most 50 capital letters, digits and "_"')
     .optional()
-    .describe('Tasks find CLUSTER_TASK_ID and CLUSTER_SANDBOX also under names that begin so, for older start scripts'),
+    .describe('Prefix of further names of CLUSTER_TASK_ID and CLUSTER_SANDBOX in tasks, for older start scripts'),
   honorRunningSentinel: z
     .boolean()
     .default(false)
-    .describe('Whether a task with executorData.runningSentinel counts as running only when that file is there'),
+    .describe('A task with executorData.runningSentinel counts as running only if that file exists'),
   extraScriptContent: z
     .string()
     .max(65_536)
@@ -25,12 +25,12 @@ export const taskStartSettings = {
     .min(1)
     .max(256)
     .optional()
-    .describe('Account of tasks with executorData that name no user; default: as tasksRunAs says'),
+    .describe('Account of tasks with executorData that name no user; default: that of tasksRunAs'),
   maxTaskThreads: count(1, 4_194_304)
     .optional()
-    .describe('Threads beyond which a task is killed whose executorData names no limit; default: none'),
+    .describe('Most threads of a task whose executorData names no limit; beyond, it is killed; default: any number'),
   threadCheckerType: z
     .enum(['CGROUP', 'PS', 'PROC_STATUS'])
     .default('CGROUP')
-    .describe('Which threads are counted: CGROUP: those of all processes of a task; PS, PROC_STATUS: of its first one'),
+    .describe('Counted threads: CGROUP: of all processes of a task; PS, PROC_STATUS: of its first process'),
 };

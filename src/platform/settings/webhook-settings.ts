@@ -7,12 +7,12 @@ export const WebhookSettings = z.strictObject({
   maxQueuedUpdatesPerWebhook: count()
     .default(50)
     .describe(
-      'Updates waiting for one webhook beyond which one that fails becomes a dead letter; as a webhook that fails is sent one at a time, more may wait (maxWaitingUpdatesPerWebhook); 0: any number',
+      'Waiting updates of one webhook above which a failed update becomes a dead letter; more may wait (maxWaitingUpdatesPerWebhook), because a failing webhook gets one update at a time; 0: any number',
     ),
   deleteUndeliverableWebhooksAfterHours: hours()
     .int()
     .default(168)
-    .describe('Age at which an update that cannot be delivered becomes a dead letter; 0: never'),
+    .describe('Age at which an undelivered update becomes a dead letter; 0: never'),
   maxConcurrent: count().default(100).describe('Deliveries in flight at once'),
   connectTimeoutMillis: timeout().default(5_000).describe('Time to connect to a receiver'),
   requestTimeoutMillis: timeout().default(60_000).describe('Time for a whole delivery'),
@@ -29,13 +29,11 @@ export const WebhookSettings = z.strictObject({
     .min(1)
     .max(1_000_000)
     .default(3_000)
-    .describe('Updates that may wait for one webhook at all; a further one is dropped, counted and warned of'),
-  deleteDeadLettersAfterHours: hours()
-    .default(168)
-    .describe('Age at which an update that was given up is forgotten; 0: never'),
+    .describe('Most waiting updates of one webhook; further ones are dropped, counted and logged'),
+  deleteDeadLettersAfterHours: hours().default(168).describe('Age at which a dead letter is deleted; 0: never'),
   maxDeadLettersPerWebhook: count()
     .default(3_000)
-    .describe('Updates given up that are kept of one webhook, the newest; 0: any number'),
+    .describe('Newest dead letters that are kept per webhook; 0: any number'),
   allowedTargets: z
     .array(
       z
@@ -44,6 +42,6 @@ export const WebhookSettings = z.strictObject({
     )
     .optional()
     .describe(
-      'Where updates may be sent to: names (`*.example.com`: all below), addresses, ranges. Private addresses only by address or range. Unless set: anywhere',
+      'Allowed receivers: names (`*.example.com`: all below), addresses, ranges. Private addresses only by address or range. Default: any',
     ),
 });

@@ -63,7 +63,7 @@ export class IndexViewDto {
   finishedTaskLogPath: string;
   /** End of host names that is not shown. */
   commonHostnameSuffixToOmit: string;
-  /** Begin of the names of stored logs that is not shown. */
+  /** Prefix of the names of stored logs that the page hides. */
   taskS3LogOmitPrefix: string;
   /** Share of its expected run time, in percent, beyond which a run is pointed out. */
   @ApiProperty(int32)
@@ -74,7 +74,7 @@ export class IndexViewDto {
   shortenSlaveUsageHostname: boolean;
   /** Format of times. */
   timestampFormat: string;
-  /** Show the disk that tasks ask for. */
+  /** Show the requested disk of tasks. */
   showTaskDiskResource: boolean;
   /** Format of times with seconds. */
   timestampWithSecondsFormat: string;
@@ -86,7 +86,7 @@ export class IndexViewDto {
   generateAuthHeader: boolean;
   /** Cookie that says who calls. */
   authCookieName: string;
-  /** Member of the JSON in that cookie which holds the token. */
+  /** Member of the JSON in that cookie that contains the token. */
   authTokenKey: string;
   /** Where a browser goes to sign in with a provider. Absent: there is none. */
   @Since('muster')
