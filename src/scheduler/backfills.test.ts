@@ -37,7 +37,7 @@ const watch = async () => {
   const running = (await life.world.active('job')).filter(({ pendingType }) => pendingType === 'BACKFILL').length;
   most = Math.max(most, running);
 };
-/** Of the schedule: ids of its planned runs. */
+/** Ids of the runs that the schedule has planned. */
 const planned = () => life.world.query(`SELECT id FROM pending_task WHERE pending_type <> 'BACKFILL'`);
 
 test('each planned time of the past runs once, so many at a time, and the schedule is left alone', async () => {

@@ -29,7 +29,7 @@ test('runs of several requests never exceed the limit, whichever leader there is
   for (let second = 0; second < 60; second++) {
     await world.run();
     expect((await world.active()).length).toBeLessThanOrEqual(2);
-    // What runs is what the machines say, too.
+    // The machines say the same.
     expect(world.cluster.runningTasks().length).toBeLessThanOrEqual(2);
     if (second % 7 === 3) await world.crash();
     if (second === 10) await (await world.overtake()).close();
@@ -44,7 +44,7 @@ test('a limit that is lowered, or given by another request, holds from then on',
   await job('b', 0, 1);
   world.cluster.finish((await world.active())[0]!.taskId.id);
   await world.run(2);
-  // Those that run go on; none begins before there is but one.
+  // Active runs go on; none begins before there is but one.
   expect(await activeIds()).toHaveLength(2);
   await world.changeRequest('b', { concurrencyGroup: { name: 'db', limit: 9 } });
   await world.run(2);

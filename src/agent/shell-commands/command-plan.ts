@@ -9,7 +9,7 @@ import type { ShellCommandSetting } from '../../platform/settings/local-settings
 import type { RunAs } from '../processes/run-as.js';
 import type { Sandbox } from '../sandbox/sandbox-layout.js';
 import { taskEnvironment } from '../shim/command.js';
-import { plainShell } from '../shim/launcher.js';
+import { plainShell, shellFor } from '../shim/launcher.js';
 import type { CommandRecord } from './command-record.js';
 import { type CommandPlan, commandVariable } from './command-run.js';
 import { commandWords, findCommand, type InvalidCommand, isInvalid } from './command-words.js';
@@ -69,14 +69,15 @@ export class CommandPlans {
     if (this.task.mainPid() === undefined) return { invalid: 'The task has no process' };
     const directory = sandbox.executor?.directory ?? sandbox.root;
     const where = { directory, sandboxRoot: sandbox.root, timeoutMillis: 0 };
-    const words = ['/bin/sh', '-c', line];
+    const words = ['-c', line];
     if (container) {
       const exec = await container.execWords([`${commandVariable}=${mark}`]);
       const environment = { ...engineEnvironment(), [commandVariable]: mark };
-      return { ...where, words: [...exec, ...words], environment, runAs: undefined };
+      return { ...where, words: [...exec, plainShell, ...words], environment, runAs: undefined, shell: plainShell };
     }
     const environment = { ...taskEnvironment(spec, sandbox, runAs, this.context), [commandVariable]: mark };
-    return { ...where, words, environment, runAs };
+    const shell = shellFor(environment, this.context.shell);
+    return { ...where, words: [shell, ...words], environment, runAs, shell };
   }
 
   /** The engine's program is the agent's, and has nothing of the task in its environment. */

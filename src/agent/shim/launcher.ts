@@ -23,6 +23,10 @@ export const beyondShells = (environment: Record<string, string>): Record<string
     Object.entries(environment).filter(([name]) => isBeyondShells(name) && /^[A-Za-z_][A-Za-z0-9_.-]*$/.test(name)),
   );
 
+/** The shell on the way to a program with these variables: `able` hands all of them down. */
+export const shellFor = (environment: Record<string, string>, able: string): string =>
+  Object.keys(environment).some(isBeyondShells) ? able : plainShell;
+
 export const isBeyondShells = (name: string): boolean => !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name);
 
 /**

@@ -11,7 +11,7 @@ import type { RunAs } from '../processes/run-as.js';
 import { createSandbox, type ExecutorLayout, type NewFile, type Sandbox } from '../sandbox/sandbox-layout.js';
 import type { TaskDirectory } from '../state/task-directory.js';
 import { bootstrapEnvironment, commandOf, taskEnvironment } from './command.js';
-import { beyondShells, isBeyondShells, isOfShells, launcherScript, plainShell, writeForUser } from './launcher.js';
+import { beyondShells, isBeyondShells, isOfShells, launcherScript, shellFor, writeForUser } from './launcher.js';
 import { type Shim, startShim } from './shim.js';
 import { runner } from './shim-scripts.js';
 
@@ -36,7 +36,7 @@ export async function prepareAndStart(context: FetchContext, start: TaskStart): 
   const limits = limitsOf(context, spec);
   group.create(limits);
   const handedDown = beyondShells(environment);
-  const starter = Object.keys(handedDown).length > 0 ? shell : plainShell;
+  const starter = shellFor(environment, shell);
   const command = commandOf(spec, sandbox, shell, starter);
   const given = sandbox.executor ? { ...bootstrapEnvironment(environment, searchPath), ...handedDown } : environment;
   if (!fitsKernel(given, command.words)) throw new DeployFault('Command line and environment are too long');

@@ -251,7 +251,7 @@ export class Cleanup {
   }
 }
 
-/** What the newest task of a request was launched with counts for all of them. */
+/** The number that the newest task of a request was launched with counts for all of them. */
 function surplusOf(ended: readonly CleanableTask[]): ReadonlySet<CleanableTask> {
   const byRequest = groupBy(
     ended.filter(({ requestId, isForgotten }) => requestId !== undefined && !isForgotten),

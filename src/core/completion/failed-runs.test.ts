@@ -12,7 +12,7 @@ const complete = (
 ) => {
   const request = requestOf(requestType, { pauseAfterFailures: 3, ...own });
   const { counts, pauses, enqueue, next } = completeTask(ended, request, { ...noCounts, failedRuns }, cooldown, now);
-  // What is told of it is what becomes of it.
+  // Mails say the same of what follows.
   expect(next === 'nothing').toBe(enqueue === undefined);
   return { failedRuns: counts.failedRuns, pauses, goesOn: enqueue !== undefined };
 };

@@ -22,7 +22,7 @@ export function failedRunsAfter(
   const same = { failedRuns: former, pauses: false };
   if (isLongRunning(request.requestType) || runsAgain || isBesideSchedule(task.pendingTask.pendingTaskId)) return same;
   if (task.state === 'TASK_FINISHED') return { failedRuns: 0, pauses: false };
-  // Those that run on through a pause are not why the next one would begin.
+  // Runs that go on through a pause are not why the next one would begin.
   if (!isRunnable(state) || !isFailure(task)) return same;
   const failedRuns = former + 1;
   const pauses =
@@ -30,7 +30,7 @@ export function failedRunsAfter(
   return { failedRuns: pauses ? 0 : failedRuns, pauses };
 }
 
-/** It may still run where its machine is away; and whoever told it to go did not wait for how it would end. */
+/** A run whose machine is away may still run, and one that was told to go was not left to its end. */
 const isFailure = (task: EndedTask): boolean =>
   task.state !== 'TASK_UNREACHABLE' &&
   !isUndelivered(task) &&

@@ -3,7 +3,7 @@ import type { Request, RetryPolicy } from '../model/request.js';
 import { shareOf } from '../share.js';
 import type { EndedTask } from './ended-task.js';
 
-/** What a request says of tries after the first, in its short form or at length. */
+/** The policy of a request for tries after the first, given in its short form or at length. */
 export const retryPolicyOf = ({
   retry,
   numRetriesOnFailure = 0,
@@ -18,7 +18,7 @@ export function allowsRetry(
   if (cleanupType === 'TASK_EXCEEDED_TIME_LIMIT') return onTimeLimit;
   // Killed for what is no fault of the program, such as the decommission of its machine.
   if (state !== 'TASK_FAILED') return true;
-  // It had no chance to exit, for it could not start or used too much: that is none of the codes.
+  // A program that could not start, or used too much, has no exit code: that is none of the codes.
   if (exitCode === undefined) return onExitCodes === undefined;
   return (onExitCodes?.includes(exitCode) ?? true) && !notOnExitCodes.includes(exitCode);
 }

@@ -113,9 +113,9 @@ export interface RetryPolicy {
   maxDelayMillis?: number;
   /** Share of a delay by which it may be shorter. */
   jitter?: number;
-  /** Of runs that failed by themselves only those with one of these are tried again. */
+  /** Exit codes: of runs that failed by themselves only those with one of these are tried again. */
   onExitCodes?: number[];
-  /** Those with one of these are not. */
+  /** Exit codes of runs that are not tried again. */
   notOnExitCodes?: number[];
   onTimeLimit?: boolean;
   onLost?: boolean;

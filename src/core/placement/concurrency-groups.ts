@@ -79,6 +79,6 @@ function byPriority(a: WaitingRun, b: WaitingRun, rules: PlacementRules): number
   );
 }
 
-/** For people; names of other requests are not in it, which not all may read. */
+/** Text for people, without names of other requests, which not all may read. */
 export const fullText = (name: string, { active, limit }: GroupUse): string =>
   `'${name}' has ${active} of at most ${limit}`;

@@ -105,8 +105,6 @@ const examples: Readonly<Record<string, unknown>> = {
   'PreStop.timeoutMillis': 20_000,
   'PreStopCall.uri': '/drain',
   initialDelayMillis: 1_000,
-  backoffFactor: 2,
-  maxDelayMillis: 60_000,
   resetAfterMillis: 600_000,
   maxRestarts: 10,
   'ClusterArtifact.uri': 'https://example.com/app.tar.gz',

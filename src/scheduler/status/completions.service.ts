@@ -145,7 +145,7 @@ export class Completions {
     };
   }
 
-  /** As a caller pauses it: what waits is dropped; what runs goes on to its end. */
+  /** Pauses it as a caller does: waiting runs are dropped, active ones go on to their ends. */
   private async pause(tx: Transaction, stored: StoredRequest, last: TaskId, now: number): Promise<StoredRequest> {
     const { request } = stored;
     const message = whyPaused(request, last);

@@ -99,7 +99,7 @@ export class ReturnedTasks {
     return writes;
   }
 
-  /** What comes back alive takes its place in its concurrency group again, if there is one left. */
+  /** Tasks that come back alive take their places in concurrency groups again, as far as there are some left. */
   private async groupRoom(
     tx: Transaction,
     returns: readonly TaskReturn<Report>[],

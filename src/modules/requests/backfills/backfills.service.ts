@@ -62,7 +62,7 @@ export class Backfills {
     });
   }
 
-  /** What waits is not run; what has begun goes on to its end. */
+  /** Runs that wait are dropped; those that have begun go on to their ends. */
   cancel(requestId: string, id: string): Promise<BackfillDto> {
     return this.actions.perform(requestId, ['scheduler'], async (tx, { now }) => {
       await this.one(tx, requestId, id);

@@ -93,7 +93,7 @@ export class RunBackfillRepository {
     );
   }
 
-  /** Those of these times that have a run, by its schedule or by a backfill. */
+  /** The times among these that have a run, by the schedule or by a backfill. */
   async timesWithRuns(tx: Transaction, requestId: string, times: readonly number[]): Promise<Set<number>> {
     const found = await rows<{ at: number }>(
       tx,
@@ -183,7 +183,7 @@ export class RunBackfillRepository {
       }));
   }
 
-  /** What was given up with its machine, and failed with it, may have succeeded after all. */
+  /** A run that was given up with its machine, and failed with it, may have succeeded after all. */
   async endRuns(tx: Transaction, ended: readonly EndedBackfillRun[], now: number): Promise<void> {
     if (ended.length === 0) return;
     const touched = await rows<{ backfill_id: string }>(
@@ -224,7 +224,7 @@ export class RunBackfillRepository {
     );
   }
 
-  /** What waits of it is not run any more. Answers the ids of its runs that may have begun. */
+  /** Times that wait are not run any more. Answers the ids of the runs that may have begun. */
   async cancel(tx: Transaction, id: string, now: number): Promise<string[]> {
     await tx.query(`UPDATE run_backfill_time SET state = 'CANCELED' WHERE backfill_id = $1 AND state = 'WAITING'`, [
       id,
@@ -241,7 +241,7 @@ export class RunBackfillRepository {
     return queued.map((row) => row.run_id);
   }
 
-  /** Of a backfill that was canceled: runs that never began. */
+  /** Runs of a canceled backfill that never began. */
   async cancelRuns(tx: Transaction, id: string, runIds: readonly string[], now: number): Promise<void> {
     await tx.query(`UPDATE run_backfill_time SET state = 'CANCELED' WHERE backfill_id = $1 AND run_id = ANY ($2)`, [
       id,
@@ -250,7 +250,7 @@ export class RunBackfillRepository {
     await this.endThose(tx, [id], now);
   }
 
-  /** Of those that are over the newest so many are kept. */
+  /** Removes backfills that are over, but for the newest so many. */
   async removeOld(tx: Transaction, requestId: string, most: number): Promise<void> {
     await tx.query(
       `WITH gone AS (DELETE FROM run_backfill WHERE id IN (

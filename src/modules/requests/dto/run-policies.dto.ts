@@ -29,7 +29,7 @@ export class RetryPolicyDto implements RetryPolicy {
   @IsOptional()
   @Fraction()
   jitter?: number;
-  /** Of tries that failed by themselves, only those with one of these exit codes are followed by another. */
+  /** Exit codes: of tries that failed by themselves, only those with one of these are followed by another. */
   @IsOptional()
   @Integers(exitCodes)
   onExitCodes?: number[];
