@@ -102,7 +102,7 @@ describe('a retry', () => {
     test.each(pendingTypes)('of a job launched as IMMEDIATE; this one as %s', (pendingType) =>
       expect(
         queued(endedTask('TASK_FAILED', { pendingType }), requestOf('SCHEDULED', { numRetriesOnFailure: 3 })),
-      ).toBe(pendingType === 'IMMEDIATE' ? 'TASK_DONE' : 'RETRY'),
+      ).toBe({ IMMEDIATE: 'TASK_DONE', BACKFILL: 'BACKFILL' }[String(pendingType)] ?? 'RETRY'),
     );
   });
 
