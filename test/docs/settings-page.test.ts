@@ -93,7 +93,7 @@ const topics: Topic[] = [
   { title: 'Failures and disasters', keys: /^deltaAfter/, sections: ['crashLoop', 'disasterDetection'] },
   {
     title: 'Retention',
-    keys: /^(persistHistory|historyPoller|storeAll|sqlFallBack)/,
+    keys: /^(persistHistory|historyPoller|flowRetention|storeAll|sqlFallBack)/,
     sections: ['historyPurging', 'objstore'],
   },
   { title: 'Notifications', keys: /^check(Webhooks|QueuedMails)/, sections: ['webhooks', 'smtp', 'events', 'log'] },
