@@ -4,11 +4,9 @@ import { flowRunState } from '../../core/flows/index.js';
 import { parseTaskId } from '../../core/task-id.js';
 import { Database } from '../../platform/database/database.js';
 import { SchedulerError } from '../../platform/errors.js';
+import { Rows } from '../../rows.js';
 import { Access } from '../auth/access/access.service.js';
-import { RequestRepository } from '../requests/request.repository.js';
-import { FlowGraphRepository } from './flow-graph.repository.js';
-import { FlowRepository } from './flow.repository.js';
-import { FlowRunRepository, type StoredRun } from './flow-run.repository.js';
+import type { StoredRun } from './flow-run.repository.js';
 import type { FlowDto, FlowRunDto, RequestFlowDto } from './flow.dto.js';
 
 const mostEdges = 2_000;
@@ -18,17 +16,14 @@ const mostEdges = 2_000;
 export class FlowReads {
   constructor(
     private readonly database: Database,
-    private readonly flows: FlowRepository,
-    private readonly runs: FlowRunRepository,
-    private readonly graph: FlowGraphRepository,
-    private readonly requests: RequestRepository,
+    private readonly rows: Rows,
     private readonly access: Access,
   ) {}
 
   async find(id: string, user: User): Promise<FlowDto> {
     const { flow, runs } = await this.database.snapshot(async (tx) => ({
-      flow: await this.flows.find(tx, id),
-      runs: await this.runs.ofFlow(tx, id),
+      flow: await this.rows.flows.find(tx, id),
+      runs: await this.rows.flowRuns.ofFlow(tx, id),
     }));
     const { readable } = await this.access.sort(
       user,
@@ -48,12 +43,12 @@ export class FlowReads {
 
   around(requestId: string, user: User): Promise<RequestFlowDto> {
     return this.database.snapshot(async (tx) => {
-      const { edges, isComplete } = await this.graph.around(tx, requestId, mostEdges);
+      const { edges, isComplete } = await this.rows.flowGraph.around(tx, requestId, mostEdges);
       const ids = [...new Set([requestId, ...edges.flatMap(({ child, parent }) => [child, parent])])];
       const { readable } = await this.access.sort(user, ids);
-      const found = await this.requests.findMany(tx, ids.filter(readable));
+      const found = await this.rows.requests.findMany(tx, ids.filter(readable));
       if (!found.some(({ request }) => request.id === requestId)) throw SchedulerError.requestNotFound(requestId);
-      const newest = await this.runs.newest(
+      const newest = await this.rows.flowRuns.newest(
         tx,
         found.map(({ request }) => request.id),
       );

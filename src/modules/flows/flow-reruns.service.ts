@@ -8,11 +8,8 @@ import { Database } from '../../platform/database/database.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { Wake } from '../../platform/wake/wake.js';
-import { RequestRepository } from '../requests/request.repository.js';
-import { FlowGraphRepository } from './flow-graph.repository.js';
+import { Rows } from '../../rows.js';
 import { flowNotFound, FlowReads } from './flow-reads.service.js';
-import { FlowRepository } from './flow.repository.js';
-import { FlowRunRepository } from './flow-run.repository.js';
 import type { FlowDto, FlowRerunDto } from './flow.dto.js';
 
 /** Runs a flow again from one of its requests on. */
@@ -20,10 +17,7 @@ import type { FlowDto, FlowRerunDto } from './flow.dto.js';
 export class FlowReruns {
   constructor(
     private readonly database: Database,
-    private readonly flows: FlowRepository,
-    private readonly runs: FlowRunRepository,
-    private readonly graph: FlowGraphRepository,
-    private readonly requests: RequestRepository,
+    private readonly rows: Rows,
     private readonly reads: FlowReads,
     private readonly clock: Clock,
     private readonly wake: Wake,
@@ -37,14 +31,14 @@ export class FlowReruns {
 
   /** The lock of the request comes before that of the flow, as where ends of runs are stored. */
   private async rerunIn(tx: Transaction, flowId: string, { from, message }: FlowRerunDto, user: User): Promise<void> {
-    const stored = await this.requests.lock(tx, from);
+    const stored = await this.rows.requests.lock(tx, from);
     if (!stored) throw SchedulerError.requestNotFound(from);
-    const flow = await this.flows.lock(tx, flowId);
-    const runs = await this.runs.ofFlow(tx, flowId);
+    const flow = await this.rows.flows.lock(tx, flowId);
+    const runs = await this.rows.flowRuns.ofFlow(tx, flowId);
     const former = runs.findLast(({ requestId }) => requestId === from);
     if (!flow || !former) throw flowNotFound(flowId);
     refuseType(stored.request);
-    const again = withFollowers(from, await this.graph.below(tx, from));
+    const again = withFollowers(from, await this.rows.flowGraph.below(tx, from));
     const live = runs.find(({ requestId, endedAt }) => endedAt === undefined && again.includes(requestId));
     if (live) {
       const message = `Flow '${flowId}' goes on there: '${from}', or what follows it, has a run that has not ended`;
@@ -54,7 +48,7 @@ export class FlowReruns {
       throw new SchedulerError('TOO_MANY_RUNS', `Flow '${flowId}' has as many runs as it may have, ${mostRunsOfFlow}`);
     }
     const now = this.clock.now();
-    const count = await this.flows.rerun(tx, flowId, again);
+    const count = await this.rows.flows.rerun(tx, flowId, again);
     const run = {
       requestId: from,
       runId: randomUUID(),
@@ -63,8 +57,8 @@ export class FlowReruns {
       parentRuns: former.parentRuns,
       asked: { ...former.asked, user: user.email, message },
     };
-    await this.flows.add(tx, flowId, [run], now);
-    await this.flows.count(tx, flowId, 0, now);
+    await this.rows.flows.add(tx, flowId, [run], now);
+    await this.rows.flows.count(tx, flowId, 0, now);
   }
 }
 

@@ -20,10 +20,8 @@ import type { Queryable } from '../../platform/database/queryable.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
+import { Rows } from '../../rows.js';
 import { Access } from '../auth/access/access.service.js';
-import { DeployRepository } from '../deploys/deploy.repository.js';
-import { FlowGraphRepository } from '../flows/flow-graph.repository.js';
-import { SlaveRepository } from '../slaves/slave.repository.js';
 import { RequestQuotas } from './request-quotas.service.js';
 import type { StoredRequest } from './request.repository.js';
 
@@ -34,10 +32,8 @@ export class RequestChecks {
   private readonly limits: RequestLimits;
 
   constructor(
-    private readonly deploys: DeployRepository,
-    private readonly slaves: SlaveRepository,
+    private readonly rows: Rows,
     private readonly quotas: RequestQuotas,
-    private readonly graph: FlowGraphRepository,
     private readonly access: Access,
     private readonly clock: Clock,
     @Inject(SETTINGS) private readonly settings: Settings,
@@ -73,12 +69,12 @@ export class RequestChecks {
   /** Are there machines for all instances? `previous`: running tasks that stay up beside them. */
   async capacity(tx: Transaction, request: Request, previous?: number): Promise<void> {
     if (!needsMachineEach(request, this.settings)) return;
-    const activeSlaves = await this.slaves.activeCount(tx);
+    const activeSlaves = await this.rows.slaves.activeCount(tx);
     refuse(capacityProblem(request, { activeSlaves, previous }, this.settings));
   }
 
   async bounceCapacity(tx: Transaction, request: Request, incremental: boolean): Promise<void> {
-    const activeSlaves = await this.slaves.activeCount(tx);
+    const activeSlaves = await this.rows.slaves.activeCount(tx);
     refuse(bounceCapacityProblem(request, { incremental, activeSlaves }, this.settings));
   }
 
@@ -103,11 +99,11 @@ export class RequestChecks {
   ): Promise<void> {
     const { after } = request;
     if (!after || isDeepStrictEqual(after, stored?.after)) return;
-    await this.graph.lock(tx);
+    await this.rows.flowGraph.lock(tx);
     const ids = after.map(({ requestId }) => requestId);
-    const known = await this.graph.parents(tx, ids, request.id);
+    const known = await this.rows.flowGraph.parents(tx, ids, request.id);
     const former = new Set((stored?.after ?? []).map(({ requestId }) => requestId));
-    const edges = await this.graph.above(tx, ids);
+    const edges = await this.rows.flowGraph.above(tx, ids);
     const named = [request.id, ...edges.map(({ child }) => child)];
     const readable = reader && (await this.access.sort(reader, named)).readable;
     const errors = parentProblems(
@@ -122,12 +118,12 @@ export class RequestChecks {
 
   private async sized(tx: Queryable, request: Request): Promise<Request> {
     if (!followsActiveSlaves(request, this.settings)) return request;
-    return onePerSlave(request, await this.slaves.spreadCount(tx, request.id));
+    return onePerSlave(request, await this.rows.slaves.spreadCount(tx, request.id));
   }
 
   private async deploysOf(tx: Queryable, { request, activeDeployId, pendingDeployId }: StoredRequest) {
     const ids = [activeDeployId, pendingDeployId].filter((id) => id !== undefined);
-    const found = await this.deploys.findMany(
+    const found = await this.rows.deploys.findMany(
       tx,
       ids.map((deployId) => ({ requestId: request.id, deployId })),
     );

@@ -14,9 +14,8 @@ import type { Permit } from '../../../platform/database/permits.js';
 import type { Queryable } from '../../../platform/database/queryable.js';
 import type { Transaction } from '../../../platform/database/transaction.js';
 import { SchedulerError } from '../../../platform/errors.js';
-import { FlowGraphRepository } from '../../flows/flow-graph.repository.js';
+import { Rows } from '../../../rows.js';
 import { RequestGroupRepository } from '../../requests/groups/request-group.repository.js';
-import { RequestAccessRepository } from '../../requests/request-access.repository.js';
 import { Access, type KnownRequest } from './access.service.js';
 import { ElevatedAccess } from './elevated-access.service.js';
 import type { CallArguments, NamedRequest } from './call.js';
@@ -39,9 +38,8 @@ const everything: AllowedCall = { past: {}, writes: true };
 export class NeedsCheck {
   constructor(
     private readonly access: Access,
-    private readonly requests: RequestAccessRepository,
+    private readonly rows: Rows,
     private readonly groups: RequestGroupRepository,
-    private readonly graph: FlowGraphRepository,
     private readonly db: Database,
     private readonly elevated: ElevatedAccess,
   ) {}
@@ -91,7 +89,7 @@ export class NeedsCheck {
     const hold = async (tx: Transaction): Promise<void> => {
       if (groupId !== undefined) await this.groups.lockId(tx, groupId);
       const held = await this.withMembers(tx, groupId, named);
-      const present = await this.requests.lock(tx, idsOf([...held, ...parents]));
+      const present = await this.rows.requestAccess.lock(tx, idsOf([...held, ...parents]));
       const now = await this.access.find(tx, idsOf([...held, ...parents]), present);
       const isAsSeen = isDeepStrictEqual(now, seen);
       if (!isAsSeen) this.decide(need, user, call, held, now);
@@ -120,7 +118,7 @@ export class NeedsCheck {
   ): Promise<readonly NamedRequest[]> {
     const wanted = need.newParents?.(call) ?? [];
     if (wanted.length === 0) return [];
-    const followed = await this.graph.parentIds(tx, idsOf(named));
+    const followed = await this.rows.flowGraph.parentIds(tx, idsOf(named));
     return wanted.filter(({ id }) => !followed.has(id));
   }
 
