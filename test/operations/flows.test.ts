@@ -33,6 +33,7 @@ test('jobs run after each other, tell each other something, and run again', asyn
   const around = { params: { requestId: 'report' } };
   const none = { params: { flowId: 'none' } };
   await scene.refuses('GET /api/flows/{flowId}', 404, none);
+  await scene.refuses('GET /api/requests/request/{requestId}/flow', 404, { params: { requestId: 'nobody' } });
   await scene.refuses('POST /api/flows/{flowId}/rerun', 404, { ...none, body: { from: 'load' } });
 
   await operations.api.post('requests/request/load/run', {});

@@ -56,10 +56,9 @@ export const migrate: Record<keyof typeof summaries, Define> = {
       )
       .option('--side-by-side', 'with --activate: allow them to run in both installations at once')
       .option('--wait <seconds>', 'with --activate: time to wait for tasks that still run there (120)');
-    example(command, 'http://old-scheduler:7099/singularity --dry-run');
-    example(command, 'chronos-jobs.json');
+    example(command, 'http://old-scheduler:7099/singularity --dry-run', 'chronos-jobs.json');
   },
 };
 
-const example = (command: Command, words: string): Command =>
-  examples(command, `${command.parent!.name()} ${command.name()} ${words}`);
+const example = (command: Command, ...calls: string[]): Command =>
+  examples(command, ...calls.map((words) => `${command.parent!.name()} ${command.name()} ${words}`));

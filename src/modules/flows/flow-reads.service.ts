@@ -4,6 +4,7 @@ import { flowRunState } from '../../core/flows/index.js';
 import { parseTaskId } from '../../core/task-id.js';
 import { Database } from '../../platform/database/database.js';
 import { SchedulerError } from '../../platform/errors.js';
+import { Rows } from '../../rows.js';
 import { Access } from '../auth/access/access.service.js';
 import type { StoredRun } from './flow-run.repository.js';
 import type { FlowDto, FlowRunDto, RequestFlowDto } from './flow.dto.js';

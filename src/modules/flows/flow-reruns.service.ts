@@ -8,9 +8,9 @@ import { Database } from '../../platform/database/database.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { Wake } from '../../platform/wake/wake.js';
+import { Rows } from '../../rows.js';
 import { flowNotFound, FlowReads } from './flow-reads.service.js';
 import type { FlowDto, FlowRerunDto } from './flow.dto.js';
-import { Rows } from '../../rows.js';
 
 /** Runs a flow again from one of its requests on. */
 @Injectable()

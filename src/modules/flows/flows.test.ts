@@ -13,9 +13,10 @@ beforeAll(async () => {
     tokens[id] = await app.tokenOf({ id, groups: [group], email: `${id}@example.com` });
 });
 afterAll(() => app.close());
+// In the order in which the leader, which goes on, locks rows.
 beforeEach(() =>
   app.sql(
-    `DELETE FROM flow_fan_in; DELETE FROM flow_run; DELETE FROM flow; DELETE FROM request_cleanup; DELETE FROM request`,
+    `DELETE FROM request; DELETE FROM request_cleanup; DELETE FROM flow; DELETE FROM flow_run; DELETE FROM flow_fan_in`,
   ),
 );
 

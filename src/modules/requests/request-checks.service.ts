@@ -20,6 +20,7 @@ import type { Queryable } from '../../platform/database/queryable.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
+import { Rows } from '../../rows.js';
 import { Access } from '../auth/access/access.service.js';
 import { RequestQuotas } from './request-quotas.service.js';
 import type { StoredRequest } from './request.repository.js';

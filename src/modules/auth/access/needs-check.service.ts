@@ -14,12 +14,12 @@ import type { Permit } from '../../../platform/database/permits.js';
 import type { Queryable } from '../../../platform/database/queryable.js';
 import type { Transaction } from '../../../platform/database/transaction.js';
 import { SchedulerError } from '../../../platform/errors.js';
+import { Rows } from '../../../rows.js';
 import { RequestGroupRepository } from '../../requests/groups/request-group.repository.js';
 import { Access, type KnownRequest } from './access.service.js';
 import { ElevatedAccess } from './elevated-access.service.js';
 import type { CallArguments, NamedRequest } from './call.js';
 import type { Need, RequestNeed } from './needs.js';
-import { Rows } from '../../../rows.js';
 
 /** A call that may go on. */
 export interface AllowedCall {

@@ -196,7 +196,7 @@ export class DeleteRequestRequestDto implements DeleteRequestRequest {
   @IsOptional()
   @IsBoolean()
   deleteFromLoadBalancer?: boolean;
-  /** End its tasks at once by SIGKILL, without the time that a kill leaves them. */
+  /** End its tasks at once by SIGKILL, without the time that a kill leaves them; and remove it although others follow it. */
   @IsOptional()
   @IsBoolean()
   @Since('muster')
