@@ -185,7 +185,7 @@ class RunPlanning {
         this.openExclusion = { first: at, until: exclusion.until };
         break;
       }
-      found.push({ at, buffered: false, excluded: exclusion !== undefined });
+      found.push({ at, buffered: false, excluded: exclusion !== undefined, unseen: true });
       if (missedRuns?.policy === 'ALL' && found.length > most) break;
       if (found.length > 2 * most) found.splice(0, most);
     }
