@@ -59,7 +59,7 @@ export class Scheduler {
     // Draining took its time: tasks that it planned for "now" are due.
     const due = await this.placement.runOnce(Math.max(now, this.clock.now()));
     const again = someAreHeld ? this.clock.now() + heldRequestsMillis : undefined;
-    return earliest([due, again, await this.drain.nextLook()]);
+    return earliest([due, again, await this.drain.nextLook(now)]);
   }
 
   async dispatch(now: number): Promise<void> {

@@ -175,19 +175,28 @@ class RunPlanning {
 
   /** No more than can get a run: of many the first ones where each counts, else the last ones. */
   private passedTimes(from: number): WaitingTime[] {
-    const { missedRuns } = this.work.request.request;
+    const { missedRuns, overlapPolicy } = this.work.request.request;
     const oldest = Math.max(from, this.now - latestStartAfter(missedRuns) - 1);
-    const most = 2 * mostBuffered;
+    const isEach = missedRuns !== undefined && missedRuns.policy !== 'LAST' && overlapPolicy !== 'REPLACE';
+    if (isEach) return this.timesAfter(oldest);
+    // A schedule of every second has tens of thousands of times in a day, and only the last ones matter.
+    for (let span = hourMillis; ; span *= 24) {
+      const start = Math.max(oldest, this.now - span);
+      const found = this.timesAfter(start).slice(-mostPassed);
+      if (found.length > 0 || start === oldest) return found;
+    }
+  }
+
+  private timesAfter(start: number): WaitingTime[] {
     const found: WaitingTime[] = [];
-    for (const { at, exclusion } of plannedTimes(this.timetable, oldest)) {
-      if (at > this.now) break;
+    this.openExclusion = undefined;
+    for (const { at, exclusion } of plannedTimes(this.timetable, start)) {
+      if (at > this.now || found.length >= mostSearched) break;
       if (exclusion && this.isMadeUpAfter && exclusion.until > this.now) {
         this.openExclusion = { first: at, until: exclusion.until };
         break;
       }
-      found.push({ at, buffered: false, excluded: exclusion !== undefined });
-      if (missedRuns?.policy === 'ALL' && found.length > most) break;
-      if (found.length > 2 * most) found.splice(0, most);
+      found.push({ at, buffered: false, excluded: exclusion !== undefined, unseen: true });
     }
     return found;
   }
@@ -255,6 +264,11 @@ class RunPlanning {
     this.openExclusion = { first: first.at, until: first.exclusion.until };
   }
 }
+
+const hourMillis = 3_600_000;
+/** Times that passed unseen and are judged, and the most that are looked for. */
+const mostPassed = 2 * mostBuffered;
+const mostSearched = 4_000;
 
 /** Delay before a request of which nothing more is planned is looked at again. */
 const idleLookMillis = 60_000;

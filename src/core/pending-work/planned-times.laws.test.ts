@@ -158,6 +158,7 @@ function windows({ request, from, to }: Case): [number, number][] {
 
 interface Waiting {
   at: number;
+  unseen: boolean;
   kept: boolean;
   excluded: boolean;
 }
@@ -178,6 +179,14 @@ function promised(given: Case): Run[] {
     const ends = closed.filter(([begin, end]) => begin <= at && at < end).map(([, end]) => end);
     return ends.length > 0 ? Math.min(...ends) : 0;
   };
+  // The first time without a leader was planned before.
+  const isUnseen = (at: number): boolean =>
+    absences.some(
+      (one) =>
+        one.from <= at &&
+        at < one.to &&
+        named.some((other) => one.from <= other && other < at && closedUntil(other) <= other),
+    );
   const runs: Run[] = [];
   let waiting: Waiting[] = [];
   let seen = 0;
@@ -195,9 +204,11 @@ function promised(given: Case): Run[] {
       const excluded = closedUntil(at) > at;
       if (excluded && makesUpExcluded && firstClose(at) > now) break;
       seen += 1;
-      if (!excluded || makesUpExcluded) waiting.push({ at, kept: false, excluded });
+      if (!excluded || makesUpExcluded) waiting.push({ at, kept: false, excluded, unseen: isUnseen(at) });
     }
-    const isLate = ({ at, kept, excluded }: Waiting): boolean => !kept && (excluded || now - at > lateAfter);
+    const isIdle = active.length < slots;
+    const isLate = ({ at, kept, excluded, unseen }: Waiting): boolean =>
+      !kept && (excluded || now - at > lateAfter || (missedRuns?.policy === 'ALL' && isIdle && unseen));
     const fresh = waiting.filter((one) => !one.kept && !isLate(one));
     const late = waiting.filter((one) => isLate(one) && now - one.at <= within);
     if (missedRuns?.policy === 'ALL') for (const one of late) one.kept = true;

@@ -25,6 +25,8 @@ export interface DueTime {
   buffered: boolean;
   /** It lay in an exclusion, where nothing starts. */
   excluded: boolean;
+  /** It passed without a look: no leader was there, or the request was paused. */
+  unseen?: boolean;
 }
 
 export type SkipReason =
@@ -53,8 +55,8 @@ export function decideDue<T extends DueTime>(
   now: number,
 ): DueDecision<T> {
   const decision: DueDecision<T> = { kept: [], skipped: [], replaces: false };
-  const inTime = makeUp(times, request.missedRuns, now, decision);
   const free = Math.max(0, runsAtOnce(request) - occupied);
+  const inTime = makeUp(times, request.missedRuns, free > 0, now, decision);
   const waiting = inTime.filter(({ buffered }) => buffered);
   const fresh = inTime.filter(({ buffered }) => !buffered);
   const { overlapPolicy = 'SKIP' } = request;
@@ -80,6 +82,7 @@ export function decideDue<T extends DueTime>(
 function makeUp<T extends DueTime>(
   times: readonly T[],
   missedRuns: MissedRuns | undefined,
+  isIdle: boolean,
   now: number,
   { skipped }: DueDecision<T>,
 ): { time: T; buffered: boolean }[] {
@@ -87,7 +90,10 @@ function makeUp<T extends DueTime>(
   const withinMillis = latestStartAfter(missedRuns);
   const missedAfter = policy === 'SKIP' ? withinMillis : Math.min(withinMillis, missedAfterMillis);
   const ordered = times.toSorted((a, b) => a.at - b.at);
-  const isMissed = ({ at, buffered, excluded }: T): boolean => !buffered && (excluded || now - at > missedAfter);
+  // Where each counts, one that passed a moment ago goes behind those before it.
+  const isBehind = ({ unseen }: T): boolean => policy === 'ALL' && isIdle && unseen === true;
+  const isMissed = (time: T): boolean =>
+    !time.buffered && (time.excluded || now - time.at > missedAfter || isBehind(time));
   const made = ordered.filter((time) => isMissed(time) && isMadeUp(time, missedRuns) && now - time.at <= withinMillis);
   // A time that is on time is later than all that were missed.
   const isOver = ordered.some((time) => !time.buffered && !isMissed(time));

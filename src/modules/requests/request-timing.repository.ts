@@ -56,11 +56,12 @@ export class RequestTimingRepository {
     return found.map(({ id }) => id);
   }
 
-  /** Epoch milliseconds of the next look. */
-  async nextLook(tx: Queryable): Promise<number | undefined> {
+  /** Epoch milliseconds of the first look after `now`: one that failed is not repeated at once. */
+  async nextLook(tx: Queryable, now: number): Promise<number | undefined> {
     const [found] = await rows<{ next: Date | null }>(
       tx,
-      'SELECT min(plan_at) AS next FROM request WHERE plan_at IS NOT NULL',
+      'SELECT min(plan_at) AS next FROM request WHERE plan_at > $1',
+      [new Date(now)],
     );
     return toMillis(found!.next);
   }

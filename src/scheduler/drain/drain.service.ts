@@ -99,9 +99,9 @@ export class DrainService {
     return (await this.drainAll(held, 'inTurn', now)).length > 0;
   }
 
-  /** When the times of a request are to be looked at next. */
-  nextLook(): Promise<number | undefined> {
-    return this.rows.requestTimings.nextLook(this.db.leaderPool);
+  /** When the times of a request are to be looked at next, after this pass. */
+  nextLook(now: number): Promise<number | undefined> {
+    return this.rows.requestTimings.nextLook(this.db.leaderPool, now);
   }
 
   /** Next runs of schedules that were planned when the clock was ahead of where it is now, by their ids. */

@@ -77,8 +77,8 @@ export class RequestTimingDto implements Partial<Request> {
   /** In place of schedule: it runs at each time that one of them names, at most 20. A time that two of them name is one run. */
   @Since('muster')
   @IsOptional()
+  @ApiProperty({ minItems: 1, maxItems: mostSchedules })
   @NestedList(() => ScheduleEntryDto)
-  @ApiProperty({ type: () => ScheduleEntryDto, isArray: true, minItems: 1, maxItems: mostSchedules })
   schedules?: ScheduleEntryDto[];
   /**
    * A time of the schedule that comes while a run goes on: SKIP leaves it out; ALLOW starts it beside, up to `instances` runs; BUFFER_ONE
@@ -126,7 +126,7 @@ export class RequestTimingDto implements Partial<Request> {
   /** Windows in which none of its runs starts unless a caller asks for it, at most 50. Only SCHEDULED. */
   @Since('muster')
   @IsOptional()
+  @ApiProperty({ minItems: 1, maxItems: mostExclusions })
   @NestedList(() => ExclusionDto)
-  @ApiProperty({ type: () => ExclusionDto, isArray: true, minItems: 1, maxItems: mostExclusions })
   exclusions?: ExclusionDto[];
 }

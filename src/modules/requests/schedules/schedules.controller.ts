@@ -37,7 +37,7 @@ export class SchedulesController {
   @NeedsBody()
   @ApiOkResponse({ type: SchedulePreviewDto })
   @HttpCode(200)
-  preview(@Body() asked: SchedulePreviewRequestDto): SchedulePreviewDto {
+  previewSchedule(@Body() asked: SchedulePreviewRequestDto): SchedulePreviewDto {
     return this.previews.preview(asked);
   }
 }

@@ -1,0 +1,112 @@
+import { describe, expect, test } from 'vitest';
+import type { PendingRequest, PendingTask } from '../model/task.js';
+import type { Request } from '../model/request.js';
+import { makePendingTaskId } from '../task-id.js';
+import { planRuns, type RequestToRun } from './index.js';
+
+const now = Date.UTC(2026, 0, 5, 12);
+const hour = 3_600_000;
+
+const waiting = (hoursAgo: number, more: Partial<PendingTask> = {}, deployId = 'd1'): PendingTask => {
+  const at = now - hoursAgo * hour;
+  const parts = {
+    requestId: 'job',
+    deployId,
+    nextRunAt: at,
+    instanceNo: 1,
+    createdAt: at,
+    pendingType: 'TASK_DONE',
+  } as const;
+  return { pendingTaskId: makePendingTaskId(parts), trigger: 'SCHEDULE', scheduledAt: at, ...more };
+};
+const entry = (more: Partial<PendingRequest> = {}): PendingRequest => ({
+  requestId: 'job',
+  deployId: 'd1',
+  timestamp: now,
+  pendingType: 'TASK_DONE',
+  ...more,
+});
+
+interface Given {
+  members?: Partial<Request>;
+  state?: RequestToRun['state'];
+  activeDeployId?: string;
+  entries?: PendingRequest[];
+  pendingTasks?: PendingTask[];
+  plannedUntil?: number;
+  startedRuns?: number;
+}
+
+function plan({ members, state = 'ACTIVE', activeDeployId = 'd1', startedRuns, ...given }: Given) {
+  const request = {
+    id: 'job',
+    requestType: 'SCHEDULED',
+    schedule: '0 * * * *',
+    overlapPolicy: 'BUFFER_ALL',
+    ...members,
+  } as Request;
+  const work = { entries: [], tasks: [], pendingTasks: [], failingFast: false, ...given };
+  return planRuns({ ...work, request: { request, state, activeDeployId, startedRuns } }, 0, now);
+}
+const hoursOf = (tasks: readonly PendingTask[]): number[] =>
+  tasks.map(({ scheduledAt }) => (scheduledAt! - now) / hour);
+
+describe('a look at the times of a request', () => {
+  test('plans the next one, with what the entry says, and says when to look again', () => {
+    const { create, outcomes, lookAt, plannedUntil } = plan({ entries: [entry({ user: 'me' })] });
+    expect([hoursOf(create), create[0]?.user, create[0]?.trigger]).toEqual([[1], 'me', 'SCHEDULE']);
+    expect([outcomes, lookAt, plannedUntil]).toEqual([[{ kind: 'scheduled' }], now + hour, now + hour]);
+  });
+
+  test('leaves the one that is planned, and takes back one of another schedule', () => {
+    expect(plan({ pendingTasks: [waiting(-1)] })).toMatchObject({ create: [], drop: [] });
+    const other = waiting(-0.5);
+    expect(plan({ pendingTasks: [other] })).toMatchObject({ drop: [other.pendingTaskId.id] });
+  });
+
+  test('moves what waits under an old deploy to the new one', () => {
+    const old = waiting(1, { buffered: true }, 'd0');
+    const { create, drop } = plan({ pendingTasks: [old], entries: [entry({ pendingType: 'NEW_DEPLOY' })] });
+    expect([drop, hoursOf(create)]).toEqual([[old.pendingTaskId.id], [-1, 1]]);
+    expect(create.map(({ pendingTaskId, buffered }) => [pendingTaskId.deployId, buffered])).toEqual([
+      ['d1', true],
+      ['d1', undefined],
+    ]);
+  });
+
+  test('makes a run that a caller asked for beside those of the schedule', () => {
+    const { create } = plan({
+      entries: [entry({ pendingType: 'IMMEDIATE', runId: 'now' })],
+      pendingTasks: [waiting(-1)],
+    });
+    expect(create.map(({ runId, trigger }) => [runId, trigger])).toEqual([['now', undefined]]);
+  });
+
+  test('plans nothing for a request that may not run, or has no deploy', () => {
+    const obsolete = { kind: 'obsolete', why: 'REQUEST_NOT_RUNNABLE' };
+    expect(plan({ state: 'PAUSED', entries: [entry()], plannedUntil: 5 })).toMatchObject({
+      outcomes: [obsolete],
+      create: [],
+      plannedUntil: 5,
+    });
+    expect(plan({ entries: [entry({ deployId: 'd0' })] }).outcomes).toEqual([
+      { ...obsolete, why: 'DEPLOY_NOT_IN_USE' },
+    ]);
+  });
+
+  test('finishes a request without a further time, once nothing of it waits', () => {
+    const members = { endAt: now };
+    expect(plan({ members }).finishes).toBe(true);
+    expect(plan({ members, pendingTasks: [waiting(0)] }).finishes).toBe(false);
+    expect(plan({ members: { maxRuns: 3 }, startedRuns: 3 }).finishes).toBe(true);
+    expect(plan({ members: { maxRuns: 3 }, startedRuns: 2 })).toMatchObject({ finishes: false, create: [{}] });
+  });
+
+  test('finds the last of tens of thousands of times, and the last one of long ago', () => {
+    const members = { schedule: undefined, quartzSchedule: '* * * * * ?' };
+    const second = plan({ members, plannedUntil: now - 24 * hour });
+    expect(second.create.filter(({ scheduledAt }) => scheduledAt! < now - 60_000)).toEqual([]);
+    const yearly = plan({ members: { schedule: '0 0 1 1 *' }, plannedUntil: now - 1_000 * hour });
+    expect(hoursOf(yearly.create)[0]).toBe(-108);
+  });
+});
