@@ -42,7 +42,7 @@ export interface Request {
   restart?: RestartPolicy;
 }
 
-/** When instances that failed start again, in place of the cooldown of the cluster. Only SERVICE and WORKER. */
+/** Delays of instances that failed, in place of the cooldown of the cluster. Only SERVICE and WORKER. */
 export interface RestartPolicy {
   initialDelayMillis?: number;
   backoffFactor?: number;
