@@ -93,7 +93,7 @@ export interface TaskCheck {
   command: string;
   /** After it the command and all that it has started are killed. */
   timeoutMillis: number;
-  /** What it says beyond this is dropped. */
+  /** Limit of its output; the rest is dropped. */
   maxOutputBytes: number;
 }
 

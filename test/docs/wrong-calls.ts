@@ -334,6 +334,15 @@ export const wrong: [rule: string, ...Call[]][] = [
     deploy({ healthcheck: { uri: '/', startupDelaySeconds: 601 }, resources: { ...small, numPorts: 1 } }),
   ],
   ['`killGracePeriodMillis`', deploy({ killGracePeriodMillis: 0 })],
+  [
+    '`killSignal`',
+    deploy({
+      command: undefined,
+      customExecutorCmd: 'x',
+      executorData: { cmd: 'true', sigKillProcessesAfterMillis: 0 },
+      killSignal: 'SIGINT',
+    }),
+  ],
   ['`preStop`: `command`', deploy({ preStop: {} }), deploy({ preStop: { http: { uri: '/' } } })],
   ['`preStop.timeoutMillis`', deploy({ killGracePeriodMillis: 5, preStop: { command: 'true', timeoutMillis: 5 } })],
   [

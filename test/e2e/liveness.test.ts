@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Deploy } from '../../src/core/model/deploy.js';
 import type { RequestExplanationDto } from '../../src/scheduler/explain/dto/explanation.dto.js';
@@ -61,17 +63,20 @@ test('a task that is checked by a command is only told of, where no more is aske
   await start(
     'told',
     {
-      command: 'touch well; sleep 2; rm well; exec sleep 600',
+      command: 'exec sleep 600',
       arguments: undefined,
       healthcheck: {
         type: 'COMMAND',
-        command: 'test -e well',
+        command: 'test ! -e ill',
         ...often,
         liveness: { intervalSeconds: 1, failureThreshold: 2, action: 'NONE' },
       },
     },
     1,
   );
+  const [task] = await api.activeTasks('told');
+  const { directory } = await api.history(task!.taskId.id);
+  writeFileSync(join(directory!, 'ill'), '');
   const told = await waitFor('word of it', async () => (await explain('told')).unhealthyTasks?.[0], {
     timeoutMillis: 60_000,
   });

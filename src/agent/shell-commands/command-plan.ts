@@ -63,7 +63,7 @@ export class CommandPlans {
     };
   }
 
-  /** For a line that belongs to the task, unlike a command: its processes have the whole environment of the task. */
+  /** Plan of a line that belongs to the task, unlike a command: its processes have the whole environment of the task. */
   async planLine(line: string, mark: string): Promise<CommandPlan | InvalidCommand> {
     const { sandbox, container, runAs, spec } = this.task;
     if (this.task.mainPid() === undefined) return { invalid: 'The task has no process' };

@@ -7,7 +7,7 @@ import { type CommandPlan, killCommand, openLauncher, spawnCommand } from './com
 /** Bounds of a line that is run in a task. */
 export interface LineLimits {
   timeoutMillis: number;
-  /** What it says beyond this is dropped. */
+  /** Limit of its output; the rest is dropped. */
   maxOutputBytes: number;
 }
 

@@ -12,7 +12,7 @@ interface EndingTask {
 /** Bytes of the output that are told when it fails. */
 const maxOutputBytes = 500;
 
-/** What a task does before it is signalled to end; undefined: nothing. However that goes, its end goes on. */
+/** Work of a task before it is signalled to end; undefined: none. However that goes, its end goes on. */
 export function preStopOf(
   { log }: Pick<TaskContext, 'log'>,
   { taskId, preStop }: Pick<LaunchSpec, 'taskId' | 'preStop'>,

@@ -35,7 +35,7 @@ const launchMillis = 30_000;
 /** The sandboxes of all tasks are measured for it. */
 const usageMillis = 30_000;
 
-/** For the way to the agent and back, beside the time of the command. */
+/** Time for the way to the agent and back, beside that of the command. */
 const checkMillis = 5_000;
 
 /** A caller waits for it, and accounts may be those of a directory service. */

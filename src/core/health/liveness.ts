@@ -37,12 +37,12 @@ export function livenessRules(
   };
 }
 
-/** What is kept of the liveness of a task, in a row: it has failed its last check. Times in epoch milliseconds. */
+/** State of a task that failed its last liveness check, kept in a row. Times in epoch milliseconds. */
 export interface FailingState {
   /** Failed checks in a row, counted up to the threshold. */
   failures: number;
   failingSince: number;
-  /** When the threshold was reached; absent: not yet. */
+  /** Time at which the threshold was reached; absent: not yet. */
   sickSince?: number;
 }
 

@@ -9,7 +9,7 @@ export interface SickTask {
   restarts: boolean;
   /** See Reach. */
   isJudged: boolean;
-  /** Of its instance, by the policy of its request. Absent: it may start now. */
+  /** Next start of its instance by the policy of its request. Absent: it may start now. */
   nextStart?: NextStart;
   /** It belongs to the deploy that is being rolled out, which judges its tasks itself. */
   isOfPendingDeploy: boolean;
@@ -18,7 +18,7 @@ export interface SickTask {
 /** Waves of replacements of a request that came one after the other. */
 export interface ReplacementWaves {
   count: number;
-  /** When the last one began, in epoch milliseconds. */
+  /** Time at which the last one began, in epoch milliseconds. */
   lastAt: number;
 }
 
@@ -37,7 +37,7 @@ export interface SickRequest {
 export interface WaitingSickTask {
   id: string;
   because: SickTaskWait;
-  /** When it is looked at again at the latest; absent: when something else has changed. */
+  /** Time of the next look at the latest; absent: one follows when something else has changed. */
   until?: number;
 }
 

@@ -221,7 +221,7 @@ export type KillSignal = (typeof killSignals)[number];
 export const healthcheckTypes = ['HTTP', 'TCP', 'GRPC', 'COMMAND'] as const;
 export type HealthcheckType = (typeof healthcheckTypes)[number];
 
-/** What becomes of a task that fails its liveness checks: it is replaced, or only told of. */
+/** Consequences for a task that fails its liveness checks: it is replaced, or only told of. */
 export const livenessActions = ['RESTART', 'NONE'] as const;
 export type LivenessAction = (typeof livenessActions)[number];
 

@@ -62,7 +62,7 @@ export interface HealthChanged extends OfRequest {
   deployId: string;
   taskId: string;
   eventType?: HealthEventType;
-  /** What the last check came to. */
+  /** Result of the last check. */
   message?: string;
 }
 

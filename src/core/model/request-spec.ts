@@ -135,7 +135,7 @@ export interface KeptRuns {
   days?: number;
 }
 
-/** When instances that failed start again, in place of the cooldown of the cluster. Only SERVICE and WORKER. */
+/** Delays of instances that failed, in place of the cooldown of the cluster. Only SERVICE and WORKER. */
 export interface RestartPolicy {
   initialDelayMillis?: number;
   backoffFactor?: number;

@@ -1,6 +1,6 @@
 import type { HealthcheckMethod, HealthcheckProtocol, HealthcheckType, LivenessAction } from './enums.js';
 
-/* How a deploy has its tasks checked, and ended. */
+/* Members of a deploy about the checks of its tasks, and about their end. */
 
 export interface HealthcheckOptions {
   type?: HealthcheckType;

@@ -8,7 +8,7 @@ export interface InstanceFailures {
   lastAt: number;
 }
 
-/** When an instance that failed may start again. */
+/** Next start of an instance that failed. */
 export type NextStart =
   | { kind: 'now' }
   | { kind: 'at'; at: number }

@@ -23,7 +23,7 @@ import { TaskChecker } from './task-checker.service.js';
 import type { LivenessChange } from './task-liveness.repository.js';
 import type { Cancel } from './timed-queue.js';
 
-/** How often tasks that have become healthy are looked for, and sick ones decided about. */
+/** Period in which tasks that have become healthy are looked for, and sick ones decided about. */
 const lookEveryMs = 5_000;
 /** Tasks turn sick by the hundred when what they all need breaks: they are decided about together. */
 const decideEveryMs = 250;
@@ -106,7 +106,7 @@ export class LivenessMonitor implements OnModuleInit, BeforeApplicationShutdown 
     }
   }
 
-  /** What is not asked any more, for its request skips checks from now on, is neither well nor sick. */
+  /** Tasks that are not asked any more, as their request skips checks from now on, are neither well nor sick. */
   private async dropUnwatched(wanted: ReadonlyMap<string, number>): Promise<void> {
     const failing = await this.rows.taskLiveness.taskIds(this.db.pool);
     const unwatched = failing.filter((id) => !wanted.has(id));

@@ -35,7 +35,7 @@ export interface FoundSick {
 
 /** A replacement that has come to an end makes room for the next one; nobody tells of it. */
 const decideAgainMillis = 4_000;
-/** When a dependency of all breaks, thousands of requests have sick tasks: the others wait for the next pass. */
+/** Thousands of requests have sick tasks when a dependency of all breaks: those beyond this wait for the next pass. */
 const mostAtOnce = 100;
 
 /** Has sick tasks replaced: a new one is asked for, and the sick one goes when that is in service. */
@@ -106,7 +106,7 @@ export class SickTasks {
     const decision = decideReplacements(
       {
         instances: instancesOf(stored.request),
-        // What the deploy that is in charge allows.
+        // The deploy that is in charge says it.
         maxReplacements: sick.find(({ row }) => row.taskId.deployId === key.deployId)?.seen.rules.maxReplacements,
         underWay: await this.countUnderWay(tx, stored, now),
         waves: await this.rows.taskLiveness.waves(tx, key),

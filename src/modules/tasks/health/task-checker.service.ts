@@ -138,7 +138,7 @@ interface Question {
   timeoutMillis: number;
 }
 
-/** What a task said. */
+/** Answer of a task. */
 export interface TaskAnswer {
   result: TaskHealthcheckResult;
   /** Something came back: the task was reached, whatever it said. */

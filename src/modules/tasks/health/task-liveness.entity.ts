@@ -19,7 +19,7 @@ export class TaskLivenessEntity {
   @Column({ name: 'failing_since', type: 'timestamptz' })
   failingSince: Date;
 
-  /** When the threshold was reached. */
+  /** Time at which the threshold was reached. */
   @Column({ name: 'sick_since', type: 'timestamptz', nullable: true })
   sickSince: Date | null;
 
@@ -37,7 +37,7 @@ export class TaskLivenessEntity {
   waitsUntil: Date | null;
 }
 
-/** How often sick tasks of a deploy were replaced in a row. */
+/** Waves of replacements of sick tasks of a deploy in a row. */
 @Check('replacement_wave_count_check', '"count" > 0')
 @Entity('replacement_wave')
 export class ReplacementWaveEntity {

@@ -185,7 +185,7 @@ export class TaskLivenessRepository {
     await tx.query('DELETE FROM replacement_wave WHERE request_id = $1', [requestId]);
   }
 
-  /** What fails since a time that is still to come fails since now. Answers how many. */
+  /** Tasks that fail since a time that is still to come fail since now. Answers how many. */
   async takeTimesAhead(tx: Transaction, { now, latest }: ClockLimit): Promise<number> {
     const taken = await rows(
       tx,
@@ -197,6 +197,6 @@ export class TaskLivenessRepository {
   }
 }
 
-/** What a check came to, for people. */
+/** Result of a check, for people. */
 export const saysOf = ({ statusCode, errorMessage }: Pick<TaskHealthcheckResult, 'statusCode' | 'errorMessage'>) =>
   errorMessage ?? `status ${statusCode}`;

@@ -119,7 +119,7 @@ export class UnhealthyTaskDto {
   /** Reason why it is not replaced; absent: that is about to be decided. */
   @ApiProperty({ enum: sickTaskWaits, enumName: 'SickTaskWait' })
   waitsFor?: SickTaskWait;
-  /** When that is over, in epoch milliseconds, where it is known. */
+  /** Time at which that is over, in epoch milliseconds, where it is known. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   waitsUntil?: number;
   /** The same as a sentence, with what the checks came to. */
