@@ -10,6 +10,8 @@ export interface Dashboard {
   sql: (text: string) => Promise<unknown>;
   /** A page of it, by its path below the origin. */
   open: (path: string) => Promise<Page>;
+  /** A page of a browser of its own, signed in to. */
+  apart: (path: string) => Promise<Page>;
   /** A page of a browser that nobody has signed in to. */
   stranger: (path: string) => Promise<Page>;
   /** The same page at another path. */
