@@ -44,8 +44,8 @@ const pagesOf = ({ failedTask, task }: Scene): Readonly<Record<string, string>> 
   preferences: 'preferences',
 });
 
-/** `npm run screenshots`. Answers the exit code: 0 when each page was shown and none complained. */
-export async function main([directory = 'screenshots']: string[]): Promise<number> {
+/** `npm run screenshots`, of these pages or all. Answers the exit code: 0 when each page was shown and none complained. */
+export async function main([directory = 'screenshots', ...only]: string[]): Promise<number> {
   if (!hasBrowser) return 1;
   const target = resolve(directory);
   mkdirSync(target, { recursive: true });
@@ -56,10 +56,11 @@ export async function main([directory = 'screenshots']: string[]): Promise<numbe
     await muster.leads();
     const scene = await makeScene(new Api(muster.api.url));
     const complaints: string[] = [];
+    const pages = Object.entries(pagesOf(scene)).filter(([name]) => only.length === 0 || only.includes(name));
     for (const colorScheme of themes) {
       for (const [width, viewport] of Object.entries(widths)) {
         const context = await browser.newContext({ colorScheme, viewport });
-        for (const [name, path] of Object.entries(pagesOf(scene))) {
+        for (const [name, path] of pages) {
           const page = await open(context, `${muster.api.url}/ui/${path}`, complaints);
           await page.screenshot({ path: join(target, `${name}-${width}-${colorScheme}.png`) });
           await page.close();
@@ -67,7 +68,7 @@ export async function main([directory = 'screenshots']: string[]): Promise<numbe
         await context.close();
       }
     }
-    console.log(`${Object.keys(pagesOf(scene)).length} pages, light and dark, wide and narrow: ${target}`);
+    console.log(`${pages.length} pages, light and dark, wide and narrow: ${target}`);
     for (const complaint of new Set(complaints)) console.log(complaint);
     return complaints.length === 0 ? 0 : 1;
   } finally {
@@ -81,7 +82,7 @@ async function open(context: BrowserContext, address: string, complaints: string
   page.on('pageerror', ({ message }) => complaints.push(`${address}: ${message}`));
   // The stream of events stays open, so the network is never idle: what else was asked for has to be answered, and what that asks for.
   const unanswered = new Set<Request>();
-  page.on('request', (request) => request.url().endsWith('/api/events') || unanswered.add(request));
+  page.on('request', (request) => new URL(request.url()).pathname.endsWith('/api/events') || unanswered.add(request));
   page.on('requestfinished', (request) => unanswered.delete(request));
   page.on('requestfailed', (request) => unanswered.delete(request));
   await page.goto(address);

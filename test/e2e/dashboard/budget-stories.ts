@@ -86,7 +86,7 @@ export function budgetStories({ open, go }: Dashboard): void {
       return route.fulfill({ json: { requests: asked.map(row), notFound: [] } });
     });
     await page.route(/\/api\/events/, async (route) => {
-      lastSeen = (await route.request().allHeaders())['last-event-id'] ?? '';
+      lastSeen = new URL(route.request().url()).searchParams.get('lastEventId') ?? '';
       // The page has seen all that came, and waits for what is to come.
       if (streams++ > 0) return;
       await begun;
