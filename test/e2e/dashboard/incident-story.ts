@@ -10,7 +10,7 @@ const mostPresses = 150;
 async function pressTo(page: Page, key: 'Tab' | 'ArrowDown', target: Locator): Promise<void> {
   await target.waitFor();
   for (let presses = 0; presses < mostPresses; presses++) {
-    if (await target.evaluate('(element) => element === document.activeElement')) return;
+    if (await target.evaluate((element) => element.matches(':focus'))) return;
     await page.keyboard.press(key);
   }
   throw new Error(`${key} does not lead to ${String(target)}`);
