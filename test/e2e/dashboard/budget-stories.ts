@@ -73,7 +73,9 @@ export function budgetStories({ open, go }: Dashboard): void {
     let lists = 0;
     let batches = 0;
     let begin = (): void => undefined;
-    const begun = new Promise<void>((resolve) => (begin = resolve));
+    const begun = new Promise<void>((resolve) => {
+      begin = resolve;
+    });
     let streams = 0;
     let lastSeen = '';
     await page.route(/\/api\/requests$/, (route) => {
@@ -122,9 +124,12 @@ export function budgetStories({ open, go }: Dashboard): void {
     begin();
     await waitFor('the last event', () => lastSeen === String(events), { timeoutMillis: 60_000 });
     let calls = -1;
-    await waitFor('what they have changed to be read', () => calls === (calls = lists + batches), {
-      everyMillis: 1_000,
-    });
+    const isSettled = (): boolean => {
+      const before = calls;
+      calls = lists + batches;
+      return calls === before;
+    };
+    await waitFor('what they have changed to be read', isSettled, { everyMillis: 1_000 });
     const told = await meter.read();
     const heapAfter = await meter.heap();
     const nodes = (await meter.read()).nodes - quiet.nodes;

@@ -50,8 +50,12 @@ export async function withAnswer(page: Page, path: string, change: (answer: neve
 export async function holdBack(page: Page, path: string): Promise<{ answered: Promise<void>; letGo: () => void }> {
   let given = (): void => undefined;
   let letGo = (): void => undefined;
-  const answered = new Promise<void>((resolve) => (given = resolve));
-  const free = new Promise<void>((resolve) => (letGo = resolve));
+  const answered = new Promise<void>((resolve) => {
+    given = resolve;
+  });
+  const free = new Promise<void>((resolve) => {
+    letGo = resolve;
+  });
   const hold = async (route: Route): Promise<void> => {
     const response = await route.fetch();
     given();
