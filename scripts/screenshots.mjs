@@ -1,6 +1,6 @@
 import { setUp } from './setup.mjs';
 
-/** `npm run screenshots -- [directory]`: the set-up, then a picture of each page of the dashboard (test/screenshots). */
+/** `npm run screenshots -- [directory] [page...]`: the set-up, then a picture of each page of the dashboard, or of these (test/screenshots). */
 await setUp();
 await import('../test/support/ts-register.mjs');
 const { main } = await import('../test/screenshots/main.ts');

@@ -131,12 +131,16 @@ const effects: Record<ActionType, Effect> = {
   ),
   DECOMMISSION_SLAVE: refuses(
     ['POST', '/api/slaves/slave/s1/decommission'],
+    ['POST', '/api/slaves/slave/s1/decommission/plan'],
     ['POST', '/api/slaves/slave/s1/decommission/update'],
   ),
   VIEW_SLAVES: alwaysAllowed,
   FREEZE_RACK: refuses(['POST', '/api/racks/rack/r1/freeze']),
   ACTIVATE_RACK: refuses(['POST', '/api/racks/rack/r1/activate']),
-  DECOMMISSION_RACK: refuses(['POST', '/api/racks/rack/r1/decommission']),
+  DECOMMISSION_RACK: refuses(
+    ['POST', '/api/racks/rack/r1/decommission'],
+    ['POST', '/api/racks/rack/r1/decommission/plan'],
+  ),
   VIEW_RACKS: alwaysAllowed,
   SEND_EMAIL: onlyTold('no mail is queued or sent meanwhile: test/mail/delivery.test.ts'),
   PROCESS_OFFERS: onlyTold('nothing is placed meanwhile: scheduler.test.ts'),

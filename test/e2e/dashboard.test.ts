@@ -173,6 +173,7 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
       return client.query(text).finally(() => client.end());
     },
     open: (path: string) => open(path),
+    apart: async (path: string) => open(path, await signedInAs(token)),
     stranger: async (path: string) => open(path, await browser.newContext()),
     go: (page: Page, path: string) => page.goto(`${muster.api.url}${path}`),
     heading,

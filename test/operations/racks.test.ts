@@ -116,7 +116,7 @@ test('a decommission moves the tasks of a rack elsewhere, and kills what is left
   const before = await api.running('anywhere', 2);
   const leaving = before.find(({ taskId }) => taskId.rackId === 'rack1')!.taskId.id;
   const planned = await change('decommission/plan', 'rack1', 200);
-  expect(planned).toMatchObject({ id: 'rack1', fits: true, moving: 1, moves: [{ to: { rackId: 'rack2' } }] });
+  expect(planned).toMatchObject({ id: 'rack1', fits: false, waiting: 1, moves: [{ taskId: { id: leaving } }] });
   await change('decommission', 'rack1', 200, {
     durationMillis: 3_000,
     revertToState: 'DECOMMISSIONED',

@@ -157,7 +157,8 @@ test('a decommission sends tasks away, one slave at a time, and kills what is le
   const [task] = await api.running('leaving', 1);
   const id = task!.taskId.id;
   const planned = await change('decommission/plan', 's3', 200);
-  expect(planned).toMatchObject({ id: 's3', fits: false, moving: 0, waiting: 1, moves: [{ taskId: task!.taskId }] });
+  const waiting = expect.objectContaining({ taskId: task!.taskId, outcome: 'WAITS' }) as unknown;
+  expect(planned).toMatchObject({ id: 's3', fits: false, moves: expect.arrayContaining([waiting]) });
   expect((await change('decommission/plan', 's3', 400, { durationMillis: 1 })).message).toContain('revertToState');
   await change('decommission', 's3', 200, {
     durationMillis: 3_000,

@@ -1,9 +1,10 @@
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { BrowserContext, Page } from 'playwright-core';
+import type { BrowserContext, Page, Request } from 'playwright-core';
 import { hasBrowser, startBrowser } from '../e2e/support/browser.js';
 import { Api } from '../e2e/support/api.js';
 import { Installation } from '../e2e/support/product.js';
+import { waitFor } from '../support/wait-for.js';
 import { makeScene, type Scene } from './scene.js';
 
 const themes = ['light', 'dark'] as const;
@@ -43,8 +44,8 @@ const pagesOf = ({ failedTask, task }: Scene): Readonly<Record<string, string>> 
   preferences: 'preferences',
 });
 
-/** `npm run screenshots`. Answers the exit code: 0 when each page was shown and none complained. */
-export async function main([directory = 'screenshots']: string[]): Promise<number> {
+/** `npm run screenshots`, of these pages or all. Answers the exit code: 0 when each page was shown and none complained. */
+export async function main([directory = 'screenshots', ...only]: string[]): Promise<number> {
   if (!hasBrowser) return 1;
   const target = resolve(directory);
   mkdirSync(target, { recursive: true });
@@ -55,10 +56,11 @@ export async function main([directory = 'screenshots']: string[]): Promise<numbe
     await muster.leads();
     const scene = await makeScene(new Api(muster.api.url));
     const complaints: string[] = [];
+    const pages = Object.entries(pagesOf(scene)).filter(([name]) => only.length === 0 || only.includes(name));
     for (const colorScheme of themes) {
       for (const [width, viewport] of Object.entries(widths)) {
         const context = await browser.newContext({ colorScheme, viewport });
-        for (const [name, path] of Object.entries(pagesOf(scene))) {
+        for (const [name, path] of pages) {
           const page = await open(context, `${muster.api.url}/ui/${path}`, complaints);
           await page.screenshot({ path: join(target, `${name}-${width}-${colorScheme}.png`) });
           await page.close();
@@ -66,7 +68,7 @@ export async function main([directory = 'screenshots']: string[]): Promise<numbe
         await context.close();
       }
     }
-    console.log(`${Object.keys(pagesOf(scene)).length} pages, light and dark, wide and narrow: ${target}`);
+    console.log(`${pages.length} pages, light and dark, wide and narrow: ${target}`);
     for (const complaint of new Set(complaints)) console.log(complaint);
     return complaints.length === 0 ? 0 : 1;
   } finally {
@@ -78,13 +80,21 @@ export async function main([directory = 'screenshots']: string[]): Promise<numbe
 async function open(context: BrowserContext, address: string, complaints: string[]): Promise<Page> {
   const page = await context.newPage();
   page.on('pageerror', ({ message }) => complaints.push(`${address}: ${message}`));
+  // The stream of events stays open, so the network is never idle: what else was asked for has to be answered, and what that asks for.
+  const unanswered = new Set<Request>();
+  page.on('request', (request) => new URL(request.url()).pathname.endsWith('/api/events') || unanswered.add(request));
+  page.on('requestfinished', (request) => unanswered.delete(request));
+  page.on('requestfailed', (request) => unanswered.delete(request));
   await page.goto(address);
   await page.getByRole('heading', { level: 1 }).first().waitFor({ timeout: longestMillis });
-  // The stream of events stays open, so the network is never idle: a page says itself what it still loads.
-  await page
-    .locator('.loading')
-    .first()
-    .waitFor({ state: 'detached', timeout: longestMillis })
-    .catch(() => complaints.push(`${address}: it still loads`));
+  let quietLooks = 0;
+  const isQuiet = async (): Promise<boolean> => {
+    const loads = unanswered.size > 0 || (await page.locator('.loading').count()) > 0;
+    quietLooks = loads ? 0 : quietLooks + 1;
+    return quietLooks > 3;
+  };
+  await waitFor(`${address} to be whole`, isQuiet, { timeoutMillis: longestMillis, everyMillis: 150 }).catch(() =>
+    complaints.push(`${address}: it still loads`),
+  );
   return page;
 }

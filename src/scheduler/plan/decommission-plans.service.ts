@@ -34,9 +34,7 @@ export class DecommissionPlans {
 
   async plan(kind: MachineKind, id: string, asked: MachineChangeRequest): Promise<DecommissionPlanDto> {
     const now = this.clock.now();
-    const leaves = ({ id: slaveId, rackId }: StoredSlave): boolean => (kind === 'SLAVE' ? slaveId : rackId) === id;
-    const emptied = (slave: StoredSlave): StoredSlave =>
-      leaves(slave) ? { ...slave, currentState: { ...slave.currentState, state: 'DECOMMISSIONING' } } : slave;
+    const emptied = (slave: StoredSlave): StoredSlave => asDecommissioned(slave, kind, id);
     const { leaving, requests, slaves } = await this.db.snapshot((tx) => this.read(tx, kind, id, asked));
     const rules = workRules(this.settings, slaves.map(emptied));
     const due = requests.flatMap((request) => replacements(request, rules, now));
@@ -94,6 +92,13 @@ export class DecommissionPlans {
     }
     return outcomes;
   }
+}
+
+/** The slaves of a rack keep their own state; how many racks share the tasks depends on those of racks. */
+function asDecommissioned(slave: StoredSlave, kind: MachineKind, id: string): StoredSlave {
+  const state = 'DECOMMISSIONING';
+  if (kind === 'RACK') return slave.rackId === id ? { ...slave, rackState: state } : slave;
+  return slave.id === id ? { ...slave, currentState: { ...slave.currentState, state } } : slave;
 }
 
 function toMove(move: PlannedMove, machine: string): PlannedMoveDto {

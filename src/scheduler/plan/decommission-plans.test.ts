@@ -94,6 +94,13 @@ describe('a plan of a decommission', () => {
     ]);
   });
 
+  test('of a rack leaves the share of its tasks to the racks that stay', async () => {
+    await start({ slaveId: 's1', rackId: 'r-1' }, { slaveId: 's2', rackId: 'r-2' });
+    await serving('web', 2, { rackSensitive: true });
+    const planned = await plan('RACK', 'r-1');
+    expect(planned).toMatchObject({ id: 'r-1', fits: true, moving: 1, moves: [{ to: { rackId: 'r-2' } }] });
+  });
+
   test('two requests do not both get the last room', async () => {
     await start({ slaveId: 's1', cpus: 2 });
     await serving('web', 1);

@@ -182,14 +182,14 @@ export function ruleStories({ api, open, go, heading, asked }: Dashboard): void 
     await page.getByRole('button', { name: 'Run a command' }).click();
     await asked(page, 'Run a command').getByLabel('Command').selectOption('jstack');
     await asked(page, 'Run a command').getByRole('button', { name: 'Run a command' }).click();
-    const ran = page.getByRole('row', { name: /jstack.*admin.*finished/ });
-    await ran.getByRole('link').click({ timeout: 30_000 });
+    const ran = page.getByRole('row', { name: /jstack.*finished/ });
+    await ran.getByRole('link').click({ timeout: 60_000 });
     await page
       .getByRole('log')
       .getByText(/^threads of \d+$/)
       .waitFor();
     await page.close();
-  }, 60_000);
+  }, 90_000);
 
   test('logs of several tasks side by side and merged, one closed, another alone; a file that is not there', async () => {
     await api().call('PUT', 'requests/request/web/scale', { instances: 2 });

@@ -10,6 +10,8 @@ export interface Dashboard {
   sql: (text: string) => Promise<unknown>;
   /** A page of it, by its path below the origin. */
   open: (path: string) => Promise<Page>;
+  /** A page of a browser of its own, signed in to. */
+  apart: (path: string) => Promise<Page>;
   /** A page of a browser that nobody has signed in to. */
   stranger: (path: string) => Promise<Page>;
   /** The same page at another path. */
@@ -48,8 +50,12 @@ export async function withAnswer(page: Page, path: string, change: (answer: neve
 export async function holdBack(page: Page, path: string): Promise<{ answered: Promise<void>; letGo: () => void }> {
   let given = (): void => undefined;
   let letGo = (): void => undefined;
-  const answered = new Promise<void>((resolve) => (given = resolve));
-  const free = new Promise<void>((resolve) => (letGo = resolve));
+  const answered = new Promise<void>((resolve) => {
+    given = resolve;
+  });
+  const free = new Promise<void>((resolve) => {
+    letGo = resolve;
+  });
   const hold = async (route: Route): Promise<void> => {
     const response = await route.fetch();
     given();

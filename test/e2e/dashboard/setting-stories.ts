@@ -3,8 +3,14 @@ import { expect, test } from 'vitest';
 import { waitFor } from '../../support/wait-for.js';
 import { withAnswer, withView, type Dashboard, type Json } from './scene.js';
 
+/** Ages, or times by the clock: kept for all pages of a browser. */
+async function timesAs(page: Page, choice: string): Promise<void> {
+  await page.getByRole('button', { name: /: preferences$/ }).click();
+  await page.getByRole('menuitem', { name: choice }).click();
+}
+
 /** What the settings of the installation drive, and who is taken to call. */
-export function settingStories({ api, token, open, stranger, go, heading, asked }: Dashboard): void {
+export function settingStories({ api, token, open, apart, stranger, go, heading, asked }: Dashboard): void {
   test('what the settings say drives the page: other clusters, links, names of hosts, logs, hidden buttons, colours', async () => {
     const page = await open('/ui/slaves');
     await withView(page, {
@@ -45,12 +51,12 @@ export function settingStories({ api, token, open, stranger, go, heading, asked 
         .evaluateAll((all) => all.map((each) => each.getAttribute('title') ?? ''));
       return titles.some((title) => title.endsWith('+09:00'));
     });
-    await page.getByRole('button', { name: /: preferences$/ }).click();
-    await page.getByRole('menuitem', { name: 'Times by the clock' }).click();
+    await timesAs(page, 'Times by the clock');
     await page
       .getByText(/\+09:00/)
       .first()
       .waitFor();
+    await timesAs(page, 'Times as ages');
     await page.close();
   }, 60_000);
 
@@ -116,34 +122,31 @@ export function settingStories({ api, token, open, stranger, go, heading, asked 
     await page.getByRole('link', { name: 'one', exact: true }).waitFor();
     await page.getByText('Memory').first().waitFor();
     expect(await page.getByText(/\bdisk\b/i).count()).toBe(0);
-    await page.getByRole('button', { name: /: preferences$/ }).click();
-    await page.getByRole('menuitem', { name: 'Times by the clock' }).click();
+    await timesAs(page, 'Times by the clock');
     await go(page, `/ui/task/${id}`);
     await page
       .getByText(/^on day \d\d$/)
       .first()
       .waitFor();
+    await timesAs(page, 'Times as ages');
     await page.close();
   }, 90_000);
 
   test('where the service asks for no proof one gives a name, which goes with each call and stays', async () => {
-    const page = await stranger('/ui/requests');
-    const known: Json = { user: { id: 'scheduler', groups: [] }, authenticated: true, authEnabled: false };
-    await page.route('**/api/**', (route) => {
-      const { pathname } = new URL(route.request().url());
-      if (pathname.endsWith('/auth/user')) return route.fulfill({ json: { ...known, administrator: true } });
-      if (pathname.endsWith('/api/events')) return;
-      return route.fulfill({ json: pathname.endsWith('/state') ? { hostStates: [] } : [] });
-    });
-    const named = (at: Page) =>
-      at.waitForRequest((request) => new URL(request.url()).searchParams.get('user') === 'ann');
+    const page = await apart('/ui/status');
+    await withAnswer(page, '**/api/auth/user', ({ sessionEndsAt: _none, ...who }: Json) => ({
+      ...who,
+      authEnabled: false,
+    }));
+    const named = () =>
+      page.waitForRequest((request) => new URL(request.url()).searchParams.get('user') === 'ann', { timeout: 30_000 });
     await page.reload();
     await page.getByRole('button', { name: /: preferences$/ }).click();
     await page.getByRole('menuitem', { name: 'Sign in' }).click();
     await asked(page, 'Who are you?').getByLabel('Name').fill('ann');
-    await Promise.all([named(page), page.keyboard.press('Enter')]);
+    await Promise.all([named(), page.keyboard.press('Enter')]);
     await asked(page, 'Who are you?').waitFor({ state: 'detached' });
-    await Promise.all([named(page), page.reload()]);
+    await Promise.all([named(), page.reload()]);
     await page.getByRole('button', { name: 'ann: preferences' }).waitFor();
     await page.context().close();
   }, 60_000);

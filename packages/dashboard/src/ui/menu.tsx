@@ -8,6 +8,9 @@ export interface MenuChoice {
   readonly isDangerous?: boolean;
 }
 
+/** Says by itself that there is more. */
+const dots = '⋯';
+
 export function MenuButton({
   label,
   choices,
@@ -20,7 +23,8 @@ export function MenuButton({
   return (
     <Menu.Root>
       <Menu.Trigger className="button" aria-label={label}>
-        {text ?? label} <span aria-hidden="true">▾</span>
+        {text ?? label}
+        {text !== dots && <span aria-hidden="true">▾</span>}
       </Menu.Trigger>
       <Menu.Portal>
         <Menu.Positioner sideOffset={4} align="end" className="layer">

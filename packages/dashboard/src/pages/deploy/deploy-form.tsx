@@ -11,7 +11,7 @@ import { problemsOf } from '../../forms/problems';
 import { isLargeScaleDown } from '../../actions/large-scale-down';
 import { Go, paths, useFilters, useParam } from '../../ui/links';
 import { DeployPlanView } from '../../ui/plan';
-import { Failure, Panel, useRead } from '../../ui/read';
+import { Failure, Loading, Panel, useRead } from '../../ui/read';
 import { toast } from '../../ui/toasts';
 import { Heading } from '../../ui/heading';
 
@@ -107,6 +107,7 @@ function Form({ parent, begin, from }: { parent: RequestParent; begin: Document;
       </div>
       <aside className="plan" aria-label="What would happen" aria-live="polite">
         <h2>What would happen</h2>
+        {planned.plan === undefined && planned.failure === undefined && <Loading />}
         {planned.plan && <DeployPlanView plan={planned.plan} />}
         {planned.failure !== undefined && <Failure cause={planned.failure} />}
         <label className="field">

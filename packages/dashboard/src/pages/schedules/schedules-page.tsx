@@ -7,7 +7,8 @@ import { Views } from '../../ui/views';
 import { Go, RequestLink, paths, useFilters } from '../../ui/links';
 import { Panel } from '../../ui/read';
 import { Table, type Column } from '../../ui/table';
-import { Time, useExactTime, useNow } from '../../ui/time';
+import { Time, useNow, useZone } from '../../ui/time';
+import { formatTime } from '../../ui/time-format';
 import { Mark } from '../../ui/badge';
 import type { Tone } from '../../ui/words';
 import { matcherOf } from '../../ui/find';
@@ -180,7 +181,7 @@ function Scale({ window: { from, to } }: { window: Window }) {
   );
 }
 
-const Tick = ({ at }: { at: number }) => <span>{useExactTime(at)}</span>;
+const Tick = ({ at }: { at: number }) => <span>{formatTime(at, 'MM-DD HH:mm', useZone())}</span>;
 
 function Crowding({ parts, most }: { parts: readonly number[]; most: number }) {
   if (most === 0) return null;

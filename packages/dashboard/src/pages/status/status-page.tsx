@@ -53,13 +53,24 @@ const taskFigures = (state: State): readonly Figure[] => [
 ];
 
 const machineFigures = (state: State): readonly Figure[] => [
-  { label: 'Machines active', value: state.activeSlaves, to: '/slaves', search: { state: 'ACTIVE' } },
-  { label: 'decommissioning', value: state.decommissioningSlaves, to: '/slaves', search: { state: 'DECOMMISSIONING' } },
-  { label: 'dead', value: state.deadSlaves, to: '/slaves', search: { state: 'DEAD' }, isBad: state.deadSlaves > 0 },
-  { label: 'unknown', value: state.unknownSlaves, to: '/slaves' },
-  { label: 'Racks active', value: state.activeRacks, to: '/racks', search: { state: 'ACTIVE' } },
-  { label: 'decommissioning', value: state.decommissioningRacks, to: '/racks' },
-  { label: 'dead', value: state.deadRacks, to: '/racks', isBad: state.deadRacks > 0 },
+  { label: 'Active machines', value: state.activeSlaves, to: '/slaves', search: { state: 'ACTIVE' } },
+  {
+    label: 'Machines being decommissioned',
+    value: state.decommissioningSlaves,
+    to: '/slaves',
+    search: { state: 'DECOMMISSIONING' },
+  },
+  {
+    label: 'Dead machines',
+    value: state.deadSlaves,
+    to: '/slaves',
+    search: { state: 'DEAD' },
+    isBad: state.deadSlaves > 0,
+  },
+  { label: 'Unknown machines', value: state.unknownSlaves, to: '/slaves' },
+  { label: 'Active racks', value: state.activeRacks, to: '/racks', search: { state: 'ACTIVE' } },
+  { label: 'Racks being decommissioned', value: state.decommissioningRacks, to: '/racks' },
+  { label: 'Dead racks', value: state.deadRacks, to: '/racks', isBad: state.deadRacks > 0 },
 ];
 
 const hostColumns: readonly Column<HostState>[] = [
