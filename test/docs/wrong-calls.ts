@@ -334,6 +334,14 @@ export const wrong: [rule: string, ...Call[]][] = [
     deploy({ healthcheck: { uri: '/', startupDelaySeconds: 601 }, resources: { ...small, numPorts: 1 } }),
   ],
   ['`killGracePeriodMillis`', deploy({ killGracePeriodMillis: 0 })],
+  [
+    '`killSignal`',
+    deploy({
+      killSignal: 'SIGINT',
+      customExecutorCmd: 'executor',
+      executorData: { cmd: 'true', sigKillProcessesAfterMillis: 0 },
+    }),
+  ],
   ['`preStop`: `command`', deploy({ preStop: {} }), deploy({ preStop: { http: { uri: '/' } } })],
   ['`preStop.timeoutMillis`', deploy({ killGracePeriodMillis: 5, preStop: { command: 'true', timeoutMillis: 5 } })],
   [
