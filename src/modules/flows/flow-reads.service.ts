@@ -8,7 +8,6 @@ import { Rows } from '../../rows.js';
 import { Access } from '../auth/access/access.service.js';
 import type { StoredRun } from './flow-run.repository.js';
 import type { FlowDto, FlowRunDto, RequestFlowDto } from './flow.dto.js';
-import { Rows } from '../../rows.js';
 
 const mostEdges = 2_000;
 

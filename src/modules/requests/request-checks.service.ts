@@ -24,7 +24,6 @@ import { Rows } from '../../rows.js';
 import { Access } from '../auth/access/access.service.js';
 import { RequestQuotas } from './request-quotas.service.js';
 import type { StoredRequest } from './request.repository.js';
-import { Rows } from '../../rows.js';
 
 /** The rules of src/core/request-validation, with what they need to know from the database. Each throws a 400. */
 @Injectable()
