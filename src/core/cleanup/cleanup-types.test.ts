@@ -104,7 +104,7 @@ const decide = (
 
 test('the table has every type that there is', () => {
   expect(Object.keys(table).toSorted()).toEqual([...taskCleanupTypes].toSorted());
-  expect(taskCleanupTypes).toHaveLength(26);
+  expect(taskCleanupTypes).toHaveLength(27);
 });
 
 const cases = taskCleanupTypes.flatMap((type) =>
