@@ -77,7 +77,8 @@ function ask(session: ClientHttp2Session, ending: AbortSignal): Promise<GrpcAnsw
       answer.body = Buffer.concat([answer.body, chunk]);
       if (answer.body.length > longestAnswer) reject(new Error('The answer is none of the health service'));
     });
-    stream.on('error', reject);
+    // One that is cancelled tells why: the session could not connect.
+    stream.on('error', (error) => reject(error.cause instanceof Error ? error.cause : error));
     stream.on('close', () =>
       answer.httpStatus === 0 ? reject(new Error('The connection broke off')) : resolve(answer),
     );
