@@ -42,10 +42,21 @@ const records: Readonly<Record<string, () => unknown>> = {
     status: 200,
     callId: '0b8f4c1e-6a52-4d4e-9f0b-2f6f6f0f2a11',
   }),
+  FlowRunDto: () => ({
+    flowId,
+    requestId: 'web',
+    runId: 'first',
+    state: 'SUCCESS',
+    parentRuns: [],
+    createdAt: at,
+    taskId: `web-v1-${at}-1-localhost-rack1`,
+  }),
+  FlowEdgeDto: () => ({ requestId: 'report', parentId: 'web', on: 'SUCCESS' }),
   RequestGroupDto: () => ({ id: 'shop', requestIds: ['web'], metadata: {} }),
   WebhookDto: () => ({ id: webhookId, type: 'TASK', uri: 'https://example.com/hook', timestamp: at }),
   ClusterFileChunkObjectDto: () => ({ data: 'version 1 listens on 31000\n', offset: 0, nextOffset: 27 }),
 };
+const flowId = '0b8f4c1e-6a52-4d4e-9f0b-2f6f6f0f2a11';
 const webhookId = 'TASK-https%3A%2F%2Fexample.com%2Fhook';
 
 /** Ids and names of records that are called by a member `id` or `name`. */
@@ -56,6 +67,7 @@ const ids: Readonly<Record<string, string>> = {
   TokenInfoDto: '3f9a1c52e07b',
   UserDto: 'ada',
   DeployPlanDto: 'v1',
+  FlowDto: flowId,
 };
 
 /** The member of each enumeration that is met most. */

@@ -64,6 +64,7 @@ const bodies: Readonly<Record<string, unknown>> = {
   'delete /api/users/settings/starred-requests': { starredRequestIds: ['web'] },
   'post /api/webhooks': { type: 'TASK', uri: 'https://example.com/hook/$REQUEST_ID' },
   'post /api/priority/freeze': { minimumPriorityLevel: 0.5, killTasks: false, message: 'room for the launch' },
+  'post /api/schedules/preview': { schedule: '0 3 * * *', scheduleTimeZone: 'Europe/Paris', count: 5 },
   'post /api/logs/search': { requestsAndDeploys: { web: ['v1'] } },
 };
 
@@ -75,6 +76,8 @@ export const parameters: Readonly<Record<string, { means: string; example?: unkn
   requestGroupId: { means: 'Id of the group.', example: 'shop' },
   requestId: { means: 'Id of the request.', example: 'web' },
   deployId: { means: 'Id of the deploy.', example: 'v1' },
+  backfillId: { means: 'Id of the backfill.', example: '7c1e5a52-0b8f-4d4e-9f0b-2f6f6f0f2a11' },
+  flowId: { means: 'Id of the flow, which all its runs have.', example: '0b8f4c1e-6a52-4d4e-9f0b-2f6f6f0f2a11' },
   runId: { means: 'Id of the run, given when it was asked for or made up then.', example: 'first' },
   taskId: { means: 'Id of the task.', example: 'web-v1-1767225600000-1-localhost-rack1' },
   tokenId: { means: 'Id of the token.', example: '3f9a1c52e07b' },
