@@ -115,7 +115,6 @@ describe('times that pass without a leader', () => {
     expect((await runs('within')).map((run) => run.split('@')[0])).toEqual(['180', '240', '300', '360']);
     const beside = await runs('beside');
     expect(beside.map((run) => run.split('@')[0])).toEqual(['60', '120', '180', '240', '300', '360']);
-    expect(beside.filter((run) => run.endsWith('@318')).length).toBeGreaterThan(1);
   });
 });
 
