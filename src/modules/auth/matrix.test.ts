@@ -61,6 +61,7 @@ const bodies: Record<string, unknown> = {
   'POST /api/users/settings': { starredRequestIds: [] },
   'POST /api/users/settings/starred-requests': {},
   'DELETE /api/users/settings/starred-requests': {},
+  'POST /api/schedules/preview': { schedule: '0 0 * * *' },
   'POST /api/logs/search': { requestsAndDeploys: { shop: [] }, taskIds: [taskId] },
 };
 
