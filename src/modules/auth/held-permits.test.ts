@@ -73,7 +73,14 @@ const parts = { requestId: 'shop', deployId: 'd1', instanceNo: 1 };
 const taskId = makeTaskId({ ...parts, startedAt: Date.now(), host: 'h', rackId: 'r' }).id;
 const times = { nextRunAt: 1, createdAt: 1 };
 const scheduledTaskId = makePendingTaskId({ ...parts, ...times, pendingType: 'NEW_DEPLOY' }).id;
-const parameters: Record<string, string> = { requestId: 'shop', deployId: 'd1', taskId, scheduledTaskId, flowId: 'f' };
+const parameters: Record<string, string> = {
+  requestId: 'shop',
+  deployId: 'd1',
+  taskId,
+  scheduledTaskId,
+  flowId: 'f',
+  backfillId: 'b',
+};
 const bodies: Record<string, unknown> = {
   'POST /api/requests': request('shop', 'web'),
   'POST /api/requests/request/:requestId/groups': { group: 'web' },
@@ -85,6 +92,7 @@ const bodies: Record<string, unknown> = {
   'PUT /api/requests/request/:requestId/skip-healthchecks': { skipHealthchecks: true },
   'PUT /api/requests/request/:requestId/skipHealthchecks': { skipHealthchecks: true },
   'POST /api/groups': { id: 'g', requestIds: ['shop'] },
+  'POST /api/requests/request/:requestId/backfill': { from: 0, to: 1 },
   'POST /api/flows/:flowId/rerun': { from: 'shop' },
   'POST /api/tasks/task/:taskId/metadata': { type: 'note', title: 'a note' },
   'POST /api/tasks/task/:taskId/command': { name: 'ls' },
@@ -121,6 +129,7 @@ describe('groups that change between the check and the act', () => {
     'task_shell_command',
     'task_metadata',
     'flow_run',
+    'run_backfill',
   ];
   const contents = async () =>
     Promise.all(tables.map((table) => app.sql(`SELECT count(*)::int AS n, '${table}' AS of FROM ${table}`)));
