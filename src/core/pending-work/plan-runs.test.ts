@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { PendingRequest, PendingTask } from '../model/task.js';
+import type { PendingType } from '../model/enums.js';
 import type { Request } from '../model/request.js';
-import { makePendingTaskId } from '../task-id.js';
-import { planRuns, type RequestToRun } from './index.js';
+import { makePendingTaskId, makeTaskId } from '../task-id.js';
+import { type ActiveTask, planRuns, type RequestToRun } from './index.js';
 
 const now = Date.UTC(2026, 0, 5, 12);
 const hour = 3_600_000;
@@ -33,6 +34,7 @@ interface Given {
   activeDeployId?: string;
   entries?: PendingRequest[];
   pendingTasks?: PendingTask[];
+  tasks?: ActiveTask[];
   plannedUntil?: number;
   startedRuns?: number;
 }
@@ -48,6 +50,10 @@ function plan({ members, state = 'ACTIVE', activeDeployId = 'd1', startedRuns, .
   const work = { entries: [], tasks: [], pendingTasks: [], failingFast: false, ...given };
   return planRuns({ ...work, request: { request, state, activeDeployId, startedRuns } }, 0, now);
 }
+const active = (pendingType: PendingType): ActiveTask => {
+  const parts = { requestId: 'job', deployId: 'd1', startedAt: now - 1, instanceNo: 1, host: 's1', rackId: 'r1' };
+  return { taskId: makeTaskId(parts), slaveId: 's1', rackId: 'r1', killed: false, pendingType };
+};
 const hoursOf = (tasks: readonly PendingTask[]): number[] =>
   tasks.map(({ scheduledAt }) => (scheduledAt! - now) / hour);
 
@@ -108,5 +114,39 @@ describe('a look at the times of a request', () => {
     expect(second.create.filter(({ scheduledAt }) => scheduledAt! < now - 60_000)).toEqual([]);
     const yearly = plan({ members: { schedule: '0 0 1 1 *' }, plannedUntil: now - 1_000 * hour });
     expect(hoursOf(yearly.create)[0]).toBe(-108);
+  });
+});
+
+describe('runs for times of the past go beside those of the schedule', () => {
+  const due = waiting(0);
+  const looks = (members: Partial<Request>, given: Pick<Given, 'tasks' | 'pendingTasks'>) => {
+    const { buffer, drop, end, skipped } = plan({ members, ...given, plannedUntil: now });
+    return { waits: buffer.length, dropped: drop.length, ended: end.length, skipped };
+  };
+  const free = { waits: 0, dropped: 0, ended: 0, skipped: 0 };
+  const past = waiting(5, { trigger: 'BACKFILL' });
+  past.pendingTaskId.pendingType = 'BACKFILL';
+  test.each<Partial<Request>>([
+    { overlapPolicy: 'SKIP', missedRuns: { policy: 'ALL' } },
+    { overlapPolicy: 'ALLOW', instances: 1 },
+    { overlapPolicy: 'BUFFER_ONE' },
+    { overlapPolicy: 'BUFFER_ALL' },
+    { overlapPolicy: 'REPLACE' },
+  ])('$overlapPolicy', (members) => {
+    expect(looks(members, { tasks: [active('BACKFILL')], pendingTasks: [due] })).toEqual(free);
+    expect(looks(members, { pendingTasks: [past, due] })).toEqual(free);
+    expect(looks(members, { tasks: [active('TASK_DONE')], pendingTasks: [due] })).not.toEqual(free);
+  });
+
+  test('REPLACE ends the run of the schedule alone', () => {
+    const [own, beside] = [active('TASK_DONE'), active('BACKFILL')];
+    const { end } = plan({ members: { overlapPolicy: 'REPLACE' }, tasks: [beside, own], pendingTasks: [due] });
+    expect(end).toEqual([own.taskId]);
+  });
+
+  test('the request has not finished before they have ended', () => {
+    const members = { endAt: now };
+    expect(plan({ members, tasks: [active('BACKFILL')] }).finishes).toBe(false);
+    expect(plan({ members, pendingTasks: [past] }).finishes).toBe(false);
   });
 });

@@ -14,7 +14,7 @@ import {
 import { makePendingTaskId } from '../task-id.js';
 import { inherited } from './drain.js';
 import { plannedStart, startsLeft, timetableOf } from './next-run-at.js';
-import type { ActiveTask, EntryOutcome, WaitingRequest } from './pending-work.js';
+import { type ActiveTask, type EntryOutcome, isBesideSchedule, type WaitingRequest } from './pending-work.js';
 
 /** All that waits and runs of a request that `plansAhead`, whatever its deploy. */
 export interface RunsToPlan {
@@ -92,6 +92,8 @@ class RunPlanning {
   private openExclusion: { first: number; until: number } | undefined;
   /** Times in exclusions are made up for. */
   private readonly isMadeUpAfter: boolean;
+  /** Those that go on for the schedule. */
+  private readonly tasks: readonly ActiveTask[];
 
   constructor(
     private readonly work: RunsToPlan,
@@ -101,6 +103,7 @@ class RunPlanning {
     private readonly plan: RunPlan,
   ) {
     const { request: waiting, entries, pendingTasks } = work;
+    this.tasks = work.tasks.filter((task) => !isBesideSchedule(task));
     this.ids = new Set(pendingTasks.map(({ pendingTaskId }) => pendingTaskId.id));
     this.timetable = timetableOf(waiting);
     const { id: requestId, missedRuns } = waiting.request;
@@ -116,7 +119,7 @@ class RunPlanning {
     this.plan.leavesCooldown = waiting.state === 'SYSTEM_COOLDOWN' && isAsked && !failingFast;
     const promised = this.promisedRuns();
     const retries = promised.filter(({ pendingTaskId }) => pendingTaskId.pendingType === 'RETRY').length;
-    const kept = this.keepDue(tasks.length + retries);
+    const kept = this.keepDue(this.tasks.length + retries);
     const next = this.planNext(kept.length);
     this.findExclusion(next);
     const isIdle = tasks.length + promised.length + kept.length === 0;
@@ -143,7 +146,7 @@ class RunPlanning {
     const room = startsLeft(this.work.request);
     for (const { time } of [...skipped, ...kept.slice(room)]) if (time.pending) this.drop(time.pending);
     this.plan.skipped = skipped.length;
-    if (replaces && room > 0) this.plan.end = this.work.tasks.filter(mayBeEnded).map(({ taskId }) => taskId);
+    if (replaces && room > 0) this.plan.end = this.tasks.filter(mayBeEnded).map(({ taskId }) => taskId);
     return kept.slice(0, room).map(({ time, buffered }) => {
       if (!time.pending) this.createRun(time.at, this.now, { buffered });
       else if (buffered && !time.buffered) this.plan.buffer.push(time.pending.pendingTaskId.id);

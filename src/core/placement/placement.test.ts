@@ -338,6 +338,7 @@ describe('spreading', () => {
 });
 
 describe('what is placed at all', () => {
+  const job = { requestType: 'SCHEDULED' as const, schedule: '0 * * * *', instances: undefined };
   test.each([
     { name: 'request gone', own: { due: [pendingTask(1, { requestId: 'other' })] }, why: 'REQUEST_GONE' },
     { name: 'request paused', own: { view: { state: 'PAUSED' as const } }, why: 'REQUEST_NOT_RUNNABLE' },
@@ -352,6 +353,28 @@ describe('what is placed at all', () => {
       name: 'a run too many',
       own: { request: { requestType: 'ON_DEMAND' as const, instances: 1 }, view: { tasks: [placed('s1', 1)] } },
       why: 'INSTANCE_LIMIT',
+    },
+    {
+      name: 'a run of a schedule that may have no further one',
+      own: { request: { ...job, overlapPolicy: 'REPLACE' as const }, view: { tasks: [placed('s1', 1)] } },
+      why: 'INSTANCE_LIMIT',
+    },
+    {
+      name: 'a run of a schedule beside one for a time of the past',
+      own: {
+        request: { ...job, missedRuns: { policy: 'ALL' as const } },
+        view: { tasks: [placed('s1', 1, { pendingType: 'BACKFILL' })] },
+      },
+      why: 's1',
+    },
+    {
+      name: 'a run for a time of the past beside one of the schedule and one that is to be tried again',
+      own: {
+        request: { ...job, overlapPolicy: 'BUFFER_ALL' as const },
+        view: { tasks: [placed('s1', 1)], waitingRetries: 1 },
+        due: [pendingTask(1, { pendingType: 'BACKFILL' })],
+      },
+      why: 's1',
     },
   ])('$name', ({ own, why }) =>
     expect(answers(place(scene({ machines: [machine('s1')], ...own })))).toEqual({ 1: why }),
