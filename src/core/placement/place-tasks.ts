@@ -124,7 +124,7 @@ export function heldBy(
   const takesTurn = !isBesideSchedule(pending.pendingTaskId);
   if (takesTurn && active + ahead >= activeLimit(view.request, rules)) return 'INSTANCE_LIMIT';
   if (room.fullFor(view.request)) return 'CONCURRENCY_GROUP';
-  if (request.exclusions && isExcluded(pending, request, now)) return 'EXCLUDED_TIME';
+  if (request.exclusions && isExcluded(pending, request, view.scheduleSince, now)) return 'EXCLUDED_TIME';
   return rules.setAside?.has(pending.pendingTaskId.id) ? 'CANNOT_BE_STORED' : undefined;
 }
 
@@ -148,9 +148,14 @@ function activeLimit(request: Request, { maxActiveOnDemandTasks }: PlacementRule
 }
 
 /** Whoever asks for a run gets it at any time. */
-function isExcluded({ pendingTaskId, trigger }: PendingTask, request: Request, now: number): boolean {
+function isExcluded(
+  { pendingTaskId, trigger }: PendingTask,
+  request: Request,
+  since: number | undefined,
+  now: number,
+): boolean {
   if (pendingTaskId.pendingType === 'IMMEDIATE' || (trigger !== undefined && trigger !== 'SCHEDULE')) return false;
-  const timetable = readTimetable(request);
+  const timetable = readTimetable(request, since);
   return !('errors' in timetable) && exclusionAt(timetable, now) !== undefined;
 }
 

@@ -380,6 +380,19 @@ describe('what is placed at all', () => {
     expect(answers(place(scene({ machines: [machine('s1')], ...own })))).toEqual({ 1: why }),
   );
 
+  test.each([
+    { name: 'within it', hoursAgo: 24.5, why: 'EXCLUDED_TIME' },
+    { name: 'before it', hoursAgo: 23.5, why: 's1' },
+    { name: 'after it', hoursAgo: 25.5, why: 's1' },
+  ])('an exclusion by a rule without a start counts from when it was saved: $name', ({ hoursAgo, why }) => {
+    const hour = 3_600_000;
+    const rule = { schedule: 'FREQ=HOURLY;INTERVAL=6', scheduleType: 'RFC5545' as const, durationMillis: hour };
+    const request = { ...job, exclusions: [rule] };
+    const view = { scheduleSince: now - hoursAgo * hour };
+    const due = [pendingTask(1, { pendingType: 'TASK_DONE', trigger: 'SCHEDULE' })];
+    expect(answers(place(scene({ machines: [machine('s1')], request, view, due })))).toEqual({ 1: why });
+  });
+
   test('runs of one round count against each other', () => {
     const due = [pendingTask(1, { createdAt: 1 }), pendingTask(2, { createdAt: 2 })];
     const own = {
