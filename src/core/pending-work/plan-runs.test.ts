@@ -37,6 +37,7 @@ interface Given {
   tasks?: ActiveTask[];
   plannedUntil?: number;
   startedRuns?: number;
+  newFlowId?: () => string;
 }
 
 function plan({ members, state = 'ACTIVE', activeDeployId = 'd1', startedRuns, ...given }: Given) {
@@ -115,6 +116,40 @@ describe('a look at the times of a request', () => {
     const yearly = plan({ members: { schedule: '0 0 1 1 *' }, plannedUntil: now - 1_000 * hour });
     expect(hoursOf(yearly.create)[0]).toBe(-108);
   });
+});
+
+describe('a run that is to be tried again', () => {
+  const due = waiting(0);
+  const retry = waiting(-1, { trigger: 'RETRY' });
+  retry.pendingTaskId.pendingType = 'RETRY';
+  const retried = entry({ pendingType: 'RETRY', trigger: 'RETRY', runAt: now + hour });
+
+  test('goes before the next time that waits', () => {
+    const { buffer, drop } = plan({ pendingTasks: [retry, due] });
+    expect([buffer, drop]).toEqual([[due.pendingTaskId.id], []]);
+  });
+
+  test('is replaced by the next time, also while it waits', () => {
+    const members: Partial<Request> = { overlapPolicy: 'REPLACE' };
+    const { buffer, drop, end } = plan({ members, pendingTasks: [retry, due] });
+    expect([buffer, drop, end]).toEqual([[], [retry.pendingTaskId.id], []]);
+    const asked = plan({ members, pendingTasks: [due], entries: [retried] });
+    expect(asked.create.map(({ trigger }) => trigger)).toEqual(['SCHEDULE']);
+    expect(plan({ members, entries: [retried] }).create.map(({ trigger }) => trigger)).toEqual(['RETRY', 'SCHEDULE']);
+  });
+});
+
+test('each run begins a flow of its own where others follow its request', () => {
+  let made = 0;
+  const ids = (given: Given) => {
+    const { create } = plan({ ...given, newFlowId: () => `flow ${++made}` });
+    return create.map(({ flowId }) => flowId);
+  };
+  expect(ids({})).toEqual(['flow 1']);
+  expect(ids({ plannedUntil: now - hour })).toEqual(['flow 2', 'flow 3']);
+  const now1 = entry({ pendingType: 'IMMEDIATE', triggersFollowers: false });
+  const again = entry({ pendingType: 'RETRY', flowId: 'known' });
+  expect(ids({ entries: [now1, again], pendingTasks: [waiting(-1)] })).toEqual([undefined, 'known']);
 });
 
 describe('runs for times of the past go beside those of the schedule', () => {

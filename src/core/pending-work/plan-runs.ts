@@ -27,6 +27,8 @@ export interface RunsToPlan {
   /** Up to when its times are decided; undefined: none of them is, and none that has passed counts. */
   plannedUntil?: number;
   failingFast: boolean;
+  /** Gives each run the id of the flow that it begins. Absent: no request follows this one. */
+  newFlowId?: () => string;
 }
 
 export interface RunPlan {
@@ -118,8 +120,11 @@ class RunPlanning {
     const isAsked = this.plan.outcomes.some(({ kind }) => kind === 'scheduled');
     this.plan.leavesCooldown = waiting.state === 'SYSTEM_COOLDOWN' && isAsked && !failingFast;
     const promised = this.promisedRuns();
-    const retries = promised.filter(({ pendingTaskId }) => pendingTaskId.pendingType === 'RETRY').length;
-    const kept = this.keepDue(this.tasks.length + retries);
+    const retries = promised.filter(isRetry);
+    // The next run replaces one that waits to be tried again as it does one that goes on.
+    const replaces = waiting.request.overlapPolicy === 'REPLACE';
+    const kept = this.keepDue(this.tasks.length + (replaces ? 0 : retries.length));
+    if (replaces && kept.length > 0) this.takeBack(retries);
     const next = this.planNext(kept.length);
     this.findExclusion(next);
     const isIdle = tasks.length + promised.length + kept.length === 0;
@@ -235,9 +240,16 @@ class RunPlanning {
       const pendingTaskId = makePendingTaskId({ ...parts, instanceNo: 1, createdAt });
       if (this.ids.has(pendingTaskId.id)) continue;
       this.ids.add(pendingTaskId.id);
-      this.plan.create.push({ ...details, pendingTaskId });
+      const { triggersFollowers, flowId } = details;
+      const begun = triggersFollowers === false ? undefined : this.work.newFlowId?.();
+      this.plan.create.push({ ...details, pendingTaskId, flowId: flowId ?? begun });
       return;
     }
+  }
+
+  private takeBack(retries: readonly PendingTask[]): void {
+    this.plan.create = this.plan.create.filter((task) => !retries.includes(task));
+    for (const task of retries) if (this.work.pendingTasks.includes(task)) this.drop(task);
   }
 
   private drop({ pendingTaskId }: PendingTask): void {
@@ -267,6 +279,8 @@ class RunPlanning {
     this.openExclusion = { first: first.at, until: first.exclusion.until };
   }
 }
+
+const isRetry = ({ pendingTaskId }: PendingTask): boolean => pendingTaskId.pendingType === 'RETRY';
 
 const hourMillis = 3_600_000;
 /** Times that passed unseen and are judged, and the most that are looked for. */
