@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { ann, Life } from '../../test/support/life.js';
 import { BackfillsPoller } from '../modules/requests/backfills/backfills.poller.js';
 import { Backfills } from '../modules/requests/backfills/backfills.service.js';
+import { Runs } from '../modules/requests/actions/runs.service.js';
 import { Pauses } from '../modules/requests/actions/pauses.service.js';
 
 const hour = 3_600_000;
@@ -100,6 +101,32 @@ test('a backfill that is canceled runs nothing more, and what runs goes on', asy
   expect(canceled.endedAt).toBeDefined();
   // Times that were canceled have had no run.
   expect(await ask(5)).toMatchObject({ skipped: 2, waiting: 2, queued: 1 });
+});
+
+test.each(['REPLACE', 'BUFFER_ONE'] as const)('goes beside the runs of a schedule with %s', async (overlapPolicy) => {
+  const own: string[] = [];
+  life.world.cluster.onLaunch(({ environment: { TASK_TRIGGER = '', TASK_SCHEDULED_AT = '' } }) => {
+    if (TASK_TRIGGER === 'BACKFILL') launched.push(Date.parse(TASK_SCHEDULED_AT));
+    else own.push(TASK_TRIGGER);
+    return { runFor: 60_000 };
+  });
+  await life.save('job', { requestType: 'SCHEDULED', quartzSchedule: '0/10 * * * * ?', overlapPolicy });
+  await life.until('a run of the schedule', () => Promise.resolve(own.length > 0), 15);
+  const { now } = life.world;
+  await backfills().create('job', { from: now - 40_000, to: now - 10_000, concurrency: 3 }, ann);
+  await life.run(3, 1_000, watch);
+  expect(launched).toHaveLength(3);
+  await life.run(25, 1_000, watch);
+  expect(most).toBe(3);
+  expect((await life.world.active('job')).filter(({ pendingType }) => pendingType === 'BACKFILL')).toHaveLength(3);
+  expect(own.length > 1).toBe(overlapPolicy === 'REPLACE');
+});
+
+test('a caller may have a run now beside it', async () => {
+  await ask(1);
+  await life.run(1);
+  expect(await life.world.active('job')).toHaveLength(1);
+  await expect(life.get(Runs).run('job', {}, {}, ann)).resolves.toBeDefined();
 });
 
 test('a pause holds a backfill, and its end goes on with it', async () => {

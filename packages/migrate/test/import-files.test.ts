@@ -60,6 +60,7 @@ describe('jobs of Chronos', () => {
         scheduleType: 'RFC5545',
         schedule: 'DTSTART=20140925T172200 RRULE:FREQ=HOURLY;INTERVAL=2',
         scheduleTimeZone: 'Europe/Paris',
+        missedRuns: { policy: 'SKIP', withinMillis: 1_800_000 },
         requiredSlaveAttributes: { rack: 'r1' },
       },
       { id: 'clean', requestType: 'SCHEDULED', scheduleType: 'RFC5545', schedule: 'RRULE:FREQ=DAILY;COUNT=5' },
@@ -94,7 +95,7 @@ describe('jobs of Chronos', () => {
   });
   test('tell what was not taken', () =>
     expect(converted.map(({ notes }) => notes)).toEqual([
-      ['epsilon is not taken', 'the constraint ["rack","LIKE","r.*"] is not taken'],
+      ['the constraint ["rack","LIKE","r.*"] is not taken'],
       [],
       [`its name is 'send report' there`, 'it is disabled there: pause it'],
     ]));
@@ -161,7 +162,8 @@ spec:
       requestType: 'SCHEDULED',
       schedule: '30 4 * * *',
       scheduleTimeZone: 'Europe/Paris',
-      numRetriesOnFailure: 2,
+      overlapPolicy: 'SKIP',
+      retry: { attempts: 2, delayMillis: 10_000, backoffFactor: 2, maxDelayMillis: 360_000 },
       taskExecutionTimeLimitMillis: 600_000,
     },
     deploy: {
@@ -180,6 +182,57 @@ spec:
       'the variable PASSWORD has no plain value',
     ],
   });
+});
+
+describe('what a CronJob says of its runs', () => {
+  const converted = (spec: object, job: object = {}) =>
+    convertText(
+      JSON.stringify({
+        kind: 'CronJob',
+        metadata: { name: 'x' },
+        spec: { schedule: '0 3 * * *', concurrencyPolicy: 'Forbid', ...spec, jobTemplate: { spec: job } },
+      }),
+    )[0]!;
+  const retry = { attempts: 6, delayMillis: 10_000, backoffFactor: 2, maxDelayMillis: 360_000 };
+  const bounded = 'concurrencyPolicy Allow has no limit there: at most 10 runs at once (instances)';
+  const usual = { overlapPolicy: 'SKIP', retry };
+  test.each<{ spec: object; job?: object; is: object; notes?: string[] }>([
+    { spec: {}, is: usual },
+    { spec: { concurrencyPolicy: 'Replace' }, is: { overlapPolicy: 'REPLACE', retry } },
+    { spec: { concurrencyPolicy: 'Allow' }, is: { overlapPolicy: 'ALLOW', instances: 10, retry }, notes: [bounded] },
+    { spec: { concurrencyPolicy: undefined }, is: { overlapPolicy: 'ALLOW', instances: 10, retry }, notes: [bounded] },
+    {
+      spec: { startingDeadlineSeconds: 200 },
+      is: { ...usual, missedRuns: { policy: 'SKIP', withinMillis: 200_000 } },
+    },
+    {
+      spec: { startingDeadlineSeconds: 0 },
+      is: usual,
+      notes: ['startingDeadlineSeconds 0 is not taken: it leaves no time to start'],
+    },
+    { spec: { successfulJobsHistoryLimit: 5 }, is: { ...usual, keepRuns: { count: 6 } } },
+    { spec: { failedJobsHistoryLimit: 4 }, is: { ...usual, keepRuns: { count: 7 } } },
+    { spec: { successfulJobsHistoryLimit: 0, failedJobsHistoryLimit: 0 }, is: { ...usual, keepRuns: { count: 1 } } },
+    { spec: {}, job: { backoffLimit: 0 }, is: { overlapPolicy: 'SKIP', numRetriesOnFailure: 0 } },
+  ])('in $spec', ({ spec, job, is, notes = [] }) => {
+    const { request, notes: told } = converted(spec, job);
+    expect(request).toEqual({ id: 'x', requestType: 'SCHEDULED', schedule: '0 3 * * *', ...is });
+    expect(told).toEqual(notes);
+    const limits = { ...testSettings().cluster, ...testSettings() };
+    expect(validateRequest(request, { limits })).toEqual([]);
+  });
+});
+
+test.each([
+  [{ concurrent: true }, { overlapPolicy: 'ALLOW', instances: 10 }, 'concurrent has no limit there'],
+  [{ epsilon: 'P1DT1M' }, { missedRuns: { policy: 'SKIP', withinMillis: 86_460_000 } }, undefined],
+  [{ epsilon: 'P1M' }, {}, `epsilon 'P1M' is not taken`],
+  [{ epsilon: 'soon' }, {}, `epsilon 'soon' is not taken`],
+])('a job of Chronos with %j has %j', (own, is, note) => {
+  const [job] = convertText(JSON.stringify({ name: 'x', command: 'run', schedule: 'R//P1D', ...own }));
+  const usual = { id: 'x', requestType: 'SCHEDULED', scheduleType: 'RFC5545', schedule: 'RRULE:FREQ=DAILY' };
+  expect(job!.request).toEqual({ ...usual, ...is });
+  expect(job!.notes).toEqual(note === undefined ? [] : [expect.stringContaining(note)]);
 });
 
 test.each([

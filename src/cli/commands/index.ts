@@ -52,6 +52,11 @@ export const commands: readonly Topic[] = [
     load: async () => (await import('./flow.js')).flow,
   },
   {
+    topic: 'Deploy and run:',
+    summaries: { schedule: 'show the times of a schedule before a request has it' },
+    load: async () => (await import('./schedule.js')).schedule,
+  },
+  {
     topic: 'Requests:',
     summaries: {
       scale: 'change the number of instances',

@@ -190,6 +190,12 @@ describe('what is queued', () => {
       queued: undefined,
     },
     {
+      name: 'or the next run was replacing it',
+      task: ended('TASK_LOST', { reason: 'REASON_AGENT_REMOVED', cleanupType: 'REPLACED_BY_NEXT_RUN' }),
+      of: request('SCHEDULED', { overlapPolicy: 'REPLACE', numRetriesOnFailure: 1 }),
+      queued: 'TASK_DONE',
+    },
+    {
       name: 'a service lost with its machine is replaced as ever',
       task: ended('TASK_LOST', { reason: 'REASON_AGENT_REMOVED' }),
       of: request('SERVICE'),

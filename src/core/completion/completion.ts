@@ -142,6 +142,7 @@ const stopsOnPurpose: ReadonlySet<TaskCleanupType> = new Set<TaskCleanupType>([
   'USER_REQUESTED_TASK_BOUNCE',
   'USER_REQUESTED_DESTROY',
   'PAUSE',
+  'REPLACED_BY_NEXT_RUN',
 ]);
 
 function wasStoppedOnPurpose(task: EndedTask): boolean {

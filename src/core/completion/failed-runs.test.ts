@@ -52,6 +52,19 @@ test.each([
     is: { failedRuns: 2, pauses: false, goesOn: true },
   },
   {
+    name: 'a run that the next one replaced says nothing',
+    ended: endedTask('TASK_FAILED', { cleanupType: 'REPLACED_BY_NEXT_RUN' }),
+    before: 2,
+    own: { overlapPolicy: 'REPLACE' as const, numRetriesOnFailure: 2 },
+    is: { failedRuns: 2, pauses: false, goesOn: true },
+  },
+  {
+    name: 'a run for a time of the past says nothing',
+    ended: endedTask('TASK_FAILED', { pendingType: 'BACKFILL' }),
+    before: 2,
+    is: { failedRuns: 2, pauses: false, goesOn: false },
+  },
+  {
     name: 'a run beyond its time limit has failed',
     ended: endedTask('TASK_KILLED', { cleanupType: 'TASK_EXCEEDED_TIME_LIMIT' }),
     before: 2,

@@ -29,7 +29,7 @@ const made = (ends: RunEnd[], followers: Follower[], flow: Partial<Flow> = {}) =
 
 describe('an end', () => {
   test.each(taskStates.filter(isTerminal))('as %s meets END, and SUCCESS or FAILURE', (state) =>
-    expect(followConditions.filter((on) => meets(on, state))).toEqual([
+    expect(followConditions.filter((on) => meets(on, { state }))).toEqual([
       state === 'TASK_FINISHED' ? 'SUCCESS' : 'FAILURE',
       'END',
     ]),
@@ -72,6 +72,13 @@ describe('an end', () => {
     });
     expect([change.made.map(({ requestId }) => requestId), change.refused]).toEqual([['b'], 1]);
   });
+});
+
+test('an end by the next run of its schedule is none that followers of a result wait for', () => {
+  const followers = followConditions.map((on) => follower(on, { a: on }));
+  expect(made([end('a', { state: 'TASK_KILLED', isReplaced: true })], followers)).toEqual(['END']);
+  // It was faster than the order to go.
+  expect(made([end('a', { isReplaced: true })], followers)).toEqual(['SUCCESS', 'END']);
 });
 
 describe('a follower of several', () => {

@@ -11,6 +11,8 @@ export interface RunEnd {
   endedAt: number;
   /** False: it may still run, and its machine may come back with it. */
   isOver: boolean;
+  /** The next run of its schedule ended it. */
+  isReplaced?: boolean;
   /** Arguments with which it ran. */
   args?: readonly string[];
 }
@@ -63,8 +65,11 @@ export const runKey = ({ requestId, runId }: Pick<RunEnd, 'requestId' | 'runId'>
 /** A task that cannot be reached may still run, and its machine may come back with it: what follows waits for the true end. */
 export const isOver = (state: TaskState): boolean => state !== 'TASK_UNREACHABLE';
 
-export const meets = (on: FollowCondition, state: TaskState): boolean =>
-  on === 'END' || (on === 'SUCCESS') === (state === 'TASK_FINISHED');
+/** A run that another one replaced was cut short: it tells of neither success nor failure. */
+export function meets(on: FollowCondition, { state, isReplaced }: Pick<RunEnd, 'state' | 'isReplaced'>): boolean {
+  if (on === 'END') return true;
+  return on === 'SUCCESS' ? state === 'TASK_FINISHED' : state !== 'TASK_FINISHED' && !isReplaced;
+}
 
 /** Follow-ups of ends that come together, in their order. A run ends once: what is told of it later changes nothing. */
 export function followUps(ends: readonly RunEnd[], followers: readonly Follower[], flow: Flow): FlowChange {
@@ -105,7 +110,7 @@ function parentsOf(
   fanIn: Map<string, Map<string, string>>,
   change: FlowChange,
 ): string[] | undefined {
-  const isMet = parents.some(({ requestId: id, on }) => id === end.requestId && meets(on, end.state));
+  const isMet = parents.some(({ requestId: id, on }) => id === end.requestId && meets(on, end));
   if (!isMet) return undefined;
   if (mode === 'ANY') return [end.taskId];
   const met = fanIn.get(requestId) ?? new Map<string, string>();

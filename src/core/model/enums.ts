@@ -17,7 +17,7 @@ export type RequestState = (typeof requestStates)[number];
 export const scheduleTypes = ['CRON', 'QUARTZ', 'RFC5545'] as const;
 export type ScheduleType = (typeof scheduleTypes)[number];
 
-/** Ends of a parent that its follower waits for: TASK_FINISHED, any other end, or any end. */
+/** Ends of a parent that its follower waits for: TASK_FINISHED, any other end but by the next run of a schedule, or any end. */
 export const followConditions = ['SUCCESS', 'FAILURE', 'END'] as const;
 export type FollowCondition = (typeof followConditions)[number];
 

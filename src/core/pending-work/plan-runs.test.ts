@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { PendingRequest, PendingTask } from '../model/task.js';
+import type { PendingType } from '../model/enums.js';
 import type { Request } from '../model/request.js';
-import { makePendingTaskId } from '../task-id.js';
-import { planRuns, type RequestToRun } from './index.js';
+import { makePendingTaskId, makeTaskId } from '../task-id.js';
+import { type ActiveTask, planRuns, type RequestToRun } from './index.js';
 
 const now = Date.UTC(2026, 0, 5, 12);
 const hour = 3_600_000;
@@ -33,8 +34,10 @@ interface Given {
   activeDeployId?: string;
   entries?: PendingRequest[];
   pendingTasks?: PendingTask[];
+  tasks?: ActiveTask[];
   plannedUntil?: number;
   startedRuns?: number;
+  newFlowId?: () => string;
 }
 
 function plan({ members, state = 'ACTIVE', activeDeployId = 'd1', startedRuns, ...given }: Given) {
@@ -48,6 +51,10 @@ function plan({ members, state = 'ACTIVE', activeDeployId = 'd1', startedRuns, .
   const work = { entries: [], tasks: [], pendingTasks: [], failingFast: false, ...given };
   return planRuns({ ...work, request: { request, state, activeDeployId, startedRuns } }, 0, now);
 }
+const active = (pendingType: PendingType): ActiveTask => {
+  const parts = { requestId: 'job', deployId: 'd1', startedAt: now - 1, instanceNo: 1, host: 's1', rackId: 'r1' };
+  return { taskId: makeTaskId(parts), slaveId: 's1', rackId: 'r1', killed: false, pendingType };
+};
 const hoursOf = (tasks: readonly PendingTask[]): number[] =>
   tasks.map(({ scheduledAt }) => (scheduledAt! - now) / hour);
 
@@ -108,5 +115,73 @@ describe('a look at the times of a request', () => {
     expect(second.create.filter(({ scheduledAt }) => scheduledAt! < now - 60_000)).toEqual([]);
     const yearly = plan({ members: { schedule: '0 0 1 1 *' }, plannedUntil: now - 1_000 * hour });
     expect(hoursOf(yearly.create)[0]).toBe(-108);
+  });
+});
+
+describe('a run that is to be tried again', () => {
+  const due = waiting(0);
+  const retry = waiting(-1, { trigger: 'RETRY' });
+  retry.pendingTaskId.pendingType = 'RETRY';
+  const retried = entry({ pendingType: 'RETRY', trigger: 'RETRY', runAt: now + hour });
+
+  test('goes before the next time that waits', () => {
+    const { buffer, drop } = plan({ pendingTasks: [retry, due] });
+    expect([buffer, drop]).toEqual([[due.pendingTaskId.id], []]);
+  });
+
+  test('is replaced by the next time, also while it waits', () => {
+    const members: Partial<Request> = { overlapPolicy: 'REPLACE' };
+    const { buffer, drop, end } = plan({ members, pendingTasks: [retry, due] });
+    expect([buffer, drop, end]).toEqual([[], [retry.pendingTaskId.id], []]);
+    const asked = plan({ members, pendingTasks: [due], entries: [retried] });
+    expect(asked.create.map(({ trigger }) => trigger)).toEqual(['SCHEDULE']);
+    expect(plan({ members, entries: [retried] }).create.map(({ trigger }) => trigger)).toEqual(['RETRY', 'SCHEDULE']);
+  });
+});
+
+test('each run begins a flow of its own where others follow its request', () => {
+  let made = 0;
+  const ids = (given: Given) => {
+    const { create } = plan({ ...given, newFlowId: () => `flow ${++made}` });
+    return create.map(({ flowId }) => flowId);
+  };
+  expect(ids({})).toEqual(['flow 1']);
+  expect(ids({ plannedUntil: now - hour })).toEqual(['flow 2', 'flow 3']);
+  const now1 = entry({ pendingType: 'IMMEDIATE', triggersFollowers: false });
+  const again = entry({ pendingType: 'RETRY', flowId: 'known' });
+  expect(ids({ entries: [now1, again], pendingTasks: [waiting(-1)] })).toEqual([undefined, 'known']);
+});
+
+describe('runs for times of the past go beside those of the schedule', () => {
+  const due = waiting(0);
+  const looks = (members: Partial<Request>, given: Pick<Given, 'tasks' | 'pendingTasks'>) => {
+    const { buffer, drop, end, skipped } = plan({ members, ...given, plannedUntil: now });
+    return { waits: buffer.length, dropped: drop.length, ended: end.length, skipped };
+  };
+  const free = { waits: 0, dropped: 0, ended: 0, skipped: 0 };
+  const past = waiting(5, { trigger: 'BACKFILL' });
+  past.pendingTaskId.pendingType = 'BACKFILL';
+  test.each<Partial<Request>>([
+    { overlapPolicy: 'SKIP', missedRuns: { policy: 'ALL' } },
+    { overlapPolicy: 'ALLOW', instances: 1 },
+    { overlapPolicy: 'BUFFER_ONE' },
+    { overlapPolicy: 'BUFFER_ALL' },
+    { overlapPolicy: 'REPLACE' },
+  ])('$overlapPolicy', (members) => {
+    expect(looks(members, { tasks: [active('BACKFILL')], pendingTasks: [due] })).toEqual(free);
+    expect(looks(members, { pendingTasks: [past, due] })).toEqual(free);
+    expect(looks(members, { tasks: [active('TASK_DONE')], pendingTasks: [due] })).not.toEqual(free);
+  });
+
+  test('REPLACE ends the run of the schedule alone', () => {
+    const [own, beside] = [active('TASK_DONE'), active('BACKFILL')];
+    const { end } = plan({ members: { overlapPolicy: 'REPLACE' }, tasks: [beside, own], pendingTasks: [due] });
+    expect(end).toEqual([own.taskId]);
+  });
+
+  test('the request has not finished before they have ended', () => {
+    const members = { endAt: now };
+    expect(plan({ members, tasks: [active('BACKFILL')] }).finishes).toBe(false);
+    expect(plan({ members, pendingTasks: [past] }).finishes).toBe(false);
   });
 });

@@ -14,7 +14,7 @@ import {
 import { makePendingTaskId } from '../task-id.js';
 import { inherited } from './drain.js';
 import { plannedStart, startsLeft, timetableOf } from './next-run-at.js';
-import type { ActiveTask, EntryOutcome, WaitingRequest } from './pending-work.js';
+import { type ActiveTask, type EntryOutcome, isBesideSchedule, type WaitingRequest } from './pending-work.js';
 
 /** All that waits and runs of a request that `plansAhead`, whatever its deploy. */
 export interface RunsToPlan {
@@ -27,6 +27,8 @@ export interface RunsToPlan {
   /** Up to when its times are decided; undefined: none of them is, and none that has passed counts. */
   plannedUntil?: number;
   failingFast: boolean;
+  /** Gives each run the id of the flow that it begins. Absent: no request follows this one. */
+  newFlowId?: () => string;
 }
 
 export interface RunPlan {
@@ -92,6 +94,8 @@ class RunPlanning {
   private openExclusion: { first: number; until: number } | undefined;
   /** Times in exclusions are made up for. */
   private readonly isMadeUpAfter: boolean;
+  /** Those that go on for the schedule. */
+  private readonly tasks: readonly ActiveTask[];
 
   constructor(
     private readonly work: RunsToPlan,
@@ -101,6 +105,7 @@ class RunPlanning {
     private readonly plan: RunPlan,
   ) {
     const { request: waiting, entries, pendingTasks } = work;
+    this.tasks = work.tasks.filter((task) => !isBesideSchedule(task));
     this.ids = new Set(pendingTasks.map(({ pendingTaskId }) => pendingTaskId.id));
     this.timetable = timetableOf(waiting);
     const { id: requestId, missedRuns } = waiting.request;
@@ -115,8 +120,11 @@ class RunPlanning {
     const isAsked = this.plan.outcomes.some(({ kind }) => kind === 'scheduled');
     this.plan.leavesCooldown = waiting.state === 'SYSTEM_COOLDOWN' && isAsked && !failingFast;
     const promised = this.promisedRuns();
-    const retries = promised.filter(({ pendingTaskId }) => pendingTaskId.pendingType === 'RETRY').length;
-    const kept = this.keepDue(tasks.length + retries);
+    const retries = promised.filter(isRetry);
+    // The next run replaces one that waits to be tried again as it does one that goes on.
+    const replaces = waiting.request.overlapPolicy === 'REPLACE';
+    const kept = this.keepDue(this.tasks.length + (replaces ? 0 : retries.length));
+    if (replaces && kept.length > 0) this.takeBack(retries);
     const next = this.planNext(kept.length);
     this.findExclusion(next);
     const isIdle = tasks.length + promised.length + kept.length === 0;
@@ -143,7 +151,7 @@ class RunPlanning {
     const room = startsLeft(this.work.request);
     for (const { time } of [...skipped, ...kept.slice(room)]) if (time.pending) this.drop(time.pending);
     this.plan.skipped = skipped.length;
-    if (replaces && room > 0) this.plan.end = this.work.tasks.filter(mayBeEnded).map(({ taskId }) => taskId);
+    if (replaces && room > 0) this.plan.end = this.tasks.filter(mayBeEnded).map(({ taskId }) => taskId);
     return kept.slice(0, room).map(({ time, buffered }) => {
       if (!time.pending) this.createRun(time.at, this.now, { buffered });
       else if (buffered && !time.buffered) this.plan.buffer.push(time.pending.pendingTaskId.id);
@@ -232,9 +240,16 @@ class RunPlanning {
       const pendingTaskId = makePendingTaskId({ ...parts, instanceNo: 1, createdAt });
       if (this.ids.has(pendingTaskId.id)) continue;
       this.ids.add(pendingTaskId.id);
-      this.plan.create.push({ ...details, pendingTaskId });
+      const { triggersFollowers, flowId } = details;
+      const begun = triggersFollowers === false ? undefined : this.work.newFlowId?.();
+      this.plan.create.push({ ...details, pendingTaskId, flowId: flowId ?? begun });
       return;
     }
+  }
+
+  private takeBack(retries: readonly PendingTask[]): void {
+    this.plan.create = this.plan.create.filter((task) => !retries.includes(task));
+    for (const task of retries) if (this.work.pendingTasks.includes(task)) this.drop(task);
   }
 
   private drop({ pendingTaskId }: PendingTask): void {
@@ -264,6 +279,8 @@ class RunPlanning {
     this.openExclusion = { first: first.at, until: first.exclusion.until };
   }
 }
+
+const isRetry = ({ pendingTaskId }: PendingTask): boolean => pendingTaskId.pendingType === 'RETRY';
 
 const hourMillis = 3_600_000;
 /** Times that passed unseen and are judged, and the most that are looked for. */

@@ -61,7 +61,7 @@ export function explainPending(
   if (!isDue(pending.pendingTaskId, now)) return unseen(coolsDown(candidate) ? 'COOLDOWN' : 'NOT_DUE');
   const round = new PlacementRound(new Fleet(snapshot.machines, rules), snapshot, rules);
   const room = new GroupRoom(snapshot.groups);
-  const held = heldBy(candidate, round.spreadOf(candidate.view).active, room, rules, now);
+  const held = heldBy(candidate, round.spreadOf(candidate.view).inTurn, room, rules, now);
   if (held) return { ...unseen(held), cause: causeOf(held, candidate, room, rules) };
   const { view, request } = candidate;
   const demand = round.demandOf(demandKey(pending), pending, view, request)!;

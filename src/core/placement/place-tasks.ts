@@ -2,6 +2,7 @@ import { deployKeyText } from '../model/deploy.js';
 import { isRunnable } from '../model/enums.js';
 import type { Request } from '../model/request.js';
 import type { PendingTask, TaskId } from '../model/task.js';
+import { isBesideSchedule } from '../pending-work/index.js';
 import { exclusionAt, plansAhead, readTimetable, runsAtOnce } from '../schedules/index.js';
 import { makeTaskId } from '../task-id.js';
 import type { RejectionReason } from './checks.js';
@@ -108,7 +109,7 @@ export function candidateOf(
   return { pending, view, request };
 }
 
-/** Does it have to wait, whatever machines there are? `active` tasks has its request now. */
+/** Does it have to wait, whatever machines there are? Its request has `active` tasks that take turns. */
 export function heldBy(
   { view, request, pending }: Candidate,
   active: number,
@@ -120,9 +121,10 @@ export function heldBy(
   if (priorityLevel(request, rules) < (rules.minimumPriorityLevel ?? 0)) return 'PRIORITY_FREEZE';
   // A run that is tried again comes before the next time.
   const ahead = pending.pendingTaskId.pendingType === 'RETRY' ? 0 : (view.waitingRetries ?? 0);
-  if (active + ahead >= activeLimit(view.request, rules)) return 'INSTANCE_LIMIT';
+  const takesTurn = !isBesideSchedule(pending.pendingTaskId);
+  if (takesTurn && active + ahead >= activeLimit(view.request, rules)) return 'INSTANCE_LIMIT';
   if (room.fullFor(view.request)) return 'CONCURRENCY_GROUP';
-  if (request.exclusions && isExcluded(pending, request, now)) return 'EXCLUDED_TIME';
+  if (request.exclusions && isExcluded(pending, request, view.scheduleSince, now)) return 'EXCLUDED_TIME';
   return rules.setAside?.has(pending.pendingTaskId.id) ? 'CANNOT_BE_STORED' : undefined;
 }
 
@@ -146,9 +148,14 @@ function activeLimit(request: Request, { maxActiveOnDemandTasks }: PlacementRule
 }
 
 /** Whoever asks for a run gets it at any time. */
-function isExcluded({ pendingTaskId, trigger }: PendingTask, request: Request, now: number): boolean {
+function isExcluded(
+  { pendingTaskId, trigger }: PendingTask,
+  request: Request,
+  since: number | undefined,
+  now: number,
+): boolean {
   if (pendingTaskId.pendingType === 'IMMEDIATE' || (trigger !== undefined && trigger !== 'SCHEDULE')) return false;
-  const timetable = readTimetable(request);
+  const timetable = readTimetable(request, since);
   return !('errors' in timetable) && exclusionAt(timetable, now) !== undefined;
 }
 
@@ -175,7 +182,7 @@ class PlacementPass {
 
   place({ pending, view, request }: Candidate): PlacementOutcome {
     const candidate = { pending, view, request };
-    const held = heldBy(candidate, this.round.spreadOf(view).active, this.room, this.rules, this.now);
+    const held = heldBy(candidate, this.round.spreadOf(view).inTurn, this.room, this.rules, this.now);
     if (held) return { kind: 'wait', pending, why: held, cause: causeOf(held, candidate, this.room, this.rules) };
     const key = demandKey(pending);
     const refused = this.refused.get(request.id) ?? new Map<string, PlacementRefusal>();

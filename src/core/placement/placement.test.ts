@@ -338,6 +338,7 @@ describe('spreading', () => {
 });
 
 describe('what is placed at all', () => {
+  const job = { requestType: 'SCHEDULED' as const, schedule: '0 * * * *', instances: undefined };
   test.each([
     { name: 'request gone', own: { due: [pendingTask(1, { requestId: 'other' })] }, why: 'REQUEST_GONE' },
     { name: 'request paused', own: { view: { state: 'PAUSED' as const } }, why: 'REQUEST_NOT_RUNNABLE' },
@@ -353,9 +354,44 @@ describe('what is placed at all', () => {
       own: { request: { requestType: 'ON_DEMAND' as const, instances: 1 }, view: { tasks: [placed('s1', 1)] } },
       why: 'INSTANCE_LIMIT',
     },
+    {
+      name: 'a run of a schedule that may have no further one',
+      own: { request: { ...job, overlapPolicy: 'REPLACE' as const }, view: { tasks: [placed('s1', 1)] } },
+      why: 'INSTANCE_LIMIT',
+    },
+    {
+      name: 'a run of a schedule beside one for a time of the past',
+      own: {
+        request: { ...job, missedRuns: { policy: 'ALL' as const } },
+        view: { tasks: [placed('s1', 1, { pendingType: 'BACKFILL' })] },
+      },
+      why: 's1',
+    },
+    {
+      name: 'a run for a time of the past beside one of the schedule and one that is to be tried again',
+      own: {
+        request: { ...job, overlapPolicy: 'BUFFER_ALL' as const },
+        view: { tasks: [placed('s1', 1)], waitingRetries: 1 },
+        due: [pendingTask(1, { pendingType: 'BACKFILL' })],
+      },
+      why: 's1',
+    },
   ])('$name', ({ own, why }) =>
     expect(answers(place(scene({ machines: [machine('s1')], ...own })))).toEqual({ 1: why }),
   );
+
+  test.each([
+    { name: 'within it', hoursAgo: 24.5, why: 'EXCLUDED_TIME' },
+    { name: 'before it', hoursAgo: 23.5, why: 's1' },
+    { name: 'after it', hoursAgo: 25.5, why: 's1' },
+  ])('an exclusion by a rule without a start counts from when it was saved: $name', ({ hoursAgo, why }) => {
+    const hour = 3_600_000;
+    const rule = { schedule: 'FREQ=HOURLY;INTERVAL=6', scheduleType: 'RFC5545' as const, durationMillis: hour };
+    const request = { ...job, exclusions: [rule] };
+    const view = { scheduleSince: now - hoursAgo * hour };
+    const due = [pendingTask(1, { pendingType: 'TASK_DONE', trigger: 'SCHEDULE' })];
+    expect(answers(place(scene({ machines: [machine('s1')], request, view, due })))).toEqual({ 1: why });
+  });
 
   test('runs of one round count against each other', () => {
     const due = [pendingTask(1, { createdAt: 1 }), pendingTask(2, { createdAt: 2 })];

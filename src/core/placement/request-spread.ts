@@ -1,3 +1,4 @@
+import { isBesideSchedule } from '../pending-work/index.js';
 import type { TaskSnapshot, RequestView } from './snapshot.js';
 
 /** Locations of the tasks of one request, kept up to date while a round places more of them. */
@@ -6,6 +7,8 @@ export class RequestSpread {
   /** Active tasks that are neither cleaning nor killed: deploy id, rack, count. */
   private readonly racks = new Map<string, Map<string, number>>();
   active = 0;
+  /** Active tasks that take turns with others of the request. */
+  inTurn = 0;
   pending: number;
 
   constructor(view: RequestView) {
@@ -20,6 +23,7 @@ export class RequestSpread {
 
   private count(task: TaskSnapshot): void {
     this.active += 1;
+    if (!isBesideSchedule(task)) this.inTurn += 1;
     const there = this.bySlave.get(task.slaveId);
     if (there) there.push(task);
     else this.bySlave.set(task.slaveId, [task]);

@@ -32,6 +32,8 @@ export type GroupUses = Pick<ReadonlyMap<string, GroupUse>, 'get'>;
 export interface RequestView {
   request: Request;
   state: RequestState;
+  /** Time at which its schedule was saved as it is. */
+  scheduleSince?: number;
   activeDeployId?: string;
   pendingDeploy?: { deployId: string; updatedRequest?: Request };
   /** Active tasks of every deploy. */

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Request } from '../model/request.js';
 import type { RequestFacts } from './action-rules.js';
+import { nextTimes } from '../schedules/index.js';
 import { backfillEntry, backfillTimes, mostBackfillTimes, refuseBackfill } from './backfill.js';
 
 const hour = 3_600_000;
@@ -35,6 +36,36 @@ describe('planned times', () => {
     const [from, to] = [Date.UTC(2026, 9, 24), Date.UTC(2026, 9, 27)];
     expect(rules(from, to, request)).toEqual([24, 25, 26].map((day) => Date.UTC(2026, 9, day, day < 26 ? 0 : 1, 30)));
   });
+
+  const minute = 60_000;
+  test.each<{ name: string; members: Partial<Request>; is: number[] }>([
+    {
+      name: 'of each schedule, a time of two of them once',
+      members: { schedule: undefined, schedules: [{ schedule: '0 * * * *' }, { schedule: '0,30 11 * * *' }] },
+      is: [0, 60, 90, 120],
+    },
+    { name: 'without those in exclusions', members: { exclusions: [{ from: at, to: at + hour + 1 }] }, is: [120] },
+    {
+      name: 'without those in exclusions that come again',
+      members: { exclusions: [{ schedule: '30 10 * * *', durationMillis: hour }] },
+      is: [0, 120],
+    },
+    { name: 'from startAt on', members: { startAt: at + 1 }, is: [60, 120] },
+    { name: 'up to endAt', members: { endAt: at + hour }, is: [0, 60] },
+  ])('are those of the timetable: $name', ({ members, is }) => {
+    const times = rules(at, at + 2 * hour + minute, job(members));
+    expect(times.map((time) => (typeof time === 'number' ? (time - at) / minute : time))).toEqual(is);
+  });
+
+  test('have the offset of their request', () => {
+    const members = { scheduleJitterMillis: hour };
+    const [first] = nextTimes(job(members), undefined, at, 1);
+    expect(first!.at % hour).toBeGreaterThan(0);
+    expect(rules(at, at + hour, job(members))).toEqual([at + (first!.at % hour)]);
+  });
+
+  test('in exclusions alone are none', () =>
+    expect(rules(at, at + hour, job({ exclusions: [{ from: at, to: at + hour }] }))).toEqual(['from planned']));
 
   test('of two windows side by side are those of both together', () =>
     fc.assert(

@@ -1,7 +1,7 @@
 import type { FieldError } from '../field-error.js';
 import type { Request } from '../model/request.js';
 import type { PendingRequest } from '../model/task.js';
-import { nextRun, readSchedule } from '../schedules/index.js';
+import { nextTime, readTimetable } from '../schedules/index.js';
 import type { Refusal, RequestFacts } from './action-rules.js';
 
 /** WAITING: no run yet; QUEUED: its run waits or is active. The others are for good. */
@@ -46,7 +46,7 @@ export function refuseBackfill(
 /** More are asked for one after the other. */
 export const mostBackfillTimes = 1_000;
 
-/** The planned times of the present schedule within a backfill, or the rules that it breaks. */
+/** The planned times of the present timetable within a backfill, or the rules that it breaks. */
 export function backfillTimes(
   request: Request,
   scheduleSince: number | undefined,
@@ -55,10 +55,10 @@ export function backfillTimes(
 ): { times: number[] } | { errors: FieldError[] } {
   if (to <= from) return refuse('to', 'after', `to must be after from, which is ${new Date(from).toISOString()}`);
   if (to > now) return refuse('to', 'past', 'to must not be in the future: what is planned then runs by its schedule');
-  const schedule = readSchedule(request, scheduleSince);
-  if ('errors' in schedule) return { errors: schedule.errors };
+  const timetable = readTimetable(request, scheduleSince);
+  if ('errors' in timetable) return timetable;
   const times: number[] = [];
-  for (let at = nextRun(schedule, from - 1); at !== undefined && at < to; at = nextRun(schedule, at)) {
+  for (let at = nextTime(timetable, from - 1); at !== undefined && at < to; at = nextTime(timetable, at)) {
     if (times.length >= mostBackfillTimes) {
       const message = `to: more than ${mostBackfillTimes} planned times lie before it; the last of these is ${new Date(times.at(-1)!).toISOString()}`;
       return refuse('to', 'max', message);
@@ -66,7 +66,7 @@ export function backfillTimes(
     times.push(at);
   }
   if (times.length > 0) return { times };
-  return refuse('from', 'planned', 'from: its schedule has no planned time between from and to');
+  return refuse('from', 'planned', 'from: the request has no planned time between from and to');
 }
 
 const refuse = (field: string, rule: string, message: string): { errors: FieldError[] } => ({

@@ -20,6 +20,13 @@ const run = (hours: number, own: Partial<ActiveRun> = {}): ActiveRun => ({ start
 const judge = (request: Request, active: ActiveRun, own: Partial<RunTimeRules> = {}) =>
   judgeRunTime(request, active, { ...rules, ...own }, now);
 
+test('the next time of a rule without a start counts from when it was saved', () => {
+  const request = job({ quartzSchedule: undefined, scheduleType: 'RFC5545', schedule: 'FREQ=HOURLY;INTERVAL=30' });
+  const saved = now - 60 * hour;
+  // Saved 29 hours before the run began: the next one was to begin an hour later.
+  expect(judge(request, run(31, { scheduleSince: saved }))).toMatchObject({ kind: 'overdue', expectedMillis: hour });
+});
+
 describe('the time limit of a run', () => {
   test.each([
     { name: 'is the one of its request', request: job({ taskExecutionTimeLimitMillis: hour }), rules: {}, ends: true },

@@ -7,6 +7,8 @@ export interface ActiveRun {
   startedAt: number;
   /** Average run time of the ended tasks of its deploy. */
   averageRuntimeMillis?: number;
+  /** Time at which the schedule of its request was saved as it is. */
+  scheduleSince?: number;
 }
 
 export interface RunTimeRules {
@@ -75,10 +77,13 @@ export function judgeRunTime(request: Request, run: ActiveRun, rules: RunTimeRul
  * Expected run time: that of the request, else the average of its runs, else the time until the next one was to begin.
  * 0 means unknown.
  */
-function expectedRuntime(request: Request, { startedAt, averageRuntimeMillis }: ActiveRun): number | undefined {
+function expectedRuntime(
+  request: Request,
+  { startedAt, averageRuntimeMillis, scheduleSince }: ActiveRun,
+): number | undefined {
   const known = request.scheduledExpectedRuntimeMillis || averageRuntimeMillis;
   if (known) return known;
-  const timetable = readTimetable(request);
+  const timetable = readTimetable(request, scheduleSince);
   const next = 'errors' in timetable ? undefined : nextTime(timetable, startedAt);
   return next === undefined ? undefined : next - startedAt;
 }

@@ -17,9 +17,11 @@ import { GroupMembers } from './group-members.js';
 import { MachineUses, type HeldTask } from './machine-uses.js';
 
 /** A request with everything that placing its tasks reads. */
-export interface HeldRequest extends Pick<RequestView, 'request' | 'state' | 'activeDeployId' | 'pendingDeploy'> {
+export interface HeldRequest extends Pick<
+  RequestView,
+  'request' | 'state' | 'scheduleSince' | 'activeDeployId' | 'pendingDeploy'
+> {
   version: number;
-  scheduleSince?: number;
   /** Deploys in use, and those of its pending tasks, by deploy id. */
   deploys: Map<string, DeployToPlace>;
 }
@@ -273,13 +275,14 @@ export function countRetries(pending: Iterable<PendingTask>): number {
 const byKey = <T>(entries: Iterable<[string, T]>): [string, T][] => [...entries].sort(([a], [b]) => (a < b ? -1 : 1));
 
 function viewOf(
-  { request, state, activeDeployId, pendingDeploy }: HeldRequest,
+  { request, state, scheduleSince, activeDeployId, pendingDeploy }: HeldRequest,
   { tasks, pending }: Pick<Entry, 'tasks' | 'pending'>,
   utilizations: ReadonlyMap<string, RequestUtilization>,
 ): RequestView {
   return {
     request,
     state,
+    scheduleSince,
     activeDeployId,
     pendingDeploy,
     get tasks() {

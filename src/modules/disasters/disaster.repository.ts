@@ -96,15 +96,15 @@ export class DisasterRepository {
     );
   }
 
-  /** Late are tasks that should have run before `lateBefore`. By hand: one look at three tables. */
+  /** Late are tasks that should have run before `lateBefore`; none is that waits for another run of its request. By hand: one look at three tables. */
   async clusterCounts(tx: Transaction, now: number, lateBefore: number): Promise<ClusterCounts> {
     const [found] = await rows<ClusterCounts>(
       tx,
       `SELECT (SELECT count(*)::int FROM task WHERE ended_at IS NULL) AS active,
          (SELECT count(*)::int FROM slave WHERE state NOT IN ('DEAD', 'MISSING_ON_STARTUP')) AS slaves,
          count(*)::int AS pending,
-         count(*) FILTER (WHERE next_run_at < $2)::int AS late,
-         coalesce(floor(avg(extract(epoch FROM $1 - next_run_at) * 1000) FILTER (WHERE next_run_at < $1)), 0)::float8 AS lag
+         count(*) FILTER (WHERE next_run_at < $2 AND NOT document ? 'buffered')::int AS late,
+         coalesce(floor(avg(extract(epoch FROM $1 - next_run_at) * 1000) FILTER (WHERE next_run_at < $1 AND NOT document ? 'buffered')), 0)::float8 AS lag
        FROM pending_task WHERE NOT delete_requested`,
       [new Date(now), new Date(lateBefore)],
     );

@@ -217,6 +217,17 @@ describe('a data point', () => {
     expect(await newest()).toMatchObject({ numPendingTasks: 5, numLateTasks: 1, avgTaskLagMillis: 30_000 });
   });
 
+  test('leaves out runs that wait for others, as their request says', async () => {
+    await pendingTask(-60_000);
+    await pendingTask(50_001);
+    await pendingTask(3_600_000);
+    await sql(`UPDATE pending_task SET document = document || '{"buffered": true}' WHERE next_run_at < $1`, [
+      new Date(now - 1_000_000),
+    ]);
+    await look();
+    expect(await newest()).toMatchObject({ numPendingTasks: 3, numLateTasks: 1, avgTaskLagMillis: 60_001 });
+  });
+
   test('counts lost tasks since the last one, with reasons that count, from the live rows and the history', async () => {
     await look();
     await lostTask(now + 1_000, 'REASON_AGENT_REMOVED');

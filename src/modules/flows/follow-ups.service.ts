@@ -9,7 +9,7 @@ import {
   withoutParentVariables,
 } from '../../core/flows/index.js';
 import { groupBy } from '../../core/group-by.js';
-import type { TaskState } from '../../core/model/enums.js';
+import type { TaskCleanupType, TaskState } from '../../core/model/enums.js';
 import type { PendingTask, TaskId } from '../../core/model/task.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { FlowGraphRepository } from './flow-graph.repository.js';
@@ -22,6 +22,7 @@ export interface EndOfRun {
   state: TaskState;
   endedAt: number;
   pendingTask: PendingTask;
+  cleanupType?: TaskCleanupType;
 }
 
 interface EndInFlow extends RunEnd {
@@ -100,7 +101,7 @@ export class FollowUps {
 }
 
 /** A run that is in no flow yet begins one, which has its id from the task that ended. */
-const endInFlow = ({ taskId, state, endedAt, pendingTask }: EndOfRun): EndInFlow => ({
+const endInFlow = ({ taskId, state, endedAt, pendingTask, cleanupType }: EndOfRun): EndInFlow => ({
   requestId: taskId.requestId,
   runId: pendingTask.runId ?? taskId.id,
   flowId: pendingTask.flowId ?? taskId.id,
@@ -108,6 +109,7 @@ const endInFlow = ({ taskId, state, endedAt, pendingTask }: EndOfRun): EndInFlow
   state,
   endedAt,
   isOver: isOver(state),
+  isReplaced: cleanupType === 'REPLACED_BY_NEXT_RUN',
   args: pendingTask.cmdLineArgsList,
   asked: optionsOf(pendingTask),
 });

@@ -126,6 +126,27 @@ test('when requests run next, also by the clocks of their zones', async () => {
   ]);
 });
 
+test('when requests with several schedules run next, and which of their runs wait for others', async () => {
+  const schedules = [{ schedule: '@daily', scheduleTimeZone: 'Asia/Tokyo' }, { schedule: '0 9 * * *' }];
+  const several = makeRequest({ id: 'several', requestType: 'SCHEDULED', schedules, scheduleTimeZone: 'Europe/Paris' });
+  await insertRequest(db.database.pool, { request: several });
+  const scheduledAt = Date.UTC(2026, 6, 1, 15);
+  await insertPendingTask(db.database.pool, { ...plannedFor('several'), scheduledAt, buffered: true });
+  const columns = 'time_zone, local_time::text, schedule, schedules, scheduled_at, buffered';
+  expect(await rowsOf(`SELECT ${columns} FROM v_next_run WHERE request_id = 'several'`)).toEqual([
+    {
+      time_zone: 'Asia/Tokyo',
+      local_time: '2026-07-02 07:00:00',
+      schedule: null,
+      schedules,
+      scheduled_at: new Date(scheduledAt),
+      buffered: true,
+    },
+  ]);
+  await db.database.pool.query(`DELETE FROM request WHERE id = 'several'`);
+  await db.database.pool.query(`DELETE FROM pending_task WHERE request_id = 'several'`);
+});
+
 test('how single tasks ended', async () => {
   expect(
     await rowsOf(`SELECT status, instance_no, host, rack_id, started_at, running_at, ended_at, run_seconds::float

@@ -3,7 +3,7 @@ import type { Request } from '../../core/model/request.js';
 import type { ActiveRun } from '../../core/requests/run-times.js';
 import type { Queryable } from '../../platform/database/queryable.js';
 import type { Transaction } from '../../platform/database/transaction.js';
-import { rows } from '../../platform/database/sql.js';
+import { rows, toMillis } from '../../platform/database/sql.js';
 
 /** An active run of a job. */
 export interface LongRun extends ActiveRun {
@@ -27,6 +27,7 @@ interface RunRow {
   started_at: Date;
   average_runtime_millis: number | null;
   told: boolean;
+  schedule_since: Date | null;
   user_name: string | null;
   request: Request;
 }
@@ -59,7 +60,7 @@ export class LongRunRepository {
   private async read(tx: Queryable, which: string, parameters: unknown[]): Promise<LongRun[]> {
     const found = await rows<RunRow>(
       tx,
-      `SELECT t.task_id, ${startedAt} AS started_at, t.overdue_alert_at IS NOT NULL AS told, r.document AS request,
+      `SELECT t.task_id, ${startedAt} AS started_at, t.overdue_alert_at IS NOT NULL AS told, r.document AS request, r.schedule_since,
          l.document #>> '{pendingTask,user}' AS user_name,
          s.average_runtime_millis::double precision AS average_runtime_millis
        FROM task t JOIN request r ON r.id = t.request_id
@@ -77,6 +78,7 @@ export class LongRunRepository {
       startedAt: row.started_at.getTime(),
       averageRuntimeMillis: row.average_runtime_millis ?? undefined,
       told: row.told,
+      scheduleSince: toMillis(row.schedule_since),
       user: row.user_name ?? undefined,
     }));
   }

@@ -205,11 +205,11 @@ export class TaskRepository {
     return found!;
   }
 
-  /** Runs of a request. One statement, so that a task on its way from one table to the next is counted once. */
+  /** Runs of a request that take turns. One statement, so that a task on its way from one table to the next is counted once. */
   async runCounts(tx: Transaction, requestId: string): Promise<{ active: number; waiting: number }> {
     const [counts] = await rows<{ active: number; waiting: number }>(
       tx,
-      `SELECT (SELECT count(*) FROM task WHERE request_id = $1 AND ended_at IS NULL)::int AS active,
+      `SELECT (SELECT count(*) FROM task WHERE request_id = $1 AND ended_at IS NULL AND pending_type <> 'BACKFILL')::int AS active,
          ((SELECT count(*) FROM pending_task WHERE request_id = $1 AND NOT delete_requested)
            + (SELECT count(*) FROM pending_request WHERE request_id = $1 AND pending_type = 'ONEOFF'))::int AS waiting`,
       [requestId],

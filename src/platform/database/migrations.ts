@@ -60,6 +60,7 @@ import { RequestPlanning1766540000000 } from '../../../migrations/1766540000000-
 import { Liveness1766650000000 } from '../../../migrations/1766650000000-liveness.js';
 import { DeploysWithLiveness1766650000001 } from '../../../migrations/1766650000001-deploys-with-liveness.js';
 import { InstanceFailures1766650000002 } from '../../../migrations/1766650000002-instance-failures.js';
+import { NextRunsOfTimetables1766700000000 } from '../../../migrations/1766700000000-next-runs-of-timetables.js';
 
 /** Every migration, in order. Named here one by one: what is compiled in is what runs. */
 export const migrations = [
@@ -125,4 +126,5 @@ export const migrations = [
   Liveness1766650000000,
   DeploysWithLiveness1766650000001,
   InstanceFailures1766650000002,
+  NextRunsOfTimetables1766700000000,
 ];

@@ -192,7 +192,12 @@ export class DrainService {
       if (isPlannedAhead(stored)) {
         const waiting = entries.get(requestId) ?? [];
         writes.done.push(...waiting.map(({ id }) => id));
-        ahead.push({ stored, entries: waiting.map(({ entry }) => entry), tasks: tasks.get(requestId) ?? [] });
+        ahead.push({
+          stored,
+          entries: waiting.map(({ entry }) => entry),
+          tasks: tasks.get(requestId) ?? [],
+          isFollowed: followed.has(requestId),
+        });
         continue;
       }
       const work: WaitingWork = {

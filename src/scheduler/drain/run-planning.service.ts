@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { noCounts } from '../../core/completion/index.js';
 import { groupBy } from '../../core/group-by.js';
@@ -17,6 +18,7 @@ export interface RunsWork {
   stored: StoredRequest;
   entries: readonly PendingRequest[];
   tasks: readonly ActiveTask[];
+  isFollowed: boolean;
 }
 
 export const isPlannedAhead = (stored: StoredRequest | undefined): stored is StoredRequest =>
@@ -38,7 +40,7 @@ export class RunPlanning {
     const waiting = groupBy(await this.rows.pendingTasks.wanted(tx, ids), (task) => task.pendingTaskId.requestId);
     const { cooldownMinScheduleMillis } = workRules(this.settings, []);
     const plans: { stored: StoredRequest; plan: RunPlan }[] = [];
-    for (const { stored, entries, tasks } of works) {
+    for (const { stored, entries, tasks, isFollowed } of works) {
       const { request, state, scheduleSince, startedRuns, activeDeployId, plannedUntil } = stored;
       const work = {
         request: { request, state, scheduleSince, startedRuns, activeDeployId },
@@ -46,6 +48,7 @@ export class RunPlanning {
         tasks,
         pendingTasks: waiting.get(request.id) ?? [],
         plannedUntil,
+        newFlowId: isFollowed ? randomUUID : undefined,
         failingFast: await this.states.isFailingFast(tx, stored, activeDeployId ?? '', now),
       };
       plans.push({ stored, plan: planRuns(work, cooldownMinScheduleMillis, now) });

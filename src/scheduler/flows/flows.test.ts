@@ -76,6 +76,28 @@ describe('the end of a run', () => {
     expect(started.get('bad')![0]!['TASK_PARENT_RUNS']).toBe(started.get('a')![1]!['TASK_ID']);
   });
 
+  test('by the next run of its schedule is followed by those that wait for any end', async () => {
+    await start();
+    await job('a', { requestType: 'SCHEDULED', quartzSchedule: '0/10 * * * * ?', overlapPolicy: 'REPLACE' });
+    await follows('good', { a: 'SUCCESS' });
+    await follows('bad', { a: 'FAILURE' });
+    await follows('any', { a: 'END' });
+    world.cluster.onLaunch(({ taskId, environment }) => {
+      const requestId = taskId.split('-')[0]!;
+      started.set(requestId, [...(started.get(requestId) ?? []), environment]);
+      return { runFor: requestId === 'a' ? 60_000 : 500 };
+    });
+    for (let second = 0; second < 40 && count('any') < 2; second++) {
+      await world.killCleaned();
+      await world.run(1);
+    }
+    expect(counts('good', 'bad', 'any')).toEqual([0, 0, 2]);
+    // Each time begins a flow of its own, whose id it has.
+    const flowIds = (id: string) => started.get(id)!.map(({ TASK_FLOW_ID }) => TASK_FLOW_ID);
+    expect(flowIds('any')).toEqual(flowIds('a').slice(0, 2));
+    expect(new Set(flowIds('a')).size).toBe(count('a'));
+  });
+
   test('that succeeds at the second try is followed once', async () => {
     await start();
     ends = { a: ['TASK_FAILED', 'TASK_FINISHED'] };

@@ -1,12 +1,14 @@
 import type { ClusterArtifact, ContainerInfo } from '../../../../src/core/model/deploy.js';
 import type { Request } from '../../../../src/core/model/request.js';
 import {
+  boundedRuns,
   type ConvertedJob,
   deployId,
   given,
   idOf,
   isMap,
   listOf,
+  mostRunsAtOnce,
   numberOf,
   textOf,
   textsOf,
@@ -23,11 +25,9 @@ export const isChronosJob = (value: unknown): value is Job =>
 
 /** Members that say something that no request says; those of figures and of what Chronos derives are left out in silence. */
 const notTaken: Readonly<Record<string, (value: unknown) => boolean>> = {
-  epsilon: (value) => typeof value === 'string',
   executor: (value) => typeof value === 'string' && value !== '',
   highPriority: (value) => value === true,
   async: (value) => value === true,
-  concurrent: (value) => value === true,
   dataProcessingJobType: (value) => value === true,
   taskInfoData: (value) => typeof value === 'string' && value !== '',
 };
@@ -77,6 +77,7 @@ function runsOf(
 ): Pick<Request, 'requestType'> & Partial<Request> {
   const parents = textsOf(job['parents']);
   if (parents.length > 0) {
+    if (job['concurrent'] === true) notes.push('concurrent is not taken: what follows others runs each time');
     const after = parents.map((parent) => ({
       requestId: idOf(parent),
       on: softErrors.has(parent) ? ('END' as const) : ('SUCCESS' as const),
@@ -96,23 +97,46 @@ function runsOf(
     scheduleType: 'RFC5545' as const,
     schedule: `${rule.start === undefined ? '' : `DTSTART=${timeOf(rule.start, isLocal)} `}RRULE:${rule.text}`,
     scheduleTimeZone,
+    ...lateOf(textOf(job['epsilon']), notes),
+    ...overlapOf(job, notes),
   });
 }
 
+function overlapOf({ concurrent }: Job, notes: string[]): Partial<Request> {
+  if (concurrent !== true) return {};
+  notes.push(boundedRuns('concurrent'));
+  return { overlapPolicy: 'ALLOW', instances: mostRunsAtOnce };
+}
+
+/** The longest delay of a run there. */
+function lateOf(epsilon: string | undefined, notes: string[]): Partial<Request> {
+  if (epsilon === undefined) return {};
+  const { months = 0, seconds = 0 } = periodOf(epsilon) ?? {};
+  if (months === 0 && seconds > 0) return { missedRuns: { policy: 'SKIP', withinMillis: seconds * 1_000 } };
+  notes.push(`epsilon '${epsilon}' is not taken`);
+  return {};
+}
+
 const period = /^P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?$/;
+
+/** A period of ISO 8601; undefined: it is none. */
+function periodOf(text: string): { months: number; seconds: number } | undefined {
+  const found = period.exec(text)?.slice(1);
+  if (!found) return undefined;
+  const [years = 0, months = 0, weeks = 0, days = 0, hours = 0, minutes = 0, seconds = 0] = found.map((part) =>
+    Number(part ?? 0),
+  );
+  return { months: years * 12 + months, seconds: (((weeks * 7 + days) * 24 + hours) * 60 + minutes) * 60 + seconds };
+}
 
 /** A repeating interval of ISO 8601 as a rule of RFC 5545; undefined: it cannot be one. */
 export function ruleOf(schedule: string): { start?: string; text: string } | undefined {
   const [repetitions = '', start = '', length = '', ...more] = schedule.split('/');
   const times = /^R(\d*)$/.exec(repetitions)?.[1];
-  const found = period
-    .exec(length)
-    ?.slice(1)
-    .map((part) => Number(part ?? 0));
+  const found = periodOf(length);
   if (times === undefined || !found || more.length > 0 || times === '0') return undefined;
   if (start !== '' && Number.isNaN(Date.parse(start))) return undefined;
-  const [years = 0, months = 0, weeks = 0, days = 0, hours = 0, minutes = 0, seconds = 0] = found;
-  const frequency = frequencyOf(years * 12 + months, (((weeks * 7 + days) * 24 + hours) * 60 + minutes) * 60 + seconds);
+  const frequency = frequencyOf(found.months, found.seconds);
   if (frequency === undefined) return undefined;
   return { ...(start !== '' && { start }), text: frequency + (times === '' ? '' : `;COUNT=${times}`) };
 }

@@ -1,12 +1,14 @@
 import type { ContainerInfo, Resources } from '../../../../src/core/model/deploy.js';
 import type { Request } from '../../../../src/core/model/request.js';
 import {
+  boundedRuns,
   type ConvertedJob,
   deployId,
   given,
   idOf,
   isMap,
   listOf,
+  mostRunsAtOnce,
   numberOf,
   textOf,
   textsOf,
@@ -17,8 +19,10 @@ type Manifest = Record<string, unknown>;
 
 export const isCronJob = (value: unknown): value is Manifest => isMap(value) && value['kind'] === 'CronJob';
 
-/** Tries of a job after the first, where its manifest does not say. */
-const usualBackoffLimit = 6;
+/** Values where the manifest does not say. */
+const usual = { backoffLimit: 6, successfulJobsHistoryLimit: 3, failedJobsHistoryLimit: 1 };
+/** Delays between the tries of a job there: they double up to the longest. */
+const backOff = { delayMillis: 10_000, backoffFactor: 2, maxDelayMillis: 360_000 };
 /** Members of the specification of a pod that say where and as whom it runs, which a request says otherwise. */
 const ofPod = ['nodeSelector', 'affinity', 'tolerations', 'volumes', 'initContainers', 'securityContext'] as const;
 
@@ -38,17 +42,16 @@ export function convertCronJob(manifest: Manifest): ConvertedJob {
   for (const member of ofPod) if (within(pod, member) !== undefined) notes.push(`${member} of its pods is not taken`);
   for (const member of ['parallelism', 'completions'])
     if ((numberOf(within(job, member)) ?? 1) !== 1) notes.push(`${member} is not taken: a time has one run`);
-  const policy = textOf(within(spec, 'concurrencyPolicy')) ?? 'Allow';
-  if (policy !== 'Forbid')
-    notes.push(`concurrencyPolicy ${policy} is not taken: a run that is due waits for no other, and is skipped`);
-  if (within(spec, 'startingDeadlineSeconds') !== undefined) notes.push('startingDeadlineSeconds is not taken');
   const limit = numberOf(within(job, 'activeDeadlineSeconds'));
   const request: Request = given({
     id,
     requestType: 'SCHEDULED' as const,
     schedule: textOf(within(spec, 'schedule')),
     scheduleTimeZone: textOf(within(spec, 'timeZone')),
-    numRetriesOnFailure: numberOf(within(job, 'backoffLimit')) ?? usualBackoffLimit,
+    ...overlapOf(textOf(within(spec, 'concurrencyPolicy')) ?? 'Allow', notes),
+    ...deadlineOf(within(spec, 'startingDeadlineSeconds'), notes),
+    ...retriesOf(numberOf(within(job, 'backoffLimit')) ?? usual.backoffLimit),
+    ...keptOf(spec),
     taskExecutionTimeLimitMillis: limit === undefined ? undefined : limit * 1_000,
   });
   const [program, ...words] = [...textsOf(container?.['command']), ...textsOf(container?.['args'])];
@@ -64,6 +67,37 @@ export function convertCronJob(manifest: Manifest): ConvertedJob {
   });
   if (container?.['envFrom'] !== undefined) notes.push('envFrom is not taken');
   return { request, deploy, notes };
+}
+
+function overlapOf(policy: string, notes: string[]): Partial<Request> {
+  if (policy === 'Allow') {
+    notes.push(boundedRuns('concurrencyPolicy Allow'));
+    return { overlapPolicy: 'ALLOW', instances: mostRunsAtOnce };
+  }
+  if (policy === 'Forbid') return { overlapPolicy: 'SKIP' };
+  if (policy === 'Replace') return { overlapPolicy: 'REPLACE' };
+  notes.push(`concurrencyPolicy ${policy} is not taken: a run that is due while another goes on is skipped`);
+  return {};
+}
+
+function deadlineOf(seconds: unknown, notes: string[]): Partial<Request> {
+  if (seconds === undefined) return {};
+  const millis = (numberOf(seconds) ?? 0) * 1_000;
+  if (millis >= 1) return { missedRuns: { policy: 'SKIP', withinMillis: millis } };
+  notes.push(`startingDeadlineSeconds ${JSON.stringify(seconds)} is not taken: it leaves no time to start`);
+  return {};
+}
+
+const retriesOf = (attempts: number): Partial<Request> =>
+  attempts > 0 ? { retry: { attempts, ...backOff } } : { numRetriesOnFailure: 0 };
+
+/** Two limits there, one here: so many runs in all. */
+function keptOf(spec: unknown): Partial<Request> {
+  if (!isMap(spec)) return {};
+  const names = ['successfulJobsHistoryLimit', 'failedJobsHistoryLimit'] as const;
+  if (names.every((name) => numberOf(spec[name]) === undefined)) return {};
+  const count = names.reduce((sum, name) => sum + (numberOf(spec[name]) ?? usual[name]), 0);
+  return { keepRuns: { count: Math.max(1, count) } };
 }
 
 function containerOf(container: Manifest | undefined): ContainerInfo | undefined {

@@ -28,6 +28,11 @@ export const idOf = (name: string): string =>
 /** Deploys of files have one id: applied again, nothing changes. */
 export const deployId = 'imported';
 
+/** Runs at once of a job that has no limit there: a request has one. */
+export const mostRunsAtOnce = 10;
+export const boundedRuns = (member: string): string =>
+  `${member} has no limit there: at most ${mostRunsAtOnce} runs at once (instances)`;
+
 /** Variables of a list of names and values, which both formats have. */
 export function variablesOf(list: unknown, notes: string[]): Record<string, string> {
   const variables: Record<string, string> = {};

@@ -7,7 +7,7 @@ export class ParentDto implements Parent {
   /** The request: SCHEDULED, ON_DEMAND or RUN_ONCE. */
   @Text('name')
   requestId: string;
-  /** The ends that count: SUCCESS (TASK_FINISHED), FAILURE (any other), END (every one); retries come first. */
+  /** The ends that count: SUCCESS (TASK_FINISHED), FAILURE (any other, unless the next run of its schedule replaced it), END (every one); retries come first. */
   @OneOf(followConditions, 'FollowCondition')
   on: FollowCondition;
 }

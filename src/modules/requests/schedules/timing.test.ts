@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { openRequestsRoom, type RequestsRoom } from '../../../../test/support/requests-room.js';
 import type { SchedulePreviewDto } from './schedule-preview.dto.js';
 
@@ -59,6 +59,17 @@ describe('members that say when a request runs', () => {
     const [first, second] = spread.body.nextRuns;
     expect(second!.at - first!.at).toBe(hour);
     expect(first!.at % hour).not.toBe(0);
+  });
+
+  test('keep the time from which an exclusion by a rule without a start counts', async () => {
+    const exclusions = [{ schedule: 'FREQ=HOURLY;INTERVAL=6', scheduleType: 'RFC5545', durationMillis: hour }];
+    const first = await save('ruled', { exclusions });
+    // It begins with the minute in which it was saved.
+    expect(hoursOf(first.body.nextRuns)).toEqual([1, 2, 3, 4, 5]);
+    room.clock.millis += 4 * hour;
+    onTestFinished(() => void (room.clock.millis -= 4 * hour));
+    const { body } = await save('ruled', { exclusions, owners: ['ann@example.com'] });
+    expect(hoursOf(body.nextRuns)).toEqual([5, 7, 8, 9, 10]);
   });
 
   test('are taken with a warning where the offset is longer than the interval', async () => {

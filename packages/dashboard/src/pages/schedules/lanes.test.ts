@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { clustered, crowding, crowds, marksOf, summary, type Run } from './lanes';
+import { clustered, crowding, crowds, marksOf, summary, timesOf, type Run } from './lanes';
 
 const minute = 60_000;
 const at = (minutes: number) => minutes * minute;
@@ -15,6 +15,20 @@ const run = (
 });
 const told = (planned: number[], runs: Run[], now: number) =>
   marksOf(planned.map(at), runs, at(now)).map((mark) => `${mark.at / minute} ${mark.kind}: ${mark.text}`);
+
+test('a request has its times in the zones of all its schedules', () => {
+  const runs = [
+    ['two', 1, 'Asia/Tokyo'],
+    ['one', 2, 'UTC'],
+    ['two', 3, 'UTC'],
+    ['two', 4, 'Asia/Tokyo'],
+  ] as const;
+  const times = timesOf(runs.map(([requestId, time, timeZone]) => ({ requestId, at: time, timeZone })));
+  expect([...times].map(([id, { at: found, zones }]) => [id, found, [...zones]])).toEqual([
+    ['two', [1, 3, 4], ['Asia/Tokyo', 'UTC']],
+    ['one', [2], ['UTC']],
+  ]);
+});
 
 describe('the marks of a lane', () => {
   test.each<[string, number[], Run[], number, string[]]>([

@@ -25,6 +25,18 @@ export interface Run {
   readonly ended?: { readonly at: number; readonly state: TaskState | undefined };
 }
 
+/** The planned times of each request, and the zones of the schedules that name them, in their order. */
+export function timesOf(runs: readonly { requestId: string; at: number; timeZone: string }[]) {
+  const times = new Map<string, { readonly zones: Set<string>; readonly at: number[] }>();
+  for (const { requestId, at, timeZone } of runs) {
+    const present = times.get(requestId);
+    if (present) present.at.push(at);
+    else times.set(requestId, { zones: new Set(), at: [at] });
+    times.get(requestId)!.zones.add(timeZone);
+  }
+  return times;
+}
+
 /** A run that begins later than this after its time is late; until then a time that has come may still get its run. */
 const LATE_MS = 60_000;
 

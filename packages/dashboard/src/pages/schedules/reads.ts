@@ -1,10 +1,11 @@
 import type { UpcomingRuns } from 'muster-client';
 import { isStatus, muster } from '../../api';
 import { useRead } from '../../ui/read';
-import { marksOf, type Mark, type Run, type Window } from './lanes';
+import { marksOf, timesOf, type Mark, type Run, type Window } from './lanes';
 
 export interface Lane {
   readonly requestId: string;
+  /** Zones of its schedules. */
   readonly timeZone: string | undefined;
   readonly marks: readonly Mark[];
 }
@@ -68,15 +69,12 @@ export function lanesOf(
   scheduled: ReadonlySet<string>,
   now: number,
 ): readonly Lane[] {
-  const times = new Map<string, { timeZone?: string; at: number[] }>();
-  for (const { requestId, at, timeZone } of planned.runs) {
-    const present = times.get(requestId);
-    if (present) present.at.push(at);
-    else times.set(requestId, { timeZone, at: [at] });
-  }
-  for (const id of past.runs.keys()) if (scheduled.has(id) && !times.has(id)) times.set(id, { at: [] });
+  const times = timesOf(planned.runs);
+  for (const id of past.runs.keys())
+    if (scheduled.has(id) && !times.has(id)) times.set(id, { zones: new Set(), at: [] });
   return [...times]
-    .map(([requestId, { timeZone, at }]): Lane => {
+    .map(([requestId, { zones, at }]): Lane => {
+      const timeZone = zones.size > 0 ? [...zones].join(', ') : undefined;
       const known = at.filter((each) => each > Math.min(now, past.knownSince));
       const marks = marksOf(known, past.runs.get(requestId) ?? [], now);
       const isShown = (mark: Mark) => mark.at >= planned.from && mark.at < planned.to;
