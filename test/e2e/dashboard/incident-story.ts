@@ -28,6 +28,8 @@ export function incidentStory({ api, stranger, sql, token, heading, asked }: Das
        FROM (SELECT 'crowd-' || n AS id FROM generate_series(1, ${crowd}) AS n) AS crowd`,
     );
     await api().deployEnded('web', 'v1');
+    await api().deploy({ requestId: 'web', id: 'v1b', command: serve, env: { DOOR: 'new' }, resources });
+    await api().deployEnded('web', 'v1b');
     await api().deploy({ requestId: 'web', id: 'v2', command: breaks, resources });
     const page = await stranger('/ui/requests');
     const { keyboard } = page;

@@ -59,12 +59,10 @@ export function machineStories({ api, open, asked }: Dashboard): void {
     expect(after!.taskId).toEqual(before!.taskId);
 
     await does('Mark as inactive');
-    await is('Being decommissioned');
     await page.getByText('marked inactive').waitFor();
     await page.getByRole('button', { name: 'Clear inactive marks' }).click();
     await asked(page, 'Clear inactive marks').getByRole('button', { name: 'Clear inactive marks' }).click();
     await page.getByText('marked inactive').waitFor({ state: 'detached' });
-    await does('Activate');
     await is('Active');
     const dead = asked(page, 'Remove dead machines');
     await page.getByRole('button', { name: 'Remove dead ones' }).click();
