@@ -484,7 +484,7 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
     await page.getByRole('button', { name: 'New request', disabled: true }).waitFor();
     await page.getByRole('checkbox', { name: 'Choose greet' }).check();
     await bulk.getByText('Left out, because you may read and not change them: shown').waitFor();
-    await bulk.getByRole('button', { name: 'Pause', disabled: false }).click();
+    await bulk.getByRole('button', { name: 'Pause', exact: true, disabled: false }).click();
     await page.getByText('Pause: 1 done, 0 refused').waitFor();
     await waitFor('the pause', async () => (await api.request('greet')).state === 'PAUSED');
     await api.post('requests/request/greet/unpause', {});

@@ -14,7 +14,8 @@ const mostAtOnce = 1_000;
 export function skippedRuns(task: EndedTask, ofTask: RequestOfTask, now: number): number {
   const { request, scheduleSince, changedAt = 0 } = ofTask;
   // Those that are planned ahead are counted when they are skipped.
-  if (request.requestType !== 'SCHEDULED' || plansAhead(request) || isBesideSchedule(task.pendingTask.pendingTaskId)) return 0;
+  if (request.requestType !== 'SCHEDULED' || plansAhead(request) || isBesideSchedule(task.pendingTask.pendingTaskId))
+    return 0;
   return hits(request, scheduleSince, Math.max(task.pendingTask.pendingTaskId.nextRunAt, changedAt), now);
 }
 

@@ -93,7 +93,14 @@ export class ExplainLoader {
     }));
     const named = [...requests.values()].flatMap(({ request }) => request.concurrencyGroup?.name ?? []);
     const groups = await this.rows.concurrencyGroups.use(tx, [...new Set(named)]);
-    const snapshot: PlacementSnapshot = { due: [], requests, deploys, machines, takenTaskIds: new Set<string>(), groups };
+    const snapshot: PlacementSnapshot = {
+      due: [],
+      requests,
+      deploys,
+      machines,
+      takenTaskIds: new Set<string>(),
+      groups,
+    };
     return { loaded, snapshot, rules: { ...placementRules(this.settings, slaves), ...switched } };
   }
 }

@@ -1,5 +1,5 @@
 import type { Locator, Page } from 'playwright-core';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { resources, type Dashboard } from './scene.js';
 
 const crowd = 10_000;
@@ -22,6 +22,7 @@ export function incidentStory({ api, stranger, sql, token, heading, asked }: Das
     const serve = `sh -c 'echo fine; echo fine >&2; exec sleep 600'`;
     const breaks = `sh -c 'seq -f "step %g" 200 >&2; echo "ERROR: the door is shut" >&2; seq -f "then %g" 200 >&2; echo cannot open the door >&2; exit 3'`;
     await api().deploy({ requestId: 'web', id: 'v1', command: serve, resources });
+    onTestFinished(async () => void (await sql(`DELETE FROM request WHERE id LIKE 'crowd-%'`)));
     await sql(
       `INSERT INTO request (id, request_type, state, changed_at, document)
        SELECT id, 'ON_DEMAND', 'ACTIVE', now(), jsonb_build_object('id', id, 'requestType', 'ON_DEMAND')
@@ -69,6 +70,7 @@ export function incidentStory({ api, stranger, sql, token, heading, asked }: Das
     await page.getByText('0 lines').waitFor();
     await tabTo(page.getByRole('checkbox', { name: '.*' }));
     await keyboard.press('Space');
+    await page.getByRole('checkbox', { name: '.*', checked: true }).waitFor();
     await keyboard.press('Shift+Tab');
     await keyboard.press('Enter');
     await page.getByText('1 lines').waitFor();
@@ -101,7 +103,6 @@ export function incidentStory({ api, stranger, sql, token, heading, asked }: Das
     await tabTo(page.getByRole('textbox', { name: 'Request' }));
     await keyboard.type('web');
     await page.getByRole('row', { name: /admin .*POST deploys\/request\/web\/rollback .*allowed, 200/ }).waitFor();
-    await sql(`DELETE FROM request WHERE id LIKE 'crowd-%'`);
     await page.context().close();
   }, 120_000);
 }

@@ -74,7 +74,10 @@ export class ConcurrencyGroupDto implements ConcurrencyGroup {
 }
 
 /** Members of a request that say what becomes of its runs. */
-export class RunPoliciesDto extends RequestTimingDto implements Pick<Request, 'retry' | 'pauseAfterFailures' | 'keepRuns' | 'concurrencyGroup'> {
+export class RunPoliciesDto
+  extends RequestTimingDto
+  implements Pick<Request, 'retry' | 'pauseAfterFailures' | 'keepRuns' | 'concurrencyGroup'>
+{
   /**
    * When a run that ended without success is tried again, with delays, and after which ends; numRetriesOnFailure is its short form. Not for
    * SERVICE and WORKER.
