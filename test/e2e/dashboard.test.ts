@@ -509,7 +509,7 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
     await heading(page, 'Audit');
     await page.getByRole('textbox', { name: 'Request' }).fill('typed');
     await page.getByRole('row', { name: /admin .*POST requests\/request\/typed\/pause .*allowed, 200/ }).waitFor();
-    expect(await page.getByRole('row', { name: /shown/ }).count()).toBe(0);
+    await waitFor('the others to go', async () => (await page.getByRole('row', { name: /shown/ }).count()) === 0);
     await page.getByRole('textbox', { name: 'Request' }).fill('');
     await page.getByRole('button', { name: 'Refused in 24 hours' }).click();
     await page.getByRole('row', { name: /rita .*GET audit .*refused, 403/ }).waitFor();

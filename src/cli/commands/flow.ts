@@ -24,7 +24,7 @@ function define(...[command, run]: Parameters<Define>): void {
     .option('-m, --message <text>', 'with --rerun: reason for it');
   examples(
     command,
-    'muster flow load',
+    'muster flow report',
     'muster flow --run 1c1b6a0e-6f0a-4a43-9a5e-1f6b8a3c0f11',
     'muster flow --rerun 1c1b6a0e-6f0a-4a43-9a5e-1f6b8a3c0f11 --from report',
   );
