@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { backOffMillis, inParallel } from './async.js';
+import { inParallel } from './async.js';
 
 test('keeps the order of the items, whatever takes longest, and the limit', async () => {
   let [now, most] = [0, 0];
@@ -61,15 +61,4 @@ test('gives other work its turn between many items', async () => {
   });
   clearInterval(counting);
   expect(turns).toBeGreaterThan(0);
-});
-
-test.each([
-  { failuresInRow: 0, pause: 100 },
-  { failuresInRow: 1, pause: 100 },
-  { failuresInRow: 2, pause: 200 },
-  { failuresInRow: 4, pause: 800 },
-  { failuresInRow: 5, pause: 1_000 },
-  { failuresInRow: 5_000, pause: 1_000 },
-])('after $failuresInRow failures in a row the pause is $pause ms', ({ failuresInRow, pause }) => {
-  expect(backOffMillis(failuresInRow, 100, 1_000)).toBe(pause);
 });

@@ -62,10 +62,6 @@ export const andThen = <Value, Made>(
   work: (value: Value) => Made | Promise<Made>,
 ): Made | Promise<Made> => (value instanceof Promise ? value.then(work) : work(value));
 
-/** The pause before the next attempt: the first one, and twice as long after every further failure, up to the longest. */
-export const backOffMillis = (failuresInRow: number, firstMillis: number, longestMillis: number): number =>
-  Math.min(firstMillis * 2 ** Math.max(0, failuresInRow - 1), longestMillis);
-
 /** Lets so many works go on at a time, whoever asks; the others wait for their turn, in the order in which they came. */
 export function atATime(atMost: number): <T>(work: () => Promise<T>) => Promise<T> {
   const waiting: (() => void)[] = [];

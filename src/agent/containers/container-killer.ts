@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { backOffMillis } from '../../platform/async.js';
+import { backOffMillis } from '../../core/back-off.js';
 import type { ProcessStat } from '../processes/process-identity.js';
 import { signal } from '../processes/processes.js';
 import { SignalRecord } from '../state/signal-record.js';

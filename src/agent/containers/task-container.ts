@@ -2,7 +2,7 @@ import { constants as machine } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
-import { backOffMillis } from '../../platform/async.js';
+import { backOffMillis } from '../../core/back-off.js';
 import type { AgentContext } from '../agent-context.js';
 import { groupOfProcess, TaskGroup } from '../cgroups/cgroups.js';
 import type { GroupUsage } from '../cgroups/group-files.js';

@@ -2,7 +2,7 @@ import { lstatSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { LaunchSpec } from '../../core/model/launch.js';
-import { backOffMillis } from '../../platform/async.js';
+import { backOffMillis } from '../../core/back-off.js';
 import { messageOf } from '../../platform/files.js';
 import { isAlive, type ProcessStat, readStat } from '../processes/process-identity.js';
 import { allPids, signal, userOf } from '../processes/processes.js';

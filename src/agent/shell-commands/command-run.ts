@@ -5,7 +5,7 @@ import { constants as machine } from 'node:os';
 import { join, relative } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ShellCommandOrder, ShellCommandReport } from '../../cluster/cluster-driver.js';
-import { backOffMillis } from '../../platform/async.js';
+import { backOffMillis } from '../../core/back-off.js';
 import { errorCode, messageOf, cut } from '../../platform/files.js';
 import type { ProcessStat } from '../processes/process-identity.js';
 import { allProcesses, signal, variableOf } from '../processes/processes.js';

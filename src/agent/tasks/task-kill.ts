@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { backOffMillis } from '../../platform/async.js';
+import { backOffMillis } from '../../core/back-off.js';
 import { isTerminal, type TaskState } from '../../core/model/enums.js';
 import type { TaskGroup } from '../cgroups/cgroups.js';
 import type { EndFacts } from './outcome.js';

@@ -1,6 +1,6 @@
 import { statfs } from 'node:fs/promises';
 import { type AgentMetrics, type RemovalReason, removalReasons } from '../../cluster/cluster-driver.js';
-import { backOffMillis } from '../../platform/async.js';
+import { backOffMillis } from '../../core/back-off.js';
 import type { Log } from '../../platform/log.js';
 import { messageOf } from '../../platform/files.js';
 import { OutOfTime, type RemovalResult, removeTree } from '../sandbox/remove-tree.js';

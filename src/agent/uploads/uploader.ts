@@ -3,7 +3,7 @@ import { type FileHandle, lstat, readdir, rm, unlink } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { objectKey } from '../../core/logs/index.js';
-import { backOffMillis } from '../../platform/async.js';
+import { backOffMillis } from '../../core/back-off.js';
 import type { AgentContext } from '../agent-context.js';
 import { messageOf, readIfThere } from '../../platform/files.js';
 import { recordEnding, uploadRecordsOf } from '../logs/records.js';

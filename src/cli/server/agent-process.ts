@@ -8,7 +8,7 @@ import { type Endpoint, readEndpoint } from '../../agent/state/agent-directory.j
 import { commandLine } from '../../agent/processes/command-line.js';
 import { isAlive } from '../../agent/processes/process-identity.js';
 import { AgentConnection } from '../../cluster/local/agent-connection.js';
-import { backOffMillis } from '../../platform/async.js';
+import { backOffMillis } from '../../core/back-off.js';
 import { StartError } from '../../platform/errors.js';
 
 const program = fileURLToPath(new URL('../../agent/main.js', import.meta.url));

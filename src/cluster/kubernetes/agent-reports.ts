@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Log } from '../../platform/log.js';
 import { messageOf } from '../../platform/files.js';
-import { backOffMillis } from '../../platform/async.js';
+import { backOffMillis } from '../../core/back-off.js';
 import { type ClusterEvents, type Epoch, StaleEpochError, type StatusUpdate } from '../cluster-driver.js';
 import { agentCallMillis, type NodeAgent, type NodeAgents } from './node-agents.js';
 

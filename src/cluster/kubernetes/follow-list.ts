@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../../platform/files.js';
-import { backOffMillis } from '../../platform/async.js';
+import { backOffMillis } from '../../core/back-off.js';
 import { type ApiCall, ApiRefused, type KubernetesApi } from './kubernetes-api.js';
 import type { KubernetesList, Metadata } from './objects.js';
 

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Log } from '../../platform/log.js';
 import { messageOf } from '../../platform/files.js';
-import { backOffMillis, inParallel } from '../../platform/async.js';
+import { backOffMillis } from '../../core/back-off.js';
+import { inParallel } from '../../platform/async.js';
 import type { KubernetesSettings } from '../../platform/settings/kubernetes-settings.js';
 import { type ClusterEvents, type Epoch, StaleEpochError } from '../cluster-driver.js';
 import { AgentReports } from './agent-reports.js';

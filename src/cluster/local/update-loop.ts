@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Log } from '../../platform/log.js';
 import { messageOf } from '../../platform/files.js';
-import { backOffMillis } from '../../platform/async.js';
+import { backOffMillis } from '../../core/back-off.js';
 import { ClockDifference } from '../../platform/clock-difference.js';
 import { type ClusterDriver, type ClusterEvents, type MachineSnapshot, StaleEpochError } from '../cluster-driver.js';
 import { type AgentConnection, callMillis } from './agent-connection.js';

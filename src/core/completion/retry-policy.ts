@@ -1,6 +1,7 @@
 import type { TaskState } from '../model/enums.js';
 import type { Request, RetryPolicy } from '../model/request.js';
-import { shareOf } from '../share.js';
+import { backOffMillis } from '../back-off.js';
+import { textHash } from '../text-hash.js';
 import type { EndedTask } from './ended-task.js';
 
 /** The policy of a request for tries after the first, given in its short form or at length. */
@@ -42,8 +43,6 @@ export const longestRetryDelayMillis = 30 * 24 * 3_600_000;
  */
 export function retryDelayMillis(policy: RetryPolicy, retries: number, endedTaskId: string): number {
   const { delayMillis = 0, backoffFactor = 1, maxDelayMillis = longestRetryDelayMillis, jitter = 0 } = policy;
-  // So often may it have been tried that the factor has become infinite.
-  if (delayMillis === 0) return 0;
-  const whole = Math.min(delayMillis * backoffFactor ** retries, maxDelayMillis);
-  return Math.round(whole * (1 - jitter * shareOf(endedTaskId)));
+  const whole = backOffMillis(retries + 1, delayMillis, maxDelayMillis, backoffFactor);
+  return Math.round(whole * (1 - jitter * (textHash(endedTaskId) / 2 ** 32)));
 }

@@ -1,3 +1,4 @@
+import { backOffMillis } from '../back-off.js';
 import { hasPassed } from '../elapsed.js';
 import type { RestartPolicy } from '../model/request.js';
 
@@ -16,8 +17,8 @@ export type NextStart =
   | { kind: 'givenUp' };
 
 const usual = { initialDelayMillis: 1_000, backoffFactor: 2, maxDelayMillis: 300_000, resetAfterMillis: 600_000 };
-/** Beyond it no delay grows any more, whatever its factor. */
-const mostSteps = 1_000;
+/** Beyond so many failures no delay grows any more, whatever its factor. */
+const mostGrown = 1_001;
 
 /** Gaps filled; a longest delay that is given bounds the first one that is not. */
 function complete(policy: RestartPolicy): Required<Omit<RestartPolicy, 'maxRestarts'>> {
@@ -32,9 +33,7 @@ function complete(policy: RestartPolicy): Required<Omit<RestartPolicy, 'maxResta
 export function restartDelay(policy: RestartPolicy, failures: number): number {
   if (failures < 1) return 0;
   const { initialDelayMillis, backoffFactor, maxDelayMillis } = complete(policy);
-  if (initialDelayMillis === 0) return 0;
-  const grown = initialDelayMillis * backoffFactor ** Math.min(failures - 1, mostSteps);
-  return Math.round(Math.min(grown, maxDelayMillis));
+  return Math.round(backOffMillis(Math.min(failures, mostGrown), initialDelayMillis, maxDelayMillis, backoffFactor));
 }
 
 /** One that was up for long enough after its last start begins a new row. */

@@ -1,4 +1,4 @@
-import { fixedOffset } from './fixed-offset.js';
+import { textHash } from '../text-hash.js';
 
 /** Names and values of the fields of a cron expression with seconds; the days of a month are those that each month has. */
 const fields = [
@@ -48,9 +48,9 @@ function resolveItem(item: string, index: number, id: string): string | undefine
   const values = to - from + 1;
   if (from < first || to > last || values < 1) return undefined;
   const key = `${id} ${name}`;
-  if (match[3] === undefined) return String(from + fixedOffset(key, values));
+  if (match[3] === undefined) return String(from + (textHash(key) % values));
   const step = Number(match[3]);
   if (step < 1 || step > values) return undefined;
-  const start = from + fixedOffset(key, step);
+  const start = from + (textHash(key) % step);
   return start === to ? String(start) : `${start}-${to}/${step}`;
 }

@@ -1,6 +1,6 @@
 import type { FieldError } from '../field-error.js';
 import type { Exclusion, Request, ScheduleEntry } from '../model/request-spec.js';
-import { fixedOffset } from './fixed-offset.js';
+import { textHash } from '../text-hash.js';
 import { nextRun, readSchedule, type ScheduleFields, type ScheduleSpec } from './schedule-spec.js';
 
 /** Members that say when a SCHEDULED request runs, beside those of its one schedule. */
@@ -62,7 +62,7 @@ export function readTimetable(fields: TimetableFields, since?: number): Timetabl
   const [first] = schedules;
   if (errors.length > 0 || !first) return { errors };
   const { scheduleJitterMillis: jitter = 0, startAt = 0, endAt = Number.POSITIVE_INFINITY } = fields;
-  const offsetMillis = jitter > 0 ? fixedOffset(fields.id ?? '', jitter) : 0;
+  const offsetMillis = jitter > 0 ? textHash(fields.id ?? '') % jitter : 0;
   return { schedules, timeZone: first.timeZone, offsetMillis, startAt, endAt, exclusions };
 }
 

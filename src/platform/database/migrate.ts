@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import type { Client } from 'pg';
 import { type DataSource, type Migration, MigrationExecutor, type QueryRunner } from 'typeorm';
-import { backOffMillis } from '../async.js';
+import { backOffMillis } from '../../core/back-off.js';
 import { StartError } from '../errors.js';
 import { connect, discard } from './connection.js';
 import { DatabasePool, migrationsTable } from './pool.js';

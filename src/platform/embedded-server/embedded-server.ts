@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { backOffMillis } from '../async.js';
+import { backOffMillis } from '../../core/back-off.js';
 import { connect, discard } from '../database/connection.js';
 import { StartError } from '../errors.js';
 import { findBinaries, linkLibraries } from './binaries.js';

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import { type Epoch, StaleEpochError } from '../../cluster/cluster-driver.js';
-import { backOffMillis } from '../async.js';
+import { backOffMillis } from '../../core/back-off.js';
 import type { DatabaseClock } from '../database/database-clock.js';
 import { monotonicMillis } from '../monotonic.js';
 import { Wake, wakeTopics } from '../wake/wake.js';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Logger } from '@nestjs/common';
 import type { Client } from 'pg';
 import { setTimeout as delay } from 'node:timers/promises';
-import { backOffMillis } from '../async.js';
+import { backOffMillis } from '../../core/back-off.js';
 import { connect, discard, withParameters } from '../database/connection.js';
 import { addToWakeSet, Wake, wakeTopics, type WakeKeys, type WakeTopic, type WakeSet } from './wake.js';
 

@@ -1,6 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { StatusUpdate } from '../../cluster/cluster-driver.js';
-import { backOffMillis } from '../../platform/async.js';
+import { backOffMillis } from '../../core/back-off.js';
 import { Clock } from '../../platform/clock.js';
 import type { Queryable } from '../../platform/database/queryable.js';
 import type { Transaction } from '../../platform/database/transaction.js';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, request, type Dispatcher } from 'undici';
-import { backOffMillis } from '../../../../src/platform/async.js';
+import { backOffMillis } from '../../../../src/core/back-off.js';
 import { StartError } from '../../../../src/platform/errors.js';
 
 export interface OriginalOptions {

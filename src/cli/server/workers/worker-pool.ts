@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Logger } from '@nestjs/common';
 import { AggregatorRegistry } from 'prom-client';
-import { backOffMillis } from '../../../platform/async.js';
+import { backOffMillis } from '../../../core/back-off.js';
 import { type ProcessMessage, ProcessMessages } from '../../../platform/process/process-messages.js';
 import type {
   ApiWorkers,

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isIPv6 } from 'node:net';
+import { backOffMillis } from '../../../core/back-off.js';
 import { hasPassed } from '../../../core/elapsed.js';
 import { RecentAnswers } from '../recent-answers.js';
 
@@ -43,7 +44,7 @@ export class FailedAttempts {
       before && !hasPassed(before.at, forgottenAfterMillis, now) ? before.answer : { failures: 0, proofs: [] };
     const counted = failures + (proofs.includes(digest) ? weightOfRepeated : 1);
     const beyond = Math.floor(counted - this.freeFailures);
-    const waitMillis = beyond < 0 ? 0 : Math.min(longestWaitMillis, firstWaitMillis * 2 ** beyond);
+    const waitMillis = beyond < 0 ? 0 : backOffMillis(beyond + 1, firstWaitMillis, longestWaitMillis);
     const last = [...proofs.filter((known) => known !== digest), digest].slice(-proofsAtMost);
     this.known.put(place, { failures: counted, proofs: last, waitsUntil: now + waitMillis }, now);
   }
