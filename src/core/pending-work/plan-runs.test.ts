@@ -109,6 +109,17 @@ describe('a look at the times of a request', () => {
     expect(plan({ members: { maxRuns: 3 }, startedRuns: 2 })).toMatchObject({ finishes: false, create: [{}] });
   });
 
+  test('finds the last time of a busy schedule that has been silent since', () => {
+    // Every five seconds until three hours ago: more times than are looked at one by one.
+    const members: Partial<Request> = {
+      quartzSchedule: '0/5 * 1-8 * * ?',
+      schedule: undefined,
+      scheduleType: 'QUARTZ',
+      missedRuns: { policy: 'LAST' },
+    };
+    const { create } = plan({ members, plannedUntil: now - 12 * hour });
+    expect(create.map(({ scheduledAt }) => new Date(scheduledAt!).toISOString())).toContain('2026-01-05T08:59:55.000Z');
+  });
   test('finds the last of tens of thousands of times, and the last one of long ago', () => {
     const members = { schedule: undefined, quartzSchedule: '* * * * * ?' };
     const second = plan({ members, plannedUntil: now - 24 * hour });

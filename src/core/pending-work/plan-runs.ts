@@ -186,25 +186,27 @@ class RunPlanning {
     const { missedRuns, overlapPolicy } = this.work.request.request;
     const oldest = Math.max(from, this.now - latestStartAfter(missedRuns) - 1);
     const isEach = missedRuns !== undefined && missedRuns.policy !== 'LAST' && overlapPolicy !== 'REPLACE';
-    if (isEach) return this.timesAfter(oldest);
+    if (isEach) return this.timesAfter(oldest, 'FIRST');
     // A schedule of every second has tens of thousands of times in a day, and only the last ones matter.
-    for (let span = hourMillis; ; span *= 24) {
+    for (let span = hourMillis; ; span *= 2) {
       const start = Math.max(oldest, this.now - span);
-      const found = this.timesAfter(start).slice(-mostPassed);
+      const found = this.timesAfter(start, 'LAST');
       if (found.length > 0 || start === oldest) return found;
     }
   }
 
-  private timesAfter(start: number): WaitingTime[] {
+  /** Those up to now: the first of them, or the last. */
+  private timesAfter(start: number, kept: 'FIRST' | 'LAST'): WaitingTime[] {
     const found: WaitingTime[] = [];
     this.openExclusion = undefined;
     for (const { at, exclusion } of plannedTimes(this.timetable, start)) {
-      if (at > this.now || found.length >= mostSearched) break;
+      if (at > this.now || (kept === 'FIRST' && found.length >= mostSearched)) break;
       if (exclusion && this.isMadeUpAfter && exclusion.until > this.now) {
         this.openExclusion = { first: at, until: exclusion.until };
         break;
       }
       found.push({ at, buffered: false, excluded: exclusion !== undefined, unseen: true });
+      if (kept === 'LAST' && found.length > mostPassed) found.shift();
     }
     return found;
   }
