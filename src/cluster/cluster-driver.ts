@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { ShellCommandUpdateType, TaskState } from '../core/model/enums.js';
 import type { Deploy } from '../core/model/deploy.js';
 import type { LaunchSpec } from '../core/model/launch.js';
@@ -360,6 +361,20 @@ export class MachineUnreachableError extends Error {
     options?: ErrorOptions,
   ) {
     super(`Slave '${slaveId}' cannot be reached; it is probably offline`, options);
+  }
+}
+
+/** What a machine answers. One that does not answer in time counts as one that cannot be reached. */
+export async function answerInTime<T>(slaveId: string, millis: number, ask: () => Promise<T>): Promise<T> {
+  const waiting = new AbortController();
+  const late = async (): Promise<never> => {
+    await delay(millis, undefined, { signal: waiting.signal, ref: false });
+    throw new MachineUnreachableError(slaveId);
+  };
+  try {
+    return await Promise.race([ask(), late()]);
+  } finally {
+    waiting.abort();
   }
 }
 

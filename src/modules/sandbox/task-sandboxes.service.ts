@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { setTimeout as delay } from 'node:timers/promises';
 import {
+  answerInTime,
   CLUSTER_DRIVER,
   MachineUnreachableError,
   type ClusterDriver,
@@ -51,15 +51,7 @@ export class TaskSandboxes {
   }
 
   private onMachine<T>(slaveId: string, ask: () => Promise<T>): Promise<T> {
-    const waiting = new AbortController();
-    const answer = reachable(() => Promise.race([ask(), this.timeOut(slaveId, waiting.signal)]));
-    return answer.finally(() => waiting.abort());
-  }
-
-  /** A machine that does not answer counts as one that cannot be reached. */
-  private async timeOut(slaveId: string, signal: AbortSignal): Promise<never> {
-    await delay(this.settings.sandboxHttpTimeoutMillis, undefined, { signal, ref: false });
-    throw new MachineUnreachableError(slaveId);
+    return reachable(() => answerInTime(slaveId, this.settings.sandboxHttpTimeoutMillis, ask));
   }
 }
 

@@ -1,6 +1,10 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import { setTimeout as delay } from 'node:timers/promises';
-import { CLUSTER_DRIVER, MachineUnreachableError, type ClusterDriver } from '../../cluster/cluster-driver.js';
+import {
+  answerInTime,
+  CLUSTER_DRIVER,
+  MachineUnreachableError,
+  type ClusterDriver,
+} from '../../cluster/cluster-driver.js';
 import { mostOutputBytes, type Outputs, outputsFile, readOutputs } from '../../core/flows/index.js';
 import { groupBy } from '../../core/group-by.js';
 import type { RunWithOutputs, ToldRun } from '../../modules/flows/flow-run.repository.js';
@@ -64,9 +68,9 @@ export class FlowOutputs {
     const told: ToldRun[] = [];
     let isAway = false;
     for (const run of runs) {
-      const outputs: Outputs | undefined = isAway ? undefined : await this.outputsOf(run.taskId, slaveId);
-      isAway = outputs === undefined;
-      if (outputs) told.push({ ...run, ...outputs });
+      const outputs: Outputs | 'AWAY' | 'FAILED' = isAway ? 'AWAY' : await this.outputsOf(run.taskId, slaveId);
+      isAway = outputs === 'AWAY';
+      if (typeof outputs === 'object') told.push({ ...run, ...outputs });
       else if (now - run.endedAt >= patienceMillis) {
         told.push({ ...run, values: {}, problem: `slave '${slaveId}' could not be asked for ${outputsFile}` });
       }
@@ -74,36 +78,27 @@ export class FlowOutputs {
     return told;
   }
 
-  /** undefined: the machine cannot be asked. */
-  private async outputsOf(taskId: string, slaveId: string): Promise<Outputs | undefined> {
+  /** AWAY: the machine cannot be asked, for other tasks of it neither. */
+  private async outputsOf(taskId: string, slaveId: string): Promise<Outputs | 'AWAY' | 'FAILED'> {
     try {
       return readOutputs(await this.read(taskId, slaveId));
     } catch (cause) {
-      if (!(cause instanceof MachineUnreachableError)) {
-        tellFailure(this.log, `What task '${taskId}' tells its followers cannot be read`, cause);
-      }
-      return undefined;
+      if (cause instanceof MachineUnreachableError) return 'AWAY';
+      tellFailure(this.log, `What task '${taskId}' tells its followers cannot be read`, cause);
+      return 'FAILED';
     }
   }
 
   private async read(taskId: string, slaveId: string): Promise<Buffer | undefined> {
-    const sandbox = await this.inTime(slaveId, this.driver.sandbox(taskId, slaveId, 'OF_TASK'));
+    const millis = this.settings.sandboxHttpTimeoutMillis;
+    const sandbox = await answerInTime(slaveId, millis, () => this.driver.sandbox(taskId, slaveId, 'OF_TASK'));
     for (const folder of sandbox ? folders : []) {
       // One byte more than it may have shows that it is too long.
-      const found = await this.inTime(slaveId, sandbox!.read(folder + outputsFile, 0, mostOutputBytes + 1));
+      const found = await answerInTime(slaveId, millis, () =>
+        sandbox!.read(folder + outputsFile, 0, mostOutputBytes + 1),
+      );
       if (found) return found.data;
     }
     return undefined;
-  }
-
-  private async inTime<T>(slaveId: string, answer: Promise<T>): Promise<T> {
-    const waiting = new AbortController();
-    const late = delay(this.settings.sandboxHttpTimeoutMillis, undefined, { signal: waiting.signal, ref: false }).then(
-      () => {
-        throw new MachineUnreachableError(slaveId);
-      },
-    );
-    late.catch(() => undefined);
-    return Promise.race([answer, late]).finally(() => waiting.abort());
   }
 }

@@ -198,6 +198,20 @@ describe('what a run tells its followers', () => {
     expect(count('b')).toBe(1);
     world.driver.sandbox = away;
   });
+  test('of one that cannot be read holds up no other of its machine', async () => {
+    await start();
+    for (const id of ['a', 'c']) await job(id);
+    await follows('b', { a: 'SUCCESS' });
+    await follows('d', { c: 'SUCCESS' });
+    const there = world.driver.sandbox.bind(world.driver);
+    world.driver.sandbox = (taskId, ...more) =>
+      taskId.startsWith('a-') ? Promise.reject(new Error('a broken file')) : there(taskId, ...more);
+    await run('a');
+    await world.run(4);
+    await run('c');
+    await world.run(6);
+    expect(counts('a', 'b', 'c', 'd')).toEqual([1, 0, 1, 1]);
+  });
 });
 
 describe('a follower of several', () => {
