@@ -1,3 +1,4 @@
+import { groupBy } from '../group-by.js';
 import type { FieldError } from '../field-error.js';
 import { isLongRunning, type RequestType } from '../model/enums.js';
 import type { Request } from '../model/request.js';
@@ -81,12 +82,11 @@ export function parentProblems(
 
 /** The shortest way from a request to one that it follows, both included; undefined: there is none. */
 export function pathUp(from: string, to: string, edges: readonly FlowEdge[]): string[] | undefined {
-  const parentsOf = new Map<string, string[]>();
-  for (const { child, parent } of edges) parentsOf.set(child, [...(parentsOf.get(child) ?? []), parent]);
+  const above = groupBy(edges, ({ child }) => child);
   const cameFrom = new Map<string, string | undefined>([[from, undefined]]);
   for (const id of cameFrom.keys()) {
     if (id === to) return wayTo(id, cameFrom);
-    for (const parent of parentsOf.get(id) ?? []) if (!cameFrom.has(parent)) cameFrom.set(parent, id);
+    for (const { parent } of above.get(id) ?? []) if (!cameFrom.has(parent)) cameFrom.set(parent, id);
   }
   return undefined;
 }

@@ -45,7 +45,7 @@ export class FlowReads {
     return this.database.snapshot(async (tx) => {
       const { edges, isComplete } = await this.rows.flowGraph.around(tx, requestId, mostEdges);
       const ids = [...new Set([requestId, ...edges.flatMap(({ child, parent }) => [child, parent])])];
-      const { readable } = await this.access.sort(user, ids);
+      const { readable } = await this.access.sort(user, ids, tx);
       const found = await this.rows.requests.findMany(tx, ids.filter(readable));
       if (!found.some(({ request }) => request.id === requestId)) throw SchedulerError.requestNotFound(requestId);
       const newest = await this.rows.flowRuns.newest(

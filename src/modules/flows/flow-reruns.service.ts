@@ -50,6 +50,7 @@ export class FlowReruns {
     const now = this.clock.now();
     const count = await this.rows.flows.rerun(tx, flowId, again);
     const run = {
+      flowId,
       requestId: from,
       runId: randomUUID(),
       cause: `rerun ${count}`,
@@ -57,8 +58,8 @@ export class FlowReruns {
       parentRuns: former.parentRuns,
       asked: { ...former.asked, user: user.email, message },
     };
-    await this.rows.flows.add(tx, flowId, [run], now);
-    await this.rows.flows.count(tx, flowId, 0, now);
+    await this.rows.flows.add(tx, [run], now);
+    await this.rows.flows.count(tx, [{ flowId, refused: 0 }], now);
   }
 }
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Outputs } from '../../core/flows/index.js';
-import type { TaskState } from '../../core/model/enums.js';
+import { runnableStates, type TaskState } from '../../core/model/enums.js';
 import type { PendingTask, RunTrigger } from '../../core/model/task.js';
 import type { Queryable } from '../../platform/database/queryable.js';
 import type { Transaction } from '../../platform/database/transaction.js';
@@ -76,8 +76,9 @@ export class FlowRunRepository {
       tx,
       `SELECT w.request_id AS id FROM flow_run w LEFT JOIN request r ON r.id = w.request_id
        WHERE w.queued_at IS NULL AND w.ended_at IS NULL AND ${isTold('w')}
-         AND (r.id IS NULL OR r.active_deploy_id IS NOT NULL AND r.state IN ('ACTIVE', 'SYSTEM_COOLDOWN', 'DEPLOYING_TO_UNPAUSE'))
+         AND (r.id IS NULL OR r.active_deploy_id IS NOT NULL AND r.state = ANY ($1))
        GROUP BY w.request_id ORDER BY min(w.created_at), w.request_id`,
+      [runnableStates],
     );
     return found.map((row) => row.id);
   }

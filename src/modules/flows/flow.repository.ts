@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { type Flow, type FlowChange, runKey } from '../../core/flows/index.js';
+import { type Flow, type FlowChange, type RunEnd, runKey } from '../../core/flows/index.js';
+import { groupBy } from '../../core/group-by.js';
 import type { PendingTask, RunTrigger } from '../../core/model/task.js';
 import type { Queryable } from '../../platform/database/queryable.js';
 import type { Transaction } from '../../platform/database/transaction.js';
@@ -7,9 +8,15 @@ import { rows } from '../../platform/database/sql.js';
 import type { StoredRun } from './flow-run.repository.js';
 
 /** A new run of a flow. */
-export interface NewRun extends Pick<StoredRun, 'requestId' | 'runId' | 'parentRuns' | 'asked'> {
+export interface NewRun extends Pick<StoredRun, 'flowId' | 'requestId' | 'runId' | 'parentRuns' | 'asked'> {
   cause: string;
   trigger: RunTrigger;
+}
+
+/** What the ends of runs change of a flow. */
+export interface ChangeOfFlow {
+  flowId: string;
+  change: FlowChange;
 }
 
 export interface StoredFlow {
@@ -60,15 +67,15 @@ export class FlowRepository {
       'SELECT flow_id, request_id, parent_id, task_id FROM flow_fan_in WHERE flow_id = ANY ($1) AND request_id = ANY ($2)',
       [flowIds, followerIds],
     );
+    const [knownOf, metOf] = [groupBy(known, (row) => row.flow_id), groupBy(met, (row) => row.flow_id)];
     return new Map(
       found.map(({ id, runs: count }) => {
         const fanIn = new Map<string, Map<string, string>>();
-        for (const row of met.filter((one) => one.flow_id === id)) {
+        for (const row of metOf.get(id) ?? []) {
           const parents = fanIn.get(row.request_id) ?? new Map<string, string>();
           fanIn.set(row.request_id, parents.set(row.parent_id, row.task_id));
         }
-        const ofFlow = known.filter((one) => one.flow_id === id);
-        const keys = ofFlow.map(
+        const keys = (knownOf.get(id) ?? []).map(
           (row) => [runKey({ requestId: row.request_id, runId: row.run_id }), row.ended] as const,
         );
         return [id, { id, runs: count, known: new Map(keys), fanIn }];
@@ -79,24 +86,23 @@ export class FlowRepository {
   /** Ends of runs, also of those that were not known before. `asked`: the options of each, by task id. */
   async end(
     tx: Transaction,
-    flowId: string,
-    { ended, opened }: Pick<FlowChange, 'ended' | 'opened'>,
+    changes: readonly ChangeOfFlow[],
     asked: ReadonlyMap<string, Partial<PendingTask>>,
     now: number,
   ): Promise<void> {
-    const all = [
-      ...ended.map((end) => ({ end, endedAt: new Date(end.endedAt) })),
-      ...opened.map((end) => ({ end, endedAt: null })),
-    ];
+    const all = changes.flatMap(({ flowId, change: { ended, opened } }) => [
+      ...ended.map((end) => ({ flowId, end, endedAt: new Date(end.endedAt) })),
+      ...withoutEnded(opened, ended).map((end) => ({ flowId, end, endedAt: null })),
+    ]);
     await tx.query(
       `INSERT INTO flow_run (flow_id, request_id, run_id, cause, parent_runs, asked, created_at, queued_at, ended_at, task_id, state)
-       SELECT $1, request_id, run_id, task_id, '{}', asked, $8, $8, ended_at, task_id, state
-       FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::timestamptz[], $7::jsonb[])
-         AS e (request_id, run_id, task_id, state, ended_at, asked)
+       SELECT flow_id, request_id, run_id, task_id, '{}', asked, $8, $8, ended_at, task_id, state
+       FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::timestamptz[], $7::jsonb[])
+         AS e (flow_id, request_id, run_id, task_id, state, ended_at, asked)
        ON CONFLICT (flow_id, request_id, run_id) DO UPDATE SET ended_at = excluded.ended_at, task_id = excluded.task_id,
          state = excluded.state, queued_at = coalesce(flow_run.queued_at, excluded.queued_at)`,
       [
-        flowId,
+        all.map(({ flowId }) => flowId),
         all.map(({ end }) => end.requestId),
         all.map(({ end }) => end.runId),
         all.map(({ end }) => end.taskId),
@@ -109,13 +115,14 @@ export class FlowRepository {
   }
 
   /** A parent that has ended so stays so: another end of it in the flow changes nothing. */
-  async meet(tx: Transaction, flowId: string, met: FlowChange['met']): Promise<void> {
+  async meet(tx: Transaction, changes: readonly ChangeOfFlow[]): Promise<void> {
+    const met = changes.flatMap(({ flowId, change }) => change.met.map((one) => ({ flowId, ...one })));
     if (met.length === 0) return;
     await tx.query(
       `INSERT INTO flow_fan_in (flow_id, request_id, parent_id, task_id)
-       SELECT $1, * FROM unnest($2::text[], $3::text[], $4::text[]) ON CONFLICT DO NOTHING`,
+       SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) ON CONFLICT DO NOTHING`,
       [
-        flowId,
+        met.map(({ flowId }) => flowId),
         met.map(({ requestId }) => requestId),
         met.map(({ parentId }) => parentId),
         met.map(({ taskId }) => taskId),
@@ -124,16 +131,16 @@ export class FlowRepository {
   }
 
   /** New runs, which wait. One end makes at most one run of a request. */
-  async add(tx: Transaction, flowId: string, made: readonly NewRun[], now: number): Promise<void> {
+  async add(tx: Transaction, made: readonly NewRun[], now: number): Promise<void> {
     if (made.length === 0) return;
     await tx.query(
       `INSERT INTO flow_run (flow_id, request_id, run_id, cause, trigger, parent_runs, asked, created_at)
-       SELECT $1, request_id, run_id, cause, trigger, ARRAY(SELECT jsonb_array_elements_text(parent_runs)), asked, $8
-       FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::jsonb[], $7::jsonb[])
-         AS m (request_id, run_id, cause, trigger, parent_runs, asked)
+       SELECT flow_id, request_id, run_id, cause, trigger, ARRAY(SELECT jsonb_array_elements_text(parent_runs)), asked, $8
+       FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::jsonb[], $7::jsonb[])
+         AS m (flow_id, request_id, run_id, cause, trigger, parent_runs, asked)
        ON CONFLICT DO NOTHING`,
       [
-        flowId,
+        made.map(({ flowId }) => flowId),
         made.map(({ requestId }) => requestId),
         made.map(({ runId }) => runId),
         made.map(({ cause }) => cause),
@@ -145,12 +152,13 @@ export class FlowRepository {
     );
   }
 
-  /** The number of runs, counted, and those that were not made. */
-  async count(tx: Transaction, flowId: string, refused: number, now: number): Promise<void> {
+  /** The number of runs of each flow, counted, and those that were not made. */
+  async count(tx: Transaction, flows: readonly { flowId: string; refused: number }[], now: number): Promise<void> {
     await tx.query(
-      `UPDATE flow SET runs = (SELECT count(*) FROM flow_run WHERE flow_id = id), refused = refused + $2, changed_at = $3
-       WHERE id = $1`,
-      [flowId, refused, new Date(now)],
+      `UPDATE flow SET runs = (SELECT count(*) FROM flow_run r WHERE r.flow_id = flow.id),
+         refused = flow.refused + c.refused, changed_at = $3
+       FROM unnest($1::text[], $2::integer[]) AS c (id, refused) WHERE flow.id = c.id`,
+      [flows.map(({ flowId }) => flowId), flows.map(({ refused }) => refused), new Date(now)],
     );
   }
 
@@ -202,4 +210,10 @@ export class FlowRepository {
     await tx.query('DELETE FROM flow_fan_in WHERE flow_id = ANY ($1)', [ids]);
     return ids.length;
   }
+}
+
+/** A run that is told to be away and to have ended at once has ended. */
+function withoutEnded(opened: readonly RunEnd[], ended: readonly RunEnd[]): RunEnd[] {
+  const keys = new Set(ended.map(runKey));
+  return opened.filter((run) => !keys.has(runKey(run)));
 }

@@ -1,20 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import {
-  type FlowChange,
-  type Follower,
-  followUps,
-  isOver,
-  type RunEnd,
-  withoutParentVariables,
-} from '../../core/flows/index.js';
+import { type Follower, followUps, isOver, type RunEnd, withoutParentVariables } from '../../core/flows/index.js';
 import { groupBy } from '../../core/group-by.js';
 import type { TaskCleanupType, TaskState } from '../../core/model/enums.js';
 import type { PendingTask, TaskId } from '../../core/model/task.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { FlowGraphRepository } from './flow-graph.repository.js';
 import type { LostRun } from './flow-run.repository.js';
-import { FlowRepository, type NewRun } from './flow.repository.js';
+import { type ChangeOfFlow, FlowRepository, type NewRun } from './flow.repository.js';
 
 /** A run whose last try has ended. */
 export interface EndOfRun {
@@ -75,28 +68,34 @@ export class FollowUps {
       ends,
       followers.map(({ requestId }) => requestId),
     );
-    for (const id of ids.toSorted()) {
-      const ofFlow = byFlow.get(id)!;
-      await this.write(tx, id, followUps(ofFlow, followers, known.get(id)!), ofFlow, now);
-    }
+    const changes = ids
+      .toSorted()
+      .map((flowId) => ({ flowId, change: followUps(byFlow.get(flowId)!, followers, known.get(flowId)!) }));
+    await this.write(tx, changes, ends, now);
   }
 
   private async write(
     tx: Transaction,
-    flowId: string,
-    change: FlowChange,
+    changes: readonly ChangeOfFlow[],
     ends: readonly EndInFlow[],
     now: number,
   ): Promise<void> {
     const asked = new Map(ends.map((end) => [end.taskId, end.asked]));
-    await this.flows.end(tx, flowId, change, asked, now);
-    await this.flows.meet(tx, flowId, change.met);
-    const made = change.made.map(({ requestId, cause, parentRuns, args }): NewRun => {
-      const options = args ? { cmdLineArgsList: [...args] } : {};
-      return { requestId, cause, parentRuns: [...parentRuns], runId: randomUUID(), trigger: 'AFTER', asked: options };
-    });
-    await this.flows.add(tx, flowId, made, now);
-    await this.flows.count(tx, flowId, change.refused, now);
+    await this.flows.end(tx, changes, asked, now);
+    await this.flows.meet(tx, changes);
+    const made = changes.flatMap(({ flowId, change }) =>
+      change.made.map(({ requestId, cause, parentRuns, args }): NewRun => {
+        const options = args ? { cmdLineArgsList: [...args] } : {};
+        const of = { flowId, requestId, runId: randomUUID() };
+        return { ...of, cause, parentRuns: [...parentRuns], trigger: 'AFTER', asked: options };
+      }),
+    );
+    await this.flows.add(tx, made, now);
+    await this.flows.count(
+      tx,
+      changes.map(({ flowId, change: { refused } }) => ({ flowId, refused })),
+      now,
+    );
   }
 }
 

@@ -105,7 +105,7 @@ export class RequestChecks {
     const former = new Set((stored?.after ?? []).map(({ requestId }) => requestId));
     const edges = await this.rows.flowGraph.above(tx, ids);
     const named = [request.id, ...edges.map(({ child }) => child)];
-    const readable = reader && (await this.access.sort(reader, named)).readable;
+    const readable = reader && (await this.access.sort(reader, named, tx)).readable;
     const errors = parentProblems(
       request,
       known,

@@ -114,9 +114,13 @@ export class Access {
    * Filters for those of these requests that exist and may be read, and that may be written. Administrators may see
    * those that are gone.
    */
-  async sort(user: User, requestIds: readonly string[]): Promise<{ readable: RequestFilter; writable: RequestFilter }> {
+  async sort(
+    user: User,
+    requestIds: readonly string[],
+    tx: Queryable = this.db.pool,
+  ): Promise<{ readable: RequestFilter; writable: RequestFilter }> {
     if (this.isAdmin(user)) return { readable: () => true, writable: () => true };
-    const groups = await this.requests.find(this.db.pool, [...new Set(requestIds)]);
+    const groups = await this.requests.find(tx, [...new Set(requestIds)]);
     const within = (scope: AccessScope): RequestFilter => {
       const ids = [...groups].filter(([requestId, of]) => this.may(user, scope, requestId, of)).map(([id]) => id);
       const allowed = new Set(ids);

@@ -53,7 +53,7 @@ export class Deletions {
     await this.rows.flowGraph.lock(tx);
     const followers = await this.rows.flowGraph.followerIds(tx, id);
     if (followers.length === 0) return;
-    const { readable } = await this.access.sort(caller, followers);
+    const { readable } = await this.access.sort(caller, followers, tx);
     const named = followers.map((follower) => (readable(follower) ? `'${follower}'` : '(another)')).join(', ');
     throw new SchedulerError(
       'REQUEST_HAS_FOLLOWERS',
