@@ -1,6 +1,6 @@
 import {
   healthContext,
-  judgeTask,
+  isWell,
   judgeTasks,
   type HealthContext,
   type HealthSettings,
@@ -200,10 +200,6 @@ const replacementsOf = (view: CleanupView, deployId: string): CleanupTask[] =>
   view.tasks.filter(
     (task) => task.taskId.deployId === deployId && !task.cleanup && !task.killed && !isTerminal(task.state),
   );
-
-/** One that has become sick since replaces nobody. */
-const isWell = (task: CleanupTask, context: HealthContext, now: number): boolean =>
-  !task.isSick && judgeTask(task, context, now) === 'HEALTHY';
 
 /** True when the load balancer, if there is one, has added the task. */
 const getsTraffic = ({ loadBalanced }: CleanupView, { balancing = noRecords }: CleanupTask): boolean =>

@@ -6,6 +6,7 @@ export {
   explainFailures,
   healthContext,
   type HealthContext,
+  isWell,
   judgeTask,
   judgeTasks,
   type ObservedTask,

@@ -87,6 +87,10 @@ const judgeOf = (tasks: readonly ObservedTask[], context: HealthContext) =>
 export const judgeTask = (task: ObservedTask, context: HealthContext, now: number): HealthVerdict =>
   judgeTasks([task], context, now);
 
+/** Healthy, and not sick since: it does its work, and replaces others. Deploys ask judgeTask. */
+export const isWell = (task: ObservedTask, context: HealthContext, now: number): boolean =>
+  !task.isSick && judgeTask(task, context, now) === 'HEALTHY';
+
 function judgeByRunningTime(task: ObservedTask, { deploy, settings }: HealthContext, now: number): HealthVerdict {
   if (isTerminal(task.state)) return 'UNHEALTHY';
   if (task.runningAt === undefined) return 'WAITING';

@@ -1,3 +1,4 @@
+import { backOffMillis } from '../back-off.js';
 import { hasPassed } from '../elapsed.js';
 import type { SickTaskWait } from '../model/enums.js';
 import type { NextStart } from '../restarts/index.js';
@@ -55,7 +56,7 @@ const forgottenAfterMillis = 600_000;
 
 /** Pause after so many waves: it doubles with each. */
 export const pauseAfterWaves = (count: number): number =>
-  count < 1 ? 0 : Math.min(firstPauseMillis * 2 ** Math.min(count - 1, 10), longestPauseMillis);
+  count < 1 ? 0 : backOffMillis(count, firstPauseMillis, longestPauseMillis);
 
 export const replacementLimit = ({ instances, maxReplacements }: Pick<SickRequest, 'instances' | 'maxReplacements'>) =>
   maxReplacements ?? Math.max(1, Math.floor(instances / 10));

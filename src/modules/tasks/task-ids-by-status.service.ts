@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { healthContext, judgeTask, type HealthContext } from '../../core/health/index.js';
+import { healthContext, isWell, type HealthContext } from '../../core/health/index.js';
 import { isInLoadBalancer } from '../../core/load-balancer/index.js';
 import { type Deploy, deployKeyText } from '../../core/model/deploy.js';
 import type { TaskIdsByStatus } from '../../core/model/request.js';
@@ -103,10 +103,10 @@ export class TaskIdsByStatusService {
   ): 'cleaning' | 'killed' | 'healthy' | 'notYetHealthy' {
     if (task.cleanupType) return 'cleaning';
     if (task.killed) return 'killed';
-    if (!deploy || task.isSick) return 'notYetHealthy';
+    if (!deploy) return 'notYetHealthy';
     const deployPending = stored?.pendingDeployId === task.taskId.deployId;
     const context = healthContext(deploy, stored?.request, deployPending, settings);
-    return judgeTask(task, context, this.clock.now()) === 'HEALTHY' ? 'healthy' : 'notYetHealthy';
+    return isWell(task, context, this.clock.now()) ? 'healthy' : 'notYetHealthy';
   }
 
   private async deploysOf(

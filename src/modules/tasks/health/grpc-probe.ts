@@ -1,6 +1,5 @@
 import { connect, constants, type ClientHttp2Session } from 'node:http2';
-import { isIPv6 } from 'node:net';
-import { failureOf, type ProbeResult } from './http-probe.js';
+import { failedWith, type ProbeResult, urlHost, withinLimit } from './probe-result.js';
 import type { TimedQueue } from './timed-queue.js';
 
 interface GrpcTarget {
@@ -29,25 +28,19 @@ interface GrpcAnswer {
  * Asks the health service of a gRPC server once (grpc.health.v1.Health/Check, over HTTP/2 without TLS). SERVING passes. Every
  * failure is a result, never an error.
  */
-export async function grpcProbe(target: GrpcTarget, signal: AbortSignal, timers: TimedQueue): Promise<ProbeResult> {
-  const { host, port, timeoutMillis } = target;
-  const ending = new AbortController();
-  const tooLate = new Error(`No answer within ${timeoutMillis} ms`);
-  const cancelLimit = timers.after(timeoutMillis, () => ending.abort(tooLate));
-  const end = () => ending.abort();
-  signal.addEventListener('abort', end, { once: true });
-  if (signal.aborted) end();
-  const session = connect(`http://${isIPv6(host) ? `[${host}]` : host}:${port}`);
-  try {
-    return judge(await ask(session, ending.signal));
-  } catch (cause) {
-    return failureOf(cause);
-  } finally {
-    cancelLimit();
-    signal.removeEventListener('abort', end);
-    session.destroy();
-  }
-}
+export const grpcProbe = (
+  { host, port, timeoutMillis }: GrpcTarget,
+  signal: AbortSignal,
+  timers: TimedQueue,
+): Promise<ProbeResult> =>
+  withinLimit(timeoutMillis, signal, timers, async (ending) => {
+    const session = connect(`http://${urlHost(host)}:${port}`);
+    try {
+      return judge(await ask(session, ending));
+    } finally {
+      session.destroy();
+    }
+  });
 
 function ask(session: ClientHttp2Session, ending: AbortSignal): Promise<GrpcAnswer> {
   return new Promise((resolve, reject) => {
@@ -87,7 +80,7 @@ function ask(session: ClientHttp2Session, ending: AbortSignal): Promise<GrpcAnsw
 }
 
 function judge({ httpStatus, grpcStatus, grpcMessage, body }: GrpcAnswer): ProbeResult {
-  const failed = (errorMessage: string): ProbeResult => ({ errorMessage, refused: false, reached: true });
+  const failed = (errorMessage: string): ProbeResult => ({ ...failedWith(errorMessage), reached: true });
   if (httpStatus !== 200) return failed(`HTTP status ${httpStatus} in place of an answer of gRPC`);
   if (grpcStatus !== 0) {
     const said = grpcMessage ? `: ${grpcMessage}` : '';

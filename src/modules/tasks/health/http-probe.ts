@@ -1,6 +1,6 @@
-import { isIPv6 } from 'node:net';
 import { Client, H2CClient, request, type Dispatcher } from 'undici';
 import type { HealthcheckMethod, HealthcheckProtocol } from '../../../core/model/enums.js';
+import { type ProbeResult, urlHost, withinLimit } from './probe-result.js';
 import type { TimedQueue } from './timed-queue.js';
 
 export interface ProbeTarget {
@@ -15,52 +15,21 @@ export interface ProbeTarget {
   maxBodyBytes: number;
 }
 
-export interface ProbeResult {
-  statusCode?: number;
-  /** First bytes of the answer; absent when it was empty. */
-  responseBody?: string;
-  errorMessage?: string;
-  /** No process listens on the port (yet). */
-  refused: boolean;
-  /** The task was reached, whatever it said. Absent: it was where there is a status. */
-  reached?: boolean;
-}
-
 const maxRedirects = 5;
-/** Characters of an error's text, which may quote what the other side sent. */
-const maxErrorLength = 500;
 
 /** Asks once. Every failure is a result, never an error. `timers`: who keeps the time limit. */
-export async function probe(target: ProbeTarget, signal: AbortSignal, timers: TimedQueue): Promise<ProbeResult> {
-  // Ends every connection of this check, one that is still being made too, however the check ends.
-  const ending = new AbortController();
-  const end = () => ending.abort();
-  let isTooLate = false;
-  const cancelLimit = timers.after(target.timeoutMillis, () => {
-    isTooLate = true;
-    end();
-  });
-  signal.addEventListener('abort', end, { once: true });
-  if (signal.aborted) end();
-  try {
-    return { ...(await askFollowing(target, ending.signal)), refused: false };
-  } catch (cause) {
-    if (isTooLate) return { errorMessage: `No answer within ${target.timeoutMillis} ms`, refused: false };
-    return failureOf(cause);
-  } finally {
-    cancelLimit();
-    signal.removeEventListener('abort', end);
-    end();
-  }
-}
+export const probe = (target: ProbeTarget, signal: AbortSignal, timers: TimedQueue): Promise<ProbeResult> =>
+  withinLimit(target.timeoutMillis, signal, timers, async (ending) => ({
+    ...(await askFollowing(target, ending)),
+    refused: false,
+  }));
 
 async function askFollowing(
   target: ProbeTarget,
   ending: AbortSignal,
 ): Promise<{ statusCode: number; responseBody?: string }> {
   const scheme = target.protocol.startsWith('HTTPS') ? 'https' : 'http';
-  const host = isIPv6(target.host) ? `[${target.host}]` : target.host;
-  let url = new URL(`${scheme}://${host}:${target.port}${withSlash(target.uri)}`);
+  let url = new URL(`${scheme}://${urlHost(target.host)}:${target.port}${withSlash(target.uri)}`);
   let { method } = target;
   for (let redirects = 0; ; redirects++) {
     const { result, location } = await ask(url, method, target, ending);
@@ -148,20 +117,3 @@ function firstBytes(text: string, maxBytes: number): string {
 
 const isRedirect = (status: number): boolean => [301, 302, 303, 307, 308].includes(status);
 const withSlash = (uri: string): string => (uri.startsWith('/') ? uri : `/${uri}`);
-
-/** The result of a check that failed before there was an answer. */
-export const failureOf = (cause: unknown): ProbeResult => ({
-  errorMessage: messageOf(cause).slice(0, maxErrorLength),
-  refused: isRefused(cause),
-});
-
-/** A name with several addresses fails with one error for each of them. */
-const causesOf = (cause: unknown): { code?: string; message?: string }[] => {
-  const { errors, ...own } = cause as { errors?: { code?: string }[]; code?: string; message?: string };
-  return [{ code: own.code, message: (cause as Error).message }, ...(errors ?? [])];
-};
-const isRefused = (cause: unknown): boolean => causesOf(cause).some(({ code }) => code === 'ECONNREFUSED');
-const messageOf = (cause: unknown): string =>
-  causesOf(cause)
-    .map(({ message, code }) => message || code)
-    .find(Boolean) ?? String(cause);

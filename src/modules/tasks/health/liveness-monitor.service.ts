@@ -99,6 +99,7 @@ export class LivenessMonitor implements OnModuleInit, BeforeApplicationShutdown 
     for (const id of this.watches.keys()) if (!wanted.has(id)) this.forget(id);
     await this.dropUnwatched(wanted);
     const unread = [...wanted].filter(([id, version]) => this.watches.get(id)?.version !== version).map(([id]) => id);
+    if (unread.length === 0) return;
     const states = await this.rows.taskLiveness.find(tx, unread);
     for (const task of await this.tasks.load(tx, unread)) {
       const { id } = task.live.taskId;

@@ -3,7 +3,7 @@ import http2 from 'node:http2';
 import net, { type AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { grpcProbe } from './grpc-probe.js';
-import type { ProbeResult } from './http-probe.js';
+import type { ProbeResult } from './probe-result.js';
 import { tcpProbe } from './tcp-probe.js';
 import { TimedQueue } from './timed-queue.js';
 
