@@ -196,7 +196,7 @@ export class TaskRepository {
   async countsOf(tx: Queryable, id: string): Promise<{ active: number; pending: number; cleaning: number }> {
     const [found] = await rows<{ active: number; pending: number; cleaning: number }>(
       tx,
-      `SELECT (SELECT count(*) FROM task WHERE request_id = $1 AND ended_at IS NULL AND pending_type <> 'BACKFILL')::int AS active,
+      `SELECT (SELECT count(*) FROM task WHERE request_id = $1 AND ended_at IS NULL)::int AS active,
          (SELECT count(*) FROM pending_task WHERE request_id = $1 AND NOT delete_requested)::int AS pending,
          (SELECT count(*) FROM task_cleanup JOIN task USING (task_id)
           WHERE task.request_id = $1 AND ended_at IS NULL)::int AS cleaning`,

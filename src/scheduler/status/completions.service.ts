@@ -10,8 +10,8 @@ import {
   retryPolicyOf,
 } from '../../core/completion/index.js';
 import { isBesideSchedule } from '../../core/pending-work/index.js';
-import { backfillEntry } from '../../core/requests/backfill.js';
-import { isLongRunning, isRunnable } from '../../core/model/enums.js';
+import { isLongRunning } from '../../core/model/enums.js';
+import { nextBackfillRuns } from '../../modules/requests/backfills/next-backfill-runs.js';
 import type { EndedBackfillRun } from '../../modules/requests/backfills/run-backfill.repository.js';
 import { decideRemoval } from '../../core/load-balancer/index.js';
 import { type DeployKey, deployKeyText } from '../../core/model/deploy.js';
@@ -108,10 +108,8 @@ export class Completions {
     await this.rows.runBackfills.endRuns(tx, ended, now);
     const entries: PendingRequest[] = [];
     for (const requestId of new Set(ended.map((run) => run.requestId))) {
-      const { state, activeDeployId: deployId } = requests.get(requestId) ?? {};
-      if (state === undefined || !isRunnable(state) || deployId === undefined) continue;
-      for (const time of await this.rows.runBackfills.take(tx, requestId))
-        entries.push(backfillEntry(time, { requestId, deployId }, now));
+      const stored = requests.get(requestId);
+      if (stored) entries.push(...(await nextBackfillRuns(this.rows, tx, stored, now)));
     }
     return entries;
   }
@@ -209,6 +207,7 @@ function taskMails(ended: EndedTask, stored: StoredRequest, { next, counts, enqu
 const endOfBackfillRun = ({ taskId, state, pendingTask }: EndedTask): EndedBackfillRun => ({
   requestId: taskId.requestId,
   runId: pendingTask.runId ?? '',
+  scheduledAt: pendingTask.scheduledAt!,
   taskId: taskId.id,
   succeeded: state === 'TASK_FINISHED',
 });

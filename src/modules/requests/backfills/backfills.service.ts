@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import { isRunnable } from '../../../core/model/enums.js';
-import { backfillEntry, type BackfillRequest, backfillTimes, refuseBackfill } from '../../../core/requests/backfill.js';
+import { type BackfillRequest, backfillTimes, refuseBackfill } from '../../../core/requests/backfill.js';
 import { Database } from '../../../platform/database/database.js';
 import type { Transaction } from '../../../platform/database/transaction.js';
 import { SchedulerError } from '../../../platform/errors.js';
@@ -11,6 +10,7 @@ import { Rows } from '../../../rows.js';
 import { RequestActions, throwIf } from '../request-actions.service.js';
 import type { StoredRequest } from '../request.repository.js';
 import { BackfillDto } from './backfill.dto.js';
+import { nextBackfillRuns } from './next-backfill-runs.js';
 
 /** Backfills that are not over, of one request. */
 const mostOpen = 10;
@@ -88,20 +88,14 @@ export class Backfills {
   }
 
   /** Makes runs of the times that have their turn; answers how many. The row of the request is locked in `tx`. */
-  async advance(tx: Transaction, { request, state, activeDeployId }: StoredRequest, now: number): Promise<number> {
-    if (!isRunnable(state) || activeDeployId === undefined) return 0;
-    const taken = await this.rows.runBackfills.take(tx, request.id);
-    const of = { requestId: request.id, deployId: activeDeployId };
-    await this.rows.pendingRequests.enqueueAll(
-      tx,
-      taken.map((time) => backfillEntry(time, of, now)),
-    );
-    return taken.length;
+  async advance(tx: Transaction, stored: StoredRequest, now: number): Promise<number> {
+    const entries = await nextBackfillRuns(this.rows, tx, stored, now);
+    await this.rows.pendingRequests.enqueueAll(tx, entries);
+    return entries.length;
   }
 
   private async refuseTooMany(tx: Transaction, requestId: string): Promise<void> {
-    const found = await this.rows.runBackfills.find(tx, requestId, { most: mostListed });
-    if (found.filter(({ endedAt }) => endedAt === undefined).length < mostOpen) return;
+    if ((await this.rows.runBackfills.openCount(tx, requestId)) < mostOpen) return;
     const message = `Request '${requestId}' has ${mostOpen} backfills that are not over, which is the most; cancel one, or wait`;
     throw new SchedulerError('TOO_MANY_RUNS', message);
   }

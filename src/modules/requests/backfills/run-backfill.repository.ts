@@ -34,6 +34,8 @@ export interface RunBackfillTime {
 export interface EndedBackfillRun {
   requestId: string;
   runId: string;
+  /** Planned time of the run, in epoch milliseconds. */
+  scheduledAt: number;
   taskId: string;
   succeeded: boolean;
 }
@@ -127,6 +129,16 @@ export class RunBackfillRepository {
     return found.map(fromRow);
   }
 
+  /** Number of those of a request that are not over. */
+  async openCount(tx: Queryable, requestId: string): Promise<number> {
+    const [found] = await rows<{ count: number }>(
+      tx,
+      'SELECT count(*)::int AS count FROM run_backfill WHERE request_id = $1 AND ended_at IS NULL',
+      [requestId],
+    );
+    return found!.count;
+  }
+
   /** In the order of the times. */
   async times(tx: Queryable, backfillId: string): Promise<RunBackfillTime[]> {
     const found = await rows<{ scheduled_at: Date; run_id: string; state: BackfillTimeState; task_id: string | null }>(
@@ -189,13 +201,14 @@ export class RunBackfillRepository {
     const touched = await rows<{ backfill_id: string }>(
       tx,
       `UPDATE run_backfill_time t SET state = e.state, task_id = e.task_id
-       FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS e (request_id, run_id, state, task_id)
-       WHERE t.request_id = e.request_id AND t.run_id = e.run_id AND t.state IN ('QUEUED', 'FAILED') RETURNING t.backfill_id`,
+       FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::timestamptz[]) AS e (request_id, run_id, state, task_id, at)
+       WHERE t.request_id = e.request_id AND t.scheduled_at = e.at AND t.run_id = e.run_id AND t.state IN ('QUEUED', 'FAILED') RETURNING t.backfill_id`,
       [
         ended.map(({ requestId }) => requestId),
         ended.map(({ runId }) => runId),
         ended.map(({ succeeded }) => (succeeded ? 'SUCCEEDED' : 'FAILED')),
         ended.map(({ taskId }) => taskId),
+        ended.map(({ scheduledAt }) => new Date(scheduledAt)),
       ],
     );
     await this.endThose(
@@ -210,7 +223,7 @@ export class RunBackfillRepository {
     const released = await rows<{ backfill_id: string }>(
       tx,
       `UPDATE run_backfill_time t SET state = CASE WHEN b.canceled_at IS NULL THEN 'WAITING' ELSE 'CANCELED' END
-       FROM run_backfill b WHERE b.id = t.backfill_id AND t.request_id = $1 AND t.state = 'QUEUED'
+       FROM run_backfill b WHERE b.request_id = $1 AND b.ended_at IS NULL AND t.backfill_id = b.id AND t.state = 'QUEUED'
          AND NOT EXISTS (SELECT 1 FROM pending_request p WHERE p.request_id = $1 AND p.run_id = t.run_id)
          AND NOT EXISTS (SELECT 1 FROM pending_task p WHERE p.request_id = $1 AND p.run_id = t.run_id AND NOT p.delete_requested)
          AND NOT EXISTS (SELECT 1 FROM task k WHERE k.request_id = $1 AND k.run_id = t.run_id)
