@@ -1,5 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { messageOf } from '../../platform/files.js';
+import { killGroup } from '../processes/order-program.js';
 import { openDirectoryBelow } from '../sandbox/below.js';
 import { relative } from 'node:path';
 import { type CommandPlan, killCommand, openLauncher, spawnCommand } from './command-run.js';
@@ -78,14 +79,6 @@ async function whenOver(child: ChildProcess, mark: string, stop: AbortSignal): P
     stop.removeEventListener('abort', tooLong);
     isOver = true;
     await killing;
-  }
-}
-
-function killGroup(pid: number | undefined): void {
-  try {
-    if (pid !== undefined) process.kill(-pid, 'SIGKILL');
-  } catch {
-    // Nothing of it is left.
   }
 }
 

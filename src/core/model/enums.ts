@@ -386,3 +386,5 @@ export const isAlwaysRunning = (type: RequestType): boolean => isLongRunning(typ
 /** Requests in these states get new tasks. */
 export const isRunnable = (state: RequestState): boolean =>
   state === 'ACTIVE' || state === 'SYSTEM_COOLDOWN' || state === 'DEPLOYING_TO_UNPAUSE';
+
+export const runnableStates: readonly RequestState[] = requestStates.filter(isRunnable);

@@ -17,8 +17,6 @@ export type NextStart =
   | { kind: 'givenUp' };
 
 const usual = { initialDelayMillis: 1_000, backoffFactor: 2, maxDelayMillis: 300_000, resetAfterMillis: 600_000 };
-/** Beyond so many failures no delay grows any more, whatever its factor. */
-const mostGrown = 1_001;
 
 /** Gaps filled; a longest delay that is given bounds the first one that is not. */
 function complete(policy: RestartPolicy): Required<Omit<RestartPolicy, 'maxRestarts'>> {
@@ -33,7 +31,7 @@ function complete(policy: RestartPolicy): Required<Omit<RestartPolicy, 'maxResta
 export function restartDelay(policy: RestartPolicy, failures: number): number {
   if (failures < 1) return 0;
   const { initialDelayMillis, backoffFactor, maxDelayMillis } = complete(policy);
-  return Math.round(backOffMillis(Math.min(failures, mostGrown), initialDelayMillis, maxDelayMillis, backoffFactor));
+  return Math.round(backOffMillis(failures, initialDelayMillis, maxDelayMillis, backoffFactor));
 }
 
 /** One that was up for long enough after its last start begins a new row. */

@@ -1,3 +1,4 @@
+import { backOffMillis } from '../back-off.js';
 import { type WebhookType, webhookTypes } from '../model/enums.js';
 
 export interface RetryRules {
@@ -19,7 +20,7 @@ export function retryDelay(
   rules: Pick<RetryRules, 'firstRetryMillis' | 'maxRetryMillis'>,
   random: number,
 ): number {
-  const plain = Math.min(rules.firstRetryMillis * 2 ** (failures - 1), rules.maxRetryMillis);
+  const plain = backOffMillis(failures, rules.firstRetryMillis, rules.maxRetryMillis);
   return Math.min(Math.round(plain * (0.8 + 0.4 * random)), rules.maxRetryMillis);
 }
 

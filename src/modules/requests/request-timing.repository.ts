@@ -1,14 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import { isRunnable, promisedTypes, requestStates } from '../../core/model/enums.js';
+import { promisedTypes, runnableStates } from '../../core/model/enums.js';
 import { timesMembers } from '../../core/requests/changes.js';
 import type { Queryable } from '../../platform/database/queryable.js';
 import { rows, toMillis } from '../../platform/database/sql.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 
-const runnableStates = requestStates
-  .filter(isRunnable)
-  .map((state) => `'${state}'`)
-  .join(', ');
+const runnable = runnableStates.map((state) => `'${state}'`).join(', ');
 
 const members = (document: string, names: readonly string[]): string =>
   `(${names.map((name) => `${document}->'${name}'`).join(', ')})`;
@@ -32,9 +29,9 @@ const firstWaiting = `(SELECT min(to_timestamp(((p.document->>'scheduledAt')::bi
     AND p.pending_type NOT IN (${promisedTypes.map((type) => `'${type}'`).join(', ')}))`;
 /** SQL: how far the times of a row that is written again are planned, and when to look at them again. Other times are planned anew. */
 export const keptPlanning = `planned_until = CASE WHEN ${timing('document')} IS DISTINCT FROM ${timing('$9::jsonb')} THEN NULL
-    WHEN planned_until IS NULL OR $3 IN (${runnableStates}) THEN planned_until
+    WHEN planned_until IS NULL OR $3 IN (${runnable}) THEN planned_until
     ELSE LEAST(planned_until, $5::timestamptz, ${firstWaiting}) END,
-  plan_at = CASE WHEN $3 IN (${runnableStates}) AND ${timing('document')} IS NOT DISTINCT FROM ${timing('$9::jsonb')} THEN plan_at END`;
+  plan_at = CASE WHEN $3 IN (${runnable}) AND ${timing('document')} IS NOT DISTINCT FROM ${timing('$9::jsonb')} THEN plan_at END`;
 
 /** Outcome of a look at the times of a request, in epoch milliseconds. */
 export interface RequestPlanning {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { ReadFilter } from '../../core/authorization/index.js';
-import { isRunnable, requestStates, type RequestState, type RequestType } from '../../core/model/enums.js';
+import { runnableStates, type RequestState, type RequestType } from '../../core/model/enums.js';
 import type { Request } from '../../core/model/request.js';
 import { keysetOf, type KeysetPage } from '../../platform/database/keyset.js';
 import type { Queryable } from '../../platform/database/queryable.js';
@@ -138,7 +138,7 @@ export class RequestRepository {
       tx,
       `SELECT ${columns} FROM request WHERE request_type = 'SCHEDULED' AND state = ANY ($1) AND active_deploy_id IS NOT NULL
          AND ($2::text IS NULL OR id = $2) AND ${seenSql(3)} ORDER BY id`,
-      [requestStates.filter(isRunnable), id ?? null, ...seenParameters(sight)],
+      [runnableStates, id ?? null, ...seenParameters(sight)],
     );
     return found.map(storedRequest);
   }

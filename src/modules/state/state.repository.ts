@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { isRunnable, requestStates, type RequestType } from '../../core/model/enums.js';
+import { runnableStates, type RequestType } from '../../core/model/enums.js';
 import type { TaskReconciliationStatistics } from '../../core/model/state.js';
 import { type ReconciliationRun, reconciliationStatistics } from '../../core/reconciliation/reconciliation.js';
 import { parsePendingTaskId } from '../../core/task-id.js';
@@ -20,8 +20,6 @@ interface TaskCounts {
 }
 
 type Nullable<T, Member extends keyof T> = Omit<T, Member> & { [name in Member]: T[name] | null };
-
-const runnable = requestStates.filter(isRunnable);
 
 /**
  * Figures of the state that are told by several tables together. By hand: each is one statement over all live rows, and
@@ -86,7 +84,7 @@ export class StateRepository {
        LEFT JOIN (SELECT request_id, count(*)::int AS waiting FROM pending_task
          WHERE NOT delete_requested AND pending_type <> 'BACKFILL' GROUP BY request_id) p ON p.request_id = r.id
        WHERE r.state = ANY ($1) AND r.request_type IN ('SERVICE', 'WORKER', 'SCHEDULED') ORDER BY r.id`,
-      [runnable],
+      [runnableStates],
     );
     return found.map((row) => ({
       ...row,

@@ -77,8 +77,13 @@ export class InstanceFailureRepository {
     );
   }
 
-  async forget(tx: Transaction, { requestId, deployId }: DeployKey): Promise<void> {
-    await tx.query('DELETE FROM instance_failure WHERE request_id = $1 AND deploy_id = $2', [requestId, deployId]);
+  async forget(tx: Transaction, deploys: readonly DeployKey[]): Promise<void> {
+    if (deploys.length === 0) return;
+    await tx.query(
+      `DELETE FROM instance_failure f USING unnest($1::text[], $2::text[]) AS d (request_id, deploy_id)
+       WHERE f.request_id = d.request_id AND f.deploy_id = d.deploy_id`,
+      [deploys.map(({ requestId }) => requestId), deploys.map(({ deployId }) => deployId)],
+    );
   }
 
   /** The request is gone. */

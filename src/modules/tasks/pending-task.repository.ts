@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { ReadFilter } from '../../core/authorization/index.js';
 import { deployKeyText, type Deploy, type DeployKey } from '../../core/model/deploy.js';
-import { isRunnable, requestStates, turnTypes, type PendingType, type RequestType } from '../../core/model/enums.js';
+import { runnableStates, turnTypes, type PendingType, type RequestType } from '../../core/model/enums.js';
 import type { Request } from '../../core/model/request.js';
 import type { PendingTask, PendingTaskId, RunKey, TaskRequest } from '../../core/model/task.js';
 import { parsePendingTaskId } from '../../core/task-id.js';
@@ -14,8 +14,6 @@ import { seenOfSql, seenParameters } from '../requests/request-access.repository
 
 /** Order of pending tasks in all lists but pages. */
 const order = 'p.next_run_at, p.request_id, p.deploy_id, p.instance_no, p.created_at, p.id';
-const runnableStates = requestStates.filter(isRunnable);
-
 /** A page of what the caller may read, in the order of ids; with what keysetOf reads beyond it. */
 interface Part {
   page: KeysetPage;

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { isRunnable, requestStates, type RequestState } from '../../core/model/enums.js';
+import { runnableStates, type RequestState } from '../../core/model/enums.js';
 import type { Request } from '../../core/model/request.js';
 import type { PendingTaskId } from '../../core/model/task.js';
 import type { RequestToRun } from '../../core/pending-work/index.js';
@@ -13,8 +13,6 @@ import { rows, toMillis } from '../../platform/database/sql.js';
 export interface PlannedRun extends RequestToRun {
   id: PendingTaskId;
 }
-
-const runnableStates = requestStates.filter(isRunnable);
 
 /** Pending tasks whose time is still to come. By hand: each statement is about the rows of all requests. */
 @Injectable()

@@ -9,6 +9,7 @@ import { drain, isPlannedTooFar, type WaitingRequest, type WorkRules } from '../
 import type { StoredPendingDeploy } from '../../modules/deploys/deploy.repository.js';
 import { Rows } from '../../rows.js';
 import type { StoredRequest } from '../../modules/requests/request.repository.js';
+import type { InstanceFailureRepository } from '../../modules/tasks/instance-failure.repository.js';
 import { SlaveRepository } from '../../modules/slaves/slave.repository.js';
 import type { QueueEntry } from '../../modules/tasks/pending-request.repository.js';
 import type { PlannedRun } from '../../modules/tasks/planned-run.repository.js';
@@ -68,6 +69,8 @@ interface WaitingWork {
   isFollowed: boolean;
   /** Counts of the deploys of RUN_ONCE requests, by deployKeyText. */
   runOnceCounts: ReadonlyMap<string, DeployCounts>;
+  /** Failures in a row of instances, of requests with a policy for restarts, by deployKeyText. */
+  failures: Awaited<ReturnType<InstanceFailureRepository['find']>>;
 }
 
 /** Turns the entries of the pending queue into pending tasks. */
@@ -182,7 +185,14 @@ export class DrainService {
     const entries = groupBy(queued, ({ entry }) => entry.requestId);
     const tasks = groupBy(live, (task) => task.taskId.requestId);
     const runOnce = once.flatMap((id) => (entries.get(id) ?? []).map(({ entry }) => entry));
-    const runOnceCounts = await this.rows.deployStatistics.find(tx, runOnce);
+    const restarted = queued.filter(({ entry }) => held.get(entry.requestId)?.request.restart);
+    const [runOnceCounts, failures] = await Promise.all([
+      this.rows.deployStatistics.find(tx, runOnce),
+      this.rows.instanceFailures.find(
+        tx,
+        restarted.map(({ entry }) => entry),
+      ),
+    ]);
     const rules = workRules(this.settings, slaves);
     const writes: Writes = { done: [], replaced: [], create: [], cleanups: [], begunAnew: [] };
     const ahead: RunsWork[] = [];
@@ -210,6 +220,7 @@ export class DrainService {
         withRuns: new Set(withRuns.map(deployKeyText)),
         isFollowed: followed.has(requestId),
         runOnceCounts,
+        failures,
       };
       again = (await this.drainRequest(tx, work, rules, writes, now)) || again;
     }
@@ -220,7 +231,7 @@ export class DrainService {
         .removeOfDeploys(tx, writes.replaced)
         .then(() => this.rows.pendingTasks.insert(tx, writes.create)),
       this.rows.taskCleanups.createAll(tx, writes.cleanups),
-      ...writes.begunAnew.map((key) => this.rows.instanceFailures.forget(tx, key)),
+      this.rows.instanceFailures.forget(tx, writes.begunAnew),
     ]);
     const replaced = await this.planning.plan(tx, ahead, now);
     return { cleanups: writes.cleanups.length + replaced, again, held: [...busy] };
@@ -261,9 +272,7 @@ export class DrainService {
           runWaits: work.withRuns.has(key),
           newFlowId: work.isFollowed ? randomUUID : undefined,
           failingFast: await this.states.isFailingFast(tx, stored, deployId, now),
-          failures:
-            stored?.request.restart &&
-            (await this.rows.instanceFailures.find(tx, [{ requestId: work.requestId, deployId }])).get(key),
+          failures: work.failures.get(key),
           lastEnd: work.runOnceCounts.get(key)?.lastTaskState,
         },
         rules,

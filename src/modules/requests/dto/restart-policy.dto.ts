@@ -1,20 +1,9 @@
-import { applyDecorators } from '@nestjs/common';
-import { ApiProperty } from '@nestjs/swagger';
-import { IsNumber, IsOptional, Max, Min } from 'class-validator';
+import { IsOptional } from 'class-validator';
 import type { RestartPolicy } from '../../../core/model/request.js';
-import { Int32 } from '../../../platform/http/fields.js';
+import { Between, Int32 } from '../../../platform/http/fields.js';
 import { Since } from '../../../platform/http/since.js';
 
 const day = 86_400_000;
-const most = 100;
-
-const Factor = () =>
-  applyDecorators(
-    IsNumber(),
-    Min(1),
-    Max(most),
-    ApiProperty({ type: 'number', format: 'double', minimum: 1, maximum: most }),
-  );
 
 /** Delays of the starts of an instance that failed. Each failure in a row makes the next one longer. */
 export class RestartPolicyDto implements RestartPolicy {
@@ -26,7 +15,7 @@ export class RestartPolicyDto implements RestartPolicy {
   /** Factor by which each further failure in a row lengthens the delay. Default: 2. */
   @Since('muster')
   @IsOptional()
-  @Factor()
+  @Between(1, 100)
   backoffFactor?: number;
   /** The longest delay in milliseconds. Default: 300000, or initialDelayMillis where that is more. */
   @Since('muster')
