@@ -54,7 +54,7 @@ export function timeMillis(name: string, text: string): number {
 export async function knownWord(
   flag: string,
   given: string | undefined,
-  words: 'RequestState' | 'RequestType' | 'TaskState',
+  words: 'RequestState' | 'RequestType' | 'ScheduleType' | 'TaskState',
 ): Promise<string | undefined> {
   if (given === undefined) return undefined;
   const { enumerations } = await import('muster-client');

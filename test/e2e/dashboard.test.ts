@@ -54,7 +54,7 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
       http: { contextPath: '/east' },
       ui: { title: 'East <1>', navColor: 'green', shellCommands: [{ name: 'jstack', description: 'threads' }] },
     },
-    local: { shellCommands: [{ name: 'jstack', command: ['echo', 'threads of {PID}'] }] },
+    local: { shellCommands: [{ name: 'jstack', command: ['echo', 'threads of', '{PID}'] }] },
   });
   let muster: Instance;
   let api: Api;

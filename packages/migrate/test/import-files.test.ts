@@ -256,3 +256,10 @@ test.each([
     `request 'a-b'`,
   ],
 ])('%s is refused', (_name, text, message) => expect(() => convertText(text)).toThrow(message));
+
+test('what is no job beside jobs is left out, and said', () => {
+  const notes: string[] = [];
+  const jobs = convertText(JSON.stringify([chronos[1], { kind: 'Deployment' }, 'text']), (text) => notes.push(text));
+  expect(jobs).toHaveLength(1);
+  expect(notes).toEqual(['2 entries are neither jobs of Chronos nor CronJobs, and are left out']);
+});

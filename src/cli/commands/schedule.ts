@@ -2,7 +2,7 @@ import type { Request, SchedulePreviewRequest } from 'muster-client';
 import { CliError } from '../exit-codes.js';
 import { remote } from '../remote/session.js';
 import { type Define, examples } from '../run.js';
-import { timeMillis, wholeNumber } from '../words.js';
+import { knownWord, timeMillis, wholeNumber } from '../words.js';
 
 export const schedule: Record<string, Define> = { schedule: define };
 
@@ -78,7 +78,7 @@ async function timesAsked(text: string | undefined, flags: Flags): Promise<Sched
   if (file === undefined) {
     return {
       schedule: text!,
-      ...(type !== undefined && { scheduleType: typeOf(type) }),
+      scheduleType: (await knownWord('--type', type, 'ScheduleType')) as SchedulePreviewRequest['scheduleType'],
       ...(timeZone !== undefined && { scheduleTimeZone: timeZone }),
     };
   }
@@ -92,11 +92,4 @@ async function timesAsked(text: string | undefined, flags: Flags): Promise<Sched
   if (value.requestType !== undefined && value.requestType !== 'SCHEDULED')
     throw new CliError('usage', `${place}: a ${value.requestType} request has no schedule`);
   return Object.fromEntries(timeMembers.flatMap((name) => (value[name] === undefined ? [] : [[name, value[name]]])));
-}
-
-function typeOf(given: string): NonNullable<SchedulePreviewRequest['scheduleType']> {
-  const types = ['CRON', 'QUARTZ', 'RFC5545'] as const;
-  const found = types.find((type) => type === given.toUpperCase());
-  if (found === undefined) throw new CliError('usage', `--type must be cron, quartz or rfc5545, not '${given}'`);
-  return found;
 }

@@ -1,3 +1,4 @@
+import { withoutAbsent } from '../without-absent.js';
 import type {
   CanaryDeploySettings,
   ClusterArtifact,
@@ -93,8 +94,4 @@ function healthcheckOfFlatFields(deploy: Deploy): HealthcheckOptions | undefined
     responseTimeoutSeconds: deploy.healthcheckTimeoutSeconds,
     maxRetries: deploy.healthcheckMaxRetries,
   });
-}
-
-function withoutAbsent<T extends object>(record: T): T {
-  return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as T;
 }

@@ -183,7 +183,11 @@ export function ruleStories({ api, open, go, heading, asked }: Dashboard): void 
     await asked(page, 'Run a command').getByLabel('Command').selectOption('jstack');
     await asked(page, 'Run a command').getByRole('button', { name: 'Run a command' }).click();
     const ran = page.getByRole('row', { name: /jstack.*finished/ });
-    await ran.getByRole('link', { name: /jstack/ }).waitFor({ timeout: 60_000 });
+    await ran.getByRole('link', { name: /jstack/ }).click({ timeout: 60_000 });
+    await page
+      .getByRole('log')
+      .getByText(/^threads of \d+$/)
+      .waitFor();
     await page.close();
   }, 90_000);
 

@@ -150,13 +150,15 @@ const problemsTold = (failure: unknown): Record<string, string> =>
 function Plan({ plan, values, given }: { plan: NonNullable<Action['plan']>; values: Values; given: Given }) {
   const [shown, setShown] = useState<ReactNode>('Computing the plan');
   const latest = useRef(0);
-  const key = JSON.stringify(given);
+  // No plan depends on the words that go with it.
+  const { message: _words, ...asked } = given;
+  const key = JSON.stringify(asked);
   useEffect(() => {
-    const asked = ++latest.current;
+    const turn = ++latest.current;
     const timer = setTimeout(() => {
       plan(values).then(
-        (answer) => asked === latest.current && setShown(answer),
-        (cause: unknown) => asked === latest.current && setShown(<Failure cause={cause} />),
+        (answer) => turn === latest.current && setShown(answer),
+        (cause: unknown) => turn === latest.current && setShown(<Failure cause={cause} />),
       );
     }, 300);
     return () => clearTimeout(timer);

@@ -1,10 +1,8 @@
 import { useState } from 'react';
 import { Dialog } from '@base-ui/react/dialog';
-import { useQueryClient } from '@tanstack/react-query';
 import { signIn } from '../api';
 import { session } from '../session';
 import { signInProblem } from './sign-in-problem';
-import { readAgain } from '../live/read-again';
 import { useWhoCalls } from '../live/rights';
 import { useFilters } from '../ui/links';
 import { Failure } from '../ui/read';
@@ -12,7 +10,6 @@ import { view } from '../view';
 
 /** Over the page, which stays as it is: when a token has ended, one goes on where one was. */
 export function SignIn() {
-  const queries = useQueryClient();
   const who = useWhoCalls();
   const [text, setText] = useState('');
   const [failure, setFailure] = useState<unknown>();
@@ -31,7 +28,6 @@ export function SignIn() {
       } else {
         await signIn(text.replace(/^(Token|Bearer)\s+/i, '').trim());
       }
-      void readAgain(queries);
     } catch (cause) {
       setFailure(cause);
     } finally {

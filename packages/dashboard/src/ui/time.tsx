@@ -51,14 +51,14 @@ export function Time({ at }: { at: number | undefined }) {
 
 function Moment({ at }: { at: number }) {
   const { times } = useSignal(preferences);
-  const exact = useExactTime(at);
-  const byClock = useExactTime(at, view.timestampFormat);
+  const isRelative = times === 'relative';
+  const exact = useExactTime(at, isRelative ? view.timestampWithSecondsFormat : view.timestampFormat);
   // Beyond some minutes a second more or less is not seen.
   const isNear = Math.abs(at - now.get()) < 180_000;
   const relative = relativeTime(at, useNow(isNear ? 1_000 : 30_000));
   return (
-    <time dateTime={new Date(at).toISOString()} title={times === 'relative' ? exact : relative}>
-      {times === 'relative' ? relative : byClock}
+    <time dateTime={new Date(at).toISOString()} title={isRelative ? exact : relative}>
+      {isRelative ? relative : exact}
     </time>
   );
 }

@@ -1,10 +1,10 @@
 import type { ClusterArtifact, ContainerInfo } from '../../../../src/core/model/deploy.js';
 import type { Request } from '../../../../src/core/model/request.js';
+import { withoutAbsent } from '../../../../src/core/without-absent.js';
 import {
   boundedRuns,
   type ConvertedJob,
   deployId,
-  given,
   idOf,
   isMap,
   listOf,
@@ -48,21 +48,25 @@ function convert(job: Job, softErrors: ReadonlySet<string>): ConvertedJob {
   if (job['disabled'] === true) notes.push('it is disabled there: pause it');
   const { shell = true } = job;
   const words = textsOf(job['arguments']);
-  const request: Request = given({
+  const request: Request = withoutAbsent({
     id,
     ...runsOf(job, softErrors, notes),
     owners: ownersOf(job),
     numRetriesOnFailure: numberOf(job['retries']),
     requiredSlaveAttributes: attributesOf(job, notes),
   });
-  const deploy = given({
+  const deploy = withoutAbsent({
     requestId: id,
     id: deployId,
     command: textOf(job['command']),
     arguments: words.length > 0 ? words : undefined,
     shell: shell === true && words.length === 0 && !isMap(job['container']) ? true : undefined,
     user: textOf(job['runAsUser']),
-    resources: given({ cpus: numberOf(job['cpus']), memoryMb: numberOf(job['mem']), diskMb: numberOf(job['disk']) }),
+    resources: withoutAbsent({
+      cpus: numberOf(job['cpus']),
+      memoryMb: numberOf(job['mem']),
+      diskMb: numberOf(job['disk']),
+    }),
     env: variablesOf(job['environmentVariables'], notes),
     uris: artifactsOf(job),
     containerInfo: containerOf(job['container'], notes),
@@ -92,7 +96,7 @@ function runsOf(
   }
   const scheduleTimeZone = textOf(job['scheduleTimeZone']);
   const isLocal = scheduleTimeZone !== undefined;
-  return given({
+  return withoutAbsent({
     requestType: 'SCHEDULED' as const,
     scheduleType: 'RFC5545' as const,
     schedule: `${rule.start === undefined ? '' : `DTSTART=${timeOf(rule.start, isLocal)} `}RRULE:${rule.text}`,
@@ -183,7 +187,7 @@ function artifactsOf(job: Job): ClusterArtifact[] | undefined {
     .flatMap(({ uri, extract, executable, cache, output }): ClusterArtifact[] =>
       typeof uri === 'string'
         ? [
-            given({
+            withoutAbsent({
               uri,
               extract: extract === true || undefined,
               executable: executable === true || undefined,
@@ -207,17 +211,21 @@ function containerOf(container: unknown, notes: string[]): ContainerInfo | undef
   const volumes = listOf(container['volumes'])
     .filter(isMap)
     .map((volume) =>
-      given({
+      withoutAbsent({
         containerPath: textOf(volume['containerPath']),
         hostPath: textOf(volume['hostPath']),
         mode: volume['mode'] === 'RW' ? ('RW' as const) : ('RO' as const),
       }),
     );
-  const docker = given({
+  const docker = withoutAbsent({
     image,
     privileged: false,
     network: network === 'HOST' || network === 'BRIDGE' || network === 'NONE' ? network : undefined,
     forcePullImage: container['forcePullImage'] === true || undefined,
   });
-  return given({ type: 'DOCKER' as const, docker, volumes: volumes.length > 0 ? volumes : undefined }) as ContainerInfo;
+  return withoutAbsent({
+    type: 'DOCKER' as const,
+    docker,
+    volumes: volumes.length > 0 ? volumes : undefined,
+  }) as ContainerInfo;
 }

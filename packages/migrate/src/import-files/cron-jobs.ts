@@ -1,10 +1,10 @@
 import type { ContainerInfo, Resources } from '../../../../src/core/model/deploy.js';
 import type { Request } from '../../../../src/core/model/request.js';
+import { withoutAbsent } from '../../../../src/core/without-absent.js';
 import {
   boundedRuns,
   type ConvertedJob,
   deployId,
-  given,
   idOf,
   isMap,
   listOf,
@@ -43,7 +43,7 @@ export function convertCronJob(manifest: Manifest): ConvertedJob {
   for (const member of ['parallelism', 'completions'])
     if ((numberOf(within(job, member)) ?? 1) !== 1) notes.push(`${member} is not taken: a time has one run`);
   const limit = numberOf(within(job, 'activeDeadlineSeconds'));
-  const request: Request = given({
+  const request: Request = withoutAbsent({
     id,
     requestType: 'SCHEDULED' as const,
     schedule: textOf(within(spec, 'schedule')),
@@ -54,13 +54,12 @@ export function convertCronJob(manifest: Manifest): ConvertedJob {
     ...keptOf(spec),
     taskExecutionTimeLimitMillis: limit === undefined ? undefined : limit * 1_000,
   });
-  const [program, ...words] = [...textsOf(container?.['command']), ...textsOf(container?.['args'])];
-  const hasCommand = textsOf(container?.['command']).length > 0;
-  const deploy = given({
+  const [program, ...words] = textsOf(container?.['command']);
+  const deploy = withoutAbsent({
     requestId: id,
     id: deployId,
-    command: hasCommand ? program : undefined,
-    arguments: hasCommand ? words : textsOf(container?.['args']),
+    command: program,
+    arguments: [...words, ...textsOf(container?.['args'])],
     env: variablesOf(container?.['env'], notes),
     resources: resourcesOf(within(container, 'resources'), notes),
     containerInfo: containerOf(container),
@@ -104,7 +103,7 @@ function containerOf(container: Manifest | undefined): ContainerInfo | undefined
   const image = textOf(container?.['image']);
   if (image === undefined) return undefined;
   const forcePullImage = container?.['imagePullPolicy'] === 'Always' || undefined;
-  return { type: 'DOCKER', docker: given({ image, privileged: false, forcePullImage }) };
+  return { type: 'DOCKER', docker: withoutAbsent({ image, privileged: false, forcePullImage }) };
 }
 
 /** What it requests counts; else its limits. */
@@ -120,7 +119,7 @@ function resourcesOf(resources: unknown, notes: string[]): Resources | undefined
     if (quantity === undefined) notes.push(`${name} '${String(asked[name])}' is no quantity`);
     return quantity === undefined ? undefined : Math.round(quantity * factor * 1_000) / 1_000;
   };
-  return given({
+  return withoutAbsent({
     cpus: read('cpu', 1),
     memoryMb: read('memory', 1 / 1_048_576),
     diskMb: read('ephemeral-storage', 1 / 1_048_576),

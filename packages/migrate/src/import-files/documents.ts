@@ -46,7 +46,3 @@ export function variablesOf(list: unknown, notes: string[]): Record<string, stri
   }
   return variables;
 }
-
-/** The members that have a value. */
-export const given = <T extends object>(record: T): T =>
-  Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as T;

@@ -16,7 +16,7 @@ interface Streams {
 export function importFile(file: string, { out, note }: Streams): number {
   let jobs: ConvertedJob[];
   try {
-    jobs = convertText(read(file));
+    jobs = convertText(read(file), note);
   } catch (cause) {
     note(`muster: ${file}: ${cause instanceof Error ? cause.message : String(cause)}`);
     return 2;
@@ -28,10 +28,11 @@ export function importFile(file: string, { out, note }: Streams): number {
 }
 
 /** Jobs of Chronos (what its API answers, or one job) and CronJobs of Kubernetes, in YAML or JSON. */
-export function convertText(text: string): ConvertedJob[] {
+export function convertText(text: string, note: (text: string) => void = () => undefined): ConvertedJob[] {
   const parsed = parseAllDocuments(text, { uniqueKeys: true });
   const documents = (Array.isArray(parsed) ? parsed : []).map((document) => {
-    const [error] = document.errors;
+    // A warning is about a tag that nobody knows, and what it stands for would be lost.
+    const [error] = [...document.errors, ...document.warnings];
     if (error) throw new Error(error.message);
     return document.toJS({ maxAliasCount: 100 }) as unknown;
   });
@@ -40,6 +41,8 @@ export function convertText(text: string): ConvertedJob[] {
   );
   const chronos = convertChronos(entries.filter(isChronosJob));
   const jobs = [...chronos, ...entries.filter(isCronJob).map(convertCronJob)];
+  const left = entries.filter((entry) => entry != null && !isChronosJob(entry) && !isCronJob(entry)).length;
+  if (left > 0) note(`${left} entries are neither jobs of Chronos nor CronJobs, and are left out`);
   if (jobs.length === 0) throw new Error('there is no job of Chronos and no CronJob of Kubernetes in it');
   const ids = jobs.map(({ request }) => request.id);
   const twice = ids.find((id, index) => ids.indexOf(id) !== index);

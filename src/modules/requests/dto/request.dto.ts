@@ -16,6 +16,7 @@ import {
   type SlavePlacement,
   type UserAction,
 } from '../../../core/model/enums.js';
+import { withoutAbsent } from '../../../core/without-absent.js';
 import type { Request } from '../../../core/model/request.js';
 import { readLegacyType } from '../../../core/request-validation/index.js';
 import {
@@ -297,7 +298,6 @@ export class RequestDto extends RunPoliciesDto implements Request {
   static toRequest({ daemon, hideEvenNumberAcrossRacks, ...sent }: RequestDto): Request {
     const requestType = readLegacyType({ ...sent, daemon });
     const hint = sent.hideEvenNumberAcrossRacksHint ?? hideEvenNumberAcrossRacks;
-    const request = { ...sent, requestType, hideEvenNumberAcrossRacksHint: hint };
-    return Object.fromEntries(Object.entries(request).filter(([, value]) => value !== undefined)) as unknown as Request;
+    return withoutAbsent({ ...sent, requestType, hideEvenNumberAcrossRacksHint: hint }) as Request;
   }
 }

@@ -41,7 +41,7 @@ export function Bulk({
   const unwritable = useUnwritable(ids);
   const writable = ids.filter((id) => !unwritable.has(id));
   const refusal = writable.length === 0 ? 'You may read these requests and not change them' : undefined;
-  const isSure = ids.length <= MANY || typed === String(ids.length);
+  const isSure = writable.length <= MANY || typed === String(writable.length);
 
   async function run(name: string, chosen: readonly string[]): Promise<void> {
     setBusy(true);
@@ -87,10 +87,10 @@ export function Bulk({
         value={message}
         onChange={(event) => setMessage(event.target.value)}
       />
-      {ids.length > MANY && (
+      {writable.length > MANY && (
         <input
-          aria-label={`Type ${ids.length} to go on`}
-          placeholder={`Type ${ids.length}`}
+          aria-label={`Type ${writable.length} to go on`}
+          placeholder={`Type ${writable.length}`}
           value={typed}
           onChange={(event) => setTyped(event.target.value)}
         />

@@ -29,10 +29,10 @@ export interface Run {
 export function timesOf(runs: readonly { requestId: string; at: number; timeZone: string }[]) {
   const times = new Map<string, { readonly zones: Set<string>; readonly at: number[] }>();
   for (const { requestId, at, timeZone } of runs) {
-    const present = times.get(requestId);
-    if (present) present.at.push(at);
-    else times.set(requestId, { zones: new Set(), at: [at] });
-    times.get(requestId)!.zones.add(timeZone);
+    const found = times.get(requestId) ?? { zones: new Set<string>(), at: [] };
+    found.at.push(at);
+    found.zones.add(timeZone);
+    times.set(requestId, found);
   }
   return times;
 }
