@@ -76,6 +76,8 @@ export function running(scene: Scene): void {
         ...entry,
         timestamp: pendingRequest.timestamp,
         askedAt: pendingRequest.timestamp,
+        scheduledAt: pendingRequest.timestamp,
+        trigger: 'RUN_NOW',
       });
       const [task] = await operations.api.running('plain-run', 1);
       const found = await operations.call<TaskId>(findRun, 200, { params: { ...params, runId } });
