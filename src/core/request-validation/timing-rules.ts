@@ -3,8 +3,6 @@ import type { FieldError } from '../field-error.js';
 import type { Request } from '../model/request.js';
 import { nextTime, plansAhead, readTimetable, type Timetable } from '../schedules/index.js';
 
-export const mostSchedules = 20;
-export const mostExclusions = 50;
 /** A day. */
 export const longestJitterMillis = 86_400_000;
 
@@ -60,7 +58,6 @@ const rules: readonly Rule[] = [
       : [],
   ({ maxRuns }) =>
     maxRuns !== undefined && maxRuns < 1 ? problem('maxRuns', 'min', 'maxRuns must be at least 1') : [],
-  ({ exclusions }) => countRule('exclusions', exclusions, mostExclusions),
 ];
 
 function schedulesRule(request: Request): FieldError[] {
@@ -70,16 +67,8 @@ function schedulesRule(request: Request): FieldError[] {
   if (short) return problem('schedules', 'consistent', `schedules is not allowed beside ${short}: it takes its place`);
   const texts = schedules.map(canonical);
   const twice = texts.findIndex((text, index) => texts.indexOf(text) < index);
-  return [
-    ...countRule('schedules', schedules, mostSchedules),
-    ...(twice < 0 ? [] : problem(`schedules.${twice}`, 'unique', `schedules.${twice} says the same as one before it`)),
-  ];
-}
-
-function countRule(field: string, list: readonly unknown[] | undefined, most: number): FieldError[] {
-  if (list === undefined) return [];
-  if (list.length === 0) return problem(field, 'min', `${field} must have at least one member, or be left out`);
-  return list.length > most ? problem(field, 'max', `${field} must have at most ${most} members`) : [];
+  if (twice < 0) return [];
+  return problem(`schedules.${twice}`, 'unique', `schedules.${twice} says the same as one before it`);
 }
 
 function missedRunsRule({ missedRuns, overlapPolicy = 'SKIP' }: Request): FieldError[] {
