@@ -40,5 +40,11 @@ test('a deploy that cannot be placed says why, while it waits and when it has gi
     message: expect.stringMatching(
       /^Only 0 of 1 .*\. No slave of 1 can take it: .*asks for 49 cores; it has \d+/,
     ) as string,
+    deployFailures: [
+      {
+        reason: 'TASK_COULD_NOT_BE_SCHEDULED',
+        message: expect.stringMatching(/^Only 0 of 1 .*\. No slave of 1 can take it: .*asks for 49 cores/) as string,
+      },
+    ],
   });
 });
