@@ -67,10 +67,10 @@ describe('values that look like something else are kept as they are written', ()
 
   test('in a file of YAML 1.1, which has more of them', async () => {
     const lines = written.map((value, index) => `    V${index}: ${value}`).join('\n');
-    const text = `%YAML 1.1\n---\ndeploy:\n  requestId: r\n  id: 2026-01-05\n  command: x\n  env:\n${lines}\n  labels: { 2026-01-05: 1_0 }\n`;
+    const text = `%YAML 1.1\n---\ndeploy:\n  requestId: r\n  id: d\n  command: 2026-01-05\n  env:\n${lines}\n  labels: { 2026-01-05: 1_0 }\n`;
     const [deploy] = (await read(text)).deploys;
     expect(Object.values(deploy!.env!)).toEqual(written);
-    expect(deploy).toMatchObject({ id: '2026-01-05', labels: { '2026-01-05': '1_0' } });
+    expect(deploy).toMatchObject({ command: '2026-01-05', labels: { '2026-01-05': '1_0' } });
   });
 
   test('whatever plain word it is', () =>
