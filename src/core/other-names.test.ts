@@ -12,7 +12,10 @@ test.each([
   ['canarySettings', undefined, 'here it is canaryDeploySettings, of the deploy'],
   ['replicas', undefined, 'here it is instances, of the request'],
   ['backoffLimit', undefined, 'here it is numRetriesOnFailure, of the request'],
-  ['concurrencyPolicy', undefined, expect.stringContaining('never overlap') as string],
+  ['concurrencyPolicy', 'concurrencyGroup', 'here it is overlapPolicy, of the request: SKIP where others say Forbid'],
+  ['prohibit_overlap', undefined, expect.stringContaining('overlapPolicy') as string],
+  ['startingDeadlineSeconds', undefined, 'here it is missedRuns.withinMillis, of the request'],
+  ['dependsOn', undefined, 'here it is after, of the request'],
   ['constructor', undefined, undefined],
   ['nothing', undefined, undefined],
 ])('%s, where %s is near: %s', (name, near, hint) => expect(otherName(name, near)).toEqual(hint));

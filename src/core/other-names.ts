@@ -60,9 +60,17 @@ const places: Readonly<Record<string, string>> = {
   nodeselector: 'requiredSlaveAttributes, of the request',
   type: 'requestType, of the request',
   kind: 'requestType, of the request',
-  concurrencypolicy:
-    'nothing: runs of a SCHEDULED request never overlap, and instances of an ON_DEMAND request limits them',
-  prohibit_overlap: 'nothing: runs of a SCHEDULED request never overlap',
+  concurrencypolicy: 'overlapPolicy, of the request: SKIP where others say Forbid',
+  prohibit_overlap: 'overlapPolicy, of the request: SKIP, which is the default',
+  concurrent: 'overlapPolicy, of the request: ALLOW, with instances',
+  startingdeadlineseconds: 'missedRuns.withinMillis, of the request',
+  catchup: 'missedRuns, of the request',
+  catchup_window: 'missedRuns.withinMillis, of the request',
+  jitter: 'scheduleJitterMillis, of the request',
+  crons: 'schedules, of the request',
+  depends_on: 'after, of the request',
+  dependson: 'after, of the request',
+  needs: 'after, of the request',
 };
 
 /** `near`: what is known by a similar name. undefined: nothing better can be said. */

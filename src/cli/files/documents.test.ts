@@ -65,6 +65,14 @@ describe('values that look like something else are kept as they are written', ()
     expect((await read(json)).deploys[0]).toMatchObject({ env: { A: '1.10', B: '1e3', C: 'true' } });
   });
 
+  test('in a file of YAML 1.1, which has more of them', async () => {
+    const lines = written.map((value, index) => `    V${index}: ${value}`).join('\n');
+    const text = `%YAML 1.1\n---\ndeploy:\n  requestId: r\n  id: d\n  command: 2026-01-05\n  env:\n${lines}\n  labels: { 2026-01-05: 1_0 }\n`;
+    const [deploy] = (await read(text)).deploys;
+    expect(Object.values(deploy!.env!)).toEqual(written);
+    expect(deploy).toMatchObject({ command: '2026-01-05', labels: { '2026-01-05': '1_0' } });
+  });
+
   test('whatever plain word it is', () =>
     fc.assert(
       fc.asyncProperty(fc.stringMatching(/^[0-9+.-][0-9a-fox_.+:e-]{0,8}$/), async (value) => {
@@ -84,6 +92,25 @@ describe('is refused with file and line', () => {
       'a.yml:6: deploy.env.A has no value: write "" for an empty text',
     ],
     ['null', `${head}  env: { A: ~ }\n`, 'a.yml:5: deploy.env.A has no value: write "" for an empty text'],
+    ['a key alone', `${head}  env: { A }\n`, 'a.yml:5: deploy.env.A has no value: write "" for an empty text'],
+    ['a key alone in a line', `${head}  env:\n    ? A\n`, 'a.yml:6: deploy.env.A has no value'],
+    ['a key that is a list', `${head}  env:\n    ? [a, b]\n    : x\n`, 'a.yml:6: deploy.env has a key that is no text'],
+    [
+      'a number beside the same text as keys',
+      `${head}  env:\n    1: a\n    "1": b\n`,
+      'a.yml:7: deploy.env.1 is given twice',
+    ],
+    [
+      'a map in order',
+      `%YAML 1.1\n---\n${head}  env: !!omap [a: b]\n`,
+      'a.yml:7: deploy.env must be a map or a list, without the tag !!omap',
+    ],
+    [
+      'a set',
+      `%YAML 1.1\n---\n${head}  env: !!set { a, b }\n`,
+      'a.yml:7: deploy.env must be a map or a list, without the tag !!set',
+    ],
+    ['bytes', `%YAML 1.1\n---\n${head}  env: { A: !!binary aGVsbG8= }\n`, 'a.yml:7: deploy.env.A must be a text'],
     ['nothing in a list', `${head}  arguments:\n  - a\n  -\n`, 'a.yml:7: deploy.arguments.1 has no value'],
     [
       'an infinite number',

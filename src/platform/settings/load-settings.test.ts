@@ -152,6 +152,14 @@ describe('what is wrong is named', () => {
     expect(others).toEqual([]);
   });
 
+  test('a file that is not UTF-8', () => {
+    const path = file('latin1.yaml', '');
+    writeFileSync(path, Buffer.from('ui: { title: caf\xe9 }', 'latin1'));
+    const [problem, ...others] = problems({ environment: { MUSTER_CONFIG: path } });
+    expect(problem).toMatch(/^MUSTER_CONFIG: cannot read .*utf-8/);
+    expect(others).toEqual([]);
+  });
+
   test('what is wrong with a record in a list, by its place', () => {
     const slaves = '[{ id: a, cpus: 0, memoryMb: 1 }]';
     const MUSTER_CONFIG = file('slaves.yaml', `cluster: { local: { slaves: ${slaves} } }`);

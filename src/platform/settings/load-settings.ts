@@ -115,7 +115,7 @@ function present(values: Record<string, string | undefined>): Record<string, str
 function readFile(path: string | undefined, problems: string[]): unknown {
   if (path === undefined) return {};
   try {
-    return parse(readFileSync(path, 'utf8')) ?? {};
+    return parse(new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path))) ?? {};
   } catch (cause) {
     const [reason] = (cause instanceof Error ? cause.message : String(cause)).split('\n');
     problems.push(`MUSTER_CONFIG: cannot read ${path}: ${reason}`);
