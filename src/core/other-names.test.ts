@@ -12,7 +12,12 @@ test.each([
   ['canarySettings', undefined, 'here it is canaryDeploySettings, of the deploy'],
   ['replicas', undefined, 'here it is instances, of the request'],
   ['backoffLimit', undefined, 'here it is numRetriesOnFailure, of the request'],
-  ['concurrencyPolicy', undefined, expect.stringContaining('never overlap') as string],
+  ['concurrencyPolicy', undefined, 'here it is overlapPolicy, of the request'],
+  ['startingDeadlineSeconds', undefined, 'here it is missedRuns.withinMillis, of the request'],
+  ['command', undefined, 'it belongs to the deploy'],
+  ['resources', undefined, 'it belongs to the deploy'],
+  ['instances', undefined, 'it belongs to the request'],
+  ['schedule', 'schedules', 'it belongs to the request'],
   ['constructor', undefined, undefined],
   ['nothing', undefined, undefined],
 ])('%s, where %s is near: %s', (name, near, hint) => expect(otherName(name, near)).toEqual(hint));

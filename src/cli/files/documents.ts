@@ -107,6 +107,10 @@ async function sort(document: Document.Parsed, { name, text, lines }: Source, wa
   if (problems.length > 0) {
     const other = otherFormat(text, value);
     if (other !== undefined) throw new CliError('usage', `${name}:${lineOf(document, [], lines)}: ${other}`);
+    if (isDeploy && !('deploy' in value) && ('requestId' in value || 'command' in value)) {
+      const message = 'the fields of a deploy stand below deploy: (deploy: { requestId: ..., command: ... })';
+      throw new CliError('usage', `${name}:${lineOf(document, [], lines)}: ${message}`);
+    }
     throw new CliError('usage', problems.map((each) => tell(each, document, name, lines)).join('; '));
   }
   const place = `${name}:${lineOf(document, [], lines)}`;
