@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { DeployRequest, Request } from 'muster-client';
 import { type Document, isMap, isNode, isScalar, LineCounter, parseAllDocuments, visit } from 'yaml';
 import { CliError } from '../exit-codes.js';
-import { fileProblem } from '../words.js';
+import { fileProblem } from '../../platform/file-problem.js';
 import { type Problem, problemsOf } from './check.js';
 import { otherFormat } from './other-formats.js';
 import { hintOf, keepTextsAsWritten } from './written-texts.js';
