@@ -16,6 +16,10 @@ test.each([
   ['prohibit_overlap', undefined, expect.stringContaining('overlapPolicy') as string],
   ['startingDeadlineSeconds', undefined, 'here it is missedRuns.withinMillis, of the request'],
   ['dependsOn', undefined, 'here it is after, of the request'],
+  ['command', undefined, 'it belongs to the deploy'],
+  ['resources', undefined, 'it belongs to the deploy'],
+  ['instances', undefined, 'it belongs to the request'],
+  ['schedule', 'schedules', 'it belongs to the request'],
   ['constructor', undefined, undefined],
   ['nothing', undefined, undefined],
 ])('%s, where %s is near: %s', (name, near, hint) => expect(otherName(name, near)).toEqual(hint));

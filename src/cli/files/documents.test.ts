@@ -138,6 +138,36 @@ describe('is refused with file and line', () => {
       "a.yml:5: there is no field 'args' of deploy (here it is arguments, of the deploy)",
     ],
     [
+      'a member of a deploy in a request',
+      'id: r\nrequestType: SERVICE\ncommand: sleep 9\n',
+      "a.yml:3: there is no field 'command' (it belongs to the deploy)",
+    ],
+    [
+      'a member of a request in a deploy',
+      `${head}  instances: 3\n`,
+      "a.yml:5: there is no field 'instances' of deploy (it belongs to the request)",
+    ],
+    [
+      'a deploy without the member around it',
+      'requestId: r\ncommand: sleep 9\n',
+      'a.yml:1: the fields of a deploy stand below deploy: (deploy: { requestId: ..., command: ... })',
+    ],
+    [
+      'a name like none of a few',
+      `${head}  resources: { limits: { cpu: 1 } }\n`,
+      "a.yml:5: there is no field 'limits' of deploy.resources (its fields are cpus, memoryMb, numPorts, diskMb)",
+    ],
+    [
+      'a type in small letters',
+      'id: r\nrequestType: service\n',
+      'must be one of SERVICE, WORKER, SCHEDULED, ON_DEMAND, RUN_ONCE, not "service": did you mean SERVICE?',
+    ],
+    [
+      'a text with a unit',
+      `${head}  resources: { cpus: 500m }\n`,
+      'a.yml:5: deploy.resources.cpus must be a number, not "500m": cores, such as 0.5',
+    ],
+    [
       'a list of a command',
       'deploy:\n  requestId: r\n  command: [sleep, 1]\n',
       'a.yml:3: deploy.command must be a text, not a list: its arguments stand in deploy.arguments',

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { DeployRequest, Request } from 'muster-client';
 import { type Document, isMap, isNode, isScalar, LineCounter, parseAllDocuments, visit } from 'yaml';
 import { CliError } from '../exit-codes.js';
-import { fileProblem } from '../words.js';
+import { fileProblem } from '../../platform/file-problem.js';
 import { type Problem, problemsOf } from './check.js';
 import { otherFormat } from './other-formats.js';
 import { hintOf, keepTextsAsWritten } from './written-texts.js';
@@ -107,6 +107,10 @@ async function sort(document: Document.Parsed, { name, text, lines }: Source, wa
   if (problems.length > 0) {
     const other = otherFormat(text, value);
     if (other !== undefined) throw new CliError('usage', `${name}:${lineOf(document, [], lines)}: ${other}`);
+    if (isDeploy && !('deploy' in value) && ('requestId' in value || 'command' in value)) {
+      const message = 'the fields of a deploy stand below deploy: (deploy: { requestId: ..., command: ... })';
+      throw new CliError('usage', `${name}:${lineOf(document, [], lines)}: ${message}`);
+    }
     throw new CliError('usage', problems.map((each) => tell(each, document, name, lines)).join('; '));
   }
   const place = `${name}:${lineOf(document, [], lines)}`;
