@@ -82,7 +82,8 @@ export const historyChecks: Record<string, Check> = {
       const age = (days: number, runId: string) =>
         inDatabase(
           product,
-          `UPDATE task_history SET updated_at = updated_at - make_interval(days => $1) WHERE request_id = $2 AND run_id = $3`,
+          `UPDATE task_history SET started_at = started_at - age.days, updated_at = updated_at - age.days
+           FROM (SELECT make_interval(days => $1) AS days) age WHERE request_id = $2 AND run_id = $3`,
           [days, job.id, runId],
         );
       await age(29, '1');

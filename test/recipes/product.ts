@@ -105,6 +105,9 @@ export class RecipeProduct {
   }
 }
 
+/** As RFC 5545 writes a time. */
+export const written = (at: number): string => new Date(at).toISOString().slice(0, 19).replaceAll(/[-:]/g, '');
+
 export function replaceAll(text: string, words: Record<string, string>): string {
   return Object.entries(words).reduce((changed, [word, other]) => changed.replaceAll(word, other), text);
 }
@@ -164,8 +167,11 @@ export class Job {
 
   /** Its tasks in the order of their starts. */
   async runs(): Promise<Run[]> {
-    const found = await this.api.get<TaskIdHistory[]>(`history/request/${this.id}/tasks?count=200`);
-    const runs = await Promise.all(found.map(({ taskId }) => this.ended.get(taskId.id) ?? this.look(taskId.id)));
+    // In this order: a task that ends meanwhile is in both lists, not in neither.
+    const active = await this.api.get<TaskIdHistory[]>(`history/request/${this.id}/tasks/active`);
+    const ended = await this.api.get<TaskIdHistory[]>(`history/request/${this.id}/tasks?count=200`);
+    const ids = new Set([...active, ...ended].map(({ taskId }) => taskId.id));
+    const runs = await Promise.all([...ids].map((id) => this.ended.get(id) ?? this.look(id)));
     return runs.toSorted((a, b) => a.startedAt - b.startedAt || a.attempt - b.attempt);
   }
 

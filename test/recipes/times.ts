@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { Request } from '../../src/core/model/request.js';
-import { until, type Check, type RecipeProduct } from './product.js';
+import { until, written, type Check, type RecipeProduct } from './product.js';
 import type { Recipe } from './recipe-page.js';
 
 const monday = '2026-01-05T12:00:00Z';
@@ -8,10 +8,10 @@ const second = 1_000;
 
 /** The times of the recipe are these; and a request is saved with it, which has the times that the preview tells. */
 const times =
-  (expected: string[], { after = monday, ...own }: Partial<Request> & { after?: string } = {}): Check =>
+  (expected: string[], { from = monday, ...own }: Partial<Request> & { from?: string } = {}): Check =>
   async ({ request }, product) => {
     const members = { ...own, ...request };
-    expect(await product.preview(members, after, expected.length)).toEqual(expected);
+    expect(await product.preview(members, from, expected.length)).toEqual(expected);
     await keeps(product, members);
   };
 
@@ -42,13 +42,13 @@ const minutesOf = (time: string): number => Date.parse(`${time}Z`) / 60_000;
 
 export const timesChecks: Record<string, Check> = {
   '9:00 in Paris, in summer and winter': times(['2026-03-28T08:00:00', '2026-03-29T07:00:00'], {
-    after: '2026-03-28T00:00:00Z',
+    from: '2026-03-28T00:00:00Z',
   }),
   '9:00 in a zone with half an hour': times(['2026-01-06T03:30:00', '2026-01-07T03:30:00']),
   '9:00 in Tokyo, and 9:00 UTC': times(['2026-01-06T00:00:00', '2026-01-06T09:00:00', '2026-01-07T00:00:00']),
   '9:00 on weekdays, 11:30 at weekends': times(
     ['2026-01-09T09:00:00', '2026-01-10T11:30:00', '2026-01-11T11:30:00', '2026-01-12T09:00:00'],
-    { after: '2026-01-08T12:00:00Z' },
+    { from: '2026-01-08T12:00:00Z' },
   ),
   // The first of June 2026 is a Monday: one run.
   'the first of the month or a Monday': times(
@@ -59,7 +59,7 @@ export const timesChecks: Record<string, Check> = {
       '2026-06-15T09:00:00',
       '2026-06-22T09:00:00',
     ].concat(['2026-06-29T09:00:00', '2026-07-01T09:00:00']),
-    { after: '2026-05-24T00:00:00Z' },
+    { from: '2026-05-24T00:00:00Z' },
   ),
   'Friday the 13th': times(['2026-02-13T09:00:00', '2026-03-13T09:00:00', '2026-11-13T09:00:00']),
   'the second Tuesday of the month': times(['2026-01-13T03:00:00', '2026-02-10T03:00:00', '2026-03-10T03:00:00']),
@@ -79,11 +79,11 @@ export const timesChecks: Record<string, Check> = {
       '2026-01-12T05:00:00 EXCLUDED',
       '2026-01-12T17:00:00',
     ],
-    { schedule: '0 5,17 * * *', after: '2026-01-09T12:00:00Z' },
+    { schedule: '0 5,17 * * *', from: '2026-01-09T12:00:00Z' },
   ),
   'nothing at Christmas 2040': times(
     ['2040-12-24T03:00:00', '2040-12-25T03:00:00 EXCLUDED', '2040-12-26T03:00:00 EXCLUDED', '2040-12-27T03:00:00'],
-    { schedule: '0 3 * * *', after: '2040-12-23T12:00:00Z' },
+    { schedule: '0 3 * * *', from: '2040-12-23T12:00:00Z' },
   ),
 
   'in March and April 2040 only': async ({ request }, product) => {
@@ -133,13 +133,20 @@ export const timesChecks: Record<string, Check> = {
     await soon.remove();
   },
 
-  'once, at a given time': async ({ command }, product) => {
+  'once, at a given time': async ({ request }, product) => {
+    expect(await product.preview(request, monday)).toEqual(['2040-01-01T06:00:00', 'NO_FURTHER_TIME']);
+    const job = await product.job().eachSecond(request, 'true');
+    const soon = Math.ceil(Date.now() / second) * second + 4 * second;
+    const schedule = request.schedule!.replace('20400101T060000', written(soon));
+    await job.save({ ...request, requestType: 'SCHEDULED', schedule });
+    await job.untilState('FINISHED');
+    expect((await job.untilEnded(1)).map(({ scheduledAt }) => scheduledAt)).toEqual([soon]);
+  },
+
+  'a run at a time of the next 30 days, beside the schedule': async ({ command }, product) => {
     const job = await product.job().eachSecond({ schedule: '0 0 3 1 1 ?' }, 'true');
-    await product.command(command!, { nightly: job.id });
-    const planned = (await job.waiting()).map(({ pendingTaskId }) => pendingTaskId.nextRunAt);
-    expect(planned).toContain(Date.parse('2040-01-01T06:00:00Z'));
     const soon = new Date(Date.now() + 4 * second).toISOString();
-    await product.command(command!, { nightly: job.id, '2040-01-01T06:00:00Z': soon });
+    await product.command(command!, { nightly: job.id, '2026-12-24T06:00:00Z': soon });
     const [run] = await job.untilEnded(1);
     expect(run!.startedAt).toBeGreaterThanOrEqual(Date.parse(soon));
     expect(run).toMatchObject({ trigger: 'RUN_NOW', state: 'TASK_FINISHED' });
@@ -148,9 +155,15 @@ export const timesChecks: Record<string, Check> = {
 
   'a run now, beside the schedule': async ({ command }, product) => {
     const job = await product.job().eachSecond({ schedule: '0 0 3 1 1 ?' }, 'echo "by $TASK_TRIGGER"');
-    const before = await job.waiting();
+    const planned = () =>
+      until('a planned run', async () => {
+        const times = (await job.waiting()).map(({ scheduledAt }) => scheduledAt);
+        return times.length > 0 && times;
+      });
+    const before = await planned();
+    expect(before).toHaveLength(1);
     expect(await product.command(command!, { nightly: job.id })).toBe('by RUN_NOW\n');
-    expect(await job.waiting()).toEqual(before);
+    expect(await planned()).toEqual(before);
     await job.remove();
   },
 
