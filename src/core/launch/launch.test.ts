@@ -230,7 +230,16 @@ describe('command', () => {
       successfulExitCodes: [],
     }));
   test.each(['drain', '/drain'])('a call before its end is one of a path: %s', (uri) =>
-    expect(plan({ preStop: { http: { uri, portIndex: 1 } } }, {}, { ports: [31_000, 31_001] })).toMatchObject({
+    expect(
+      plan(
+        { preStop: { http: { uri, portIndex: 1 } } },
+        {},
+        {
+          ports: [31_000, 31_001],
+          own: { cpus: 1, memoryMb: 64, diskMb: 0, numPorts: 2 },
+        },
+      ),
+    ).toMatchObject({
       preStop: { http: { uri: '/drain', port: 31_001 } },
     }),
   );
