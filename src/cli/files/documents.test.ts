@@ -203,6 +203,21 @@ describe('is refused with file and line', () => {
       'a.yml:1: this looks like a manifest of Kubernetes (Deployment); Muster takes requests',
     ],
     [
+      'a CronJob of Kubernetes',
+      'apiVersion: batch/v1\nkind: CronJob\nmetadata: { name: web }\n',
+      'a.yml:1: this looks like a CronJob of Kubernetes; make a request and a deploy of it with: muster import-from <file>',
+    ],
+    [
+      'a list of CronJobs',
+      'apiVersion: v1\nkind: List\nitems: [{ kind: CronJob }]\n',
+      'a.yml:1: this looks like a CronJob of Kubernetes; make a request',
+    ],
+    [
+      'jobs of Chronos',
+      '[{"name": "load", "schedule": "R/2014-09-25T17:22:00Z/PT2H", "command": "load.sh"}]',
+      'a.yml:1: this looks like a job of Chronos; make a request and a deploy of it with: muster import-from <file>',
+    ],
+    [
       'a Nomad job',
       '# web\njob "web" {\n  datacenters = ["dc1"]\n  group "a" { count = 3 }\n}\n',
       'a.yml:2: this looks like a Nomad job; Muster takes',

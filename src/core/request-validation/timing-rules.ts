@@ -1,7 +1,7 @@
 import { canonical } from '../content-id.js';
-import type { FieldError } from '../field-error.js';
+import { type FieldError, problem } from '../field-error.js';
 import type { Request } from '../model/request.js';
-import { nextTime, plansAhead, readTimetable, type Timetable } from '../schedules/index.js';
+import { nextTime, plansAhead, readTimetable, type Timetable, timetableMembers } from '../schedules/index.js';
 
 /** A day. */
 export const longestJitterMillis = 86_400_000;
@@ -96,7 +96,7 @@ function restRule(request: Request): FieldError[] {
 
 /** One that is stored may be over: other members of its request can still be changed. */
 function futureRule(request: Request, timetable: Timetable, { stored, now, isOlder }: TimingContext): FieldError[] {
-  const isStored = timeMembers.every(
+  const isStored = timetableMembers.every(
     (field) => canonical(request[field] ?? null) === canonical(stored?.[field] ?? null),
   );
   if (now === undefined || isOlder || isStored || nextTime(timetable, now) !== undefined) return [];
@@ -114,17 +114,3 @@ function futureRule(request: Request, timetable: Timetable, { stored, now, isOld
   const field = request.schedule === undefined ? 'quartzSchedule' : 'schedule';
   return problem(field, 'future', `${field} '${request[field]}' has no future time: it would never run`);
 }
-
-const timeMembers = [
-  'schedule',
-  'quartzSchedule',
-  'scheduleType',
-  'scheduleTimeZone',
-  'schedules',
-  'scheduleJitterMillis',
-  'startAt',
-  'endAt',
-  'exclusions',
-] as const;
-
-const problem = (field: string, rule: string, message: string): FieldError[] => [{ field, rule, message }];

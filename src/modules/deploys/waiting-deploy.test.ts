@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Life } from '../../../test/support/life.js';
+import { builtInUser } from '../../core/authorization/access-rules.js';
 import { ExplainService } from '../../scheduler/explain/explain.service.js';
 import { HistoryModule } from '../history/history.module.js';
 import { DeployHistories } from '../history/request-histories.service.js';
@@ -24,7 +25,7 @@ test('a deploy that cannot be placed says why, while it waits and when it has gi
   const told = [
     (await life.get(DeploysService).pending())[0],
     await life.get(DeployHistories).find('big', 'd1', {}),
-    (await life.get(ExplainService).request('big')).pendingTasks[0],
+    (await life.get(ExplainService).request('big', builtInUser)).pendingTasks[0],
     ...(await life.world.query<object>('SELECT waits_because FROM v_deploy_outcome')),
     ...(await life.world.query<object>('SELECT message FROM v_waiting_task')),
   ].map((one) => Object.values(one!).find((text) => why.test(String(text))));

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { promisedTypes, runnableStates } from '../../core/model/enums.js';
-import { timesMembers } from '../../core/requests/changes.js';
+import { timingMembers } from '../../core/schedules/index.js';
 import type { Queryable } from '../../platform/database/queryable.js';
 import { rows, toMillis } from '../../platform/database/sql.js';
 import type { Transaction } from '../../platform/database/transaction.js';
@@ -11,7 +11,7 @@ const members = (document: string, names: readonly string[]): string =>
   `(${names.map((name) => `${document}->'${name}'`).join(', ')})`;
 const rule = (document: string): string =>
   members(document, ['scheduleType', 'schedule', 'scheduleTimeZone', 'schedules']);
-const timing = (document: string): string => members(document, ['schedule', 'quartzSchedule', ...timesMembers]);
+const timing = (document: string): string => members(document, timingMembers);
 
 const anyRule = (list: string): string => `$9::jsonb->'${list}' @> '[{"scheduleType":"RFC5545"}]'`;
 const hasRule = `($9::jsonb->>'scheduleType' = 'RFC5545' OR ${anyRule('schedules')} OR ${anyRule('exclusions')})`;

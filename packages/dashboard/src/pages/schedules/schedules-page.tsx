@@ -121,7 +121,7 @@ function Lanes(props: { planned: UpcomingRuns; past: Past; window: Window; q: st
       new Map(rows.filter(({ request }) => request.requestType === 'SCHEDULED').map((row) => [row.request.id, row])),
     [rows],
   );
-  const all = useMemo(() => lanesOf(planned, past, new Set(parents.keys()), now), [planned, past, parents, now]);
+  const all = useMemo(() => lanesOf(planned, past, parents, now), [planned, past, parents, now]);
   const lanes = useMemo(() => {
     const match = matcherOf(q);
     return all.filter(({ requestId }) => match(requestId) !== undefined);
