@@ -2,7 +2,7 @@ import type { Rejection, RequestExplanation, TaskExplanation } from 'muster-clie
 import { formatNumber } from './duration';
 import { Mark } from './badge';
 import { Time } from './time';
-import { inWords } from './words';
+import { counted, inWords } from './words';
 
 /** Why a task waits, in the words of the service, and how many machines refuse it for which reason. */
 export function Explained({ task }: { task: TaskExplanation }) {
@@ -12,7 +12,7 @@ export function Explained({ task }: { task: TaskExplanation }) {
       {task.rejections.length > 0 && (
         <>
           <p className="faint">
-            {task.fitting} of {task.slaves} machines fit.
+            {task.fitting} of {counted(task.slaves, 'machine')} {task.fitting === 1 ? 'fits' : 'fit'}.
           </p>
           <Rejections rejections={task.rejections} />
         </>
@@ -28,7 +28,7 @@ export function Rejections({ rejections }: { rejections: readonly Rejection[] })
       {rejections.map(({ reason, slaves, asked, free, largest }) => (
         <li key={reason}>
           <span>{inWords(reason).replace('slave', 'machine')}</span>
-          <meter min={0} max={most} value={slaves} aria-label={`${slaves} machines`} />
+          <meter min={0} max={most} value={slaves} aria-label={counted(slaves, 'machine')} />
           <span>{slaves}</span>
           <span className="faint">
             {[

@@ -5,7 +5,11 @@ import { formatBytes, formatDuration, parseDuration } from './duration';
 import { fillIn } from './fill-in';
 import { best, matcherOf } from './find';
 import { fieldTime, formatTime, isoTime, relativeTime, timeOfField } from './time-format';
-import { whyTask, wordOf } from './words';
+import { counted, whyTask, wordOf } from './words';
+
+test('a number agrees with its noun', () => {
+  expect([0, 1, 2].map((count) => counted(count, 'task'))).toEqual(['0 tasks', '1 task', '2 tasks']);
+});
 
 describe('durations', () => {
   test.each([

@@ -68,6 +68,9 @@ export const tables = {
 export const wordOf = (table: keyof typeof tables, state: string | undefined): Word =>
   state === undefined ? word('–', 'unknown') : (tables[table][state] ?? word(inWords(state), 'unknown'));
 
+/** "1 task", "2 tasks": of nouns whose plural has an s. */
+export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
 /** USER_REQUESTED as "user requested". */
 export const inWords = (name: string): string => name.toLowerCase().replaceAll('_', ' ');
 

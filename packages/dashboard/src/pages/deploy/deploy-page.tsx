@@ -13,7 +13,7 @@ import { Changes } from '../../ui/plan';
 import { Panel, useRead } from '../../ui/read';
 import { Table, type Column } from '../../ui/table';
 import { Time } from '../../ui/time';
-import { inWords } from '../../ui/words';
+import { counted, inWords } from '../../ui/words';
 import { LastLines } from '../task/last-lines';
 import { changed, instance, log, machine, started, state } from '../tasks/history-columns';
 import { Heading } from '../../ui/heading';
@@ -104,7 +104,7 @@ function Statistics({ deploy: { deployStatistics } }: { deploy: DeployHistory })
   const { numTasks, numSuccess, numFailures, averageRuntimeMillis } = deployStatistics;
   return (
     <p>
-      {numTasks} tasks, {numSuccess} finished, {numFailures} failed
+      {counted(numTasks, 'task')}, {numSuccess} finished, {numFailures} failed
       {averageRuntimeMillis !== undefined && `, ${formatDuration(averageRuntimeMillis)} on average`}
     </p>
   );
