@@ -58,7 +58,8 @@ function Known({ deploy, parent }: { deploy: DeployHistory; parent: RequestParen
         <Badge of="deploy" state={result?.deployState ?? 'WAITING'} />
         <span>
           {user !== undefined && `by ${user}, `}
-          <Time at={timestamp} /> {message}
+          <Time at={timestamp} />
+          {message !== undefined && `: ${message}`}
         </span>
         <span className="grow" />
         {parent && deployId !== active && parent.pendingDeploy === undefined && (
@@ -79,7 +80,14 @@ function Known({ deploy, parent }: { deploy: DeployHistory; parent: RequestParen
             {result.deployFailures.map(({ reason, taskId, message: text }, index) => (
               // Failures have no id, and their list does not change any more.
               <li key={index}>
-                {inWords(reason)} {taskId && <Go to={paths.task(taskId.id)}>instance {taskId.instanceNo}</Go>} {text}
+                {inWords(reason)}
+                {taskId && (
+                  <>
+                    {' '}
+                    of <Go to={paths.task(taskId.id)}>instance {taskId.instanceNo}</Go>
+                  </>
+                )}
+                {text !== undefined && `: ${text}`}
                 {index === 0 && taskId && <LastLines taskId={taskId.id} file="stderr" />}
               </li>
             ))}
