@@ -295,7 +295,7 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
       ['status', 'Status', 'leads'],
       ['tasks', 'Tasks', 'web-v1'],
       ['tasks?state=scheduled', 'Tasks', 'No task waits'],
-      ['task-search?requestId=greet', 'Task search', '1 tasks'],
+      ['task-search?requestId=greet', 'Task search', '1 task'],
       ['racks', 'Racks', 'rack1'],
       ['utilization', 'Utilization', 'Machines'],
       ['disasters', 'Disasters', 'Automated actions are on'],

@@ -2,17 +2,17 @@ import type { Rejection, RequestExplanation, TaskExplanation } from 'muster-clie
 import { formatNumber } from './duration';
 import { Mark } from './badge';
 import { Time } from './time';
-import { inWords } from './words';
+import { counted, inWords, ofMachines } from './words';
 
 /** Why a task waits, in the words of the service, and how many machines refuse it for which reason. */
 export function Explained({ task }: { task: TaskExplanation }) {
   return (
     <div className="explained">
-      <p>{task.message}</p>
+      <p>{ofMachines(task.message)}</p>
       {task.rejections.length > 0 && (
         <>
           <p className="faint">
-            {task.fitting} of {task.slaves} machines fit.
+            {task.fitting} of {counted(task.slaves, 'machine')} {task.fitting === 1 ? 'fits' : 'fit'}.
           </p>
           <Rejections rejections={task.rejections} />
         </>
@@ -27,8 +27,8 @@ export function Rejections({ rejections }: { rejections: readonly Rejection[] })
     <ul className="bars">
       {rejections.map(({ reason, slaves, asked, free, largest }) => (
         <li key={reason}>
-          <span>{inWords(reason).replace('slave', 'machine')}</span>
-          <meter min={0} max={most} value={slaves} aria-label={`${slaves} machines`} />
+          <span>{inWords(reason)}</span>
+          <meter min={0} max={most} value={slaves} aria-label={counted(slaves, 'machine')} />
           <span>{slaves}</span>
           <span className="faint">
             {[
@@ -51,7 +51,7 @@ export function ExplainedRequest({ explanation }: { explanation: RequestExplanat
   if (message === undefined && waiting.length === 0 && queued.length === 0 && !nextRuns?.length) return null;
   return (
     <section className={waiting.length > 0 ? 'notice warn' : 'notice'} aria-label="Why it waits">
-      {message !== undefined && <p>{message}</p>}
+      {message !== undefined && <p>{ofMachines(message)}</p>}
       {waiting.length > 0 && (
         <>
           <Mark tone="warn">{waiting.length === 1 ? '1 task waits' : `${waiting.length} tasks wait`}</Mark>
@@ -60,7 +60,7 @@ export function ExplainedRequest({ explanation }: { explanation: RequestExplanat
       )}
       {queued.map((entry) => (
         <p key={`${entry.pendingType}${entry.timestamp}`}>
-          {entry.message} <Time at={entry.timestamp} />
+          {ofMachines(entry.message)} <Time at={entry.timestamp} />
         </p>
       ))}
       {nextRuns !== undefined && nextRuns.length > 0 && (

@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { view } from '../view';
+import { inTaskIds } from './find';
 
 interface GoProps {
   /** Path below the page's own, its parts encoded. */
@@ -46,7 +47,7 @@ export const HostLink = ({ host }: { host: string }) => (
 
 export const shortHost = (host: string): string => {
   const end = view.commonHostnameSuffixToOmit;
-  return end !== '' && host.endsWith(end) ? host.slice(0, -end.length) : host;
+  return end !== '' && (host.endsWith(end) || host.endsWith(inTaskIds(end))) ? host.slice(0, -end.length) : host;
 };
 
 export function useParam(name: string): string {

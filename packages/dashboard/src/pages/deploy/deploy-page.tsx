@@ -13,7 +13,7 @@ import { Changes } from '../../ui/plan';
 import { Panel, useRead } from '../../ui/read';
 import { Table, type Column } from '../../ui/table';
 import { Time } from '../../ui/time';
-import { inWords } from '../../ui/words';
+import { counted, inWords } from '../../ui/words';
 import { LastLines } from '../task/last-lines';
 import { changed, instance, log, machine, started, state } from '../tasks/history-columns';
 import { Heading } from '../../ui/heading';
@@ -58,7 +58,8 @@ function Known({ deploy, parent }: { deploy: DeployHistory; parent: RequestParen
         <Badge of="deploy" state={result?.deployState ?? 'WAITING'} />
         <span>
           {user !== undefined && `by ${user}, `}
-          <Time at={timestamp} /> {message}
+          <Time at={timestamp} />
+          {message !== undefined && `: ${message}`}
         </span>
         <span className="grow" />
         {parent && deployId !== active && parent.pendingDeploy === undefined && (
@@ -79,7 +80,14 @@ function Known({ deploy, parent }: { deploy: DeployHistory; parent: RequestParen
             {result.deployFailures.map(({ reason, taskId, message: text }, index) => (
               // Failures have no id, and their list does not change any more.
               <li key={index}>
-                {inWords(reason)} {taskId && <Go to={paths.task(taskId.id)}>instance {taskId.instanceNo}</Go>} {text}
+                {inWords(reason)}
+                {taskId && (
+                  <>
+                    {' '}
+                    of <Go to={paths.task(taskId.id)}>instance {taskId.instanceNo}</Go>
+                  </>
+                )}
+                {text !== undefined && `: ${text}`}
                 {index === 0 && taskId && <LastLines taskId={taskId.id} file="stderr" />}
               </li>
             ))}
@@ -104,7 +112,7 @@ function Statistics({ deploy: { deployStatistics } }: { deploy: DeployHistory })
   const { numTasks, numSuccess, numFailures, averageRuntimeMillis } = deployStatistics;
   return (
     <p>
-      {numTasks} tasks, {numSuccess} finished, {numFailures} failed
+      {counted(numTasks, 'task')}, {numSuccess} finished, {numFailures} failed
       {averageRuntimeMillis !== undefined && `, ${formatDuration(averageRuntimeMillis)} on average`}
     </p>
   );

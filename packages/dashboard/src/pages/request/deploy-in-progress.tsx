@@ -20,7 +20,8 @@ export function DeployInProgress({ parent, pending }: { parent: RequestParent; p
           <DeployLink requestId={requestId} deployId={deployId} /> is rolling out
         </Mark>{' '}
         {deployMarker.user !== undefined && `by ${deployMarker.user}, `}
-        <Time at={deployMarker.timestamp} /> {deployMarker.message}
+        <Time at={deployMarker.timestamp} />
+        {deployMarker.message !== undefined && `: ${deployMarker.message}`}
       </p>
       {deployProgress && (
         <p>

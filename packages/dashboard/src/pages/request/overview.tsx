@@ -33,7 +33,8 @@ export function Overview({ parent }: { parent: RequestParent }) {
           <>
             Active deploy <DeployLink requestId={requestId} deployId={activeDeploy.deployId} />{' '}
             {activeDeploy.user !== undefined && `by ${activeDeploy.user}, `}
-            <Time at={activeDeploy.timestamp} /> {activeDeploy.message}
+            <Time at={activeDeploy.timestamp} />
+            {activeDeploy.message !== undefined && `: ${activeDeploy.message}`}
           </>
         ) : (
           'No deploy is active: nothing runs until one succeeds.'
@@ -62,8 +63,9 @@ function FailedDeploy({ parent, deploy }: { parent: RequestParent; deploy: Deplo
   return (
     <section className="notice bad" aria-label="The last deploy failed">
       <p>
-        <Mark tone="bad">The last deploy failed</Mark>: <DeployLink requestId={requestId} deployId={deployId} />{' '}
-        <Time at={deployResult?.timestamp} /> {deployResult?.message}
+        <Mark tone="bad">The last deploy failed</Mark>: <DeployLink requestId={requestId} deployId={deployId} />,{' '}
+        <Time at={deployResult?.timestamp} />
+        {deployResult?.message !== undefined && `: ${deployResult.message}`}
       </p>
       <ul>
         {deployResult?.deployFailures.slice(0, 5).map(({ reason, taskId, message }, index) => (

@@ -126,28 +126,30 @@ function Head({ parent, troubles }: { parent: RequestParent; troubles: readonly 
         </span>
       )}
       <span className="grow" />
-      {!view.hideNewDeployButton && undeployable === undefined && (
-        <Go to={`${paths.request(request.id)}/deploy`} className="button primary">
-          Deploy
-        </Go>
-      )}
-      {inBar.map((action) => (
-        <ActionButton key={action.id} action={action} />
-      ))}
-      {!view.hideNewRequestButton && unwritable === undefined && (
-        <Go to={`/requests/edit/${encodeURIComponent(request.id)}`} className="button">
-          Edit
-        </Go>
-      )}
-      <MenuButton
-        label="More"
-        choices={inMenu.map((action) => ({
-          label: action.label,
-          onChoose: () => openAction.set(action),
-          isDangerous: action.isDangerous ?? false,
-          disabled: (action.id === 'roll-back' ? undeployable : unwritable) !== undefined,
-        }))}
-      />
+      <div className="buttons">
+        {!view.hideNewDeployButton && undeployable === undefined && (
+          <Go to={`${paths.request(request.id)}/deploy`} className="button primary">
+            Deploy
+          </Go>
+        )}
+        {inBar.map((action) => (
+          <ActionButton key={action.id} action={action} />
+        ))}
+        {!view.hideNewRequestButton && unwritable === undefined && (
+          <Go to={`/requests/edit/${encodeURIComponent(request.id)}`} className="button">
+            Edit
+          </Go>
+        )}
+        <MenuButton
+          label="More"
+          choices={inMenu.map((action) => ({
+            label: action.label,
+            onChoose: () => openAction.set(action),
+            isDangerous: action.isDangerous ?? false,
+            disabled: (action.id === 'roll-back' ? undeployable : unwritable) !== undefined,
+          }))}
+        />
+      </div>
       {unwritable !== undefined && <span className="faint">{unwritable}</span>}
       <QuickLinkList parent={parent} />
     </div>

@@ -6,7 +6,7 @@ import { Pager } from '../../ui/pager';
 import { Panel, useRead } from '../../ui/read';
 import { Table, type Column } from '../../ui/table';
 import { TimeField } from '../../ui/time-field';
-import { wordOf } from '../../ui/words';
+import { counted, wordOf } from '../../ui/words';
 import { Heading } from '../../ui/heading';
 import { Views } from '../../ui/views';
 import { changed, deploy, log, machine, started, state } from './history-columns';
@@ -119,7 +119,7 @@ export function Page() {
         {({ objects, dataCount, pageCount }) => (
           <>
             <p className="figures" role="status">
-              {dataCount} tasks
+              {counted(dataCount, 'task')}
             </p>
             <Table
               label="Tasks"
