@@ -11,12 +11,16 @@ const themes = ['light', 'dark'] as const;
 const widths = { wide: { width: 1280, height: 800 }, narrow: { width: 360, height: 740 } } as const;
 const longestMillis = 20_000;
 
-const pagesOf = ({ failedTask, task }: Scene): Readonly<Record<string, string>> => ({
+const pagesOf = ({ failedTask, flow, task }: Scene): Readonly<Record<string, string>> => ({
   requests: 'requests',
   'requests-failing': 'requests?state=failing',
   'request-new': 'requests/new',
   request: 'request/web',
   'request-failed': 'request/shop-payments',
+  'request-edit': 'requests/edit/report',
+  'request-flow': 'request/clean-prices?tab=flow',
+  'request-backfills': 'request/report?tab=backfills',
+  flow: `flows/${encodeURIComponent(flow)}`,
   'request-deploys': 'request/web?tab=deploys',
   'request-history': 'request/report?tab=history',
   'deploy-form': 'request/web/deploy',

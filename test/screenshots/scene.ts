@@ -6,6 +6,8 @@ import { waitFor } from '../support/wait-for.js';
 export interface Scene {
   task: string;
   failedTask: string;
+  /** A flow in which one run has failed. */
+  flow: string;
 }
 
 const patience = { timeoutMillis: 120_000, everyMillis: 500 };
@@ -62,10 +64,12 @@ export async function makeScene(api: Api): Promise<Scene> {
       resources: { cpus: 8, memoryMb: 4_096 },
     },
   );
+  await applyFlow(apply);
   for (const [requestId, deployId] of [
     ['web', 'v1'],
     ['shop-payments', 'v41'],
     ['mailer', 'v7'],
+    ['clean-prices', 'v1'],
   ] as const)
     await api.deployEnded(requestId, deployId, patience.timeoutMillis);
   await api.post('deploys', {
@@ -81,6 +85,9 @@ export async function makeScene(api: Api): Promise<Scene> {
   for (const runId of ['monday', 'tuesday']) await api.post('requests/request/report/run', { runId });
   await api.post('requests/request/backup/run', { runId: 'by-hand' });
   for (const runId of ['a', 'b']) await api.post('requests/request/train-model/run', { runId });
+  await api.post('requests/request/load/run', { message: 'the files of Monday' });
+  const now = Date.now();
+  await api.post('requests/request/report/backfill', { from: now - 3_600_000, to: now, concurrency: 2 });
   await api.post('webhooks', { uri: 'http://127.0.0.1:9/hook', type: 'TASK' });
   await api.deployEnded('shop-payments', 'v42', patience.timeoutMillis);
   const failedTask = await waitFor(
@@ -92,5 +99,29 @@ export async function makeScene(api: Api): Promise<Scene> {
     patience,
   );
   const [task] = (await api.running('web', 3)).map(({ taskId }) => taskId.id);
-  return { task: task!, failedTask };
+  const flow = await waitFor('the failed run of a flow', () => failedFlow(api), patience);
+  return { task: task!, failedTask, flow };
+}
+
+/** A load that two jobs follow, one of which fails, and a summary of both. */
+async function applyFlow(apply: (request: object, deploy: object) => Promise<unknown>): Promise<void> {
+  for (const [id, parents, command] of [
+    ['load', [], 'echo "2 files"'],
+    ['clean-orders', ['load'], 'echo "120 orders"'],
+    ['clean-prices', ['load'], 'echo "Error: line 7 is no price" >&2; exit 1'],
+    ['summary', ['clean-orders', 'clean-prices'], 'echo "120 orders, 0 prices"'],
+  ] as const) {
+    const after = parents.map((requestId) => ({ requestId, on: 'SUCCESS' }));
+    await apply(
+      { id, requestType: 'ON_DEMAND', ...(after.length > 0 && { after }) },
+      { requestId: id, id: 'v1', command },
+    );
+  }
+}
+
+async function failedFlow(api: Api): Promise<string | undefined> {
+  const { requests } = await api.get<{ requests: { lastRun?: { flowId: string; state: string } }[] }>(
+    'requests/request/clean-prices/flow',
+  );
+  return requests.find(({ lastRun }) => lastRun?.state === 'FAILURE')?.lastRun?.flowId;
 }
