@@ -110,7 +110,9 @@ export function jobStories({ api, open, go, heading, asked }: Dashboard): void {
   }, 180_000);
 
   test('a backfill: how many times it has is told before, its progress as it comes, canceled, and run with all of them', async () => {
-    await job({ id: 'hourly', requestType: 'SCHEDULED', schedule: '30 * * * *' }, 'exec sleep 600');
+    // Far from now, so that the schedule itself makes no run meanwhile.
+    const minute = (new Date().getUTCMinutes() + 40) % 60;
+    await job({ id: 'hourly', requestType: 'SCHEDULED', schedule: `${minute} * * * *` }, 'exec sleep 600');
     const page = await open('/ui/request/hourly?tab=backfills');
     await page.getByText('No planned times of the past were run again').waitFor();
     const begin = async (more: { to?: number; force?: boolean }) => {
@@ -135,7 +137,10 @@ export function jobStories({ api, open, go, heading, asked }: Dashboard): void {
     await slow.getByRole('button', { name: 'Backfill' }).click();
     const first = page.getByRole('region', { name: /^Backfill / }).filter({ hasText: 'the disk was full' });
     await first.getByText('2 waiting, 1 waiting or active').waitFor();
-    const [task] = await api().running('hourly', 1);
+    const [task] = await waitFor('its first run', async () => {
+      const tasks = await api().activeTasks('hourly');
+      return tasks.length === 1 ? tasks : undefined;
+    });
     await page.getByRole('link', { name: 'Tasks', exact: true }).click();
     await page
       .getByRole('region', { name: 'Running tasks' })
