@@ -13,12 +13,16 @@ type Theme = (typeof themes)[number];
 const widths = { wide: { width: 1280, height: 800 }, narrow: { width: 360, height: 740 } } as const;
 const longestMillis = 20_000;
 
-const pagesOf = ({ failedTask, task }: Scene): Readonly<Record<string, string>> => ({
+const pagesOf = ({ failedTask, flow, task }: Scene): Readonly<Record<string, string>> => ({
   requests: 'requests',
   'requests-failing': 'requests?state=failing',
   'request-new': 'requests/new',
   request: 'request/shop-web',
   'request-failed': 'request/shop-payments',
+  'request-edit': 'requests/edit/report-sales',
+  'request-flow': 'request/clean-prices?tab=flow',
+  'request-backfills': 'request/report-sales?tab=backfills',
+  flow: `flows/${encodeURIComponent(flow)}`,
   'request-deploying': 'request/shop-basket',
   'request-waiting': 'request/train-model',
   'request-job': 'request/report-sales',

@@ -5,6 +5,8 @@ import { waitFor } from '../support/wait-for.js';
 export interface Scene {
   task: string;
   failedTask: string;
+  /** A flow in which one run has failed. */
+  flow: string;
 }
 
 const patience = { timeoutMillis: 120_000, everyMillis: 500 };
@@ -63,6 +65,14 @@ const job = (id: string, schedule: string, deploy: object, request: object = {})
   deploy,
 });
 
+const step = (id: string, parents: readonly string[], command: string): Kept => {
+  const after = parents.map((requestId) => ({ requestId, on: 'SUCCESS' }));
+  return {
+    request: { id, requestType: 'ON_DEMAND', ...data, ...(after.length > 0 && { after }) },
+    deploy: { command },
+  };
+};
+
 const shop = { group: 'shop', owners: ['shop@example.com'] };
 const data = { group: 'data', owners: ['data@example.com'] };
 const operations = { group: 'operations' };
@@ -102,6 +112,11 @@ const all: readonly Kept[] = [
     deploy: { id: 'v1', ...says('trained', 2), resources: { cpus: 8, memoryMb: 4_096 } },
   },
   { request: { id: 'resize-once', requestType: 'ON_DEMAND', ...shop }, deploy: says('640 pictures', 1) },
+  // A load that two jobs follow, one of which fails, and a summary of both.
+  step('load', [], 'echo "2 files"'),
+  step('clean-orders', ['load'], 'echo "120 orders"'),
+  step('clean-prices', ['load'], 'echo "Error: line 7 is no price" >&2; exit 1'),
+  step('summary', ['clean-orders', 'clean-prices'], 'echo "120 orders, 0 prices"'),
 ];
 const users = ['ada', 'grace', 'linus'];
 
@@ -122,6 +137,7 @@ export async function makeScene(api: Api): Promise<Scene> {
     ['shop-search', 'v7'],
     ['image-resizer', 'v3'],
     ['newsletter', 'v3'],
+    ['clean-prices', 'v3'],
   ] as const)
     await api.deployEnded(requestId, deployId, patience.timeoutMillis);
   await deployFurther(api);
@@ -131,8 +147,11 @@ export async function makeScene(api: Api): Promise<Scene> {
     ['backup', ['by-hand']],
     ['train-model', ['a', 'b']],
     ['resize-once', ['week-47']],
+    ['load', ['monday']],
   ] as const)
     for (const runId of runs) await api.post(`requests/request/${id}/run?user=ada`, { runId });
+  const now = Date.now();
+  await api.post('requests/request/report-sales/backfill', { from: now - 3_600_000, to: now, concurrency: 2 });
   await api.post('requests/request/newsletter/pause?user=grace', { message: 'until the texts are translated' });
   await api.call('PUT', 'requests/request/mailer/scale?user=linus', { instances: 3, durationMillis: 7_200_000 });
   await api.post('webhooks', { uri: 'http://127.0.0.1:9/hook', type: 'TASK' });
@@ -163,7 +182,8 @@ export async function makeScene(api: Api): Promise<Scene> {
   );
   await waitFor('the ended runs', async () => someOf(await endedOf(api, 'resize-once')), patience);
   const [task] = (await api.running('shop-web', 3, patience.timeoutMillis)).map(({ taskId }) => taskId.id);
-  return { task: task!, failedTask: failedTask! };
+  const flow = await waitFor('the failed run of a flow', () => failedFlow(api), patience);
+  return { task: task!, failedTask: failedTask!, flow };
 }
 
 /** One that fails, and one that waits for somebody after its first step. */
@@ -192,6 +212,13 @@ async function deployFurther(api: Api): Promise<void> {
     },
     message: 'baskets from the cache',
   });
+}
+
+async function failedFlow(api: Api): Promise<string | undefined> {
+  const { requests } = await api.get<{ requests: { lastRun?: { flowId: string; state: string } }[] }>(
+    'requests/request/clean-prices/flow',
+  );
+  return requests.find(({ lastRun }) => lastRun?.state === 'FAILURE')?.lastRun?.flowId;
 }
 
 const endedOf = async (api: Api, requestId: string): Promise<string[]> =>

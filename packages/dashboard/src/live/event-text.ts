@@ -34,7 +34,8 @@ export function textOf(event: Event): EventText {
       return { text: why === text ? text.toLowerCase() : `${text.toLowerCase()}: ${why}`, tone };
     }
     case 'HEALTH':
-      return { text: 'healthy', tone: 'good' };
+      if (event.eventType === 'UNHEALTHY') return { text: `unhealthy${because}`, tone: 'bad' };
+      return { text: event.eventType === 'RECOVERED' ? 'healthy again' : 'healthy', tone: 'good' };
     case 'CRASHLOOP': {
       const kind = inWords(event.crashLoopType ?? '');
       return event.end === undefined

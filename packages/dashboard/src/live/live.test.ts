@@ -122,10 +122,11 @@ test('many rows are read together, and beyond 300 all of them once', async () =>
 });
 
 test.each<[Partial<Event>, string[][]]>([
-  [{ type: 'TASK', requestId: 'web', taskId: 't1' }, [['request', 'web'], ['tasks'], ['task', 't1']]],
+  [{ type: 'TASK', requestId: 'web', taskId: 't1' }, [['request', 'web'], ['tasks'], ['flows'], ['task', 't1']]],
   [{ type: 'DEPLOY', requestId: 'web' }, [['request', 'web'], ['deploys'], ['state'], ['troubles'], ['schedules']]],
   [{ type: 'HEALTH', requestId: 'web', taskId: 't1' }, [['request', 'web'], ['tasks'], ['task', 't1']]],
-  [{ type: 'PENDING', requestId: 'web' }, [['request', 'web'], ['tasks'], ['state']]],
+  [{ type: 'PENDING', requestId: 'web' }, [['request', 'web'], ['tasks'], ['flows'], ['state']]],
+  [{ type: 'REQUEST', requestId: 'web' }, [['request', 'web'], ['tasks'], ['flows'], ['state'], ['schedules']]],
   [{ type: 'SLAVE', machineId: 's1' }, [['machines'], ['machine', 's1'], ['state']]],
   [{ type: 'NEWER' as Event['type'] }, []],
 ])('%j outdates what it tells of', (event, keys) => expect(outdatedBy(event as Event)).toEqual(keys));

@@ -1,6 +1,7 @@
-import type { Rejection, RequestExplanation, TaskExplanation } from 'muster-client';
+import type { FailedInstance, Rejection, RequestExplanation, TaskExplanation, UnhealthyTask } from 'muster-client';
 import { formatNumber } from './duration';
 import { Mark } from './badge';
+import { Go, paths } from './links';
 import { Time } from './time';
 import { counted, inWords, ofMachines } from './words';
 
@@ -46,11 +47,13 @@ export function Rejections({ rejections }: { rejections: readonly Rejection[] })
 }
 
 export function ExplainedRequest({ explanation }: { explanation: RequestExplanation }) {
-  const { message, pendingTasks, queued, nextRuns } = explanation;
+  const { message, pendingTasks, queued, nextRuns, heldBy = [] } = explanation;
+  const { unhealthyTasks = [], failedInstances = [] } = explanation;
   const waiting = pendingTasks.filter(({ reason }) => reason !== 'NOT_DUE');
-  if (message === undefined && waiting.length === 0 && queued.length === 0 && !nextRuns?.length) return null;
+  const isWrong = waiting.length + unhealthyTasks.length + failedInstances.length > 0;
+  if (message === undefined && !isWrong && queued.length === 0 && !nextRuns?.length) return null;
   return (
-    <section className={waiting.length > 0 ? 'notice warn' : 'notice'} aria-label="Why it waits">
+    <section className={isWrong ? 'notice warn' : 'notice'} aria-label="Why it waits">
       {message !== undefined && <p>{ofMachines(message)}</p>}
       {waiting.length > 0 && (
         <>
@@ -58,6 +61,13 @@ export function ExplainedRequest({ explanation }: { explanation: RequestExplanat
           <Explained task={waiting[0]!} />
         </>
       )}
+      {heldBy.length > 0 && <HeldBy taskIds={heldBy} />}
+      {unhealthyTasks.map((task) => (
+        <Unhealthy key={task.taskId.id} task={task} />
+      ))}
+      {failedInstances.map((instance) => (
+        <Failed key={instance.instanceNo} instance={instance} />
+      ))}
       {queued.map((entry) => (
         <p key={`${entry.pendingType}${entry.timestamp}`}>
           {ofMachines(entry.message)} <Time at={entry.timestamp} />
@@ -72,5 +82,57 @@ export function ExplainedRequest({ explanation }: { explanation: RequestExplanat
         </p>
       )}
     </section>
+  );
+}
+
+const HELD_SHOWN = 5;
+
+/** Runs of its concurrency group that are active, the oldest first. */
+const HeldBy = ({ taskIds }: { taskIds: readonly string[] }) => (
+  <p>
+    Its concurrency group is held by{' '}
+    {taskIds.slice(0, HELD_SHOWN).map((id, index) => (
+      <span key={id}>
+        {index > 0 && ', '}
+        <Go to={paths.task(id)}>{id}</Go>
+      </span>
+    ))}
+    {taskIds.length > HELD_SHOWN && ` and ${taskIds.length - HELD_SHOWN} more`}
+  </p>
+);
+
+const Unhealthy = ({ task: { taskId, since, waitsUntil, message } }: { task: UnhealthyTask }) => (
+  <p>
+    <Mark tone="bad">
+      <Go to={paths.task(taskId.id)}>Instance {taskId.instanceNo}</Go> is unhealthy
+    </Mark>{' '}
+    since <Time at={since} />: {message}
+    {waitsUntil !== undefined && (
+      <>
+        {' '}
+        Until <Time at={waitsUntil} />
+      </>
+    )}
+  </p>
+);
+
+function Failed({ instance }: { instance: FailedInstance }) {
+  const { instanceNo, failures, lastFailureAt, nextStartAt, givenUp } = instance;
+  return (
+    <p>
+      <Mark tone={givenUp ? 'bad' : 'warn'}>
+        Instance {instanceNo} failed {failures === 1 ? 'once' : `${failures} times in a row`}
+      </Mark>{' '}
+      <Time at={lastFailureAt} />.{' '}
+      {givenUp ? (
+        'It stays down until a deploy, a restart or an unpause.'
+      ) : nextStartAt === undefined ? (
+        'It may start at once.'
+      ) : (
+        <>
+          Next start <Time at={nextStartAt} />.
+        </>
+      )}
+    </p>
   );
 }

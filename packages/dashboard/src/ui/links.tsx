@@ -30,13 +30,17 @@ export const paths = {
   task: (id: string) => `/task/${part(id)}`,
   tail: (taskId: string, file: string) => `/task/${part(taskId)}/tail/${file.split('/').map(part).join('/')}`,
   files: (taskId: string, folder: string) => `/task/${part(taskId)}/files/${folder.split('/').map(part).join('/')}`,
+  run: (requestId: string, runId: string) => `/request/${part(requestId)}/run/${part(runId)}`,
   group: (id: string) => `/group/${part(id)}`,
+  flow: (id: string) => `/flows/${part(id)}`,
 };
 
 export const RequestLink = ({ id }: { id: string }) => <Go to={paths.request(id)}>{id}</Go>;
 export const DeployLink = ({ requestId, deployId }: { requestId: string; deployId: string }) => (
   <Go to={paths.deploy(requestId, deployId)}>{deployId}</Go>
 );
+
+export const FlowLink = ({ id }: { id: string }) => <Go to={paths.flow(id)}>flow</Go>;
 
 /** A machine by its host name, without the end that all of them have; it leads to the tasks there. */
 export const HostLink = ({ host }: { host: string }) => (

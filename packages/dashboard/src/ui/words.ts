@@ -57,11 +57,29 @@ const machineStates: Readonly<Record<string, Word>> = {
   MISSING_ON_STARTUP: word('Missing on startup', 'warn'),
 };
 
+const flowRunStates: Readonly<Record<string, Word>> = {
+  WAITING: word('Waiting', 'unknown'),
+  ACTIVE: word('Active', 'busy'),
+  SUCCESS: word('Succeeded', 'good'),
+  FAILURE: word('Failed', 'bad'),
+  DROPPED: word('Dropped', 'off'),
+};
+
+const backfillTimeStates: Readonly<Record<string, Word>> = {
+  WAITING: word('Waiting', 'unknown'),
+  QUEUED: word('Waiting or active', 'busy'),
+  SUCCEEDED: word('Succeeded', 'good'),
+  FAILED: word('Failed', 'bad'),
+  CANCELED: word('Canceled', 'off'),
+};
+
 export const tables = {
   request: requestStates,
   task: taskStates,
   deploy: deployStates,
   machine: machineStates,
+  'run of a flow': flowRunStates,
+  'time of a backfill': backfillTimeStates,
 } as const;
 
 /** A word that is not known is shown as it came. */

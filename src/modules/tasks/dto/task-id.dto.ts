@@ -1,14 +1,17 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { type PendingType, pendingTypes, type TaskState, taskStates } from '../../../core/model/enums.js';
 import { OlderNames } from '../../../platform/http/fields.js';
-import type {
-  TaskId,
-  PendingTaskId,
-  TaskHistoryUpdate,
-  TaskIdHistory,
-  TaskTracking,
+import {
+  runTriggers,
+  type RunTrigger,
+  type TaskId,
+  type PendingTaskId,
+  type TaskHistoryUpdate,
+  type TaskIdHistory,
+  type TaskTracking,
 } from '../../../core/model/task.js';
 import type { TaskCounts, TaskIdsByStatus } from '../../../core/model/request.js';
+import { Since } from '../../../platform/http/since.js';
 
 /** Names one task, and never another one: id is made of the other fields. */
 @OlderNames({ nextRunAt: { of: 'startedAt', type: 'integer', format: 'int64' } })
@@ -120,6 +123,17 @@ export class TaskIdHistoryDto implements TaskIdHistory {
   /** State of the newest update. */
   @ApiProperty({ enum: taskStates, enumName: 'TaskState' })
   lastTaskState?: TaskState;
+  /** Cause of its run, as of its pending task. It, attempt and flowId are told of active tasks and in pages with metadata. */
+  @Since('muster')
+  @ApiProperty({ enum: runTriggers, enumName: 'RunTrigger' })
+  trigger?: RunTrigger;
+  /** Number of this try of its run, from 1; absent: the first. */
+  @Since('muster')
+  @ApiProperty({ type: 'integer', format: 'int32' })
+  attempt?: number;
+  /** Id that all runs of its flow have. */
+  @Since('muster')
+  flowId?: string;
 }
 
 /** Progress of a task or a run. */

@@ -1,3 +1,4 @@
+import { Fragment } from 'react';
 import type { DeployHistory, RequestParent } from 'muster-client';
 import { muster, orNone } from '../../api';
 import { ActionButton } from '../../actions/action-button';
@@ -6,9 +7,11 @@ import { Badge, Mark } from '../../ui/badge';
 import { ExplainedRequest } from '../../ui/explain';
 import { DeployLink, Go, paths } from '../../ui/links';
 import { Panel, useRead } from '../../ui/read';
-import { Time } from '../../ui/time';
+import { Time, useZone } from '../../ui/time';
+import { isoTime } from '../../ui/time-format';
 import { inWords, isLongRunning } from '../../ui/words';
 import { LastLines } from '../task/last-lines';
+import { rulesOfDeploy, rulesOfRequest } from './rules';
 import { ActiveTasks, EndedTasks, ScheduledTasks } from './tasks-tab';
 
 const RECENT = 5;
@@ -40,6 +43,7 @@ export function Overview({ parent }: { parent: RequestParent }) {
           'No deploy is active: nothing runs until one succeeds.'
         )}
       </p>
+      <Rules parent={parent} />
       <h2>Running</h2>
       <ActiveTasks requestId={requestId} />
       <h2>Waiting</h2>
@@ -50,6 +54,26 @@ export function Overview({ parent }: { parent: RequestParent }) {
         <Go to={`${paths.request(requestId)}/task-search`}>Search all of its tasks</Go>
       </p>
     </>
+  );
+}
+
+/** What its documents say beside program, number and place. */
+function Rules({ parent: { request, activeDeploy } }: { parent: RequestParent }) {
+  const zone = useZone();
+  const rules = [
+    ...rulesOfRequest(request, (at) => isoTime(at, zone)),
+    ...(activeDeploy ? rulesOfDeploy(activeDeploy) : []),
+  ];
+  if (rules.length === 0) return null;
+  return (
+    <dl className="facts">
+      {rules.map(([name, text]) => (
+        <Fragment key={name}>
+          <dt>{name}</dt>
+          <dd>{text}</dd>
+        </Fragment>
+      ))}
+    </dl>
   );
 }
 

@@ -12,13 +12,15 @@ import { CopyJson } from '../../ui/copy';
 import { Go, paths, useFilters, useParam } from '../../ui/links';
 import { MenuButton } from '../../ui/menu';
 import { Panel, useRead } from '../../ui/read';
-import { requestTypes } from '../../ui/words';
+import { isLongRunning, requestTypes } from '../../ui/words';
 import { quickLinks, view } from '../../view';
 import { fillIn } from '../../ui/fill-in';
 import { useStars } from '../requests/stars';
+import { BackfillsTab } from './backfills-tab';
 import { DeployInProgress } from './deploy-in-progress';
 import { Expiring } from './expiring';
 import { DeploysTab } from './deploys-tab';
+import { FlowTab } from './flow-tab';
 import { HistoryTab } from './history-tab';
 import { TasksTab } from './tasks-tab';
 import { Overview } from './overview';
@@ -26,8 +28,14 @@ import { UsageTab } from './usage-tab';
 import { useShuffleAction } from './shuffle';
 import { Heading } from '../../ui/heading';
 
-const tabs = ['overview', 'tasks', 'deploys', 'history', 'usage', 'config'] as const;
+const tabs = ['overview', 'tasks', 'backfills', 'flow', 'deploys', 'history', 'usage', 'config'] as const;
 type Tab = (typeof tabs)[number];
+
+/** Runs follow runs, and those of a schedule can be made up for: services have neither. */
+const tabsOf = ({ request: { requestType } }: RequestParent): readonly Tab[] =>
+  tabs.filter(
+    (tab) => (tab !== 'backfills' || requestType === 'SCHEDULED') && (tab !== 'flow' || !isLongRunning(requestType)),
+  );
 
 export function Page() {
   const requestId = useParam('requestId');
@@ -46,7 +54,7 @@ export function Page() {
             <Head parent={parent} troubles={troublesOf(parent, troubles)} />
             <Standing parent={parent} />
             <nav className="tabs" aria-label={`Parts of ${requestId}`}>
-              {tabs.map((each) => (
+              {tabsOf(parent).map((each) => (
                 <TabLink key={each} requestId={requestId} tab={each} isOpen={each === tab} />
               ))}
             </nav>
@@ -75,6 +83,10 @@ function TabOf({ tab, parent }: { tab: Tab; parent: RequestParent }) {
   switch (tab) {
     case 'tasks':
       return <TasksTab requestId={requestId} />;
+    case 'backfills':
+      return <BackfillsTab parent={parent} />;
+    case 'flow':
+      return <FlowTab requestId={requestId} />;
     case 'deploys':
       return <DeploysTab parent={parent} />;
     case 'history':

@@ -9,7 +9,7 @@ import { TimeField } from '../../ui/time-field';
 import { counted, wordOf } from '../../ui/words';
 import { Heading } from '../../ui/heading';
 import { Views } from '../../ui/views';
-import { changed, deploy, log, machine, started, state } from './history-columns';
+import { changed, deploy, log, machine, run, started, state } from './history-columns';
 
 const times = ['startedAfter', 'startedBefore', 'updatedAfter', 'updatedBefore'] as const;
 const texts = [
@@ -31,6 +31,7 @@ const columns: readonly Column<TaskIdHistory>[] = [
   deploy,
   machine,
   state,
+  run,
   started,
   changed,
   log,
