@@ -177,7 +177,7 @@ describe('what is wrong is named', () => {
     const path = file('latin1.yaml', '');
     writeFileSync(path, Buffer.from('ui: { title: caf\xe9 }', 'latin1'));
     const [problem, ...others] = problems({ environment: { MUSTER_CONFIG: path } });
-    expect(problem).toMatch(/^MUSTER_CONFIG: cannot read .*utf-8/);
+    expect(problem).toMatch(/^MUSTER_CONFIG: cannot read .*: it is not text in UTF-8$/);
     expect(others).toEqual([]);
   });
 

@@ -40,7 +40,12 @@ const flag = z.enum(['true', 'false', '1', '0']).transform((text) => text === 't
 
 /** One entry per environment variable: the only place that knows their names, next to their checks. */
 const Environment = z.object({
-  MUSTER_PORT: z.coerce.number('must be a port number').int().min(0).max(65_535).default(7099),
+  MUSTER_PORT: z.coerce
+    .number({ error: ({ code }) => (code === 'invalid_type' ? 'must be a port number' : undefined) })
+    .int()
+    .min(0)
+    .max(65_535)
+    .default(7099),
   MUSTER_HOST: z.string().default('127.0.0.1'),
   MUSTER_ADVERTISED_URL: z
     .url({ protocol: /^https?$/, error: 'must be a URL such as http://scheduler-1:7099' })
