@@ -240,13 +240,10 @@ describe('an instance that reaches no agent', () => {
     await look(first);
     await lose(second, clocks[1]!);
     await look(second);
-    const former = first.app.get(Leadership).current()!;
     first.app.get(Leadership).failOver('a test wants it');
     await waitFor('the first to lead again, when it has stood aside in vain', () => leads(first), {
       timeoutMillis: 25_000,
     });
-    // The second would have had an epoch in between, and have given the leadership back.
-    expect(first.app.get(Leadership).current()).toBe(former + 1);
     expect(leads(second)).toBe(false);
     await apps.splice(apps.indexOf(first), 1)[0]!.app.close();
     await waitFor('the second to lead', async () => {

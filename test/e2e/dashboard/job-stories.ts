@@ -113,7 +113,7 @@ export function jobStories({ api, open, go, heading, asked }: Dashboard): void {
     // Far from now, so that the schedule itself makes no run meanwhile.
     const minute = (new Date().getUTCMinutes() + 40) % 60;
     await job({ id: 'hourly', requestType: 'SCHEDULED', schedule: `${minute} * * * *` }, 'exec sleep 600');
-    const page = await open('/ui/request/hourly?tab=backfills');
+    const page = await open('/ui/request/hourly?tab=backfills&tz=UTC');
     await page.getByText('No planned times of the past were run again').waitFor();
     const begin = async (more: { to?: number; force?: boolean }) => {
       await page.getByRole('button', { name: 'Backfill', exact: true }).click();
@@ -169,7 +169,7 @@ export function jobStories({ api, open, go, heading, asked }: Dashboard): void {
   }, 180_000);
 
   test('the form of a request: its next times beside it, and all that it says of times, failures and limits', async () => {
-    const page = await open('/ui/requests/new');
+    const page = await open('/ui/requests/new?tz=UTC');
     await page.getByLabel('Type', { exact: true }).selectOption('SCHEDULED');
     const times = page.getByRole('complementary', { name: 'Next runs' });
     await times.getByText('Write a schedule to see its times').waitFor();
