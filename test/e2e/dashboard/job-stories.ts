@@ -141,7 +141,8 @@ export function jobStories({ api, open, go, heading, asked }: Dashboard): void {
       const tasks = await api().activeTasks('hourly');
       return tasks.length === 1 ? tasks : undefined;
     });
-    await page.getByRole('link', { name: 'Tasks', exact: true }).click();
+    const parts = page.getByRole('navigation', { name: 'Parts of hourly' });
+    await parts.getByRole('link', { name: 'Tasks', exact: true }).click();
     await page
       .getByRole('region', { name: 'Running tasks' })
       .getByRole('row', { name: /Running .*backfill/ })
@@ -230,7 +231,7 @@ export function jobStories({ api, open, go, heading, asked }: Dashboard): void {
     await page.getByText('late by at most 1 m').waitFor();
     await page.getByText('3, after 1 s, of exit codes 75').waitFor();
     await page.getByText('database, at most 2').waitFor();
-    await go(page, '/ui/requests/edit/rich');
+    await go(page, '/ui/requests/edit/rich?tz=UTC');
     expect(await page.getByLabel('No run before (UTC)').inputValue()).toBe('2030-01-01T00:00');
     await times
       .getByText(/T09:.* Europe\/Paris/)
