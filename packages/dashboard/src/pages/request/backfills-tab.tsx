@@ -46,8 +46,10 @@ function One({ backfill: one }: { backfill: Backfill }) {
     'left out': skipped,
   });
   const name = `${useExactTime(one.from)} to ${useExactTime(one.to)}`;
+  // The same times may be run again.
+  const askedAt = useExactTime(one.createdAt);
   return (
-    <section className="backfill" aria-label={`Backfill ${name}`}>
+    <section className="backfill" aria-label={`Backfill ${name}, asked for at ${askedAt}`}>
       <h2>{name}</h2>
       <p>
         <State backfill={one} />{' '}
