@@ -6,8 +6,8 @@ import { MusterError } from 'muster-client';
 import { Failure, failureText } from '../ui/read';
 import { toast } from '../ui/toasts';
 import { formatDuration, parseDuration } from '../ui/duration';
-import { useExactTime, useZone } from '../ui/time';
-import { TimeInput } from '../ui/time-field';
+import { useExactTime } from '../ui/time';
+import { TimeInput, useTimeLabel } from '../ui/time-field';
 import { readAgain } from '../live/read-again';
 import { useRefusal } from '../live/rights';
 import { session } from '../session';
@@ -180,7 +180,7 @@ function FieldInput(props: {
 }) {
   const { field, value, problem, onChange } = props;
   const id = useId();
-  const zone = useZone();
+  const timeLabel = useTimeLabel(field.label);
   const told = { id, 'aria-describedby': `${id}-help`, 'aria-invalid': problem !== undefined };
   const described = {
     ...told,
@@ -202,7 +202,7 @@ function FieldInput(props: {
     );
   return (
     <div className="field">
-      <label htmlFor={id}>{field.kind === 'time' ? `${field.label} (${zone ?? 'local'})` : field.label}</label>
+      <label htmlFor={id}>{field.kind === 'time' ? timeLabel : field.label}</label>
       {field.kind === 'choice' ? (
         <select {...described} value={String(value)}>
           {field.choices.map(([each, label]) => (

@@ -1,5 +1,6 @@
 import { enumerations, type Backfill, type BackfillOrder, type RequestParent } from 'muster-client';
 import { muster } from '../api';
+import { membersOf, timetableMembers } from '../forms/timing';
 import { DAY_MS } from '../ui/duration';
 import { paths } from '../ui/links';
 import { inWords } from '../ui/words';
@@ -62,20 +63,7 @@ async function planOf(parent: RequestParent, values: Values) {
   if (isRule(parent)) return <p>How many times lie between is told when it begins.</p>;
   const { request } = parent;
   const { times } = await muster.requests.previewSchedule({
-    body: {
-      id: request.id,
-      schedule: request.schedule,
-      quartzSchedule: request.quartzSchedule,
-      scheduleType: request.scheduleType,
-      scheduleTimeZone: request.scheduleTimeZone,
-      schedules: request.schedules,
-      scheduleJitterMillis: request.scheduleJitterMillis,
-      startAt: request.startAt,
-      endAt: request.endAt,
-      exclusions: request.exclusions,
-      after: from - 1,
-      count: MOST_TIMES,
-    },
+    body: { id: request.id, ...membersOf(request, timetableMembers), after: from - 1, count: MOST_TIMES },
   });
   const planned = times.filter(({ at, skipped }) => at < to && skipped === undefined).length;
   const isMore = times.length === MOST_TIMES && times.at(-1)!.at < to;

@@ -1,6 +1,5 @@
 import { useId, useState } from 'react';
-import { useZone } from '../ui/time';
-import { TimeInput } from '../ui/time-field';
+import { TimeInput, useTimeLabel } from '../ui/time-field';
 import { listToText, mapToText, textToList, textToMap, valueAt, withValue, type Document } from './document';
 import type { FieldGroup, FormField } from './fields';
 
@@ -78,9 +77,9 @@ interface FieldOfProps {
 
 function FieldOf({ field, value, problem, onChange }: FieldOfProps) {
   const id = useId();
-  const zone = useZone();
   const { kind, placeholder } = field;
-  const label = kind === 'time' ? `${field.label} (${zone ?? 'local'})` : field.label;
+  const timeLabel = useTimeLabel(field.label);
+  const label = kind === 'time' ? timeLabel : field.label;
   const help = problem ?? field.help;
   const common = { id, placeholder, 'aria-invalid': problem !== undefined, 'aria-describedby': `${id}-help` };
   if (kind === 'check')

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { view } from '../view';
+import { logPathOf, view } from '../view';
 import { inTaskIds } from './find';
 
 interface GoProps {
@@ -39,6 +39,17 @@ export const RequestLink = ({ id }: { id: string }) => <Go to={paths.request(id)
 export const DeployLink = ({ requestId, deployId }: { requestId: string; deployId: string }) => (
   <Go to={paths.deploy(requestId, deployId)}>{deployId}</Go>
 );
+
+/** The log of a run; one that has not ended is found by its id. */
+export function RunLog(props: { requestId: string; runId: string; taskId: string | undefined; isActive: boolean }) {
+  const { requestId, runId, taskId, isActive } = props;
+  if (taskId !== undefined) return <Go to={paths.tail(taskId, logPathOf(taskId, true))}>log</Go>;
+  return isActive ? (
+    <Go to={paths.run(requestId, runId)} search={{ show: 'log' }}>
+      log
+    </Go>
+  ) : null;
+}
 
 export const FlowLink = ({ id }: { id: string }) => <Go to={paths.flow(id)}>flow</Go>;
 

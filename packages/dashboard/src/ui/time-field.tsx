@@ -7,11 +7,10 @@ export function TimeField(props: {
   value: string | undefined;
   onChange: (value: string | undefined) => void;
 }) {
-  const zone = useZone();
   const { value } = props;
   return (
     <label>
-      {props.label} ({zone ?? 'local'}){' '}
+      {useTimeLabel(props.label)}{' '}
       <TimeInput
         value={value !== undefined && /^\d{1,14}$/.test(value) ? Number(value) : undefined}
         onChange={(at) => props.onChange(at === undefined ? undefined : String(at))}
@@ -20,7 +19,10 @@ export function TimeField(props: {
   );
 }
 
-/** The field alone, for epoch milliseconds; who shows it names the zone beside. */
+/** The label of such a field: it names the zone. */
+export const useTimeLabel = (label: string): string => `${label} (${useZone() ?? 'local'})`;
+
+/** The field alone, for epoch milliseconds. */
 export function TimeInput({
   value,
   onChange,

@@ -12,7 +12,7 @@ import { Pager } from '../../ui/pager';
 import { Changes } from '../../ui/plan';
 import { Panel, useRead } from '../../ui/read';
 import { Table, type Column } from '../../ui/table';
-import { Time } from '../../ui/time';
+import { Marked } from '../../ui/time';
 import { counted, inWords } from '../../ui/words';
 import { LastLines } from '../task/last-lines';
 import { changed, instance, log, machine, started, state } from '../tasks/history-columns';
@@ -47,7 +47,7 @@ export function Page() {
 }
 
 function Known({ deploy, parent }: { deploy: DeployHistory; parent: RequestParent | undefined }) {
-  const { requestId, deployId, user, timestamp, message } = deploy.deployMarker;
+  const { requestId, deployId } = deploy.deployMarker;
   const result = deploy.deployResult;
   const active = parent?.requestDeployState?.activeDeploy?.deployId;
   return (
@@ -57,9 +57,7 @@ function Known({ deploy, parent }: { deploy: DeployHistory; parent: RequestParen
         <RequestLink id={requestId} />
         <Badge of="deploy" state={result?.deployState ?? 'WAITING'} />
         <span>
-          {user !== undefined && `by ${user}, `}
-          <Time at={timestamp} />
-          {message !== undefined && `: ${message}`}
+          <Marked {...deploy.deployMarker} />
         </span>
         <span className="grow" />
         {parent && deployId !== active && parent.pendingDeploy === undefined && (

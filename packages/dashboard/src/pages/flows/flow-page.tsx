@@ -5,13 +5,12 @@ import { rerunFlow } from '../../actions/flow-actions';
 import { Badge } from '../../ui/badge';
 import { CopyJson } from '../../ui/copy';
 import { Heading } from '../../ui/heading';
-import { Go, paths, RequestLink, useParam } from '../../ui/links';
+import { Go, paths, RequestLink, RunLog, useParam } from '../../ui/links';
 import { Panel, useRead } from '../../ui/read';
 import { Steps } from '../../ui/steps-view';
 import { Table, type Column } from '../../ui/table';
 import { Lasted, Time } from '../../ui/time';
 import { inWords } from '../../ui/words';
-import { logPathOf } from '../../view';
 
 /** Runs that follow each other: which came after which, how each ended, and how the flow goes on from one of them. */
 export function Page() {
@@ -100,15 +99,9 @@ function Run({ run, parents }: { run: FlowRun; parents: readonly FlowRun[] }) {
   );
 }
 
-/** A run that has not ended is found by its id. */
-function Log({ run: { requestId, runId, taskId, state } }: { run: FlowRun }) {
-  if (taskId !== undefined) return <Go to={paths.tail(taskId, logPathOf(taskId, true))}>log</Go>;
-  return state === 'ACTIVE' ? (
-    <Go to={paths.run(requestId, runId)} search={{ show: 'log' }}>
-      log
-    </Go>
-  ) : null;
-}
+const Log = ({ run: { requestId, runId, taskId, state } }: { run: FlowRun }) => (
+  <RunLog {...{ requestId, runId, taskId }} isActive={state === 'ACTIVE'} />
+);
 
 const columnsOf = (flowId: string, isNewest: (run: FlowRun) => boolean): readonly Column<FlowRun>[] => [
   {

@@ -4,12 +4,11 @@ import { muster } from '../../api';
 import { ActionButton } from '../../actions/action-button';
 import { backfill, cancelBackfill } from '../../actions/backfill-actions';
 import { Badge, Mark } from '../../ui/badge';
-import { Go, paths } from '../../ui/links';
+import { Go, paths, RunLog } from '../../ui/links';
 import { Panel, useRead } from '../../ui/read';
 import { Table, type Column } from '../../ui/table';
 import { Time, useExactTime } from '../../ui/time';
 import { inWords } from '../../ui/words';
-import { logPathOf } from '../../view';
 
 /** Planned times of the past that are run, and how far each such backfill is. */
 export function BackfillsTab({ parent }: { parent: RequestParent }) {
@@ -130,15 +129,6 @@ const columnsOf = (requestId: string): readonly Column<BackfillTime>[] => [
   {
     id: 'log',
     title: 'Log',
-    cell: ({ taskId, runId, state }) =>
-      taskId !== undefined ? (
-        <Go to={paths.tail(taskId, logPathOf(taskId, true))}>log</Go>
-      ) : (
-        state === 'QUEUED' && (
-          <Go to={paths.run(requestId, runId)} search={{ show: 'log' }}>
-            log
-          </Go>
-        )
-      ),
+    cell: ({ taskId, runId, state }) => <RunLog {...{ requestId, runId, taskId }} isActive={state === 'QUEUED'} />,
   },
 ];

@@ -2,26 +2,10 @@ import type { SchedulePreview } from 'muster-client';
 import { muster } from '../../api';
 import { useAnswer, type Answer } from '../../forms/answer';
 import type { Document } from '../../forms/document';
+import { membersOf, timingMembers } from '../../forms/timing';
 import { Mark } from '../../ui/badge';
 import { Failure, Loading } from '../../ui/read';
 import { useExactTime } from '../../ui/time';
-
-/** Members of a request that say when it runs. */
-const timing = [
-  'schedule',
-  'scheduleType',
-  'quartzSchedule',
-  'scheduleTimeZone',
-  'schedules',
-  'overlapPolicy',
-  'missedRuns',
-  'scheduleJitterMillis',
-  'instances',
-  'startAt',
-  'endAt',
-  'maxRuns',
-  'exclusions',
-] as const;
 
 export const hasSchedule = (document: Document): boolean =>
   ['schedule', 'quartzSchedule', 'schedules'].some((name) => document[name] !== undefined && document[name] !== '');
@@ -37,7 +21,7 @@ export const useNextTimes = (document: Document, begin: Document): Answer<Schedu
       document['schedule'] !== undefined &&
       document['schedule'] !== begin['schedule'] &&
       document['quartzSchedule'] === begin['quartzSchedule'];
-    const members = Object.fromEntries(timing.map((name) => [name, document[name]]));
+    const members = membersOf(document, timingMembers);
     const id = document['id'] === '' ? undefined : document['id'];
     return muster.requests.previewSchedule({
       body: { ...members, id, ...(isFormer && { quartzSchedule: undefined }) } as never,

@@ -7,7 +7,7 @@ import { Badge, Mark } from '../../ui/badge';
 import { ExplainedRequest } from '../../ui/explain';
 import { DeployLink, Go, paths } from '../../ui/links';
 import { Panel, useRead } from '../../ui/read';
-import { Time, useZone } from '../../ui/time';
+import { Marked, Time, useZone } from '../../ui/time';
 import { isoTime } from '../../ui/time-format';
 import { inWords, isLongRunning } from '../../ui/words';
 import { LastLines } from '../task/last-lines';
@@ -35,9 +35,7 @@ export function Overview({ parent }: { parent: RequestParent }) {
         {activeDeploy ? (
           <>
             Active deploy <DeployLink requestId={requestId} deployId={activeDeploy.deployId} />{' '}
-            {activeDeploy.user !== undefined && `by ${activeDeploy.user}, `}
-            <Time at={activeDeploy.timestamp} />
-            {activeDeploy.message !== undefined && `: ${activeDeploy.message}`}
+            <Marked {...activeDeploy} />
           </>
         ) : (
           'No deploy is active: nothing runs until one succeeds.'
