@@ -1,17 +1,15 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { type PendingType, pendingTypes, type TaskState, taskStates } from '../../../core/model/enums.js';
 import { OlderNames } from '../../../platform/http/fields.js';
-import {
-  runTriggers,
-  type RunTrigger,
-  type TaskId,
-  type PendingTaskId,
-  type TaskHistoryUpdate,
-  type TaskIdHistory,
-  type TaskTracking,
+import type {
+  TaskId,
+  PendingTaskId,
+  TaskHistoryUpdate,
+  TaskIdHistory,
+  TaskTracking,
 } from '../../../core/model/task.js';
 import type { TaskCounts, TaskIdsByStatus } from '../../../core/model/request.js';
-import { Since } from '../../../platform/http/since.js';
+import { RunCauseDto } from './run-origin.dto.js';
 
 /** Names one task, and never another one: id is made of the other fields. */
 @OlderNames({ nextRunAt: { of: 'startedAt', type: 'integer', format: 'int64' } })
@@ -110,9 +108,9 @@ export class TaskHistoryUpdateDto implements TaskHistoryUpdate {
   previous: TaskHistoryUpdateDto[];
 }
 
-/** A task in a list: its id and its newest state. */
+/** A task in a list: its id and its newest state; the cause of its run in lists of active tasks and pages with metadata. */
 @OlderNames({ lastStatus: { of: 'lastTaskState', enum: taskStates, enumName: 'TaskState' } })
-export class TaskIdHistoryDto implements TaskIdHistory {
+export class TaskIdHistoryDto extends RunCauseDto implements TaskIdHistory {
   /** The task. */
   taskId: TaskIdDto;
   /** Time of the newest update, or of the start when there is none; epoch milliseconds. */
@@ -123,17 +121,6 @@ export class TaskIdHistoryDto implements TaskIdHistory {
   /** State of the newest update. */
   @ApiProperty({ enum: taskStates, enumName: 'TaskState' })
   lastTaskState?: TaskState;
-  /** Cause of its run, as of its pending task. It, attempt and flowId are told of active tasks and in pages with metadata. */
-  @Since('muster')
-  @ApiProperty({ enum: runTriggers, enumName: 'RunTrigger' })
-  trigger?: RunTrigger;
-  /** Number of this try of its run, from 1; absent: the first. */
-  @Since('muster')
-  @ApiProperty({ type: 'integer', format: 'int32' })
-  attempt?: number;
-  /** Id that all runs of its flow have. */
-  @Since('muster')
-  flowId?: string;
 }
 
 /** Progress of a task or a run. */
