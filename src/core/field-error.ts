@@ -10,4 +10,6 @@ export interface FieldError {
 export const fieldError = (field: string, rule: string, message: string): FieldError => ({ field, rule, message });
 
 /** The answer of a rule that is broken once. */
-export const problem = (field: string, rule: string, message: string): FieldError[] => [{ field, rule, message }];
+export const problem = (field: string, rule: string, message: string): FieldError[] => [
+  fieldError(field, rule, message),
+];

@@ -51,8 +51,10 @@ function take(path: string, mine: string, base: string): number | undefined {
     const right = `${base}.${createHash('sha256').update(seen).digest('hex').slice(0, 16)}`;
     const first = take(right, mine, base);
     // Who has the right to what stands here no more will find that out, and holds nothing.
-    if (first !== undefined && read(path) === seen) return first;
-    if (first !== undefined) continue;
+    if (first !== undefined) {
+      if (read(path) === seen) return first;
+      continue;
+    }
     // In one step: nobody comes between, and whoever was told of us is told the truth.
     if (read(path) === seen) return void renameSync(right, path);
     rmSync(right, { force: true });
