@@ -91,10 +91,11 @@ export const timesChecks: Record<string, Check> = {
     const all = ['2040-03-01', '2040-03-15', '2040-04-01', '2040-04-15'].map((day) => `${day}T03:00:00`);
     expect(await product.preview(twice, '2040-02-10T00:00:00Z', 9)).toEqual([...all, 'END_AT']);
     await keeps(product, twice);
-    // The same two months, as four seconds of now.
-    const startAt = Date.now() + 6 * second;
-    const endAt = startAt + 4 * second;
-    const job = await product.job().eachSecond({ startAt, endAt }, 'true');
+    // The same two months, as seconds of now that begin when the deploy is there.
+    const job = await product.job().eachSecond({ startAt: Date.now() + 3_600_000 }, 'true');
+    const startAt = Date.now() + 4 * second;
+    const endAt = startAt + 8 * second;
+    await job.save({ ...(await job.told()).request, startAt, endAt });
     await job.untilState('FINISHED');
     const planned = (await job.runs()).map(({ scheduledAt }) => scheduledAt);
     expect(planned.length).toBeGreaterThan(0);
