@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { AgentDirectory, readEndpoint } from '../../src/agent/state/agent-directory.js';
@@ -15,7 +14,7 @@ import { EventRecorder } from './event-recorder.js';
 import { launchSpec } from './launch-spec.js';
 import { spawnNode, type TestProcess } from './spawn.js';
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.js';
-import { tempFolder } from './temp-folder.js';
+import { removeFolder, tempFolder } from './temp-folder.js';
 import { waitFor } from './wait-for.js';
 
 export const testSlave = {
@@ -213,7 +212,7 @@ export class AgentCluster {
     });
     const { key } = await AgentDirectory.open(this.root);
     await Cgroups.probe(`muster-${key}`, readMounts()).removeAll();
-    await rm(this.root, { recursive: true, force: true });
+    removeFolder(this.root);
   }
 }
 

@@ -7,10 +7,10 @@ import { join } from 'node:path';
 export function tempFolder(): { path: string; remove(): void } {
   const path = mkdtempSync(join(tmpdir(), 'muster-test-'));
   chmodSync(path, 0o711);
-  return { path, remove: () => remove(path) };
+  return { path, remove: () => removeFolder(path) };
 }
 
-function remove(path: string): void {
+export function removeFolder(path: string): void {
   try {
     rmSync(path, { recursive: true, force: true });
   } catch {
