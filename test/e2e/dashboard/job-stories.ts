@@ -232,7 +232,7 @@ export function jobStories({ api, open, go, heading, asked }: Dashboard): void {
     await page.getByText('3, after 1 s, of exit codes 75').waitFor();
     await page.getByText('database, at most 2').waitFor();
     await go(page, '/ui/requests/edit/rich?tz=UTC');
-    expect(await page.getByLabel('No run before (UTC)').inputValue()).toBe('2030-01-01T00:00');
+    expect(await page.getByLabel('No run before (UTC)').inputValue()).toBe('2030-01-01T00:00:00Z');
     await times
       .getByText(/T09:.* Europe\/Paris/)
       .first()
