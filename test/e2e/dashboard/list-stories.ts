@@ -4,12 +4,14 @@ import type { Dashboard } from './scene.js';
 
 /** What lists show: the columns that a person wants, on a phone too, and times as they are written everywhere. */
 export function listStories({ api, open, apart, go, heading }: Dashboard): void {
-  test('columns of lists are chosen by keyboard, kept in the browser and in the address; what says that all is well stays', async () => {
+  test('columns of lists are chosen by keyboard, kept in the browser and in the address; the state is always there', async () => {
     const page = await apart('/ui/requests');
     await page.getByRole('link', { name: 'web', exact: true }).waitFor();
     const shown = async (): Promise<string[]> =>
       (await page.getByRole('columnheader').allInnerTexts()).map((text) => text.replace(/[^\w#]+$/, ''));
-    const is = (columns: string[]) => expect.poll(async () => (await shown()).filter((text) => text)).toEqual(columns);
+    const is = async (columns: string[]) => {
+      await expect.poll(async () => (await shown()).filter((text) => text)).toEqual(columns);
+    };
     const ofRequests = ['Request', 'Type', 'State', 'Instances', 'Deploy', 'Deployed', 'Group'];
     await is(['Chosen and starred', ...ofRequests, 'Actions']);
     await page.getByRole('button', { name: 'Columns' }).focus();
