@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { ann, Life } from '../../test/support/life.js';
+import { toldEvents } from '../../test/support/told-events.js';
 import { BackfillsPoller } from '../modules/requests/backfills/backfills.poller.js';
 import { Backfills } from '../modules/requests/backfills/backfills.service.js';
 import { Runs } from '../modules/requests/actions/runs.service.js';
@@ -87,6 +88,36 @@ test('a run that fails is tried again as the request says, and then the next one
   await life.run(15);
   expect(launched).toEqual([first, first, second, second]);
   expect(await backfills().find('job', id)).toMatchObject({ succeeded: 2, failed: 0 });
+});
+
+/** What is told of waiting tasks from now on, by the next call. */
+async function listen(): Promise<() => Promise<unknown[]>> {
+  const told = async () => toldEvents(life.world, 'PENDING');
+  const before = (await told()).length;
+  return async () =>
+    (await told())
+      .slice(before)
+      .map(({ requestId, deployId, eventType, tasks }) => [requestId, deployId, eventType, tasks]);
+}
+
+test('times that wait are told of when their backfill is canceled, once', async () => {
+  const { id } = await ask(5, { concurrency: 2 });
+  await life.run(1);
+  const told = await listen();
+  await backfills().cancel('job', id);
+  await backfills().cancel('job', id);
+  expect(await told()).toEqual([['job', 'd1', 'REMOVED', 3]]);
+});
+
+test('times whose runs were dropped by a pause are told of when they wait again', async () => {
+  await ask(4);
+  await life.get(Pauses).pause('job', { killTasks: false }, ann);
+  await life.run(3);
+  const told = await listen();
+  await life.get(BackfillsPoller).runOnce(life.world.now);
+  expect(await told()).toEqual([['job', 'd1', 'QUEUED', 1]]);
+  await life.get(BackfillsPoller).runOnce(life.world.now);
+  expect(await told()).toHaveLength(1);
 });
 
 test('a backfill that is canceled runs nothing more, and what runs goes on', async () => {

@@ -4,6 +4,7 @@ import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playw
 import { budgetStories } from './dashboard/budget-stories.js';
 import { incidentStory } from './dashboard/incident-story.js';
 import { flowOfJobs, jobStories, pagesOfJobs } from './dashboard/job-stories.js';
+import { listStories } from './dashboard/list-stories.js';
 import { liveStories } from './dashboard/live-stories.js';
 import { machineStories } from './dashboard/machine-stories.js';
 import { ruleStories } from './dashboard/rule-stories.js';
@@ -336,6 +337,7 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
   }, 60_000);
 
   liveStories(dashboard);
+  listStories(dashboard);
   machineStories(dashboard);
   settingStories(dashboard);
   ruleStories(dashboard);

@@ -6,10 +6,12 @@ export interface Preferences {
   /** 'browser', 'UTC' or the name of a zone. UTC, unless chosen, is the clock of the log and of the command line. */
   readonly zone: string;
   readonly letterKeys: boolean;
+  /** Columns that were chosen, by list; a list that is not here has all of them. */
+  readonly columns: Readonly<Record<string, readonly string[]>>;
 }
 
 const KEY = 'muster.preferences';
-const usual: Preferences = { theme: 'system', times: 'relative', zone: 'UTC', letterKeys: true };
+const usual: Preferences = { theme: 'system', times: 'relative', zone: 'UTC', letterKeys: true, columns: {} };
 
 function stored(): Preferences {
   try {

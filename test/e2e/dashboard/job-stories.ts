@@ -148,10 +148,16 @@ export function jobStories({ api, open, go, heading, asked }: Dashboard): void {
       .getByRole('row', { name: /Running .*backfill/ })
       .waitFor();
     await page.getByRole('link', { name: 'Backfills', exact: true }).click();
+    // Another page hears of it, though no task changes.
+    const other = await open('/ui/request/hourly?tab=backfills&tz=UTC');
+    await other.getByText('2 waiting, 1 waiting or active').waitFor();
+    await other.getByText('live').first().waitFor();
     await first.getByRole('button', { name: 'Cancel backfill' }).click();
     await asked(page, 'Cancel backfill').getByRole('button', { name: 'Cancel backfill' }).click();
     await first.getByText('Being canceled').waitFor();
     await first.getByText('1 waiting or active, 2 canceled').waitFor();
+    await other.getByText('1 waiting or active, 2 canceled').waitFor();
+    await other.close();
     await api().call('DELETE', `tasks/task/${task!.taskId.id}`);
     await first.getByText('1 failed, 2 canceled').waitFor({ timeout: 60_000 });
 
@@ -232,7 +238,7 @@ export function jobStories({ api, open, go, heading, asked }: Dashboard): void {
     await page.getByText('3, after 1 s, of exit codes 75').waitFor();
     await page.getByText('database, at most 2').waitFor();
     await go(page, '/ui/requests/edit/rich?tz=UTC');
-    expect(await page.getByLabel('No run before (UTC)').inputValue()).toBe('2030-01-01T00:00');
+    expect(await page.getByLabel('No run before (UTC)').inputValue()).toBe('2030-01-01T00:00:00Z');
     await times
       .getByText(/T09:.* Europe\/Paris/)
       .first()

@@ -45,3 +45,29 @@ export function MenuButton({
     </Menu.Root>
   );
 }
+
+/** A menu that stays open while several things are switched on and off. */
+export function MenuOfChecks(props: {
+  label: string;
+  choices: readonly { label: string; isOn: boolean; onChoose: (isOn: boolean) => void }[];
+}) {
+  return (
+    <Menu.Root>
+      <Menu.Trigger className="button">
+        {props.label}
+        <span aria-hidden="true">▾</span>
+      </Menu.Trigger>
+      <Menu.Portal>
+        <Menu.Positioner sideOffset={4} align="end" className="layer">
+          <Menu.Popup className="menu">
+            {props.choices.map(({ label, isOn, onChoose }) => (
+              <Menu.CheckboxItem key={label} className="menu-item" checked={isOn} onCheckedChange={onChoose}>
+                <span aria-hidden="true">{isOn ? '☑' : '☐'}</span> {label}
+              </Menu.CheckboxItem>
+            ))}
+          </Menu.Popup>
+        </Menu.Positioner>
+      </Menu.Portal>
+    </Menu.Root>
+  );
+}

@@ -7,6 +7,8 @@ export interface Column<Row> {
   /** What rows are sorted by; a column without it cannot be sorted. */
   readonly value?: (row: Row) => string | number;
   readonly align?: 'end';
+  /** It is shown whatever columns are chosen. */
+  readonly isFixed?: true;
 }
 
 export interface Sort {

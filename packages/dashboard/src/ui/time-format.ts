@@ -48,13 +48,22 @@ export function formatTime(at: number, format: string, timeZone: string | undefi
 export const isoTime = (at: number, timeZone: string | undefined): string =>
   formatTime(at, 'YYYY-MM-DD[T]HH:mm:ssZ', timeZone).replace('+00:00', 'Z');
 
-/** As fields for a date and a time take it. */
-export const fieldTime = (at: number, timeZone: string | undefined): string =>
-  formatTime(at, 'YYYY-MM-DD[T]HH:mm', timeZone);
+const written = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d)?)\s?(Z|[+-]\d\d:\d\d)?)?$/i;
 
-/** The moment that was entered into such a field, by the clocks of this zone. */
-export function timeOfField(text: string, timeZone: string | undefined): number {
-  const wall = Date.parse(`${text}Z`);
+/**
+ * The moment that was written into a field: a date, or a date and a time, by the clocks of this zone unless an offset follows.
+ * Undefined: it is no time.
+ */
+export function timeOfField(text: string, timeZone: string | undefined): number | undefined {
+  const [, date, clock = '00:00', offset] = written.exec(text.trim()) ?? [];
+  if (date === undefined) return undefined;
+  const wall = Date.parse(`${date}T${clock}Z`);
+  // JavaScript reads the 30th of February as a day of March.
+  if (Number.isNaN(wall) || !new Date(wall).toISOString().startsWith(date)) return undefined;
+  if (offset !== undefined) {
+    const at = Date.parse(`${date}T${clock}${offset.toUpperCase()}`);
+    return Number.isNaN(at) ? undefined : at;
+  }
   // The offset of the moment itself, which is known only when the moment is, near changes of the clocks.
   return wall - offsetMillis(wall - offsetMillis(wall, timeZone), timeZone);
 }

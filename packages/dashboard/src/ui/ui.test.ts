@@ -4,7 +4,7 @@ import { changesBetween } from './changes';
 import { formatBytes, formatDuration, parseDuration } from './duration';
 import { fillIn } from './fill-in';
 import { best, hasTask, matcherOf } from './find';
-import { fieldTime, formatTime, isoTime, relativeTime, timeOfField } from './time-format';
+import { formatTime, isoTime, relativeTime, timeOfField } from './time-format';
 import { counted, inWords, ofMachines, whyTask, wordOf } from './words';
 
 test('names and reasons of the service say machine', () => {
@@ -91,11 +91,32 @@ describe('times', () => {
         fc.integer({ min: 0, max: 2_000_000_000 }),
         fc.constantFrom('UTC', 'America/New_York', 'Asia/Kolkata', 'Europe/Paris'),
         (seconds, zone) => {
-          const shown = fieldTime(seconds * 1_000, zone);
-          expect(fieldTime(timeOfField(shown, zone), zone)).toBe(shown);
+          const shown = isoTime(seconds * 1_000, zone);
+          expect(timeOfField(shown, zone)).toBe(seconds * 1_000);
+          const byTheClock = shown.slice(0, 19);
+          expect(isoTime(timeOfField(byTheClock, zone)!, zone).slice(0, 19)).toBe(byTheClock);
         },
       ),
     ));
+
+  test.each([
+    ['2026-07-05', '2026-07-04T22:00:00Z'],
+    ['2026-07-05 09:30', '2026-07-05T07:30:00Z'],
+    [' 2026-07-05T09:30:15 ', '2026-07-05T07:30:15Z'],
+    ['2026-07-05T09:30Z', '2026-07-05T09:30:00Z'],
+    ['2026-07-05T09:30:00-04:00', '2026-07-05T13:30:00Z'],
+    ['1970-01-01T00:00Z', '1970-01-01T00:00:00Z'],
+    ['07/05/2026', undefined],
+    ['2026-7-5', undefined],
+    ['2026-02-30', undefined],
+    ['2026-13-01', undefined],
+    ['2026-07-05T24:30', undefined],
+    ['2026-07-05T09:30+99:00', undefined],
+    ['yesterday', undefined],
+    ['', undefined],
+  ])('%j in a field, by the clocks of Paris, is %s', (text, written) => {
+    expect(timeOfField(text, 'Europe/Paris')).toBe(written === undefined ? undefined : Date.parse(written));
+  });
 
   test.each([
     [0, 'now'],

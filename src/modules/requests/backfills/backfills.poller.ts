@@ -45,8 +45,7 @@ export class BackfillsPoller implements OnModuleInit {
         await this.rows.runBackfills.removeAll(tx, requestId);
         return 0;
       }
-      await this.rows.runBackfills.releaseDropped(tx, requestId, now);
-      return this.backfills.advance(tx, stored, now);
+      return this.backfills.goOn(tx, stored, now);
     });
   }
 }

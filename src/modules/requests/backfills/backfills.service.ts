@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
+import type { PendingEventType } from '../../../core/model/event.js';
 import { type BackfillRequest, backfillTimes, refuseBackfill } from '../../../core/requests/backfill.js';
 import { Database } from '../../../platform/database/database.js';
 import type { Transaction } from '../../../platform/database/transaction.js';
@@ -64,9 +65,10 @@ export class Backfills {
 
   /** Runs that wait are dropped; those that have begun go on to their ends. */
   cancel(requestId: string, id: string): Promise<BackfillDto> {
-    return this.actions.perform(requestId, ['scheduler'], async (tx, { now }) => {
+    return this.actions.perform(requestId, ['scheduler'], async (tx, { stored, now }) => {
       await this.one(tx, requestId, id);
-      const runIds = await this.rows.runBackfills.cancel(tx, id, now);
+      const { canceled, runIds } = await this.rows.runBackfills.cancel(tx, id, now);
+      await this.tell(tx, stored, 'REMOVED', canceled);
       const dropped = await this.rows.waitingRuns.drop(tx, requestId, runIds);
       await this.rows.runBackfills.cancelRuns(tx, id, dropped, now);
       return this.one(tx, requestId, id);
@@ -92,6 +94,33 @@ export class Backfills {
     const entries = await nextBackfillRuns(this.rows, tx, stored, now);
     await this.rows.pendingRequests.enqueueAll(tx, entries);
     return entries.length;
+  }
+
+  /** Goes on after runs were dropped; answers how many runs it makes. The row of the request is locked in `tx`. */
+  async goOn(tx: Transaction, stored: StoredRequest, now: number): Promise<number> {
+    const released = await this.rows.runBackfills.releaseDropped(tx, stored.request.id, now);
+    const waiting = released.filter((state) => state === 'WAITING').length;
+    await this.tell(tx, stored, 'QUEUED', waiting);
+    await this.tell(tx, stored, 'REMOVED', released.length - waiting);
+    return this.advance(tx, stored, now);
+  }
+
+  /** Times of a backfill that wait for their turn are told of as the tasks that they become. */
+  private async tell(
+    tx: Transaction,
+    stored: StoredRequest,
+    eventType: PendingEventType,
+    times: number,
+  ): Promise<void> {
+    const { request, activeDeployId: deployId } = stored;
+    // Nothing has its turn without a deploy.
+    if (deployId === undefined) return;
+    const key = { requestId: request.id, deployId };
+    await this.rows.outbox.pendingTasks(
+      tx,
+      eventType,
+      Array.from({ length: times }, () => key),
+    );
   }
 
   private async refuseTooMany(tx: Transaction, requestId: string): Promise<void> {

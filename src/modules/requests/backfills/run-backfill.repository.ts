@@ -218,16 +218,19 @@ export class RunBackfillRepository {
     );
   }
 
-  /** Runs that were dropped with a pause, or by hand, before they began: their times wait again, unless their backfill was canceled. */
-  async releaseDropped(tx: Transaction, requestId: string, now: number): Promise<void> {
-    const released = await rows<{ backfill_id: string }>(
+  /**
+   * Runs that were dropped with a pause, or by hand, before they began: their times wait again, unless their backfill was canceled. Answers
+   * the states of these times.
+   */
+  async releaseDropped(tx: Transaction, requestId: string, now: number): Promise<BackfillTimeState[]> {
+    const released = await rows<{ backfill_id: string; state: BackfillTimeState }>(
       tx,
       `UPDATE run_backfill_time t SET state = CASE WHEN b.canceled_at IS NULL THEN 'WAITING' ELSE 'CANCELED' END
        FROM run_backfill b WHERE b.request_id = $1 AND b.ended_at IS NULL AND t.backfill_id = b.id AND t.state = 'QUEUED'
          AND NOT EXISTS (SELECT 1 FROM pending_request p WHERE p.request_id = $1 AND p.run_id = t.run_id)
          AND NOT EXISTS (SELECT 1 FROM pending_task p WHERE p.request_id = $1 AND p.run_id = t.run_id AND NOT p.delete_requested)
          AND NOT EXISTS (SELECT 1 FROM task k WHERE k.request_id = $1 AND k.run_id = t.run_id)
-       RETURNING t.backfill_id`,
+       RETURNING t.backfill_id, t.state`,
       [requestId],
     );
     await this.endThose(
@@ -235,13 +238,16 @@ export class RunBackfillRepository {
       released.map((row) => row.backfill_id),
       now,
     );
+    return released.map(({ state }) => state);
   }
 
-  /** Times that wait are not run any more. Answers the ids of the runs that may have begun. */
-  async cancel(tx: Transaction, id: string, now: number): Promise<string[]> {
-    await tx.query(`UPDATE run_backfill_time SET state = 'CANCELED' WHERE backfill_id = $1 AND state = 'WAITING'`, [
-      id,
-    ]);
+  /** Times that wait are not run any more. Answers how many those are, and the ids of the runs that may have begun. */
+  async cancel(tx: Transaction, id: string, now: number): Promise<{ canceled: number; runIds: string[] }> {
+    const canceled = await rows(
+      tx,
+      `UPDATE run_backfill_time SET state = 'CANCELED' WHERE backfill_id = $1 AND state = 'WAITING' RETURNING scheduled_at`,
+      [id],
+    );
     await tx.query('UPDATE run_backfill SET canceled_at = $2 WHERE id = $1 AND canceled_at IS NULL', [
       id,
       new Date(now),
@@ -251,7 +257,7 @@ export class RunBackfillRepository {
       `SELECT run_id FROM run_backfill_time WHERE backfill_id = $1 AND state = 'QUEUED'`,
       [id],
     );
-    return queued.map((row) => row.run_id);
+    return { canceled: canceled.length, runIds: queued.map((row) => row.run_id) };
   }
 
   /** Runs of a canceled backfill that never began. */

@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useRef } from 'react';
+import { useEffect, useMemo, useRef, type CSSProperties } from 'react';
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import type { RequestParent } from 'muster-client';
 import type { Action } from '../../actions/action';
@@ -10,10 +10,21 @@ import { MenuButton } from '../../ui/menu';
 import { DeployLink, Go, paths } from '../../ui/links';
 import { SortButton, sorted, type Column, type Sort } from '../../ui/table';
 import { Time } from '../../ui/time';
+import { useNarrow } from '../../ui/use-narrow';
 import { isLongRunning, requestTypes, wordOf } from '../../ui/words';
 import { deployUser, healthOf } from './filter';
 
 const ROW = 40;
+/** Of a list without some of its columns, the others have these widths; the first are marks, the last is the menu. */
+const widths: Readonly<Record<string, string>> = {
+  id: 'minmax(9rem, 1.6fr)',
+  type: '6.5rem',
+  state: 'minmax(9rem, 2.4fr)',
+  health: '7rem',
+  deploy: 'minmax(8rem, 1.1fr)',
+  deployed: '7.5rem',
+  group: 'minmax(6rem, 0.7fr)',
+};
 
 export interface RequestListProps {
   readonly rows: readonly RequestParent[];
@@ -28,6 +39,8 @@ export interface RequestListProps {
   readonly troublesOf: (parent: RequestParent) => readonly Trouble[];
   readonly actionsOf: (parent: RequestParent) => readonly Action[];
   readonly act: (action: Action) => void;
+  /** Ids of the columns that are shown. */
+  readonly shown: ReadonlySet<string>;
 }
 
 const sortOf = (text: string | undefined): Sort | undefined =>
@@ -35,7 +48,7 @@ const sortOf = (text: string | undefined): Sort | undefined =>
 
 const deployedAt = (row: RequestParent): number => row.requestDeployState?.activeDeploy?.timestamp ?? 0;
 
-const columns = (props: RequestListProps): readonly Column<RequestParent>[] => [
+export const requestColumns = (props: Pick<RequestListProps, 'troublesOf'>): readonly Column<RequestParent>[] => [
   {
     id: 'id',
     title: 'Request',
@@ -51,6 +64,8 @@ const columns = (props: RequestListProps): readonly Column<RequestParent>[] => [
   {
     id: 'state',
     title: 'State',
+    // Nobody hides what is wrong.
+    isFixed: true,
     value: (row) => `${props.troublesOf(row).length > 0 ? 0 : 1}${wordOf('request', row.state).text}`,
     cell: (row) => <RequestStateMark row={row} troubles={props.troublesOf(row)} />,
   },
@@ -73,12 +88,10 @@ const columns = (props: RequestListProps): readonly Column<RequestParent>[] => [
 /** Thousands of rows, of which those on screen are drawn. For screen readers it is a table with a count of rows. */
 export function RequestList(props: RequestListProps) {
   const { sortText, keepsOrder, rows } = props;
-  const all = columns(props);
+  const every = requestColumns(props);
+  const all = every.filter(({ id }) => props.shown.has(id));
   const sort = sortOf(sortText) ?? (keepsOrder ? undefined : { by: 'id', descending: false });
-  const inOrder = useMemo(
-    () => sorted(rows, columns(props), sort),
-    [rows, sort?.by, sort?.descending, props.troublesOf],
-  );
+  const inOrder = useMemo(() => sorted(rows, every, sort), [rows, sort?.by, sort?.descending, props.troublesOf]);
   const list = useRef<HTMLDivElement>(null);
   const virtual = useWindowVirtualizer({
     count: inOrder.length,
@@ -86,14 +99,18 @@ export function RequestList(props: RequestListProps) {
     overscan: 12,
     scrollMargin: list.current?.offsetTop ?? 0,
   });
+  // There a row is as high as its text.
+  const isNarrow = useNarrow();
+  useEffect(() => virtual.measure(), [virtual, isNarrow]);
   const items = virtual.getVirtualItems();
   const seen = items.map(({ index }) => inOrder[index]?.request.id ?? '').join('\n');
   useEffect(() => {
     if (seen !== '') requests.see(seen.split('\n'));
   }, [seen, rows.length]);
 
+  const grid = { '--columns': all.map(({ id }) => widths[id]).join(' ') } as CSSProperties;
   return (
-    <div role="table" aria-label="Requests" aria-rowcount={inOrder.length + 1} className="grid">
+    <div role="table" aria-label="Requests" aria-rowcount={inOrder.length + 1} className="grid" style={grid}>
       <div role="row" aria-rowindex={1} className="grid-head">
         <span role="columnheader">
           <span className="hidden">Chosen and starred</span>
@@ -122,6 +139,8 @@ export function RequestList(props: RequestListProps) {
           return (
             <div
               key={row.request.id}
+              ref={isNarrow ? virtual.measureElement : undefined}
+              data-index={index}
               role="row"
               aria-rowindex={index + 2}
               className={props.troublesOf(row).length > 0 ? 'grid-row failing' : 'grid-row'}

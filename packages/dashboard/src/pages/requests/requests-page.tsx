@@ -11,11 +11,12 @@ import { requestTypes, wordOf } from '../../ui/words';
 import { view } from '../../view';
 import { useRefusal, useWhoCalls } from '../../live/rights';
 import { filtered, type Context, type Filters } from './filter';
-import { RequestList } from './request-list';
+import { RequestList, requestColumns } from './request-list';
 import { useStars } from './stars';
 import { Bulk } from './bulk';
 import { Heading } from '../../ui/heading';
 import { Views } from '../../ui/views';
+import { useColumns } from '../../ui/columns';
 
 const states = ['ACTIVE', 'SYSTEM_COOLDOWN', 'PAUSED', 'FINISHED', 'DEPLOYING_TO_UNPAUSE', 'DELETING'] as const;
 const derived = [
@@ -65,12 +66,14 @@ export function RequestsPage() {
     }),
     [starred, who.data, pending.data, cleaning.data, usage.data, troubles],
   );
+  const columns = useColumns('requests', requestColumns(context));
+  const shownColumns = new Set(columns.shown.map(({ id }) => id));
   const wanted = useDeferredValue(filters);
   const shown = useMemo(() => filtered(rows, wanted, context), [rows, wanted, context]);
   const failing = useMemo(() => rows.filter((row) => context.troublesOf(row).length > 0).length, [rows, context]);
   const deploying = useMemo(() => rows.filter((row) => row.requestDeployState?.pendingDeploy).length, [rows]);
   const groups = useMemo(() => [...new Set(rows.flatMap(({ request }) => request.group ?? []))].sort(), [rows]);
-  const isFiltered = Object.entries(filters).some(([name, value]) => name !== 'tz' && name !== 'sort' && value);
+  const isFiltered = Object.entries(filters).some(([name, value]) => !['tz', 'sort', 'cols'].includes(name) && value);
 
   return (
     <>
@@ -138,6 +141,8 @@ export function RequestsPage() {
             Clear filters
           </button>
         )}
+        <span className="grow" />
+        {columns.menu}
       </form>
       {failure !== undefined && <Failure cause={failure} retry={retry} />}
       {!loaded && failure === undefined && <Loading />}
@@ -151,6 +156,7 @@ export function RequestsPage() {
       {loaded && shown.length > 0 && (
         <RequestList
           rows={shown}
+          shown={shownColumns}
           keepsOrder={Boolean(filters.q)}
           sortText={filters['sort']}
           onSort={(sort) => setFilters({ sort })}

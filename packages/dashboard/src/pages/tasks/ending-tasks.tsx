@@ -46,6 +46,7 @@ export function Cleaning({ q }: { q: string }) {
     <Panel of={read}>
       {(all) => (
         <Shown
+          list="tasks cleaning"
           label="Tasks that are ended"
           rows={all.filter(({ taskId }) => hasTask(q, taskId))}
           columns={cleaningColumns}
@@ -81,6 +82,7 @@ export function Killed({ q }: { q: string }) {
     <Panel of={read}>
       {(all) => (
         <Shown
+          list="tasks killed"
           label="Killed tasks"
           rows={all.filter(({ taskId }) => hasTask(q, taskId))}
           columns={killedColumns}

@@ -4,6 +4,7 @@ import { DAY_MS } from '../../ui/duration';
 import { Go, paths, RequestLink, useFilters, useParam } from '../../ui/links';
 import { Pager } from '../../ui/pager';
 import { Panel, useRead } from '../../ui/read';
+import { useColumns } from '../../ui/columns';
 import { Table, type Column } from '../../ui/table';
 import { TimeField } from '../../ui/time-field';
 import { counted, wordOf } from '../../ui/words';
@@ -53,6 +54,7 @@ export function Page() {
     page,
   };
   const read = useRead(['tasks', 'search', wish], () => muster.history.tasksPage(wish), { isPaged: true });
+  const { shown, menu } = useColumns('task search', columns);
   const set = (name: string, value: string | undefined) => setFilters({ [name]: value, page: undefined });
   return (
     <>
@@ -115,6 +117,7 @@ export function Page() {
             <option key={size}>{size}</option>
           ))}
         </select>
+        {menu}
       </form>
       <Panel of={read}>
         {({ objects, dataCount, pageCount }) => (
@@ -125,7 +128,7 @@ export function Page() {
             <Table
               label="Tasks"
               rows={objects}
-              columns={columns}
+              columns={shown}
               keyOf={({ taskId }) => taskId.id}
               empty="No task matches."
             />

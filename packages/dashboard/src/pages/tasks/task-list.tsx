@@ -2,6 +2,7 @@ import type { TaskId } from 'muster-client';
 import { openAction } from '../../actions/action';
 import { killTask } from '../../actions/task-actions';
 import { Go, HostLink, paths, RequestLink } from '../../ui/links';
+import { useColumns } from '../../ui/columns';
 import { Table, type Column } from '../../ui/table';
 import { Time } from '../../ui/time';
 import { logPathOf } from '../../view';
@@ -10,19 +11,26 @@ import { logPathOf } from '../../view';
 const SHOWN = 500;
 
 export function Shown<Row>(props: {
+  /** Name under which its choice of columns is kept. */
+  list: string;
   label: string;
   rows: readonly Row[];
   columns: readonly Column<Row>[];
   keyOf: (row: Row) => string;
   empty: string;
 }) {
-  const { rows } = props;
+  const { list, rows, ...table } = props;
+  const columns = useColumns(list, props.columns);
   return (
     <>
-      <p className="figures" role="status">
-        {rows.length > SHOWN ? `The first ${SHOWN} of ${rows.length}; a search narrows them` : rows.length}
-      </p>
-      <Table {...props} rows={rows.slice(0, SHOWN)} />
+      <div className="head">
+        <p className="figures" role="status">
+          {rows.length > SHOWN ? `The first ${SHOWN} of ${rows.length}; a search narrows them` : rows.length}
+        </p>
+        <span className="grow" />
+        {columns.menu}
+      </div>
+      <Table {...table} columns={columns.shown} rows={rows.slice(0, SHOWN)} />
     </>
   );
 }

@@ -45,7 +45,7 @@ export function Page() {
             type="button"
             className="tab"
             aria-pressed={each === state}
-            onClick={() => setFilters({ state: each }, { step: true })}
+            onClick={() => setFilters({ state: each, cols: undefined }, { step: true })}
           >
             {text}
           </button>
@@ -76,7 +76,14 @@ function Active({ q }: { q: string }) {
   return (
     <Panel of={read}>
       {() => (
-        <Shown label="Active tasks" rows={rows} columns={taskColumns} keyOf={({ id }) => id} empty="No task runs." />
+        <Shown
+          list="tasks"
+          label="Active tasks"
+          rows={rows}
+          columns={taskColumns}
+          keyOf={({ id }) => id}
+          empty="No task runs."
+        />
       )}
     </Panel>
   );
@@ -94,6 +101,7 @@ function Leaving({ q }: { q: string }) {
     <Panel of={read}>
       {(ids) => (
         <Shown
+          list="tasks"
           label="Tasks on leaving machines"
           rows={ids.filter((id) => hasTask(q, id))}
           columns={taskColumns}
@@ -111,6 +119,7 @@ function LeavingBalancer({ q }: { q: string }) {
     <Panel of={read}>
       {(ids) => (
         <Shown
+          list="tasks"
           label="Tasks that leave the load balancer"
           rows={ids.filter((id) => hasTask(q, id))}
           columns={taskColumns}
@@ -198,6 +207,7 @@ function Scheduled({ q }: { q: string }) {
     <Panel of={read}>
       {(waiting) => (
         <Shown
+          list="tasks scheduled"
           label="Scheduled tasks"
           rows={waiting
             .filter(({ id, waits }) => has(q, id, waits?.message ?? ''))

@@ -1,0 +1,48 @@
+import { useSignal } from '../live/signal';
+import { prefer, preferences } from '../preferences';
+import { useFilters } from './links';
+import { MenuOfChecks } from './menu';
+import type { Column } from './table';
+
+/** Columns that a list has whatever is chosen: what a row is, and what is done with it. */
+const isFixed = ({ title, isFixed: fixed }: Column<never>, index: number): boolean =>
+  index === 0 || title === '' || fixed === true;
+
+/**
+ * The columns of a list that are shown, and the menu that chooses them. The address has them as `cols`, so that a link and a saved view
+ * show the same; without it they are those that were chosen last in this browser.
+ */
+export function useColumns<Row>(list: string, all: readonly Column<Row>[]) {
+  const [{ cols }, setFilters] = useFilters();
+  const kept = useSignal(preferences).columns[list];
+  const chosen = cols?.split(',') ?? kept;
+  const isShown = (column: Column<Row>, index: number): boolean =>
+    isFixed(column, index) || (chosen?.includes(column.id) ?? true);
+  const shown = all.filter(isShown);
+  const choose = (id: string, isOn: boolean) => {
+    const choosable = all.filter((column, index) => !isFixed(column, index)).map((column) => column.id);
+    const next = choosable.filter((each) => (each === id ? isOn : shown.some((column) => column.id === each)));
+    const isAll = next.length === choosable.length;
+    const { [list]: _before, ...others } = preferences.get().columns;
+    prefer({ columns: isAll ? others : { ...others, [list]: next } });
+    // None at all is an empty name, which no column has.
+    setFilters({ cols: isAll ? undefined : next.join(',') || ',' });
+  };
+  const menu = (
+    <MenuOfChecks
+      label="Columns"
+      choices={all.flatMap((column, index) =>
+        isFixed(column, index)
+          ? []
+          : [
+              {
+                label: column.title,
+                isOn: isShown(column, index),
+                onChoose: (isOn: boolean) => choose(column.id, isOn),
+              },
+            ],
+      )}
+    />
+  );
+  return { shown, menu };
+}
