@@ -135,6 +135,7 @@ const reasonTexts: Record<Exclude<WaitingReason, 'NO_MATCHING_SLAVE' | 'PLACEABL
   PRIORITY_FREEZE: 'A priority freeze holds back tasks of its priority level',
   CONCURRENCY_GROUP: 'As many runs of its concurrency group are active as may be',
   OLD_FIRST: 'An old task of its request has to end before it starts (deployStrategy OLD_FIRST)',
+  START_ORDER: 'It starts when others are in service (startAfter)',
   INSTANCE_LIMIT: 'As many runs of its request are active as may be',
   EXCLUDED_TIME: 'Its request excludes the present time; it starts when that is over',
   CANNOT_BE_STORED: 'Its launch cannot be stored; it is tried again every minute',

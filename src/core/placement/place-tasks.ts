@@ -19,7 +19,7 @@ import type { MachineView, PlacementRules, PlacementSnapshot, RequestView } from
 /**
  * Reasons why a due task waits before machines are checked: placing is switched off, a priority freeze is on and its
  * request ranks below, as many runs of the job, or of the concurrency group, are active as may be, old tasks of its service have to end
- * first, its request excludes the present time, its last launch could not be stored.
+ * first, others are not in service after which its request starts, its request excludes the present time, its last launch could not be stored.
  */
 export const holdReasons = [
   'PLACEMENT_DISABLED',
@@ -27,6 +27,7 @@ export const holdReasons = [
   'INSTANCE_LIMIT',
   'CONCURRENCY_GROUP',
   'OLD_FIRST',
+  'START_ORDER',
   'EXCLUDED_TIME',
   'CANNOT_BE_STORED',
 ] as const;
@@ -135,6 +136,7 @@ export function heldBy(candidate: Candidate, among: HoldView, now: number): Hold
   if (takesTurn && spread.inTurn + ahead >= activeLimit(view.request, rules)) return 'INSTANCE_LIMIT';
   if (room.fullFor(view.request)) return 'CONCURRENCY_GROUP';
   if (spread.active >= (mostLive(view, among) ?? Number.POSITIVE_INFINITY)) return 'OLD_FIRST';
+  if (rules.startWaits?.has(request.id)) return 'START_ORDER';
   if (request.exclusions && isExcluded(pending, request, view.scheduleSince, now)) return 'EXCLUDED_TIME';
   return rules.setAside?.has(pending.pendingTaskId.id) ? 'CANNOT_BE_STORED' : undefined;
 }
@@ -155,6 +157,7 @@ function mostLive(view: RequestView, { spread, deploys }: Pick<HoldView, 'spread
 export function causeOf(held: HoldReason, { view, pending }: Candidate, among: HoldView): string | undefined {
   const { spread, room, rules } = among;
   if (held === 'OLD_FIRST') return `${spread.active} of at most ${mostLive(view, among)} live`;
+  if (held === 'START_ORDER') return rules.startWaits?.get(view.request.id);
   const use = held === 'CONCURRENCY_GROUP' ? room.fullFor(view.request) : undefined;
   if (use) return fullText(view.request.concurrencyGroup!.name, use);
   return held === 'CANNOT_BE_STORED' ? rules.setAside?.get(pending.pendingTaskId.id) : undefined;
