@@ -230,7 +230,7 @@ function play({ instances, maxUnavailable, perStep, startSeconds, endSeconds, di
         ['v1', v1],
         ['v2', deploy],
       ]),
-      tasks: tasks.map(({ cleanup: _, order, ...task }): CleanupTask => ({
+      tasks: tasks.map(({ order, ...task }): CleanupTask => ({
         ...task,
         cleanup: order && !task.killed ? { taskId: task.taskId, cleanupType: order, timestamp: now } : undefined,
       })),

@@ -19,7 +19,8 @@ import type { MachineView, PlacementRules, PlacementSnapshot, RequestView } from
 /**
  * Reasons why a due task waits before machines are checked: placing is switched off, a priority freeze is on and its
  * request ranks below, as many runs of the job, or of the concurrency group, are active as may be, old tasks of its service have to end
- * first, others are not in service after which its request starts, its request excludes the present time, its last launch could not be stored.
+ * first, others are not in service after which its request starts, its request excludes the present time, its last launch could not be
+ * stored.
  */
 export const holdReasons = [
   'PLACEMENT_DISABLED',
