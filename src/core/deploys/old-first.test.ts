@@ -14,6 +14,7 @@ import {
 import { decideKills, type CleanupSettings, type CleanupTask } from '../cleanup/index.js';
 import { healthContext, isWell } from '../health/index.js';
 import { isTerminal, type TaskCleanupType } from '../model/enums.js';
+import type { Request } from '../model/request.js';
 import { firstProgress, nextDeployStep, type DeployOutcome, type DeploySnapshot, type DeployTask } from './index.js';
 
 const v1 = { requestId: 'web', id: 'v1', command: 'serve' };
@@ -179,7 +180,7 @@ type PlayedTask = DeployTask & { startsAt: number; endsAt?: number; order?: Task
 
 /** Plays machines, queue and placement around the decisions, second by second, until one version runs alone. */
 function play({ instances, maxUnavailable, perStep, startSeconds, endSeconds, dies, maxTaskRetries, seen }: Plan) {
-  const request = { id: 'web', requestType: 'SERVICE' as const, instances };
+  const request: Request = { id: 'web', requestType: 'SERVICE', instances };
   const deploy = { ...v2, maxUnavailable, deployInstanceCountPerStep: perStep, maxTaskRetries };
   const base = deployView({ request, deploy, activeDeploy: v1 });
   let progressNow = firstProgress(request, deploy, base.settings, begunAt)!;
