@@ -246,7 +246,9 @@ function play({ instances, maxUnavailable, perStep, startSeconds, endSeconds, di
     }
     const wanted = outcome ? activeDeployId : 'v2';
     const target = outcome ? instances : progressNow.targetActiveInstances;
-    while (tasks.filter(isLive).length < instances && tasks.filter(stays).filter(isOf(wanted)).length < target) {
+    const lacking = target - tasks.filter(stays).filter(isOf(wanted)).length;
+    // What dies at its start is made up for in the next second.
+    for (let free = Math.min(instances - tasks.filter(isLive).length, lacking); free > 0; free--) {
       launches += 1;
       const isDead = wanted === 'v2' && !outcome && dies[launches % dies.length] === true;
       const startsAt = now + startSeconds[launches % startSeconds.length]! * 1000;
