@@ -88,7 +88,7 @@ export class FlowGraphRepository {
          UNION SELECT CASE WHEN e.child_id = near.id THEN e.parent_id ELSE e.child_id END
            FROM near JOIN flow_edge e ON near.id IN (e.child_id, e.parent_id) AND e.condition <> 'START')
        SELECT child_id AS child, parent_id AS parent, condition AS on FROM flow_edge
-       WHERE child_id IN (SELECT id FROM near) ORDER BY child_id, parent_id LIMIT $2`,
+       WHERE child_id IN (SELECT id FROM near) AND condition <> 'START' ORDER BY child_id, parent_id LIMIT $2`,
       [id, most + 1],
     );
     return { edges: found.slice(0, most), isComplete: found.length <= most };
