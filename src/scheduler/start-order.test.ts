@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { SchedulerWorld } from '../../test/support/scheduler-world.js';
+import { builtInUser } from '../core/authorization/access-rules.js';
 import type { RequestType } from '../core/model/enums.js';
 import { DeploysModule } from '../modules/deploys/deploys.module.js';
 import { DeploysPoller } from '../modules/deploys/deploys.poller.js';
@@ -23,7 +24,7 @@ const first = async (requestType: RequestType = 'SERVICE', deploy = {}) => {
 };
 const count = async (id: string) => (await world.active(id)).length;
 const explained = async () => {
-  const { pendingTasks } = await world.get(ExplainService).request('web');
+  const { pendingTasks } = await world.get(ExplainService).request('web', builtInUser);
   return pendingTasks.map(({ reason, message }) => [reason, message]);
 };
 const waitsFor = (text: string) => [['START_ORDER', `It starts when others are in service (startAfter): ${text}`]];

@@ -1,5 +1,5 @@
 import { groupBy } from '../group-by.js';
-import type { FieldError } from '../field-error.js';
+import { type FieldError, fieldError } from '../field-error.js';
 import { isLongRunning, type RequestType } from '../model/enums.js';
 import type { Request } from '../model/request.js';
 import { mostFollowers, mostParents } from './limits.js';
@@ -37,22 +37,22 @@ export function followProblems(request: Request): FieldError[] {
     const lonely = Object.entries({ afterMode, argsFrom }).filter(([, value]) => value !== undefined);
     errors.push(
       ...lonely.map(([field]) =>
-        problem(field, 'consistent', `${field} needs after: it is about runs that follow others`),
+        fieldError(field, 'consistent', `${field} needs after: it is about runs that follow others`),
       ),
     );
   }
   if (after !== undefined && requestType !== undefined && requestType !== 'ON_DEMAND') {
     const message = `after is for ON_DEMAND requests: a ${requestType} request has its own reason to run`;
-    errors.push(problem('after', 'notAllowed', message));
+    errors.push(fieldError('after', 'notAllowed', message));
   }
   if (startAfter !== undefined && requestType !== undefined && !isLongRunning(requestType)) {
     const message = `startAfter is for SERVICE and WORKER requests: runs of a ${requestType} request may follow others by after`;
-    errors.push(problem('startAfter', 'notAllowed', message));
+    errors.push(fieldError('startAfter', 'notAllowed', message));
   }
   errors.push(...listProblems('after', after), ...listProblems('startAfter', startAfter), ...namingProblems(request));
   if (after && argsFrom === 'PARENT' && afterMode !== 'ANY' && after.length > 1) {
     const message = 'argsFrom PARENT needs one parent, or afterMode ANY: with ALL each run has several parents';
-    errors.push(problem('argsFrom', 'consistent', message));
+    errors.push(fieldError('argsFrom', 'consistent', message));
   }
   return errors;
 }
@@ -60,8 +60,8 @@ export function followProblems(request: Request): FieldError[] {
 function listProblems(field: string, list: readonly unknown[] | undefined): FieldError[] {
   if (list === undefined || (list.length > 0 && list.length <= mostParents)) return [];
   return list.length === 0
-    ? [problem(field, 'min', `${field} must name at least one request, or be left out`)]
-    : [problem(field, 'max', `${field} may name at most ${mostParents} requests, not ${list.length}`)];
+    ? [fieldError(field, 'min', `${field} must name at least one request, or be left out`)]
+    : [fieldError(field, 'max', `${field} may name at most ${mostParents} requests, not ${list.length}`)];
 }
 
 function namingProblems(request: Request): FieldError[] {
@@ -70,8 +70,10 @@ function namingProblems(request: Request): FieldError[] {
     const isTwice = seen.has(requestId);
     seen.add(requestId);
     return [
-      ...(requestId === request.id ? [problem(field, 'cycle', `${field}: '${request.id}' cannot follow itself`)] : []),
-      ...(isTwice ? [problem(field, 'unique', `${field}: '${requestId}' is named twice`)] : []),
+      ...(requestId === request.id
+        ? [fieldError(field, 'cycle', `${field}: '${request.id}' cannot follow itself`)]
+        : []),
+      ...(isTwice ? [fieldError(field, 'unique', `${field}: '${requestId}' is named twice`)] : []),
     ];
   });
 }
@@ -92,21 +94,21 @@ export function parentProblems(
   return namedParents(request).flatMap(({ requestId, field }) => {
     const parent = known.get(requestId);
     if (!parent) {
-      return former.has(requestId) ? [] : [problem(field, 'exists', `${field}: there is no request '${requestId}'`)];
+      return former.has(requestId) ? [] : [fieldError(field, 'exists', `${field}: there is no request '${requestId}'`)];
     }
     if (isLongRunning(parent.requestType) !== isOrdered) {
       const because = isOrdered ? 'no tasks that stay' : 'no runs that end';
-      return [problem(field, 'runs', `${field}: '${requestId}' is a ${parent.requestType}, which has ${because}`)];
+      return [fieldError(field, 'runs', `${field}: '${requestId}' is a ${parent.requestType}, which has ${because}`)];
     }
     if (parent.followers >= mostFollowers && !former.has(requestId)) {
       const message = `${field}: '${requestId}' has ${parent.followers} followers, and may have ${mostFollowers}`;
-      return [problem(field, 'max', message)];
+      return [fieldError(field, 'max', message)];
     }
     const path = pathUp(requestId, id, edges);
     if (!path) return [];
     const cycle = [...path.toReversed(), id].map((name) => (readable(name) ? `'${name}'` : '(another)')).join(' -> ');
     const never = isOrdered ? 'would never start' : 'would run for ever';
-    return [problem(field, 'cycle', `${field}: ${cycle} ${never}`)];
+    return [fieldError(field, 'cycle', `${field}: ${cycle} ${never}`)];
   });
 }
 
@@ -133,5 +135,3 @@ export function withFollowers(id: string, edges: readonly FlowEdge[]): string[] 
   for (const each of found) for (const { child, parent } of edges) if (parent === each) found.add(child);
   return [...found];
 }
-
-const problem = (field: string, rule: string, message: string): FieldError => ({ field, rule, message });

@@ -2,6 +2,7 @@ import { isDue, type PendingTask } from '../model/task.js';
 import type { RejectionReason } from './checks.js';
 import { GroupRoom } from './concurrency-groups.js';
 import { demandKey } from './demand.js';
+import { ExcludedTimes } from './excluded-times.js';
 import { Fleet } from './fleet.js';
 import {
   type Candidate,
@@ -61,8 +62,14 @@ export function explainPending(
   if (!isDue(pending.pendingTaskId, now)) return unseen(coolsDown(candidate) ? 'COOLDOWN' : 'NOT_DUE');
   const round = new PlacementRound(new Fleet(snapshot.machines, rules), snapshot, rules);
   const room = new GroupRoom(snapshot.groups);
-  const among = { spread: round.spreadOf(candidate.view), deploys: snapshot.deploys, room, rules };
-  const held = heldBy(candidate, among, now);
+  const among = {
+    spread: round.spreadOf(candidate.view),
+    deploys: snapshot.deploys,
+    room,
+    excluded: new ExcludedTimes(now),
+    rules,
+  };
+  const held = heldBy(candidate, among);
   if (held) return { ...unseen(held), cause: causeOf(held, candidate, among) };
   const { view, request } = candidate;
   const demand = round.demandOf(demandKey(pending), pending, view, request)!;

@@ -4,11 +4,12 @@ import { instancesOf, type Request } from '../model/request.js';
 import { maxUnavailableNow } from '../model/strategy.js';
 import type { PendingTask, TaskId } from '../model/task.js';
 import { isBesideSchedule } from '../pending-work/index.js';
-import { exclusionAt, plansAhead, readTimetable, runsAtOnce } from '../schedules/index.js';
+import { plansAhead, runsAtOnce } from '../schedules/index.js';
 import { makeTaskId } from '../task-id.js';
 import type { RejectionReason } from './checks.js';
 import { fullText, GroupRoom, inGroupOrder } from './concurrency-groups.js';
 import { byWeight, type Demand, demandKey, priorityLevel } from './demand.js';
+import { ExcludedTimes } from './excluded-times.js';
 import { Fleet, FleetMachine, type FleetSnapshot } from './fleet.js';
 import { seededRandom } from './port-pool.js';
 import { PlacementRound } from './round.js';
@@ -122,13 +123,14 @@ export interface HoldView {
   spread: RequestSpread;
   deploys: PlacementSnapshot['deploys'];
   room: GroupRoom;
+  excluded: ExcludedTimes;
   rules: PlacementRules;
 }
 
 /** Does it have to wait, whatever machines there are? */
-export function heldBy(candidate: Candidate, among: HoldView, now: number): HoldReason | undefined {
+export function heldBy(candidate: Candidate, among: HoldView): HoldReason | undefined {
   const { view, request, pending } = candidate;
-  const { spread, room, rules } = among;
+  const { spread, room, excluded, rules } = among;
   if (rules.disabled) return 'PLACEMENT_DISABLED';
   if (priorityLevel(request, rules) < (rules.minimumPriorityLevel ?? 0)) return 'PRIORITY_FREEZE';
   // A run that is tried again comes before the next time.
@@ -138,7 +140,7 @@ export function heldBy(candidate: Candidate, among: HoldView, now: number): Hold
   if (room.fullFor(view.request)) return 'CONCURRENCY_GROUP';
   if (spread.active >= (mostLive(view, among) ?? Number.POSITIVE_INFINITY)) return 'OLD_FIRST';
   if (rules.startWaits?.has(request.id)) return 'START_ORDER';
-  if (request.exclusions && isExcluded(pending, request, view.scheduleSince, now)) return 'EXCLUDED_TIME';
+  if (excluded.hold(pending, request, view)) return 'EXCLUDED_TIME';
   return rules.setAside?.has(pending.pendingTaskId.id) ? 'CANNOT_BE_STORED' : undefined;
 }
 
@@ -171,22 +173,11 @@ function activeLimit(request: Request, { maxActiveOnDemandTasks }: PlacementRule
   return instances ?? (maxActiveOnDemandTasks || Number.POSITIVE_INFINITY);
 }
 
-/** Whoever asks for a run gets it at any time. */
-function isExcluded(
-  { pendingTaskId, trigger }: PendingTask,
-  request: Request,
-  since: number | undefined,
-  now: number,
-): boolean {
-  if (pendingTaskId.pendingType === 'IMMEDIATE' || (trigger !== undefined && trigger !== 'SCHEDULE')) return false;
-  const timetable = readTimetable(request, since);
-  return !('errors' in timetable) && exclusionAt(timetable, now) !== undefined;
-}
-
 class PlacementPass {
   private readonly round: PlacementRound;
   private readonly random: () => number;
   private readonly room: GroupRoom;
+  private readonly excluded: ExcludedTimes;
   /** Ids given in this pass. */
   private readonly given = new Set<string>();
   /** Demands that found no machine, by request. Until a task of the same request moves, asking again gives the same answer. */
@@ -202,13 +193,14 @@ class PlacementPass {
     this.round = new PlacementRound(machines instanceof Fleet ? machines : new Fleet(machines, rules), snapshot, rules);
     this.random = seededRandom(seed);
     this.room = new GroupRoom(snapshot.groups);
+    this.excluded = new ExcludedTimes(now);
   }
 
   place({ pending, view, request }: Candidate): PlacementOutcome {
     const candidate = { pending, view, request };
-    const { room, rules, now } = this;
-    const among = { spread: this.round.spreadOf(view), deploys: this.snapshot.deploys, room, rules };
-    const held = heldBy(candidate, among, now);
+    const { room, excluded, rules } = this;
+    const among = { spread: this.round.spreadOf(view), deploys: this.snapshot.deploys, room, excluded, rules };
+    const held = heldBy(candidate, among);
     if (held) return { kind: 'wait', pending, why: held, cause: causeOf(held, candidate, among) };
     const key = demandKey(pending);
     const refused = this.refused.get(request.id) ?? new Map<string, PlacementRefusal>();

@@ -136,16 +136,17 @@ export class PendingRequestRepository {
     return found.map(({ document }) => document);
   }
 
-  /** Counts the runs that were asked for and wait, here and as pending tasks. */
-  async runsOf(tx: Transaction, requestId: string): Promise<number> {
-    const [found] = await rows<{ count: number }>(
+  /** Counts the runs of each of these requests that were asked for and wait, here and as pending tasks. */
+  async runsOf(tx: Queryable, requestIds: readonly string[]): Promise<Map<string, number>> {
+    const found = await rows<{ id: string; count: number }>(
       tx,
-      `SELECT ((SELECT count(*) FROM pending_request WHERE request_id = $1 AND pending_type = ANY ($2))
+      `SELECT r.id, ((SELECT count(*) FROM pending_request WHERE request_id = r.id AND pending_type = ANY ($2))
          + (SELECT count(*) FROM pending_task
-            WHERE request_id = $1 AND pending_type = ANY ($2) AND NOT delete_requested))::int AS count`,
-      [requestId, promisedTypes],
+            WHERE request_id = r.id AND pending_type = ANY ($2) AND NOT delete_requested))::int AS count
+       FROM unnest($1::text[]) AS r (id)`,
+      [requestIds, promisedTypes],
     );
-    return found!.count;
+    return new Map(found.map(({ id, count }) => [id, count]));
   }
 
   async hasRun(tx: Transaction, { requestId, runId, askedAt }: RunKey): Promise<boolean> {

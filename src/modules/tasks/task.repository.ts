@@ -205,16 +205,21 @@ export class TaskRepository {
     return found!;
   }
 
-  /** Runs of a request that take turns. One statement, so that a task on its way from one table to the next is counted once. */
-  async runCounts(tx: Transaction, requestId: string): Promise<{ active: number; waiting: number }> {
-    const [counts] = await rows<{ active: number; waiting: number }>(
+  /** Runs of each of these requests that take turns. One statement, so that a task on its way from one table to the next is counted once. */
+  async runCounts(
+    tx: Queryable,
+    requestIds: readonly string[],
+  ): Promise<Map<string, { active: number; waiting: number }>> {
+    const found = await rows<{ id: string; active: number; waiting: number }>(
       tx,
-      `SELECT (SELECT count(*) FROM task WHERE request_id = $1 AND ended_at IS NULL AND pending_type <> 'BACKFILL')::int AS active,
-         ((SELECT count(*) FROM pending_task WHERE request_id = $1 AND NOT delete_requested)
-           + (SELECT count(*) FROM pending_request WHERE request_id = $1 AND pending_type = 'ONEOFF'))::int AS waiting`,
-      [requestId],
+      `SELECT r.id,
+         (SELECT count(*) FROM task WHERE request_id = r.id AND ended_at IS NULL AND pending_type <> 'BACKFILL')::int AS active,
+         ((SELECT count(*) FROM pending_task WHERE request_id = r.id AND NOT delete_requested)
+           + (SELECT count(*) FROM pending_request WHERE request_id = r.id AND pending_type = 'ONEOFF'))::int AS waiting
+       FROM unnest($1::text[]) AS r (id)`,
+      [requestIds],
     );
-    return counts!;
+    return new Map(found.map(({ id, ...counts }) => [id, counts]));
   }
 
   /** The active tasks with what it takes to end them: machine and grace. */

@@ -5,6 +5,7 @@ import type { WaitingRun } from '../../modules/flows/flow-run.repository.js';
 import type { StoredRequest } from '../../modules/requests/request.repository.js';
 import { concernsAll } from '../../platform/database/database-errors.js';
 import { Database } from '../../platform/database/database.js';
+import type { Queryable } from '../../platform/database/queryable.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { tellFailure } from '../../platform/tell-failure.js';
@@ -29,8 +30,14 @@ export class FlowReleases {
 
   /** One look at all requests with such runs; answers whether another transaction held one of them. */
   async runOnce(now: number): Promise<boolean> {
+    const pool = this.db.leaderPool;
+    const requestIds = await this.rows.flowRuns.waitingRequestIds(pool);
+    if (requestIds.length === 0) return false;
+    // A request whose queue is full costs no transaction of its own: there may be thousands, at each look.
+    const rooms = await this.rooms(pool, await this.rows.requests.findMany(pool, requestIds));
     let someAreHeld = false;
-    for (const requestId of await this.rows.flowRuns.waitingRequestIds(this.db.leaderPool)) {
+    for (const requestId of requestIds) {
+      if (rooms.get(requestId) === 0) continue;
       try {
         const released = await this.db.leaderTransaction((tx) => this.release(tx, requestId, now));
         someAreHeld ||= released === 'HELD';
@@ -50,7 +57,7 @@ export class FlowReleases {
       await this.rows.flowRuns.giveUp(tx, requestId, now);
       return 'DONE';
     }
-    const room = await this.room(tx, stored);
+    const room = (await this.rooms(tx, [stored])).get(requestId)!;
     if (room === 0) return 'DONE';
     const runs = await this.rows.flowRuns.waiting(tx, requestId, Math.min(room, runsPerTransaction));
     await this.rows.pendingRequests.enqueueAll(
@@ -61,11 +68,18 @@ export class FlowReleases {
     return 'DONE';
   }
 
-  private async room(tx: Transaction, { request, state, activeDeployId }: StoredRequest): Promise<number> {
-    const waiting = await this.rows.pendingRequests.runsOf(tx, request.id);
-    const { active } = await this.rows.tasks.runCounts(tx, request.id);
+  /** For how many runs each of them has room. */
+  private async rooms(tx: Queryable, requests: readonly StoredRequest[]): Promise<Map<string, number>> {
+    const ids = requests.map(({ request }) => request.id);
+    const waiting = await this.rows.pendingRequests.runsOf(tx, ids);
+    const counts = await this.rows.tasks.runCounts(tx, ids);
     const { maxPendingRunsPerRequest: mostWaiting } = this.settings;
-    return releasable({ requestType: request.requestType, state, activeDeployId, waiting, active, mostWaiting });
+    return new Map(
+      requests.map(({ request: { id, requestType }, state, activeDeployId }) => {
+        const own = { waiting: waiting.get(id)!, active: counts.get(id)!.active };
+        return [id, releasable({ requestType, state, activeDeployId, ...own, mostWaiting })];
+      }),
+    );
   }
 }
 

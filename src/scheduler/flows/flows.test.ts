@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { MachineUnreachableError } from '../../cluster/cluster-driver.js';
 import { SchedulerWorld, type WorldOptions } from '../../../test/support/scheduler-world.js';
 import type { Request } from '../../core/model/request.js';
@@ -8,6 +8,8 @@ import { TasksModule } from '../../modules/tasks/tasks.module.js';
 import { HistoryModule } from '../../modules/history/history.module.js';
 import { HistoryPoller } from '../../modules/history/history-mover.service.js';
 import { FollowUps } from '../../modules/flows/follow-ups.service.js';
+import { Database } from '../../platform/database/database.js';
+import { FlowReleases } from './flow-releases.service.js';
 import { FlowPoller } from './flow.poller.js';
 
 let world: SchedulerWorld;
@@ -282,6 +284,27 @@ describe('a run that follows', () => {
     await world.changeRequest('b', {}, 'ACTIVE');
     await world.run(4);
     expect(count('b')).toBe(2);
+  });
+
+  test('waits without a transaction of its own while the queue of its request is full', async () => {
+    await start({ settings: { maxPendingRunsPerRequest: 1 } });
+    await job('a');
+    await follows('b', { a: 'SUCCESS' });
+    await world.query(`UPDATE slave SET state = 'FROZEN'`);
+    await world.query(
+      `INSERT INTO flow (id, request_id, started_at, changed_at, runs) VALUES ('f', 'a', now(), now(), 1)`,
+    );
+    await world.query(`INSERT INTO flow_run (flow_id, request_id, run_id, cause, trigger, parent_runs, asked, created_at)
+      SELECT 'f', 'b', 'r' || n, 'a-task' || n, 'AFTER', '{a-task}', '{}', now() FROM generate_series(1, 3) n`);
+    await world.run(2);
+    expect(await world.query('SELECT run_id FROM pending_task')).toEqual([{ run_id: 'r1' }]);
+    const transactions = vi.spyOn(world.get(Database), 'leaderTransaction');
+    expect(await world.get(FlowReleases).runOnce(world.now)).toBe(false);
+    expect(transactions).not.toHaveBeenCalled();
+    transactions.mockRestore();
+    await world.query(`UPDATE slave SET state = 'ACTIVE'`);
+    await world.run(10);
+    expect(count('b')).toBe(3);
   });
 
   test('that a pause took out of the queue comes when the request goes on', async () => {
