@@ -28,12 +28,10 @@ export interface PlannedTask extends LaunchDecision {
   document: string;
   /** Version of the request that the decision was taken on. */
   requestVersion: number;
-  /** See PlacementOutcome. */
-  mostLive?: number;
 }
 
 export function planTask(
-  { pending, request, machine, taskId, ports, mostLive }: TaskPlacement,
+  { pending, request, machine, taskId, ports }: TaskPlacement,
   { deploy }: DeployToPlace,
   requestVersion: number,
   rules: PlacementRules & { launch: LaunchRules },
@@ -51,7 +49,6 @@ export function planTask(
     launch,
     document: JSON.stringify(document),
     requestVersion,
-    mostLive,
   };
 }
 

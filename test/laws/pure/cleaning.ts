@@ -105,8 +105,7 @@ function cleanTasks(model: Model, requestId: string): void {
 function cleanupView({ tables, settings }: Model, requestId: string): CleanupView {
   const stored = tables.requests.get(requestId);
   const tasks = tables.tasksOf(requestId, true);
-  const inUse = [stored?.activeDeployId, stored?.pendingDeployId].filter((id) => id !== undefined);
-  const ids = new Set([...tasks.map(({ taskId }) => taskId.deployId), ...inUse]);
+  const ids = new Set(tasks.map(({ taskId }) => taskId.deployId));
   return {
     request: stored?.request,
     requestState: stored?.state,
