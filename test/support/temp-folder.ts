@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,5 +7,15 @@ import { join } from 'node:path';
 export function tempFolder(): { path: string; remove(): void } {
   const path = mkdtempSync(join(tmpdir(), 'muster-test-'));
   chmodSync(path, 0o711);
-  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+  return { path, remove: () => remove(path) };
+}
+
+function remove(path: string): void {
+  try {
+    rmSync(path, { recursive: true, force: true });
+  } catch {
+    // For whoever is not root: directories that a task closed, and paths that are too long for one call.
+    execFileSync('chmod', ['-R', 'u+rwx', '--', path]);
+    execFileSync('rm', ['-rf', '--', path]);
+  }
 }
