@@ -15,7 +15,7 @@ test.each([
   ['concurrencyPolicy', 'concurrencyGroup', 'here it is overlapPolicy, of the request: SKIP where others say Forbid'],
   ['prohibit_overlap', undefined, expect.stringContaining('overlapPolicy') as string],
   ['startingDeadlineSeconds', undefined, 'here it is missedRuns.withinMillis, of the request'],
-  ['dependsOn', undefined, 'here it is after, of the request'],
+  ['dependsOn', undefined, 'here it is after, of the request; startAfter, of a service'],
   ['command', undefined, 'it belongs to the deploy'],
   ['resources', undefined, 'it belongs to the deploy'],
   ['instances', undefined, 'it belongs to the request'],

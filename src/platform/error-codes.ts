@@ -164,8 +164,8 @@ export const errorCodes = {
   ),
   REQUEST_HAS_FOLLOWERS: info(
     409,
-    'Other requests follow the request to remove; the message names them.',
-    'Remove the followers, change their `after`, or use `force`.',
+    'Other requests follow the request to remove, or start after it; the message names them.',
+    'Remove the followers, change their `after` or `startAfter`, or use `force`.',
   ),
   FLOW_RUNNING: info(
     409,

@@ -57,6 +57,7 @@ import { HeldUpdatesPoller } from './status/held-updates.poller.js';
 import { HeldUpdates } from './status/held-updates.service.js';
 import { ReturnedTasks } from './status/returned-tasks.service.js';
 import { StatusApplier } from './status/status-applier.service.js';
+import { StartOrder } from './placement/start-order.service.js';
 import { StatusFollowUp } from './status/status-follow-up.service.js';
 import { StatusUpdates } from './status/status-updates.service.js';
 import { UnwantedTasks } from './status/unwanted-tasks.service.js';
@@ -73,6 +74,7 @@ import { UnwantedTasks } from './status/unwanted-tasks.service.js';
     RunPlanning,
     PlacementService,
     PlacementSwitches,
+    StartOrder,
     ExplainService,
     ExplainLoader,
     WaitingReasons,

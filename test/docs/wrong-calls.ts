@@ -146,7 +146,15 @@ export const wrong: [rule: string, ...Call[]][] = [
     job({ after: [{ requestId: 'new', on: 'END' }] }),
   ],
   [
-    '`after` of `updatedRequest`',
+    '`startAfter`',
+    job({ startAfter: ['svc'] }),
+    request({ startAfter: [] }),
+    request({ startAfter: ['job'] }),
+    request({ startAfter: ['new'] }),
+    request({ startAfter: ['nobody'] }),
+  ],
+  [
+    '`after`, `startAfter` of `updatedRequest`',
     [
       'POST',
       'deploys',

@@ -10,7 +10,16 @@ export {
   runKey,
 } from './follow-ups.js';
 export { mostFollowers, mostParents, mostRunsOfFlow } from './limits.js';
-export { type FlowEdge, followProblems, type ParentFacts, parentProblems, pathUp, withFollowers } from './parents.js';
+export {
+  type FlowEdge,
+  followProblems,
+  namedParents,
+  type ParentFacts,
+  parentProblems,
+  pathUp,
+  withFollowers,
+} from './parents.js';
+export { startWait, type InService } from './start-order.js';
 export { releasable, type ReleaseFacts } from './release.js';
 export { flowRunState, type FlowRunState, flowRunStates } from './run-states.js';
 export {

@@ -30,6 +30,11 @@ test.each<[string, Partial<Request>, string[]]>([
   ['too many', { after: after(...Array.from({ length: mostParents + 1 }, (_, index) => `p${index}`)) }, ['after max']],
   ['a schedule beside it', { requestType: 'SCHEDULED', after: after('a') }, ['after notAllowed']],
   ['a service', { requestType: 'SERVICE', after: after('a') }, ['after notAllowed']],
+  ['those before its start', { requestType: 'SERVICE', startAfter: ['a', 'b'] }, []],
+  ['those before its start, as a job', { startAfter: ['a'] }, ['startAfter notAllowed']],
+  ['none before its start', { requestType: 'WORKER', startAfter: [] }, ['startAfter min']],
+  ['one twice before its start', { requestType: 'WORKER', startAfter: ['a', 'a'] }, ['startAfter.1 unique']],
+  ['itself before its start', { requestType: 'WORKER', startAfter: ['job'] }, ['startAfter.0 cycle']],
 ])('a request that names %s', (_name, own, problems) => expect(said(followProblems(job(own)))).toEqual(problems));
 
 describe('a request that follows', () => {
@@ -68,6 +73,29 @@ describe('a request that follows', () => {
     );
     expect(problem?.message).toContain("'job' -> (another) -> 'a' -> 'job'");
   });
+});
+
+describe('a service that starts after another', () => {
+  const service: Request = { id: 'web', requestType: 'SERVICE', startAfter: ['db'] };
+  const check = (known: Record<string, ParentFacts>, edges: FlowEdge[] = []) =>
+    parentProblems(service, new Map(Object.entries(known)), new Set(), edges);
+
+  test.each<[string, Record<string, ParentFacts>, string[]]>([
+    ['a service', { db: { requestType: 'SERVICE', followers: 0 } }, []],
+    ['a worker', { db: { requestType: 'WORKER', followers: 0 } }, []],
+    ['a job', { db: { requestType: 'ON_DEMAND', followers: 0 } }, ['startAfter.0 runs']],
+    ['one that is not there', {}, ['startAfter.0 exists']],
+    ['one with too many followers', { db: { requestType: 'SERVICE', followers: mostFollowers } }, ['startAfter.0 max']],
+  ])('%s', (_name, known, problems) => expect(said(check(known))).toEqual(problems));
+
+  test('is told the cycle', () =>
+    expect(check({ db: { requestType: 'SERVICE', followers: 0 } }, [{ child: 'db', parent: 'web' }])).toEqual([
+      {
+        field: 'startAfter.0',
+        rule: 'cycle',
+        message: "startAfter.0: 'web' -> 'db' -> 'web' would never start",
+      },
+    ]));
 });
 
 const anyEdges = fc.array(fc.record({ child: fc.nat({ max: 7 }), parent: fc.nat({ max: 7 }) }), { maxLength: 20 });

@@ -17,58 +17,88 @@ export interface FlowEdge {
   parent: string;
 }
 
-/** Problems of `after` and what belongs to it that show without any other request. */
-export function followProblems({ id, requestType, after, afterMode, argsFrom }: Request): FieldError[] {
+/** A request that another one names. */
+interface NamedParent {
+  requestId: string;
+  field: string;
+}
+
+/** Requests that it names, in whichever way: as parents of its runs, or as those that start before it. */
+export const namedParents = ({ after = [], startAfter = [] }: Pick<Request, 'after' | 'startAfter'>): NamedParent[] => [
+  ...after.map(({ requestId }, index) => ({ requestId, field: `after.${index}.requestId` })),
+  ...startAfter.map((requestId, index) => ({ requestId, field: `startAfter.${index}` })),
+];
+
+/** Problems of `after` and what belongs to it, and of `startAfter`, that show without any other request. */
+export function followProblems(request: Request): FieldError[] {
+  const { requestType, after, afterMode, argsFrom, startAfter } = request;
+  const errors: FieldError[] = [];
   if (after === undefined) {
     const lonely = Object.entries({ afterMode, argsFrom }).filter(([, value]) => value !== undefined);
-    return lonely.map(([field]) =>
-      fieldError(field, 'consistent', `${field} needs after: it is about runs that follow others`),
+    errors.push(
+      ...lonely.map(([field]) =>
+        fieldError(field, 'consistent', `${field} needs after: it is about runs that follow others`),
+      ),
     );
   }
-  const errors: FieldError[] = [];
-  if (requestType !== undefined && requestType !== 'ON_DEMAND') {
+  if (after !== undefined && requestType !== undefined && requestType !== 'ON_DEMAND') {
     const message = `after is for ON_DEMAND requests: a ${requestType} request has its own reason to run`;
     errors.push(fieldError('after', 'notAllowed', message));
   }
-  if (after.length === 0)
-    errors.push(fieldError('after', 'min', 'after must name at least one request, or be left out'));
-  if (after.length > mostParents) {
-    errors.push(fieldError('after', 'max', `after may name at most ${mostParents} requests, not ${after.length}`));
+  if (startAfter !== undefined && requestType !== undefined && !isLongRunning(requestType)) {
+    const message = `startAfter is for SERVICE and WORKER requests: runs of a ${requestType} request may follow others by after`;
+    errors.push(fieldError('startAfter', 'notAllowed', message));
   }
-  const seen = new Set<string>();
-  for (const [index, { requestId }] of after.entries()) {
-    const field = `after.${index}.requestId`;
-    if (requestId === id) errors.push(fieldError(field, 'cycle', `${field}: '${id}' cannot follow itself`));
-    if (seen.has(requestId)) errors.push(fieldError(field, 'unique', `${field}: '${requestId}' is named twice`));
-    seen.add(requestId);
-  }
-  if (argsFrom === 'PARENT' && afterMode !== 'ANY' && after.length > 1) {
+  errors.push(...listProblems('after', after), ...listProblems('startAfter', startAfter), ...namingProblems(request));
+  if (after && argsFrom === 'PARENT' && afterMode !== 'ANY' && after.length > 1) {
     const message = 'argsFrom PARENT needs one parent, or afterMode ANY: with ALL each run has several parents';
     errors.push(fieldError('argsFrom', 'consistent', message));
   }
   return errors;
 }
 
+function listProblems(field: string, list: readonly unknown[] | undefined): FieldError[] {
+  if (list === undefined || (list.length > 0 && list.length <= mostParents)) return [];
+  return list.length === 0
+    ? [fieldError(field, 'min', `${field} must name at least one request, or be left out`)]
+    : [fieldError(field, 'max', `${field} may name at most ${mostParents} requests, not ${list.length}`)];
+}
+
+function namingProblems(request: Request): FieldError[] {
+  const seen = new Set<string>();
+  return namedParents(request).flatMap(({ requestId, field }) => {
+    const isTwice = seen.has(requestId);
+    seen.add(requestId);
+    return [
+      ...(requestId === request.id
+        ? [fieldError(field, 'cycle', `${field}: '${request.id}' cannot follow itself`)]
+        : []),
+      ...(isTwice ? [fieldError(field, 'unique', `${field}: '${requestId}' is named twice`)] : []),
+    ];
+  });
+}
+
 /**
- * Problems of `after` beside other requests. `known`: the requests that are there, by id; `former`: ids that the stored request names,
- * which may be gone by now; `edges`: all that the parents follow, directly or not; `readable`: the caller may know of it.
+ * Problems of the requests that it names beside other requests. `known`: the requests that are there, by id; `former`: ids that the
+ * stored request names, which may be gone by now; `edges`: all that these name, directly or not; `readable`: the caller may know of it.
  */
 export function parentProblems(
-  { id, after = [] }: Request,
+  request: Request,
   known: ReadonlyMap<string, ParentFacts>,
   former: ReadonlySet<string>,
   edges: readonly FlowEdge[],
   readable: (requestId: string) => boolean = () => true,
 ): FieldError[] {
-  return after.flatMap(({ requestId }, index) => {
-    const field = `after.${index}.requestId`;
+  const { id } = request;
+  const isOrdered = isLongRunning(request.requestType);
+  return namedParents(request).flatMap(({ requestId, field }) => {
     const parent = known.get(requestId);
     if (!parent) {
       return former.has(requestId) ? [] : [fieldError(field, 'exists', `${field}: there is no request '${requestId}'`)];
     }
-    if (isLongRunning(parent.requestType)) {
-      const message = `${field}: '${requestId}' is a ${parent.requestType}, which has no runs that end`;
-      return [fieldError(field, 'runs', message)];
+    if (isLongRunning(parent.requestType) !== isOrdered) {
+      const because = isOrdered ? 'no tasks that stay' : 'no runs that end';
+      return [fieldError(field, 'runs', `${field}: '${requestId}' is a ${parent.requestType}, which has ${because}`)];
     }
     if (parent.followers >= mostFollowers && !former.has(requestId)) {
       const message = `${field}: '${requestId}' has ${parent.followers} followers, and may have ${mostFollowers}`;
@@ -77,7 +107,8 @@ export function parentProblems(
     const path = pathUp(requestId, id, edges);
     if (!path) return [];
     const cycle = [...path.toReversed(), id].map((name) => (readable(name) ? `'${name}'` : '(another)')).join(' -> ');
-    return [fieldError(field, 'cycle', `${field}: ${cycle} would run for ever`)];
+    const never = isOrdered ? 'would never start' : 'would run for ever';
+    return [fieldError(field, 'cycle', `${field}: ${cycle} ${never}`)];
   });
 }
 

@@ -96,6 +96,8 @@ export interface Request {
   /** Source of the arguments of runs that follow a parent. Absent: they have none. */
   argsFrom?: ArgumentSource;
   restart?: RestartPolicy;
+  /** Requests that have to be in service before its first task starts. Only SERVICE and WORKER. */
+  startAfter?: string[];
 }
 
 /** A request whose runs are followed, and by which of their ends. */

@@ -134,6 +134,7 @@ const reasonTexts: Record<Exclude<WaitingReason, 'NO_MATCHING_SLAVE' | 'PLACEABL
   PLACEMENT_DISABLED: 'Placing tasks is disabled (PROCESS_OFFERS)',
   PRIORITY_FREEZE: 'A priority freeze holds back tasks of its priority level',
   CONCURRENCY_GROUP: 'As many runs of its concurrency group are active as may be',
+  START_ORDER: 'It starts when others are in service (startAfter)',
   INSTANCE_LIMIT: 'As many runs of its request are active as may be',
   EXCLUDED_TIME: 'Its request excludes the present time; it starts when that is over',
   CANNOT_BE_STORED: 'Its launch cannot be stored; it is tried again every minute',

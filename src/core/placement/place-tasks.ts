@@ -17,14 +17,15 @@ import type { MachineView, PlacementRules, PlacementSnapshot, RequestView } from
 
 /**
  * Reasons why a due task waits before machines are checked: placing is switched off, a priority freeze is on and its
- * request ranks below, as many runs of the job, or of the concurrency group, are active as may be, its request excludes the present
- * time, its last launch could not be stored.
+ * request ranks below, as many runs of the job, or of the concurrency group, are active as may be, others are not in service after
+ * which its request starts, its request excludes the present time, its last launch could not be stored.
  */
 export const holdReasons = [
   'PLACEMENT_DISABLED',
   'PRIORITY_FREEZE',
   'INSTANCE_LIMIT',
   'CONCURRENCY_GROUP',
+  'START_ORDER',
   'EXCLUDED_TIME',
   'CANNOT_BE_STORED',
 ] as const;
@@ -125,6 +126,7 @@ export function heldBy(
   const takesTurn = !isBesideSchedule(pending.pendingTaskId);
   if (takesTurn && active + ahead >= activeLimit(view.request, rules)) return 'INSTANCE_LIMIT';
   if (room.fullFor(view.request)) return 'CONCURRENCY_GROUP';
+  if (rules.startWaits?.has(request.id)) return 'START_ORDER';
   if (excluded.hold(pending, request, view)) return 'EXCLUDED_TIME';
   return rules.setAside?.has(pending.pendingTaskId.id) ? 'CANNOT_BE_STORED' : undefined;
 }
@@ -136,6 +138,7 @@ export function causeOf(
   room: GroupRoom,
   rules: PlacementRules,
 ): string | undefined {
+  if (held === 'START_ORDER') return rules.startWaits?.get(view.request.id);
   const use = held === 'CONCURRENCY_GROUP' ? room.fullFor(view.request) : undefined;
   if (use) return fullText(view.request.concurrencyGroup!.name, use);
   return held === 'CANNOT_BE_STORED' ? rules.setAside?.get(pending.pendingTaskId.id) : undefined;

@@ -127,6 +127,8 @@ export interface PlacementRules {
   minimumPriorityLevel?: number;
   /** Ids of pending tasks whose launch could not be stored a moment ago, with why. */
   setAside?: ReadonlyMap<string, string>;
+  /** By request: what its first start waits for. */
+  startWaits?: ReadonlyMap<string, string>;
   /** Scoring of machines by their use; absent: by their free resources. */
   scoring?: ScoringRules;
   preference?: PreferenceRules;

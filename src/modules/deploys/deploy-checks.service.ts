@@ -37,9 +37,11 @@ export class DeployChecks {
       throw SchedulerError.invalid('INVALID_REQUEST', [{ field: 'updatedRequest.id', rule: 'match', message }]);
     }
     // It would count when the deploy has succeeded, and make a cycle with what others have saved until then.
-    if (!isDeepStrictEqual(updated.after, stored.request.after)) {
-      const message = 'updatedRequest.after must be as it is stored: save the request to change whom it follows';
-      throw SchedulerError.invalid('INVALID_REQUEST', [{ field: 'updatedRequest.after', rule: 'unchanged', message }]);
+    for (const member of ['after', 'startAfter'] as const) {
+      if (isDeepStrictEqual(updated[member], stored.request[member])) continue;
+      const field = `updatedRequest.${member}`;
+      const message = `${field} must be as it is stored: save the request to change whom it follows`;
+      throw SchedulerError.invalid('INVALID_REQUEST', [{ field, rule: 'unchanged', message }]);
     }
     return this.requests.valid(tx, updated, stored).catch(tellBelow('updatedRequest'));
   }

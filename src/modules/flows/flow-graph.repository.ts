@@ -13,7 +13,7 @@ export interface FlowGraph {
 }
 
 /**
- * Who follows whom. The rows of flow_edge are written by triggers on the table of requests, so that no writer of a request can forget
+ * Who follows whom, by runs (after) or by the start of a service (startAfter). The rows of flow_edge are written by triggers on the table of requests, so that no writer of a request can forget
  * them. By hand: asked at the end of each run of a job, and by recursion.
  */
 @Injectable()
@@ -79,16 +79,16 @@ export class FlowGraphRepository {
     );
   }
 
-  /** Whatever is connected with this request, in either direction, up to so many edges. */
+  /** Whatever is connected with this request by runs, in either direction, up to so many edges. */
   async around(tx: Queryable, id: string, most: number): Promise<FlowGraph> {
     const found = await rows<FlowGraph['edges'][number]>(
       tx,
       `WITH RECURSIVE near AS (
          SELECT $1::text AS id
          UNION SELECT CASE WHEN e.child_id = near.id THEN e.parent_id ELSE e.child_id END
-           FROM near JOIN flow_edge e ON near.id IN (e.child_id, e.parent_id))
+           FROM near JOIN flow_edge e ON near.id IN (e.child_id, e.parent_id) AND e.condition <> 'START')
        SELECT child_id AS child, parent_id AS parent, condition AS on FROM flow_edge
-       WHERE child_id IN (SELECT id FROM near) ORDER BY child_id, parent_id LIMIT $2`,
+       WHERE child_id IN (SELECT id FROM near) AND condition <> 'START' ORDER BY child_id, parent_id LIMIT $2`,
       [id, most + 1],
     );
     return { edges: found.slice(0, most), isComplete: found.length <= most };
@@ -105,12 +105,12 @@ export class FlowGraphRepository {
     return found.map((row) => row.id);
   }
 
-  /** Those that follow one of these requests. */
+  /** Those whose runs follow runs of one of these requests. */
   async followers(tx: Queryable, ids: readonly string[]): Promise<Follower[]> {
     const found = await rows<{ id: string; parents: Parent[]; mode: FollowMode | null; args: string | null }>(
       tx,
       `SELECT id, document->'after' AS parents, document->>'afterMode' AS mode, document->>'argsFrom' AS args
-       FROM request WHERE id IN (SELECT child_id FROM flow_edge WHERE parent_id = ANY ($1)) AND state <> 'DELETING' ORDER BY id`,
+       FROM request WHERE id IN (SELECT child_id FROM flow_edge WHERE parent_id = ANY ($1) AND condition <> 'START') AND state <> 'DELETING' ORDER BY id`,
       [ids],
     );
     return found.map(({ id, parents, mode, args }) => ({

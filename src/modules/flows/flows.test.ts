@@ -106,6 +106,53 @@ describe('a request that follows', () => {
   });
 });
 
+describe('a service that starts after another', () => {
+  const service = (id: string, ...startAfter: string[]) =>
+    save(id, { requestType: 'SERVICE', ...(startAfter.length > 0 && { startAfter }) });
+  test('and is named by it is 400 and names the cycle', async () => {
+    for (const [id, ...named] of [['db'], ['queue', 'db'], ['web', 'queue']] as const)
+      expect((await service(id, ...named)).status).toBe(200);
+    const answer = await service('db', 'web');
+    expect([answer.status, problems(answer)]).toEqual([400, ['startAfter.0 cycle']]);
+    expect(answer.body.message).toContain("'db' -> 'queue' -> 'web' -> 'db'");
+  });
+  test('of two that name each other at the same time one is 400', async () => {
+    for (let turn = 0; turn < 8; turn++) {
+      const [a, b] = [`a${turn}`, `b${turn}`];
+      await service(a);
+      await service(b);
+      const answers = await Promise.all([service(a, b), service(b, a)]);
+      expect(answers.map(({ status }) => status).toSorted((x, y) => x - y)).toEqual([200, 400]);
+    }
+  });
+  test.each([
+    ['that is not there', 'nobody', 'startAfter.0 exists'],
+    ['that is a job', 'job', 'startAfter.0 runs'],
+  ])('%s is 400', async (_name, named, problem) => {
+    await saved('job');
+    const answer = await save('web', { requestType: 'SERVICE', startAfter: [named] }, 'alma');
+    expect([answer.status, problems(answer)]).toEqual([400, [problem]]);
+  });
+  test('needs a caller who may read that one', async () => {
+    await saved('theirs', { group: 'shop', requestType: 'SERVICE' }, 'bob');
+    expect((await service('web', 'theirs')).status).toBe(403);
+  });
+  test('keeps that one from its removal, unless it is forced', async () => {
+    await service('db');
+    await service('web', 'db');
+    const answer = await call('ann', 'DELETE', '/api/requests/request/db', {});
+    expect([answer.status, answer.body.code]).toEqual([409, 'REQUEST_HAS_FOLLOWERS']);
+    expect(answer.body.message).toContain("is named in startAfter of 'web'");
+    expect((await call('ann', 'DELETE', '/api/requests/request/db', { force: true })).status).toBe(200);
+  });
+  test('is in no flow', async () => {
+    await service('db');
+    await service('web', 'db');
+    const { body } = await call('ann', 'GET', '/api/requests/request/web/flow');
+    expect(JSON.stringify(body)).not.toContain('db');
+  });
+});
+
 describe('the removal of a request', () => {
   const remove = (id: string, body: object = {}) => call('ann', 'DELETE', `/api/requests/request/${id}`, body);
   test('that others follow is 409 and names them, unless it is forced', async () => {

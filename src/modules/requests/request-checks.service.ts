@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { Inject, Injectable } from '@nestjs/common';
 import type { User } from '../../core/authorization/index.js';
 import type { FieldError } from '../../core/field-error.js';
-import { parentProblems } from '../../core/flows/index.js';
+import { namedParents, parentProblems } from '../../core/flows/index.js';
 import type { Request } from '../../core/model/request.js';
 import {
   bounceCapacityProblem,
@@ -90,19 +90,19 @@ export class RequestChecks {
     refuse(scaleDownProblem(request, change, this.settings.maxScaleDownWithoutAcknowledgement));
   }
 
-  /** The parents are there, have runs that end, and none of them follows the request. That stays so until the commit. */
+  /** The requests that it names are there, of the right kind, and none of them follows it. That stays so until the commit. */
   private async parents(
     tx: Queryable,
     request: Request,
     stored: Request | undefined,
     reader: User | undefined,
   ): Promise<void> {
-    const { after } = request;
-    if (!after || isDeepStrictEqual(after, stored?.after)) return;
+    const idsOf = (of: Request | undefined) => (of ? namedParents(of).map(({ requestId }) => requestId) : []);
+    const ids = idsOf(request);
+    if (ids.length === 0 || isDeepStrictEqual(ids, idsOf(stored))) return;
     await this.rows.flowGraph.lock(tx);
-    const ids = after.map(({ requestId }) => requestId);
     const known = await this.rows.flowGraph.parents(tx, ids, request.id);
-    const former = new Set((stored?.after ?? []).map(({ requestId }) => requestId));
+    const former = new Set(idsOf(stored));
     const edges = await this.rows.flowGraph.above(tx, ids);
     const named = [request.id, ...edges.map(({ child }) => child)];
     const readable = reader && (await this.access.sort(reader, named, tx)).readable;

@@ -61,6 +61,7 @@ import { Liveness1766650000000 } from '../../../migrations/1766650000000-livenes
 import { DeploysWithLiveness1766650000001 } from '../../../migrations/1766650000001-deploys-with-liveness.js';
 import { InstanceFailures1766650000002 } from '../../../migrations/1766650000002-instance-failures.js';
 import { NextRunsOfTimetables1766700000000 } from '../../../migrations/1766700000000-next-runs-of-timetables.js';
+import { StartOrder1766760000000 } from '../../../migrations/1766760000000-start-order.js';
 
 /** Every migration, in order. Named here one by one: what is compiled in is what runs. */
 export const migrations = [
@@ -127,4 +128,5 @@ export const migrations = [
   DeploysWithLiveness1766650000001,
   InstanceFailures1766650000002,
   NextRunsOfTimetables1766700000000,
+  StartOrder1766760000000,
 ];

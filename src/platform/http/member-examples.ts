@@ -55,6 +55,7 @@ const examples: Readonly<Record<string, unknown>> = {
   dataCenter: 'east',
   after: [{ requestId: 'load', on: 'SUCCESS' }],
   afterMode: 'ALL',
+  startAfter: ['db'],
   argsFrom: 'PARENT',
   on: 'SUCCESS',
   'ClusterTaskLabel.key': 'team',

@@ -20,6 +20,7 @@ import { recordedMachine } from '../memory/recorded-machine.js';
 import { UsageMetricsLoader } from '../memory/usage-metrics.service.js';
 import { WorkingSetLoader } from '../memory/working-set-loader.service.js';
 import { type LoadedRequest } from '../memory/loaded-request.js';
+import { StartOrder } from '../placement/start-order.service.js';
 import { PlacementSwitches } from '../placement/placement-switches.service.js';
 import { placementRules } from '../rules.js';
 import { type NotedExplanation, WaitingReasonRepository } from './waiting-reason.repository.js';
@@ -53,6 +54,7 @@ export class ExplainLoader {
     private readonly switches: PlacementSwitches,
     private readonly usage: UsageMetricsLoader,
     private readonly reasons: WaitingReasonRepository,
+    private readonly startOrder: StartOrder,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
@@ -61,7 +63,9 @@ export class ExplainLoader {
       this.scene([requestId]),
       this.reasons.noted(this.db.pool, requestId, ['CANNOT_BE_STORED'], knownToLeader),
     ]);
-    return { ...scene, loaded: loaded[0]!, found };
+    const { request } = loaded[0]!;
+    const startWaits = await this.startOrder.waits(this.db.pool, request ? [request.request] : []);
+    return { ...scene, rules: { ...scene.rules, startWaits }, loaded: loaded[0]!, found };
   }
 
   /**

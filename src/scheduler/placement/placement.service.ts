@@ -27,10 +27,13 @@ import { type ObsoleteTask, PlacementWriter } from './placement-writer.service.j
 import { PlacementSwitches } from './placement-switches.service.js';
 import { RecentTasks } from './recent-tasks.service.js';
 import { SetAsideTasks } from './set-aside.service.js';
+import { StartOrder } from './start-order.service.js';
 import { heldTask, type TaskPlacement, planTask, type PlannedTask } from './task-planner.js';
 
 /** Pause before what could not be written, because its request was not to be had or its machine has changed, is decided again. */
 const againAfterMillis = 50;
+/** Health of others, which nothing tells the scheduler of, is looked at again after this. */
+const startOrderEveryMillis = 1_000;
 /** The event loop also renews the lease, answers the API and takes status updates. */
 const turnMillis = 10;
 
@@ -42,6 +45,8 @@ interface Round {
   mayBeUsedUpTo: number;
   /** Pending tasks whose launch could not be stored. */
   setAside: PendingTask[];
+  /** Some first starts wait for other requests. */
+  startsWait: boolean;
 }
 
 type PlanRules = PlacementRules & { launch: LaunchRules };
@@ -56,6 +61,7 @@ export class PlacementService {
     private readonly memory: LeaderMemory,
     private readonly memoryCheck: MemoryCheck,
     private readonly switches: PlacementSwitches,
+    private readonly startOrder: StartOrder,
     private readonly writer: PlacementWriter,
     private readonly recent: RecentTasks,
     private readonly setAside: SetAsideTasks,
@@ -72,11 +78,17 @@ export class PlacementService {
   async runOnce(now: number): Promise<number | undefined> {
     await this.memory.refresh(now);
     try {
-      const round: Round = { contended: new Set(), mayBeUsedUpTo: this.recent.mayBeUsedUpTo, setAside: [] };
+      const round: Round = {
+        contended: new Set(),
+        mayBeUsedUpTo: this.recent.mayBeUsedUpTo,
+        setAside: [],
+        startsWait: false,
+      };
       let complete = await this.placeDue(round, now);
       if (round.contended.size > 0) complete = (await this.placeInTurn([...round.contended], round, now)) && complete;
       await this.memoryCheck.runWhenDue(now);
       if (!complete) return now + againAfterMillis;
+      if (round.startsWait) return Math.min(now + startOrderEveryMillis, this.memory.nextDueAt() ?? Infinity);
     } catch (cause) {
       // What was written is not known: the rows say.
       this.memory.drop();
@@ -92,7 +104,7 @@ export class PlacementService {
       await this.reasons.save([], 0, now);
       return true;
     }
-    const rules = await this.rules(now);
+    const rules = await this.rules(round, snapshot, now);
     const obsolete: PendingTaskId[] = [];
     const waiting: WaitingOutcome[] = [];
     const batches = new PlacementBatches((planned) => this.launchAll(planned, round));
@@ -130,7 +142,7 @@ export class PlacementService {
   ): Promise<boolean> {
     let planned: PlannedTask[] = [];
     let isFull = false;
-    const rules = await this.rules(now);
+    const rules = await this.rules(round, this.memory.snapshot(now), now);
     try {
       const written = await this.db.leaderTransaction(async (tx) => {
         this.takeBack(planned, []);
@@ -187,10 +199,18 @@ export class PlacementService {
     return { planned, obsolete, isFull: false };
   }
 
-  private async rules(now: number): Promise<PlanRules> {
+  private async rules(round: Round, { due, requests }: FleetSnapshot, now: number): Promise<PlanRules> {
     const setAside = this.setAside.current(now);
-    const switched = await this.switches.now();
-    return { ...this.memory.rules(), ...switched, setAside, launch: launchRules(this.settings) };
+    const ids = new Set(due.map(({ pendingTaskId }) => pendingTaskId.requestId));
+    const [switched, startWaits] = await Promise.all([
+      this.switches.now(),
+      this.startOrder.waits(
+        this.db.leaderPool,
+        [...ids].flatMap((id) => requests.get(id)?.request ?? []),
+      ),
+    ]);
+    round.startsWait ||= startWaits.size > 0;
+    return { ...this.memory.rules(), ...switched, setAside, startWaits, launch: launchRules(this.settings) };
   }
 
   /** undefined: no launch could be made of it. */

@@ -70,8 +70,11 @@ export const groupsOfUpdatedRequest = groupsOfMember('updatedRequest');
 export const groupsOfAppliedRequest = groupsOfMember('request');
 
 const parentsIn = (request: unknown): NamedRequest[] => {
-  const after = member(request, 'after');
-  return Array.isArray(after) ? after.flatMap((parent) => named(member(parent, 'requestId'))) : [];
+  const [after, startAfter] = [member(request, 'after'), member(request, 'startAfter')];
+  return [
+    ...(Array.isArray(after) ? after.flatMap((parent) => named(member(parent, 'requestId'))) : []),
+    ...(Array.isArray(startAfter) ? startAfter.flatMap((id) => named(id)) : []),
+  ];
 };
 export const sentParents: Names = ({ body }) => parentsIn(body);
 export const parentsOfAppliedRequest: Names = ({ body }) => parentsIn(member(body, 'request'));

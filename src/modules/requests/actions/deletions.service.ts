@@ -23,7 +23,7 @@ export class Deletions {
       const { message, actionId, deleteFromLoadBalancer, force, waitForTasks } = options;
       const { request } = stored;
       refuseManner(request, options);
-      if (stored.state !== 'DELETING' && !force) await this.refuseWithFollowers(tx, id, caller);
+      if (stored.state !== 'DELETING' && !force) await this.refuseWithFollowers(tx, request, caller);
       const isFirst = await this.rows.requestCleanups.create(tx, {
         user: caller.email,
         cleanupType: 'DELETING',
@@ -49,16 +49,16 @@ export class Deletions {
   }
 
   /** Nobody begins to follow it until the commit. */
-  private async refuseWithFollowers(tx: Transaction, id: string, caller: User): Promise<void> {
+  private async refuseWithFollowers(tx: Transaction, { id, requestType }: Request, caller: User): Promise<void> {
     await this.rows.flowGraph.lock(tx);
     const followers = await this.rows.flowGraph.followerIds(tx, id);
     if (followers.length === 0) return;
     const { readable } = await this.access.sort(caller, followers, tx);
     const named = followers.map((follower) => (readable(follower) ? `'${follower}'` : '(another)')).join(', ');
-    throw new SchedulerError(
-      'REQUEST_HAS_FOLLOWERS',
-      `Request '${id}' is followed by ${named}: their runs would never come`,
-    );
+    const message = isLongRunning(requestType)
+      ? `Request '${id}' is named in startAfter of ${named}: their first starts would no longer wait for it`
+      : `Request '${id}' is followed by ${named}: their runs would never come`;
+    throw new SchedulerError('REQUEST_HAS_FOLLOWERS', message);
   }
 }
 

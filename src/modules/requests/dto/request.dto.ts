@@ -273,6 +273,14 @@ export class RequestDto extends RunPoliciesDto implements Request {
   @IsOptional()
   @NestedList(() => ParentDto)
   after?: ParentDto[];
+  /**
+   * Requests that have all their tasks in service before its first task starts: at most 20. Only of SERVICE and WORKER, and only such
+   * ones.
+   */
+  @Since('muster')
+  @IsOptional()
+  @Texts('name')
+  startAfter?: string[];
   /** ALL: it runs when every request of `after` has ended so in one flow; ANY: for each such end. Default: ALL. */
   @Since('muster')
   @IsOptional()
