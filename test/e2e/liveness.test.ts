@@ -6,15 +6,17 @@ import type { RequestExplanationDto } from '../../src/scheduler/explain/dto/expl
 import { createDatabase } from '../support/test-database.js';
 import { waitFor } from '../support/wait-for.js';
 import { type Api, portsOf } from './support/api.js';
-import { Installation } from './support/product.js';
+import { Installation, type Instance } from './support/product.js';
 
-/* Services whose tasks turn ill after they were healthy, on the built product with an agent. */
+/* Services whose tasks turn ill after they were healthy, or wait for others, on the built product with an agent. */
 
 let installation: Installation;
+let instance: Instance;
 let api: Api;
 beforeAll(async () => {
   installation = new Installation({ database: createDatabase, settings: {} });
-  ({ api } = await installation.start(['start']));
+  instance = await installation.start(['start']);
+  ({ api } = instance);
 }, 120_000);
 afterAll(() => installation.dispose(), 90_000);
 
@@ -83,3 +85,45 @@ test('a task that is checked by a command is only told of, where no more is aske
   expect(told).toMatchObject({ waitsFor: 'ACTION_NONE', message: expect.stringContaining('Exit code 1') });
   expect(await api.activeTasks('told')).toHaveLength(1);
 }, 120_000);
+
+test('a service starts when those that it names are in service, also if the leader dies meanwhile', async () => {
+  const resources = { cpus: 0.1, memoryMb: 64, numPorts: 1 };
+  const server = {
+    id: 'v1',
+    command: 'node',
+    arguments: ['-e', program],
+    resources,
+    healthcheck: { uri: '/health', ...often },
+  };
+  await api.saveRequest({ id: 'db', requestType: 'SERVICE', instances: 2 });
+  await api.saveRequest({ id: 'web', requestType: 'SERVICE', instances: 1, startAfter: ['db'] });
+  await api.deploy({ requestId: 'web', ...server });
+  const untilItWaits = () =>
+    waitFor('web to wait for db', async () => JSON.stringify(await explain('web')).includes('START_ORDER'), {
+      timeoutMillis: 60_000,
+    });
+  await untilItWaits();
+  expect(JSON.stringify(await explain('web'))).toContain("'db' has 0 of 2 instances in service");
+  await instance.kill9();
+  instance = await installation.start(['start']);
+  ({ api } = instance);
+  await untilItWaits();
+  expect(await api.activeTasks('web')).toEqual([]);
+
+  await api.deploy({ requestId: 'db', ...server });
+  expect((await api.deployEnded('web', 'v1')).deployResult?.deployState).toBe('SUCCEEDED');
+  const [web] = await api.activeTasks('web');
+  const started = await Promise.all(
+    (await api.activeTasks('db')).map(async ({ taskId }) => {
+      const { taskUpdates, healthcheckResults } = await api.history(taskId.id);
+      expect(taskUpdates.at(-1)?.taskState).toBe('TASK_RUNNING');
+      return Math.min(
+        ...healthcheckResults.filter(({ statusCode }) => statusCode === 200).map(({ timestamp }) => timestamp),
+      );
+    }),
+  );
+  expect(started).toHaveLength(2);
+  expect(web!.taskId.startedAt).toBeGreaterThanOrEqual(Math.max(...started));
+  // Nothing waits while one of its tasks is in service, and a request that another names is not removed by the way.
+  await expect(api.call('DELETE', 'requests/request/db', {})).rejects.toThrow('web');
+}, 180_000);
