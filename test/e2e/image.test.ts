@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { findBinaries, linkLibraries } from '../../src/platform/embedded-server/binaries.js';
+import { readCompose, runWords } from '../support/compose.js';
 import { freePort } from '../support/free-port.js';
 import { type TestPodman, testPodman, withoutCompose } from '../support/podman.js';
 import { addNode, makeRootFileSystem } from '../support/root-file-system.js';
@@ -126,16 +127,26 @@ describe.skipIf(withoutCompose)('the image', () => {
       const { code, out, err } = await shell(line, { env });
       expect(code, `${line}\n${out}${err}`).toBe(0);
     }
-    await stops();
+    await compose('stop', '--timeout=60');
+    await stopped(container('muster'));
+    await compose('down', '--volumes');
   }, 300_000);
 
-  test('starts by the compose file as any user, on a read-only root', async () => {
-    const other = join(podman.folder, 'other-user.yml');
-    writeFileSync(other, `services:\n  muster:\n    user: '${uid}'\n`);
-    await up(`--file=${other}`);
-    expect((await engine('exec', container('muster'), 'id', '-u')).trim()).toBe(String(uid));
-    await expect(engine('exec', container('muster'), 'touch', '/opt/muster/new')).rejects.toThrow('Read-only file system');
-    await stops();
+  test('starts by the engine alone as any user, on a read-only root', async () => {
+    const network = podman.addNetwork();
+    const addresses = new Map<string, string>();
+    for (const [name, service] of readCompose(file)) {
+      const words = runWords(name, service, { built, addresses, port });
+      const user = service.build === undefined ? [] : [`--user=${uid}`];
+      await engine('run', '--detach', `--network=${network}`, ...limits, ...user, ...words);
+      const address = '{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}';
+      addresses.set(name, (await engine('inspect', `--format=${address}`, name)).trim());
+      await untilHealthy(name);
+    }
+    expect((await engine('exec', 'muster', 'id', '-u')).trim()).toBe(String(uid));
+    await expect(engine('exec', 'muster', 'touch', '/opt/muster/new')).rejects.toThrow('Read-only file system');
+    await engine('stop', '--time=60', 'muster');
+    await stopped('muster');
   }, 300_000);
 
   const container = (service: string) => `${project}_${service}_1`;
@@ -147,28 +158,25 @@ describe.skipIf(withoutCompose)('the image', () => {
     await promisify(execFile)('/usr/bin/podman-compose', [...options, ...words], { cwd: root, env });
   }
 
-  /** Anew. `options`: of compose. */
-  async function up(...options: string[]): Promise<void> {
-    await compose(...options, 'up', '--detach', '--no-build');
-    for (const service of ['postgres', 'muster'])
-      await waitFor(`${service} to be healthy`, () => isHealthy(service), {
-        timeoutMillis: 90_000,
-        everyMillis: 500,
-      }).catch(async (cause: unknown) => {
-        throw new Error(`It printed:\n${await engine('logs', container(service))}`, { cause });
-      });
+  async function up(): Promise<void> {
+    await compose('up', '--detach', '--no-build');
+    for (const service of ['postgres', 'muster']) await untilHealthy(container(service));
   }
 
-  async function stops(): Promise<void> {
-    const muster = container('muster');
-    await compose('stop', '--timeout=60');
-    expect((await engine('inspect', '--format={{.State.ExitCode}}', muster)).trim()).toBe('0');
-    expect(await engine('logs', muster)).toContain('  agent: stopped');
-    await compose('down', '--volumes');
+  const untilHealthy = (name: string): Promise<void> =>
+    waitFor(`${name} to be healthy`, () => isHealthy(name), { timeoutMillis: 90_000, everyMillis: 500 }).catch(
+      async (cause: unknown) => {
+        throw new Error(`It printed:\n${await engine('logs', name)}`, { cause });
+      },
+    );
+
+  async function stopped(name: string): Promise<void> {
+    expect((await engine('inspect', '--format={{.State.ExitCode}}', name)).trim()).toBe('0');
+    expect(await engine('logs', name)).toContain('  agent: stopped');
   }
 
-  const isHealthy = (service: string): Promise<boolean> =>
-    engine('healthcheck', 'run', container(service)).then(
+  const isHealthy = (name: string): Promise<boolean> =>
+    engine('healthcheck', 'run', name).then(
       () => true,
       () => false,
     );
