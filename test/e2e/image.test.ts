@@ -163,7 +163,7 @@ describe.skipIf(withoutCompose)('the image', () => {
     for (const service of ['postgres', 'muster']) await untilHealthy(container(service));
   }
 
-  const untilHealthy = (name: string): Promise<void> =>
+  const untilHealthy = (name: string): Promise<unknown> =>
     waitFor(`${name} to be healthy`, () => isHealthy(name), { timeoutMillis: 90_000, everyMillis: 500 }).catch(
       async (cause: unknown) => {
         throw new Error(`It printed:\n${await engine('logs', name)}`, { cause });
