@@ -32,7 +32,7 @@ export async function openDatabase(
     stop.add({ name: 'database', inOrder: () => server.stop('fast'), atOnce: () => server.stop('immediate') });
     url = server.url;
   }
-  const { connections } = await whenStarted(url, { tell: (line) => log.warn(line), checkpoint });
+  const { connections } = await whenStarted(url, { tell: say, checkpoint });
   const applied = await migrate(url);
   if (applied.length > 0) log.log(`Migrated by ${applied.length} steps, the last one is ${applied.at(-1)}`);
   return { url, shownUrl: withoutPassword(url), connections };
