@@ -86,12 +86,23 @@ describe('what cannot start says why on one line and does not end with exit code
     ]);
   });
 
-  test('a database that cannot be reached', async () => {
-    const process = muster(['scheduler'], { DATABASE_URL: 'postgres://muster:secret@127.0.0.1:1/muster' });
+  test('a database that is not there', async () => {
+    const url = new URL(await database());
+    url.pathname = '/nothing';
+    const process = muster(['scheduler'], { DATABASE_URL: url.toString() });
     expect(await exitCode(process)).toBe(1);
     expect(process.lines).toEqual([
-      'The database at 127.0.0.1:1/muster cannot be reached: connect ECONNREFUSED 127.0.0.1:1',
+      expect.stringMatching(/^The database at \S+\/nothing cannot be reached: database "nothing" does not exist$/),
     ]);
+  });
+
+  test('a database that cannot be reached is waited for, until a signal', async () => {
+    const process = muster(['scheduler'], { DATABASE_URL: 'postgres://muster:secret@127.0.0.1:1/muster' });
+    await process.line(
+      'The database at 127.0.0.1:1/muster cannot be reached: connect ECONNREFUSED 127.0.0.1:1. Waiting up to 60 seconds',
+    );
+    process.child.kill('SIGTERM');
+    expect(await exitCode(process)).toBe(0);
   });
 
   test('a wrong setting, with an exit code of its own', async () => {

@@ -1,25 +1,29 @@
 import { execFile, execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { findBinaries, linkLibraries } from '../../src/platform/embedded-server/binaries.js';
 import { readCompose, runWords } from '../support/compose.js';
 import { freePort } from '../support/free-port.js';
-import { type TestPodman, testPodman, withoutImages } from '../support/podman.js';
+import { type TestPodman, testPodman, withoutCompose } from '../support/podman.js';
 import { addNode, makeRootFileSystem } from '../support/root-file-system.js';
 import { waitFor } from '../support/wait-for.js';
 import { shell } from './support/muster-command.js';
 import { readmeTour } from './support/readme-tour.js';
 
 /*
- * The image as its Dockerfile makes it, started as docker-compose.yml says. No image can be downloaded: those that both name are
+ * The image as its Dockerfile makes it, started by podman-compose as docker-compose.yml says. No image can be downloaded: those that both name are
  * put together of what this machine has.
  */
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const base = 'localhost/base:1';
-const built = 'localhost/muster:1';
+const project = `muster-compose-${process.pid}`;
+/** As podman-compose names it, so that it need not build it again. */
+const built = `localhost/${project}_muster`;
+const file = join(root, 'docker-compose.yml');
 /** No account in the image has it. */
 const uid = 23_456;
 
@@ -49,10 +53,11 @@ function addPostgres(folder: string): void {
     writeFileSync(join(folder, 'usr/local/bin', name), text, { mode: 0o755 });
 }
 
-describe.skipIf(withoutImages)('the image', () => {
+describe.skipIf(withoutCompose)('the image', () => {
   let podman: TestPodman;
   let port: number;
-  const addresses = new Map<string, string>();
+  /** Podman with the arguments of this storage: podman-compose gives its own behind the command. */
+  let composeEngine: string;
   /** Beside the runner, which wants to hear of this process meanwhile. */
   const engine = async (...words: string[]): Promise<string> =>
     (await promisify(execFile)(podman.engine, [...podman.engineArguments, ...words], { cwd: root, maxBuffer: 2 ** 26 }))
@@ -83,11 +88,25 @@ describe.skipIf(withoutImages)('the image', () => {
   beforeAll(async () => {
     podman = testPodman();
     port = await freePort();
+    composeEngine = join(podman.folder, 'compose-engine');
+    writeFileSync(composeEngine, `#!/bin/sh\nexec ${[podman.engine, ...podman.engineArguments].join(' ')} "$@"\n`, {
+      mode: 0o755,
+    });
     await importImage(base, { packages: ['libstdc++6'], users: { node: 1000 }, add: addNode });
     const words = ['--format=docker', '--network=host', ...npmOfThisMachine(), `--build-arg=BASE=${base}`];
     await engine('build', ...words, ...limits, '--layers=false', '--rm', `--tag=${built}`, root);
+    const { services } = parse(readFileSync(file, 'utf8')) as { services: { postgres: { image: string } } };
+    const start = ['CMD ["start-postgres"]', 'ENV PATH=/usr/local/bin:/usr/bin:/bin'];
+    const postgres = { packages: ['libstdc++6'], users: { postgres: 999 }, add: addPostgres };
+    await importImage(`localhost/${services.postgres.image}`, postgres, ...start);
   }, 900_000);
-  afterAll(() => podman?.remove(), 300_000);
+  afterAll(async () => {
+    if (!podman) return;
+    const network = `${project}_default`;
+    await engine('network', 'rm', '--force', network).catch(() => undefined);
+    rmSync(`/var/lib/cni/networks/${network}`, { recursive: true, force: true });
+    podman.remove();
+  }, 300_000);
 
   test('has the files of the package and what these need: no sources, tests or development packages', async () => {
     const script =
@@ -101,34 +120,60 @@ describe.skipIf(withoutImages)('the image', () => {
     expect(names.filter((name) => name.endsWith('.test.ts'))).toEqual([]);
   }, 300_000);
 
-  test('starts by the compose file as any user on a read-only root, is healthy, and does what the README says', async () => {
-    const { image } = new Map(readCompose(join(root, 'docker-compose.yml'))).get('postgres')!;
-    const start = ['CMD ["start-postgres"]', 'ENV PATH=/usr/local/bin:/usr/bin:/bin'];
-    const postgres = { packages: ['libstdc++6'], users: { postgres: 999 }, add: addPostgres };
-    await importImage(`localhost/${image}`, postgres, ...start);
-    const network = podman.addNetwork();
-    for (const [name, service] of readCompose(join(root, 'docker-compose.yml'))) {
-      const words = runWords(name, service, { built, addresses, port });
-      const user = service.build === undefined ? [] : [`--user=${uid}`];
-      await engine('run', '--detach', `--network=${network}`, ...limits, ...user, ...words);
-      const address = '{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}';
-      addresses.set(name, (await engine('inspect', `--format=${address}`, name)).trim());
-      await waitFor(`${name} to be healthy`, () => isHealthy(name), { timeoutMillis: 90_000, everyMillis: 500 }).catch(
-        async (cause: unknown) => {
-          throw new Error(`It printed:\n${await engine('logs', name)}`, { cause });
-        },
-      );
-    }
-    expect((await engine('exec', 'muster', 'id', '-u')).trim()).toBe(String(uid));
+  test('starts by the compose file, is healthy, and does what the README says', async () => {
+    await up();
     const env = { MUSTER_URL: `http://127.0.0.1:${port}` };
     for (const line of readmeTour) {
       const { code, out, err } = await shell(line, { env });
       expect(code, `${line}\n${out}${err}`).toBe(0);
     }
-    await engine('stop', '--time=60', 'muster');
-    expect((await engine('inspect', '--format={{.State.ExitCode}}', 'muster')).trim()).toBe('0');
-    expect(await engine('logs', 'muster')).toContain('  agent: stopped');
+    await compose('stop', '--timeout=60');
+    await stopped(container('muster'));
+    await compose('down', '--volumes');
   }, 300_000);
+
+  test('starts by the engine alone as any user, on a read-only root', async () => {
+    const network = podman.addNetwork();
+    const addresses = new Map<string, string>();
+    for (const [name, service] of readCompose(file)) {
+      const words = runWords(name, service, { built, addresses, port });
+      const user = service.build === undefined ? [] : [`--user=${uid}`];
+      await engine('run', '--detach', `--network=${network}`, ...limits, ...user, ...words);
+      const address = '{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}';
+      addresses.set(name, (await engine('inspect', `--format=${address}`, name)).trim());
+      await untilHealthy(name);
+    }
+    expect((await engine('exec', 'muster', 'id', '-u')).trim()).toBe(String(uid));
+    await expect(engine('exec', 'muster', 'touch', '/opt/muster/new')).rejects.toThrow('Read-only file system');
+    await engine('stop', '--time=60', 'muster');
+    await stopped('muster');
+  }, 300_000);
+
+  const container = (service: string) => `${project}_${service}_1`;
+
+  async function compose(...words: string[]): Promise<void> {
+    const runArguments = [...limits, '--init-path=/usr/bin/catatonit'].map((word) => `--podman-run-args=${word}`);
+    const options = [`--podman-path=${composeEngine}`, `--project-name=${project}`, ...runArguments, `--file=${file}`];
+    const env = { ...process.env, MUSTER_PORT: String(port) };
+    await promisify(execFile)('/usr/bin/podman-compose', [...options, ...words], { cwd: root, env });
+  }
+
+  async function up(): Promise<void> {
+    await compose('up', '--detach', '--no-build');
+    for (const service of ['postgres', 'muster']) await untilHealthy(container(service));
+  }
+
+  const untilHealthy = (name: string): Promise<unknown> =>
+    waitFor(`${name} to be healthy`, () => isHealthy(name), { timeoutMillis: 90_000, everyMillis: 500 }).catch(
+      async (cause: unknown) => {
+        throw new Error(`It printed:\n${await engine('logs', name)}`, { cause });
+      },
+    );
+
+  async function stopped(name: string): Promise<void> {
+    expect((await engine('inspect', '--format={{.State.ExitCode}}', name)).trim()).toBe('0');
+    expect(await engine('logs', name)).toContain('  agent: stopped');
+  }
 
   const isHealthy = (name: string): Promise<boolean> =>
     engine('healthcheck', 'run', name).then(

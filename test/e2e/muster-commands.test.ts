@@ -146,6 +146,11 @@ describe('each outcome has its own exit code, and one line on stderr:', () => {
     ],
     ['a word that is none', 'id: a\nrequestType: SERVER\n', ':2: requestType must be one of SERVICE, '],
     ['a field that is missing', 'deploy:\n  command: sleep 1\n', ':1: deploy.requestId is required'],
+    [
+      'a word that is missing',
+      'id: a\nrequestType: ON_DEMAND\nafter: [{ requestId: b }]\n',
+      ':3: after.0.on is required: one of SUCCESS, ',
+    ],
     ['no YAML', 'id: a\n  b: [\n', ':1: '],
     ['a member twice', 'id: a\nid: b\nrequestType: SERVICE\n', ':2: Map keys must be unique'],
     ['nothing in it', '# empty\n', ': there is no request and no deploy in it'],

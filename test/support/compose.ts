@@ -48,7 +48,9 @@ export function runWords(name: string, service: ComposeService, { built, address
     ...Object.entries(service.environment).map(([key, value]) => `--env=${key}=${value}`),
     ...Object.keys(service.depends_on).map((other) => `--add-host=${other}:${addresses.get(other)}`),
     ...service.volumes.map((volume) => `--volume=${volume}`),
-    ...service.ports.map((published) => `--publish=${published.replace(/^([\d.]+):\d+:/, `$1:${port}:`)}`),
+    ...service.ports.map(
+      (published) => `--publish=${published.replace(/^([\d.]+):[^:]*(?::-\d+\})?:/, `$1:${port}:`)}`,
+    ),
     ...service.tmpfs.map((folder) => `--tmpfs=${folder}`),
     ...(service.healthcheck ? [`--health-cmd=${service.healthcheck.test[1]}`, '--health-interval=disable'] : []),
     ...(service.init ? ['--init', '--init-path=/usr/bin/catatonit'] : []),

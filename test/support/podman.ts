@@ -11,9 +11,12 @@ export const withoutBridges: string | undefined =
   withoutPodman ?? missing('/usr/lib/cni/bridge', '/usr/lib/cni/portmap', '/usr/sbin/iptables');
 
 /**
- * Reason why tests of images are left out that are put together of this machine's packages, and started with an init.
+ * Reason why the tests of the image are left out, which is put together of this machine's packages and started with an init by
+ * podman-compose, where services find each other by name.
  */
-export const withoutImages: string | undefined = withoutBridges ?? missing('/usr/bin/catatonit', '/usr/bin/dpkg-query');
+export const withoutCompose: string | undefined =
+  withoutBridges ??
+  missing('/usr/bin/podman-compose', '/usr/lib/cni/dnsname', '/usr/bin/catatonit', '/usr/bin/dpkg-query');
 
 function missing(...paths: string[]): string | undefined {
   if (process.getuid?.() !== 0) return 'only root has podman and runc with a storage of their own here';

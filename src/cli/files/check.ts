@@ -34,10 +34,10 @@ export async function problemsOf(kind: Kind, value: unknown): Promise<Problem[]>
   if (validate(value)) return [];
   const errors = validate.errors!.filter(({ keyword }) => keyword !== 'anyOf' && keyword !== 'oneOf');
   const unknown = errors.filter(({ keyword }) => keyword === 'additionalProperties');
-  return (unknown.length > 0 ? unknown : errors).slice(0, 5).map(problemOf);
+  return (unknown.length > 0 ? unknown : errors).slice(0, 5).map((error) => problemOf(error, schemaOf(kind)));
 }
 
-function problemOf({ instancePath, keyword, params, message, parentSchema, data }: ErrorObject): Problem {
+function problemOf({ instancePath, keyword, params, message, parentSchema, data }: ErrorObject, root: Schema): Problem {
   const path = instancePath
     .split('/')
     .slice(1)
@@ -54,9 +54,19 @@ function problemOf({ instancePath, keyword, params, message, parentSchema, data 
   }
   if (keyword === 'required') {
     const missing = (params as { missingProperty: string }).missingProperty;
-    return { path, message: `${[...path, missing].join('.')} is required` };
+    const { properties } = parentSchema as Schema;
+    const values = valuesOf(properties?.[missing], root);
+    const hint = values.length > 0 ? `: one of ${values.join(', ')}` : '';
+    return { path, message: `${[...path, missing].join('.')} is required${hint}` };
   }
   return { path, message: `${name} ${ruleOf(keyword, params, name, data) ?? message}` };
+}
+
+/** The words that a member may have; none: it may have others. */
+function valuesOf({ enum: values, allOf = [], $ref }: Schema = {}, root: Schema): unknown[] {
+  if (values) return values;
+  if ($ref !== undefined) return valuesOf(root.definitions?.[$ref.replace('#/definitions/', '')], root);
+  return allOf.flatMap((part) => valuesOf(part, root));
 }
 
 type Params = Record<string, unknown>;
@@ -147,6 +157,7 @@ function charactersOf(pattern: string): string {
 export interface Schema {
   type?: string | string[];
   properties?: Record<string, Schema>;
+  enum?: unknown[];
   additionalProperties?: boolean | Schema;
   items?: Schema;
   allOf?: Schema[];

@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { checkDatabase } from '../../platform/database/check-database.js';
+import { whenStarted } from '../../platform/database/check-database.js';
 import { migrate } from '../../platform/database/migrate.js';
 import { EmbeddedServer } from '../../platform/embedded-server/embedded-server.js';
 import type { Settings } from '../../platform/settings/settings.js';
@@ -14,8 +14,15 @@ interface OpenDatabase {
   connections: number;
 }
 
-/** A database that answers and has the present schema: the one that was named, or the embedded one. */
-export async function openDatabase(settings: Settings, stop: StopSequence): Promise<OpenDatabase> {
+/**
+ * A database that answers and has the present schema: the one that was named, or the embedded one. Waits a minute for one that may still
+ * be starting; `checkpoint` ends that when a stop is asked for.
+ */
+export async function openDatabase(
+  settings: Settings,
+  stop: StopSequence,
+  checkpoint: () => void = () => undefined,
+): Promise<OpenDatabase> {
   const log = new Logger('Database');
   let url = settings.databaseUrl;
   if (url === undefined) {
@@ -25,7 +32,7 @@ export async function openDatabase(settings: Settings, stop: StopSequence): Prom
     stop.add({ name: 'database', inOrder: () => server.stop('fast'), atOnce: () => server.stop('immediate') });
     url = server.url;
   }
-  const { connections } = await checkDatabase(url);
+  const { connections } = await whenStarted(url, { tell: say, checkpoint });
   const applied = await migrate(url);
   if (applied.length > 0) log.log(`Migrated by ${applied.length} steps, the last one is ${applied.at(-1)}`);
   return { url, shownUrl: withoutPassword(url), connections };

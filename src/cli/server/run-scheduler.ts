@@ -65,7 +65,7 @@ export async function runScheduler(settings: Settings, asked: RunOptions): Promi
     place.claim();
     const localSettings = settingsOfAgent(settings, logStoreOf(settings));
     if (options.withAgent) judgeIsolation(localSettings);
-    const { url: databaseUrl, shownUrl, connections } = await openDatabase(settings, stop);
+    const { url: databaseUrl, shownUrl, connections } = await openDatabase(settings, stop, checkpoint);
     checkpoint();
     const agent = new AgentProcess({ dataDir: settings.dataDir, localSettings, say });
     if (options.withAgent) {

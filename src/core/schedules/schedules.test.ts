@@ -55,6 +55,9 @@ describe('deriveQuartz', () => {
     ['* * * *', '5 fields'],
     ['0 * * * * * 2030', '5 fields'],
     ['@reboot', '@daily'],
+    ['@nightly', ': did you mean @midnight?'],
+    ['@dayly', ': did you mean @daily?'],
+    ['every day at noon', "has 4; one looks like '0 12 * * *', every day at noon"],
     ['@constructor', '@daily'],
     ['0 8 1 * 1', 'both day of month and day of week'],
     ['0 8 * * 8', 'day of week'],
@@ -249,6 +252,10 @@ test.each([
   [
     { schedule: '* * * * *', scheduleTimeZone: 'Mars' },
     "scheduleTimeZone 'Mars' is not a known time zone; one looks like Europe/Paris",
+  ],
+  [
+    { schedule: '* * * * *', scheduleTimeZone: 'CEST' },
+    "scheduleTimeZone 'CEST' is not a known time zone; an abbreviation is not enough, name the region: one looks like Europe/Paris",
   ],
 ])('%j is told in its own words', (fields, message) => {
   const read = readSchedule(fields);

@@ -58,7 +58,9 @@ export function resolveTimeZone(id: string): string | undefined {
 /** Message for a name that is no zone. */
 export function unknownZone(id: string): string {
   const meant = didYouMean(id.replaceAll(' ', '_'), Intl.supportedValuesOf('timeZone'));
-  const hint = meant === undefined ? '; one looks like Europe/Paris' : `: did you mean ${meant}?`;
+  const isAbbreviation = /^[A-Z]{3,5}$/.test(id);
+  const advice = isAbbreviation ? '; an abbreviation is not enough, name the region: one' : '; one';
+  const hint = meant === undefined ? `${advice} looks like Europe/Paris` : `: did you mean ${meant}?`;
   return `'${id}' is not a known time zone${hint}`;
 }
 

@@ -1,3 +1,4 @@
+import { didYouMean } from '../did-you-mean.js';
 import { resolveHashes } from './hashed-fields.js';
 import { parseQuartz, weekdayNames } from './quartz.js';
 
@@ -24,12 +25,14 @@ export function deriveQuartz(cron: string, id?: string): { quartz: string } | { 
       error: `'${cron}' is no cron schedule: say scheduleType RFC5545 and a rule such as FREQ=MINUTELY;INTERVAL=5`,
     };
   if (word.startsWith('@') && !Object.hasOwn(nicknames, word)) {
-    return { error: `'${cron}' is none of ${Object.keys(nicknames).join(', ')}` };
+    const meant = word === '@nightly' ? '@midnight' : didYouMean(word, Object.keys(nicknames));
+    const hint = meant === undefined ? '' : `: did you mean ${meant}?`;
+    return { error: `'${cron}' is none of ${Object.keys(nicknames).join(', ')}${hint}` };
   }
   const given = (Object.hasOwn(nicknames, word) ? nicknames[word]! : cron).trim().split(/\s+/);
   if (given.length < 5 || given.length > 6 || cron.trim() === '') {
     return {
-      error: `a cron schedule has 5 fields, or 6 with seconds first; '${cron}' has ${cron.trim() ? given.length : 0}`,
+      error: `a cron schedule has 5 fields, or 6 with seconds first; '${cron}' has ${cron.trim() ? given.length : 0}${/^[a-z]{2,}( |$)/i.test(cron.trim()) ? "; one looks like '0 12 * * *', every day at noon" : ''}`,
     };
   }
   const fields = resolveHashes(given.length === 5 ? ['0', ...given] : given, id);

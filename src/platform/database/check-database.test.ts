@@ -1,7 +1,8 @@
 import { connect, createServer, type AddressInfo } from 'node:net';
-import { inject, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, inject, onTestFinished, test } from 'vitest';
+import { freePort } from '../../../test/support/free-port.js';
 import { targetOf } from '../../../test/support/tcp-proxy.js';
-import { checkDatabase } from './check-database.js';
+import { checkDatabase, whenStarted } from './check-database.js';
 
 test('a database that answers is accepted', async () => {
   await expect(checkDatabase(inject('adminUrl'))).resolves.toEqual({ connections: expect.any(Number) });
@@ -33,6 +34,59 @@ test.each([
   expect(message).toMatch(expected);
   expect(message).not.toContain('\n');
   expect(message).not.toContain(`:${new URL(inject('adminUrl')).password}@`);
+});
+
+describe('a server that is not there', () => {
+  async function absent() {
+    const port = await freePort();
+    const url = new URL(inject('adminUrl'));
+    url.hostname = '127.0.0.1';
+    url.port = String(port);
+    return { port, url: url.toString() };
+  }
+  const listenOn = async (port: number) => {
+    const target = targetOf(inject('adminUrl'));
+    const server = createServer((near) => {
+      const far = connect(target);
+      near.pipe(far).pipe(near);
+      near.on('error', () => far.destroy());
+      far.on('error', () => near.destroy());
+    });
+    onTestFinished(() => void server.close());
+    await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  };
+
+  test('is waited for, which is told once', async () => {
+    const { port, url } = await absent();
+    const told: string[] = [];
+    let checks = 0;
+    const checkpoint = () => {
+      // The third attempt finds it.
+      if (++checks === 2) void listenOn(port);
+    };
+    await whenStarted(url, { tell: (line) => told.push(line), checkpoint });
+    expect(checks).toBeGreaterThanOrEqual(2);
+    expect(told).toEqual([expect.stringMatching(/ECONNREFUSED .*\. Waiting up to 60 seconds for it$/)]);
+  });
+
+  test('is given up after that time, or when a stop is asked for', async () => {
+    const { url } = await absent();
+    const tell = () => undefined;
+    await expect(whenStarted(url, { withinMillis: 0, tell, checkpoint: tell })).rejects.toThrow('cannot be reached');
+    const checkpoint = () => {
+      throw new Error('stopped');
+    };
+    await expect(whenStarted(url, { tell, checkpoint })).rejects.toThrow('stopped');
+  });
+
+  test('is not waited for when it refuses the caller', async () => {
+    const url = new URL(inject('adminUrl'));
+    url.pathname = '/nothing';
+    const told: string[] = [];
+    const options = { tell: (line: string) => void told.push(line), checkpoint: () => undefined };
+    await expect(whenStarted(url.toString(), options)).rejects.toThrow('database "nothing" does not exist');
+    expect(told).toEqual([]);
+  });
 });
 
 test('a server that accepts and says nothing is given up', async () => {

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { StartError } from '../errors.js';
 import { connect, discard, leaderParameters, withParameters } from './connection.js';
+import { isStarting } from './database-errors.js';
 
 const oldestMajor = 15;
 const answerTimeoutMillis = 5_000;
@@ -44,6 +46,33 @@ export async function checkDatabase(url: string): Promise<{ connections: number 
   } finally {
     discard(listener);
     discard(sender);
+  }
+}
+
+interface WhenStartedOptions {
+  /** Time in which a database may start that was started together with its scheduler, as by a compose file. */
+  withinMillis?: number;
+  /** Is told once, when there is a wait. */
+  tell: (line: string) => void;
+  /** Throws when the wait shall end. */
+  checkpoint: () => void;
+}
+
+/** As `checkDatabase`, and waits for a server that may just be starting. What refuses us does so at once. */
+export async function whenStarted(
+  url: string,
+  { withinMillis = 60_000, tell, checkpoint }: WhenStartedOptions,
+): Promise<{ connections: number }> {
+  const end = performance.now() + withinMillis;
+  for (let isTold = false; ; isTold = true) {
+    try {
+      return await checkDatabase(url);
+    } catch (cause) {
+      if (!(cause instanceof StartError) || !isStarting(cause.cause) || performance.now() >= end) throw cause;
+      if (!isTold) tell(`${cause.message}. Waiting up to ${Math.ceil(withinMillis / 1_000)} seconds for it`);
+    }
+    await sleep(500);
+    checkpoint();
   }
 }
 

@@ -63,6 +63,21 @@ export const concernsAll = (cause: unknown): boolean =>
 export const isShortOfResources = (cause: unknown): boolean =>
   some(cause, ({ code }) => typeof code === 'string' && shortOf.test(code), new Set());
 
+/** Errors of a server that is not there yet: its machine has no name or address so far, nothing listens, or it says that it starts. */
+const whileStarting = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENOENT',
+  '57P03',
+]);
+
+/** True if the server may just be starting, rather than refuse who connects. */
+export const isStarting = (cause: unknown): boolean =>
+  some(cause, ({ code }) => typeof code === 'string' && whileStarting.has(code), new Set());
+
 const isPassingItself = ({ code, syscall, message }: CodedError): boolean =>
   (typeof code === 'string' && (systemErrors.has(code) || (isState(code) && states.test(code)))) ||
   // The socket of a server that does not run is not there.

@@ -72,10 +72,22 @@ function readBody(request: Request, lastCounts: boolean): Body {
   try {
     value = JSON.parse(text);
   } catch (cause) {
-    throw new SchedulerError('INVALID_JSON', `The body is not valid JSON: ${(cause as Error).message}`, { cause });
+    throw new SchedulerError(
+      'INVALID_JSON',
+      `The body is not valid JSON: ${withLine((cause as Error).message, text)}`,
+      { cause },
+    );
   }
   if (repeated && !lastCounts) throw problem(repeated, 'repeated', 'is given more than once');
   return { value, numbers };
+}
+
+/** Newer versions of Node.js tell line and column by themselves. */
+function withLine(message: string, text: string): string {
+  const [, position] = / at position (\d+)$/.exec(message) ?? [];
+  if (position === undefined) return message;
+  const before = text.slice(0, Number(position)).split('\n');
+  return `${message} (line ${before.length} column ${before.at(-1)!.length + 1})`;
 }
 
 /** Bytes that are no text of their character set are refused: a lenient decoder would store U+FFFD for them. */

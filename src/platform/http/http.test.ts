@@ -331,6 +331,12 @@ describe('bodies', () => {
     expect(Object.keys(answer.body).sort()).toEqual(['code', 'errors', 'message', 'requestId', 'status']);
   });
 
+  test('what is no JSON is told with its line and column', async () => {
+    const headers = { 'content-type': 'application/json' };
+    const answer = await call('POST', '/api/things', { body: '{\n  "id": "a",\n}', headers });
+    expect(answer.body.message).toMatch(/^The body is not valid JSON: .* \(line 3 column 1\)$/);
+  });
+
   test('a compressed body is read, JSON with a character set too', async () => {
     const answer = await call('POST', '/api/things', {
       body: gzipSync('{"id":"zipped"}'),
