@@ -136,16 +136,17 @@ export class PendingRequestRepository {
     return found.map(({ document }) => document);
   }
 
-  /** Counts the runs that were asked for and wait, here and as pending tasks. */
-  async runsOf(tx: Transaction, requestId: string): Promise<number> {
-    const [found] = await rows<{ count: number }>(
+  /** Number of runs that were asked for and wait, here and as pending tasks, by request; absent: none. */
+  async runsOf(tx: Transaction, requestIds: readonly string[]): Promise<Map<string, number>> {
+    const found = await rows<{ request_id: string; count: number }>(
       tx,
-      `SELECT ((SELECT count(*) FROM pending_request WHERE request_id = $1 AND pending_type = ANY ($2))
-         + (SELECT count(*) FROM pending_task
-            WHERE request_id = $1 AND pending_type = ANY ($2) AND NOT delete_requested))::int AS count`,
-      [requestId, promisedTypes],
+      `SELECT request_id, count(*)::int AS count FROM (
+         SELECT request_id FROM pending_request WHERE request_id = ANY ($1) AND pending_type = ANY ($2)
+         UNION ALL SELECT request_id FROM pending_task
+         WHERE request_id = ANY ($1) AND pending_type = ANY ($2) AND NOT delete_requested) waiting GROUP BY request_id`,
+      [requestIds, promisedTypes],
     );
-    return found!.count;
+    return new Map(found.map((row) => [row.request_id, row.count]));
   }
 
   async hasRun(tx: Transaction, { requestId, runId, askedAt }: RunKey): Promise<boolean> {

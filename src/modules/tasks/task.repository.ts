@@ -217,6 +217,17 @@ export class TaskRepository {
     return counts!;
   }
 
+  /** Number of active runs that take turns, by request; absent: none. */
+  async activeRuns(tx: Transaction, requestIds: readonly string[]): Promise<Map<string, number>> {
+    const found = await rows<{ request_id: string; count: number }>(
+      tx,
+      `SELECT request_id, count(*)::int AS count FROM task
+       WHERE request_id = ANY ($1) AND ended_at IS NULL AND pending_type <> 'BACKFILL' GROUP BY request_id`,
+      [requestIds],
+    );
+    return new Map(found.map((row) => [row.request_id, row.count]));
+  }
+
   /** The active tasks with what it takes to end them: machine and grace. */
   async toEnd(tx: Queryable): Promise<{ taskId: string; slaveId: string; killGraceMillis: number }[]> {
     const found = await rows<{ task_id: string; slave_id: string; grace: number | null }>(

@@ -284,6 +284,56 @@ describe('a run that follows', () => {
     expect(count('b')).toBe(2);
   });
 
+  /** Runs that wait for `b` and `c`. */
+  const waiting = (...runs: [requestId: string, runId: string][]) =>
+    world.query(
+      `INSERT INTO flow_run (flow_id, request_id, run_id, cause, trigger, parent_runs, asked, created_at)
+       SELECT 'f', id, run_id, 'a-task ' || run_id, 'AFTER', '{a-task}', '{}', now() FROM unnest($1::text[], $2::text[]) AS r (id, run_id)`,
+      [runs.map(([id]) => id), runs.map(([, runId]) => runId)],
+    );
+
+  test('waits while its queue is full, and those of other requests do not', async () => {
+    await start({ settings: { maxPendingRunsPerRequest: 2 } });
+    await job('b', { instances: 1 });
+    await job('c', { instances: 9 });
+    await waiting(['b', '1'], ['b', '2'], ['b', '3'], ['b', '4'], ['c', '5'], ['c', '6']);
+    await world.pass();
+    expect(await world.query(`SELECT run_id FROM flow_run WHERE queued_at IS NULL ORDER BY run_id`)).toEqual([
+      { run_id: '3' },
+      { run_id: '4' },
+    ]);
+    await world.run(12);
+    expect(counts('b', 'c')).toEqual([4, 2]);
+  });
+
+  test('whose request another transaction holds holds up no other', async () => {
+    await start();
+    await job('b');
+    await job('c');
+    await waiting(['b', '1'], ['c', '2']);
+    await world.db.transaction(async (tx) => {
+      await tx.query(`SELECT 1 FROM request WHERE id = 'b' FOR NO KEY UPDATE`);
+      expect(await world.scheduler.runOnce(world.now)).toBeLessThanOrEqual(world.now + 100);
+    });
+    await world.run(1);
+    expect(count('c')).toBe(1);
+    await world.run(2);
+    expect(counts('b', 'c')).toEqual([1, 1]);
+  });
+
+  test('that cannot go into its queue holds up no other', async () => {
+    await start();
+    await job('b');
+    await job('c');
+    await waiting(['b', '1'], ['c', '2']);
+    await world.query(`ALTER TABLE pending_request ADD CONSTRAINT broken CHECK (run_id <> '1')`);
+    await world.run(2);
+    expect(counts('b', 'c')).toEqual([0, 1]);
+    await world.query('ALTER TABLE pending_request DROP CONSTRAINT broken');
+    await world.run(2);
+    expect(counts('b', 'c')).toEqual([1, 1]);
+  });
+
   test('that a pause took out of the queue comes when the request goes on', async () => {
     await start();
     await job('a');
