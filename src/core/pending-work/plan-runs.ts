@@ -1,3 +1,4 @@
+import { cleanupRules } from '../cleanup/index.js';
 import { isRunnable, promisedTypes } from '../model/enums.js';
 import type { PendingRequest, PendingTask } from '../model/task.js';
 import type { TaskId } from '../model/task-ids.js';
@@ -161,7 +162,7 @@ class RunPlanning {
 
   /** Times that have come and not started: those that wait as pending tasks, and those that passed without a look. */
   private dueTimes(): WaitingTime[] {
-    const { pendingTasks, plannedUntil } = this.work;
+    const { pendingTasks } = this.work;
     const times = new Map<number, WaitingTime>();
     for (const pending of pendingTasks) {
       const { scheduledAt: at, buffered = false } = pending;
@@ -175,10 +176,18 @@ class RunPlanning {
         times.set(at, { at, buffered, excluded });
       }
     }
-    for (const time of this.passedTimes(plannedUntil ?? this.now)) {
+    for (const time of this.passedTimes(this.decidedUntil())) {
       if (!times.has(time.at)) times.set(time.at, time);
     }
     return [...times.values()];
+  }
+
+  /** Times up to this one were decided about. Without a policy for missed ones none follows a pause. */
+  private decidedUntil(): number {
+    const { plannedUntil = this.now, entries } = this.work;
+    if (this.work.request.request.missedRuns !== undefined) return plannedUntil;
+    const pauseEnds = entries.filter(({ pendingType }) => pendingType === 'UNPAUSED').map(({ timestamp }) => timestamp);
+    return Math.max(plannedUntil, ...pauseEnds);
   }
 
   /** No more than can get a run: of many the first ones where each counts, else the last ones. */
@@ -292,4 +301,6 @@ const mostSearched = 4_000;
 /** Delay before a request of which nothing more is planned is looked at again. */
 const idleLookMillis = 60_000;
 
-const mayBeEnded = ({ cleaning, killed }: ActiveTask): boolean => cleaning === undefined && !killed;
+/** A run that goes on until its end, as through a pause or on a machine that is decommissioned, may be ended as well. */
+const mayBeEnded = ({ cleaning, killed }: ActiveTask): boolean =>
+  !killed && (cleaning === undefined || !cleanupRules[cleaning].othersAtOnce);

@@ -147,14 +147,15 @@ function activeLimit(request: Request, { maxActiveOnDemandTasks }: PlacementRule
   return instances ?? (maxActiveOnDemandTasks || Number.POSITIVE_INFINITY);
 }
 
-/** Whoever asks for a run gets it at any time. */
+/** Whoever asks for a run gets it at any time. Those of the schedule wait, also to be tried again. */
 function isExcluded(
-  { pendingTaskId, trigger }: PendingTask,
+  { pendingTaskId, trigger = 'SCHEDULE' }: PendingTask,
   request: Request,
   since: number | undefined,
   now: number,
 ): boolean {
-  if (pendingTaskId.pendingType === 'IMMEDIATE' || (trigger !== undefined && trigger !== 'SCHEDULE')) return false;
+  if (pendingTaskId.pendingType === 'IMMEDIATE' || isBesideSchedule(pendingTaskId)) return false;
+  if (trigger !== 'SCHEDULE' && trigger !== 'RETRY') return false;
   const timetable = readTimetable(request, since);
   return !('errors' in timetable) && exclusionAt(timetable, now) !== undefined;
 }
