@@ -1,13 +1,18 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 /**
  * `node scripts/reference.mjs` writes the pages of docs/ that are made of the built product: docs/job-specification.md of the document
- * that it serves, docs/command-line.md of the help of its commands. Tests compare both with what the product says.
+ * that it serves, docs/command-line.md of the help of its commands, docs/command-line-and-dashboard.md of the calls that both make. Tests
+ * compare them with what the product says.
  */
 const root = new URL('..', import.meta.url);
-const pages = { jobs: 'docs/job-specification.md', commands: 'docs/command-line.md' };
+const pages = {
+  jobs: 'docs/job-specification.md',
+  commands: 'docs/command-line.md',
+  changes: 'docs/command-line-and-dashboard.md',
+};
 
 /** Records that people write, each with those that it holds after it. */
 const roots = [
@@ -179,6 +184,62 @@ ${chapters.join('\n')}`;
 
 const block = (text) => `\`\`\`text\n${text.trimEnd()}\n\`\`\`\n`;
 
+/** Calls that change nothing, older names of others, and those of tests. */
+const noChanges = /^(test\.|logs\.search$|\w+\.(plan|preview|check)|\w+\.\w+By(Old)?Path$)/;
+const sourcesOf = (folder) =>
+  readdirSync(new URL(folder, root), { recursive: true, encoding: 'utf8' })
+    .filter((name) => /\.tsx?$/.test(name) && !name.includes('.test.'))
+    .map((name) => readFileSync(new URL(`${folder}/${name}`, root), 'utf8'));
+
+/** A member of the client is named, or one of the members that are written as texts beside. */
+const calls = (sources, [group, name]) =>
+  sources.some(
+    (source) =>
+      new RegExp(`\\.${group}\\s*\\.${name}\\b`).test(source) ||
+      (source.includes(`api.${group}[`) && source.includes(`'${name}'`)),
+  );
+
+/** Every call that changes something, and who makes it; of the typed client, whose members both use. */
+export function changesOf() {
+  const client = readFileSync(new URL('packages/client/src/generated/operations.ts', root), 'utf8');
+  const [places, boards] = [
+    [...sourcesOf('src/cli'), ...sourcesOf('packages/client/src/helpers')],
+    sourcesOf('packages/dashboard/src'),
+  ];
+  const groups = [...client.matchAll(/^ {2}readonly (\w+): \{\n([^]*?)^ {2}\};/gm)];
+  return groups.flatMap(([, group, members]) =>
+    [...members.matchAll(/\/\*\* ([^]*?)\*\/\s+readonly (\w+): Call<'(\w+)', '\/api\/([^']+)'/g)]
+      .filter(([, , name, method]) => method !== 'GET' && !noChanges.test(`${group}.${name}`))
+      .map(([, text, name, method, path]) => ({
+        id: `${group}.${name}`,
+        call: `${method} ${path}`,
+        text: text
+          .replaceAll(/\s*\n\s*\* ?/g, ' ')
+          .split(/(?<=\.) /)[0]
+          .trim(),
+        commandLine: calls(places, [group, name]),
+        dashboard: calls(boards, [group, name]),
+      })),
+  );
+}
+
+export function changesPage() {
+  const yes = (is) => (is ? 'yes' : '');
+  const rows = changesOf().map(({ call, text, commandLine, dashboard }) =>
+    [text, `\`${call}\``, yes(commandLine), yes(dashboard)].map(escapeCell),
+  );
+  const lines = [['change', 'call below `/api`', 'command line', 'dashboard'], Array(4).fill('---'), ...rows];
+  return `# Changes by command line and dashboard
+
+_Made of their sources by \`node scripts/reference.mjs\`._
+
+For people who choose between the two. What neither of them does is for programs, or for operators with the API at hand. \`muster apply\`
+sends a request and its deploy in one call; the dashboard has a form for each.
+
+${lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n')}
+`;
+}
+
 export function write() {
   const muster = (...words) =>
     execFileSync(process.execPath, [fileURLToPath(new URL('bin/muster.mjs', root)), ...words], { encoding: 'utf8' });
@@ -188,6 +249,7 @@ export function write() {
     new URL(pages.commands, root),
     commandReference(muster('--help'), (name) => muster(name, '--help')),
   );
+  writeFileSync(new URL(pages.changes, root), changesPage());
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) write();

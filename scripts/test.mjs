@@ -4,11 +4,12 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { setUp } from './setup.mjs';
+import { outcomeOf } from './test-results.mjs';
 
 /**
  * `npm test`: the set-up, then the tests of every day; `npm run test:deep`: those that take long (test/support/steps.ts).
- * With paths, all tests below these. At the end: the slowest files, calls and tests that were repeated, and how many tests passed.
- * Tests that passed only when repeated are added to the file that MUSTER_REPEATED_TESTS names, too.
+ * With paths, all tests below these. At the end: the slowest files, calls and tests that were repeated, the failed tests, and how many
+ * passed. Tests that passed only when repeated are added to the file that MUSTER_REPEATED_TESTS names, failed ones to MUSTER_FAILED_TESTS.
  */
 const given = process.argv.slice(2);
 const isDeep = given.includes('--deep');
@@ -22,15 +23,16 @@ const repeatedCalls = join(folder, 'repeated-calls');
 const env = { ...process.env, NODE_ENV: 'test', MUSTER_REPEATED_CALLS: repeatedCalls };
 if (isDeep) env.MUSTER_TEST_STEP = 'deep';
 else if (chosen.every((argument) => argument.startsWith('-'))) env.MUSTER_TEST_STEP = 'daily';
-const { code, results } = await run(report, chosen);
-const repeated = await repeatFailed();
+const first = await run(report, chosen);
+const { results } = first;
+const { passed, failed, recovered } = outcomeOf(first, await repeatFailed(), root);
 tellSlowest();
 tellRepeated();
-tellRepeatedTests();
+tellTests('Tests that failed at first and passed when repeated alone', recovered, process.env.MUSTER_REPEATED_TESTS);
+tellTests('Failed', failed, process.env.MUSTER_FAILED_TESTS);
 rmSync(folder, { recursive: true, force: true });
-const { passed, failed } = count();
-console.log(`${passed} passed, ${failed} failed`);
-process.exit(failed === 0 ? 0 : 1);
+console.log(`${passed} passed, ${failed.length} failed`);
+process.exit(failed.length === 0 ? 0 : 1);
 
 async function run(outputFile, files, ...options) {
   const vitest = join('node_modules', 'vitest', 'vitest.mjs');
@@ -53,32 +55,13 @@ async function repeatFailed() {
   if (env.MUSTER_TEST_STEP === undefined || files.length === 0 || files.length > 5) return undefined;
   const names = files.map(({ name }) => relative(root, name));
   console.log(`Repeated alone: ${names.join(', ')}`);
-  const again = await run(join(folder, 'again.json'), names, '--maxWorkers=1');
-  return again.code === 0 ? { files, results: again.results } : undefined;
+  return run(join(folder, 'again.json'), names, '--maxWorkers=1');
 }
 
-function count() {
-  if (!results) return { passed: 0, failed: 1 };
-  if (repeated) {
-    const atFirst = repeated.files.flatMap(({ assertionResults }) => testsOf(assertionResults, 'passed'));
-    return { passed: results.numPassedTests - atFirst.length + repeated.results.numPassedTests, failed: 0 };
-  }
-  // A file that does not even load, or an error outside every test, fails the run without a failed test.
-  return { passed: results.numPassedTests, failed: results.numFailedTests || (code === 0 ? 0 : 1) };
-}
-
-function testsOf(assertionResults, wanted) {
-  return assertionResults.filter(({ status }) => status === wanted).map(({ fullName }) => fullName);
-}
-
-function tellRepeatedTests() {
-  const tests = (repeated?.files ?? []).flatMap(({ name, assertionResults }) => {
-    const failed = testsOf(assertionResults, 'failed');
-    return (failed.length > 0 ? failed : ['the file itself']).map((test) => `${relative(root, name)}: ${test}`);
-  });
-  console.log(`Tests that failed at first and passed when repeated alone: ${tests.length}`);
+/** Each on a line of its own, and added to the file, so that they are looked into. */
+function tellTests(heading, tests, file) {
+  console.log(`${heading}: ${tests.length}`);
   for (const test of tests) console.log(`  ${test}`);
-  const file = process.env.MUSTER_REPEATED_TESTS;
   if (file) appendFileSync(file, tests.map((test) => `${test}\n`).join(''));
 }
 

@@ -23,6 +23,7 @@ export async function runCommand(
   const argv = given.length === 0 ? [] : [presentName(name), ...words];
   const run: Run = { environment, argv, exitCode: exitCodes.done };
   try {
+    refuseUndecodedWords(given);
     await programFor(run).parseAsync([...argv], { from: 'user' });
     return run.exitCode;
   } catch (cause) {
@@ -84,6 +85,12 @@ function programFor(run: Run): Command {
       });
   }
   return program.hook('preSubcommand', (_program, command) => define.get(command)?.());
+}
+
+/** Node.js has put U+FFFD in the place of bytes that are no text: what was meant is lost. */
+function refuseUndecodedWords(words: readonly string[]): void {
+  const word = words.find((each) => each.includes('\u{fffd}'));
+  if (word !== undefined) throw new CliError('usage', `'${word}' must be text in UTF-8`);
 }
 
 /** Similar names are suggested only where few letters differ: a wrong suggestion misleads more than none. */

@@ -6,21 +6,6 @@ export const fileOption = [
   'YAML or JSON files with one or more documents; a directory stands for all such files in it, - for stdin',
 ] as const;
 
-const fileProblems: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file',
-  EACCES: 'this user has no permission',
-  EISDIR: 'it is a directory',
-  ENOTDIR: 'a part of its path is not a directory',
-  ENOSPC: 'the disk is full',
-  EROFS: 'the file system is read-only',
-};
-
-/** Reason why a file could not be read or written, in words where they are known. */
-export function fileProblem(cause: unknown): string {
-  const { code = '', message } = cause as NodeJS.ErrnoException;
-  return fileProblems[code] ?? (code || message);
-}
-
 /** Parses a number that people type. */
 export function wholeNumber(name: string, text: string, least: number, most = Infinity): number {
   const value = /^\d{1,15}$/.test(text) ? Number(text) : NaN;

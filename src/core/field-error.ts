@@ -6,3 +6,10 @@ export interface FieldError {
   /** A sentence for people; it names the field. */
   message: string;
 }
+
+export const fieldError = (field: string, rule: string, message: string): FieldError => ({ field, rule, message });
+
+/** The answer of a rule that is broken once. */
+export const problem = (field: string, rule: string, message: string): FieldError[] => [
+  fieldError(field, rule, message),
+];

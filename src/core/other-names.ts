@@ -60,13 +60,33 @@ const places: Readonly<Record<string, string>> = {
   nodeselector: 'requiredSlaveAttributes, of the request',
   type: 'requestType, of the request',
   kind: 'requestType, of the request',
-  concurrencypolicy:
-    'nothing: runs of a SCHEDULED request never overlap, and instances of an ON_DEMAND request limits them',
-  prohibit_overlap: 'nothing: runs of a SCHEDULED request never overlap',
+  concurrencypolicy: 'overlapPolicy, of the request: SKIP where others say Forbid',
+  prohibit_overlap: 'overlapPolicy, of the request: SKIP, which is the default',
+  concurrent: 'overlapPolicy, of the request: ALLOW, with instances',
+  startingdeadlineseconds: 'missedRuns.withinMillis, of the request',
+  catchup: 'missedRuns, of the request',
+  catchup_window: 'missedRuns.withinMillis, of the request',
+  jitter: 'scheduleJitterMillis, of the request',
+  crons: 'schedules, of the request',
+  depends_on: 'after, of the request',
+  dependson: 'after, of the request',
+  needs: 'after, of the request',
+  dependencies: 'after, of the request',
+  parents: 'after, of the request',
 };
+
+/** The request or the deploy, by its members that have another name elsewhere: they are written into the wrong one most often. */
+const owners: ReadonlyMap<string, string> = new Map(
+  Object.values(places).flatMap((place) => {
+    const [, member, owner] = /^(\w+)[\w.]*, of the (request|deploy)/.exec(place) ?? [];
+    return member === undefined || owner === undefined ? [] : [[member, owner] as const];
+  }),
+);
 
 /** `near`: what is known by a similar name. undefined: nothing better can be said. */
 export function otherName(name: string, near: string | undefined): string | undefined {
+  const owner = owners.get(name);
+  if (owner !== undefined) return `it belongs to the ${owner}`;
   const key = name.slice(0, 60).toLowerCase();
   if (!Object.hasOwn(places, key)) return undefined;
   const place = places[key]!;

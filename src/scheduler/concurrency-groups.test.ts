@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { SchedulerWorld } from '../../test/support/scheduler-world.js';
 import { ClusterWatch } from './cluster/cluster-watch.service.js';
+import { builtInUser } from '../core/authorization/access-rules.js';
 import { ExplainService } from './explain/explain.service.js';
 
 let world: SchedulerWorld;
@@ -81,7 +82,7 @@ test('a run that waits is told who holds its group', async () => {
   await world.run(2);
   await job('b', 1);
   await world.run();
-  const { pendingTasks, heldBy } = await world.get(ExplainService).request('b');
+  const { pendingTasks, heldBy } = await world.get(ExplainService).request('b', builtInUser);
   expect(pendingTasks).toMatchObject([{ reason: 'CONCURRENCY_GROUP' }]);
   expect(heldBy).toEqual((await world.active('a')).map(({ taskId }) => taskId.id).toSorted());
   expect(await world.query('SELECT reason, message FROM v_waiting_task')).toEqual([

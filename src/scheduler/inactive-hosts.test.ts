@@ -3,6 +3,7 @@ import { Life } from '../../test/support/life.js';
 import { InactiveMachines } from '../modules/slaves/inactive-hosts/inactive-machines.service.js';
 import { MachinesPoller } from '../modules/slaves/machines.poller.js';
 import { SlaveRepository } from '../modules/slaves/slave.repository.js';
+import { builtInUser } from '../core/authorization/access-rules.js';
 import { ExplainService } from './explain/explain.service.js';
 
 let life: Life;
@@ -34,7 +35,7 @@ test('a slave whose host is marked inactive while it is there keeps its tasks an
   await life.save('last', { instances: 1 });
   await life.deploy('last', 'd1');
   await life.run(3);
-  const [waiting] = (await life.get(ExplainService).request('last')).pendingTasks;
+  const [waiting] = (await life.get(ExplainService).request('last', builtInUser)).pendingTasks;
   expect(waiting).toMatchObject({
     message: 'No slave of 2 can take it: 1 on a host that is marked inactive, 1 frozen',
     rejections: [{ reason: 'HOST_INACTIVE' }, { reason: 'SLAVE_FROZEN' }],

@@ -31,6 +31,14 @@ async function absent(seconds: number): Promise<void> {
   await world.crash();
 }
 
+async function saveMembers(id: string, members: Partial<Request>): Promise<void> {
+  await world.db.transaction(async (tx) => {
+    const requests = world.get(RequestRepository);
+    const stored = (await requests.lock(tx, id))!;
+    await requests.save(tx, { ...stored, request: { ...stored.request, ...members }, changedAt: world.now });
+  });
+}
+
 async function setState(id: string, state: 'PAUSED' | 'ACTIVE'): Promise<void> {
   await world.db.transaction(async (tx) => {
     const requests = world.get(RequestRepository);
@@ -163,15 +171,24 @@ describe('times that pass while the request is paused', () => {
     await world.run(1);
     await setState('all', 'PAUSED');
     await world.cluster.advance(60_000);
-    await world.db.transaction(async (tx) => {
-      const requests = world.get(RequestRepository);
-      const stored = (await requests.lock(tx, 'all'))!;
-      const request = { ...stored.request, quartzSchedule: '0/10 * * * * ?' };
-      await requests.save(tx, { ...stored, request, changedAt: world.now });
-    });
+    await saveMembers('all', { quartzSchedule: '0/10 * * * * ?' });
     await setState('all', 'ACTIVE');
     await world.run(5);
     expect(await runs('all')).toEqual(['70@70']);
+  });
+
+  test('are those of a schedule that was saved during the pause, from then on', async () => {
+    await start();
+    world.cluster.onLaunch(() => ({ runFor: 500 }));
+    await job('all', { quartzSchedule: '0 0 13 * * ?', missedRuns: { policy: 'ALL' } });
+    await world.run(1);
+    await setState('all', 'PAUSED');
+    await world.cluster.advance(10_000);
+    await saveMembers('all', { quartzSchedule: '0/10 * * * * ?' });
+    await world.cluster.advance(35_000);
+    await setState('all', 'ACTIVE');
+    await world.run(8);
+    expect((await runs('all')).slice(0, 4).map((run) => run.split('@')[0])).toEqual(['20', '30', '40', '50']);
   });
 });
 

@@ -4,6 +4,7 @@ import type { DeleteRequestRequest, Request } from '../core/model/request.js';
 import { Deletions } from '../modules/requests/actions/deletions.service.js';
 import { Pauses } from '../modules/requests/actions/pauses.service.js';
 import { Runs } from '../modules/requests/actions/runs.service.js';
+import { builtInUser } from '../core/authorization/access-rules.js';
 import { ExplainService } from './explain/explain.service.js';
 
 let life: Life;
@@ -34,7 +35,7 @@ test('a removal that waits lets the run end, begins nothing meanwhile, and says 
   await life.run(2);
   await remove({ waitForTasks: true });
   await life.run(5);
-  const about = await life.get(ExplainService).request('job');
+  const about = await life.get(ExplainService).request('job', builtInUser);
   expect(about).toMatchObject({ state: 'DELETING', message: expect.stringContaining('runs to end (1)') as string });
   await life.world.crash();
   await life.run(5);

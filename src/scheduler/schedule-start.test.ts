@@ -6,6 +6,7 @@ import { Pauses } from '../modules/requests/actions/pauses.service.js';
 import { RequestLists } from '../modules/requests/request-lists.service.js';
 import { RequestReads } from '../modules/requests/request-reads.service.js';
 import { RequestRepository } from '../modules/requests/request.repository.js';
+import { builtInUser } from '../core/authorization/access-rules.js';
 import { ExplainService } from './explain/explain.service.js';
 
 /** Ends hours, minutes and seconds apart from whatever the rule counts. */
@@ -34,7 +35,7 @@ async function told() {
   const [listed] = (await life.get(RequestLists).list({ nextRuns: true, limit: 100 }, ann as never)).filter(
     ({ request }) => request.id === id,
   );
-  const explained = await life.get(ExplainService).request(id);
+  const explained = await life.get(ExplainService).request(id, builtInUser);
   const planned = await life.world.query<{ next_run_at: Date }>(
     'SELECT next_run_at FROM v_next_run WHERE request_id = $1',
     [id],

@@ -130,7 +130,7 @@ describe('the end of a task', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
     const spec = await running(`trap 'exit 0' TERM; : >ready; ${loop}`, {
-      preStop: { http: { uri: 'drain?now', port }, timeoutMillis: 10_000 },
+      preStop: { http: { uri: '/drain?now', port }, timeoutMillis: 10_000 },
     });
     await isReady(spec);
     await kill(spec, 60_000);

@@ -97,7 +97,7 @@ describe('what cannot start says why on one line and does not end with exit code
   test('a wrong setting, with an exit code of its own', async () => {
     const process = muster(['scheduler', '--port', 'many']);
     expect(await exitCode(process)).toBe(2);
-    expect(process.lines).toEqual(['Cannot start: --port: must be a port number']);
+    expect(process.lines).toEqual(['Cannot start: --port: must be a port number, not "many"']);
   });
 
   test('a second Muster on the same data directory', async () => {

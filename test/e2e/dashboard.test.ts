@@ -3,6 +3,7 @@ import axe from 'axe-core';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { budgetStories } from './dashboard/budget-stories.js';
 import { incidentStory } from './dashboard/incident-story.js';
+import { flowOfJobs, jobStories, pagesOfJobs } from './dashboard/job-stories.js';
 import { liveStories } from './dashboard/live-stories.js';
 import { machineStories } from './dashboard/machine-stories.js';
 import { ruleStories } from './dashboard/rule-stories.js';
@@ -295,7 +296,7 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
       ['status', 'Status', 'leads'],
       ['tasks', 'Tasks', 'web-v1'],
       ['tasks?state=scheduled', 'Tasks', 'No task waits'],
-      ['task-search?requestId=greet', 'Task search', '1 tasks'],
+      ['task-search?requestId=greet', 'Task search', '1 task'],
       ['racks', 'Racks', 'rack1'],
       ['utilization', 'Utilization', 'Machines'],
       ['disasters', 'Disasters', 'Automated actions are on'],
@@ -338,6 +339,7 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
   machineStories(dashboard);
   settingStories(dashboard);
   ruleStories(dashboard);
+  jobStories(dashboard);
   budgetStories(dashboard);
 
   test.each(['light', 'dark'] as const)(
@@ -354,7 +356,7 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
         return violations.map(({ id, nodes }) => `${where}: ${id} at ${nodes[0]?.html.slice(0, 200)}`);
       };
       const found: string[] = [];
-      for (const path of pagesToCheck) {
+      for (const path of [...pagesToCheck, ...pagesOfJobs(await flowOfJobs(dashboard.api))]) {
         await page.goto(`${muster.api.url}/ui/${path}`);
         await heading(page, /./);
         found.push(...(await findings(path)));
@@ -368,6 +370,12 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
       found.push(...(await findings('a dialog')));
       await page.keyboard.press('Escape');
       await asked(page, 'Roll back').waitFor({ state: 'detached' });
+      await page.goto(`${muster.api.url}/ui/request/hourly?tab=backfills`);
+      await page.getByRole('button', { name: 'Backfill', exact: true }).click();
+      await asked(page, 'Backfill').waitFor();
+      found.push(...(await findings('a dialog with times')));
+      await page.keyboard.press('Escape');
+      await asked(page, 'Backfill').waitFor({ state: 'detached' });
       await page.keyboard.press('Control+k');
       await page.getByRole('combobox', { name: 'Find' }).waitFor();
       found.push(...(await findings('the search')));
@@ -472,6 +480,8 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
       const button = page.getByRole('button', { name: shown, exact: true, disabled: true }).first();
       await button.waitFor();
       expect(await button.getAttribute('title'), path).toBe(why);
+      // Each right is asked for by itself.
+      await page.getByRole('link', { name: 'Deploy', exact: true }).waitFor({ state: 'detached' });
       expect(await offered(), path).toEqual([]);
     }
     // Of many requests those are acted on that may be.
@@ -575,6 +585,7 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
       'schedules',
       'activity',
       'request/web/deploy',
+      ...pagesOfJobs(await flowOfJobs(dashboard.api)),
     ]) {
       await page.goto(`${muster.api.url}/ui/${path}`);
       await heading(page, /./);

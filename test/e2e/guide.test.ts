@@ -22,7 +22,8 @@ beforeAll(async () => {
     pages.set(url, answer.ok ? await answer.text() : `${answer.status}`);
     for (const link of linksOf(url)) {
       const [target] = link.split('#', 1);
-      if (target!.startsWith(root) && !pages.has(target!) && !left.includes(target!)) left.push(target!);
+      if (target!.startsWith(root) && !target!.endsWith('.webp') && !pages.has(target!) && !left.includes(target!))
+        left.push(target!);
     }
   }
 }, 90_000);
@@ -31,12 +32,23 @@ afterAll(() => installation.dispose(), 90_000);
 const linksOf = (url: string): string[] =>
   [...pages.get(url)!.matchAll(/<a [^>]*href="([^"]*)"/g)].map(([, href]) => new URL(href!, url).href);
 
+test('each picture in each page is answered as one', async () => {
+  const sources = [...pages].flatMap(([url, page]) =>
+    [...page.matchAll(/<img src="([^"]*)"/g)].map(([, path]) => new URL(path!, url).href),
+  );
+  expect(new Set(sources).size).toBeGreaterThanOrEqual(8);
+  for (const source of new Set(sources)) {
+    const { status, headers } = await fetch(source);
+    expect([source, status, headers.get('content-type')]).toEqual([source, 200, 'image/webp']);
+  }
+});
+
 test('each link in each page is answered, and its heading is there', () => {
   expect(pages.size).toBeGreaterThan(45);
   const dead = [...pages.keys()].flatMap((url) =>
     linksOf(url).filter((link) => {
       const [target, anchor] = link.split('#') as [string, string?];
-      if (!target.startsWith(root)) return false;
+      if (!target.startsWith(root) || target.endsWith('.webp')) return false;
       const page = pages.get(target)!;
       return !page.startsWith('<!doctype html>') || (anchor !== undefined && !page.includes(` id="${anchor}"`));
     }),
@@ -90,4 +102,22 @@ describe.runIf(hasBrowser)('in a browser', () => {
     expect(page.url()).toMatch(/\/singularity\/guide\/second-scheduler\.html/);
     expect(complaints).toEqual([]);
   }, 60_000);
+
+  test.each(['dashboard.html', 'project/README.html'])(
+    'the pictures of %s are seen',
+    async (path) => {
+      const page = await browser.newPage();
+      const complaints: string[] = [];
+      page.on('console', (message) => void (message.type() === 'error' && complaints.push(message.text())));
+      await page.goto(root + path, { waitUntil: 'load' });
+      const widths = await page.evaluate<[ofFile: number, shown: number][]>(
+        '[...document.querySelectorAll("main img")].map((each) => [each.naturalWidth, each.getBoundingClientRect().width])',
+      );
+      expect(widths.length).toBeGreaterThanOrEqual(2);
+      for (const [ofFile, shown] of widths) expect([ofFile > 600, shown > 100]).toEqual([true, true]);
+      expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+      expect(complaints).toEqual([]);
+    },
+    60_000,
+  );
 });

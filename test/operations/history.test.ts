@@ -107,7 +107,8 @@ describe('the search for ended tasks', () => {
     const query = { count: 2, page: 2, skipZk: false };
     expect(runsOf(await operations.call<TaskIdHistory[]>(path, 200, { params: ofDeploy, query }))).toEqual(['r1']);
     const page = await operations.call<Page<TaskIdHistory>>(`${path}/withmetadata`, 200, { params: ofDeploy, query });
-    expect(page).toEqual({ dataCount: 3, pageCount: 2, page: 2, objects: [tasks[0]] });
+    const told = { ...tasks[0], trigger: 'RUN_NOW' };
+    expect(page).toEqual({ dataCount: 3, pageCount: 2, page: 2, objects: [told] });
     expect(await operations.call(path, 200, { params: { ...params, deployId: 'd2' } })).toEqual([]);
     for (const each of [path, `${path}/withmetadata`] as const)
       expect(await refused(each, 400, { params: ofDeploy, query: { page: -1 } })).toContain('page');

@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import type { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { ClusterDriver } from '../../src/cluster/cluster-driver.js';
@@ -8,6 +9,7 @@ import { Tokens } from '../../src/modules/auth/tokens/tokens.service.js';
 import { authSettings, callWith, type Answer } from '../support/auth/auth-app.js';
 import { insertDeploy, insertRequest } from '../support/builders.js';
 import { openEventStream } from '../support/event-client.js';
+import { sendBytes, statusesIn } from '../support/raw-http.js';
 import { startTestApp, type TestApp } from '../support/test-app.js';
 import { waitFor } from '../support/wait-for.js';
 
@@ -210,6 +212,33 @@ describe('while calls of one caller wait for rows that are locked', () => {
     await other.query('ROLLBACK');
     expect(await broken).toEqual({ status: 400, endedBefore: expect.any(Number) as unknown });
     expect((await broken).endedBefore).toBeGreaterThan(0);
+  });
+});
+
+describe('a stranger is answered from its headers alone', () => {
+  const post = (...headers: string[]) =>
+    ['POST /api/requests HTTP/1.1', 'Host: localhost', 'Content-Type: application/json', ...headers, '', ''].join(
+      '\r\n',
+    );
+
+  // No body follows, and the connection is closed: who waited for it would answer 408, or not at all.
+  test.each([
+    ['a long body', ['Content-Length: 8193']],
+    ['a body of unknown length', ['Transfer-Encoding: chunked']],
+    ['a packed body', ['Content-Length: 100', 'Content-Encoding: gzip']],
+    ['a long body and a token that is none', ['Content-Length: 10000000', 'Authorization: Token wrong']],
+  ])('with %s', async (_what, headers) => {
+    expect(statusesIn(await sendBytes(app.url, post(...headers)))).toEqual([401]);
+  });
+
+  test('a packed body of a known caller is read', async () => {
+    const text = gzipSync(JSON.stringify(job('packed')));
+    const headers = {
+      Authorization: `Token ${tokens.bob}`,
+      'Content-Type': 'application/json',
+      'Content-Encoding': 'gzip',
+    };
+    expect((await fetch(`${app.url}/api/requests`, { method: 'POST', headers, body: text })).status).toBe(200);
   });
 });
 

@@ -29,6 +29,9 @@ test('npm pack makes a package that starts on an account with nothing but Node.j
     expect(files).toContain(wanted);
   for (const name of ['muster-client', 'rest-contract']) expect(files).toContain(`node_modules/${name}/dist/index.js`);
   expect(files).toContain('node_modules/muster-guide/dist/index.html');
+  // Once, where the guide shows them.
+  expect(files.filter((path) => path.endsWith('.webp'))).toHaveLength(readdirSync(join(root, 'docs/images')).length);
+  expect(files).toContain('node_modules/muster-guide/dist/images/requests.webp');
   const isStrange = (path: string): boolean =>
     /\.map$|\.test\.ts$/.test(path) ||
     (/(^|\/)(src|test|scripts)\//.test(path) && !/^dist\/(packages\/migrate\/)?src\//.test(path));

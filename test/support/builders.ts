@@ -3,7 +3,7 @@ import { planLaunch, taskRecord, type LaunchInput } from '../../src/core/launch/
 import { isTerminal, type RequestState, type TaskState } from '../../src/core/model/enums.js';
 import type { Deploy, DeployResult, ObjstoreUploaderFile } from '../../src/core/model/deploy.js';
 import type { Request } from '../../src/core/model/request.js';
-import type { PendingTask, Task, TaskId } from '../../src/core/model/task.js';
+import type { PendingTask, RunOrigin, Task, TaskId } from '../../src/core/model/task.js';
 import { makePendingTaskId, makeTaskId } from '../../src/core/task-id.js';
 import type { LaunchDocument } from '../../src/modules/tasks/launched-task.repository.js';
 import type { Queryable } from '../../src/platform/database/queryable.js';
@@ -148,6 +148,8 @@ export interface TaskRow {
   runId?: string;
   /** Time at which the run was asked for. */
   askedAt?: number;
+  /** Origin of the run. */
+  origin?: RunOrigin;
   commandLineArguments?: string[];
   /** Files of this run that are uploaded. */
   uploads?: ObjstoreUploaderFile[];
@@ -238,6 +240,7 @@ function launchInput(row: TaskRow): LaunchInput {
       }),
       runId: row.runId,
       askedAt: row.askedAt,
+      ...row.origin,
       cmdLineArgsList: row.commandLineArguments,
       objstoreUploaderAdditionalFiles: row.uploads,
     }),

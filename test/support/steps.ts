@@ -24,6 +24,8 @@ export const deep = [
   'test/history/',
   // The built product: starts, stops, kills and updates.
   'test/e2e/',
+  // Each recipe of the pages, on that.
+  'test/recipes/',
   'packages/migrate/test/import-from.test.ts',
   'packages/migrate/test/import-from-command.test.ts',
   'packages/migrate/test/import-history-command.test.ts',

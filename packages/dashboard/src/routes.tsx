@@ -45,6 +45,7 @@ const pages = [
   page('/task/$taskId/files/$', () => import('./pages/task/files-page')),
   page('/task/$taskId/tail/$', () => import('./pages/task/tail-page')),
   page('/tail/$', () => import('./pages/task/tail-page')),
+  page('/flows/$flowId', () => import('./pages/flows/flow-page')),
   page('/tasks', () => import('./pages/tasks/tasks-page')),
   page('/task-search', () => import('./pages/tasks/search-page')),
   page('/schedules', () => import('./pages/schedules/schedules-page')),

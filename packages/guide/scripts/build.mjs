@@ -1,7 +1,7 @@
-// node scripts/build.mjs: makes dist of the Markdown of the repository: pages, the index of the search, and the script and styles of
-// the pages, under names that change with their content. Fails when a page links to what is not there. With --check nothing is written.
+// node scripts/build.mjs: makes dist of the Markdown of the repository: pages and their pictures, the index of the search, and the script
+// and styles of the pages, under names that change with their content. Fails when a page links to what is not there. With --check nothing is written.
 import { createHash } from 'node:crypto';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
@@ -11,7 +11,8 @@ import { layOut } from './layout.mjs';
 import { deadLinks, indexOf, readSite } from './site.mjs';
 
 const folder = fileURLToPath(new URL('..', import.meta.url));
-const site = readSite(join(folder, '..', '..'));
+const root = join(folder, '..', '..');
+const site = readSite(root);
 const dead = deadLinks(site);
 if (dead.length > 0) throw new Error(`Links that lead nowhere:\n  ${dead.join('\n  ')}`);
 if (!process.argv.includes('--check')) await intoPlace(join(folder, 'dist'), write);
@@ -35,6 +36,7 @@ async function write(fresh) {
   const index = asset('search.json', JSON.stringify(indexOf(site)));
   const assets = { script: script.hashed, style: style.hashed, index: index.hashed };
   for (const page of site.pages) put(page.address, layOut(page, { groups: site.groups, assets }));
+  for (const { path, address } of site.pictures) cpSync(join(root, path), join(fresh, address));
   console.log(`${site.pages.length} pages; the index has ${Math.round(index.bytes / 1000)} kB in gzip`);
 }
 

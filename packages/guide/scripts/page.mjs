@@ -11,10 +11,17 @@ import MarkdownIt from 'markdown-it';
  */
 
 const markdown = new MarkdownIt();
+const { image } = markdown.renderer.rules;
 Object.assign(markdown.renderer.rules, {
   // Wide ones scroll by themselves, and the page does not.
   table_open: () => '<div class="table" tabindex="0"><table>\n',
   table_close: () => '</table></div>\n',
+  // A picture is as wide as its column; alone it leads to itself, at its full size.
+  image: (tokens, index, ...rest) => {
+    const picture = image(tokens, index, ...rest);
+    const isInLink = tokens[index - 1]?.type === 'link_open';
+    return isInLink ? picture : `<a href="${escapeHtml(tokens[index].attrGet('src'))}">${picture}</a>`;
+  },
   heading_close: (tokens, index) => {
     const { tag } = tokens[index];
     const slug = tokens[index - 2].attrGet('id');
@@ -79,12 +86,13 @@ export function parsePage(path, text) {
   return { path, tokens, sections, entries, slugs, title: sections[0].title };
 }
 
-/** `place`: the address that a link of the page leads to; nothing: its text is no link. */
-export function renderPage({ tokens }, place) {
+/** `place`: the address that a link of the page leads to; nothing: its text is no link. `picture`: the address of a picture in it. */
+export function renderPage({ tokens }, place, picture) {
   for (const { children, type } of tokens) {
     if (type !== 'inline') continue;
     const open = [];
     for (const token of children) {
+      if (token.type === 'image') token.attrSet('src', picture(token.attrGet('src')));
       if (token.type === 'link_open') open.push(place(token.attrGet('href'), token));
       if (token.type === 'link_open' && open.at(-1) !== undefined) token.attrSet('href', open.at(-1));
       const isText = token.type.startsWith('link_') && open.at(-1) === undefined;

@@ -3,6 +3,8 @@ import type { Section } from '../src/search.mjs';
 
 export interface Site {
   pages: { path: string; address: string; title: string; html: string }[];
+  /** What pages show among their text. */
+  pictures: { path: string; address: string }[];
   /** The menu of all pages. */
   groups: { title: string; pages: { address: string; title: string }[] }[];
   links: { from: string; href: string; isDead: boolean }[];

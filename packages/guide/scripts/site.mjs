@@ -4,14 +4,15 @@ import MiniSearch from 'minisearch';
 import { searchOptions } from '../src/search.mjs';
 import { escapeHtml, parsePage, renderPage } from './page.mjs';
 import { groupsOf } from './layout.mjs';
-import { addressOf, fileAt, isInTree, isShown, pagesOf, relativeAddress } from './tree.mjs';
+import { addressOf, fileAt, isInTree, isPicture, isShown, pagesOf, relativeAddress } from './tree.mjs';
 
-/** All pages, rendered, with those of the files that they lead to. Links that lead nowhere are left to `deadLinks`. */
+/** All pages, rendered, with those of the files that they lead to, and their pictures. Links that lead nowhere are left to `deadLinks`. */
 export function readSite(root) {
   const read = (path) => readFileSync(join(root, path), 'utf8');
   const parsed = pagesOf(root).map((path) => parsePage(path, read(path)));
   const byPath = new Map(parsed.map((page) => [page.path, page]));
   const files = new Set();
+  const pictures = new Set();
   const links = [];
 
   /** `path`: in the tree, where the link leads to a page or to a file that is shown. */
@@ -29,7 +30,13 @@ export function readSite(root) {
   const groups = groupsOf(start, (href) => targetOf(start, href).path);
   const pages = parsed.map((page) => {
     const address = addressOf(page.path);
-    const html = renderPage(page, (href) => {
+    const pictureAt = (src) => {
+      const path = posix.join(posix.dirname(page.path), decodeURI(src));
+      links.push({ from: page.path, href: src, isDead: !isPicture(root, path) });
+      pictures.add(path);
+      return relativeAddress(address, addressOf(path));
+    };
+    const place = (href) => {
       const { isOutside, path, anchor, isDead } = targetOf(page, href);
       if (isOutside) return href;
       links.push({ from: page.path, href, isDead });
@@ -37,10 +44,15 @@ export function readSite(root) {
       if (!byPath.has(path)) files.add(path);
       const to = path === page.path && anchor ? '' : relativeAddress(address, addressOf(path));
       return anchor === undefined ? to : `${to}#${anchor}`;
-    });
-    return { ...page, address, html };
+    };
+    return { ...page, address, html: renderPage(page, place, pictureAt) };
   });
-  return { pages: [...pages, ...[...files].sort().map((path) => filePage(path, read(path)))], groups, links };
+  return {
+    pages: [...pages, ...[...files].sort().map((path) => filePage(path, read(path)))],
+    pictures: [...pictures].sort().map((path) => ({ path, address: addressOf(path) })),
+    groups,
+    links,
+  };
 }
 
 function filePage(path, text) {

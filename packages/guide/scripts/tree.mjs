@@ -20,9 +20,16 @@ export function pagesOf(root) {
 
 export const isShown = (root, path) => shown.test(path) && existsSync(join(root, path));
 
-/** Where a page, or a file that is shown, is found below the root of the guide. */
+const pictures = /^docs\/(images\/[^/]+\.webp)$/;
+
+/** Files that pages show among their text. */
+export const isPicture = (root, path) => pictures.test(path) && existsSync(join(root, path));
+
+/** Where a page, a picture, or a file that is shown, is found below the root of the guide. */
 export function addressOf(path) {
   if (path === startPage) return 'index.html';
+  const [, picture] = pictures.exec(path) ?? [];
+  if (picture) return picture;
   const inDocs = /^docs\/(.*)\.md$/.exec(path);
   return `${inDocs ? inDocs[1] : `project/${path.replace(/\.md$/, '')}`}.html`;
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -20,7 +20,8 @@ function siteOf(files: Record<string, string>): Site {
 const pageOf = ({ pages }: Site, path: string): string => pages.find((page) => page.path === path)!.html;
 
 describe('the pages of this repository', () => {
-  const site = readSite(fileURLToPath(new URL('../../..', import.meta.url)));
+  const root = fileURLToPath(new URL('../../..', import.meta.url));
+  const site = readSite(root);
 
   test('link to nothing that is not there, and are all in the list of the start page', () => {
     expect(deadLinks(site)).toEqual([]);
@@ -45,6 +46,15 @@ describe('the pages of this repository', () => {
     expect(hits.slice(0, 5).map(({ id }) => id)).toContainEqual(expect.stringMatching(expected));
   });
   const index = indexOf(site);
+
+  test('show every picture of docs/images, each with a text in its place and of at most 120 kB', () => {
+    const files = readdirSync(join(root, 'docs/images')).map((name) => `docs/images/${name}`);
+    expect(site.pictures.map(({ path }) => path)).toEqual(files.sort());
+    expect(files.filter((path) => statSync(join(root, path)).size > 120_000)).toEqual([]);
+    const shown = site.pages.flatMap(({ html }) => html.match(/<img [^>]*>/g) ?? []);
+    expect(shown.length).toBeGreaterThanOrEqual(files.length);
+    expect(shown.filter((picture) => !/ alt="[^"]{20,}"/.test(picture))).toEqual([]);
+  });
 });
 
 test.each([
@@ -53,6 +63,9 @@ test.each([
   ['a heading of its own that is not there', '[x](#none)'],
   ['a source that is not there', '[x](../src/none.ts)'],
   ['a folder that is not there', '[x](../none)'],
+  ['a picture that is not there', '![x](images/none.webp)'],
+  ['a picture of another place', '![x](https://example.com/a.webp)'],
+  ['a page as a picture', '![x](b.md)'],
 ])('%s is a dead link', (_what, text) => {
   const site = siteOf({ 'docs/a.md': `# A\n\n${text}\n`, 'docs/b.md': '# B\n' });
   expect(deadLinks(site)).toEqual([`docs/a.md: ${/\((.*)\)/.exec(text)![1]}`]);
@@ -73,6 +86,20 @@ test('links between pages lead to their addresses, and headings have the names o
     'index.html',
   ]);
   expect(hrefs('docs/internals/b.md')).toEqual(['../a.html', '#b']);
+});
+
+test('a picture has its own address, and leads to itself unless it is in a link', () => {
+  const site = siteOf({
+    'README.md': '![the *list*](docs/images/list.webp)',
+    'docs/internals/b.md': '[![the list](../images/list.webp)](../README.md)',
+    'docs/images/list.webp': '',
+    'docs/images/unused.webp': '',
+  });
+  expect(deadLinks(site)).toEqual([]);
+  expect(site.pictures).toEqual([{ path: 'docs/images/list.webp', address: 'images/list.webp' }]);
+  const [own, other] = ['../images/list.webp', '../index.html'];
+  expect(pageOf(site, 'README.md')).toContain(`<a href="${own}"><img src="${own}" alt="the list"></a>`);
+  expect(pageOf(site, 'docs/internals/b.md')).toContain(`<a href="${other}"><img src="${own}" alt="the list"></a>`);
 });
 
 test('a file for operators is shown as it is, a source is named, and no markup of a page is taken for HTML', () => {

@@ -1,8 +1,10 @@
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import { serving } from '../../../src/cli/commands/serving.js';
+import { exitCodes } from '../../../src/cli/exit-codes.js';
 import { writeError, writeOut } from '../../../src/cli/output/streams.js';
 import { type Define, examples } from '../../../src/cli/run.js';
+import type { Settings } from '../../../src/platform/settings/settings.js';
 import type { ImportFlags } from './import-from/import-from.js';
 
 /** Summaries for lists of commands, by the name of the command. */
@@ -30,15 +32,11 @@ export const migrate: Record<keyof typeof summaries, Define> = {
       '<url or file>',
       'address of the other installation; or a file of Chronos (JSON) or CronJobs (YAML)',
     );
-    serving<ImportFlags>(command, run, async (settings, flags, [url]) => {
-      // Jobs of other schedulers are printed as what `muster apply` takes: nothing is written.
-      if (url === '-' || existsSync(url!)) {
-        const { importFile } = await import('./import-files/import-files.js');
-        return importFile(url!, { out: writeOut, note: (text) => writeError(`${text}\n`) });
-      }
+    const work = async (settings: Settings, flags: ImportFlags, [url]: string[]): Promise<number> => {
       const { importFrom } = await import('./import-from/import-from.js');
       return importFrom(settings, url!, flags);
-    })
+    };
+    serving<ImportFlags>(command, run, work, async ([given]) => (isFile(given!) ? convert(given!, command) : undefined))
       .option('--dry-run', 'show what would be imported and what differs, and write nothing')
       .option('--no-history', 'leave out the history: changes, deploys and ended tasks')
       .option(
@@ -59,6 +57,21 @@ export const migrate: Record<keyof typeof summaries, Define> = {
     example(command, 'http://old-scheduler:7099/singularity --dry-run', 'chronos-jobs.json');
   },
 };
+
+/** What is no URL is a file, be it with a wrong name. */
+const isFile = (given: string): boolean => given === '-' || existsSync(given) || !URL.canParse(given);
+
+/** Jobs of other schedulers are printed as what `muster apply` takes: nothing is written, and no settings are needed. */
+async function convert(file: string, command: Command): Promise<number> {
+  const note = (text: string): void => void writeError(`${text}\n`);
+  const stray = command.options.find((option) => command.getOptionValueSource(option.attributeName()) === 'cli');
+  if (stray) {
+    note(`muster: ${stray.long} is not allowed with a file: its jobs are printed, and nothing is imported`);
+    return exitCodes.usage;
+  }
+  const { importFile } = await import('./import-files/import-files.js');
+  return importFile(file, { out: writeOut, note });
+}
 
 const example = (command: Command, ...calls: string[]): Command =>
   examples(command, ...calls.map((words) => `${command.parent!.name()} ${command.name()} ${words}`));

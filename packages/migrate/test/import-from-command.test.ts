@@ -178,6 +178,29 @@ test('wrong words are one line and exit code 1', async () => {
   ]);
 });
 
+test('a file is converted without settings, and one that is not there is not taken for an address', async () => {
+  const folder = tempFolder();
+  onTestFinished(folder.remove);
+  const file = join(folder.path, 'jobs.json');
+  writeFileSync(file, JSON.stringify({ name: 'load', command: 'load.sh', schedule: 'R//P1D' }));
+  const ran = (...words: string[]) => {
+    const started = spawnNode([program, 'import-from', ...words], { MUSTER_CONFIG: join(folder.path, 'none.yml') });
+    onTestFinished(() => started.kill());
+    return ended(started);
+  };
+  const [converted, lines] = await ran(file);
+  expect(lines).toContain('id: load');
+  expect(converted).toBe(0);
+  expect(await ran(join(folder.path, 'job.json'))).toEqual([
+    2,
+    [expect.stringMatching(/^muster: .*job\.json: there is no such file, and it is no address such as http:/)],
+  ]);
+  expect(await ran(file, '--dry-run')).toEqual([
+    2,
+    [expect.stringMatching(/^muster: --dry-run is not allowed with a file/)],
+  ]);
+});
+
 test('muster-migrate has these commands alone, and says what muster says', async () => {
   const { original, folder } = await scene();
   original.requests = [originalRequest('web')];

@@ -45,7 +45,19 @@ test.each(shells)('%s: two dollar signs stand for one, and what follows them is 
 });
 
 test.each(shells)('%s: what a shell itself keeps is no variable of a task', (shell) => {
-  const own = ['$_', '$IFS', '$PWD', '$OLDPWD', '$PPID', '$OPTIND', '$RANDOM', '$UID', '$BASH_VERSION', '$PS4'];
+  const own = [
+    '$_',
+    '$IFS',
+    '$PWD',
+    '$OLDPWD',
+    '$PPID',
+    '$OPTIND',
+    '$RANDOM',
+    '$UID',
+    '$BASH_VERSION',
+    '$PS4',
+    '$PIPESTATUS',
+  ];
   const environment = Object.fromEntries([...own, '$muster_task'].map((value, index) => [`V${index}`, value]));
   expect(sourced(shell, environment)).toEqual(environment);
 });

@@ -67,6 +67,8 @@ export const runner = ({
   LocalClusterSettings,
   'extraScriptContent'
 >): string => `muster_task=$1 muster_log=$2 muster_files=$3 muster_shell=$4 muster_command=$5
+# bash sets one by itself, which no value is meant to refer to.
+unset TERM
 cd "$muster_task" || exit 125
 for muster_file in /etc/profile.d/*.sh; do
   [ -r "$muster_file" ] && . "$muster_file"

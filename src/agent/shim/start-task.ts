@@ -124,4 +124,6 @@ const quoted = (value: string): string =>
 /** Set in the shell that reads the file, and not meant by anybody. */
 const isOfTheScript = (name: string): boolean =>
   isOfShells(name) ||
-  /^(IFS|OLDPWD|PWD|OPTARG|OPTERR|PS[0-4]|SHELL|HOST(NAME|TYPE)|MACHTYPE|OSTYPE|muster_\w+)$/.test(name);
+  /^(IFS|OLDPWD|PWD|OPTARG|OPTERR|PS[0-4]|SHELL|HOST(NAME|TYPE)|MACHTYPE|OSTYPE|PIPESTATUS|COMP_WORDBREAKS|muster_\w+)$/.test(
+    name,
+  );

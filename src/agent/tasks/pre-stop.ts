@@ -38,7 +38,7 @@ export function preStopOf(
 
 /** One call of a port of the task; its answer is waited for, as a program may answer when it is ready to end. */
 function call({ uri, port }: { uri: string; port: number }, signal: AbortSignal): Promise<void> {
-  const url = new URL(`http://localhost:${port}${uri.startsWith('/') ? '' : '/'}${uri}`);
+  const url = new URL(`http://localhost:${port}${uri}`);
   return new Promise((resolve, reject) => {
     const request = get(url, { agent: false, signal }, (response) => {
       const { statusCode = 0 } = response;

@@ -1,4 +1,5 @@
 import type { Request, SchedulePreviewRequest } from 'muster-client';
+import { timingMembers } from '../../core/schedules/timing-members.js';
 import { CliError } from '../exit-codes.js';
 import { remote } from '../remote/session.js';
 import { type Define, examples } from '../run.js';
@@ -14,23 +15,8 @@ interface Flags {
   count?: string;
 }
 
-/** Members of a request that say when it runs. */
-const timeMembers = [
-  'id',
-  'schedule',
-  'quartzSchedule',
-  'scheduleType',
-  'scheduleTimeZone',
-  'schedules',
-  'scheduleJitterMillis',
-  'startAt',
-  'endAt',
-  'maxRuns',
-  'exclusions',
-  'overlapPolicy',
-  'missedRuns',
-  'instances',
-] as const satisfies readonly (keyof SchedulePreviewRequest & keyof Request)[];
+const previewMembers = ['id', 'instances', ...timingMembers] as const satisfies readonly (keyof SchedulePreviewRequest &
+  keyof Request)[];
 
 /** Schedules before a request has them. */
 function define(...[command, run]: Parameters<Define>): void {
@@ -91,5 +77,5 @@ async function timesAsked(text: string | undefined, flags: Flags): Promise<Sched
   const { value, place } = first;
   if (value.requestType !== undefined && value.requestType !== 'SCHEDULED')
     throw new CliError('usage', `${place}: a ${value.requestType} request has no schedule`);
-  return Object.fromEntries(timeMembers.flatMap((name) => (value[name] === undefined ? [] : [[name, value[name]]])));
+  return Object.fromEntries(previewMembers.flatMap((name) => (value[name] === undefined ? [] : [[name, value[name]]])));
 }

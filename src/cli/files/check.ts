@@ -48,7 +48,7 @@ function problemOf({ instancePath, keyword, params, message, parentSchema, data 
     const given = String((params as { additionalProperty: string }).additionalProperty);
     const known = Object.keys((parentSchema as { properties?: object }).properties ?? {});
     const meant = didYouMean(given, known);
-    const hint = otherName(given, meant) ?? (meant === undefined ? undefined : `did you mean '${meant}'?`);
+    const hint = otherName(given, meant) ?? (meant === undefined ? nameAll(known) : `did you mean '${meant}'?`);
     const where = path.length > 0 ? ` of ${name}` : '';
     return { path: [...path, given], message: `there is no field '${given}'${where}${hint ? ` (${hint})` : ''}` };
   }
@@ -66,10 +66,14 @@ function ruleOf(keyword: string, params: Params, name: string, data: unknown): s
   const { limit } = params as { limit?: number };
   switch (keyword) {
     case 'enum':
-      return `must be one of ${(params['allowedValues'] as unknown[]).join(', ')}`;
+      return oneOf((params['allowedValues'] as unknown[]).map(String), data);
     case 'type': {
       const wanted = [params['type']].flat().map((type) => kinds[String(type)] ?? String(type));
-      const hint = Array.isArray(data) ? inPlaceOfLists[name] : undefined;
+      const hint = Array.isArray(data)
+        ? inPlaceOfLists[name]
+        : typeof data === 'string'
+          ? inPlaceOfTexts[name]
+          : undefined;
       return `must be ${wanted.join(' or ')}, not ${shownValue(data)}${hint === undefined ? '' : `: ${hint}`}`;
     }
     case 'pattern':
@@ -105,6 +109,23 @@ const inPlaceOfLists: Readonly<Record<string, string>> = {
   'deploy.env': 'a line for each, such as NAME: value',
   'the document': 'several documents are separated by lines of ---',
 };
+
+/** Advice for fields in which other schedulers have a text with a unit. */
+const inPlaceOfTexts: Readonly<Record<string, string>> = {
+  'deploy.resources.cpus': 'cores, such as 0.5',
+  'deploy.resources.memoryMb': 'megabytes, such as 256',
+  'deploy.resources.diskMb': 'megabytes, such as 1024',
+};
+
+function oneOf(allowed: readonly string[], data: unknown): string {
+  const meant = typeof data === 'string' ? didYouMean(data, allowed) : undefined;
+  const hint = meant === undefined ? '' : `: did you mean ${meant}?`;
+  return `must be one of ${allowed.join(', ')}, not ${shownValue(data)}${hint}`;
+}
+
+/** The fields of a map that has few of them, for names that are like none. */
+const nameAll = (known: readonly string[]): string | undefined =>
+  known.length > 0 && known.length <= 8 ? `its fields are ${known.join(', ')}` : undefined;
 
 function shownValue(data: unknown): string {
   if (Array.isArray(data)) return 'a list';

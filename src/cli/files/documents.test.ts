@@ -65,6 +65,14 @@ describe('values that look like something else are kept as they are written', ()
     expect((await read(json)).deploys[0]).toMatchObject({ env: { A: '1.10', B: '1e3', C: 'true' } });
   });
 
+  test('in a file of YAML 1.1, which has more of them', async () => {
+    const lines = written.map((value, index) => `    V${index}: ${value}`).join('\n');
+    const text = `%YAML 1.1\n---\ndeploy:\n  requestId: r\n  id: d\n  command: 2026-01-05\n  env:\n${lines}\n  labels: { 2026-01-05: 1_0 }\n`;
+    const [deploy] = (await read(text)).deploys;
+    expect(Object.values(deploy!.env!)).toEqual(written);
+    expect(deploy).toMatchObject({ command: '2026-01-05', labels: { '2026-01-05': '1_0' } });
+  });
+
   test('whatever plain word it is', () =>
     fc.assert(
       fc.asyncProperty(fc.stringMatching(/^[0-9+.-][0-9a-fox_.+:e-]{0,8}$/), async (value) => {
@@ -84,6 +92,25 @@ describe('is refused with file and line', () => {
       'a.yml:6: deploy.env.A has no value: write "" for an empty text',
     ],
     ['null', `${head}  env: { A: ~ }\n`, 'a.yml:5: deploy.env.A has no value: write "" for an empty text'],
+    ['a key alone', `${head}  env: { A }\n`, 'a.yml:5: deploy.env.A has no value: write "" for an empty text'],
+    ['a key alone in a line', `${head}  env:\n    ? A\n`, 'a.yml:6: deploy.env.A has no value'],
+    ['a key that is a list', `${head}  env:\n    ? [a, b]\n    : x\n`, 'a.yml:6: deploy.env has a key that is no text'],
+    [
+      'a number beside the same text as keys',
+      `${head}  env:\n    1: a\n    "1": b\n`,
+      'a.yml:7: deploy.env.1 is given twice',
+    ],
+    [
+      'a map in order',
+      `%YAML 1.1\n---\n${head}  env: !!omap [a: b]\n`,
+      'a.yml:7: deploy.env must be a map or a list, without the tag !!omap',
+    ],
+    [
+      'a set',
+      `%YAML 1.1\n---\n${head}  env: !!set { a, b }\n`,
+      'a.yml:7: deploy.env must be a map or a list, without the tag !!set',
+    ],
+    ['bytes', `%YAML 1.1\n---\n${head}  env: { A: !!binary aGVsbG8= }\n`, 'a.yml:7: deploy.env.A must be a text'],
     ['nothing in a list', `${head}  arguments:\n  - a\n  -\n`, 'a.yml:7: deploy.arguments.1 has no value'],
     [
       'an infinite number',
@@ -109,6 +136,36 @@ describe('is refused with file and line', () => {
       'one for a member of a deploy',
       `${head}  args: [a]\n`,
       "a.yml:5: there is no field 'args' of deploy (here it is arguments, of the deploy)",
+    ],
+    [
+      'a member of a deploy in a request',
+      'id: r\nrequestType: SERVICE\ncommand: sleep 9\n',
+      "a.yml:3: there is no field 'command' (it belongs to the deploy)",
+    ],
+    [
+      'a member of a request in a deploy',
+      `${head}  instances: 3\n`,
+      "a.yml:5: there is no field 'instances' of deploy (it belongs to the request)",
+    ],
+    [
+      'a deploy without the member around it',
+      'requestId: r\ncommand: sleep 9\n',
+      'a.yml:1: the fields of a deploy stand below deploy: (deploy: { requestId: ..., command: ... })',
+    ],
+    [
+      'a name like none of a few',
+      `${head}  resources: { limits: { cpu: 1 } }\n`,
+      "a.yml:5: there is no field 'limits' of deploy.resources (its fields are cpus, memoryMb, numPorts, diskMb)",
+    ],
+    [
+      'a type in small letters',
+      'id: r\nrequestType: service\n',
+      'must be one of SERVICE, WORKER, SCHEDULED, ON_DEMAND, RUN_ONCE, not "service": did you mean SERVICE?',
+    ],
+    [
+      'a text with a unit',
+      `${head}  resources: { cpus: 500m }\n`,
+      'a.yml:5: deploy.resources.cpus must be a number, not "500m": cores, such as 0.5',
     ],
     [
       'a list of a command',
@@ -144,6 +201,21 @@ describe('is refused with file and line', () => {
       'a manifest of Kubernetes',
       'apiVersion: apps/v1\nkind: Deployment\nmetadata: { name: web }\n',
       'a.yml:1: this looks like a manifest of Kubernetes (Deployment); Muster takes requests',
+    ],
+    [
+      'a CronJob of Kubernetes',
+      'apiVersion: batch/v1\nkind: CronJob\nmetadata: { name: web }\n',
+      'a.yml:1: this looks like a CronJob of Kubernetes; make a request and a deploy of it with: muster import-from <file>',
+    ],
+    [
+      'a list of CronJobs',
+      'apiVersion: v1\nkind: List\nitems: [{ kind: CronJob }]\n',
+      'a.yml:1: this looks like a CronJob of Kubernetes; make a request',
+    ],
+    [
+      'jobs of Chronos',
+      '[{"name": "load", "schedule": "R/2014-09-25T17:22:00Z/PT2H", "command": "load.sh"}]',
+      'a.yml:1: this looks like a job of Chronos; make a request and a deploy of it with: muster import-from <file>',
     ],
     [
       'a Nomad job',

@@ -1,11 +1,11 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DeployRequest, Request } from 'muster-client';
-import { type Document, isMap, isNode, isScalar, LineCounter, parseAllDocuments, visit } from 'yaml';
+import { type Document, isMap, isNode, type LineCounter, visit } from 'yaml';
 import { CliError } from '../exit-codes.js';
-import { fileProblem } from '../words.js';
 import { type Problem, problemsOf } from './check.js';
 import { otherFormat } from './other-formats.js';
+import { documentsIn, readText, shownName } from './read-text.js';
 import { hintOf, keepTextsAsWritten } from './written-texts.js';
 
 /** Content of files: any number of both, one document after the other. */
@@ -20,29 +20,19 @@ export interface LocatedDocument<T> {
   place: string;
 }
 
-const maxFileBytes = 16 * 1_024 * 1_024;
-
 /** Reads YAML or JSON, checks it by the published schema, and tells the first thing that is wrong with its line. */
 export async function readDocuments(files: readonly string[]): Promise<FileDocuments> {
   const wanted: FileDocuments = { requests: [], deploys: [] };
   for (const file of files.flatMap(filesOf)) {
-    const name = file === '-' ? 'stdin' : file;
-    const text = read(file, name);
-    const lines = new LineCounter();
-    const options = { lineCounter: lines, uniqueKeys: true, prettyErrors: false, merge: true };
-    const documents = parseAllDocuments(text, options);
-    for (const document of Array.isArray(documents) ? documents : []) {
-      // A warning is about a tag that nobody knows, and what it stands for would be lost.
-      const [error] = [...document.errors, ...document.warnings];
-      if (error) {
-        const { line } = lines.linePos(error.pos[0]);
-        const other = otherFormat(text);
-        if (other !== undefined) throw new CliError('usage', `${name}:1: ${other}`);
-        const hint = hintOf(text.split('\n')[line - 1] ?? '');
-        throw new CliError('usage', `${name}:${line}: ${error.message}${hint === undefined ? '' : ` (${hint})`}`);
-      }
-      // A separator at the end, or comments alone.
-      if (document.contents === null || (isScalar(document.contents) && document.contents.source === '')) continue;
+    const name = shownName(file);
+    const text = readText(file);
+    const refuse = (line: number, message: string): never => {
+      const other = otherFormat(text);
+      if (other !== undefined) throw new CliError('usage', `${name}:1: ${other}`);
+      const hint = hintOf(text.split('\n')[line - 1] ?? '');
+      throw new CliError('usage', `${name}:${line}: ${message}${hint === undefined ? '' : ` (${hint})`}`);
+    };
+    for (const { document, lines } of documentsIn(text, refuse)) {
       refuseAnchors(document, name, lines);
       await sort(document, { name, text, lines }, wanted);
     }
@@ -64,17 +54,6 @@ function filesOf(given: string): string[] {
   );
   if (found.length === 0) throw new CliError('usage', `${given}: there is no .yaml, .yml or .json file in it`);
   return found.map((entry) => join(given, entry.name)).toSorted();
-}
-
-function read(file: string, name: string): string {
-  try {
-    const bytes = readFileSync(file === '-' ? 0 : file);
-    if (bytes.length <= maxFileBytes) return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch (cause) {
-    if (cause instanceof TypeError) throw new CliError('usage', `${name} must be text in UTF-8`, { cause });
-    throw new CliError('usage', `Cannot read ${name}: ${fileProblem(cause)}`, { cause });
-  }
-  throw new CliError('usage', `${name} is larger than ${maxFileBytes} bytes`);
 }
 
 /** A few lines of them can stand for gigabytes. `toJS` has a limit of its own; a clear word is better. */
@@ -107,6 +86,10 @@ async function sort(document: Document.Parsed, { name, text, lines }: Source, wa
   if (problems.length > 0) {
     const other = otherFormat(text, value);
     if (other !== undefined) throw new CliError('usage', `${name}:${lineOf(document, [], lines)}: ${other}`);
+    if (isDeploy && !('deploy' in value) && ('requestId' in value || 'command' in value)) {
+      const message = 'the fields of a deploy stand below deploy: (deploy: { requestId: ..., command: ... })';
+      throw new CliError('usage', `${name}:${lineOf(document, [], lines)}: ${message}`);
+    }
     throw new CliError('usage', problems.map((each) => tell(each, document, name, lines)).join('; '));
   }
   const place = `${name}:${lineOf(document, [], lines)}`;

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { isLoopbackHost } from '../../platform/addresses.js';
 import { CliError } from '../exit-codes.js';
 import type { Run } from '../run.js';
-import { fileProblem } from '../words.js';
+import { fileProblem } from '../../platform/file-problem.js';
 import { readContexts } from './contexts.js';
 
 export interface ConnectFlags {

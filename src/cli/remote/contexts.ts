@@ -3,7 +3,7 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { CliError } from '../exit-codes.js';
 import type { Run } from '../run.js';
-import { fileProblem } from '../words.js';
+import { fileProblem } from '../../platform/file-problem.js';
 
 /** A server under a name. */
 export interface ServerContext {

@@ -199,7 +199,7 @@ test('what is done before the end is a hook of the pod, which calls the port wit
     lifecycle: { preStop: { exec: { command: ['/bin/sh', '-c', 'drain $(now)'] } } },
   });
   const container = inImage({ portMappings: [{ hostPort: 31_000, containerPort: 8080 }] });
-  const http = { http: { uri: 'drain', port: 31_000 }, timeoutMillis: 5 };
+  const http = { http: { uri: '/drain', port: 31_000 }, timeoutMillis: 5 };
   expect(containerOf({ ports: [31_000], container, preStop: http })).toMatchObject({
     lifecycle: { preStop: { httpGet: { path: '/drain', port: 8080 } } },
   });

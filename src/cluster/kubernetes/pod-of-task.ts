@@ -211,8 +211,7 @@ function lifecycle(spec: LaunchSpec, hostNetwork: boolean): { lifecycle?: Record
   if (command !== undefined) return { lifecycle: { preStop: { exec: { command: ['/bin/sh', '-c', command] } } } };
   if (!http) return {};
   const port = portsOf(spec, hostNetwork).find(({ hostPort }) => hostPort === http.port)?.containerPort ?? http.port;
-  const path = http.uri.startsWith('/') ? http.uri : `/${http.uri}`;
-  return { lifecycle: { preStop: { httpGet: { path, port } } } };
+  return { lifecycle: { preStop: { httpGet: { path: http.uri, port } } } };
 }
 
 function volumesOf(container: ContainerInfo | undefined) {

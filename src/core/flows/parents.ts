@@ -1,5 +1,5 @@
 import { groupBy } from '../group-by.js';
-import type { FieldError } from '../field-error.js';
+import { type FieldError, fieldError } from '../field-error.js';
 import { isLongRunning, type RequestType } from '../model/enums.js';
 import type { Request } from '../model/request.js';
 import { mostFollowers, mostParents } from './limits.js';
@@ -22,28 +22,29 @@ export function followProblems({ id, requestType, after, afterMode, argsFrom }: 
   if (after === undefined) {
     const lonely = Object.entries({ afterMode, argsFrom }).filter(([, value]) => value !== undefined);
     return lonely.map(([field]) =>
-      problem(field, 'consistent', `${field} needs after: it is about runs that follow others`),
+      fieldError(field, 'consistent', `${field} needs after: it is about runs that follow others`),
     );
   }
   const errors: FieldError[] = [];
   if (requestType !== undefined && requestType !== 'ON_DEMAND') {
     const message = `after is for ON_DEMAND requests: a ${requestType} request has its own reason to run`;
-    errors.push(problem('after', 'notAllowed', message));
+    errors.push(fieldError('after', 'notAllowed', message));
   }
-  if (after.length === 0) errors.push(problem('after', 'min', 'after must name at least one request, or be left out'));
+  if (after.length === 0)
+    errors.push(fieldError('after', 'min', 'after must name at least one request, or be left out'));
   if (after.length > mostParents) {
-    errors.push(problem('after', 'max', `after may name at most ${mostParents} requests, not ${after.length}`));
+    errors.push(fieldError('after', 'max', `after may name at most ${mostParents} requests, not ${after.length}`));
   }
   const seen = new Set<string>();
   for (const [index, { requestId }] of after.entries()) {
     const field = `after.${index}.requestId`;
-    if (requestId === id) errors.push(problem(field, 'cycle', `${field}: '${id}' cannot follow itself`));
-    if (seen.has(requestId)) errors.push(problem(field, 'unique', `${field}: '${requestId}' is named twice`));
+    if (requestId === id) errors.push(fieldError(field, 'cycle', `${field}: '${id}' cannot follow itself`));
+    if (seen.has(requestId)) errors.push(fieldError(field, 'unique', `${field}: '${requestId}' is named twice`));
     seen.add(requestId);
   }
   if (argsFrom === 'PARENT' && afterMode !== 'ANY' && after.length > 1) {
     const message = 'argsFrom PARENT needs one parent, or afterMode ANY: with ALL each run has several parents';
-    errors.push(problem('argsFrom', 'consistent', message));
+    errors.push(fieldError('argsFrom', 'consistent', message));
   }
   return errors;
 }
@@ -63,20 +64,20 @@ export function parentProblems(
     const field = `after.${index}.requestId`;
     const parent = known.get(requestId);
     if (!parent) {
-      return former.has(requestId) ? [] : [problem(field, 'exists', `${field}: there is no request '${requestId}'`)];
+      return former.has(requestId) ? [] : [fieldError(field, 'exists', `${field}: there is no request '${requestId}'`)];
     }
     if (isLongRunning(parent.requestType)) {
       const message = `${field}: '${requestId}' is a ${parent.requestType}, which has no runs that end`;
-      return [problem(field, 'runs', message)];
+      return [fieldError(field, 'runs', message)];
     }
     if (parent.followers >= mostFollowers && !former.has(requestId)) {
       const message = `${field}: '${requestId}' has ${parent.followers} followers, and may have ${mostFollowers}`;
-      return [problem(field, 'max', message)];
+      return [fieldError(field, 'max', message)];
     }
     const path = pathUp(requestId, id, edges);
     if (!path) return [];
     const cycle = [...path.toReversed(), id].map((name) => (readable(name) ? `'${name}'` : '(another)')).join(' -> ');
-    return [problem(field, 'cycle', `${field}: ${cycle} would run for ever`)];
+    return [fieldError(field, 'cycle', `${field}: ${cycle} would run for ever`)];
   });
 }
 
@@ -103,5 +104,3 @@ export function withFollowers(id: string, edges: readonly FlowEdge[]): string[] 
   for (const each of found) for (const { child, parent } of edges) if (parent === each) found.add(child);
   return [...found];
 }
-
-const problem = (field: string, rule: string, message: string): FieldError => ({ field, rule, message });

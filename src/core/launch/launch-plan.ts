@@ -1,3 +1,4 @@
+import { withSlash } from '../files/paths.js';
 import { keyPatternOfTask, type UploadBounds, withinBounds } from '../logs/index.js';
 import { hasContainer, type Deploy } from '../model/deploy.js';
 import type { LaunchSpec, LogUploads } from '../model/launch.js';
@@ -119,7 +120,7 @@ function preStopOf(deploy: Deploy, ports: readonly number[], grace: number): Lau
   const port = http && ports[http.portIndex ?? 0];
   return {
     command,
-    http: http && port !== undefined ? { uri: http.uri, port } : undefined,
+    http: http && port !== undefined ? { uri: withSlash(http.uri), port } : undefined,
     timeoutMillis: preStopMillis(deploy, grace),
   };
 }

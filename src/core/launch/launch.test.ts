@@ -229,6 +229,21 @@ describe('command', () => {
       killGraceMillis: 1_000,
       successfulExitCodes: [],
     }));
+  test.each(['drain', '/drain'])('a call before its end is one of a path: %s', (uri) =>
+    expect(
+      plan(
+        { preStop: { http: { uri, portIndex: 1 } } },
+        {},
+        {
+          ports: [31_000, 31_001],
+          own: { cpus: 1, memoryMb: 64, diskMb: 0, numPorts: 2 },
+        },
+      ),
+    ).toMatchObject({
+      preStop: { http: { uri: '/drain', port: 31_001 } },
+    }),
+  );
+
   test('a hard limit is in whole cores', () => {
     const limited = (cpus: number) =>
       planLaunch(input({}, {}, { own: { cpus, memoryMb: 1, diskMb: 0, numPorts: 0 } }), { ...rules, cpuHardLimit: 2 })

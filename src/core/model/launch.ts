@@ -43,7 +43,7 @@ export interface LaunchSpec {
   killGraceMillis: number;
   /** The signal that asks it to end; absent: SIGTERM, or what the image of its container says. */
   killSignal?: KillSignal;
-  /** Done before that signal, within the grace; `port`: one of its own. */
+  /** Done before that signal, within the grace; `port`: one of its own; `uri` begins with '/'. */
   preStop?: { command?: string; http?: { uri: string; port: number }; timeoutMillis: number };
   /** The task counts as running only when this file (relative to its working directory) is there; in time, or it failed. */
   healthcheckResultFile?: { path: string; intervalSeconds: number; timeoutSeconds: number };

@@ -191,7 +191,8 @@ export interface TaskHistory {
   taskMetadata: TaskMetadata[];
 }
 
-export interface TaskIdHistory {
+/** The origin of its run is told of active tasks, and in pages with metadata. */
+export interface TaskIdHistory extends Pick<RunOrigin, 'trigger' | 'attempt' | 'flowId'> {
   taskId: TaskId;
   updatedAt: number;
   runId?: string;

@@ -1,7 +1,7 @@
 import type { DeployProgress } from '../model/deploy.js';
 import { isLongRunning, isRunnable, type PendingType } from '../model/enums.js';
 import { instancesOf, type Request } from '../model/request.js';
-import type { PendingRequest, PendingTask } from '../model/task.js';
+import type { PendingRequest, PendingTask, PendingTaskId } from '../model/task.js';
 import {
   type ActiveTask,
   type EntryOutcome,
@@ -16,7 +16,7 @@ import {
 import { type PlannedStart, plannedStart } from './next-run-at.js';
 import { nextStart } from '../restarts/index.js';
 import { scaleDown } from './scale-down.js';
-import { makePendingTaskId } from '../task-id.js';
+import { inherited, PendingTaskMaker } from './pending-task-maker.js';
 
 /** A user starts the whole request again, however often its instances failed. */
 const beginsAnew: ReadonlySet<PendingType> = new Set<PendingType>(['NEW_DEPLOY', 'BOUNCE', 'UNPAUSED']);
@@ -48,10 +48,7 @@ export function drain(work: PendingWork, rules: WorkRules, now: number): WorkDec
 class DrainPass {
   private scheduled = false;
   private matching: ActiveTask[];
-  /** Ids in `decision.create`: thousands of runs of one request may wait, and each asks whether its id is free. */
-  private readonly createdIds = new Set<string>();
-  /** By the rest of an id: from a time that is taken to the first after it that may be free. */
-  private readonly laterTimes = new Map<string, Map<number, number>>();
+  private maker: PendingTaskMaker;
 
   constructor(
     private readonly work: PendingWork,
@@ -61,6 +58,15 @@ class DrainPass {
     private readonly decision: WorkDecision,
   ) {
     this.matching = matchingTasks(work, waiting);
+    this.maker = this.newMaker();
+  }
+
+  /** Ids of tasks that are replaced are free. */
+  private newMaker(): PendingTaskMaker {
+    const { decision, work } = this;
+    const isTaken = (id: string, parts: Pick<PendingTaskId, 'pendingType'>): boolean =>
+      (isBesideSchedule(parts) || !decision.replacesPendingTasks) && work.pendingTaskIds.has(id);
+    return new PendingTaskMaker(isTaken, work.newFlowId, decision.create);
   }
 
   take(entry: PendingRequest): EntryOutcome {
@@ -113,9 +119,7 @@ class DrainPass {
     if (request.requestType !== 'ON_DEMAND') {
       this.decision.replacesPendingTasks = true;
       this.decision.create = this.decision.create.filter(({ pendingTaskId }) => isBesideSchedule(pendingTaskId));
-      this.createdIds.clear();
-      for (const { pendingTaskId } of this.decision.create) this.createdIds.add(pendingTaskId.id);
-      this.laterTimes.clear();
+      this.maker = this.newMaker();
     }
     if (isLongRunning(request.requestType)) this.dropTwins(entry);
     const missing = missingInstances(this.waiting, entry, this.matching);
@@ -169,70 +173,22 @@ class DrainPass {
         at: restarts.kind === 'at' ? Math.max(start.at, restarts.at) : start.at,
       });
       this.decision.create.push(task);
-      this.createdIds.add(task.pendingTaskId.id);
     }
   }
 
   private pendingTask(entry: PendingRequest, instanceNo: number, start: PlannedStart): PendingTask {
     const { requestId, deployId, pendingType } = entry;
     const { at, scheduledAt } = start;
-    const isTaken = (id: string): boolean =>
-      this.createdIds.has(id) ||
-      ((isBesideSchedule(entry) || !this.decision.replacesPendingTasks) && this.work.pendingTaskIds.has(id));
-    const parts = { requestId, deployId, nextRunAt: at, instanceNo, pendingType };
-    const key = JSON.stringify(parts);
-    const later = this.laterTimes.get(key) ?? new Map<number, number>();
-    this.laterTimes.set(key, later);
-    // Two runs asked for in the same millisecond would share an id, and one of them would be lost. What was found taken is
-    // not looked at again: thousands may have come in few milliseconds.
-    const seen: number[] = [];
     // What has to wait for its time was not asked for later than that, whatever the clock said then.
     const askedAt = at > this.now ? Math.min(entry.timestamp, this.now) : entry.timestamp;
-    for (let createdAt = askedAt; ; createdAt = later.get(createdAt) ?? createdAt + 1) {
-      seen.push(createdAt);
-      if (later.has(createdAt)) continue;
-      const pendingTaskId = makePendingTaskId({ ...parts, createdAt });
-      if (isTaken(pendingTaskId.id)) continue;
-      for (const time of seen) later.set(time, createdAt + 1);
-      const origin = scheduledAt === undefined ? {} : { trigger: 'SCHEDULE' as const, scheduledAt };
-      return { pendingTaskId, ...inherited(entry), ...origin, flowId: this.flowId(entry) };
-    }
-  }
-
-  private flowId({ flowId, triggersFollowers }: PendingRequest): string | undefined {
-    return flowId ?? (triggersFollowers === false ? undefined : this.work.newFlowId?.());
+    const origin = scheduledAt === undefined ? {} : { trigger: 'SCHEDULE' as const, scheduledAt };
+    const parts = { requestId, deployId, nextRunAt: at, instanceNo, pendingType };
+    return this.maker.make(parts, askedAt, { ...inherited(entry), ...origin });
   }
 }
 
 const byAge = ({ taskId: a }: ActiveTask, { taskId: b }: ActiveTask): number =>
   a.startedAt - b.startedAt || (a.id < b.id ? -1 : 1);
-
-/** Fields that a pending task takes over from its entry. */
-export function inherited(entry: PendingRequest): Omit<PendingTask, 'pendingTaskId'> {
-  return {
-    trigger: entry.trigger,
-    scheduledAt: entry.scheduledAt,
-    attempt: entry.attempt,
-    flowId: entry.flowId,
-    parentRuns: entry.parentRuns,
-    cmdLineArgsList: entry.cmdLineArgsList,
-    user: entry.user,
-    runId: entry.runId,
-    skipHealthchecks: entry.skipHealthchecks,
-    message: entry.message,
-    resources: entry.resources,
-    objstoreUploaderAdditionalFiles: entry.objstoreUploaderAdditionalFiles ?? [],
-    runAsUserOverride: entry.runAsUserOverride,
-    envOverrides: entry.envOverrides ?? {},
-    requiredSlaveAttributeOverrides: entry.requiredSlaveAttributeOverrides ?? {},
-    allowedSlaveAttributeOverrides: entry.allowedSlaveAttributeOverrides ?? {},
-    extraArtifacts: entry.extraArtifacts ?? [],
-    actionId: entry.actionId,
-    retries: entry.retries,
-    askedAt: entry.askedAt,
-    triggersFollowers: entry.triggersFollowers,
-  };
-}
 
 /** The tasks that count against the wanted number. A replacement for one that has to go is wanted at once. */
 function matchingTasks({ tasks, deployId }: PendingWork, { request }: WaitingRequest): ActiveTask[] {

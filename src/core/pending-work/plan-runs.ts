@@ -12,9 +12,8 @@ import {
   plannedTimes,
   type Timetable,
 } from '../schedules/index.js';
-import { makePendingTaskId } from '../task-id.js';
-import { inherited } from './drain.js';
 import { plannedStart, startsLeft, timetableOf } from './next-run-at.js';
+import { inherited, PendingTaskMaker } from './pending-task-maker.js';
 import { type ActiveTask, type EntryOutcome, isBesideSchedule, type WaitingRequest } from './pending-work.js';
 
 /** All that waits and runs of a request that `plansAhead`, whatever its deploy. */
@@ -87,7 +86,7 @@ export function planRuns(work: RunsToPlan, cooldownMinScheduleMillis: number, no
 }
 
 class RunPlanning {
-  private readonly ids: Set<string>;
+  private readonly maker: PendingTaskMaker;
   private readonly timetable: Timetable;
   /** By which the next run is planned, with what it says of it. */
   private readonly entry: PendingRequest;
@@ -107,7 +106,7 @@ class RunPlanning {
   ) {
     const { request: waiting, entries, pendingTasks } = work;
     this.tasks = work.tasks.filter((task) => !isBesideSchedule(task));
-    this.ids = new Set(pendingTasks.map(({ pendingTaskId }) => pendingTaskId.id));
+    this.maker = new PendingTaskMaker(() => false, work.newFlowId, pendingTasks);
     this.timetable = timetableOf(waiting);
     const { id: requestId, missedRuns } = waiting.request;
     this.isMadeUpAfter = missedRuns !== undefined && missedRuns.policy !== 'SKIP';
@@ -247,15 +246,7 @@ class RunPlanning {
 
   private create({ pendingType, timestamp }: PendingRequest, nextRunAt: number, details: Partial<PendingTask>): void {
     const parts = { requestId: this.work.request.request.id, deployId: this.deployId, nextRunAt, pendingType };
-    for (let createdAt = Math.min(timestamp, this.now); ; createdAt++) {
-      const pendingTaskId = makePendingTaskId({ ...parts, instanceNo: 1, createdAt });
-      if (this.ids.has(pendingTaskId.id)) continue;
-      this.ids.add(pendingTaskId.id);
-      const { triggersFollowers, flowId } = details;
-      const begun = triggersFollowers === false ? undefined : this.work.newFlowId?.();
-      this.plan.create.push({ ...details, pendingTaskId, flowId: flowId ?? begun });
-      return;
-    }
+    this.plan.create.push(this.maker.make({ ...parts, instanceNo: 1 }, Math.min(timestamp, this.now), details));
   }
 
   private takeBack(retries: readonly PendingTask[]): void {

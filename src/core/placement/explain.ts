@@ -2,6 +2,7 @@ import { isDue, type PendingTask } from '../model/task.js';
 import type { RejectionReason } from './checks.js';
 import { GroupRoom } from './concurrency-groups.js';
 import { demandKey } from './demand.js';
+import { ExcludedTimes } from './excluded-times.js';
 import { Fleet } from './fleet.js';
 import {
   type Candidate,
@@ -61,7 +62,7 @@ export function explainPending(
   if (!isDue(pending.pendingTaskId, now)) return unseen(coolsDown(candidate) ? 'COOLDOWN' : 'NOT_DUE');
   const round = new PlacementRound(new Fleet(snapshot.machines, rules), snapshot, rules);
   const room = new GroupRoom(snapshot.groups);
-  const held = heldBy(candidate, round.spreadOf(candidate.view).inTurn, room, rules, now);
+  const held = heldBy(candidate, round.spreadOf(candidate.view).inTurn, room, new ExcludedTimes(now), rules);
   if (held) return { ...unseen(held), cause: causeOf(held, candidate, room, rules) };
   const { view, request } = candidate;
   const demand = round.demandOf(demandKey(pending), pending, view, request)!;

@@ -3,11 +3,12 @@ import { isRunnable } from '../model/enums.js';
 import type { Request } from '../model/request.js';
 import type { PendingTask, TaskId } from '../model/task.js';
 import { isBesideSchedule } from '../pending-work/index.js';
-import { exclusionAt, plansAhead, readTimetable, runsAtOnce } from '../schedules/index.js';
+import { plansAhead, runsAtOnce } from '../schedules/index.js';
 import { makeTaskId } from '../task-id.js';
 import type { RejectionReason } from './checks.js';
 import { fullText, GroupRoom, inGroupOrder } from './concurrency-groups.js';
 import { byWeight, type Demand, demandKey, priorityLevel } from './demand.js';
+import { ExcludedTimes } from './excluded-times.js';
 import { Fleet, FleetMachine, type FleetSnapshot } from './fleet.js';
 import { seededRandom } from './port-pool.js';
 import { PlacementRound } from './round.js';
@@ -114,8 +115,8 @@ export function heldBy(
   { view, request, pending }: Candidate,
   active: number,
   room: GroupRoom,
+  excluded: ExcludedTimes,
   rules: PlacementRules,
-  now: number,
 ): HoldReason | undefined {
   if (rules.disabled) return 'PLACEMENT_DISABLED';
   if (priorityLevel(request, rules) < (rules.minimumPriorityLevel ?? 0)) return 'PRIORITY_FREEZE';
@@ -124,7 +125,7 @@ export function heldBy(
   const takesTurn = !isBesideSchedule(pending.pendingTaskId);
   if (takesTurn && active + ahead >= activeLimit(view.request, rules)) return 'INSTANCE_LIMIT';
   if (room.fullFor(view.request)) return 'CONCURRENCY_GROUP';
-  if (request.exclusions && isExcluded(pending, request, view.scheduleSince, now)) return 'EXCLUDED_TIME';
+  if (excluded.hold(pending, request, view)) return 'EXCLUDED_TIME';
   return rules.setAside?.has(pending.pendingTaskId.id) ? 'CANNOT_BE_STORED' : undefined;
 }
 
@@ -147,23 +148,11 @@ function activeLimit(request: Request, { maxActiveOnDemandTasks }: PlacementRule
   return instances ?? (maxActiveOnDemandTasks || Number.POSITIVE_INFINITY);
 }
 
-/** Whoever asks for a run gets it at any time. Those of the schedule wait, also to be tried again. */
-function isExcluded(
-  { pendingTaskId, trigger = 'SCHEDULE' }: PendingTask,
-  request: Request,
-  since: number | undefined,
-  now: number,
-): boolean {
-  if (pendingTaskId.pendingType === 'IMMEDIATE' || isBesideSchedule(pendingTaskId)) return false;
-  if (trigger !== 'SCHEDULE' && trigger !== 'RETRY') return false;
-  const timetable = readTimetable(request, since);
-  return !('errors' in timetable) && exclusionAt(timetable, now) !== undefined;
-}
-
 class PlacementPass {
   private readonly round: PlacementRound;
   private readonly random: () => number;
   private readonly room: GroupRoom;
+  private readonly excluded: ExcludedTimes;
   /** Ids given in this pass. */
   private readonly given = new Set<string>();
   /** Demands that found no machine, by request. Until a task of the same request moves, asking again gives the same answer. */
@@ -179,11 +168,12 @@ class PlacementPass {
     this.round = new PlacementRound(machines instanceof Fleet ? machines : new Fleet(machines, rules), snapshot, rules);
     this.random = seededRandom(seed);
     this.room = new GroupRoom(snapshot.groups);
+    this.excluded = new ExcludedTimes(now);
   }
 
   place({ pending, view, request }: Candidate): PlacementOutcome {
     const candidate = { pending, view, request };
-    const held = heldBy(candidate, this.round.spreadOf(view).inTurn, this.room, this.rules, this.now);
+    const held = heldBy(candidate, this.round.spreadOf(view).inTurn, this.room, this.excluded, this.rules);
     if (held) return { kind: 'wait', pending, why: held, cause: causeOf(held, candidate, this.room, this.rules) };
     const key = demandKey(pending);
     const refused = this.refused.get(request.id) ?? new Map<string, PlacementRefusal>();

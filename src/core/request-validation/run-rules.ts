@@ -1,4 +1,4 @@
-import type { FieldError } from '../field-error.js';
+import { type FieldError, problem } from '../field-error.js';
 import type { Request } from '../model/request.js';
 
 /** Contradictions in what a request says of its runs. Ranges of single numbers are checked where they are read. */
@@ -41,10 +41,10 @@ function retryRule({ retry, numRetriesOnFailure }: Request): FieldError[] {
 function pauseRule({ requestType, pauseAfterFailures }: Request): FieldError[] {
   if (pauseAfterFailures === undefined || requestType !== 'RUN_ONCE') return [];
   const message = 'pauseAfterFailures is not allowed for a RUN_ONCE request: each of its deploys has one run';
-  return [{ field: 'pauseAfterFailures', rule: 'notAllowed', message }];
+  return problem('pauseAfterFailures', 'notAllowed', message);
 }
 
 function keepRule({ keepRuns }: Request): FieldError[] {
   if (!keepRuns || keepRuns.count !== undefined || keepRuns.days !== undefined) return [];
-  return [{ field: 'keepRuns', rule: 'required', message: 'keepRuns must have count, days or both' }];
+  return problem('keepRuns', 'required', 'keepRuns must have count, days or both');
 }

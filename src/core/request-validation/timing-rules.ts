@@ -1,10 +1,8 @@
 import { canonical } from '../content-id.js';
-import type { FieldError } from '../field-error.js';
+import { type FieldError, problem } from '../field-error.js';
 import type { Request } from '../model/request.js';
-import { nextTime, plansAhead, readTimetable, type Timetable } from '../schedules/index.js';
+import { nextTime, plansAhead, readTimetable, type Timetable, timetableMembers } from '../schedules/index.js';
 
-export const mostSchedules = 20;
-export const mostExclusions = 50;
 /** A day. */
 export const longestJitterMillis = 86_400_000;
 
@@ -60,7 +58,6 @@ const rules: readonly Rule[] = [
       : [],
   ({ maxRuns }) =>
     maxRuns !== undefined && maxRuns < 1 ? problem('maxRuns', 'min', 'maxRuns must be at least 1') : [],
-  ({ exclusions }) => countRule('exclusions', exclusions, mostExclusions),
 ];
 
 function schedulesRule(request: Request): FieldError[] {
@@ -70,16 +67,8 @@ function schedulesRule(request: Request): FieldError[] {
   if (short) return problem('schedules', 'consistent', `schedules is not allowed beside ${short}: it takes its place`);
   const texts = schedules.map(canonical);
   const twice = texts.findIndex((text, index) => texts.indexOf(text) < index);
-  return [
-    ...countRule('schedules', schedules, mostSchedules),
-    ...(twice < 0 ? [] : problem(`schedules.${twice}`, 'unique', `schedules.${twice} says the same as one before it`)),
-  ];
-}
-
-function countRule(field: string, list: readonly unknown[] | undefined, most: number): FieldError[] {
-  if (list === undefined) return [];
-  if (list.length === 0) return problem(field, 'min', `${field} must have at least one member, or be left out`);
-  return list.length > most ? problem(field, 'max', `${field} must have at most ${most} members`) : [];
+  if (twice < 0) return [];
+  return problem(`schedules.${twice}`, 'unique', `schedules.${twice} says the same as one before it`);
 }
 
 function missedRunsRule({ missedRuns, overlapPolicy = 'SKIP' }: Request): FieldError[] {
@@ -107,7 +96,7 @@ function restRule(request: Request): FieldError[] {
 
 /** One that is stored may be over: other members of its request can still be changed. */
 function futureRule(request: Request, timetable: Timetable, { stored, now, isOlder }: TimingContext): FieldError[] {
-  const isStored = timeMembers.every(
+  const isStored = timetableMembers.every(
     (field) => canonical(request[field] ?? null) === canonical(stored?.[field] ?? null),
   );
   if (now === undefined || isOlder || isStored || nextTime(timetable, now) !== undefined) return [];
@@ -125,17 +114,3 @@ function futureRule(request: Request, timetable: Timetable, { stored, now, isOld
   const field = request.schedule === undefined ? 'quartzSchedule' : 'schedule';
   return problem(field, 'future', `${field} '${request[field]}' has no future time: it would never run`);
 }
-
-const timeMembers = [
-  'schedule',
-  'quartzSchedule',
-  'scheduleType',
-  'scheduleTimeZone',
-  'schedules',
-  'scheduleJitterMillis',
-  'startAt',
-  'endAt',
-  'exclusions',
-] as const;
-
-const problem = (field: string, rule: string, message: string): FieldError[] => [{ field, rule, message }];

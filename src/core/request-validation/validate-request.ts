@@ -1,5 +1,5 @@
 import { type ResourceLimits, resourceProblems } from '../deploy-validation/index.js';
-import type { FieldError } from '../field-error.js';
+import { type FieldError, problem } from '../field-error.js';
 import { followProblems } from '../flows/index.js';
 import type { Resources } from '../model/deploy.js';
 import { reservedNameProblem } from '../ids.js';
@@ -164,7 +164,8 @@ function scheduleRule(request: Request, around: RequestContext): FieldError[] {
   if (request.requestType === undefined) return [];
   if (request.requestType === 'SCHEDULED') return timingProblems(request, around);
   const zone = request.scheduleTimeZone;
-  const own = ['schedule', 'quartzSchedule', 'scheduleType', ...timingMembers] as const;
+  // A zone says nothing without a schedule, and always was accepted.
+  const own = timingMembers.filter((member) => member !== 'scheduleTimeZone');
   return [
     ...own.flatMap((field) => notFor(request, field)),
     ...(zone !== undefined && resolveTimeZone(zone) === undefined
@@ -235,8 +236,6 @@ const notFor = (request: Request, field: keyof Request): FieldError[] =>
   request[field] === undefined
     ? []
     : problem(field, 'notAllowed', `${field} is not allowed for a ${request.requestType} request`);
-
-const problem = (field: string, rule: string, message: string): FieldError[] => [{ field, rule, message }];
 
 /**
  * The request as it is stored: what was sent, with the Quartz form of its schedule beside it. `stored`: the request whose

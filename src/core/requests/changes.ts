@@ -15,16 +15,13 @@ export const changesWork = (before: Request, after: Request): boolean =>
   instancesOf(before) !== instancesOf(after) ||
   expressionOf(before) !== expressionOf(after) ||
   (after.requestType === 'SCHEDULED' &&
-    timesMembers.some((member) => canonical(before[member] ?? null) !== canonical(after[member] ?? null)));
+    besideExpression.some((member) => canonical(before[member] ?? null) !== canonical(after[member] ?? null)));
 
 /** The evaluated expression: the Quartz form, which a rule of RFC 5545 does not have. */
 const expressionOf = ({ quartzSchedule, schedule }: Request): string | undefined => quartzSchedule ?? schedule;
 
-/**
- * Members of a SCHEDULED request that say when it runs, beside its expression: the planned run is computed by `nextRuns` and SQL as
- * well, and follows them at once.
- */
-export const timesMembers = ['scheduleType', 'scheduleTimeZone', ...timingMembers] as const;
+/** Planned runs follow them at once. */
+const besideExpression = timingMembers.filter((member) => member !== 'schedule' && member !== 'quartzSchedule');
 
 /** An update keeps the state, but a request whose schedule had ended wakes up when it has something to do again. */
 export const stateAfterUpdate = (state: RequestState, workChanged: boolean): RequestState =>

@@ -1,7 +1,7 @@
 import { isPathPart } from '../path-part.js';
 import type { ResourceLimits } from '../deploy-validation/context.js';
 import { resourceProblems } from '../deploy-validation/resource-rules.js';
-import type { FieldError } from '../field-error.js';
+import { type FieldError, fieldError } from '../field-error.js';
 import type { ObjstoreUploaderFile } from '../model/deploy.js';
 import { isTerminal, type PendingType, type TaskState } from '../model/enums.js';
 import type { Request, RunNowRequest } from '../model/request.js';
@@ -32,19 +32,19 @@ export function runProblems(run: RunNowRequest, now: number, limits: RunNowLimit
   if (size) errors.push(size);
   const { runId, runAt, envOverrides, commandLineArgs } = run;
   if (runId !== undefined && (runId === '' || runId.length > limits.maxRunIdSize)) {
-    errors.push(problem('runId', 'length', `runId must have 1 to ${limits.maxRunIdSize} characters (maxRunIdSize)`));
+    errors.push(fieldError('runId', 'length', `runId must have 1 to ${limits.maxRunIdSize} characters (maxRunIdSize)`));
   }
   if (runId !== undefined && !isPathPart(runId)) {
     const message = "runId must not be '.' or '..', and must have no control characters: no path could name it";
-    errors.push(problem('runId', 'pattern', message));
+    errors.push(fieldError('runId', 'pattern', message));
   }
   if (runAt !== undefined && runAt >= inSeconds.first && runAt <= inSeconds.last && runAt < now) {
-    errors.push(problem('runAt', 'min', 'runAt must be in epoch milliseconds, not in seconds'));
+    errors.push(fieldError('runAt', 'min', 'runAt must be in epoch milliseconds, not in seconds'));
   }
   const latest = now + limits.maxRunNowTaskLaunchDelayDays * dayMillis;
   if (runAt !== undefined && runAt > latest) {
     errors.push(
-      problem(
+      fieldError(
         'runAt',
         'max',
         `runAt must be at most ${limits.maxRunNowTaskLaunchDelayDays} days ahead (maxRunNowTaskLaunchDelayDays)`,
@@ -57,7 +57,7 @@ export function runProblems(run: RunNowRequest, now: number, limits: RunNowLimit
   if (commandLineArgs?.some((argument) => argument.includes(reservedName))) errors.push(reserved('commandLineArgs'));
   if (limits.enforceSignedArtifacts && run.extraArtifacts?.length)
     errors.push(
-      problem(
+      fieldError(
         'extraArtifacts',
         'signed',
         'extraArtifacts cannot be signed, and only signed artifacts are allowed (enforceSignedArtifacts)',
@@ -77,7 +77,7 @@ export const bucketProblems = (
     if (bucket === undefined || !allowed || allowed.includes(bucket)) return [];
     const field = `objstoreUploaderAdditionalFiles.${index}.objstoreUploaderBucket`;
     const message = `${field} must be a bucket that the settings name (objstore.allowedUploaderBuckets), not '${bucket}'`;
-    return [problem(field, 'allowed', message)];
+    return [fieldError(field, 'allowed', message)];
   });
 
 export interface RunFacts extends Pick<RequestFacts, 'request' | 'state' | 'deployInUse'> {
@@ -148,7 +148,7 @@ export function decideRun(run: RunNowRequest, facts: RunFacts, earlier?: Earlier
       kind: 'refuse',
       code: 'INVALID_REQUEST',
       message,
-      errors: [problem('resources.numPorts', 'min', message)],
+      errors: [fieldError('resources.numPorts', 'min', message)],
     };
   }
   return {
@@ -163,9 +163,8 @@ function shownRun({ taskId, state = 'TASK_LAUNCHED' }: EarlierRun): string {
   return isTerminal(state) ? `task ${taskId} ended as ${state}` : `task ${taskId} is ${state}`;
 }
 
-const problem = (field: string, rule: string, message: string): FieldError => ({ field, rule, message });
 const reserved = (field: string): FieldError =>
-  problem(field, 'reserved', `${field} may not contain ${reservedName}: the scheduler sets it`);
+  fieldError(field, 'reserved', `${field} may not contain ${reservedName}: the scheduler sets it`);
 
 /** Options of a run beyond its deploy, as its entry in the pending queue carries it. */
 export const runOptions = (run: RunNowRequest): Partial<PendingRequest> => ({

@@ -12,8 +12,8 @@ export {
   readTimetable,
   type Timetable,
   type TimetableFields,
-  timingMembers,
 } from './timetable.js';
+export { timetableMembers, timingMembers } from './timing-members.js';
 export {
   decideDue,
   type DueTime,

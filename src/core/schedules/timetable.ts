@@ -2,22 +2,10 @@ import type { FieldError } from '../field-error.js';
 import type { Exclusion, Request, ScheduleEntry } from '../model/request-spec.js';
 import { textHash } from '../text-hash.js';
 import { nextRun, readSchedule, type ScheduleFields, type ScheduleSpec } from './schedule-spec.js';
-
-/** Members that say when a SCHEDULED request runs, beside those of its one schedule. */
-export const timingMembers = [
-  'schedules',
-  'overlapPolicy',
-  'missedRuns',
-  'scheduleJitterMillis',
-  'startAt',
-  'endAt',
-  'maxRuns',
-  'exclusions',
-] as const satisfies readonly (keyof Request)[];
+import type { timetableMembers } from './timing-members.js';
 
 /** Everything of a request that says at which times it runs. */
-export type TimetableFields = ScheduleFields &
-  Pick<Request, 'schedules' | 'scheduleJitterMillis' | 'startAt' | 'endAt' | 'exclusions'>;
+export type TimetableFields = ScheduleFields & Pick<Request, (typeof timetableMembers)[number]>;
 
 /** Times at which a SCHEDULED request runs: all that ask for them ask this. */
 export interface Timetable {

@@ -268,6 +268,17 @@ describe('starting a deploy', () => {
     expect([status, headers.get('warning')]).toEqual([200, expect.stringContaining('this installation has no checks')]);
   });
 
+  test('with a request whose offset is longer than the time between its runs says so', async () => {
+    const job = { id: 'web', requestType: 'SCHEDULED' as const, schedule: '*/5 * * * *' };
+    await insertRequest(tx, { request: job });
+    const { status, headers } = await post({
+      deploy: deploy(),
+      updatedRequest: { ...job, scheduleJitterMillis: 3_600_000 },
+    });
+    const warning = expect.stringContaining('scheduleJitterMillis 3600000 is longer than the 300000 ms');
+    expect([status, headers.get('warning')]).toEqual([200, warning]);
+  });
+
   test('to unpause a request', async () => {
     await insertRequest(tx, { state: 'PAUSED' });
     const { body } = await post({ deploy: deploy(), unpauseOnSuccessfulDeploy: true });

@@ -3,11 +3,13 @@ import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import type { DeployHistory, PendingDeploy } from '../../core/model/deploy.js';
 import type { RequestParent } from '../../core/model/request.js';
+import { Clock } from '../../platform/clock.js';
 import { NeedsAction } from '../../platform/actions/needs-action.js';
 import { type Caller, CallerUser } from '../../platform/http/caller.js';
 import { Body, Query } from '../../platform/http/inputs.js';
 import { DeployHistoryDto } from '../history/dto/history.dto.js';
 import { RequestParentDto } from '../requests/dto/request-parent.dto.js';
+import { warnOfTimes } from '../requests/timing-warning.js';
 import { AcceptanceChecks } from './deploy-acceptance.service.js';
 import { DeploysService } from './deploys.service.js';
 import {
@@ -29,6 +31,7 @@ export class DeploysController {
   constructor(
     private readonly deploys: DeploysService,
     private readonly acceptance: AcceptanceChecks,
+    private readonly clock: Clock,
   ) {}
 
   /** Start a deploy. The old one serves until the new one is healthy. */
@@ -36,7 +39,7 @@ export class DeploysController {
   @NeedsAction('DEPLOY')
   @HttpCode(200)
   @ApiOkResponse({ type: RequestParentDto })
-  start(
+  async start(
     @Body() body: DeployRequestDto,
     @Query() query: StartDeployQuery,
     @CallerUser() caller: Caller,
@@ -44,7 +47,9 @@ export class DeploysController {
   ): Promise<RequestParent> {
     const start = toStartDeploy(body, query);
     warnOfNoChecks(response, start.deploy, this.acceptance);
-    return this.deploys.start(start, caller);
+    const parent = await this.deploys.start(start, caller);
+    if (start.updatedRequest) warnOfTimes(response, parent.request, this.clock.now());
+    return parent;
   }
 
   /** Cancel the deploy in progress. Best effort: it may still succeed or fail by itself. */

@@ -83,18 +83,16 @@ export class FlowRunRepository {
     return found.map((row) => row.id);
   }
 
-  /** The first of the runs that wait of requests, whose rows are locked in `tx`: so many of each, and `most` of all. */
-  async waiting(tx: Transaction, rooms: ReadonlyMap<string, number>, most: number): Promise<WaitingRun[]> {
+  /** The first of the runs of a request, whose row is locked in `tx`, that wait. */
+  async waiting(tx: Transaction, requestId: string, most: number): Promise<WaitingRun[]> {
     const found = await rows<RunRow & { told: Record<string, string>[] }>(
       tx,
-      `SELECT waiting.* FROM unnest($1::text[], $2::integer[]) AS room (id, most) CROSS JOIN LATERAL (
-         SELECT ${runColumns}, (SELECT coalesce(jsonb_agg(parent.outputs ORDER BY place), '[]')
-             FROM unnest(w.parent_runs) WITH ORDINALITY AS p (id, place)
-             JOIN flow_run parent ON parent.flow_id = w.flow_id AND parent.task_id = p.id) AS told
-         FROM flow_run w WHERE request_id = room.id AND queued_at IS NULL AND ended_at IS NULL AND ${isTold('w')}
-         ORDER BY created_at, flow_id, run_id LIMIT room.most) waiting
-       ORDER BY created_at, flow_id, request_id, run_id LIMIT $3`,
-      [[...rooms.keys()], [...rooms.values()], most],
+      `SELECT ${runColumns}, (SELECT coalesce(jsonb_agg(parent.outputs ORDER BY place), '[]')
+           FROM unnest(w.parent_runs) WITH ORDINALITY AS p (id, place)
+           JOIN flow_run parent ON parent.flow_id = w.flow_id AND parent.task_id = p.id) AS told
+       FROM flow_run w WHERE request_id = $1 AND queued_at IS NULL AND ended_at IS NULL AND ${isTold('w')}
+       ORDER BY created_at, flow_id, run_id LIMIT $2`,
+      [requestId, most],
     );
     return found.map((row) => ({ ...storedRun(row), outputsOfParents: row.told }));
   }

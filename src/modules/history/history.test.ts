@@ -55,6 +55,25 @@ describe('searching ended tasks', () => {
     ]);
   });
 
+  test('pages with metadata and active tasks tell where runs come from', async () => {
+    const first = { trigger: 'AFTER', flowId: 'f1' } as const;
+    const second = { trigger: 'RETRY', attempt: 2, flowId: 'f1' } as const;
+    await ended(5, { runId: 'r1', origin: first });
+    await ended(6, { instanceNo: 2, runId: 'r1', origin: second, live: true });
+    await ended(7, { instanceNo: 3, origin: first });
+    await insert({ instanceNo: 4, runId: 'r2', origin: second });
+    const page = await rooms.get<Page<TaskIdHistory>>('/api/history/request/web/tasks/withmetadata?skipZk=false');
+    const [plain, retried, followed] = page.body.objects;
+    expect(plain).not.toHaveProperty('trigger');
+    expect([retried, followed]).toMatchObject([{ runId: 'r1', ...second }, first]);
+    expect(followed).not.toHaveProperty('attempt');
+    expect((await rooms.get('/api/history/request/web/tasks/active')).body).toMatchObject([{ runId: 'r2', ...second }]);
+    const oldest = '/api/history/request/web/tasks/withmetadata?skipZk=false&orderDirection=ASC';
+    expect((await rooms.get<Page<TaskIdHistory>>(oldest)).body.objects.map(({ taskId }) => taskId.instanceNo)).toEqual([
+      1, 2, 3,
+    ]);
+  });
+
   test('both tiers in one order, active tasks in neither', async () => {
     await insert({ instanceNo: 9, updates: [['TASK_RUNNING', start]] });
     const second2 = (await ended(2, { instanceNo: 1 })).id;

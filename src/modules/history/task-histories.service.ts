@@ -82,7 +82,7 @@ export class TaskHistories {
     const search = within(wish, past);
     return this.db.snapshot(async (tx) => {
       const count = await this.searches.count(tx, search);
-      return toPage(choice, count, await this.searches.find(tx, search, pageBounds(choice)));
+      return toPage(choice, count, await this.searches.findRuns(tx, search, pageBounds(choice)));
     });
   }
 

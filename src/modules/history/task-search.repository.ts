@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { TimeRange } from '../../core/authorization/index.js';
 import type { TaskState } from '../../core/model/enums.js';
-import type { RunKey, TaskHistory, TaskIdHistory } from '../../core/model/task.js';
+import type { RunKey, RunTrigger, TaskHistory, TaskIdHistory } from '../../core/model/task.js';
 import { parseTaskId, sanitize } from '../../core/task-id.js';
 import { plannedEachTime } from '../../platform/database/prepared-statements.js';
 import type { Queryable } from '../../platform/database/queryable.js';
@@ -53,6 +53,20 @@ interface TaskIdRow {
   state: TaskState | null;
 }
 
+interface TaskRunRow extends TaskIdRow {
+  trigger: RunTrigger | null;
+  attempt: number | null;
+  flowId: string | null;
+}
+
+/** SQL: the origin of the run of a task in rows `of`, from its document, which is read for tasks of runs alone. */
+const withOriginSql = (
+  of: string,
+): string => `LEFT JOIN LATERAL jsonb_to_record(CASE WHEN ${of}.run_id IS NOT NULL THEN coalesce(
+    (SELECT data->'task'->'taskRequest'->'pendingTask' FROM task_history h WHERE h.task_id = ${of}.task_id),
+    (SELECT (document->'pendingTask')::jsonb FROM task_launch l WHERE l.task_id = ${of}.task_id)) END)
+  AS origin (trigger text, attempt integer, "flowId" text) ON true`;
+
 /**
  * Lists of tasks. Active tasks are in the active lists only, ended ones in the searches only. By hand: a search joins the
  * tiers, each cut to what a page needs, and page and count are answered from indexes, whatever filters are combined.
@@ -64,6 +78,15 @@ export class TaskSearchRepository {
   async find(tx: Queryable, search: TaskSearch, bounds: PageBounds): Promise<TaskIdHistory[]> {
     const { sql, parameters } = pageSql(search, bounds);
     return (await rows<TaskIdRow>(tx, sql, parameters)).map(fromRow);
+  }
+
+  /** The same, with the origins of runs. */
+  async findRuns(tx: Queryable, search: TaskSearch, bounds: PageBounds): Promise<TaskIdHistory[]> {
+    const { filters, parameters } = filtersOf(search);
+    const page = pageQuery(filters, search, bounds);
+    const sql = `${planning(filters)}SELECT page.*, origin.* FROM (${page}) AS page ${withOriginSql('page')}
+      ORDER BY ${pageOrder(search)}`;
+    return (await rows<TaskRunRow>(tx, sql, parameters)).map(fromRunRow);
   }
 
   /** The first pages of searches that differ in the request only, by request, as JSON (`tasksOf`). */
@@ -85,16 +108,17 @@ export class TaskSearchRepository {
     return Number(found!.count);
   }
 
-  /** Tasks that have not ended, newest update first. */
+  /** Tasks that have not ended, newest update first, with the origins of their runs. */
   async active(tx: Queryable, requestId: string, deployId?: string): Promise<TaskIdHistory[]> {
-    const found = await rows<TaskIdRow>(
+    const found = await rows<TaskRunRow>(
       tx,
-      `SELECT t.task_id, ${newestUpdateSql} AS updated_at, t.run_id, ${newestStateSql} AS state
-       FROM task t WHERE t.ended_at IS NULL AND t.request_id = $1 AND ($2::text IS NULL OR t.deploy_id = $2)
+      `SELECT t.task_id, ${newestUpdateSql} AS updated_at, t.run_id, ${newestStateSql} AS state, origin.*
+       FROM task t ${withOriginSql('t')}
+       WHERE t.ended_at IS NULL AND t.request_id = $1 AND ($2::text IS NULL OR t.deploy_id = $2)
        ORDER BY updated_at DESC, t.task_id`,
       [requestId, deployId ?? null],
     );
-    return found.map(fromRow);
+    return found.map(fromRunRow);
   }
 
   /** The newest task of a run, active or ended. */
@@ -165,6 +189,13 @@ const fromRow = (row: TaskIdRow): TaskIdHistory => ({
   lastTaskState: row.state ?? undefined,
 });
 
+const fromRunRow = ({ trigger, attempt, flowId, ...row }: TaskRunRow): TaskIdHistory => ({
+  ...fromRow(row),
+  ...(trigger !== null && { trigger }),
+  ...(attempt !== null && { attempt }),
+  ...(flowId !== null && { flowId }),
+});
+
 interface Statement {
   sql: string;
   parameters: unknown[];
@@ -197,12 +228,15 @@ function pageSql(search: TaskSearch, bounds: PageBounds): Statement {
   return { sql: planning(filters) + pageQuery(filters, search, bounds), parameters };
 }
 
+const pageOrder = ({ orderDirection = 'DESC' }: Pick<PageOrder, 'orderDirection'>): string =>
+  `updated_at ${orderDirection}, request_id, task_id`;
+
 function pageQuery(
   filters: Filters,
-  { orderDirection: direction = 'DESC', historyOnly }: PageOrder,
+  { orderDirection, historyOnly }: PageOrder,
   { count, offset }: PageBounds,
 ): string {
-  const order = `updated_at ${direction}, request_id, task_id`;
+  const order = pageOrder({ orderDirection });
   const { startedAfter } = filters;
   // What began after a moment ended after it, and along the ends there are indexes.
   const tests = [...testsOf(filters), ...(startedAfter ? [`updated_at > ${startedAfter}`] : [])];

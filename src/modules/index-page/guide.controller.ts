@@ -7,7 +7,7 @@ import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { GuideFiles } from './guide-files.js';
 import { sendStaticFile } from './static-files.js';
 
-/** Nothing but the guide's own script, styles and search index. */
+/** Nothing but the guide's own script, styles, pictures and search index. */
 const contentPolicy = [
   "default-src 'none'",
   "script-src 'self'",

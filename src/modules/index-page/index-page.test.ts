@@ -52,7 +52,8 @@ afterAll(dashboard.remove);
 /** A guide as the build makes it, of few lines. */
 function builtGuide(): { folder: string; remove: () => void } {
   const { path: folder, remove } = tempFolder();
-  for (const name of ['assets', 'internals']) mkdirSync(join(folder, name));
+  for (const name of ['assets', 'images', 'internals']) mkdirSync(join(folder, name));
+  writeFileSync(join(folder, 'images/list.webp'), 'a picture');
   for (const name of [
     'index.html',
     'settings.html',
@@ -376,6 +377,12 @@ describe('in the browser', () => {
     const { headers: packedHeaders, body } = await packed('gzip', `/guide/${name}`);
     expect(packedHeaders['content-encoding']).toBe('gzip');
     expect(gunzipSync(body).toString()).toContain(`${name}, `);
+  });
+
+  test('/guide/images/list.webp is a picture, which is not packed again', async () => {
+    const { headers, body } = await packed('gzip', '/guide/images/list.webp');
+    expect([headers['content-type'], headers['content-encoding']]).toEqual(['image/webp', undefined]);
+    expect(body.toString()).toBe('a picture');
   });
 
   test.each([

@@ -19,6 +19,7 @@ const types: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
   '.json': 'application/json',
+  '.webp': 'image/webp',
 };
 /** undefined: browsers are not sent such files. */
 export const typeOf = (name: string): string | undefined => types[extname(name)];

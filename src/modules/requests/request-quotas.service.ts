@@ -45,7 +45,7 @@ export class RequestQuotas {
   /** For how many more runs of a request, whose row is locked in `tx`, there is room, and what refuses the next one. */
   async roomForRuns(tx: Transaction, { id, group }: Request): Promise<{ room: number; refusal: string }> {
     const { maxPendingRunsPerRequest: most, maxPendingRunsPerGroup: mostOfGroup } = this.settings;
-    const own = (await this.queue.runsOf(tx, [id])).get(id) ?? 0;
+    const own = (await this.queue.runsOf(tx, [id])).get(id)!;
     const all = await this.count(tx, group, mostOfGroup, this.runCounts, () => this.quotas.runs(tx, group));
     if (most - own <= mostOfGroup - all) {
       const refusal = `Request '${id}' has as many waiting runs as may be, ${most} (maxPendingRunsPerRequest)`;

@@ -41,9 +41,14 @@ export class RequestSaves {
       const [stored, around] = await Promise.all([this.requests.lock(tx, sent.id), this.creations.look(tx, sent.id)]);
       if (stored) {
         const isLeaving = stored.state === 'DELETING' || around.cleanups.includes('DELETING');
-        const changes = unlessSame ? await this.changesOf(tx, stored, sent, caller) : [];
+        const checked = unlessSame ? await this.checks.valid(tx, sent, stored, { reader: caller }) : undefined;
+        const changes = checked ? diffFields(stored.request, checked, 'request') : [];
         if (unlessSame && changes.length === 0 && !isLeaving) return { stored, outcome: 'UNCHANGED', changes };
-        return { stored: await this.update(tx, stored, around, sent, caller), outcome: 'CHANGED', changes };
+        return {
+          stored: await this.update(tx, stored, around, { sent, checked }, caller),
+          outcome: 'CHANGED',
+          changes,
+        };
       }
       const created = await this.create(tx, around, sent, caller);
       if (created) return { stored: created, outcome: 'CREATED', changes: [] };
@@ -57,22 +62,18 @@ export class RequestSaves {
     if (outcome === 'CHANGED') this.wake.signalOf([stored.request.id], 'scheduler', 'cleanup');
   }
 
-  private async changesOf(tx: Transaction, stored: StoredRequest, sent: Request, reader: User): Promise<FieldChange[]> {
-    return diffFields(stored.request, await this.checks.valid(tx, sent, stored, { reader }), 'request');
-  }
-
   private async update(
     tx: Transaction,
     stored: StoredRequest,
     { cleanups, switchedOff }: Surroundings,
-    sent: Request,
+    { sent, checked }: { sent: Request; checked: Request | undefined },
     caller: User,
   ): Promise<StoredRequest> {
     const { facts, now } = await this.actions.around(tx, stored, cleanups);
     throwIf(refuseUpdate(facts));
     this.disabled.refuseIn(switchedOff, 'UPDATE_REQUEST');
     if (instancesOf(sent) !== instancesOf(stored.request)) await this.checks.capacity(tx, sent);
-    const next = await this.checks.valid(tx, sent, stored, { reader: caller });
+    const next = checked ?? (await this.checks.valid(tx, sent, stored, { reader: caller }));
     const note = { eventType: 'UPDATED', now, user: caller.email, cleanupUser: caller.id } as const;
     return this.changes.apply(tx, stored, next, note);
   }

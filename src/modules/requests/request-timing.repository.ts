@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { promisedTypes, runnableStates } from '../../core/model/enums.js';
-import { timesMembers } from '../../core/requests/changes.js';
+import { timingMembers } from '../../core/schedules/index.js';
 import type { Queryable } from '../../platform/database/queryable.js';
 import { rows, toMillis } from '../../platform/database/sql.js';
 import type { Transaction } from '../../platform/database/transaction.js';
@@ -11,7 +11,7 @@ const members = (document: string, names: readonly string[]): string =>
   `(${names.map((name) => `${document}->'${name}'`).join(', ')})`;
 const rule = (document: string): string =>
   members(document, ['scheduleType', 'schedule', 'scheduleTimeZone', 'schedules']);
-const timing = (document: string): string => members(document, ['schedule', 'quartzSchedule', ...timesMembers]);
+const timing = (document: string): string => members(document, timingMembers);
 
 const anyRule = (list: string): string => `$9::jsonb->'${list}' @> '[{"scheduleType":"RFC5545"}]'`;
 const hasRule = `($9::jsonb->>'scheduleType' = 'RFC5545' OR ${anyRule('schedules')} OR ${anyRule('exclusions')})`;
@@ -27,8 +27,12 @@ export const keptScheduleSince = sinceSql(
 const firstWaiting = `(SELECT min(to_timestamp(((p.document->>'scheduledAt')::bigint - 1) / 1000.0)) FROM pending_task p
   WHERE p.request_id = $1 AND p.document->>'trigger' = 'SCHEDULE'
     AND p.pending_type NOT IN (${promisedTypes.map((type) => `'${type}'`).join(', ')}))`;
-/** SQL: how far the times of a row that is written again are planned, and when to look at them again. Other times are planned anew. */
-export const keptPlanning = `planned_until = CASE WHEN ${timing('document')} IS DISTINCT FROM ${timing('$9::jsonb')} THEN NULL
+/**
+ * SQL: how far the times of a row that is written again are planned, and when to look at them again. Other times are planned anew: they
+ * count from this change on, however late the next look comes; those of a request without a deploy from that look on.
+ */
+export const keptPlanning = `planned_until = CASE WHEN ${timing('document')} IS DISTINCT FROM ${timing('$9::jsonb')}
+      THEN CASE WHEN $6::text IS NOT NULL THEN $5::timestamptz END
     WHEN planned_until IS NULL OR $3 IN (${runnable}) THEN planned_until
     ELSE LEAST(planned_until, $5::timestamptz, ${firstWaiting}) END,
   plan_at = CASE WHEN $3 IN (${runnable}) AND ${timing('document')} IS NOT DISTINCT FROM ${timing('$9::jsonb')} THEN plan_at END`;

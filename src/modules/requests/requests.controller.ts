@@ -3,7 +3,6 @@ import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { User } from '../../core/authorization/index.js';
 import type { Response } from 'express';
 import type { Request, RequestParent } from '../../core/model/request.js';
-import { timingWarning } from '../../core/request-validation/index.js';
 import { Clock } from '../../platform/clock.js';
 import { NeedsAction } from '../../platform/actions/needs-action.js';
 import { NeedsBody, NeedsMember } from '../../platform/http/bodies.js';
@@ -14,6 +13,7 @@ import { DeleteRequestRequestDto, UpdateGroupsRequestDto } from './dto/actions.d
 import { RequestParentDto } from './dto/request-parent.dto.js';
 import { RequestDto } from './dto/request.dto.js';
 import { RequestsService } from './requests.service.js';
+import { warnOfTimes } from './timing-warning.js';
 
 @ApiTags('Requests')
 @Controller('api/requests')
@@ -34,8 +34,7 @@ export class RequestsController {
     @Res({ passthrough: true }) response: Response,
   ): Promise<RequestParent> {
     const saved = await this.requests.saveRequest(RequestDto.toRequest(sent), caller);
-    const warning = timingWarning(saved.request, this.clock.now());
-    if (warning !== undefined) response.append('Warning', `299 muster "${warning}"`);
+    warnOfTimes(response, saved.request, this.clock.now());
     return saved;
   }
 

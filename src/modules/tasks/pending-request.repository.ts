@@ -136,17 +136,17 @@ export class PendingRequestRepository {
     return found.map(({ document }) => document);
   }
 
-  /** Number of runs that were asked for and wait, here and as pending tasks, by request; absent: none. */
-  async runsOf(tx: Transaction, requestIds: readonly string[]): Promise<Map<string, number>> {
-    const found = await rows<{ request_id: string; count: number }>(
+  /** Counts the runs of each of these requests that were asked for and wait, here and as pending tasks. */
+  async runsOf(tx: Queryable, requestIds: readonly string[]): Promise<Map<string, number>> {
+    const found = await rows<{ id: string; count: number }>(
       tx,
-      `SELECT request_id, count(*)::int AS count FROM (
-         SELECT request_id FROM pending_request WHERE request_id = ANY ($1) AND pending_type = ANY ($2)
-         UNION ALL SELECT request_id FROM pending_task
-         WHERE request_id = ANY ($1) AND pending_type = ANY ($2) AND NOT delete_requested) waiting GROUP BY request_id`,
+      `SELECT r.id, ((SELECT count(*) FROM pending_request WHERE request_id = r.id AND pending_type = ANY ($2))
+         + (SELECT count(*) FROM pending_task
+            WHERE request_id = r.id AND pending_type = ANY ($2) AND NOT delete_requested))::int AS count
+       FROM unnest($1::text[]) AS r (id)`,
       [requestIds, promisedTypes],
     );
-    return new Map(found.map((row) => [row.request_id, row.count]));
+    return new Map(found.map(({ id, count }) => [id, count]));
   }
 
   async hasRun(tx: Transaction, { requestId, runId, askedAt }: RunKey): Promise<boolean> {

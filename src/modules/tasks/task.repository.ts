@@ -205,27 +205,21 @@ export class TaskRepository {
     return found!;
   }
 
-  /** Runs of a request that take turns. One statement, so that a task on its way from one table to the next is counted once. */
-  async runCounts(tx: Transaction, requestId: string): Promise<{ active: number; waiting: number }> {
-    const [counts] = await rows<{ active: number; waiting: number }>(
+  /** Runs of each of these requests that take turns. One statement, so that a task on its way from one table to the next is counted once. */
+  async runCounts(
+    tx: Queryable,
+    requestIds: readonly string[],
+  ): Promise<Map<string, { active: number; waiting: number }>> {
+    const found = await rows<{ id: string; active: number; waiting: number }>(
       tx,
-      `SELECT (SELECT count(*) FROM task WHERE request_id = $1 AND ended_at IS NULL AND pending_type <> 'BACKFILL')::int AS active,
-         ((SELECT count(*) FROM pending_task WHERE request_id = $1 AND NOT delete_requested)
-           + (SELECT count(*) FROM pending_request WHERE request_id = $1 AND pending_type = 'ONEOFF'))::int AS waiting`,
-      [requestId],
-    );
-    return counts!;
-  }
-
-  /** Number of active runs that take turns, by request; absent: none. */
-  async activeRuns(tx: Transaction, requestIds: readonly string[]): Promise<Map<string, number>> {
-    const found = await rows<{ request_id: string; count: number }>(
-      tx,
-      `SELECT request_id, count(*)::int AS count FROM task
-       WHERE request_id = ANY ($1) AND ended_at IS NULL AND pending_type <> 'BACKFILL' GROUP BY request_id`,
+      `SELECT r.id,
+         (SELECT count(*) FROM task WHERE request_id = r.id AND ended_at IS NULL AND pending_type <> 'BACKFILL')::int AS active,
+         ((SELECT count(*) FROM pending_task WHERE request_id = r.id AND NOT delete_requested)
+           + (SELECT count(*) FROM pending_request WHERE request_id = r.id AND pending_type = 'ONEOFF'))::int AS waiting
+       FROM unnest($1::text[]) AS r (id)`,
       [requestIds],
     );
-    return new Map(found.map((row) => [row.request_id, row.count]));
+    return new Map(found.map(({ id, ...counts }) => [id, counts]));
   }
 
   /** The active tasks with what it takes to end them: machine and grace. */

@@ -67,9 +67,11 @@ export class TestOperations {
   }
 
   /** All history, or that of requests or of deploys alone, whether or not it goes by itself. */
-  purgeHistory(of?: 'requests' | 'deploys'): Promise<void> {
+  async purgeHistory(of?: 'requests' | 'deploys'): Promise<void> {
     if (of === 'requests') return this.history.purgeRequests();
-    return of === 'deploys' ? this.history.purgeDeploys() : this.history.purge();
+    if (of === 'deploys') return this.history.purgeDeploys();
+    await this.history.purge();
+    await this.history.purgeKeptRuns();
   }
 
   persistTaskHistory(): void {

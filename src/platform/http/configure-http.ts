@@ -16,6 +16,7 @@ import { admitCalls, awaitBodies } from './admission.js';
 import { assignRequestId, compressAnswers, inOrder, securityHeaders } from './middleware.js';
 import { endUnreadAnswers } from './unread-answers.js';
 import { answerUnreadableCalls, requireHost } from './unreadable-calls.js';
+import { refuseUndecodedQueries } from './query.js';
 
 /** Options for NestFactory.create: the body parser is ours. */
 export const httpOptions = { bodyParser: false } as const;
@@ -51,6 +52,7 @@ export function configureHttp(
       belowContextPath(settings.http),
       ...watch,
       requireHost,
+      refuseUndecodedQueries,
       refuseForeignPages(settings),
       followPathAliases,
       compressAnswers(),

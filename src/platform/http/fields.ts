@@ -141,15 +141,26 @@ export const Integers = ({ min, max, what }: { min: number; max: number; what: s
 export const Nested = (type: () => ClassOf) =>
   applyDecorators(IsObject(), ValidateNested(), Type(type), Holds({ records: type }));
 
-/** A list of records. */
-export const NestedList = (type: () => ClassOf) =>
+/** A list of records; with bounds, of at least one where it is given, and of at most `most`. */
+export const NestedList = (type: () => ClassOf, most?: number) =>
   applyDecorators(
     is('type', 'must be a list of objects', (value) => Array.isArray(value) && value.every(isMap)),
+    ...(most === undefined ? [] : countBetweenOneAnd(most)),
     ValidateNested({ each: true }),
     Type(type),
     Holds({ records: type }),
-    ApiProperty({ type: () => type(), isArray: true, maxItems: mostRecords }),
+    ApiProperty({
+      type: () => type(),
+      isArray: true,
+      maxItems: most ?? mostRecords,
+      ...(most !== undefined && { minItems: 1 }),
+    }),
   );
+
+const countBetweenOneAnd = (most: number) => [
+  is('min', 'must have at least one member, or be left out', (value) => !Array.isArray(value) || value.length > 0),
+  is('max', `must have at most ${most} members`, (value) => !Array.isArray(value) || value.length <= most),
+];
 
 const textMapSchema = {
   type: 'object',

@@ -401,6 +401,21 @@ describe('queries', () => {
     expect(body.message).toContain('SYSTEM_COOLDOWN');
   });
 
+  test.each(['like=caf%e9', 'unknown=%C3', 'like=%ED%A0%80', 'like=%c0%af', '%ff=1'])(
+    '%s is no text, and is not read as another one',
+    async (query) => {
+      const { status, body } = await call('GET', `/api/things?${query}`);
+      expect([status, body.code]).toEqual([400, 'INVALID_PARAMETER']);
+      expect(body.message).toContain('UTF-8');
+    },
+  );
+  test.each([
+    ['like=caf%C3%A9', 'café'],
+    ['like=%EF%BF%BD', '\u{fffd}'],
+    ['like=5%', '5%'],
+    ['like=%zz%F0%9F%98%80', '%zz😀'],
+  ])('%s is %s', async (query, like) => expect((await call('GET', `/api/things?${query}`)).body).toEqual({ like }));
+
   test('single parameters follow the same rules', async () => {
     expect((await call('GET', '/api/things/single?minimal=TRUE&size=3')).body).toEqual({ minimal: true, size: 3 });
     expect((await call('GET', '/api/things/single?minimal=&size=null')).body).toEqual({});

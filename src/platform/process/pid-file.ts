@@ -50,7 +50,11 @@ function take(path: string, mine: string, base: string): number | undefined {
     // living process writes again. A right that was left behind in a crash is stale itself, and taken in the same way.
     const right = `${base}.${createHash('sha256').update(seen).digest('hex').slice(0, 16)}`;
     const first = take(right, mine, base);
-    if (first !== undefined) return first;
+    // Who has the right to what stands here no more will find that out, and holds nothing.
+    if (first !== undefined) {
+      if (read(path) === seen) return first;
+      continue;
+    }
     // In one step: nobody comes between, and whoever was told of us is told the truth.
     if (read(path) === seen) return void renameSync(right, path);
     rmSync(right, { force: true });

@@ -4,6 +4,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { didYouMean } from '../../core/did-you-mean.js';
 import { StartError } from '../errors.js';
+import { fileProblem } from '../file-problem.js';
 import { mostWorkers } from './http-settings.js';
 import { olderSettings } from './older-settings.js';
 import { logFormats, logLevels, type Settings, SettingsFile } from './settings.js';
@@ -39,7 +40,12 @@ const flag = z.enum(['true', 'false', '1', '0']).transform((text) => text === 't
 
 /** One entry per environment variable: the only place that knows their names, next to their checks. */
 const Environment = z.object({
-  MUSTER_PORT: z.coerce.number('must be a port number').int().min(0).max(65_535).default(7099),
+  MUSTER_PORT: z.coerce
+    .number({ error: ({ code }) => (code === 'invalid_type' ? 'must be a port number' : undefined) })
+    .int()
+    .min(0)
+    .max(65_535)
+    .default(7099),
   MUSTER_HOST: z.string().default('127.0.0.1'),
   MUSTER_ADVERTISED_URL: z
     .url({ protocol: /^https?$/, error: 'must be a URL such as http://scheduler-1:7099' })
@@ -75,13 +81,12 @@ export function loadSettings({ environment, flags = {} }: SettingsSources): Sett
   });
   const given = { ...present(environment), ...fromFlags };
   const checked = Environment.safeParse(given);
-  const problems = checked.success
-    ? []
-    : describeIssues(checked.error, (name) => (name in fromFlags ? nameOfFlag[name]! : name));
+  const nameOf = (variable: string): string => (variable in fromFlags ? nameOfFlag[variable]! : variable);
+  const problems = checked.success ? [] : describeIssues(checked.error, given, nameOf);
 
-  const file = readFile(given['MUSTER_CONFIG'], problems);
+  const file = readFile(given['MUSTER_CONFIG'], nameOf('MUSTER_CONFIG'), problems);
   const settings = SettingsFile.safeParse(file ?? {});
-  if (!settings.success) problems.push(...describeIssues(settings.error, undefined, file));
+  if (!settings.success) problems.push(...describeIssues(settings.error, file));
 
   if (problems.length > 0 || !checked.success || !settings.success) throw new SettingsError(problems);
   const { data } = checked;
@@ -112,25 +117,68 @@ function present(values: Record<string, string | undefined>): Record<string, str
 }
 
 /** YAML reads JSON too. */
-function readFile(path: string | undefined, problems: string[]): unknown {
+function readFile(path: string | undefined, name: string, problems: string[]): unknown {
   if (path === undefined) return {};
   try {
-    return parse(readFileSync(path, 'utf8')) ?? {};
+    return parse(new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path))) ?? {};
   } catch (cause) {
-    const [reason] = (cause instanceof Error ? cause.message : String(cause)).split('\n');
-    problems.push(`MUSTER_CONFIG: cannot read ${path}: ${reason}`);
+    const [reason] = fileProblem(cause).split('\n');
+    problems.push(`${name}: cannot read ${path}: ${reason}`);
     return {};
   }
 }
 
-function describeIssues(error: z.ZodError, rename = (name: string) => name, given?: unknown): string[] {
+function describeIssues(error: z.ZodError, given: unknown, rename = (name: string) => name): string[] {
   return error.issues.flatMap((issue) => {
     const path = issue.path.join('.');
     if (issue.code === 'unrecognized_keys') {
       return issue.keys.flatMap((key) => unknownSettings([...issue.path, key], given));
     }
-    return `${rename(path) || 'The settings file'}: ${issue.message}`;
+    return `${rename(path) || 'The settings file'}: ${brokenRule(issue, valueAt(given, issue.path))}`;
   });
+}
+
+const valueAt = (given: unknown, path: readonly PropertyKey[]): unknown =>
+  path.reduce((at: unknown, key) => (at as Record<PropertyKey, unknown> | null | undefined)?.[key], given);
+
+const kinds: Readonly<Record<string, string>> = {
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  string: 'a text',
+  array: 'a list',
+  object: 'a map',
+  record: 'a map',
+};
+
+/** The rule as refusals of calls word it, with the value unless that may be a secret; words of the schema itself stay. */
+function brokenRule(issue: z.core.$ZodIssue, value: unknown): string {
+  const isWorded = !/^(Invalid (input|option)|Too (small|big)): /.test(issue.message);
+  switch (issue.code) {
+    case 'invalid_type': {
+      if (value === undefined) return 'is required';
+      const kind = kinds[issue.expected];
+      const isSecret = issue.expected === 'string';
+      if (kind === undefined && !isWorded) return issue.message;
+      return `${isWorded ? issue.message : `must be ${kind}`}${isSecret ? '' : notThis(value)}`;
+    }
+    case 'invalid_value':
+      return isWorded ? issue.message : `must be one of ${issue.values.join(', ')}${notThis(value)}`;
+    case 'too_small':
+      if (isWorded || typeof value === 'object' || issue.origin === 'string') return issue.message;
+      return `must be ${issue.inclusive === false ? 'more than' : 'at least'} ${issue.minimum}${notThis(value)}`;
+    case 'too_big':
+      if (isWorded || typeof value === 'object' || issue.origin === 'string') return issue.message;
+      return `must be ${issue.inclusive === false ? 'less than' : 'at most'} ${issue.maximum}${notThis(value)}`;
+    default:
+      return issue.message;
+  }
+}
+
+const longestShown = 60;
+function notThis(value: unknown): string {
+  const shown = JSON.stringify(value);
+  return shown === undefined || shown.length > longestShown || typeof value === 'object' ? '' : `, not ${shown}`;
 }
 
 /** With what became of it, where an older installation had it; of a section that is gone, each of its keys. */

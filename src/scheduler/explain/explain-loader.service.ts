@@ -14,6 +14,7 @@ import type { StoredSlave } from '../../modules/slaves/slave.repository.js';
 import { Rows } from '../../rows.js';
 import type { SlaveUse } from '../../modules/tasks/machine-task.repository.js';
 import { Database } from '../../platform/database/database.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { recordedMachine } from '../memory/recorded-machine.js';
 import { UsageMetricsLoader } from '../memory/usage-metrics.service.js';
@@ -31,7 +32,7 @@ const knownToLeader: readonly RejectionReason[] = [
   'SLAVE_WITHOUT_CONTAINERS',
 ];
 
-interface PlacementScene {
+export interface PlacementScene {
   snapshot: PlacementSnapshot;
   rules: PlacementRules;
 }
@@ -63,18 +64,22 @@ export class ExplainLoader {
     return { ...scene, loaded: loaded[0]!, found };
   }
 
-  /** Requests and all machines; `asIf` puts another state of a machine in place of the present one. */
+  /**
+   * Requests and all machines; `asIf` puts another state of a machine in place of the present one. `within`: a snapshot, for readers who
+   * need that all agrees with what they have read.
+   */
   async scene(
     requestIds: readonly string[],
     asIf: (slave: StoredSlave) => StoredSlave = (slave) => slave,
+    within?: Transaction,
   ): Promise<PlacementScene & { loaded: LoadedRequest[] }> {
-    const tx = this.db.pool;
+    const tx = within ?? this.db.pool;
     const [loaded, present, uses, switched, { usages, utilizations }] = await Promise.all([
-      this.loader.load(requestIds),
+      this.loader.load(requestIds, within),
       this.rows.slaves.list(tx),
       this.rows.machineTasks.usedOfSlaves(tx),
-      this.switches.now(),
-      this.usage.load(),
+      this.switches.now(within),
+      this.usage.load(tx),
     ]);
     const slaves = present.map(asIf);
     const requests = new Map<string, RequestView>();

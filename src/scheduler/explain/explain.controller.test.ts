@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { insertDeploy, insertPendingTask, insertRequest, makePendingTask } from '../../../test/support/builders.js';
 import { startRooms, type RoomApp } from '../../../test/support/room-app.js';
 import { makePendingTaskId, makeTaskId } from '../../core/task-id.js';
+import { Leadership } from '../../platform/leadership/leadership.js';
 import { SchedulerModule } from '../scheduler.module.js';
 
 let rooms: RoomApp;
@@ -15,6 +16,8 @@ const insertSlave = (id: string, resources: object, state = 'ACTIVE') =>
 
 beforeAll(async () => {
   rooms = await startRooms({ modules: [SchedulerModule] });
+  // No instance leads: a round would remove tasks whose deploy is not there.
+  rooms.app.get(Leadership).stepDown('this test is about the API');
 });
 afterAll(() => rooms.close());
 beforeEach(() =>

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { ReadFilter, User } from '../../core/authorization/index.js';
+import type { User } from '../../core/authorization/index.js';
 import { lookAtFirst } from '../../core/deploys/index.js';
 import { sickTaskText } from '../../core/health/index.js';
 import { deployKeyText, type DeployHistory } from '../../core/model/deploy.js';
@@ -49,7 +49,7 @@ export class ExplainService {
     return ListPage.of(found, page.limit, ({ pendingTaskId }) => pendingTaskId.id);
   }
 
-  async task(id: string, user?: User): Promise<TaskExplanationDto> {
+  async task(id: string, user: User): Promise<TaskExplanationDto> {
     const data = await this.loader.load(parsePendingTaskId(id)!.requestId);
     const pending = data.loaded.pendingTasks.find((task) => task.pendingTaskId.id === id);
     if (!pending) throw new SchedulerError('PENDING_TASK_NOT_FOUND', `No pending task with id '${id}'`);
@@ -57,16 +57,15 @@ export class ExplainService {
     return { ...explained, ...(await this.heldBy([explained], data, user)) };
   }
 
-  async request(id: string, user?: User): Promise<RequestExplanationDto> {
-    const [data, queued, [newest], orders, stored, sick] = await Promise.all([
+  async request(id: string, user: User): Promise<RequestExplanationDto> {
+    const [data, queued, [newest], orders, sick] = await Promise.all([
       this.loader.load(id),
       this.rows.pendingRequests.list(this.db.pool, id),
       this.rows.deployHistory.list(this.db.pool, id, { count: 1, offset: 0 }),
       this.rows.requestCleanups.find(this.db.pool, id),
-      this.rows.requests.find(this.db.pool, id),
       this.rows.taskLiveness.sickOf(this.db.pool, id),
     ]);
-    const { request, tasks, pendingTasks } = data.loaded;
+    const { request, startedRuns, tasks, pendingTasks } = data.loaded;
     if (!request) throw SchedulerError.requestNotFound(id);
     const ordered = pendingTasks.toSorted(
       ({ pendingTaskId: a }, { pendingTaskId: b }) => a.nextRunAt - b.nextRunAt || (a.id < b.id ? -1 : 1),
@@ -77,7 +76,7 @@ export class ExplainService {
       requestId: id,
       state: request.state,
       message: awaitedRuns(orders, tasks.length) ?? obstacle(request),
-      nextRuns: nextRunsOf(request, stored?.startedRuns, this.clock.now()),
+      nextRuns: nextRunsOf(request, startedRuns, this.clock.now()),
       activeTasks: tasks.length,
       pendingTasks: explained,
       ...(await this.heldBy(explained, data, user)),
@@ -92,11 +91,11 @@ export class ExplainService {
   private async heldBy(
     explained: readonly TaskExplanationDto[],
     { loaded }: ExplainData,
-    user: User | undefined,
+    user: User,
   ): Promise<{ heldBy?: string[] }> {
     const name = loaded.request?.request.concurrencyGroup?.name;
     if (name === undefined || !explained.some(({ reason }) => reason === 'CONCURRENCY_GROUP')) return {};
-    const sight: ReadFilter = user ? this.access.sightOf(user) : { kind: 'all' };
+    const sight = this.access.sightOf(user);
     return { heldBy: await this.rows.concurrencyGroups.holders(this.db.pool, name, sight, holdersShown) };
   }
 

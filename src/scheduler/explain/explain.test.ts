@@ -7,6 +7,7 @@ import type { PendingType } from '../../core/model/enums.js';
 import { PendingTaskRepository } from '../../modules/tasks/pending-task.repository.js';
 import { Database } from '../../platform/database/database.js';
 import type { Transaction } from '../../platform/database/transaction.js';
+import { builtInUser } from '../../core/authorization/access-rules.js';
 import { ExplainService } from './explain.service.js';
 
 let world: SchedulerWorld;
@@ -14,7 +15,7 @@ afterEach(() => world.close());
 
 /** Reason of the only pending task in the view, beside the one of the API. */
 async function explained(requestId: string) {
-  const { pendingTasks } = await world.get(ExplainService).request(requestId);
+  const { pendingTasks } = await world.get(ExplainService).request(requestId, builtInUser);
   const [stored] = await world.query<{ reason: string; message: string | null; rejections: unknown }>(
     'SELECT reason, message, rejections FROM v_waiting_task WHERE request_id = $1',
     [requestId],
@@ -184,7 +185,8 @@ test('streams are told once that a task was taken back, whichever way it goes, a
 test('what keeps all of a request from running is told before all else', async () => {
   world = await SchedulerWorld.start();
   await world.deployed({ id: 'svc', requestType: 'SERVICE' });
-  const told = async (): Promise<string | undefined> => (await world.get(ExplainService).request('svc')).message;
+  const told = async (): Promise<string | undefined> =>
+    (await world.get(ExplainService).request('svc', builtInUser)).message;
   expect(await told()).toBeUndefined();
   await world.changeRequest('svc', {}, 'PAUSED');
   expect(await told()).toBe('It is paused: nothing of it runs before it is unpaused');
@@ -196,7 +198,7 @@ test('what keeps all of a request from running is told before all else', async (
 test('entries of the queue say what they wait for', async () => {
   world = await SchedulerWorld.start();
   await world.deployed({ id: 'svc', requestType: 'SERVICE' });
-  expect(await world.get(ExplainService).request('svc')).toMatchObject({
+  expect(await world.get(ExplainService).request('svc', builtInUser)).toMatchObject({
     state: 'ACTIVE',
     activeTasks: 0,
     pendingTasks: [],
@@ -215,7 +217,7 @@ test('while a run is active only a new deploy waits for its end', async () => {
   const queued = async (pendingType: PendingType) => {
     await world.query('DELETE FROM pending_request');
     await world.enqueue({ requestId: 'cron', pendingType });
-    const explained = await world.get(ExplainService).request('cron');
+    const explained = await world.get(ExplainService).request('cron', builtInUser);
     expect(explained.activeTasks).toBe(1);
     return explained.queued.map(({ message }) => message);
   };
@@ -225,8 +227,10 @@ test('while a run is active only a new deploy waits for its end', async () => {
 
 test('an unknown request or pending task is told as such', async () => {
   world = await SchedulerWorld.start();
-  await expect(world.get(ExplainService).request('none')).rejects.toMatchObject({ code: 'REQUEST_NOT_FOUND' });
-  await expect(world.get(ExplainService).task('none-d1-1-1-NEW_DEPLOY-1')).rejects.toMatchObject({
+  await expect(world.get(ExplainService).request('none', builtInUser)).rejects.toMatchObject({
+    code: 'REQUEST_NOT_FOUND',
+  });
+  await expect(world.get(ExplainService).task('none-d1-1-1-NEW_DEPLOY-1', builtInUser)).rejects.toMatchObject({
     code: 'PENDING_TASK_NOT_FOUND',
   });
 });

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { MachineUnreachableError } from '../../cluster/cluster-driver.js';
 import { SchedulerWorld, type WorldOptions } from '../../../test/support/scheduler-world.js';
 import type { Request } from '../../core/model/request.js';
@@ -8,6 +8,8 @@ import { TasksModule } from '../../modules/tasks/tasks.module.js';
 import { HistoryModule } from '../../modules/history/history.module.js';
 import { HistoryPoller } from '../../modules/history/history-mover.service.js';
 import { FollowUps } from '../../modules/flows/follow-ups.service.js';
+import { Database } from '../../platform/database/database.js';
+import { FlowReleases } from './flow-releases.service.js';
 import { FlowPoller } from './flow.poller.js';
 
 let world: SchedulerWorld;
@@ -284,6 +286,27 @@ describe('a run that follows', () => {
     expect(count('b')).toBe(2);
   });
 
+  test('waits without a transaction of its own while the queue of its request is full', async () => {
+    await start({ settings: { maxPendingRunsPerRequest: 1 } });
+    await job('a');
+    await follows('b', { a: 'SUCCESS' });
+    await world.query(`UPDATE slave SET state = 'FROZEN'`);
+    await world.query(
+      `INSERT INTO flow (id, request_id, started_at, changed_at, runs) VALUES ('f', 'a', now(), now(), 1)`,
+    );
+    await world.query(`INSERT INTO flow_run (flow_id, request_id, run_id, cause, trigger, parent_runs, asked, created_at)
+      SELECT 'f', 'b', 'r' || n, 'a-task' || n, 'AFTER', '{a-task}', '{}', now() FROM generate_series(1, 3) n`);
+    await world.run(2);
+    expect(await world.query('SELECT run_id FROM pending_task')).toEqual([{ run_id: 'r1' }]);
+    const transactions = vi.spyOn(world.get(Database), 'leaderTransaction');
+    expect(await world.get(FlowReleases).runOnce(world.now)).toBe(false);
+    expect(transactions).not.toHaveBeenCalled();
+    transactions.mockRestore();
+    await world.query(`UPDATE slave SET state = 'ACTIVE'`);
+    await world.run(10);
+    expect(count('b')).toBe(3);
+  });
+
   /** Runs that wait for `b` and `c`. */
   const waiting = (...runs: [requestId: string, runId: string][]) =>
     world.query(
@@ -291,20 +314,6 @@ describe('a run that follows', () => {
        SELECT 'f', id, run_id, 'a-task ' || run_id, 'AFTER', '{a-task}', '{}', now() FROM unnest($1::text[], $2::text[]) AS r (id, run_id)`,
       [runs.map(([id]) => id), runs.map(([, runId]) => runId)],
     );
-
-  test('waits while its queue is full, and those of other requests do not', async () => {
-    await start({ settings: { maxPendingRunsPerRequest: 2 } });
-    await job('b', { instances: 1 });
-    await job('c', { instances: 9 });
-    await waiting(['b', '1'], ['b', '2'], ['b', '3'], ['b', '4'], ['c', '5'], ['c', '6']);
-    await world.pass();
-    expect(await world.query(`SELECT run_id FROM flow_run WHERE queued_at IS NULL ORDER BY run_id`)).toEqual([
-      { run_id: '3' },
-      { run_id: '4' },
-    ]);
-    await world.run(12);
-    expect(counts('b', 'c')).toEqual([4, 2]);
-  });
 
   test('whose request another transaction holds holds up no other', async () => {
     await start();

@@ -5,6 +5,8 @@ import type { HeldRequest, HeldTask } from '../../core/working-set/index.js';
 export interface LoadedRequest {
   id: string;
   request: HeldRequest | undefined;
+  /** Runs that its schedule has begun. Grows without another version of the request, so it holds at the time of the read only. */
+  startedRuns?: number;
   tasks: HeldTask[];
   pendingTasks: PendingTask[];
 }

@@ -3,6 +3,7 @@ import type { RequestUtilization, SlaveUsage } from '../../core/model/usage.js';
 import { TaskRepository } from '../../modules/tasks/task.repository.js';
 import { UsageRepository } from '../../modules/usage/usage.repository.js';
 import { Database } from '../../platform/database/database.js';
+import type { Queryable } from '../../platform/database/queryable.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { UsageRechecks } from './usage-rechecks.service.js';
 
@@ -22,17 +23,17 @@ export class UsageMetricsLoader {
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
-  async load(): Promise<UsageMetrics> {
-    const [usages, utilizations] = await Promise.all([
-      this.store.latestSlaveUsage(this.db.pool),
-      this.store.utilizations(this.db.pool),
-    ]);
-    return { usages: await this.trusted(usages), utilizations };
+  async load(tx: Queryable = this.db.pool): Promise<UsageMetrics> {
+    const [usages, utilizations] = await Promise.all([this.store.latestSlaveUsage(tx), this.store.utilizations(tx)]);
+    return { usages: await this.trusted(tx, usages), utilizations };
   }
 
-  private async trusted(usages: ReadonlyMap<string, SlaveUsage>): Promise<ReadonlyMap<string, SlaveUsage>> {
+  private async trusted(
+    tx: Queryable,
+    usages: ReadonlyMap<string, SlaveUsage>,
+  ): Promise<ReadonlyMap<string, SlaveUsage>> {
     if (!this.settings.reCheckMetricsForLargeNewTaskCount) return usages;
     const sampledAt = new Map([...usages].map(([slaveId, { timestamp }]) => [slaveId, timestamp]));
-    return this.rechecks.trusted(usages, await this.tasks.startedSince(this.db.pool, sampledAt));
+    return this.rechecks.trusted(usages, await this.tasks.startedSince(tx, sampledAt));
   }
 }

@@ -29,11 +29,11 @@ export class WorkingSetLoader {
   ) {}
 
   /**
-   * The given requests, or all there are; ids of which nothing is left come back empty. `locking`: the transaction that
-   * holds their rows.
+   * The given requests, or all there are; ids of which nothing is left come back empty. `within`: a transaction that holds their rows, or
+   * reads a snapshot.
    */
-  async load(ids?: readonly string[], locking?: Transaction): Promise<LoadedRequest[]> {
-    const tx = locking ?? this.db.leaderPool;
+  async load(ids?: readonly string[], within?: Transaction): Promise<LoadedRequest[]> {
+    const tx = within ?? this.db.leaderPool;
     const filter = ids ?? null;
     const reads = [
       () => (ids ? this.rows.requests.findMany(tx, ids) : this.rows.requests.findAll(tx)),
@@ -42,7 +42,7 @@ export class WorkingSetLoader {
       () => this.rows.tasks.held(tx, { requestIds: ids }),
       () => this.rows.pendingTasks.wanted(tx, filter),
     ] as const;
-    const [stored, pendingDeploys, deploys, tasks, pendingTasks] = await (locking ? oneByOne(reads) : together(reads));
+    const [stored, pendingDeploys, deploys, tasks, pendingTasks] = await (within ? oneByOne(reads) : together(reads));
     const loaded = new Map<string, LoadedRequest>();
     const of = (id: string): LoadedRequest => {
       const known = loaded.get(id) ?? { id, request: undefined, tasks: [], pendingTasks: [] };
@@ -51,8 +51,9 @@ export class WorkingSetLoader {
     };
     for (const id of ids ?? []) of(id);
     const pendingOf = new Map(pendingDeploys.map((pending) => [pending.requestId, pending]));
-    for (const { request, state, version, scheduleSince, activeDeployId, pendingDeployId } of stored) {
+    for (const { request, state, version, scheduleSince, activeDeployId, pendingDeployId, startedRuns } of stored) {
       const pending = pendingDeployId === undefined ? undefined : pendingOf.get(request.id);
+      of(request.id).startedRuns = startedRuns;
       of(request.id).request = {
         request,
         state,

@@ -4,6 +4,7 @@ import { PlacementOverrideRepository } from '../../modules/configuration/placeme
 import { PriorityFreezeRepository } from '../../modules/priority/priority-freeze.repository.js';
 import { DisabledActions } from '../../platform/actions/disabled-actions.js';
 import { Database } from '../../platform/database/database.js';
+import type { Transaction } from '../../platform/database/transaction.js';
 
 /** Switches of operators: placing altogether, that of tasks of low priority, or the strategy of all requests. */
 @Injectable()
@@ -15,11 +16,12 @@ export class PlacementSwitches {
     private readonly overrides: PlacementOverrideRepository,
   ) {}
 
-  async now(): Promise<Pick<PlacementRules, 'disabled' | 'minimumPriorityLevel' | 'override'>> {
+  async now(within?: Transaction): Promise<Pick<PlacementRules, 'disabled' | 'minimumPriorityLevel' | 'override'>> {
+    const tx = within ?? this.db.pool;
     const [disabled, freeze, override] = await Promise.all([
-      this.actions.isDisabled('PROCESS_OFFERS'),
-      this.freezes.active(this.db.pool),
-      this.overrides.find(this.db.pool),
+      this.actions.isDisabled('PROCESS_OFFERS', within),
+      this.freezes.active(tx),
+      this.overrides.find(tx),
     ]);
     return { disabled, minimumPriorityLevel: freeze?.minimumPriorityLevel, override };
   }

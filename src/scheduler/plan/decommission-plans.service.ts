@@ -12,7 +12,7 @@ import { Database } from '../../platform/database/database.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Rows } from '../../rows.js';
-import { ExplainLoader } from '../explain/explain-loader.service.js';
+import { ExplainLoader, type PlacementScene } from '../explain/explain-loader.service.js';
 import { workRules } from '../rules.js';
 import type { DecommissionPlanDto, PlannedMoveDto } from './dto/decommission-plan.dto.js';
 import { planTaskOf } from './plan-facts.service.js';
@@ -35,10 +35,14 @@ export class DecommissionPlans {
   async plan(kind: MachineKind, id: string, asked: MachineChangeRequest): Promise<DecommissionPlanDto> {
     const now = this.clock.now();
     const emptied = (slave: StoredSlave): StoredSlave => asDecommissioned(slave, kind, id);
-    const { leaving, requests, slaves } = await this.db.snapshot((tx) => this.read(tx, kind, id, asked));
-    const rules = workRules(this.settings, slaves.map(emptied));
-    const due = requests.flatMap((request) => replacements(request, rules, now));
-    const outcomes = await this.place(leaving, due, emptied, now);
+    const { leaving, requests, slaves, due, scene } = await this.db.snapshot(async (tx) => {
+      const read = await this.read(tx, kind, id, asked);
+      const rules = workRules(this.settings, read.slaves.map(emptied));
+      const wanted = read.requests.flatMap((request) => replacements(request, rules, now));
+      const ids = [...new Set(wanted.map(({ pendingTaskId }) => pendingTaskId.requestId))];
+      return { ...read, due: wanted, scene: ids.length > 0 && (await this.loader.scene(ids, emptied, tx)) };
+    });
+    const outcomes = scene ? await this.place(leaving, due, scene, now) : [];
     const moves = plannedMoves(requests, outcomes, slaves.length);
     const count = (outcome: PlannedMove['outcome']): number => moves.filter((move) => move.outcome === outcome).length;
     return {
@@ -73,12 +77,10 @@ export class DecommissionPlans {
   private async place(
     leaving: ReadonlySet<string>,
     due: readonly PendingTask[],
-    emptied: (slave: StoredSlave) => StoredSlave,
+    { snapshot, rules }: PlacementScene,
     now: number,
   ): Promise<PlacementOutcome[]> {
-    if (due.length === 0) return [];
     const counts = groupBy(due, ({ pendingTaskId }) => pendingTaskId.requestId);
-    const { snapshot, rules } = await this.loader.scene([...counts.keys()], emptied);
     const views = [...snapshot.requests].map(([id, view]) => {
       const tasks = [...view.tasks].map((task) => (leaving.has(task.taskId.id) ? { ...task, cleaning: true } : task));
       return [id, { ...view, tasks, pendingTasks: counts.get(id)?.length ?? 0 }] as const;

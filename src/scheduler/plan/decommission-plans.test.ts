@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { MachineChangeRequest, MachineKind } from '../../core/model/machine.js';
 import type { Request } from '../../core/model/request.js';
 import { MachineChanges } from '../../modules/slaves/machine-changes.service.js';
@@ -7,6 +7,7 @@ import { MachinesPoller } from '../../modules/slaves/machines.poller.js';
 import { CleanupModule } from '../../modules/tasks/cleanup/cleanup.module.js';
 import { CleanupPoller } from '../../modules/tasks/cleanup/cleanup.poller.js';
 import { SchedulerWorld } from '../../../test/support/scheduler-world.js';
+import { ExplainLoader } from '../explain/explain-loader.service.js';
 import { DecommissionPlans } from './decommission-plans.service.js';
 import type { DecommissionPlanDto } from './dto/decommission-plan.dto.js';
 import { PlanModule } from './plan.module.js';
@@ -92,6 +93,22 @@ describe('a plan of a decommission', () => {
       { reason: expect.any(String), slaves: 1 },
       { reason: expect.any(String), slaves: 1 },
     ]);
+  });
+
+  test('is of one time: what changes while it is read does not count', async () => {
+    await start({ slaveId: 's1' }, { slaveId: 's2' });
+    await serving('web', 1, { slavePlacement: 'GREEDY' });
+    const { slaveId } = (await world.active())[0]!;
+    const loader = world.get(ExplainLoader);
+    const scene = loader.scene.bind(loader);
+    const read = vi.spyOn(loader, 'scene').mockImplementation(async (...asked) => {
+      await world.query(`UPDATE slave SET state = 'FROZEN'`);
+      return scene(...asked);
+    });
+    expect(await plan('SLAVE', slaveId)).toMatchObject({ fits: true, moving: 1 });
+    expect(read).toHaveBeenCalledTimes(1);
+    expect(await plan('SLAVE', slaveId)).toMatchObject({ fits: false, waiting: 1 });
+    read.mockRestore();
   });
 
   test('of a rack leaves the share of its tasks to the racks that stay', async () => {

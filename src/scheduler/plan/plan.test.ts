@@ -9,12 +9,12 @@ import { RequestsService } from '../../modules/requests/requests.service.js';
 import { CleanupModule } from '../../modules/tasks/cleanup/cleanup.module.js';
 import { CleanupPoller } from '../../modules/tasks/cleanup/cleanup.poller.js';
 import { SchedulerWorld } from '../../../test/support/scheduler-world.js';
+import { builtInUser } from '../../core/authorization/access-rules.js';
 import { ExplainService } from '../explain/explain.service.js';
 import { DeployPlans } from './deploy-plans.service.js';
 import type { PlanDto } from './dto/plan.dto.js';
 import { PlanModule } from './plan.module.js';
 import { ScalePlans } from './scale-plans.service.js';
-import { builtInUser } from '../../core/authorization/index.js';
 
 const caller = { ...builtInUser, id: 'ann' };
 
@@ -288,7 +288,7 @@ describe('room', () => {
       /^1 of 2 tasks fit now\. No slave of 1 can take it: 1 too small in cpus \(the task asks for .* cores; it has .*, .* free\)$/,
     );
     expect(await happened(() => deploy(wish('v2', large)), 2)).toEqual([{ start: [1], stop: [] }]);
-    const { pendingTasks } = await world.get(ExplainService).request('web');
+    const { pendingTasks } = await world.get(ExplainService).request('web', builtInUser);
     expect(pendingTasks).toMatchObject([reason]);
   });
 

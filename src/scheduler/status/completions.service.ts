@@ -11,6 +11,7 @@ import {
 } from '../../core/completion/index.js';
 import { isBesideSchedule } from '../../core/pending-work/index.js';
 import { isLongRunning } from '../../core/model/enums.js';
+import { storePause } from '../../modules/requests/actions/store-pause.js';
 import { nextBackfillRuns } from '../../modules/requests/backfills/next-backfill-runs.js';
 import type { EndedBackfillRun } from '../../modules/requests/backfills/run-backfill.repository.js';
 import { decideRemoval } from '../../core/load-balancer/index.js';
@@ -144,19 +145,9 @@ export class Completions {
   }
 
   /** Pauses it as a caller does: waiting runs are dropped, active ones go on to their ends. */
-  private async pause(tx: Transaction, stored: StoredRequest, last: TaskId, now: number): Promise<StoredRequest> {
-    const { request } = stored;
-    const message = whyPaused(request, last);
-    const cleanup = {
-      cleanupType: 'PAUSING',
-      timestamp: now,
-      killTasks: false,
-      requestId: request.id,
-      message,
-    } as const;
-    await this.rows.requestCleanups.create(tx, cleanup);
-    await this.rows.requestHistory.record(tx, { createdAt: now, eventType: 'PAUSED', request, message });
-    return this.rows.requests.save(tx, { ...stored, state: 'PAUSED', changedAt: now });
+  private pause(tx: Transaction, stored: StoredRequest, last: TaskId, now: number): Promise<StoredRequest> {
+    const message = whyPaused(stored.request, last);
+    return storePause(this.rows, tx, stored, { killTasks: false, message, now });
   }
 
   private async changeCooldown(

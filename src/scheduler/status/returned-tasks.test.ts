@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { SchedulerWorld } from '../../../test/support/scheduler-world.js';
+import { watchStatements } from '../../../test/support/sent-statements.js';
 import type { TaskState } from '../../core/model/enums.js';
 import { Database } from '../../platform/database/database.js';
 import { ClusterWatch } from '../cluster/cluster-watch.service.js';
@@ -533,7 +534,12 @@ test('a thousand tasks that come back are settled in a handful of transactions',
       timestamp: world.now,
     })),
   );
+  const statements = watchStatements();
   await world.get(ClusterWatch).statusUpdates(updates);
+  const sent = statements.sent().length;
+  statements.end();
+  // A statement for each task would be a thousand.
+  expect(sent).toBeLessThan(many / 2);
   // Four batches of 500 updates, each tried once more with the locks that it turns out to need.
   expect(transactions.mock.calls.length).toBeLessThanOrEqual(8);
   transactions.mockRestore();

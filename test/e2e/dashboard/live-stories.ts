@@ -185,7 +185,7 @@ export function liveStories({ api, open, go, heading, asked }: Dashboard): void 
     await page.reload();
     const section = page.getByRole('region', { name: 'web: startup failure loop' });
     await section.getByText('Failures and the last lines').click();
-    await section.getByRole('img', { name: `${tasks} failures on the time axis` }).waitFor();
+    await section.getByRole('img', { name: `${tasks} failure${tasks === 1 ? '' : 's'} on the time axis` }).waitFor();
     await section.getByText('cannot open the door').waitFor();
     await page.close();
   }, 60_000);

@@ -7,6 +7,7 @@ import { Failure, failureText } from '../ui/read';
 import { toast } from '../ui/toasts';
 import { formatDuration, parseDuration } from '../ui/duration';
 import { useExactTime } from '../ui/time';
+import { TimeInput, useTimeLabel } from '../ui/time-field';
 import { readAgain } from '../live/read-again';
 import { useRefusal } from '../live/rights';
 import { session } from '../session';
@@ -29,7 +30,7 @@ function valuesOf(fields: readonly Field[], given: Given): Values {
   const read = (field: Field) => {
     const value = given[field.name];
     if (field.kind === 'duration') return parseDuration(String(value));
-    if (field.kind === 'number') return value === '' ? undefined : Number(value);
+    if (field.kind === 'number' || field.kind === 'time') return value === '' ? undefined : Number(value);
     return typeof value === 'string' ? value.trim() : value;
   };
   return new Values(Object.fromEntries(fields.map((field) => [field.name, read(field)])));
@@ -179,10 +180,10 @@ function FieldInput(props: {
 }) {
   const { field, value, problem, onChange } = props;
   const id = useId();
+  const timeLabel = useTimeLabel(field.label);
+  const told = { id, 'aria-describedby': `${id}-help`, 'aria-invalid': problem !== undefined };
   const described = {
-    id,
-    'aria-describedby': `${id}-help`,
-    'aria-invalid': problem !== undefined,
+    ...told,
     onChange: (event: { target: { value: string } }) => onChange(event.target.value),
   };
   const lasts = parseDuration(String(value)) ?? 0;
@@ -201,7 +202,7 @@ function FieldInput(props: {
     );
   return (
     <div className="field">
-      <label htmlFor={id}>{field.label}</label>
+      <label htmlFor={id}>{field.kind === 'time' ? timeLabel : field.label}</label>
       {field.kind === 'choice' ? (
         <select {...described} value={String(value)}>
           {field.choices.map(([each, label]) => (
@@ -212,6 +213,13 @@ function FieldInput(props: {
         </select>
       ) : field.kind === 'lines' ? (
         <textarea {...described} rows={3} value={String(value)} spellCheck={false} />
+      ) : field.kind === 'time' ? (
+        <TimeInput
+          {...told}
+          value={value === '' ? undefined : Number(value)}
+          onChange={(at) => onChange(at ?? '')}
+          required
+        />
       ) : field.kind === 'number' ? (
         <input
           {...described}

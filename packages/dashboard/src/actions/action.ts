@@ -15,6 +15,7 @@ export type Field =
       readonly suggestions?: readonly string[];
     })
   | (FieldBase & { readonly kind: 'duration'; readonly initial?: string })
+  | (FieldBase & { readonly kind: 'time'; readonly initial?: number })
   | (FieldBase & {
       readonly kind: 'number';
       readonly initial: number;
@@ -29,7 +30,7 @@ export type Field =
       readonly choices: readonly (readonly [value: string, label: string])[];
     });
 
-/** What was filled in: texts without blanks at their ends, durations in milliseconds; what was left empty is undefined. */
+/** What was filled in: texts without blanks at their ends, durations and times in milliseconds; what was left empty is undefined. */
 export class Values {
   constructor(private readonly given: Readonly<Record<string, string | number | boolean | undefined>>) {}
 

@@ -2,6 +2,7 @@ import { enumerations, type MachineChangeRequest } from 'muster-client';
 import { muster } from '../api';
 import { DecommissionPlanView } from '../ui/decommission-plan';
 import { expiry, message, type Action, type Field, type Values } from './action';
+import { counted } from '../ui/words';
 
 export type MachineKind = 'slave' | 'rack';
 
@@ -76,7 +77,7 @@ export function machineActions({ kind, id, state, tasks, isExpiring }: Machine):
       id: 'decommission',
       label: 'Decommission',
       isDangerous: true,
-      explains: `${tasks === undefined ? 'Its tasks' : `${tasks} tasks`} of ${id} are replaced elsewhere first, and end then.`,
+      explains: `${tasks === undefined ? 'Its tasks' : counted(tasks, 'task')} of ${id} are replaced elsewhere first, and end then.`,
       fields: [
         ...timed,
         ...(kind === 'slave'

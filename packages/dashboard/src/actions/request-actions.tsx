@@ -2,6 +2,7 @@ import type { RequestParent, RollbackRequest } from 'muster-client';
 import { muster } from '../api';
 import { ScalePlanView } from '../ui/plan';
 import { isLongRunning } from '../ui/words';
+import { backfill } from './backfill-actions';
 import { expiry, message, type Action, type Values } from './action';
 import { isLargeScaleDown } from './large-scale-down';
 import { how, ofRequest, timed } from './request-action-parts';
@@ -17,6 +18,7 @@ export function requestActions(parent: RequestParent): readonly Action[] {
   const isOn = state === 'ACTIVE' || state === 'SYSTEM_COOLDOWN';
   const actions: readonly (Action | false)[] = [
     isOn && hasDeploy && (request.requestType === 'SCHEDULED' || request.requestType === 'ON_DEMAND') && runNow(parent),
+    isOn && hasDeploy && request.requestType === 'SCHEDULED' && backfill(parent),
     isOn && hasDeploy && longRunning && bounce(parent),
     isOn && hasDeploy && longRunning && scale(parent),
     isPaused ? unpause(parent) : state !== 'FINISHED' && state !== 'DELETING' && pause(parent),
@@ -110,13 +112,24 @@ export function rollBack(parent: RequestParent, deployId?: string): Action {
 
 function remove(parent: RequestParent): Action {
   const { requestId, ...common } = ofRequest(parent);
-  const { loadBalanced } = parent.request;
+  const { loadBalanced, requestType } = parent.request;
+  const longRunning = isLongRunning(requestType);
   return {
     id: 'remove',
     label: 'Remove',
     isDangerous: true,
     explains: `Ends all tasks of ${requestId} and removes it with its deploys. Its history stays.`,
     fields: [
+      ...(longRunning
+        ? []
+        : [
+            {
+              kind: 'check',
+              name: 'force',
+              label: 'Although others follow it, and without grace',
+              initial: false,
+            } as const,
+          ]),
       ...(loadBalanced
         ? [{ kind: 'check', name: 'balancer', label: 'Remove it from the load balancer, too', initial: true } as const]
         : []),
@@ -128,6 +141,7 @@ function remove(parent: RequestParent): Action {
         requestId,
         body: {
           message: values.text('message'),
+          force: values.isSet('force') || undefined,
           ...(loadBalanced && { deleteFromLoadBalancer: values.isSet('balancer') }),
         },
       }),

@@ -1,5 +1,6 @@
 import type { PendingRequestParent, RequestParent, RunNowRequest } from 'muster-client';
 import { muster } from '../api';
+import { paths } from '../ui/links';
 import { view } from '../view';
 import { expiry, message, type Action, type Values } from './action';
 import { how, ofRequest, skipHealthchecks, timed } from './request-action-parts';
@@ -21,6 +22,7 @@ export function runNow(parent: RequestParent, args: readonly (readonly string[])
       },
       { kind: 'lines', name: 'env', label: 'Environment, NAME=value a line', help: 'Over that of the deploy' },
       { kind: 'duration', name: 'delay', label: 'Begin after', help: 'Such as 10m; empty: now' },
+      { kind: 'check', name: 'alone', label: 'No run follows it', initial: false },
       message,
       {
         kind: 'choice',
@@ -41,7 +43,7 @@ export function runNow(parent: RequestParent, args: readonly (readonly string[])
       const { runId } = (answer as PendingRequestParent).pendingRequest;
       const after = values.text('after') ?? 'stay';
       if (after === 'stay' || runId === undefined) return;
-      go(`/request/${encodeURIComponent(requestId)}/run/${encodeURIComponent(runId)}`, { show: after });
+      go(paths.run(requestId, runId), { show: after });
     },
   };
 }
@@ -56,6 +58,7 @@ export function runBody(values: Values): RunNowRequest {
     message: values.text('message'),
     ...(args.length > 0 && { commandLineArgs: args }),
     ...(env.length > 0 && { envOverrides: Object.fromEntries(env) }),
+    ...(values.isSet('alone') && { triggersFollowers: false }),
     ...(delay !== undefined && { runAt: Date.now() + delay }),
   };
 }

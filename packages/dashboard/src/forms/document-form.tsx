@@ -1,4 +1,5 @@
 import { useId, useState } from 'react';
+import { TimeInput, useTimeLabel } from '../ui/time-field';
 import { listToText, mapToText, textToList, textToMap, valueAt, withValue, type Document } from './document';
 import type { FieldGroup, FormField } from './fields';
 
@@ -41,7 +42,9 @@ function Groups({ document, onChange, groups, problems }: DocumentFormProps) {
   return groups.map(({ title, fields, isOpen }) => {
     const shown = fields.filter(({ when }) => when === undefined || when(document));
     if (shown.length === 0) return null;
-    const isSet = shown.some(({ path }) => valueAt(document, path) !== undefined || problems[path] !== undefined);
+    const isSet = shown.some(
+      (field) => valueAt(document, field.path) !== undefined || problemOf(field, problems) !== undefined,
+    );
     return (
       <details key={title} open={isOpen === true || isSet} className="group">
         <summary>{title}</summary>
@@ -50,13 +53,19 @@ function Groups({ document, onChange, groups, problems }: DocumentFormProps) {
             key={field.path}
             field={field}
             value={valueAt(document, field.path)}
-            problem={problems[field.path]}
+            problem={problemOf(field, problems)}
             onChange={(value) => onChange(withValue(document, field.path, value))}
           />
         ))}
       </details>
     );
   });
+}
+
+/** What is written as JSON has fields of its own, whose problems are shown with it. */
+function problemOf({ path, kind }: FormField, problems: DocumentFormProps['problems']): string | undefined {
+  if (problems[path] !== undefined || kind !== 'json') return problems[path];
+  return Object.entries(problems).find(([each]) => each.startsWith(`${path}.`) || each.startsWith(`${path}[`))?.[1];
 }
 
 interface FieldOfProps {
@@ -68,7 +77,9 @@ interface FieldOfProps {
 
 function FieldOf({ field, value, problem, onChange }: FieldOfProps) {
   const id = useId();
-  const { label, kind, placeholder } = field;
+  const { kind, placeholder } = field;
+  const timeLabel = useTimeLabel(field.label);
+  const label = kind === 'time' ? timeLabel : field.label;
   const help = problem ?? field.help;
   const common = { id, placeholder, 'aria-invalid': problem !== undefined, 'aria-describedby': `${id}-help` };
   if (kind === 'check')
@@ -94,6 +105,8 @@ function FieldOf({ field, value, problem, onChange }: FieldOfProps) {
             </option>
           ))}
         </select>
+      ) : kind === 'time' ? (
+        <TimeInput {...common} value={typeof value === 'number' ? value : undefined} onChange={onChange} />
       ) : kind === 'json' ? (
         <JsonEditor label={label} id={id} value={value} rows={4} onChange={onChange} />
       ) : kind === 'lines' || kind === 'map' ? (

@@ -13,6 +13,8 @@ test.each<[Partial<Event>, string, string]>([
   [{ type: 'TASK', taskState: 'TASK_RUNNING' }, 'running', 'good'],
   [{ type: 'TASK', taskState: 'TASK_FAILED', message: 'Exit code 3' }, 'failed: Exit code 3', 'bad'],
   [{ type: 'HEALTH' }, 'healthy', 'good'],
+  [{ type: 'HEALTH', eventType: 'UNHEALTHY', message: 'status 500' }, 'unhealthy: status 500', 'bad'],
+  [{ type: 'HEALTH', eventType: 'RECOVERED', message: 'status 200' }, 'healthy again', 'good'],
   [{ type: 'CRASHLOOP', crashLoopType: 'OOM' }, 'crash loop: oom', 'bad'],
   [{ type: 'CRASHLOOP', crashLoopType: 'OOM', end: 5 }, 'crash loop is over: oom', 'good'],
   [{ type: 'SLAVE', state: 'FROZEN', message: 'disk' }, 'machine frozen: disk', 'off'],

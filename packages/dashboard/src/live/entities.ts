@@ -12,6 +12,9 @@ type Listener = () => void;
 
 const ALONE_MS = 50;
 const TOGETHER_MS = 200;
+/** Pause after a read that failed; it doubles with each further one. */
+const AGAIN_MS = 1_000;
+const LONGEST_AGAIN_MS = 60_000;
 /** Of one call. */
 const MAX_IDS = 100;
 /** Beyond these many, all rows are read once instead. */
@@ -19,7 +22,7 @@ const MAX_DIRTY = 300;
 
 /**
  * Rows by id: read once, then kept up by events. A reader of one row is told of that row alone. What is marked while a read is
- * under way is read again after it, so that no change is lost in between.
+ * under way is read again after it, and so is what could not be read, so that no change is lost.
  */
 export class Entities<Row> {
   private readonly rows = new Map<string, Row>();
@@ -30,6 +33,8 @@ export class Entities<Row> {
   private loading: Promise<void> | undefined;
   private isReading = false;
   private timerAt = 0;
+  /** Reads that failed in a row. */
+  private failures = 0;
   loaded = false;
 
   constructor(private readonly options: EntitiesOptions<Row>) {}
@@ -95,21 +100,22 @@ export class Entities<Row> {
 
   private async readDirty(): Promise<void> {
     this.isReading = true;
+    await this.loading?.catch(() => undefined);
+    const readsAll = this.dirtyIds.size > MAX_DIRTY;
+    const ids = [...this.dirtyIds].slice(0, readsAll ? undefined : MAX_IDS);
+    for (const id of ids) this.dirtyIds.delete(id);
     try {
-      await this.loading?.catch(() => undefined);
-      if (this.dirtyIds.size > MAX_DIRTY) {
-        this.dirtyIds.clear();
-        await this.load();
-      } else {
-        const ids = [...this.dirtyIds].slice(0, MAX_IDS);
-        for (const id of ids) this.dirtyIds.delete(id);
-        if (ids.length > 0) this.apply(ids, await this.options.readSome(ids));
-      }
+      if (readsAll) await this.load();
+      else if (ids.length > 0) this.apply(ids, await this.options.readSome(ids));
+      this.failures = 0;
     } catch {
-      // Whoever shows the rows says that the service does not answer; all are read again when it does.
+      // Whoever shows the rows says that the service does not answer.
+      for (const id of ids) this.dirtyIds.add(id);
+      this.failures += 1;
     } finally {
       this.isReading = false;
-      if (this.dirtyIds.size > 0) this.schedule(TOGETHER_MS);
+      const again = Math.min(AGAIN_MS * 2 ** (this.failures - 1), LONGEST_AGAIN_MS);
+      if (this.dirtyIds.size > 0) this.schedule(this.failures > 0 ? again : TOGETHER_MS);
     }
   }
 

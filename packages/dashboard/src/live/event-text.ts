@@ -1,5 +1,5 @@
 import type { Event } from 'muster-client';
-import { inWords, whyTask, wordOf, type Tone } from '../ui/words';
+import { counted, inWords, type Tone, whyTask, wordOf } from '../ui/words';
 
 export interface EventText {
   readonly text: string;
@@ -23,7 +23,7 @@ export function textOf(event: Event): EventText {
       };
     }
     case 'PENDING': {
-      const count = event.tasks === 1 ? '1 task' : `${event.tasks ?? 0} tasks`;
+      const count = counted(event.tasks ?? 0, 'task');
       if (event.eventType === 'WAITING') return { text: `${count} not placed${because}`, tone: 'warn' };
       return { text: `${count} ${inWords(event.eventType ?? '')}`, tone: 'off' };
     }
@@ -34,7 +34,8 @@ export function textOf(event: Event): EventText {
       return { text: why === text ? text.toLowerCase() : `${text.toLowerCase()}: ${why}`, tone };
     }
     case 'HEALTH':
-      return { text: 'healthy', tone: 'good' };
+      if (event.eventType === 'UNHEALTHY') return { text: `unhealthy${because}`, tone: 'bad' };
+      return { text: event.eventType === 'RECOVERED' ? 'healthy again' : 'healthy', tone: 'good' };
     case 'CRASHLOOP': {
       const kind = inWords(event.crashLoopType ?? '');
       return event.end === undefined

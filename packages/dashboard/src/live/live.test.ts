@@ -15,14 +15,26 @@ function stage(ids: readonly string[]) {
   const service = new Map(ids.map((id) => [id, { id, value: 0 }]));
   const timers: (() => void)[] = [];
   const asked: (readonly string[])[] = [];
+  const pauses: number[] = [];
+  let failing = 0;
+  const answer = (): void => {
+    if (failing-- > 0) throw new Error('the service does not answer');
+  };
   const rows = new Entities<Row>({
     idOf: ({ id }) => id,
-    readAll: async () => [...service.values()],
+    readAll: async () => {
+      answer();
+      return [...service.values()];
+    },
     readSome: async (some) => {
+      answer();
       asked.push(some);
       return some.flatMap((id) => service.get(id) ?? []);
     },
-    later: (then) => timers.push(then),
+    later: (then, ms) => {
+      timers.push(then);
+      pauses.push(ms);
+    },
   });
   const settle = async (): Promise<void> => {
     for (let round = 0; round < 50; round++) {
@@ -31,7 +43,8 @@ function stage(ids: readonly string[]) {
       if (timers.length === 0) return;
     }
   };
-  return { service, rows, settle, asked };
+  const fail = (times: number): void => void (failing = times);
+  return { service, rows, settle, asked, pauses, fail };
 }
 
 test('whatever changes, comes and goes, in whichever order it is told, the rows become those of the service', () =>
@@ -67,6 +80,23 @@ test('a row that is removed while all are read does not come back with their ans
   expect(rows.all().map(({ id }) => id)).toEqual(['b']);
 });
 
+test.each([
+  ['some', 3],
+  ['more than are read by themselves', 350],
+] as const)('what could not be read is read again, each time after a longer pause: %s', async (_name, changed) => {
+  const { service, rows, settle, fail, pauses } = stage(Array.from({ length: 400 }, (_each, index) => `r${index}`));
+  await rows.load();
+  for (const id of [...service.keys()].slice(0, changed)) {
+    service.set(id, { id, value: 1 });
+    rows.dirty(id);
+  }
+  fail(3);
+  await settle();
+  expect(rows.all().filter(({ value }) => value === 1)).toHaveLength(changed);
+  expect(pauses.slice(1, 4)).toEqual([1_000, 2_000, 4_000]);
+  expect(pauses).toHaveLength(4);
+});
+
 test('a reader of one row is told of that row alone', async () => {
   const { service, rows, settle } = stage(['a', 'b']);
   await rows.load();
@@ -92,10 +122,11 @@ test('many rows are read together, and beyond 300 all of them once', async () =>
 });
 
 test.each<[Partial<Event>, string[][]]>([
-  [{ type: 'TASK', requestId: 'web', taskId: 't1' }, [['request', 'web'], ['tasks'], ['task', 't1']]],
+  [{ type: 'TASK', requestId: 'web', taskId: 't1' }, [['request', 'web'], ['tasks'], ['flows'], ['task', 't1']]],
   [{ type: 'DEPLOY', requestId: 'web' }, [['request', 'web'], ['deploys'], ['state'], ['troubles'], ['schedules']]],
   [{ type: 'HEALTH', requestId: 'web', taskId: 't1' }, [['request', 'web'], ['tasks'], ['task', 't1']]],
-  [{ type: 'PENDING', requestId: 'web' }, [['request', 'web'], ['tasks'], ['state']]],
+  [{ type: 'PENDING', requestId: 'web' }, [['request', 'web'], ['tasks'], ['flows'], ['state']]],
+  [{ type: 'REQUEST', requestId: 'web' }, [['request', 'web'], ['tasks'], ['flows'], ['state'], ['schedules']]],
   [{ type: 'SLAVE', machineId: 's1' }, [['machines'], ['machine', 's1'], ['state']]],
   [{ type: 'NEWER' as Event['type'] }, []],
 ])('%j outdates what it tells of', (event, keys) => expect(outdatedBy(event as Event)).toEqual(keys));

@@ -8,12 +8,15 @@ export function outdatedBy(event: Event): readonly ReadKey[] {
   const { requestId = '', taskId, machineId = '' } = event;
   switch (event.type) {
     case 'TASK':
-    case 'HEALTH':
-      return [['request', requestId], ['tasks'], ...(taskId === undefined ? [] : [['task', taskId] as const])];
+    case 'HEALTH': {
+      const ofTask: readonly ReadKey[] = taskId === undefined ? [] : [['task', taskId]];
+      const ofFlows: readonly ReadKey[] = event.type === 'TASK' ? [['flows']] : [];
+      return [['request', requestId], ['tasks'], ...ofFlows, ...ofTask];
+    }
     case 'PENDING':
-      return [['request', requestId], ['tasks'], ['state']];
+      return [['request', requestId], ['tasks'], ['flows'], ['state']];
     case 'REQUEST':
-      return [['request', requestId], ['tasks'], ['state'], ['schedules']];
+      return [['request', requestId], ['tasks'], ['flows'], ['state'], ['schedules']];
     case 'DEPLOY':
       return [['request', requestId], ['deploys'], ['state'], ['troubles'], ['schedules']];
     case 'CRASHLOOP':

@@ -66,7 +66,7 @@ function OpenLog(props: LogViewerProps & { reader: LogReader }) {
         <button type="button" onClick={() => void save(taskId, path)}>
           Download
         </button>
-        <Position start={view.start} size={view.size} onGo={goTo} />
+        <Position start={view.isFollowing ? view.size : view.start} size={view.size} onGo={goTo} />
       </div>
       {view.isMissing
         ? props.missing

@@ -5,7 +5,7 @@ import { isStatus } from '../api';
 import { useRead } from '../ui/read';
 import { Go } from '../ui/links';
 import { formatDuration } from '../ui/duration';
-import { inWords } from '../ui/words';
+import { counted, inWords } from '../ui/words';
 
 const LATE_MS = 60_000;
 
@@ -72,8 +72,8 @@ export function Banners() {
       )}
       {state.data && state.data.maxTaskLag > LATE_MS && (
         <p className="notice warn">
-          {state.data.lateTasks} tasks are late, by up to {formatDuration(state.data.maxTaskLag)}.{' '}
-          <Go to="/status">Status</Go>
+          {counted(state.data.lateTasks, 'task')} {state.data.lateTasks === 1 ? 'is' : 'are'} late, by up to{' '}
+          {formatDuration(state.data.maxTaskLag)}. <Go to="/status">Status</Go>
         </p>
       )}
     </section>

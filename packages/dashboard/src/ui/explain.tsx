@@ -1,18 +1,19 @@
-import type { Rejection, RequestExplanation, TaskExplanation } from 'muster-client';
+import type { FailedInstance, Rejection, RequestExplanation, TaskExplanation, UnhealthyTask } from 'muster-client';
 import { formatNumber } from './duration';
 import { Mark } from './badge';
+import { Go, paths } from './links';
 import { Time } from './time';
-import { inWords } from './words';
+import { counted, inWords, ofMachines } from './words';
 
 /** Why a task waits, in the words of the service, and how many machines refuse it for which reason. */
 export function Explained({ task }: { task: TaskExplanation }) {
   return (
     <div className="explained">
-      <p>{task.message}</p>
+      <p>{ofMachines(task.message)}</p>
       {task.rejections.length > 0 && (
         <>
           <p className="faint">
-            {task.fitting} of {task.slaves} machines fit.
+            {task.fitting} of {counted(task.slaves, 'machine')} {task.fitting === 1 ? 'fits' : 'fit'}.
           </p>
           <Rejections rejections={task.rejections} />
         </>
@@ -27,8 +28,8 @@ export function Rejections({ rejections }: { rejections: readonly Rejection[] })
     <ul className="bars">
       {rejections.map(({ reason, slaves, asked, free, largest }) => (
         <li key={reason}>
-          <span>{inWords(reason).replace('slave', 'machine')}</span>
-          <meter min={0} max={most} value={slaves} aria-label={`${slaves} machines`} />
+          <span>{inWords(reason)}</span>
+          <meter min={0} max={most} value={slaves} aria-label={counted(slaves, 'machine')} />
           <span>{slaves}</span>
           <span className="faint">
             {[
@@ -46,21 +47,30 @@ export function Rejections({ rejections }: { rejections: readonly Rejection[] })
 }
 
 export function ExplainedRequest({ explanation }: { explanation: RequestExplanation }) {
-  const { message, pendingTasks, queued, nextRuns } = explanation;
+  const { message, pendingTasks, queued, nextRuns, heldBy = [] } = explanation;
+  const { unhealthyTasks = [], failedInstances = [] } = explanation;
   const waiting = pendingTasks.filter(({ reason }) => reason !== 'NOT_DUE');
-  if (message === undefined && waiting.length === 0 && queued.length === 0 && !nextRuns?.length) return null;
+  const isWrong = waiting.length + unhealthyTasks.length + failedInstances.length > 0;
+  if (message === undefined && !isWrong && queued.length === 0 && !nextRuns?.length) return null;
   return (
-    <section className={waiting.length > 0 ? 'notice warn' : 'notice'} aria-label="Why it waits">
-      {message !== undefined && <p>{message}</p>}
+    <section className={isWrong ? 'notice warn' : 'notice'} aria-label="Why it waits">
+      {message !== undefined && <p>{ofMachines(message)}</p>}
       {waiting.length > 0 && (
         <>
           <Mark tone="warn">{waiting.length === 1 ? '1 task waits' : `${waiting.length} tasks wait`}</Mark>
           <Explained task={waiting[0]!} />
         </>
       )}
+      {heldBy.length > 0 && <HeldBy taskIds={heldBy} />}
+      {unhealthyTasks.map((task) => (
+        <Unhealthy key={task.taskId.id} task={task} />
+      ))}
+      {failedInstances.map((instance) => (
+        <Failed key={instance.instanceNo} instance={instance} />
+      ))}
       {queued.map((entry) => (
         <p key={`${entry.pendingType}${entry.timestamp}`}>
-          {entry.message} <Time at={entry.timestamp} />
+          {ofMachines(entry.message)} <Time at={entry.timestamp} />
         </p>
       ))}
       {nextRuns !== undefined && nextRuns.length > 0 && (
@@ -72,5 +82,57 @@ export function ExplainedRequest({ explanation }: { explanation: RequestExplanat
         </p>
       )}
     </section>
+  );
+}
+
+const HELD_SHOWN = 5;
+
+/** Runs of its concurrency group that are active, the oldest first. */
+const HeldBy = ({ taskIds }: { taskIds: readonly string[] }) => (
+  <p>
+    Its concurrency group is held by{' '}
+    {taskIds.slice(0, HELD_SHOWN).map((id, index) => (
+      <span key={id}>
+        {index > 0 && ', '}
+        <Go to={paths.task(id)}>{id}</Go>
+      </span>
+    ))}
+    {taskIds.length > HELD_SHOWN && ` and ${taskIds.length - HELD_SHOWN} more`}
+  </p>
+);
+
+const Unhealthy = ({ task: { taskId, since, waitsUntil, message } }: { task: UnhealthyTask }) => (
+  <p>
+    <Mark tone="bad">
+      <Go to={paths.task(taskId.id)}>Instance {taskId.instanceNo}</Go> is unhealthy
+    </Mark>{' '}
+    since <Time at={since} />: {message}
+    {waitsUntil !== undefined && (
+      <>
+        {' '}
+        Until <Time at={waitsUntil} />
+      </>
+    )}
+  </p>
+);
+
+function Failed({ instance }: { instance: FailedInstance }) {
+  const { instanceNo, failures, lastFailureAt, nextStartAt, givenUp } = instance;
+  return (
+    <p>
+      <Mark tone={givenUp ? 'bad' : 'warn'}>
+        Instance {instanceNo} failed {failures === 1 ? 'once' : `${failures} times in a row`}
+      </Mark>{' '}
+      <Time at={lastFailureAt} />.{' '}
+      {givenUp ? (
+        'It stays down until a deploy, a restart or an unpause.'
+      ) : nextStartAt === undefined ? (
+        'It may start at once.'
+      ) : (
+        <>
+          Next start <Time at={nextStartAt} />.
+        </>
+      )}
+    </p>
   );
 }

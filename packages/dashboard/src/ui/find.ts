@@ -1,3 +1,16 @@
+/** A host or rack as ids of tasks name it: `-` stands between their parts. */
+export const inTaskIds = (name: string): string => name.replaceAll('-', '_');
+
+/** Whether one of the texts has the query in it. */
+export const has = (query: string, ...texts: string[]): boolean => {
+  const wanted = query.trim().toLowerCase();
+  return wanted === '' || texts.some((text) => text.toLowerCase().includes(wanted));
+};
+
+/** Whether a task is found by a part of its id, or of the name of its machine or rack as that is written anywhere. */
+export const hasTask = (query: string, task: { id: string; host: string; rackId: string }): boolean =>
+  has(query, task.id) || has(inTaskIds(query), task.host, task.rackId);
+
 /** How well a text matches: smaller is better, undefined not at all. */
 export type Matcher = (text: string) => number | undefined;
 

@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { view } from '../view';
+import { logPathOf, view } from '../view';
+import { inTaskIds } from './find';
 
 interface GoProps {
   /** Path below the page's own, its parts encoded. */
@@ -29,13 +30,28 @@ export const paths = {
   task: (id: string) => `/task/${part(id)}`,
   tail: (taskId: string, file: string) => `/task/${part(taskId)}/tail/${file.split('/').map(part).join('/')}`,
   files: (taskId: string, folder: string) => `/task/${part(taskId)}/files/${folder.split('/').map(part).join('/')}`,
+  run: (requestId: string, runId: string) => `/request/${part(requestId)}/run/${part(runId)}`,
   group: (id: string) => `/group/${part(id)}`,
+  flow: (id: string) => `/flows/${part(id)}`,
 };
 
 export const RequestLink = ({ id }: { id: string }) => <Go to={paths.request(id)}>{id}</Go>;
 export const DeployLink = ({ requestId, deployId }: { requestId: string; deployId: string }) => (
   <Go to={paths.deploy(requestId, deployId)}>{deployId}</Go>
 );
+
+/** The log of a run; one that has not ended is found by its id. */
+export function RunLog(props: { requestId: string; runId: string; taskId: string | undefined; isActive: boolean }) {
+  const { requestId, runId, taskId, isActive } = props;
+  if (taskId !== undefined) return <Go to={paths.tail(taskId, logPathOf(taskId, true))}>log</Go>;
+  return isActive ? (
+    <Go to={paths.run(requestId, runId)} search={{ show: 'log' }}>
+      log
+    </Go>
+  ) : null;
+}
+
+export const FlowLink = ({ id }: { id: string }) => <Go to={paths.flow(id)}>flow</Go>;
 
 /** A machine by its host name, without the end that all of them have; it leads to the tasks there. */
 export const HostLink = ({ host }: { host: string }) => (
@@ -46,7 +62,7 @@ export const HostLink = ({ host }: { host: string }) => (
 
 export const shortHost = (host: string): string => {
   const end = view.commonHostnameSuffixToOmit;
-  return end !== '' && host.endsWith(end) ? host.slice(0, -end.length) : host;
+  return end !== '' && (host.endsWith(end) || host.endsWith(inTaskIds(end))) ? host.slice(0, -end.length) : host;
 };
 
 export function useParam(name: string): string {

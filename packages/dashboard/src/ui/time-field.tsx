@@ -7,21 +7,39 @@ export function TimeField(props: {
   value: string | undefined;
   onChange: (value: string | undefined) => void;
 }) {
-  const zone = useZone();
+  const { value } = props;
   return (
     <label>
-      {props.label} ({zone ?? 'local'}){' '}
-      <input
-        type="datetime-local"
-        value={shownInField(props.value, zone)}
-        onChange={({ target }) =>
-          props.onChange(target.value === '' ? undefined : String(timeOfField(target.value, zone)))
-        }
+      {useTimeLabel(props.label)}{' '}
+      <TimeInput
+        value={value !== undefined && /^\d{1,14}$/.test(value) ? Number(value) : undefined}
+        onChange={(at) => props.onChange(at === undefined ? undefined : String(at))}
       />
     </label>
   );
 }
 
-/** An address may hold anything. */
-const shownInField = (text: string | undefined, zone: string | undefined): string =>
-  text !== undefined && /^\d{1,14}$/.test(text) ? fieldTime(Number(text), zone) : '';
+/** The label of such a field: it names the zone. */
+export const useTimeLabel = (label: string): string => `${label} (${useZone() ?? 'local'})`;
+
+/** The field alone, for epoch milliseconds. */
+export function TimeInput({
+  value,
+  onChange,
+  ...common
+}: {
+  id?: string;
+  required?: boolean;
+  value: number | undefined;
+  onChange: (value: number | undefined) => void;
+}) {
+  const zone = useZone();
+  return (
+    <input
+      {...common}
+      type="datetime-local"
+      value={value === undefined ? '' : fieldTime(value, zone)}
+      onChange={({ target }) => onChange(target.value === '' ? undefined : timeOfField(target.value, zone))}
+    />
+  );
+}

@@ -68,3 +68,12 @@ export function Lasted({ from, to }: { from: number; to?: number | undefined }) 
   const present = useNow(to === undefined && now.get() - from > 3_600_000 ? 60_000 : 1_000);
   return <span>{formatDuration(Math.max(0, (to ?? present) - from))}</span>;
 }
+
+/** Who did something, when, and what they said of it. */
+export const Marked = ({ user, timestamp, message }: { user?: string; timestamp: number; message?: string }) => (
+  <>
+    {user !== undefined && `by ${user}, `}
+    <Time at={timestamp} />
+    {message !== undefined && `: ${message}`}
+  </>
+);

@@ -3,9 +3,37 @@ import { describe, expect, test } from 'vitest';
 import { changesBetween } from './changes';
 import { formatBytes, formatDuration, parseDuration } from './duration';
 import { fillIn } from './fill-in';
-import { best, matcherOf } from './find';
+import { best, hasTask, matcherOf } from './find';
 import { fieldTime, formatTime, isoTime, relativeTime, timeOfField } from './time-format';
-import { whyTask, wordOf } from './words';
+import { counted, inWords, ofMachines, whyTask, wordOf } from './words';
+
+test('names and reasons of the service say machine', () => {
+  expect(inWords('DECOMISSIONED_SLAVE_OR_RACK')).toBe('decommissioned machine or rack');
+  expect(ofMachines('No slave of 6 can take it: 4 of these slaves are full')).toBe(
+    'No machine of 6 can take it: 4 of these machines are full',
+  );
+});
+
+test('a number agrees with its noun', () => {
+  expect([0, 1, 2].map((count) => counted(count, 'task'))).toEqual(['0 tasks', '1 task', '2 tasks']);
+});
+
+test.each([
+  ['node-01.example.com', true],
+  ['node_01', true],
+  ['RACK-a', true],
+  ['web-v1', true],
+  ['web_v1', false],
+  ['node-02', false],
+  ['', true],
+])('a task is found by %j: %s', (query, found) => {
+  const task = {
+    id: 'web-v1-1767225600000-1-node_01.example.com-rack_a',
+    host: 'node_01.example.com',
+    rackId: 'rack_a',
+  };
+  expect(hasTask(query, task)).toBe(found);
+});
 
 describe('durations', () => {
   test.each([
@@ -124,4 +152,11 @@ test('a state that is not known is shown as it came', () => {
   expect(
     whyTask({ taskState: 'TASK_FAILED', statusMessage: 'exit code 3', statusReason: 'REASON_COMMAND_FAILED' }),
   ).toBe('exit code 3 · command failed');
+  const launched = (statusMessage: string) => whyTask({ taskState: 'TASK_LAUNCHED', statusMessage });
+  expect(['NEW_DEPLOY by ada', 'IMMEDIATE by ada', 'RETRY', 'OOM'].map(launched)).toEqual([
+    'new deploy by ada',
+    'immediate by ada',
+    'RETRY',
+    'OOM',
+  ]);
 });

@@ -57,19 +57,44 @@ const machineStates: Readonly<Record<string, Word>> = {
   MISSING_ON_STARTUP: word('Missing on startup', 'warn'),
 };
 
+const flowRunStates: Readonly<Record<string, Word>> = {
+  WAITING: word('Waiting', 'unknown'),
+  ACTIVE: word('Active', 'busy'),
+  SUCCESS: word('Succeeded', 'good'),
+  FAILURE: word('Failed', 'bad'),
+  DROPPED: word('Dropped', 'off'),
+};
+
+const backfillTimeStates: Readonly<Record<string, Word>> = {
+  WAITING: word('Waiting', 'unknown'),
+  QUEUED: word('Waiting or active', 'busy'),
+  SUCCEEDED: word('Succeeded', 'good'),
+  FAILED: word('Failed', 'bad'),
+  CANCELED: word('Canceled', 'off'),
+};
+
 export const tables = {
   request: requestStates,
   task: taskStates,
   deploy: deployStates,
   machine: machineStates,
+  'run of a flow': flowRunStates,
+  'time of a backfill': backfillTimeStates,
 } as const;
 
 /** A word that is not known is shown as it came. */
 export const wordOf = (table: keyof typeof tables, state: string | undefined): Word =>
   state === undefined ? word('–', 'unknown') : (tables[table][state] ?? word(inWords(state), 'unknown'));
 
-/** USER_REQUESTED as "user requested". */
-export const inWords = (name: string): string => name.toLowerCase().replaceAll('_', ' ');
+/** "1 task", "2 tasks": of nouns whose plural has an s. */
+export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
+/** The API says slave where people say machine. */
+export const ofMachines = (text: string): string => text.replaceAll(/\bslave(s?)\b/gi, 'machine$1');
+
+/** USER_REQUESTED as "user requested". One name of the API has lost a letter: DECOMISSIONED_SLAVE_OR_RACK. */
+export const inWords = (name: string): string =>
+  ofMachines(name.toLowerCase().replaceAll('_', ' ')).replace('decomission', 'decommission');
 
 export const requestTypes: Readonly<Record<string, string>> = {
   SERVICE: 'Service',
@@ -90,6 +115,8 @@ export interface TaskEnd {
 /** In one sentence why a task is in its state. */
 export function whyTask({ taskState, statusMessage, statusReason }: TaskEnd): string {
   const reason = statusReason === undefined ? '' : inWords(statusReason.replace(/^REASON_/, ''));
-  const parts = [statusMessage ?? '', reason].filter((part) => part !== '');
+  // The message of a launch names its cause, and who asked for it: "NEW_DEPLOY by ada".
+  const message = (statusMessage ?? '').replace(/^[A-Z]+(_[A-Z]+)+(?= by |$)|^[A-Z]+(?= by )/, inWords);
+  const parts = [message, reason].filter((part) => part !== '');
   return parts.length === 0 ? wordOf('task', taskState).text : parts.join(' · ');
 }

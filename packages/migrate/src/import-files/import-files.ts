@@ -1,10 +1,10 @@
-import { readFileSync } from 'node:fs';
-import { parseAllDocuments, stringify } from 'yaml';
+import { existsSync } from 'node:fs';
+import { stringify } from 'yaml';
+import { CliError, exitCodes } from '../../../../src/cli/exit-codes.js';
+import { documentsIn, readText, shownName } from '../../../../src/cli/files/read-text.js';
 import { convertChronos, isChronosJob } from './chronos.js';
 import { convertCronJob, isCronJob } from './cron-jobs.js';
 import { type ConvertedJob, isMap, listOf } from './documents.js';
-
-const mostBytes = 16 * 1_024 * 1_024;
 
 /** Output of the command, and what people read beside it. */
 interface Streams {
@@ -16,10 +16,10 @@ interface Streams {
 export function importFile(file: string, { out, note }: Streams): number {
   let jobs: ConvertedJob[];
   try {
-    jobs = convertText(read(file), note);
+    jobs = convertText(readText(file), note);
   } catch (cause) {
-    note(`muster: ${file}: ${cause instanceof Error ? cause.message : String(cause)}`);
-    return 2;
+    note(`muster: ${whyNot(file, cause)}`);
+    return exitCodes.usage;
   }
   for (const { request, notes } of jobs) for (const each of notes) note(`${request.id}: ${each}`);
   out(jobs.map(({ request, deploy }) => `---\n${stringify(request)}---\n${stringify({ deploy })}`).join(''));
@@ -27,18 +27,23 @@ export function importFile(file: string, { out, note }: Streams): number {
   return 0;
 }
 
+function whyNot(file: string, cause: unknown): string {
+  if (file !== '-' && !existsSync(file)) {
+    return `${file}: there is no such file, and it is no address such as http://old-scheduler:7099/singularity`;
+  }
+  const message = cause instanceof Error ? cause.message : String(cause);
+  return cause instanceof CliError ? message : `${shownName(file)}: ${message}`;
+}
+
 /** Jobs of Chronos (what its API answers, or one job) and CronJobs of Kubernetes, in YAML or JSON. */
 export function convertText(text: string, note: (text: string) => void = () => undefined): ConvertedJob[] {
-  const parsed = parseAllDocuments(text, { uniqueKeys: true });
-  const documents = (Array.isArray(parsed) ? parsed : []).map((document) => {
-    // A warning is about a tag that nobody knows, and what it stands for would be lost.
-    const [error] = [...document.errors, ...document.warnings];
-    if (error) throw new Error(error.message);
-    return document.toJS({ maxAliasCount: 100 }) as unknown;
+  const refuse = (line: number, message: string): never => {
+    throw new Error(`line ${line}: ${message}`);
+  };
+  const entries = [...documentsIn(text, refuse)].flatMap(({ document }) => {
+    const value = document.toJS({ maxAliasCount: 100 }) as unknown;
+    return isMap(value) && value['kind'] === 'List' ? listOf(value['items']) : [value].flat();
   });
-  const entries = documents.flatMap((value) =>
-    isMap(value) && value['kind'] === 'List' ? listOf(value['items']) : [value].flat(),
-  );
   const chronos = convertChronos(entries.filter(isChronosJob));
   const jobs = [...chronos, ...entries.filter(isCronJob).map(convertCronJob)];
   const left = entries.filter((entry) => entry != null && !isChronosJob(entry) && !isCronJob(entry)).length;
@@ -63,10 +68,4 @@ function inOrder(jobs: readonly ConvertedJob[]): ConvertedJob[] {
     for (const { request } of next) left.delete(request.id);
   }
   return ordered;
-}
-
-function read(file: string): string {
-  const bytes = readFileSync(file === '-' ? 0 : file);
-  if (bytes.length > mostBytes) throw new Error(`is larger than ${mostBytes} bytes`);
-  return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
 }

@@ -22,8 +22,8 @@ export interface Apply extends Omit<StartDeploy, 'deploy' | 'updatedRequest' | '
   deploy?: Deploy;
 }
 
-/** Result of the transaction, for the notifications after its commit. */
-interface ApplyOutcome {
+/** Result of the transaction, for the answer and the notifications after its commit. */
+export interface ApplyOutcome {
   applied: AppliedDto;
   saved?: SavedRequest;
   started?: Deploy;
@@ -52,7 +52,7 @@ export class Applies {
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
-  async apply(wish: Apply, dryRun: boolean, caller: User): Promise<AppliedDto> {
+  async apply(wish: Apply, dryRun: boolean, caller: User): Promise<ApplyOutcome> {
     const requestId = requestOf(wish);
     if (wish.deploy) await this.starts.refuseUsers({ deploy: wish.deploy });
     const work = async (tx: Transaction): Promise<ApplyOutcome> => {
@@ -64,10 +64,10 @@ export class Applies {
       if (cause instanceof TakenBack) return cause.done;
       throw cause;
     });
-    if (dryRun) return done.applied;
+    if (dryRun) return done;
     if (done.saved) this.saves.saved(done.saved);
     if (done.started) this.starts.begun({ deploy: done.started, message: wish.message }, caller);
-    return done.applied;
+    return done;
   }
 
   private async applyIn(tx: Transaction, requestId: string, wish: Apply, caller: User): Promise<ApplyOutcome> {

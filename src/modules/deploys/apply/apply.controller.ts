@@ -2,11 +2,13 @@ import { Controller, HttpCode, Post, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { User } from '../../../core/authorization/index.js';
 import type { Response } from 'express';
+import { Clock } from '../../../platform/clock.js';
 import { NeedsBody } from '../../../platform/http/bodies.js';
 import { CallerUser } from '../../../platform/http/caller.js';
 import { Body, Query } from '../../../platform/http/inputs.js';
 import { Since } from '../../../platform/http/since.js';
 import { RequestDto } from '../../requests/dto/request.dto.js';
+import { warnOfTimes } from '../../requests/timing-warning.js';
 import { AcceptanceChecks } from '../deploy-acceptance.service.js';
 import { DeployDto } from '../dto/deploy.dto.js';
 import { warnOfNoChecks } from '../no-checks.js';
@@ -19,6 +21,7 @@ export class ApplyController {
   constructor(
     private readonly applies: Applies,
     private readonly acceptance: AcceptanceChecks,
+    private readonly clock: Clock,
   ) {}
 
   /**
@@ -30,7 +33,7 @@ export class ApplyController {
   @NeedsBody()
   @ApiOkResponse({ type: AppliedDto })
   @HttpCode(200)
-  apply(
+  async apply(
     @Body() body: ApplyDto,
     @Query() query: ApplyQuery,
     @CallerUser() caller: User,
@@ -45,6 +48,8 @@ export class ApplyController {
       unpauseOnSuccessfulDeploy: body.unpauseOnSuccessfulDeploy ?? false,
       largeScaleDownAcknowledged: query.largeScaleDownAcknowledged ?? false,
     };
-    return this.applies.apply(wish, query.dryRun ?? false, caller);
+    const { applied, saved } = await this.applies.apply(wish, query.dryRun ?? false, caller);
+    if (saved) warnOfTimes(response, saved.stored.request, this.clock.now());
+    return applied;
   }
 }

@@ -70,6 +70,18 @@ test('changes what differs, and names it', async () => {
   expect((await apply({ deploy })).body).toMatchObject({ deploy: 'STARTED', deployId: `${first}.2` });
 });
 
+test.each(['0 * * * *', '*/5 * * * *'])(
+  'warns of an offset that is longer than the time between runs: %s',
+  async (schedule) => {
+    const job = { id: 'job', requestType: 'SCHEDULED', schedule, scheduleJitterMillis: 3_600_000 };
+    const tooLong = expect.stringMatching(/scheduleJitterMillis 3600000 is longer than the 300000 ms/);
+    const warnings = schedule.startsWith('0') ? [null, null] : [tooLong, tooLong];
+    const answers = [await apply({ request: job }), await apply({ request: job })];
+    expect(answers.map(({ body }) => body.request)).toEqual(['CREATED', 'UNCHANGED']);
+    expect(answers.map(({ headers }) => headers.get('warning'))).toEqual(warnings);
+  },
+);
+
 describe('leaves nothing behind', () => {
   test.each([
     ['a deploy that asks for too much', { resources: { cpus: 1_000, memoryMb: 1 } }, 'deploy.resources.cpus'],

@@ -11,6 +11,7 @@ import { ShellCommandRules } from '../../tasks/shell-commands/before-kills.servi
 import { deployInUse, RequestActions, throwIf } from '../request-actions.service.js';
 import { RequestParents } from '../request-parents.service.js';
 import type { StoredRequest } from '../request.repository.js';
+import { storePause } from './store-pause.js';
 
 /** The way in which a request became ACTIVE again. */
 interface Awakening {
@@ -44,26 +45,7 @@ export class Pauses {
       throwIf(refusePause(facts));
       this.commands.refuseBeforeKill(options.runShellCommandBeforeKill);
       const { email: user } = caller;
-      const { killTasks, message, actionId, runShellCommandBeforeKill } = options;
-      await this.rows.requestCleanups.create(tx, {
-        user,
-        cleanupType: 'PAUSING',
-        timestamp: now,
-        killTasks,
-        requestId: id,
-        message,
-        actionId,
-        runShellCommandBeforeKill,
-      });
-      await this.endBounce(tx, stored);
-      await this.rows.requests.save(tx, { ...stored, state: 'PAUSED', bouncing: false, changedAt: now });
-      await this.rows.requestHistory.record(tx, {
-        createdAt: now,
-        eventType: 'PAUSED',
-        user,
-        request: stored.request,
-        message,
-      });
+      await storePause(this.rows, tx, stored, { ...options, user, now });
       await this.saveExpiry(tx, id, options, user, now);
       await this.tellPaused(tx, stored, options, user, now);
       return this.parent(tx, id);
@@ -121,12 +103,6 @@ export class Pauses {
       message,
       actionId,
     });
-  }
-
-  /** A pause ends the bounce under way, and one that has not begun. */
-  private async endBounce(tx: Transaction, { request }: StoredRequest): Promise<void> {
-    await this.rows.requestCleanups.remove(tx, request.id, ['BOUNCE', 'INCREMENTAL_BOUNCE']);
-    await this.rows.expiringActions.remove(tx, 'BOUNCE', request.id);
   }
 
   private tellPaused(

@@ -170,10 +170,13 @@ export class Runs {
   ): Promise<RunFacts & { deploy?: Deploy }> {
     const { request, state } = stored;
     const deployId = deployInUse(stored);
-    const counts = countsRuns(request) ? await this.rows.tasks.runCounts(tx, request.id) : { active: 0, waiting: 0 };
+    const { id: requestId } = request;
+    const counts = countsRuns(request)
+      ? (await this.rows.tasks.runCounts(tx, [requestId])).get(requestId)!
+      : { active: 0, waiting: 0 };
     const looksAtDeploy =
       deployId !== undefined && wishes.some(({ run }) => run.resources ?? run.envOverrides ?? run.commandLineArgs);
-    const found = looksAtDeploy ? await this.rows.deploys.find(tx, { requestId: request.id, deployId }) : undefined;
+    const found = looksAtDeploy ? await this.rows.deploys.find(tx, { requestId, deployId }) : undefined;
     const deploy = found?.deploy;
     const numPorts = deploy?.resources?.numPorts ?? 0;
     return {

@@ -21,11 +21,12 @@ import type {
   RequestParent,
   RequestWithState,
 } from '../../../core/model/request.js';
-import { runTriggers, type PendingRequest, type RunTrigger } from '../../../core/model/task.js';
+import type { PendingRequest } from '../../../core/model/task.js';
 import { ClusterArtifactDto, ObjstoreUploaderFileDto } from '../../deploys/dto/artifacts.dto.js';
 import { DeployDto } from '../../deploys/dto/deploy.dto.js';
 import { DeployMarkerDto, PendingDeployDto } from '../../deploys/dto/pending-deploy.dto.js';
 import { ResourcesDto } from '../../deploys/dto/deploy-options.dto.js';
+import { RunOriginDto } from '../../tasks/dto/run-origin.dto.js';
 import { TaskIdsByStatusDto } from '../../tasks/dto/task-id.dto.js';
 import {
   BounceRequestDto,
@@ -94,7 +95,7 @@ export class ExpiringSkipHealthchecksDto extends ExpiringActionDto implements Ex
 }
 
 /** A wish that the tasks of a request be looked at, waiting for the scheduler. */
-export class PendingRequestDto implements PendingRequest {
+export class PendingRequestDto extends RunOriginDto implements PendingRequest {
   /** Id of the request. */
   requestId: string;
   /** Deploy that is to run. */
@@ -134,32 +135,6 @@ export class PendingRequestDto implements PendingRequest {
   /** Time at which it runs, in epoch milliseconds. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   runAt?: number;
-  /** Number of times the run was tried again because it had failed. */
-  @Since('muster')
-  @ApiProperty({ type: 'integer', format: 'int32' })
-  retries?: number;
-  /** Time at which a caller asked for the run, in epoch milliseconds; a run that is tried again keeps it. */
-  @Since('muster')
-  @ApiProperty({ type: 'integer', format: 'int64' })
-  askedAt?: number;
-  /** Cause of the run: its schedule, a caller, the end of another run, a backfill; RETRY: a try of it that failed. */
-  @Since('muster')
-  @ApiProperty({ enum: runTriggers, enumName: 'RunTrigger' })
-  trigger?: RunTrigger;
-  /** Planned time of the run, in epoch milliseconds, however late it starts; a run that is tried again keeps it. */
-  @Since('muster')
-  @ApiProperty({ type: 'integer', format: 'int64' })
-  scheduledAt?: number;
-  /** Number of this try of the run, from 1; absent: the first. */
-  @Since('muster')
-  @ApiProperty({ type: 'integer', format: 'int32' })
-  attempt?: number;
-  /** Id that all runs of one flow have. */
-  @Since('muster')
-  flowId?: string;
-  /** Ids of the tasks whose ends made this run. */
-  @Since('muster')
-  parentRuns?: string[];
 }
 
 /** An order for a whole request that the cleaner has not carried out yet. */

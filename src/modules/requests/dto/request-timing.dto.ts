@@ -9,7 +9,7 @@ import {
   type ScheduleType,
 } from '../../../core/model/enums.js';
 import type { Exclusion, MissedRuns, Request, ScheduleEntry } from '../../../core/model/request.js';
-import { longestJitterMillis, mostExclusions, mostSchedules } from '../../../core/request-validation/index.js';
+import { longestJitterMillis } from '../../../core/request-validation/index.js';
 import { Int32, Millis, Nested, NestedList, OneOf, Text, Timestamp } from '../../../platform/http/fields.js';
 import { Since } from '../../../platform/http/since.js';
 
@@ -77,8 +77,7 @@ export class RequestTimingDto implements Partial<Request> {
   /** In place of schedule: it runs at each time that one of them names, at most 20. A time that two of them name is one run. */
   @Since('muster')
   @IsOptional()
-  @ApiProperty({ minItems: 1, maxItems: mostSchedules })
-  @NestedList(() => ScheduleEntryDto)
+  @NestedList(() => ScheduleEntryDto, 20)
   schedules?: ScheduleEntryDto[];
   /**
    * A time of the schedule that comes while a run goes on: SKIP leaves it out; ALLOW starts it beside, up to `instances` runs; BUFFER_ONE
@@ -126,7 +125,6 @@ export class RequestTimingDto implements Partial<Request> {
   /** Windows in which none of its runs starts unless a caller asks for it, at most 50. Only SCHEDULED. */
   @Since('muster')
   @IsOptional()
-  @ApiProperty({ minItems: 1, maxItems: mostExclusions })
-  @NestedList(() => ExclusionDto)
+  @NestedList(() => ExclusionDto, 50)
   exclusions?: ExclusionDto[];
 }

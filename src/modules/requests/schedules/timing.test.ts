@@ -102,6 +102,13 @@ describe('members that say when a request runs', () => {
     [{ schedules: [{}], schedule: undefined }, 'schedules.0.schedule'],
     [{ exclusions: [{ schedule: '0 0 * * *', durationMillis: 'long' }] }, 'exclusions.0.durationMillis'],
     [{ exclusions: {} }, 'exclusions'],
+    [{ exclusions: [] }, 'exclusions'],
+    [{ exclusions: Array.from({ length: 51 }, (_, n) => ({ from: n, to: n + 1 })) }, 'exclusions'],
+    [{ schedules: [], schedule: undefined }, 'schedules'],
+    [
+      { schedules: Array.from({ length: 21 }, (_, n) => ({ schedule: `${n} 0 * * *` })), schedule: undefined },
+      'schedules',
+    ],
     [{ requestType: 'ON_DEMAND', schedule: undefined, maxRuns: 2 }, 'maxRuns'],
   ])('are refused where they are wrong: %j', async (members, field) => {
     const answer = await save('wrong', members);

@@ -9,6 +9,7 @@ import type {
   TaskTracking,
 } from '../../../core/model/task.js';
 import type { TaskCounts, TaskIdsByStatus } from '../../../core/model/request.js';
+import { RunCauseDto } from './run-origin.dto.js';
 
 /** Names one task, and never another one: id is made of the other fields. */
 @OlderNames({ nextRunAt: { of: 'startedAt', type: 'integer', format: 'int64' } })
@@ -107,9 +108,9 @@ export class TaskHistoryUpdateDto implements TaskHistoryUpdate {
   previous: TaskHistoryUpdateDto[];
 }
 
-/** A task in a list: its id and its newest state. */
+/** A task in a list: its id and its newest state; the cause of its run in lists of active tasks and pages with metadata. */
 @OlderNames({ lastStatus: { of: 'lastTaskState', enum: taskStates, enumName: 'TaskState' } })
-export class TaskIdHistoryDto implements TaskIdHistory {
+export class TaskIdHistoryDto extends RunCauseDto implements TaskIdHistory {
   /** The task. */
   taskId: TaskIdDto;
   /** Time of the newest update, or of the start when there is none; epoch milliseconds. */

@@ -1,4 +1,5 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
+import { RunOriginDto } from './run-origin.dto.js';
 import { TaskIdDto, PendingTaskIdDto } from './task-id.dto.js';
 import { ClusterArtifactDto, ObjstoreUploaderFileDto } from '../../deploys/dto/artifacts.dto.js';
 import { DeployDto } from '../../deploys/dto/deploy.dto.js';
@@ -17,11 +18,9 @@ import type {
   ClusterExecutorInfo,
   ClusterTaskObject,
   PendingTask,
-  RunTrigger,
   TaskRequest,
   Task,
 } from '../../../core/model/task.js';
-import { runTriggers } from '../../../core/model/task.js';
 import { Since } from '../../../platform/http/since.js';
 
 const anyObject = { type: 'object', additionalProperties: true } as const;
@@ -130,7 +129,7 @@ export class ClusterTaskDto implements ClusterTaskObject {
 const textMap = { type: 'object', additionalProperties: { type: 'string' } } as const;
 
 /** A task that waits for its time or for a machine, with what this run of it overrides. */
-export class PendingTaskDto implements PendingTask {
+export class PendingTaskDto extends RunOriginDto implements PendingTask {
   /** Its id. */
   pendingTaskId: PendingTaskIdDto;
   /** Arguments of this run, after those of the deploy. */
@@ -162,32 +161,6 @@ export class PendingTaskDto implements PendingTask {
   extraArtifacts?: ClusterArtifactDto[];
   /** Id of the action that asked for it. */
   actionId?: string;
-  /** Number of times the run was tried again because it had failed. */
-  @Since('muster')
-  @ApiProperty({ type: 'integer', format: 'int32' })
-  retries?: number;
-  /** Time at which a caller asked for the run, in epoch milliseconds; a run that is tried again keeps it. */
-  @Since('muster')
-  @ApiProperty({ type: 'integer', format: 'int64' })
-  askedAt?: number;
-  /** Cause of the run: its schedule, a caller, the end of another run, a backfill; RETRY: a try of it that failed. */
-  @Since('muster')
-  @ApiProperty({ enum: runTriggers, enumName: 'RunTrigger' })
-  trigger?: RunTrigger;
-  /** Planned time of the run, in epoch milliseconds, however late it starts; a run that is tried again keeps it. */
-  @Since('muster')
-  @ApiProperty({ type: 'integer', format: 'int64' })
-  scheduledAt?: number;
-  /** Number of this try of the run, from 1; absent: the first. */
-  @Since('muster')
-  @ApiProperty({ type: 'integer', format: 'int32' })
-  attempt?: number;
-  /** Id that all runs of one flow have. */
-  @Since('muster')
-  flowId?: string;
-  /** Ids of the tasks whose ends made this run. */
-  @Since('muster')
-  parentRuns?: string[];
   /** Its time came while it had to wait for another run, and it keeps its place behind that. */
   @Since('muster')
   buffered?: boolean;

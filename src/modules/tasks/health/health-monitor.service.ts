@@ -13,7 +13,7 @@ import { TaskHealthcheckRepository } from './task-healthcheck.repository.js';
 import { HealthSwitch } from './health-switch.service.js';
 import { NewTaskCheckPoller, isOnItsOwn } from './new-task-check.poller.js';
 import { TaskChecker } from './task-checker.service.js';
-import type { Cancel } from './timed-queue.js';
+import { type TaskWatch, TaskWatches } from './task-watches.js';
 import { ResultWriter } from './result-writer.js';
 import { tellFailure } from '../../../platform/tell-failure.js';
 
@@ -22,16 +22,10 @@ const lookEveryMs = 250;
 /** Tasks may become due without a call that says so, for instance when the request stops to skip checks. */
 const lookAtLeastEveryMs = 5_000;
 
-/** A task that may need checks, as it was read from the rows. What its own checks say is added to that. */
-interface Watch {
-  task: CheckedTask;
-  /** Version of its request's row when the task was read: a higher one means that something else may hold by now. */
-  version: number;
-  ending: AbortController;
+/** What its own checks say is added to the task as it was read. */
+interface Watch extends TaskWatch {
   /** A check was asked for and its result is not stored yet. */
   inFlight: boolean;
-  /** Takes the planned check back; absent: none is planned. */
-  cancel?: Cancel;
 }
 
 /**
@@ -41,7 +35,7 @@ interface Watch {
 @Injectable()
 export class HealthMonitor implements OnModuleInit, BeforeApplicationShutdown {
   private readonly log = new Logger(HealthMonitor.name);
-  private readonly watches = new Map<string, Watch>();
+  private readonly watches = new TaskWatches<Watch>();
   private readonly writer = new ResultWriter<TaskHealthcheckResult>(
     (batch) => this.store(batch),
     (cause) => this.log.warn(`Results of health checks were not stored: ${String(cause)}`),
@@ -64,21 +58,16 @@ export class HealthMonitor implements OnModuleInit, BeforeApplicationShutdown {
   ) {}
 
   onModuleInit(): void {
-    this.poller = this.pollers.register({
+    this.poller = this.watches.lead(this.pollers, this.leadership, {
       name: 'healthchecks',
       everyMs: lookAtLeastEveryMs,
       pass: (now) => this.look(now),
       wakeOn: ['deploys', 'actions'],
     });
-    this.leadership.register({
-      name: 'healthchecks',
-      gained: () => Promise.resolve(this.poller?.wake()),
-      lost: () => Promise.resolve(this.forgetAll()),
-    });
   }
 
   beforeApplicationShutdown(): void {
-    this.forgetAll();
+    this.watches.forgetAll();
   }
 
   /** Too early: answers when. */
@@ -95,7 +84,7 @@ export class HealthMonitor implements OnModuleInit, BeforeApplicationShutdown {
     const tx = this.db.pool;
     const { healthchecksDisabled } = await this.health.inForce(tx);
     const unsettled = healthchecksDisabled ? new Map<string, number>() : await this.watched.unsettled(tx);
-    for (const id of this.watches.keys()) if (!unsettled.has(id)) this.forget(id);
+    this.watches.keep(unsettled);
     const unread = [...unsettled].filter(([id, version]) => this.isOutdated(id, version)).map(([id]) => id);
     const settled: string[] = [];
     for (const task of await this.tasks.load(tx, unread)) {
@@ -118,9 +107,9 @@ export class HealthMonitor implements OnModuleInit, BeforeApplicationShutdown {
     const former = this.watches.get(id);
     // While the task was read a check of it may have begun.
     if (former?.inFlight) return;
-    this.forget(id);
+    this.watches.forget(id);
     const watch: Watch = { task, version, ending: new AbortController(), inFlight: false };
-    this.watches.set(id, watch);
+    this.watches.set(watch);
     this.plan(watch, now);
     if (isCondemned(task, now)) this.newTasks.lookNow();
   }
@@ -161,24 +150,12 @@ export class HealthMonitor implements OnModuleInit, BeforeApplicationShutdown {
 
   /** The task has ended, was settled by another change, or the database is away. */
   private readAgain(watch: Watch): void {
-    this.forget(watch.task.live.taskId.id);
+    this.watches.forget(watch.task.live.taskId.id);
     this.poller?.wake();
   }
 
   private store(batch: readonly TaskHealthcheckResult[]): Promise<readonly string[]> {
     return this.db.leaderTransaction((tx) => this.results.store(tx, batch));
-  }
-
-  private forget(id: string): void {
-    const watch = this.watches.get(id);
-    if (!watch) return;
-    watch.cancel?.();
-    watch.ending.abort();
-    this.watches.delete(id);
-  }
-
-  private forgetAll(): void {
-    for (const id of this.watches.keys()) this.forget(id);
   }
 }
 

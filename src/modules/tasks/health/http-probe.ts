@@ -1,4 +1,5 @@
 import { Client, H2CClient, request, type Dispatcher } from 'undici';
+import { withSlash } from '../../../core/files/paths.js';
 import type { HealthcheckMethod, HealthcheckProtocol } from '../../../core/model/enums.js';
 import { type ProbeResult, urlHost, withinLimit } from './probe-result.js';
 import type { TimedQueue } from './timed-queue.js';
@@ -116,4 +117,3 @@ function firstBytes(text: string, maxBytes: number): string {
 }
 
 const isRedirect = (status: number): boolean => [301, 302, 303, 307, 308].includes(status);
-const withSlash = (uri: string): string => (uri.startsWith('/') ? uri : `/${uri}`);

@@ -21,7 +21,7 @@ import { ResultWriter } from './result-writer.js';
 import { type FoundSick, SickTasks } from './sick-tasks.service.js';
 import { TaskChecker } from './task-checker.service.js';
 import type { LivenessChange } from './task-liveness.repository.js';
-import type { Cancel } from './timed-queue.js';
+import { type TaskWatch, TaskWatches } from './task-watches.js';
 
 /** Period in which tasks that have become healthy are looked for, and sick ones decided about. */
 const lookEveryMs = 5_000;
@@ -29,22 +29,17 @@ const lookEveryMs = 5_000;
 const decideEveryMs = 250;
 
 /** A task that is asked again and again. What is well costs a check, and no row is written. */
-interface Watch extends WatchedInstance {
-  task: CheckedTask;
+interface Watch extends TaskWatch, WatchedInstance {
   rules: LivenessRules;
-  /** Version of its request's row when the task was read. */
-  version: number;
   /** Absent: it passed its last check. */
   state: FailingState | undefined;
-  ending: AbortController;
-  cancel?: Cancel;
 }
 
 /** Asks tasks that were healthy whether they are still, on the leader, and has those replaced that are not. */
 @Injectable()
 export class LivenessMonitor implements OnModuleInit, BeforeApplicationShutdown {
   private readonly log = new Logger(LivenessMonitor.name);
-  private readonly watches = new Map<string, Watch>();
+  private readonly watches = new TaskWatches<Watch>();
   private readonly writer = new ResultWriter<LivenessChange>(
     (batch) => this.db.leaderTransaction((tx) => this.rows.taskLiveness.store(tx, batch)),
     (cause) => this.log.warn(`Results of liveness checks were not stored: ${String(cause)}`),
@@ -65,17 +60,13 @@ export class LivenessMonitor implements OnModuleInit, BeforeApplicationShutdown 
   ) {}
 
   onModuleInit(): void {
-    this.poller = this.pollers.register({
-      name: 'liveness',
-      everyMs: lookEveryMs,
-      pass: (now) => this.pass(now),
-      wakeOn: ['actions'],
-    });
-    this.leadership.register({
-      name: 'liveness',
-      gained: () => Promise.resolve(this.poller?.wake()),
-      lost: () => Promise.resolve(this.forgetAll()),
-    });
+    const pass = (now: number) => this.pass(now);
+    this.poller = this.watches.lead(
+      this.pollers,
+      this.leadership,
+      { name: 'liveness', everyMs: lookEveryMs, pass, wakeOn: ['actions'] },
+      () => this.forgetAll(),
+    );
   }
 
   beforeApplicationShutdown(): void {
@@ -96,7 +87,7 @@ export class LivenessMonitor implements OnModuleInit, BeforeApplicationShutdown 
     const tx = this.db.pool;
     const { healthchecksDisabled } = await this.health.inForce(tx);
     const wanted = healthchecksDisabled ? new Map<string, number>() : await this.rows.watchedTasks.withLiveness(tx);
-    for (const id of this.watches.keys()) if (!wanted.has(id)) this.forget(id);
+    this.watches.keep(wanted);
     await this.dropUnwatched(wanted);
     const unread = [...wanted].filter(([id, version]) => this.watches.get(id)?.version !== version).map(([id]) => id);
     if (unread.length === 0) return;
@@ -117,9 +108,9 @@ export class LivenessMonitor implements OnModuleInit, BeforeApplicationShutdown 
   /** Decides about the tasks that are sick. Answers when a pause between replacements is over. */
   async decide(now: number): Promise<number | undefined> {
     this.lastDecision = now;
-    const sick = [...this.watches.values()].filter(({ state }) => state?.sickSince !== undefined);
+    const sick = [...this.watches.all()].filter(({ state }) => state?.sickSince !== undefined);
     if (sick.length === 0) return undefined;
-    const reach = new Reach(this.watches.values());
+    const reach = new Reach(this.watches.all());
     return this.sickTasks.decide(
       sick.map((watch): FoundSick => {
         const { task, rules, state } = watch;
@@ -132,7 +123,7 @@ export class LivenessMonitor implements OnModuleInit, BeforeApplicationShutdown 
   private take(task: CheckedTask, version: number, stored: FailingState | undefined, now: number): void {
     const { taskId, slaveId } = task.live;
     const rules = livenessRules(task.context.deploy.healthcheck, task.context.settings);
-    if (!rules) return this.forget(taskId.id);
+    if (!rules) return this.watches.forget(taskId.id);
     const known = this.watches.get(taskId.id);
     if (known) {
       known.task = task;
@@ -142,7 +133,7 @@ export class LivenessMonitor implements OnModuleInit, BeforeApplicationShutdown 
     const { requestId } = taskId;
     const ending = new AbortController();
     const watch: Watch = { requestId, slaveId, task, rules, version, state: stored, ending };
-    this.watches.set(taskId.id, watch);
+    this.watches.set(watch);
     // Spread over the interval: a new leader finds thousands at once.
     this.plan(watch, Math.max(0, startsAt(task) - now) + Math.random() * rules.intervalMillis);
   }
@@ -169,7 +160,7 @@ export class LivenessMonitor implements OnModuleInit, BeforeApplicationShutdown 
       const isStored = await this.writer.add({ taskId, result, state, isTold });
       if (signal.aborted) return;
       // It has ended, or the database is away: it is read again.
-      if (!isStored) return this.forget(taskId.id);
+      if (!isStored) return this.watches.forget(taskId.id);
     }
     watch.state = state;
     watch.own = { at: result.timestamp, answered };
@@ -177,17 +168,9 @@ export class LivenessMonitor implements OnModuleInit, BeforeApplicationShutdown 
     if (isTold) this.poller?.wake();
   }
 
-  private forget(id: string): void {
-    const watch = this.watches.get(id);
-    if (!watch) return;
-    watch.cancel?.();
-    watch.ending.abort();
-    this.watches.delete(id);
-  }
-
   private forgetAll(): void {
     this.sickTasks.forgetDecisions();
-    for (const id of this.watches.keys()) this.forget(id);
+    this.watches.forgetAll();
   }
 }
 

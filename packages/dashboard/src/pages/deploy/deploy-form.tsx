@@ -1,11 +1,12 @@
-import { useEffect, useRef, useState } from 'react';
+import { useState } from 'react';
 import { useNavigate } from '@tanstack/react-router';
-import type { Deploy, DeployPlan, RequestParent } from 'muster-client';
+import type { Deploy, RequestParent } from 'muster-client';
 import { muster } from '../../api';
+import { useAnswer } from '../../forms/answer';
 import { useDraft } from '../../forms/draft';
 import { DocumentForm } from '../../forms/document-form';
 import type { Document } from '../../forms/document';
-import { deployGroups } from '../../forms/fields';
+import { deployGroups } from '../../forms/deploy-fields';
 import { nextId } from '../../forms/next-id';
 import { problemsOf } from '../../forms/problems';
 import { isLargeScaleDown } from '../../actions/large-scale-down';
@@ -14,8 +15,6 @@ import { DeployPlanView } from '../../ui/plan';
 import { Failure, Loading, Panel, useRead } from '../../ui/read';
 import { toast } from '../../ui/toasts';
 import { Heading } from '../../ui/heading';
-
-const PLAN_MS = 500;
 
 /** A new version, written from the active one or an earlier one, with what it would do beside it. */
 export function Page() {
@@ -43,27 +42,6 @@ function beginOf(requestId: string, source: Deploy | undefined): Document {
   return { ...rest, id: nextId(source.id ?? '') };
 }
 
-interface Planned {
-  readonly plan?: DeployPlan;
-  readonly failure?: unknown;
-}
-
-function usePlan(document: Document): Planned {
-  const [planned, setPlanned] = useState<Planned>({});
-  const asked = useRef(0);
-  useEffect(() => {
-    const mine = ++asked.current;
-    const timer = setTimeout(() => {
-      muster.deploys.plan({ body: { deploy: document as Deploy }, largeScaleDownAcknowledged: true }).then(
-        (plan) => mine === asked.current && setPlanned({ plan }),
-        (failure: unknown) => mine === asked.current && setPlanned({ failure }),
-      );
-    }, PLAN_MS);
-    return () => clearTimeout(timer);
-  }, [document]);
-  return planned;
-}
-
 function Form({ parent, begin, from }: { parent: RequestParent; begin: Document; from: string | undefined }) {
   const requestId = parent.request.id;
   const [document, setDocument, discard] = useDraft(`deploy.${requestId}.${from ?? ''}`, begin);
@@ -71,14 +49,16 @@ function Form({ parent, begin, from }: { parent: RequestParent; begin: Document;
   const [unpauses, setUnpauses] = useState(false);
   const [failure, setFailure] = useState<unknown>();
   const [busy, setBusy] = useState(false);
-  const planned = usePlan(document);
+  const planned = useAnswer(document, () =>
+    muster.deploys.plan({ body: { deploy: document as Deploy }, largeScaleDownAcknowledged: true }),
+  );
+  const plan = planned.value;
   const navigate = useNavigate();
 
   async function deploy(event: React.FormEvent): Promise<void> {
     event.preventDefault();
     setBusy(true);
     setFailure(undefined);
-    const { plan } = planned;
     try {
       const body = {
         deploy: document as Deploy,
@@ -107,8 +87,8 @@ function Form({ parent, begin, from }: { parent: RequestParent; begin: Document;
       </div>
       <aside className="plan" aria-label="What would happen" aria-live="polite">
         <h2>What would happen</h2>
-        {planned.plan === undefined && planned.failure === undefined && <Loading />}
-        {planned.plan && <DeployPlanView plan={planned.plan} />}
+        {plan === undefined && planned.failure === undefined && <Loading />}
+        {plan && <DeployPlanView plan={plan} />}
         {planned.failure !== undefined && <Failure cause={planned.failure} />}
         <label className="field">
           <span>Message</span>

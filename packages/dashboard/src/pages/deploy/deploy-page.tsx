@@ -12,8 +12,8 @@ import { Pager } from '../../ui/pager';
 import { Changes } from '../../ui/plan';
 import { Panel, useRead } from '../../ui/read';
 import { Table, type Column } from '../../ui/table';
-import { Time } from '../../ui/time';
-import { inWords } from '../../ui/words';
+import { Marked } from '../../ui/time';
+import { counted, inWords } from '../../ui/words';
 import { LastLines } from '../task/last-lines';
 import { changed, instance, log, machine, started, state } from '../tasks/history-columns';
 import { Heading } from '../../ui/heading';
@@ -47,7 +47,7 @@ export function Page() {
 }
 
 function Known({ deploy, parent }: { deploy: DeployHistory; parent: RequestParent | undefined }) {
-  const { requestId, deployId, user, timestamp, message } = deploy.deployMarker;
+  const { requestId, deployId } = deploy.deployMarker;
   const result = deploy.deployResult;
   const active = parent?.requestDeployState?.activeDeploy?.deployId;
   return (
@@ -57,8 +57,7 @@ function Known({ deploy, parent }: { deploy: DeployHistory; parent: RequestParen
         <RequestLink id={requestId} />
         <Badge of="deploy" state={result?.deployState ?? 'WAITING'} />
         <span>
-          {user !== undefined && `by ${user}, `}
-          <Time at={timestamp} /> {message}
+          <Marked {...deploy.deployMarker} />
         </span>
         <span className="grow" />
         {parent && deployId !== active && parent.pendingDeploy === undefined && (
@@ -79,7 +78,14 @@ function Known({ deploy, parent }: { deploy: DeployHistory; parent: RequestParen
             {result.deployFailures.map(({ reason, taskId, message: text }, index) => (
               // Failures have no id, and their list does not change any more.
               <li key={index}>
-                {inWords(reason)} {taskId && <Go to={paths.task(taskId.id)}>instance {taskId.instanceNo}</Go>} {text}
+                {inWords(reason)}
+                {taskId && (
+                  <>
+                    {' '}
+                    of <Go to={paths.task(taskId.id)}>instance {taskId.instanceNo}</Go>
+                  </>
+                )}
+                {text !== undefined && `: ${text}`}
                 {index === 0 && taskId && <LastLines taskId={taskId.id} file="stderr" />}
               </li>
             ))}
@@ -104,7 +110,7 @@ function Statistics({ deploy: { deployStatistics } }: { deploy: DeployHistory })
   const { numTasks, numSuccess, numFailures, averageRuntimeMillis } = deployStatistics;
   return (
     <p>
-      {numTasks} tasks, {numSuccess} finished, {numFailures} failed
+      {counted(numTasks, 'task')}, {numSuccess} finished, {numFailures} failed
       {averageRuntimeMillis !== undefined && `, ${formatDuration(averageRuntimeMillis)} on average`}
     </p>
   );

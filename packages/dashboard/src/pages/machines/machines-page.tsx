@@ -226,7 +226,7 @@ export function Page() {
             );
             if (inSection.length === 0) return null;
             return (
-              <section key={title}>
+              <section key={title} className="machines">
                 <h2>
                   {title} <span className="faint">{inSection.length}</span>
                 </h2>

@@ -6,6 +6,7 @@ import { Panel, useRead } from '../../ui/read';
 import { Use } from '../../ui/use';
 import { view } from '../../view';
 import { Heading } from '../../ui/heading';
+import { counted } from '../../ui/words';
 
 interface Measure {
   readonly label: string;
@@ -73,7 +74,8 @@ export function Page() {
                   </Go>
                   <span>{share === undefined ? '–' : `${Math.round(share * 100)} %`}</span>
                   <span className="faint">
-                    {usage.numTasks} tasks, {formatNumber(usage.cpusUsed)} cores, {formatBytes(usage.memoryBytesUsed)}
+                    {counted(usage.numTasks, 'task')}, {formatNumber(usage.cpusUsed)} cores,{' '}
+                    {formatBytes(usage.memoryBytesUsed)}
                   </span>
                 </li>
               );

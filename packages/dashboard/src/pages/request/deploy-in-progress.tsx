@@ -4,7 +4,7 @@ import type { Action } from '../../actions/action';
 import { ActionButton } from '../../actions/action-button';
 import { Mark } from '../../ui/badge';
 import { DeployLink } from '../../ui/links';
-import { Time } from '../../ui/time';
+import { Marked } from '../../ui/time';
 
 /** How far a deploy has come, what it waits for, and how it is helped on or stopped. */
 export function DeployInProgress({ parent, pending }: { parent: RequestParent; pending: PendingDeploy }) {
@@ -19,8 +19,7 @@ export function DeployInProgress({ parent, pending }: { parent: RequestParent; p
         <Mark tone="busy">
           <DeployLink requestId={requestId} deployId={deployId} /> is rolling out
         </Mark>{' '}
-        {deployMarker.user !== undefined && `by ${deployMarker.user}, `}
-        <Time at={deployMarker.timestamp} /> {deployMarker.message}
+        <Marked {...deployMarker} />
       </p>
       {deployProgress && (
         <p>

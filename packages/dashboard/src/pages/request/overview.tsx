@@ -1,3 +1,4 @@
+import { Fragment } from 'react';
 import type { DeployHistory, RequestParent } from 'muster-client';
 import { muster, orNone } from '../../api';
 import { ActionButton } from '../../actions/action-button';
@@ -6,9 +7,11 @@ import { Badge, Mark } from '../../ui/badge';
 import { ExplainedRequest } from '../../ui/explain';
 import { DeployLink, Go, paths } from '../../ui/links';
 import { Panel, useRead } from '../../ui/read';
-import { Time } from '../../ui/time';
+import { Marked, Time, useZone } from '../../ui/time';
+import { isoTime } from '../../ui/time-format';
 import { inWords, isLongRunning } from '../../ui/words';
 import { LastLines } from '../task/last-lines';
+import { rulesOfDeploy, rulesOfRequest } from './rules';
 import { ActiveTasks, EndedTasks, ScheduledTasks } from './tasks-tab';
 
 const RECENT = 5;
@@ -32,13 +35,13 @@ export function Overview({ parent }: { parent: RequestParent }) {
         {activeDeploy ? (
           <>
             Active deploy <DeployLink requestId={requestId} deployId={activeDeploy.deployId} />{' '}
-            {activeDeploy.user !== undefined && `by ${activeDeploy.user}, `}
-            <Time at={activeDeploy.timestamp} /> {activeDeploy.message}
+            <Marked {...activeDeploy} />
           </>
         ) : (
           'No deploy is active: nothing runs until one succeeds.'
         )}
       </p>
+      <Rules parent={parent} />
       <h2>Running</h2>
       <ActiveTasks requestId={requestId} />
       <h2>Waiting</h2>
@@ -52,6 +55,26 @@ export function Overview({ parent }: { parent: RequestParent }) {
   );
 }
 
+/** What its documents say beside program, number and place. */
+function Rules({ parent: { request, activeDeploy } }: { parent: RequestParent }) {
+  const zone = useZone();
+  const rules = [
+    ...rulesOfRequest(request, (at) => isoTime(at, zone)),
+    ...(activeDeploy ? rulesOfDeploy(activeDeploy) : []),
+  ];
+  if (rules.length === 0) return null;
+  return (
+    <dl className="facts">
+      {rules.map(([name, text]) => (
+        <Fragment key={name}>
+          <dt>{name}</dt>
+          <dd>{text}</dd>
+        </Fragment>
+      ))}
+    </dl>
+  );
+}
+
 const hasFailed = ({ deployResult }: DeployHistory): boolean =>
   ['FAILED', 'OVERDUE', 'FAILED_INTERNAL_STATE'].includes(deployResult?.deployState ?? '');
 
@@ -62,8 +85,9 @@ function FailedDeploy({ parent, deploy }: { parent: RequestParent; deploy: Deplo
   return (
     <section className="notice bad" aria-label="The last deploy failed">
       <p>
-        <Mark tone="bad">The last deploy failed</Mark>: <DeployLink requestId={requestId} deployId={deployId} />{' '}
-        <Time at={deployResult?.timestamp} /> {deployResult?.message}
+        <Mark tone="bad">The last deploy failed</Mark>: <DeployLink requestId={requestId} deployId={deployId} />,{' '}
+        <Time at={deployResult?.timestamp} />
+        {deployResult?.message !== undefined && `: ${deployResult.message}`}
       </p>
       <ul>
         {deployResult?.deployFailures.slice(0, 5).map(({ reason, taskId, message }, index) => (

@@ -5,12 +5,13 @@ import { muster } from '../../api';
 import { useDraft } from '../../forms/draft';
 import { DocumentForm } from '../../forms/document-form';
 import type { Document } from '../../forms/document';
-import { requestGroups } from '../../forms/fields';
+import { requestGroups } from '../../forms/request-fields';
 import { problemsOf } from '../../forms/problems';
 import { Go, paths, useFilters, useParam } from '../../ui/links';
 import { Failure, Panel, useRead } from '../../ui/read';
 import { toast } from '../../ui/toasts';
 import { Heading } from '../../ui/heading';
+import { NextTimes, useNextTimes } from './next-times';
 
 /** Makes a request, changes one, or makes one like another. */
 export function Page() {
@@ -29,7 +30,7 @@ function FromRequest({ source, isEdit }: { source: string; isEdit: boolean }) {
         <Form
           key={source}
           name={`request.${source}.${isEdit}`}
-          begin={isEdit ? { ...request } : { ...request, id: '' }}
+          begin={isEdit ? { ...request } : anew(request)}
           {...(isEdit && { requestId: source })}
         />
       )}
@@ -37,11 +38,20 @@ function FromRequest({ source, isEdit }: { source: string; isEdit: boolean }) {
   );
 }
 
+/** The Quartz schedule that the service has made of the schedule would count for another schedule, too. */
+function anew({ quartzSchedule, ...request }: Request): Document {
+  const isMade = request.schedule !== undefined && request.scheduleType !== 'QUARTZ';
+  return { ...request, id: '', ...(!isMade && quartzSchedule !== undefined && { quartzSchedule }) };
+}
+
 function Form({ name, begin, requestId }: { name: string; begin: Document; requestId?: string }) {
   const [document, setDocument, discard] = useDraft(name, begin);
   const [failure, setFailure] = useState<unknown>();
   const [busy, setBusy] = useState(false);
   const navigate = useNavigate();
+  const times = useNextTimes(document, begin);
+  const isScheduled = document['requestType'] === 'SCHEDULED';
+  const problems = { ...problemsOf(times.failure), ...problemsOf(failure) };
   async function save(event: React.FormEvent): Promise<void> {
     event.preventDefault();
     setBusy(true);
@@ -58,24 +68,27 @@ function Form({ name, begin, requestId }: { name: string; begin: Document; reque
     }
   }
   return (
-    <form className="document-form" onSubmit={(event) => void save(event)}>
-      <Heading>{requestId === undefined ? 'New request' : `Edit ${requestId}`}</Heading>
-      <DocumentForm document={document} onChange={setDocument} groups={requestGroups} problems={problemsOf(failure)} />
-      {failure !== undefined && <Failure cause={failure} />}
-      <div className="buttons">
-        <button type="submit" className="primary" disabled={busy}>
-          Save
-        </button>
-        <button type="button" onClick={discard}>
-          Discard changes
-        </button>
-        <Go to={requestId === undefined ? '/requests' : paths.request(requestId)}>Cancel</Go>
-        {requestId !== undefined && (
-          <Go to="/requests/new" search={{ from: requestId }}>
-            Make another like it
-          </Go>
-        )}
+    <form className={isScheduled ? 'document-form beside' : 'document-form'} onSubmit={(event) => void save(event)}>
+      <div>
+        <Heading>{requestId === undefined ? 'New request' : `Edit ${requestId}`}</Heading>
+        <DocumentForm document={document} onChange={setDocument} groups={requestGroups} problems={problems} />
+        {failure !== undefined && <Failure cause={failure} />}
+        <div className="buttons">
+          <button type="submit" className="primary" disabled={busy}>
+            Save
+          </button>
+          <button type="button" onClick={discard}>
+            Discard changes
+          </button>
+          <Go to={requestId === undefined ? '/requests' : paths.request(requestId)}>Cancel</Go>
+          {requestId !== undefined && (
+            <Go to="/requests/new" search={{ from: requestId }}>
+              Make another like it
+            </Go>
+          )}
+        </div>
       </div>
+      {isScheduled && <NextTimes of={times} />}
     </form>
   );
 }

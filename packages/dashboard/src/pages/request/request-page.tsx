@@ -12,13 +12,15 @@ import { CopyJson } from '../../ui/copy';
 import { Go, paths, useFilters, useParam } from '../../ui/links';
 import { MenuButton } from '../../ui/menu';
 import { Panel, useRead } from '../../ui/read';
-import { requestTypes } from '../../ui/words';
+import { isLongRunning, requestTypes } from '../../ui/words';
 import { quickLinks, view } from '../../view';
 import { fillIn } from '../../ui/fill-in';
 import { useStars } from '../requests/stars';
+import { BackfillsTab } from './backfills-tab';
 import { DeployInProgress } from './deploy-in-progress';
 import { Expiring } from './expiring';
 import { DeploysTab } from './deploys-tab';
+import { FlowTab } from './flow-tab';
 import { HistoryTab } from './history-tab';
 import { TasksTab } from './tasks-tab';
 import { Overview } from './overview';
@@ -26,8 +28,14 @@ import { UsageTab } from './usage-tab';
 import { useShuffleAction } from './shuffle';
 import { Heading } from '../../ui/heading';
 
-const tabs = ['overview', 'tasks', 'deploys', 'history', 'usage', 'config'] as const;
+const tabs = ['overview', 'tasks', 'backfills', 'flow', 'deploys', 'history', 'usage', 'config'] as const;
 type Tab = (typeof tabs)[number];
+
+/** Runs follow runs, and those of a schedule can be made up for: services have neither. */
+const tabsOf = ({ request: { requestType } }: RequestParent): readonly Tab[] =>
+  tabs.filter(
+    (tab) => (tab !== 'backfills' || requestType === 'SCHEDULED') && (tab !== 'flow' || !isLongRunning(requestType)),
+  );
 
 export function Page() {
   const requestId = useParam('requestId');
@@ -46,7 +54,7 @@ export function Page() {
             <Head parent={parent} troubles={troublesOf(parent, troubles)} />
             <Standing parent={parent} />
             <nav className="tabs" aria-label={`Parts of ${requestId}`}>
-              {tabs.map((each) => (
+              {tabsOf(parent).map((each) => (
                 <TabLink key={each} requestId={requestId} tab={each} isOpen={each === tab} />
               ))}
             </nav>
@@ -75,6 +83,10 @@ function TabOf({ tab, parent }: { tab: Tab; parent: RequestParent }) {
   switch (tab) {
     case 'tasks':
       return <TasksTab requestId={requestId} />;
+    case 'backfills':
+      return <BackfillsTab parent={parent} />;
+    case 'flow':
+      return <FlowTab requestId={requestId} />;
     case 'deploys':
       return <DeploysTab parent={parent} />;
     case 'history':
@@ -126,28 +138,30 @@ function Head({ parent, troubles }: { parent: RequestParent; troubles: readonly 
         </span>
       )}
       <span className="grow" />
-      {!view.hideNewDeployButton && undeployable === undefined && (
-        <Go to={`${paths.request(request.id)}/deploy`} className="button primary">
-          Deploy
-        </Go>
-      )}
-      {inBar.map((action) => (
-        <ActionButton key={action.id} action={action} />
-      ))}
-      {!view.hideNewRequestButton && unwritable === undefined && (
-        <Go to={`/requests/edit/${encodeURIComponent(request.id)}`} className="button">
-          Edit
-        </Go>
-      )}
-      <MenuButton
-        label="More"
-        choices={inMenu.map((action) => ({
-          label: action.label,
-          onChoose: () => openAction.set(action),
-          isDangerous: action.isDangerous ?? false,
-          disabled: (action.id === 'roll-back' ? undeployable : unwritable) !== undefined,
-        }))}
-      />
+      <div className="buttons">
+        {!view.hideNewDeployButton && undeployable === undefined && (
+          <Go to={`${paths.request(request.id)}/deploy`} className="button primary">
+            Deploy
+          </Go>
+        )}
+        {inBar.map((action) => (
+          <ActionButton key={action.id} action={action} />
+        ))}
+        {!view.hideNewRequestButton && unwritable === undefined && (
+          <Go to={`/requests/edit/${encodeURIComponent(request.id)}`} className="button">
+            Edit
+          </Go>
+        )}
+        <MenuButton
+          label="More"
+          choices={inMenu.map((action) => ({
+            label: action.label,
+            onChoose: () => openAction.set(action),
+            isDangerous: action.isDangerous ?? false,
+            disabled: (action.id === 'roll-back' ? undeployable : unwritable) !== undefined,
+          }))}
+        />
+      </div>
       {unwritable !== undefined && <span className="faint">{unwritable}</span>}
       <QuickLinkList parent={parent} />
     </div>

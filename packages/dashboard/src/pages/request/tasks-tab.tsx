@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import type { TaskIdHistory, TaskRequest } from 'muster-client';
+import type { PendingTask, TaskIdHistory, TaskRequest } from 'muster-client';
 import { muster, orNone } from '../../api';
 import { ActionButton } from '../../actions/action-button';
 import { killTask, removeScheduled } from '../../actions/task-actions';
@@ -7,11 +7,12 @@ import { Explained } from '../../ui/explain';
 import { DeployLink, Go, paths } from '../../ui/links';
 import { Pager } from '../../ui/pager';
 import { Panel, useRead } from '../../ui/read';
+import { RunOrigin } from '../../ui/run-origin';
 import { Table, type Column } from '../../ui/table';
 import { Lasted, Time } from '../../ui/time';
 import { inWords } from '../../ui/words';
 import { logPathOf } from '../../view';
-import { changed, deploy, instance, machine, started, state } from '../tasks/history-columns';
+import { changed, deploy, instance, machine, run, started, state } from '../tasks/history-columns';
 
 const PAGE = 20;
 
@@ -67,9 +68,10 @@ export function ActiveTasks({ requestId }: { requestId: string }) {
     <Panel of={read}>
       {({ tasks, healthy, young, cleaning, balanced }) => {
         const healthWord = (id: string): string =>
-          cleaning.has(id) ? 'being replaced' : healthy.has(id) ? 'healthy' : young.has(id) ? 'not yet healthy' : '';
+          cleaning.has(id) ? 'being replaced' : healthy.has(id) ? 'healthy' : young.has(id) ? 'not healthy' : '';
         const columns: readonly Column<TaskIdHistory>[] = [
           ...common,
+          ...(tasks.some(({ runId }) => runId !== undefined) ? [run] : []),
           {
             id: 'health',
             title: 'Health',
@@ -120,7 +122,7 @@ export function ScheduledTasks({ requestId }: { requestId: string }) {
       cell: ({ pendingTask }) => <Time at={pendingTask.pendingTaskId.nextRunAt} />,
     },
     { id: 'no', title: '#', cell: ({ pendingTask }) => pendingTask.pendingTaskId.instanceNo },
-    { id: 'type', title: 'Because', cell: ({ pendingTask }) => inWords(pendingTask.pendingTaskId.pendingType) },
+    { id: 'type', title: 'Because', cell: ({ pendingTask }) => <Because {...pendingTask} /> },
     {
       id: 'deploy',
       title: 'Deploy',
@@ -150,6 +152,19 @@ export function ScheduledTasks({ requestId }: { requestId: string }) {
     </Panel>
   );
 }
+
+/** Runs say where they come from, other tasks what made them wait. */
+const Because = ({ trigger, attempt, flowId, pendingTaskId, buffered, scheduledAt }: PendingTask) => (
+  <>
+    {trigger === undefined ? inWords(pendingTaskId.pendingType) : <RunOrigin {...{ trigger, attempt, flowId }} />}
+    {buffered && ', behind another run'}
+    {scheduledAt !== undefined && scheduledAt !== pendingTaskId.nextRunAt && (
+      <>
+        , planned for <Time at={scheduledAt} />
+      </>
+    )}
+  </>
+);
 
 /** Asked when somebody wants to know, for one task at a time. */
 export function Why({ id }: { id: string }) {
@@ -183,7 +198,7 @@ export function EndedTasks({ requestId, count }: { requestId: string; count: num
       value: ({ taskId, updatedAt }) => updatedAt - taskId.startedAt,
       cell: ({ taskId, updatedAt }) => <Lasted from={taskId.startedAt} to={updatedAt} />,
     },
-    { id: 'run', title: 'Run', cell: ({ runId }) => runId ?? '' },
+    run,
     logLink(true),
   ];
   return (

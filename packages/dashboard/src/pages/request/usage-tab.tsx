@@ -26,7 +26,7 @@ function Figures({ usage }: { usage: RequestUtilization }) {
   const { numTasks } = usage;
   return (
     <>
-      <p>For each of {numTasks} tasks, on average:</p>
+      <p>{numTasks === 1 ? 'Its only task:' : `For each of ${numTasks} tasks, on average:`}</p>
       <Use
         label="CPU"
         used={usage.cpuUsed / numTasks}

@@ -10,7 +10,7 @@ import { DeployLink, RequestLink, useParam } from '../../ui/links';
 import { Panel, useRead } from '../../ui/read';
 import { Table, type Column } from '../../ui/table';
 import { Bulk } from './bulk';
-import { healthOf } from './filter';
+import { Health } from './request-list';
 import { Heading } from '../../ui/heading';
 
 const columnsWith = (troubles: Troubles): readonly Column<RequestParent>[] => [
@@ -29,10 +29,7 @@ const columnsWith = (troubles: Troubles): readonly Column<RequestParent>[] => [
   {
     id: 'health',
     title: 'Instances',
-    cell: (row) => {
-      const health = healthOf(row);
-      return health ? `${health.healthy} of ${health.wanted}` : '–';
-    },
+    cell: (row) => <Health row={row} />,
   },
   {
     id: 'deploy',

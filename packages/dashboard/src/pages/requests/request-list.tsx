@@ -182,7 +182,8 @@ function Cells({
   );
 }
 
-function Health({ row }: { row: RequestParent }) {
+/** How many instances are healthy of those there should be; of a job, how many run. */
+export function Health({ row }: { row: RequestParent }) {
   const health = healthOf(row);
   if (!health) return <span className="faint">…</span>;
   if (!isLongRunning(row.request.requestType))

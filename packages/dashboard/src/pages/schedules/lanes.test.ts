@@ -77,6 +77,18 @@ describe('the marks of a lane', () => {
     ));
 });
 
+test('runs of a schedule whose times wait for each other follow the times in their order', () => {
+  const runs = [run(10, 35), run(35, 50), run(50)];
+  const told = (waits: boolean) =>
+    marksOf([10, 20, 30].map(at), runs, at(55), waits).map(({ kind, text }) => [kind, text]);
+  expect(told(true)).toEqual([
+    ['done', 'finished'],
+    ['late', 'ended, began 900 s late'],
+    ['late', 'runs, began 1200 s late'],
+  ]);
+  expect(told(false).map(([kind]) => kind)).toEqual(['done', 'skipped', 'late', 'running']);
+});
+
 test('marks that lie near to each other are one, as bad as the worst of them', () => {
   const marks = marksOf([1, 2, 61].map(at), [run(1, 1.5), run(2, 2.5, 'TASK_FAILED')], at(30));
   expect(clustered(marks, 0, at(60)).map(({ from, kind, marks: { length } }) => [from, kind, length])).toEqual([

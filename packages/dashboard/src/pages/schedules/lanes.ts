@@ -43,8 +43,9 @@ const LATE_MS = 60_000;
 /**
  * The marks of one request: its planned times, those that have passed with the run that followed before the next time. A time without
  * one was skipped, as it is while a run is active. Runs that belong to no time, such as those that people asked for, are marks, too.
+ * `waits`: a time keeps its run however long the ones before it take, so runs follow times in their order.
  */
-export function marksOf(planned: readonly number[], runs: readonly Run[], now: number): readonly Mark[] {
+export function marksOf(planned: readonly number[], runs: readonly Run[], now: number, waits = false): readonly Mark[] {
   const inOrder = [...runs].sort((a, b) => a.startedAt - b.startedAt);
   const marks: Mark[] = [];
   let next = 0;
@@ -52,7 +53,7 @@ export function marksOf(planned: readonly number[], runs: readonly Run[], now: n
   for (const [index, at] of times.entries()) {
     while (next < inOrder.length && inOrder[next]!.startedAt < at) marks.push(markOf(inOrder[next++]!));
     const run = inOrder[next];
-    const until = times[index + 1] ?? Number.POSITIVE_INFINITY;
+    const until = (waits ? undefined : times[index + 1]) ?? Number.POSITIVE_INFINITY;
     if (run && run.startedAt < until) {
       marks.push(markOf(run, at));
       next++;

@@ -1,4 +1,4 @@
-import type { UpcomingRuns } from 'muster-client';
+import type { RequestParent, UpcomingRuns } from 'muster-client';
 import { isStatus, muster } from '../../api';
 import { useRead } from '../../ui/read';
 import { marksOf, timesOf, type Mark, type Run, type Window } from './lanes';
@@ -66,7 +66,7 @@ async function pastRuns({ from, to }: Window, requestId: string | undefined): Pr
 export function lanesOf(
   planned: UpcomingRuns,
   past: Past,
-  scheduled: ReadonlySet<string>,
+  scheduled: ReadonlyMap<string, RequestParent>,
   now: number,
 ): readonly Lane[] {
   const times = timesOf(planned.runs);
@@ -76,7 +76,8 @@ export function lanesOf(
     .map(([requestId, { zones, at }]): Lane => {
       const timeZone = zones.size > 0 ? [...zones].join(', ') : undefined;
       const known = at.filter((each) => each > Math.min(now, past.knownSince));
-      const marks = marksOf(known, past.runs.get(requestId) ?? [], now);
+      const waits = scheduled.get(requestId)?.request.overlapPolicy === 'BUFFER_ALL';
+      const marks = marksOf(known, past.runs.get(requestId) ?? [], now, waits);
       const isShown = (mark: Mark) => mark.at >= planned.from && mark.at < planned.to;
       return { requestId, timeZone, marks: marks.filter(isShown) };
     })

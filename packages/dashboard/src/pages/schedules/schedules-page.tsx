@@ -15,6 +15,7 @@ import { matcherOf } from '../../ui/find';
 import { LaneRow } from './lane-row';
 import { crowding, crowds, summary, type Kind, type Mark as LaneMark, type Window } from './lanes';
 import { type Lane, lanesOf, nothingKnown, type Past, usePast, usePlanned } from './reads';
+import { counted } from '../../ui/words';
 
 /** The window moves on in these steps while no times are in the address. */
 const STEP_MS = 300_000;
@@ -121,7 +122,7 @@ function Lanes(props: { planned: UpcomingRuns; past: Past; window: Window; q: st
       new Map(rows.filter(({ request }) => request.requestType === 'SCHEDULED').map((row) => [row.request.id, row])),
     [rows],
   );
-  const all = useMemo(() => lanesOf(planned, past, new Set(parents.keys()), now), [planned, past, parents, now]);
+  const all = useMemo(() => lanesOf(planned, past, parents, now), [planned, past, parents, now]);
   const lanes = useMemo(() => {
     const match = matcherOf(q);
     return all.filter(({ requestId }) => match(requestId) !== undefined);
@@ -136,7 +137,7 @@ function Lanes(props: { planned: UpcomingRuns; past: Past; window: Window; q: st
       <p className="figures" role="status">
         {lanes.length > SHOWN
           ? `The first ${SHOWN} of ${lanes.length}; a search narrows them`
-          : `${lanes.length} schedules`}
+          : counted(lanes.length, 'schedule')}
         {fullest && fullest.runs > 1 && (
           <>
             , at most {fullest.runs} runs begin in one minute: <Time at={fullest.at} />

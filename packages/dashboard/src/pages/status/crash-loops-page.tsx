@@ -7,7 +7,7 @@ import { DeployLink, Go, paths, RequestLink } from '../../ui/links';
 import { Panel, useRead } from '../../ui/read';
 import { Table, type Column } from '../../ui/table';
 import { Lasted, Time, useNow } from '../../ui/time';
-import { inWords } from '../../ui/words';
+import { counted, inWords } from '../../ui/words';
 import { LastLines } from '../task/last-lines';
 
 /** Ended tasks on the axis of a loop. */
@@ -105,7 +105,12 @@ function Failures({ loop: { requestId, deployId, start, end } }: { loop: CrashLo
 function Axis({ times, from, to }: { times: readonly number[]; from: number; to: number }) {
   const span = Math.max(1, to - from);
   return (
-    <svg className="axis" viewBox="0 0 300 20" role="img" aria-label={`${times.length} failures on the time axis`}>
+    <svg
+      className="axis"
+      viewBox="0 0 300 20"
+      role="img"
+      aria-label={`${counted(times.length, 'failure')} on the time axis`}
+    >
       <line x1={0} x2={300} y1={10} y2={10} />
       {times.map((at) => (
         <line key={at} x1={((at - from) / span) * 300} x2={((at - from) / span) * 300} y1={2} y2={18} />

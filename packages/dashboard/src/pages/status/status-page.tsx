@@ -67,7 +67,7 @@ const machineFigures = (state: State): readonly Figure[] => [
     search: { state: 'DEAD' },
     isBad: state.deadSlaves > 0,
   },
-  { label: 'Unknown machines', value: state.unknownSlaves, to: '/slaves' },
+  { label: 'Frozen or missing machines', value: state.unknownSlaves, to: '/slaves' },
   { label: 'Active racks', value: state.activeRacks, to: '/racks', search: { state: 'ACTIVE' } },
   { label: 'Racks being decommissioned', value: state.decommissioningRacks, to: '/racks' },
   { label: 'Dead racks', value: state.deadRacks, to: '/racks', isBad: state.deadRacks > 0 },

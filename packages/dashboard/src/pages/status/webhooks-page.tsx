@@ -67,6 +67,15 @@ const test = (id: string, uri: string): Action => ({
   },
 });
 
+/** Ids of webhooks have their type and their address, as a part of a path. */
+function decoded(webhookId: string): string {
+  try {
+    return decodeURIComponent(webhookId);
+  } catch {
+    return webhookId;
+  }
+}
+
 const resend = (webhookId: string, ids: readonly number[] | undefined): Action => ({
   id: 'resend',
   label: ids === undefined ? 'Send all again' : 'Send again',
@@ -133,7 +142,7 @@ const letterColumns: readonly Column<DeadLetter>[] = [
     id: 'webhook',
     title: 'Webhook',
     value: ({ webhookId }) => webhookId,
-    cell: ({ webhookId }) => <code>{webhookId}</code>,
+    cell: ({ webhookId }) => <code>{decoded(webhookId)}</code>,
   },
   { id: 'event', title: 'Happened', value: ({ eventAt }) => eventAt, cell: ({ eventAt }) => <Time at={eventAt} /> },
   { id: 'dead', title: 'Given up', value: ({ deadAt }) => deadAt, cell: ({ deadAt }) => <Time at={deadAt} /> },
@@ -179,7 +188,7 @@ export function Page() {
               <ActionButton
                 key={webhookId}
                 action={resend(webhookId, undefined)}
-                label={`Send all of ${webhookId} again`}
+                label={`Send all of ${decoded(webhookId)} again`}
               />
             ))}
             <Table

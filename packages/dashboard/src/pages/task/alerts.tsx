@@ -18,7 +18,7 @@ export function TaskAlerts({ history, cleanup }: { history: TaskHistory; cleanup
     <>
       {update && isBad && (
         <p className="notice bad" role="alert">
-          <Mark tone="bad">{wordOf('task', update.taskState).text}</Mark> {whyTask(update)}
+          <Mark tone="bad">{wordOf('task', update.taskState).text}</Mark>: {whyTask(update)}
         </p>
       )}
       {history.taskMetadata.map((note) => (

@@ -19,6 +19,7 @@ export function Details({ history }: { history: TaskHistory }) {
     ['Arguments', (pendingTask.cmdLineArgsList ?? deploy.arguments)?.join(' ')],
     ['Ports', portsOf(task.clusterTask?.resources)],
     ['Run', pendingTask.runId],
+    ['After tasks', pendingTask.parentRuns?.join(', ')],
     ['Asked for by', pendingTask.user],
     ['Message', pendingTask.message],
     ['Labels', labels.map(([name, value]) => `${name}=${value}`).join(', ')],

@@ -51,12 +51,27 @@ function Rule({ options }: { options: HealthcheckOptions | undefined }) {
   const startup = options.startupTimeoutSeconds ?? view.defaultStartupTimeoutSeconds;
   const retries = options.maxRetries ?? view.defaultHealthcheckMaxRetries;
   return (
-    <p>
-      <code>
-        {options.method ?? 'GET'} {options.uri ?? options.healthcheckResultFilePath}
-      </code>{' '}
-      every {interval} s, each within {timeout} s; it may take {startup} s to listen, and{' '}
-      {retries === 0 ? 'any number of checks may fail' : `${retries} checks may fail`} before the task is given up.
-    </p>
+    <>
+      <p>
+        {wayOf(options)} every {interval} s, each within {timeout} s; it may take {startup} s to listen, and{' '}
+        {retries === 0 ? 'any number of checks may fail' : `${retries} checks may fail`} before the task is given up.
+      </p>
+      {options.liveness && <Liveness options={options.liveness} />}
+    </>
   );
 }
+
+function wayOf({ type = 'HTTP', command, method = 'GET', uri, healthcheckResultFilePath }: HealthcheckOptions) {
+  if (type === 'TCP') return 'A connection to its port';
+  if (type === 'GRPC') return 'A call of its gRPC health service';
+  const text = type === 'COMMAND' ? command : uri === undefined ? healthcheckResultFilePath : `${method} ${uri}`;
+  return <code>{text}</code>;
+}
+
+const Liveness = ({ options }: { options: NonNullable<HealthcheckOptions['liveness']> }) => (
+  <p>
+    Once it has passed, {options.uri === undefined ? 'it is checked in the same way' : <code>{options.uri}</code>} every{' '}
+    {options.intervalSeconds ?? 10} s: after {options.failureThreshold ?? 3} failures in a row the task is unhealthy,
+    and {options.action === 'NONE' ? 'this is reported' : 'is replaced'}.
+  </p>
+);

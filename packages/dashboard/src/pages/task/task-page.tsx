@@ -7,6 +7,7 @@ import { Badge } from '../../ui/badge';
 import { CopyJson } from '../../ui/copy';
 import { DeployLink, Go, HostLink, paths, RequestLink, useFilters, useParam } from '../../ui/links';
 import { Panel, useRead } from '../../ui/read';
+import { RunOrigin } from '../../ui/run-origin';
 import { Lasted, Time } from '../../ui/time';
 import { inWords, isLongRunning } from '../../ui/words';
 import { logPathOf } from '../../view';
@@ -92,6 +93,7 @@ function Known({ history }: { history: TaskHistory }) {
 
 function Head({ history, cleanup, ended }: { history: TaskHistory; cleanup: TaskCleanup | undefined; ended: boolean }) {
   const { taskId, taskRequest } = history.task;
+  const { pendingTask } = taskRequest;
   const update = lastUpdate(history);
   const file = logPathOf(taskId.id, ended);
   return (
@@ -139,6 +141,20 @@ function Head({ history, cleanup, ended }: { history: TaskHistory; cleanup: Task
         <dd>
           <Lasted from={taskId.startedAt} to={ended ? update?.timestamp : undefined} />
         </dd>
+        {pendingTask.trigger !== undefined && (
+          <>
+            <dt>Run</dt>
+            <dd>
+              <RunOrigin {...pendingTask} />
+              {pendingTask.scheduledAt !== undefined && pendingTask.trigger !== 'RUN_NOW' && (
+                <>
+                  {' '}
+                  planned for <Time at={pendingTask.scheduledAt} />
+                </>
+              )}
+            </dd>
+          </>
+        )}
         {taskRequest.request.group !== undefined && (
           <>
             <dt>Group</dt>

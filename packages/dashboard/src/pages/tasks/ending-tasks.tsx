@@ -6,7 +6,8 @@ import { Panel, useRead } from '../../ui/read';
 import type { Column } from '../../ui/table';
 import { Time } from '../../ui/time';
 import { inWords } from '../../ui/words';
-import { hasTask, Shown, taskColumns } from './task-list';
+import { hasTask } from '../../ui/find';
+import { Shown, taskColumns } from './task-list';
 
 const [idColumn, requestColumn, hostColumn] = taskColumns.map(({ id, title, value, cell }) => ({
   id,

@@ -1,6 +1,7 @@
 import { hasEnded, type TaskIdHistory } from 'muster-client';
 import { Badge } from '../../ui/badge';
 import { DeployLink, Go, HostLink, paths } from '../../ui/links';
+import { originText, RunOrigin } from '../../ui/run-origin';
 import type { Column } from '../../ui/table';
 import { Time } from '../../ui/time';
 import { logPathOf } from '../../view';
@@ -43,6 +44,17 @@ export const changed: HistoryColumn = {
   title: 'Changed',
   value: ({ updatedAt }) => updatedAt,
   cell: ({ updatedAt }) => <Time at={updatedAt} />,
+};
+/** Of runs only: tasks of services have no origin. */
+export const run: HistoryColumn = {
+  id: 'run',
+  title: 'Run',
+  value: originText,
+  cell: (row) => (
+    <>
+      <RunOrigin {...row} /> {row.runId !== undefined && <span className="faint">{row.runId}</span>}
+    </>
+  ),
 };
 /** Where the settings say that the log of a task is, while it runs and when it has ended. */
 export const log: HistoryColumn = {

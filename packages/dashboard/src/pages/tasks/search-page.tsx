@@ -6,10 +6,10 @@ import { Pager } from '../../ui/pager';
 import { Panel, useRead } from '../../ui/read';
 import { Table, type Column } from '../../ui/table';
 import { TimeField } from '../../ui/time-field';
-import { wordOf } from '../../ui/words';
+import { counted, wordOf } from '../../ui/words';
 import { Heading } from '../../ui/heading';
 import { Views } from '../../ui/views';
-import { changed, deploy, log, machine, started, state } from './history-columns';
+import { changed, deploy, log, machine, run, started, state } from './history-columns';
 
 const times = ['startedAfter', 'startedBefore', 'updatedAfter', 'updatedBefore'] as const;
 const texts = [
@@ -31,6 +31,7 @@ const columns: readonly Column<TaskIdHistory>[] = [
   deploy,
   machine,
   state,
+  run,
   started,
   changed,
   log,
@@ -119,7 +120,7 @@ export function Page() {
         {({ objects, dataCount, pageCount }) => (
           <>
             <p className="figures" role="status">
-              {dataCount} tasks
+              {counted(dataCount, 'task')}
             </p>
             <Table
               label="Tasks"

@@ -9,12 +9,6 @@ import { logPathOf } from '../../view';
 /** As many as a table shows; a search narrows them. */
 const SHOWN = 500;
 
-export const has = (q: string, ...texts: string[]): boolean => {
-  const wanted = q.trim().toLowerCase();
-  return wanted === '' || texts.some((text) => text.toLowerCase().includes(wanted));
-};
-export const hasTask = (q: string, { id, host, rackId }: TaskId): boolean => has(q, id, host, rackId);
-
 export function Shown<Row>(props: {
   label: string;
   rows: readonly Row[];

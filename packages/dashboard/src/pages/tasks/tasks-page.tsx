@@ -8,10 +8,11 @@ import { DeployLink, Go, RequestLink, useFilters } from '../../ui/links';
 import { Panel, useRead } from '../../ui/read';
 import type { Column } from '../../ui/table';
 import { Time, useNow } from '../../ui/time';
-import { inWords } from '../../ui/words';
+import { inWords, ofMachines } from '../../ui/words';
 import { Why } from '../request/tasks-tab';
 import { Cleaning, Killed } from './ending-tasks';
-import { has, hasTask, Shown, taskColumns } from './task-list';
+import { has, hasTask, inTaskIds } from '../../ui/find';
+import { Shown, taskColumns } from './task-list';
 import { Heading } from '../../ui/heading';
 import { Views } from '../../ui/views';
 
@@ -85,7 +86,7 @@ function Leaving({ q }: { q: string }) {
   const read = useRead(['tasks', 'leaving'], async () => {
     const [ids, slaves] = await Promise.all([muster.tasks.activeIds({}), muster.slaves.list({})]);
     const hosts = new Set(
-      slaves.filter(({ currentState }) => /DECOMMISSION/.test(currentState.state)).map(({ host }) => host),
+      slaves.filter(({ currentState }) => /DECOMMISSION/.test(currentState.state)).map(({ host }) => inTaskIds(host)),
     );
     return ids.filter(({ host }) => hosts.has(host));
   });
@@ -134,10 +135,10 @@ function Due({ at }: { at: number }) {
 /** In the words of the scheduler, as it saw it last; all that is known of it is asked for one task at a time. */
 function Reason({ id, reason }: { id: string; reason: NotedReason | undefined }) {
   return (
-    <>
-      {reason !== undefined && <Mark tone="warn">{reason.message}</Mark>}
+    <div className="reason">
+      {reason !== undefined && <Mark tone="warn">{ofMachines(reason.message)}</Mark>}
       <Why id={id} />
-    </>
+    </div>
   );
 }
 
