@@ -12,7 +12,11 @@ export class ExcludedTimes {
   constructor(private readonly now: number) {}
 
   /** Whoever asks for a run gets it at any time. Those of the schedule wait, also to be tried again. */
-  hold({ pendingTaskId, trigger = 'SCHEDULE' }: PendingTask, request: Request, { scheduleSince }: RequestView): boolean {
+  hold(
+    { pendingTaskId, trigger = 'SCHEDULE' }: PendingTask,
+    request: Request,
+    { scheduleSince }: RequestView,
+  ): boolean {
     if (!request.exclusions || (trigger !== 'SCHEDULE' && trigger !== 'RETRY')) return false;
     if (pendingTaskId.pendingType === 'IMMEDIATE' || isBesideSchedule(pendingTaskId)) return false;
     // A deploy may bring its own version of the request.

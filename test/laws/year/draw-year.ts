@@ -209,7 +209,9 @@ function yearOf(
     const type = rule.hours === 'EVERY' && notation === 'RFC5545' ? 'CRON' : notation;
     const hash = index === 0 && type === 'CRON' && rule.minutes.length === 1 ? drawn.hash : undefined;
     const schedule = textOf({ ...rule, zone }, type, hash);
-    rules.push({ ...rule, minutes: hash ? [hashedMinute(schedule, id, hash)] : rule.minutes, zone: own ?? zone });
+    const minutesOfRule = hash ? [hashedMinute(schedule, id, hash)] : rule.minutes;
+    const since = type === 'RFC5545' ? yearBegins : undefined;
+    rules.push({ ...rule, minutes: minutesOfRule, zone: own ?? zone, since });
     return { schedule, scheduleType: type, ...(own && { scheduleTimeZone: own }) };
   });
   const closedRule = exclusion && { minutes: [0], hours: [exclusion.hour], weekdays: exclusion.weekday, zone };

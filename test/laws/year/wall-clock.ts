@@ -7,6 +7,8 @@ export interface WallRule {
   /** Absent: all. */
   monthDays?: readonly number[];
   zone: string;
+  /** A rule of RFC 5545 without a start counts from the moment it was saved. Absent: it has always been. */
+  since?: number;
 }
 
 /** A span in which the clocks of a zone are not changed. */
@@ -74,7 +76,7 @@ export function timesOf(rule: WallRule, from: number, to: number): number[] {
       }
     }
   }
-  return [...found].filter((at) => at > from && at <= to).toSorted((a, b) => a - b);
+  return [...found].filter((at) => at > from && at <= to && at >= (rule.since ?? from)).toSorted((a, b) => a - b);
 }
 
 /** The change of clocks that skips a reading. */
