@@ -140,6 +140,22 @@ describe('times that passed in a pause', () => {
     expect(hoursOf(plan({ ...paused, members }).create)).toEqual(expected);
   });
 
+  test.each<[string, Partial<Request>, boolean]>([
+    ['goes', {}, true],
+    ['goes for a newer one with LAST', { missedRuns: { policy: 'LAST' } }, true],
+    ['stays with ALL', { missedRuns: { policy: 'ALL' } }, false],
+  ])('the run of one that was planned before the pause %s', (_name, more, goes) => {
+    const late = waiting(1);
+    const members: Partial<Request> = { overlapPolicy: 'ALLOW', instances: 9, ...more };
+    const { drop } = plan({ ...paused, plannedUntil: now - hour, pendingTasks: [late], members });
+    expect(drop).toEqual(goes ? [late.pendingTaskId.id] : []);
+  });
+
+  test('get no run by one that waits for the end of another', () => {
+    const late = waiting(1, { buffered: true });
+    expect(plan({ ...paused, plannedUntil: now, pendingTasks: [late] }).drop).toEqual([late.pendingTaskId.id]);
+  });
+
   test('get one late run where the leader was away after its end', () => {
     const entries = [entry({ pendingType: 'UNPAUSED', timestamp: now - 2.5 * hour })];
     expect(hoursOf(plan({ ...paused, entries }).create)).toEqual([0, 1]);

@@ -161,13 +161,14 @@ class RunPlanning {
 
   /** Times that have come and not started: those that wait as pending tasks, and those that passed without a look. */
   private dueTimes(): WaitingTime[] {
-    const { pendingTasks } = this.work;
+    const { pendingTasks, plannedUntil = this.now } = this.work;
+    const pauseEnd = this.pauseEnd();
     const times = new Map<number, WaitingTime>();
     for (const pending of pendingTasks) {
       const { scheduledAt: at, buffered = false } = pending;
       if (at === undefined || at > this.now || !isPlannedRun(pending)) continue;
       const excluded = exclusionAt(this.timetable, at) !== undefined;
-      if (times.has(at)) this.drop(pending);
+      if (times.has(at) || at <= pauseEnd) this.drop(pending);
       else if (pending.pendingTaskId.deployId === this.deployId) times.set(at, { at, buffered, excluded, pending });
       else {
         // A new deploy takes over what waits under the old one.
@@ -175,18 +176,19 @@ class RunPlanning {
         times.set(at, { at, buffered, excluded });
       }
     }
-    for (const time of this.passedTimes(this.decidedUntil())) {
+    for (const time of this.passedTimes(Math.max(plannedUntil, pauseEnd))) {
       if (!times.has(time.at)) times.set(time.at, time);
     }
     return [...times.values()];
   }
 
-  /** Times up to this one were decided about. Without a policy for missed ones none follows a pause. */
-  private decidedUntil(): number {
-    const { plannedUntil = this.now, entries } = this.work;
-    if (this.work.request.request.missedRuns !== undefined) return plannedUntil;
-    const pauseEnds = entries.filter(({ pendingType }) => pendingType === 'UNPAUSED').map(({ timestamp }) => timestamp);
-    return Math.max(plannedUntil, ...pauseEnds);
+  /** End of a pause before which no time gets a run: those without a policy for missed ones. */
+  private pauseEnd(): number {
+    const { request, entries } = this.work;
+    if (request.request.missedRuns !== undefined) return Number.NEGATIVE_INFINITY;
+    return Math.max(
+      ...entries.filter(({ pendingType }) => pendingType === 'UNPAUSED').map(({ timestamp }) => timestamp),
+    );
   }
 
   /** No more than can get a run: of many the first ones where each counts, else the last ones. */
