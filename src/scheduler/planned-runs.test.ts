@@ -92,6 +92,20 @@ describe('runs that take longer than the interval', () => {
     ]);
   });
 
+  test('end one that goes on through a pause, where REPLACE says so', async () => {
+    await start();
+    world.cluster.onLaunch(() => ({ runFor: 500_000 }));
+    await job('replace', { overlapPolicy: 'REPLACE' });
+    await world.run(12);
+    await world.query(
+      `INSERT INTO task_cleanup (task_id, request_id, cleanup_type, created_at) SELECT task_id, request_id, 'PAUSING', started_at FROM task`,
+    );
+    await world.run(10);
+    expect(await world.query('SELECT cleanup_type FROM task_cleanup')).toEqual([
+      { cleanup_type: 'REPLACED_BY_NEXT_RUN' },
+    ]);
+  });
+
   test('a run that fails is tried again before the next time that waits', async () => {
     await start();
     let launched = 0;
@@ -136,13 +150,16 @@ describe('times that pass while the request is paused', () => {
     await job('usual', members);
     await job('last', { ...members, missedRuns: { policy: 'LAST' } });
     await job('all', { ...members, missedRuns: { policy: 'ALL' } });
+    await job('beside', { ...members, overlapPolicy: 'ALLOW', instances: 9 });
+    const ids = ['usual', 'last', 'all', 'beside'];
     await world.run(3);
-    for (const id of ['usual', 'last', 'all']) await setState(id, 'PAUSED');
+    for (const id of ids) await setState(id, 'PAUSED');
     await world.run(1);
     await world.cluster.advance(190_000);
-    for (const id of ['usual', 'last', 'all']) await setState(id, 'ACTIVE');
+    for (const id of ids) await setState(id, 'ACTIVE');
     await world.run(45);
     expect(await runs('usual')).toEqual(['240@240']);
+    expect(await runs('beside')).toEqual(['240@240']);
     expect(await runs('last')).toEqual(['180@199', '240@240']);
     expect((await runs('all')).map((run) => run.split('@')[0])).toEqual(['60', '120', '180', '240']);
   });

@@ -51,9 +51,9 @@ function plan({ members, state = 'ACTIVE', activeDeployId = 'd1', startedRuns, .
   const work = { entries: [], tasks: [], pendingTasks: [], failingFast: false, ...given };
   return planRuns({ ...work, request: { request, state, activeDeployId, startedRuns } }, 0, now);
 }
-const active = (pendingType: PendingType): ActiveTask => {
+const active = (pendingType: PendingType, more: Partial<ActiveTask> = {}): ActiveTask => {
   const parts = { requestId: 'job', deployId: 'd1', startedAt: now - 1, instanceNo: 1, host: 's1', rackId: 'r1' };
-  return { taskId: makeTaskId(parts), slaveId: 's1', rackId: 'r1', killed: false, pendingType };
+  return { taskId: makeTaskId(parts), slaveId: 's1', rackId: 'r1', killed: false, pendingType, ...more };
 };
 const hoursOf = (tasks: readonly PendingTask[]): number[] =>
   tasks.map(({ scheduledAt }) => (scheduledAt! - now) / hour);
@@ -126,6 +126,55 @@ describe('a look at the times of a request', () => {
     expect(second.create.filter(({ scheduledAt }) => scheduledAt! < now - 60_000)).toEqual([]);
     const yearly = plan({ members: { schedule: '0 0 1 1 *' }, plannedUntil: now - 1_000 * hour });
     expect(hoursOf(yearly.create)[0]).toBe(-108);
+  });
+});
+
+describe('times that passed in a pause', () => {
+  const paused = { plannedUntil: now - 4.5 * hour, entries: [entry({ pendingType: 'UNPAUSED' })] };
+  test.each<[string, Partial<Request>, number[]]>([
+    ['get no run by themselves', { overlapPolicy: 'ALLOW', instances: 9 }, [1]],
+    ['nor with BUFFER_ALL', { overlapPolicy: 'BUFFER_ALL' }, [1]],
+    ['get one by LAST', { missedRuns: { policy: 'LAST' } }, [0, 1]],
+    ['get each by ALL', { missedRuns: { policy: 'ALL' } }, [-4, -3, -2, -1, 0, 1]],
+  ])('%s', (_name, members, expected) => {
+    expect(hoursOf(plan({ ...paused, members }).create)).toEqual(expected);
+  });
+
+  test.each<[string, Partial<Request>, boolean]>([
+    ['goes', {}, true],
+    ['goes for a newer one with LAST', { missedRuns: { policy: 'LAST' } }, true],
+    ['stays with ALL', { missedRuns: { policy: 'ALL' } }, false],
+  ])('the run of one that was planned before the pause %s', (_name, more, goes) => {
+    const late = waiting(1);
+    const members: Partial<Request> = { overlapPolicy: 'ALLOW', instances: 9, ...more };
+    const { drop } = plan({ ...paused, plannedUntil: now - hour, pendingTasks: [late], members });
+    expect(drop).toEqual(goes ? [late.pendingTaskId.id] : []);
+  });
+
+  test('get no run by one that waits for the end of another', () => {
+    const late = waiting(1, { buffered: true });
+    expect(plan({ ...paused, plannedUntil: now, pendingTasks: [late] }).drop).toEqual([late.pendingTaskId.id]);
+  });
+
+  test('get one late run where the leader was away after its end', () => {
+    const entries = [entry({ pendingType: 'UNPAUSED', timestamp: now - 2.5 * hour })];
+    expect(hoursOf(plan({ ...paused, entries }).create)).toEqual([0, 1]);
+    expect(hoursOf(plan({ ...paused, entries, members: { schedule: '30 * * * *' } }).create)).toEqual([-0.5, 0.5]);
+  });
+});
+
+describe('a run that REPLACE ends', () => {
+  test.each<[string, Partial<ActiveTask>, number]>([
+    ['goes on', {}, 1],
+    ['goes on through a pause', { cleaning: 'PAUSING' }, 1],
+    ['is left to its end on a machine that is decommissioned', { cleaning: 'DECOMISSIONING' }, 1],
+    ['was told before', { cleaning: 'REPLACED_BY_NEXT_RUN' }, 0],
+    ['is killed for another reason', { cleaning: 'USER_REQUESTED' }, 0],
+    ['is being killed', { cleaning: 'PAUSING', killed: true }, 0],
+  ])('%s', (_name, more, ends) => {
+    const members: Partial<Request> = { overlapPolicy: 'REPLACE' };
+    const { end } = plan({ members, tasks: [active('TASK_DONE', more)], pendingTasks: [waiting(0)] });
+    expect(end).toHaveLength(ends);
   });
 });
 

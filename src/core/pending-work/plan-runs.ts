@@ -1,3 +1,4 @@
+import { cleanupRules } from '../cleanup/index.js';
 import { isRunnable, promisedTypes } from '../model/enums.js';
 import type { PendingRequest, PendingTask } from '../model/task.js';
 import type { TaskId } from '../model/task-ids.js';
@@ -160,13 +161,14 @@ class RunPlanning {
 
   /** Times that have come and not started: those that wait as pending tasks, and those that passed without a look. */
   private dueTimes(): WaitingTime[] {
-    const { pendingTasks, plannedUntil } = this.work;
+    const { pendingTasks, plannedUntil = this.now } = this.work;
+    const pauseEnd = this.pauseEnd();
     const times = new Map<number, WaitingTime>();
     for (const pending of pendingTasks) {
       const { scheduledAt: at, buffered = false } = pending;
       if (at === undefined || at > this.now || !isPlannedRun(pending)) continue;
       const excluded = exclusionAt(this.timetable, at) !== undefined;
-      if (times.has(at)) this.drop(pending);
+      if (times.has(at) || at <= pauseEnd) this.drop(pending);
       else if (pending.pendingTaskId.deployId === this.deployId) times.set(at, { at, buffered, excluded, pending });
       else {
         // A new deploy takes over what waits under the old one.
@@ -174,10 +176,19 @@ class RunPlanning {
         times.set(at, { at, buffered, excluded });
       }
     }
-    for (const time of this.passedTimes(plannedUntil ?? this.now)) {
+    for (const time of this.passedTimes(Math.max(plannedUntil, pauseEnd))) {
       if (!times.has(time.at)) times.set(time.at, time);
     }
     return [...times.values()];
+  }
+
+  /** End of a pause before which no time gets a run: those without a policy for missed ones. */
+  private pauseEnd(): number {
+    const { request, entries } = this.work;
+    if (request.request.missedRuns !== undefined) return Number.NEGATIVE_INFINITY;
+    return Math.max(
+      ...entries.filter(({ pendingType }) => pendingType === 'UNPAUSED').map(({ timestamp }) => timestamp),
+    );
   }
 
   /** No more than can get a run: of many the first ones where each counts, else the last ones. */
@@ -283,4 +294,6 @@ const mostSearched = 4_000;
 /** Delay before a request of which nothing more is planned is looked at again. */
 const idleLookMillis = 60_000;
 
-const mayBeEnded = ({ cleaning, killed }: ActiveTask): boolean => cleaning === undefined && !killed;
+/** A run that goes on until its end, as through a pause or on a machine that is decommissioned, may be ended as well. */
+const mayBeEnded = ({ cleaning, killed }: ActiveTask): boolean =>
+  !killed && (cleaning === undefined || !cleanupRules[cleaning].othersAtOnce);

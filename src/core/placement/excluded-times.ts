@@ -1,6 +1,7 @@
 import { deployKeyText } from '../model/deploy.js';
 import type { Request } from '../model/request.js';
 import type { PendingTask } from '../model/task.js';
+import { isBesideSchedule } from '../pending-work/index.js';
 import { exclusionAt, readTimetable } from '../schedules/index.js';
 import type { RequestView } from './snapshot.js';
 
@@ -10,10 +11,14 @@ export class ExcludedTimes {
 
   constructor(private readonly now: number) {}
 
-  /** Whoever asks for a run gets it at any time. */
-  hold({ pendingTaskId, trigger }: PendingTask, request: Request, { scheduleSince }: RequestView): boolean {
-    if (!request.exclusions) return false;
-    if (pendingTaskId.pendingType === 'IMMEDIATE' || (trigger !== undefined && trigger !== 'SCHEDULE')) return false;
+  /** Whoever asks for a run gets it at any time. Those of the schedule wait, also to be tried again. */
+  hold(
+    { pendingTaskId, trigger = 'SCHEDULE' }: PendingTask,
+    request: Request,
+    { scheduleSince }: RequestView,
+  ): boolean {
+    if (!request.exclusions || (trigger !== 'SCHEDULE' && trigger !== 'RETRY')) return false;
+    if (pendingTaskId.pendingType === 'IMMEDIATE' || isBesideSchedule(pendingTaskId)) return false;
     // A deploy may bring its own version of the request.
     const key = deployKeyText(pendingTaskId);
     const known = this.known.get(key) ?? this.isExcluded(request, scheduleSince);

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Deploy } from '../model/deploy.js';
+import type { PendingType } from '../model/enums.js';
 import type { Request } from '../model/request.js';
 import type { PendingTask } from '../model/task.js';
 import type { SlaveUsage } from '../model/usage.js';
@@ -391,6 +392,19 @@ describe('what is placed at all', () => {
     const view = { scheduleSince: now - hoursAgo * hour };
     const due = [pendingTask(1, { pendingType: 'TASK_DONE', trigger: 'SCHEDULE' })];
     expect(answers(place(scene({ machines: [machine('s1')], request, view, due })))).toEqual({ 1: why });
+  });
+
+  test.each<[string, Partial<PendingTask>, PendingType, string]>([
+    ['a run of the schedule', { trigger: 'SCHEDULE' }, 'TASK_DONE', 'EXCLUDED_TIME'],
+    ['one that failed, and is tried again', { trigger: 'RETRY', attempt: 2 }, 'RETRY', 'EXCLUDED_TIME'],
+    ['one that was lost with its machine', { trigger: 'SCHEDULE' }, 'RETRY', 'EXCLUDED_TIME'],
+    ['one that a caller asked for', { trigger: 'RUN_NOW' }, 'IMMEDIATE', 's1'],
+    ['one of a backfill', { trigger: 'BACKFILL' }, 'BACKFILL', 's1'],
+    ['one of a backfill that is tried again', { trigger: 'RETRY' }, 'BACKFILL', 's1'],
+  ])('in an exclusion: %s', (_name, run, pendingType, where) => {
+    const request = { ...job, exclusions: [{ from: now - 1, to: now + 1 }] };
+    const due = [pendingTask(1, { pendingType, ...run })];
+    expect(answers(place(scene({ machines: [machine('s1')], request, due })))).toEqual({ 1: where });
   });
 
   test('runs of one round count against each other', () => {

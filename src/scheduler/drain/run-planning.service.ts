@@ -80,7 +80,8 @@ export class RunPlanning {
       timestamp: now,
       message: 'The next run of its request is due, and replaces it',
     }));
-    await this.rows.taskCleanups.createAll(tx, cleanups);
+    // In the place of an order that leaves a run to its end.
+    await this.rows.taskCleanups.saveAll(tx, cleanups);
     await this.rows.requestTimings.save(
       tx,
       plans.map(({ stored, plan: { plannedUntil, lookAt } }) => ({

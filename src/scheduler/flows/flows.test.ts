@@ -307,6 +307,42 @@ describe('a run that follows', () => {
     expect(count('b')).toBe(3);
   });
 
+  /** Runs that wait for `b` and `c`. */
+  const waiting = (...runs: [requestId: string, runId: string][]) =>
+    world.query(
+      `INSERT INTO flow_run (flow_id, request_id, run_id, cause, trigger, parent_runs, asked, created_at)
+       SELECT 'f', id, run_id, 'a-task ' || run_id, 'AFTER', '{a-task}', '{}', now() FROM unnest($1::text[], $2::text[]) AS r (id, run_id)`,
+      [runs.map(([id]) => id), runs.map(([, runId]) => runId)],
+    );
+
+  test('whose request another transaction holds holds up no other', async () => {
+    await start();
+    await job('b');
+    await job('c');
+    await waiting(['b', '1'], ['c', '2']);
+    await world.db.transaction(async (tx) => {
+      await tx.query(`SELECT 1 FROM request WHERE id = 'b' FOR NO KEY UPDATE`);
+      expect(await world.scheduler.runOnce(world.now)).toBeLessThanOrEqual(world.now + 100);
+    });
+    await world.run(1);
+    expect(count('c')).toBe(1);
+    await world.run(2);
+    expect(counts('b', 'c')).toEqual([1, 1]);
+  });
+
+  test('that cannot go into its queue holds up no other', async () => {
+    await start();
+    await job('b');
+    await job('c');
+    await waiting(['b', '1'], ['c', '2']);
+    await world.query(`ALTER TABLE pending_request ADD CONSTRAINT broken CHECK (run_id <> '1')`);
+    await world.run(2);
+    expect(counts('b', 'c')).toEqual([0, 1]);
+    await world.query('ALTER TABLE pending_request DROP CONSTRAINT broken');
+    await world.run(2);
+    expect(counts('b', 'c')).toEqual([1, 1]);
+  });
+
   test('that a pause took out of the queue comes when the request goes on', async () => {
     await start();
     await job('a');
