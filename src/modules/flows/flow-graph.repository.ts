@@ -13,8 +13,8 @@ export interface FlowGraph {
 }
 
 /**
- * Who follows whom, by runs (after) or by the start of a service (startAfter). The rows of flow_edge are written by triggers on the table of requests, so that no writer of a request can forget
- * them. By hand: asked at the end of each run of a job, and by recursion.
+ * Who follows whom, by runs (after) or by the start of a service (startAfter). The rows of flow_edge are written by triggers on the table
+ * of requests, so that no writer of a request can forget them. By hand: asked at the end of each run of a job, and by recursion.
  */
 @Injectable()
 export class FlowGraphRepository {
@@ -110,7 +110,9 @@ export class FlowGraphRepository {
     const found = await rows<{ id: string; parents: Parent[]; mode: FollowMode | null; args: string | null }>(
       tx,
       `SELECT id, document->'after' AS parents, document->>'afterMode' AS mode, document->>'argsFrom' AS args
-       FROM request WHERE id IN (SELECT child_id FROM flow_edge WHERE parent_id = ANY ($1) AND condition <> 'START') AND state <> 'DELETING' ORDER BY id`,
+       FROM request
+       WHERE id IN (SELECT child_id FROM flow_edge WHERE parent_id = ANY ($1) AND condition <> 'START') AND state <> 'DELETING'
+       ORDER BY id`,
       [ids],
     );
     return found.map(({ id, parents, mode, args }) => ({
