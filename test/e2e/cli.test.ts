@@ -53,7 +53,9 @@ describe('where tasks would be of the user of the agent', () => {
   async function start(settings: object): Promise<TestProcess> {
     const config = join(folder(), 'settings.json');
     writeFileSync(config, JSON.stringify(settings));
-    const process = muster(['start'], { MUSTER_CONFIG: config, DATABASE_URL: 'postgres://muster@127.0.0.1:1/muster' });
+    const url = new URL(await database());
+    url.pathname = '/nothing';
+    const process = muster(['start'], { MUSTER_CONFIG: config, DATABASE_URL: url.toString() });
     expect(await exitCode(process)).toBe(1);
     return process;
   }

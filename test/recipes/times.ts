@@ -137,7 +137,7 @@ export const timesChecks: Record<string, Check> = {
   'once, at a given time': async ({ request }, product) => {
     expect(await product.preview(request, monday)).toEqual(['2040-01-01T06:00:00', 'NO_FURTHER_TIME']);
     const job = await product.job().eachSecond(request, 'true');
-    const soon = Math.ceil(Date.now() / second) * second + 4 * second;
+    const soon = Math.ceil(Date.now() / second) * second + 10 * second;
     const schedule = request.schedule!.replace('20400101T060000', written(soon));
     await job.save({ ...request, requestType: 'SCHEDULED', schedule });
     await job.untilState('FINISHED');
@@ -180,6 +180,11 @@ export const timesChecks: Record<string, Check> = {
     expect([run!.state, others]).toEqual(['TASK_FINISHED', []]);
     expect(await job.waiting()).toEqual([]);
     await job.unpause();
+    // Of an earlier pause nothing is left to be done.
+    await until('the end of the first pause', async () => {
+      const cleanups = await product.api.get<{ requestId: string }[]>('requests/queued/cleanup');
+      return cleanups.every(({ requestId }) => requestId !== job.id);
+    });
     await product.command(command!, { nightly: job.id, '2h': '2s' });
     await job.untilState('ACTIVE');
     await job.remove();
