@@ -105,7 +105,8 @@ export class EmbeddedServer {
       const failure = await this.launch();
       if (failure === undefined) return;
       const mayPass =
-        failure === startedMeanwhile || /shared memory.*still in use|lock file .* already exists/is.test(failure);
+        failure === startedMeanwhile ||
+        /shared memory.*still in use|lock file .* (already exists|is empty)/is.test(failure);
       if (!mayPass || performance.now() > deadline)
         throw new StartError(`The embedded PostgreSQL does not start: ${failure}`);
       await delay(watchEveryMillis);
