@@ -15,7 +15,10 @@ import { canReach, serverUser } from './postmaster.js';
 const servers: EmbeddedServer[] = [];
 const lines: string[] = [];
 afterEach(async () => {
-  for (const server of servers.splice(0)) await server.stop('immediate');
+  const all = servers.splice(0);
+  // At one time: none starts again what another one has ended. Whatever did not stop so fails here.
+  await Promise.allSettled(all.map((server) => server.stop('immediate')));
+  for (const server of all) await server.stop('immediate');
   lines.length = 0;
 });
 
