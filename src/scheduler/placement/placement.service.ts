@@ -13,6 +13,7 @@ import { Clock } from '../../platform/clock.js';
 import { byHalves } from '../../platform/database/by-halves.js';
 import { isLockTimeout, isPassing } from '../../platform/database/database-errors.js';
 import { Database } from '../../platform/database/database.js';
+import type { Queryable } from '../../platform/database/queryable.js';
 import { PlacementFigures } from '../../platform/metrics/placement-figures.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
@@ -104,7 +105,10 @@ export class PlacementService {
       await this.reasons.save([], 0, now);
       return true;
     }
-    const rules = await this.rules(round, snapshot, now);
+    const rules = {
+      ...(await this.rules(now)),
+      startWaits: await this.startWaits(this.db.leaderPool, snapshot, round),
+    };
     const obsolete: PendingTaskId[] = [];
     const waiting: WaitingOutcome[] = [];
     const batches = new PlacementBatches((planned) => this.launchAll(planned, round));
@@ -142,13 +146,15 @@ export class PlacementService {
   ): Promise<boolean> {
     let planned: PlannedTask[] = [];
     let isFull = false;
-    const rules = await this.rules(round, this.memory.snapshot(now), now);
+    const rules = await this.rules(now);
     try {
       const written = await this.db.leaderTransaction(async (tx) => {
         this.takeBack(planned, []);
         await this.writer.lock(tx, requestIds);
         await this.memory.readLocked(tx, requestIds);
-        const decided = this.decide(requestIds, rules, round, now, most);
+        const snapshot = this.snapshotOf(requestIds, now);
+        const startWaits = await this.startWaits(tx, snapshot, round);
+        const decided = this.decide(snapshot, { ...rules, startWaits }, round, now, most);
         ({ planned, isFull } = decided);
         for (const { taskId } of planned) this.recent.used(taskId, now);
         await this.writer.removeObsolete(tx, this.listed(decided.obsolete));
@@ -174,17 +180,20 @@ export class PlacementService {
     }
   }
 
-  /** Decides about the due tasks of some requests, as far as there is room in one transaction. */
+  private snapshotOf(requestIds: readonly string[], now: number): FleetSnapshot {
+    const wanted = new Set(requestIds);
+    const all = this.memory.snapshot(now);
+    return { ...all, due: all.due.filter(({ pendingTaskId }) => wanted.has(pendingTaskId.requestId)) };
+  }
+
+  /** Decides about due tasks, as far as there is room in one transaction. */
   private decide(
-    requestIds: readonly string[],
+    snapshot: FleetSnapshot,
     rules: PlanRules,
     round: Round,
     now: number,
     most: number,
   ): { planned: PlannedTask[]; obsolete: PendingTaskId[]; isFull: boolean } {
-    const wanted = new Set(requestIds);
-    const all = this.memory.snapshot(now);
-    const snapshot = { ...all, due: all.due.filter(({ pendingTaskId }) => wanted.has(pendingTaskId.requestId)) };
     const planned: PlannedTask[] = [];
     const obsolete: PendingTaskId[] = [];
     let characters = 0;
@@ -199,18 +208,24 @@ export class PlacementService {
     return { planned, obsolete, isFull: false };
   }
 
-  private async rules(round: Round, { due, requests }: FleetSnapshot, now: number): Promise<PlanRules> {
+  private async rules(now: number): Promise<PlanRules> {
     const setAside = this.setAside.current(now);
+    const switched = await this.switches.now();
+    return { ...this.memory.rules(), ...switched, setAside, launch: launchRules(this.settings) };
+  }
+
+  private async startWaits(
+    tx: Queryable,
+    { due, requests }: FleetSnapshot,
+    round: Round,
+  ): Promise<Map<string, string>> {
     const ids = new Set(due.map(({ pendingTaskId }) => pendingTaskId.requestId));
-    const [switched, startWaits] = await Promise.all([
-      this.switches.now(),
-      this.startOrder.waits(
-        this.db.leaderPool,
-        [...ids].flatMap((id) => requests.get(id)?.request ?? []),
-      ),
-    ]);
-    round.startsWait ||= startWaits.size > 0;
-    return { ...this.memory.rules(), ...switched, setAside, startWaits, launch: launchRules(this.settings) };
+    const waits = await this.startOrder.waits(
+      tx,
+      [...ids].flatMap((id) => requests.get(id)?.request ?? []),
+    );
+    round.startsWait ||= waits.size > 0;
+    return waits;
   }
 
   /** undefined: no launch could be made of it. */
