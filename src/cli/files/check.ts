@@ -65,9 +65,14 @@ function problemOf({ instancePath, keyword, params, message, parentSchema, data 
 /** The words that a member may have; none: it may have others. */
 function valuesOf({ enum: values, allOf = [], $ref }: Schema = {}, root: Schema): unknown[] {
   if (values) return values;
-  if ($ref !== undefined) return valuesOf(root.definitions?.[$ref.replace('#/definitions/', '')], root);
+  const target = definitionOf($ref, root);
+  if (target) return valuesOf(target, root);
   return allOf.flatMap((part) => valuesOf(part, root));
 }
+
+/** The definition that a `$ref` of this schema names. */
+export const definitionOf = ($ref: string | undefined, root: Schema): Schema | undefined =>
+  $ref === undefined ? undefined : root.definitions?.[$ref.split('/').at(-1)!];
 
 type Params = Record<string, unknown>;
 

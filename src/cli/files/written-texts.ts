@@ -1,5 +1,5 @@
 import { type Document, isAlias, isCollection, isMap, isNode, isScalar, isSeq, type Node, type Scalar } from 'yaml';
-import { type Kind, schemaOf, type Schema } from './check.js';
+import { definitionOf, type Kind, schemaOf, type Schema } from './check.js';
 
 /** Refuses a document, at a place of it. */
 export type Refuse = (node: Node, message: string) => never;
@@ -75,7 +75,7 @@ class WrittenTexts {
 
   private alternatives(schema: Schema): Schema[] {
     const { $ref, allOf = [], anyOf = [], oneOf = [] } = schema;
-    const target = $ref === undefined ? undefined : this.root.definitions?.[$ref.split('/').at(-1)!];
+    const target = definitionOf($ref, this.root);
     const inner = [...(target ? [target] : []), ...allOf, ...anyOf, ...oneOf];
     return [schema, ...inner.flatMap((one) => this.alternatives(one))];
   }
