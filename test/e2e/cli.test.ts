@@ -47,15 +47,20 @@ async function database(): Promise<string> {
   return url;
 }
 
+/** One that is not there, on a server that says so at once. */
+async function missingDatabase(): Promise<string> {
+  const url = new URL(await database());
+  url.pathname = '/nothing';
+  return url.toString();
+}
+
 describe('where tasks would be of the user of the agent', () => {
   const shared = { cluster: { local: { tasksRunAs: 'AGENT' } } };
   /** The database is looked for after that, and is not there. */
   async function start(settings: object): Promise<TestProcess> {
     const config = join(folder(), 'settings.json');
     writeFileSync(config, JSON.stringify(settings));
-    const url = new URL(await database());
-    url.pathname = '/nothing';
-    const process = muster(['start'], { MUSTER_CONFIG: config, DATABASE_URL: url.toString() });
+    const process = muster(['start'], { MUSTER_CONFIG: config, DATABASE_URL: await missingDatabase() });
     expect(await exitCode(process)).toBe(1);
     return process;
   }
@@ -89,9 +94,7 @@ describe('what cannot start says why on one line and does not end with exit code
   });
 
   test('a database that is not there', async () => {
-    const url = new URL(await database());
-    url.pathname = '/nothing';
-    const process = muster(['scheduler'], { DATABASE_URL: url.toString() });
+    const process = muster(['scheduler'], { DATABASE_URL: await missingDatabase() });
     expect(await exitCode(process)).toBe(1);
     expect(process.lines).toEqual([
       expect.stringMatching(/^The database at \S+\/nothing cannot be reached: database "nothing" does not exist$/),
