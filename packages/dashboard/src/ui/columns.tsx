@@ -16,33 +16,21 @@ export function useColumns<Row>(list: string, all: readonly Column<Row>[]) {
   const [{ cols }, setFilters] = useFilters();
   const kept = useSignal(preferences).columns[list];
   const chosen = cols?.split(',') ?? kept;
-  const isShown = (column: Column<Row>, index: number): boolean =>
-    isFixed(column, index) || (chosen?.includes(column.id) ?? true);
-  const shown = all.filter(isShown);
+  const choosable = all.filter((column, index) => !isFixed(column, index));
+  const isShown = (column: Column<Row>): boolean =>
+    !choosable.includes(column) || (chosen?.includes(column.id) ?? true);
   const choose = (id: string, isOn: boolean) => {
-    const choosable = all.filter((column, index) => !isFixed(column, index)).map((column) => column.id);
-    const next = choosable.filter((each) => (each === id ? isOn : shown.some((column) => column.id === each)));
+    const next = choosable.filter((column) => (column.id === id ? isOn : isShown(column))).map((column) => column.id);
     const isAll = next.length === choosable.length;
     const { [list]: _before, ...others } = preferences.get().columns;
     prefer({ columns: isAll ? others : { ...others, [list]: next } });
     // None at all is an empty name, which no column has.
     setFilters({ cols: isAll ? undefined : next.join(',') || ',' });
   };
-  const menu = (
-    <MenuOfChecks
-      label="Columns"
-      choices={all.flatMap((column, index) =>
-        isFixed(column, index)
-          ? []
-          : [
-              {
-                label: column.title,
-                isOn: isShown(column, index),
-                onChoose: (isOn: boolean) => choose(column.id, isOn),
-              },
-            ],
-      )}
-    />
-  );
-  return { shown, menu };
+  const choices = choosable.map((column) => ({
+    label: column.title,
+    isOn: isShown(column),
+    onChoose: (isOn: boolean) => choose(column.id, isOn),
+  }));
+  return { shown: all.filter(isShown), menu: <MenuOfChecks label="Columns" choices={choices} /> };
 }

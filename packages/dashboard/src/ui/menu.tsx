@@ -11,6 +11,22 @@ export interface MenuChoice {
 /** Says by itself that there is more. */
 const dots = '⋯';
 
+function MenuFrame(props: { label?: string; text: ReactNode; children: ReactNode }) {
+  return (
+    <Menu.Root>
+      <Menu.Trigger className="button" aria-label={props.label}>
+        {props.text}
+        {props.text !== dots && <span aria-hidden="true">▾</span>}
+      </Menu.Trigger>
+      <Menu.Portal>
+        <Menu.Positioner sideOffset={4} align="end" className="layer">
+          <Menu.Popup className="menu">{props.children}</Menu.Popup>
+        </Menu.Positioner>
+      </Menu.Portal>
+    </Menu.Root>
+  );
+}
+
 export function MenuButton({
   label,
   choices,
@@ -21,28 +37,18 @@ export function MenuButton({
   text?: ReactNode;
 }) {
   return (
-    <Menu.Root>
-      <Menu.Trigger className="button" aria-label={label}>
-        {text ?? label}
-        {text !== dots && <span aria-hidden="true">▾</span>}
-      </Menu.Trigger>
-      <Menu.Portal>
-        <Menu.Positioner sideOffset={4} align="end" className="layer">
-          <Menu.Popup className="menu">
-            {choices.map((choice) => (
-              <Menu.Item
-                key={choice.label}
-                className={choice.isDangerous ? 'menu-item bad' : 'menu-item'}
-                disabled={choice.disabled ?? false}
-                onClick={choice.onChoose}
-              >
-                {choice.label}
-              </Menu.Item>
-            ))}
-          </Menu.Popup>
-        </Menu.Positioner>
-      </Menu.Portal>
-    </Menu.Root>
+    <MenuFrame label={label} text={text ?? label}>
+      {choices.map((choice) => (
+        <Menu.Item
+          key={choice.label}
+          className={choice.isDangerous ? 'menu-item bad' : 'menu-item'}
+          disabled={choice.disabled ?? false}
+          onClick={choice.onChoose}
+        >
+          {choice.label}
+        </Menu.Item>
+      ))}
+    </MenuFrame>
   );
 }
 
@@ -52,22 +58,12 @@ export function MenuOfChecks(props: {
   choices: readonly { label: string; isOn: boolean; onChoose: (isOn: boolean) => void }[];
 }) {
   return (
-    <Menu.Root>
-      <Menu.Trigger className="button">
-        {props.label}
-        <span aria-hidden="true">▾</span>
-      </Menu.Trigger>
-      <Menu.Portal>
-        <Menu.Positioner sideOffset={4} align="end" className="layer">
-          <Menu.Popup className="menu">
-            {props.choices.map(({ label, isOn, onChoose }) => (
-              <Menu.CheckboxItem key={label} className="menu-item" checked={isOn} onCheckedChange={onChoose}>
-                <span aria-hidden="true">{isOn ? '☑' : '☐'}</span> {label}
-              </Menu.CheckboxItem>
-            ))}
-          </Menu.Popup>
-        </Menu.Positioner>
-      </Menu.Portal>
-    </Menu.Root>
+    <MenuFrame text={props.label}>
+      {props.choices.map(({ label, isOn, onChoose }) => (
+        <Menu.CheckboxItem key={label} className="menu-item" checked={isOn} onCheckedChange={onChoose}>
+          <span aria-hidden="true">{isOn ? '☑' : '☐'}</span> {label}
+        </Menu.CheckboxItem>
+      ))}
+    </MenuFrame>
   );
 }

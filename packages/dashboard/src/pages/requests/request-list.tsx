@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useRef, type CSSProperties } from 'react';
+import { useEffect, useMemo, useRef, useSyncExternalStore, type CSSProperties } from 'react';
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import type { RequestParent } from 'muster-client';
 import type { Action } from '../../actions/action';
@@ -10,7 +10,6 @@ import { MenuButton } from '../../ui/menu';
 import { DeployLink, Go, paths } from '../../ui/links';
 import { SortButton, sorted, type Column, type Sort } from '../../ui/table';
 import { Time } from '../../ui/time';
-import { useNarrow } from '../../ui/use-narrow';
 import { isLongRunning, requestTypes, wordOf } from '../../ui/words';
 import { deployUser, healthOf } from './filter';
 
@@ -26,6 +25,14 @@ const widths: Readonly<Record<string, string>> = {
   group: 'minmax(6rem, 0.7fr)',
 };
 
+/** The width below which styles/parts.css makes cards of rows. */
+const narrow = matchMedia('(max-width: 720px)');
+
+function watchNarrow(listener: () => void): () => void {
+  narrow.addEventListener('change', listener);
+  return () => narrow.removeEventListener('change', listener);
+}
+
 export interface RequestListProps {
   readonly rows: readonly RequestParent[];
   /** A search has put the best first. */
@@ -39,8 +46,9 @@ export interface RequestListProps {
   readonly troublesOf: (parent: RequestParent) => readonly Trouble[];
   readonly actionsOf: (parent: RequestParent) => readonly Action[];
   readonly act: (action: Action) => void;
-  /** Ids of the columns that are shown. */
-  readonly shown: ReadonlySet<string>;
+  readonly columns: readonly Column<RequestParent>[];
+  /** Those of the columns that are shown. */
+  readonly shown: readonly Column<RequestParent>[];
 }
 
 const sortOf = (text: string | undefined): Sort | undefined =>
@@ -48,7 +56,7 @@ const sortOf = (text: string | undefined): Sort | undefined =>
 
 const deployedAt = (row: RequestParent): number => row.requestDeployState?.activeDeploy?.timestamp ?? 0;
 
-export const requestColumns = (props: Pick<RequestListProps, 'troublesOf'>): readonly Column<RequestParent>[] => [
+export const requestColumns = (troublesOf: RequestListProps['troublesOf']): readonly Column<RequestParent>[] => [
   {
     id: 'id',
     title: 'Request',
@@ -66,8 +74,8 @@ export const requestColumns = (props: Pick<RequestListProps, 'troublesOf'>): rea
     title: 'State',
     // Nobody hides what is wrong.
     isFixed: true,
-    value: (row) => `${props.troublesOf(row).length > 0 ? 0 : 1}${wordOf('request', row.state).text}`,
-    cell: (row) => <RequestStateMark row={row} troubles={props.troublesOf(row)} />,
+    value: (row) => `${troublesOf(row).length > 0 ? 0 : 1}${wordOf('request', row.state).text}`,
+    cell: (row) => <RequestStateMark row={row} troubles={troublesOf(row)} />,
   },
   {
     id: 'health',
@@ -87,11 +95,9 @@ export const requestColumns = (props: Pick<RequestListProps, 'troublesOf'>): rea
 
 /** Thousands of rows, of which those on screen are drawn. For screen readers it is a table with a count of rows. */
 export function RequestList(props: RequestListProps) {
-  const { sortText, keepsOrder, rows } = props;
-  const every = requestColumns(props);
-  const all = every.filter(({ id }) => props.shown.has(id));
+  const { sortText, keepsOrder, rows, columns, shown } = props;
   const sort = sortOf(sortText) ?? (keepsOrder ? undefined : { by: 'id', descending: false });
-  const inOrder = useMemo(() => sorted(rows, every, sort), [rows, sort?.by, sort?.descending, props.troublesOf]);
+  const inOrder = useMemo(() => sorted(rows, columns, sort), [rows, columns, sort?.by, sort?.descending]);
   const list = useRef<HTMLDivElement>(null);
   const virtual = useWindowVirtualizer({
     count: inOrder.length,
@@ -100,7 +106,7 @@ export function RequestList(props: RequestListProps) {
     scrollMargin: list.current?.offsetTop ?? 0,
   });
   // There a row is as high as its text.
-  const isNarrow = useNarrow();
+  const isNarrow = useSyncExternalStore(watchNarrow, () => narrow.matches);
   useEffect(() => virtual.measure(), [virtual, isNarrow]);
   const items = virtual.getVirtualItems();
   const seen = items.map(({ index }) => inOrder[index]?.request.id ?? '').join('\n');
@@ -108,14 +114,14 @@ export function RequestList(props: RequestListProps) {
     if (seen !== '') requests.see(seen.split('\n'));
   }, [seen, rows.length]);
 
-  const grid = { '--columns': all.map(({ id }) => widths[id]).join(' ') } as CSSProperties;
+  const grid = { '--columns': shown.map(({ id }) => widths[id]).join(' ') } as CSSProperties;
   return (
     <div role="table" aria-label="Requests" aria-rowcount={inOrder.length + 1} className="grid" style={grid}>
       <div role="row" aria-rowindex={1} className="grid-head">
         <span role="columnheader">
           <span className="hidden">Chosen and starred</span>
         </span>
-        {all.map(({ id, title }) => (
+        {shown.map(({ id, title }) => (
           <span
             key={id}
             role="columnheader"
@@ -146,7 +152,7 @@ export function RequestList(props: RequestListProps) {
               className={props.troublesOf(row).length > 0 ? 'grid-row failing' : 'grid-row'}
               style={{ transform: `translateY(${start - virtual.options.scrollMargin}px)` }}
             >
-              <Cells row={row} all={all} {...props} />
+              <Cells row={row} {...props} />
             </div>
           );
         })}
@@ -155,11 +161,7 @@ export function RequestList(props: RequestListProps) {
   );
 }
 
-function Cells({
-  row,
-  all,
-  ...props
-}: RequestListProps & { row: RequestParent; all: readonly Column<RequestParent>[] }) {
+function Cells({ row, ...props }: RequestListProps & { row: RequestParent }) {
   const { id } = row.request;
   const isStarred = props.starred.has(id);
   const choose = () => {
@@ -181,7 +183,7 @@ function Cells({
           {isStarred ? '★' : '☆'}
         </button>
       </span>
-      {all.map((column) => (
+      {props.shown.map((column) => (
         <span key={column.id} role="cell" className={`cell ${column.id}`}>
           {column.cell(row)}
         </span>

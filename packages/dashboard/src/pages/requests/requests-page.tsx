@@ -66,8 +66,8 @@ export function RequestsPage() {
     }),
     [starred, who.data, pending.data, cleaning.data, usage.data, troubles],
   );
-  const columns = useColumns('requests', requestColumns(context));
-  const shownColumns = new Set(columns.shown.map(({ id }) => id));
+  const columns = useMemo(() => requestColumns(context.troublesOf), [context]);
+  const { shown: shownColumns, menu: columnMenu } = useColumns('requests', columns);
   const wanted = useDeferredValue(filters);
   const shown = useMemo(() => filtered(rows, wanted, context), [rows, wanted, context]);
   const failing = useMemo(() => rows.filter((row) => context.troublesOf(row).length > 0).length, [rows, context]);
@@ -142,7 +142,7 @@ export function RequestsPage() {
           </button>
         )}
         <span className="grow" />
-        {columns.menu}
+        {columnMenu}
       </form>
       {failure !== undefined && <Failure cause={failure} retry={retry} />}
       {!loaded && failure === undefined && <Loading />}
@@ -156,6 +156,7 @@ export function RequestsPage() {
       {loaded && shown.length > 0 && (
         <RequestList
           rows={shown}
+          columns={columns}
           shown={shownColumns}
           keepsOrder={Boolean(filters.q)}
           sortText={filters['sort']}
