@@ -38,9 +38,9 @@ const managed = (data: ExecutorData, changes: Partial<LaunchSpec> = {}): Partial
 const area = (spec: LaunchSpec, ...path: string[]) => cluster.sandbox(spec, spec.taskId, ...path);
 const results = (spec: LaunchSpec, into = area(spec, 'logs')) =>
   (existsSync(into) ? readdirSync(into) : []).filter((name) => !name.startsWith('.')).toSorted();
-/** A long log is compressed after the end of its task. */
+/** Long logs are compressed one after the other after the end of their task. */
 const untilCompressed = (spec: LaunchSpec) =>
-  waitFor('the compression', () => !readdirSync(area(spec, 'logs')).some((name) => name.startsWith('.')), {
+  waitFor('the compression', () => readdirSync(area(spec, 'logs')).every((name) => /^[^.].*\.gz$/.test(name)), {
     timeoutMillis: 60_000,
   });
 /** All that a log ever had: its results, the oldest first, then itself. */
