@@ -54,7 +54,12 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
         oidc: { issuer: provider.url, clientId, clientSecret, signInScopes: ['openid', 'profile', 'groups'] },
       },
       http: { contextPath: '/east' },
-      ui: { title: 'East <1>', navColor: 'green', shellCommands: [{ name: 'jstack', description: 'threads' }] },
+      ui: {
+        title: 'East <1>',
+        navColor: 'green',
+        shellCommands: [{ name: 'jstack', description: 'threads' }],
+        extraScript: '/extra.js',
+      },
     },
     local: { shellCommands: [{ name: 'jstack', command: ['echo', 'threads of', '{PID}'] }] },
   });
@@ -76,9 +81,18 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
     await installation.dispose();
   }, 90_000);
 
+  /** A browser that nobody has signed in to. It gets the script of the installation, which another server of this origin has. */
+  async function visitor(options: BrowserContextOptions = {}): Promise<BrowserContext> {
+    const context = await browser.newContext(options);
+    await context.route('**/extra.js', (route) =>
+      route.fulfill({ contentType: 'text/javascript', body: `document.documentElement.dataset.extra = 'east'` }),
+    );
+    return context;
+  }
+
   /** A browser that has the cookie of a session. */
   async function signedInAs(bearer: string, options: BrowserContextOptions = {}): Promise<BrowserContext> {
-    const context = await browser.newContext(options);
+    const context = await visitor(options);
     const { origin } = new URL(muster.api.url);
     const answer = await context.request.post(`${muster.api.url}/api/auth/session`, {
       data: { token: bearer },
@@ -118,7 +132,7 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
   const printing = (text: string) => `sh -c 'echo ${text}; echo ${text} >&2; exec sleep 600'`;
 
   test('asks for a token, says when one opens nothing, and goes on with one that does', async () => {
-    const page = await open('/ui', await browser.newContext());
+    const page = await open('/ui', await visitor());
     const dialog = page.getByRole('dialog', { name: 'Sign in' });
     await dialog.getByLabel('Token').fill('wrong');
     await page.keyboard.press('Enter');
@@ -176,7 +190,7 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
     },
     open: (path: string) => open(path),
     apart: async (path: string) => open(path, await signedInAs(token)),
-    stranger: async (path: string) => open(path, await browser.newContext()),
+    stranger: async (path: string) => open(path, await visitor()),
     go: (page: Page, path: string) => page.goto(`${muster.api.url}${path}`),
     heading,
     asked,
@@ -388,7 +402,7 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
   );
 
   test('one signs in by a cookie that no script reads, for all tabs, and signs out of all of them', async () => {
-    const context = await browser.newContext();
+    const context = await visitor();
     const [page, other] = [await open('/ui/requests', context), await open('/ui/status', context)];
     const dialog = page.getByRole('dialog', { name: 'Sign in' });
     await other.getByRole('dialog', { name: 'Sign in' }).waitFor();
@@ -438,7 +452,7 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
 
   test('one signs in with the account at a provider, beside the page, which stays as it is', async () => {
     provider.people.set('olga', { name: 'Olga', groups: ['readers'] });
-    const context = await browser.newContext();
+    const context = await visitor();
     const page = await open('/ui/requests?q=nothing', context);
     const dialog = page.getByRole('dialog', { name: 'Sign in' });
     const [visit] = await Promise.all([
