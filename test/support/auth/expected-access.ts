@@ -78,6 +78,7 @@ const asked: Record<Ask, string[]> = {
     GET /api/requests/request/:requestId/backfills
     GET /api/requests/request/:requestId/backfill/:backfillId
     POST /api/requests/request/:requestId/scale/plan
+    POST /api/requests/request/:requestId/backfill/plan
     POST /api/deploys/plan
     GET /api/logs/task/:taskId
     GET /api/logs/request/:requestId

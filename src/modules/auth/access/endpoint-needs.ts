@@ -210,6 +210,7 @@ export const endpointNeeds: Readonly<Record<string, Need>> = {
   'POST /api/requests/request/:requestId/run': take('EXEC'),
   'GET /api/requests/request/:requestId/run/:runId': readPast,
   'POST /api/requests/request/:requestId/backfill': take('EXEC'),
+  'POST /api/requests/request/:requestId/backfill/plan': on(inPath, 'READ'),
   'GET /api/requests/request/:requestId/backfills': on(inPath, 'READ'),
   'GET /api/requests/request/:requestId/backfill/:backfillId': on(inPath, 'READ'),
   'DELETE /api/requests/request/:requestId/backfill/:backfillId': take('EXEC'),
