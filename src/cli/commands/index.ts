@@ -93,6 +93,11 @@ export const commands: readonly Topic[] = [
     load: async () => (await import('./cluster.js')).cluster,
   },
   {
+    topic: 'Cluster:',
+    summaries: { call: 'make any call of the API, by its method and path' },
+    load: async () => (await import('./call.js')).call,
+  },
+  {
     topic: 'This program:',
     summaries: {
       context: 'save servers and tokens under names',
