@@ -7,6 +7,7 @@ import type { Queryable } from '../../platform/database/queryable.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { DeployHistoryRepository } from '../deploys/deploy-history.repository.js';
+import { DeployGateRepository } from '../deploys/gates/deploy-gate.repository.js';
 import { PendingTaskRepository } from '../tasks/pending-task.repository.js';
 import { RequestHistoryRepository, type RequestChange } from '../requests/request-history.repository.js';
 import { oldDocument } from './old-payloads.js';
@@ -67,20 +68,23 @@ export class DeployHistories {
     private readonly db: Database,
     private readonly deploys: DeployHistoryRepository,
     private readonly pendingTasks: PendingTaskRepository,
+    private readonly gates: DeployGateRepository,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
   async find(requestId: string, deployId: string, past: TimeRange): Promise<DeployHistory> {
     const key = { requestId, deployId };
-    const { found, waitsBecause } = await this.db.snapshot(async (tx) => {
+    const { found, gates, waitsBecause } = await this.db.snapshot(async (tx) => {
       const found = await this.deploys.find(tx, key);
-      if (!found || found.history.deployResult) return { found };
-      return { found, waitsBecause: (await this.pendingTasks.whyWaiting(tx, [key])).get(deployKeyText(key)) };
+      const hasGates = found?.history.deploy?.canaryDeploySettings?.gates !== undefined;
+      const gates = hasGates ? await this.gates.results(tx, key) : [];
+      if (!found || found.history.deployResult) return { found, gates };
+      return { found, gates, waitsBecause: (await this.pendingTasks.whyWaiting(tx, [key])).get(deployKeyText(key)) };
     });
     const isSeen = found && isWithin(past, found.history.deployMarker.timestamp);
     if (!isSeen) throw SchedulerError.deployNotFound(requestId, deployId);
     const { bytes } = found;
-    const history = { ...found.history, waitsBecause };
+    const history = { ...found.history, waitsBecause, ...(gates.length > 0 && { gates }) };
     const old = oldDocument<DeployHistory>(this.settings, 'DEPLOY', bytes);
     if (!old) return history;
     return {
