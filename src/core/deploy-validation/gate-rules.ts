@@ -21,6 +21,7 @@ const membersOfTypes: readonly {
   { member: 'intervalMillis', for: ['HTTP', 'PROMETHEUS'] },
   { member: 'count', for: ['HTTP', 'PROMETHEUS'] },
   { member: 'failureLimit', for: ['HTTP', 'PROMETHEUS'] },
+  { member: 'inconclusiveLimit', for: ['HTTP', 'PROMETHEUS'] },
   { member: 'inconclusive', for: ['HTTP', 'PROMETHEUS'] },
 ];
 

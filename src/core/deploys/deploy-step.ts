@@ -128,8 +128,8 @@ function canaryStep(rollout: CanaryRollout, canary: CanaryDeploySettings): Deplo
     kind: 'proceed',
     progress: {
       ...progress,
-      currentActiveInstances: launched.tasks.length,
-      stepComplete: true,
+      // Until its gates have passed a step takes nothing over: a queue that is looked at meanwhile keeps all old tasks.
+      ...(!canary.gates && { currentActiveInstances: launched.tasks.length, stepComplete: true }),
       stepLaunchComplete: true,
       timestamp: now,
     },

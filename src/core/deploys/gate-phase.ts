@@ -27,7 +27,7 @@ export function passGates(rollout: CanaryRollout, gates: readonly DeployGate[] |
 /** A task was lost that is forgiven: the one in its place becomes healthy, and enters the load balancer, as in any launch. */
 const launchAgain = ({ progress, now }: CanaryRollout): DeployStep => ({
   kind: 'proceed',
-  progress: { ...progress, stepComplete: false, stepLaunchComplete: false, timestamp: now },
+  progress: { ...progress, stepLaunchComplete: false, timestamp: now },
   retire: [],
   schedule: ['NEW'],
 });

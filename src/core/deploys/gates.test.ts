@@ -26,8 +26,6 @@ const request = { id: 'web', requestType: 'SERVICE', instances: 3 } as const;
 const launched: CanaryDeployProgress = {
   ...(firstProgress(request, deploy, deploySettings, begunAt) as CanaryDeployProgress),
   stepLaunchComplete: true,
-  stepComplete: true,
-  currentActiveInstances: 1,
 };
 const row = (gate: number, changes: Partial<GateRow> = {}): GateRow => ({
   step: 1,
@@ -55,13 +53,23 @@ test('only a deploy with gates counts its steps', () => {
 });
 
 describe('a healthy step', () => {
+  test('takes nothing over before its gates have passed', () => {
+    const starting = { ...launched, stepLaunchComplete: false };
+    expect(look({ progress: starting })).toMatchObject({
+      kind: 'proceed',
+      progress: { stepLaunchComplete: true, stepComplete: false, currentActiveInstances: 0 },
+    });
+  });
   test('opens its first gate', () =>
     expect(look({})).toEqual({ kind: 'gate', row: row(1, { state: 'WAITING', since: begunAt + 5_000 }) }));
   test('waits for a gate, and lets no old task go', () =>
     expect(look({ gates: [row(1, { state: 'WAITING' })] })).toEqual({ kind: 'wait', scheduleMissing: false }));
   test('whose gates have passed hands over to the next one, which has gates of its own', () => {
     const decided = look({ gates: [row(1), row(2)] });
-    expect(decided).toMatchObject({ kind: 'proceed', progress: { step: 2, targetActiveInstances: 2 } });
+    expect(decided).toMatchObject({
+      kind: 'proceed',
+      progress: { step: 2, targetActiveInstances: 2, currentActiveInstances: 1 },
+    });
     expect(decided.kind === 'proceed' && short(decided.retire)).toEqual(['v1/1']);
   });
   test('whose gate has failed ends the deploy, naming it', () =>
@@ -72,7 +80,7 @@ describe('a healthy step', () => {
 });
 
 test('the last step has gates as well: old tasks go when they have passed', () => {
-  const last = { ...launched, step: 3, targetActiveInstances: 3 };
+  const last = { ...launched, step: 3, targetActiveInstances: 3, currentActiveInstances: 2 };
   const all = [...old, ...deployTasks('v2', 3)];
   expect(look({ progress: last, tasks: all })).toMatchObject({ kind: 'gate', row: { step: 3 } });
   const passed = [row(1, { step: 3 }), row(2, { step: 3 })];

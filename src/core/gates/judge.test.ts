@@ -180,16 +180,17 @@ test('whatever is measured: few measurements decide, enough passes and no more f
       fc.array(outcome, { minLength: 40 }),
       fc.integer({ min: 1, max: 8 }),
       fc.integer({ min: 0, max: 8 }),
+      fc.integer({ min: 0, max: 8 }),
       fc.constantFrom('FAIL', 'PAUSE'),
-      (outcomes, count, failureLimit, inconclusive) => {
-        const gate: DeployGate = { type: 'PROMETHEUS', count, failureLimit, inconclusive };
+      (outcomes, count, failureLimit, inconclusiveLimit, inconclusive) => {
+        const gate: DeployGate = { type: 'PROMETHEUS', count, failureLimit, inconclusiveLimit, inconclusive };
         let at = row({ type: 'PROMETHEUS', nextAt: now });
         for (const each of outcomes)
           if (at.state === 'WAITING') at = afterMeasurement(gate, at, { at: now, outcome: each }, now);
         const { passes, failures, inconclusive: without, state } = at;
-        expect(passes + failures + without).toBeLessThanOrEqual(count + 2 * failureLimit + 1);
+        expect(passes + failures + without).toBeLessThanOrEqual(count + failureLimit + inconclusiveLimit);
         expect(state === 'PASSED').toBe(passes === count);
-        expect(state === 'PAUSED').toBe(without > failureLimit && inconclusive === 'PAUSE');
+        expect(state === 'PAUSED').toBe(without > inconclusiveLimit && inconclusive === 'PAUSE');
         if (state !== 'FAILED') expect(failures).toBeLessThanOrEqual(failureLimit);
         expect(at.nextAt === undefined).toBe(state !== 'WAITING');
       },

@@ -88,6 +88,10 @@ const ended = (row: GateRow, state: 'PASSED' | 'FAILED', now: number): GateRow =
 const passed = (row: GateRow, now: number): GateRow => ended(row, 'PASSED', now);
 const failed = (row: GateRow, message: string, now: number): GateRow => ({ ...ended(row, 'FAILED', now), message });
 
+/** Inconclusive measurements that are forgiven. */
+const inconclusiveLimitOf = ({ failureLimit = 0, inconclusiveLimit = failureLimit }: DeployGate): number =>
+  inconclusiveLimit;
+
 /** The gate after one more measurement. */
 export function afterMeasurement(
   gate: DeployGate,
@@ -102,11 +106,12 @@ export function afterMeasurement(
     inconclusive: row.inconclusive + Number(outcome === 'INCONCLUSIVE'),
   };
   const { count = 1, failureLimit = 0, inconclusive = 'FAIL', intervalMillis = defaultIntervalMillis } = gate;
-  const tooMany = (number: number, what: string): string =>
-    `${number} ${number === 1 ? 'measurement' : 'measurements'} ${what}${failureLimit > 0 ? `, ${failureLimit} allowed` : ''}; the last: ${message}`;
-  if (counted.failures > failureLimit) return failed(counted, tooMany(counted.failures, 'failed'), now);
-  if (counted.inconclusive > failureLimit) {
-    const text = tooMany(counted.inconclusive, 'without a result');
+  const tooMany = (number: number, what: string, limit: number): string =>
+    `${number} ${number === 1 ? 'measurement' : 'measurements'} ${what}${limit > 0 ? `, ${limit} allowed` : ''}; the last: ${message}`;
+  if (counted.failures > failureLimit) return failed(counted, tooMany(counted.failures, 'failed', failureLimit), now);
+  const mostInconclusive = inconclusiveLimitOf(gate);
+  if (counted.inconclusive > mostInconclusive) {
+    const text = tooMany(counted.inconclusive, 'without a result', mostInconclusive);
     if (inconclusive === 'FAIL') return failed(counted, text, now);
     const { nextAt: _next, ...rest } = counted;
     return { ...rest, state: 'PAUSED', message: text };
@@ -135,7 +140,7 @@ export function answerGate(gate: DeployGate, row: GateRow, answer: GateAnswer, n
   const isOpen = row.state === 'PAUSED' || (row.state === 'WAITING' && row.type === 'MANUAL');
   const state = approves ? 'PASSED' : 'FAILED';
   if (!isOpen) {
-    const wasAnswered = row.type === 'MANUAL' || row.inconclusive > (gate.failureLimit ?? 0);
+    const wasAnswered = row.type === 'MANUAL' || row.inconclusive > inconclusiveLimitOf(gate);
     return wasAnswered && row.state === state ? { kind: 'same' } : { kind: 'refused', because: 'NOT_WAITING' };
   }
   // Whoever deployed may take it back.

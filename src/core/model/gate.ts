@@ -40,6 +40,7 @@ export interface DeployGate {
   intervalMillis?: number;
   count?: number;
   failureLimit?: number;
+  inconclusiveLimit?: number;
   inconclusive?: InconclusiveAction;
 }
 

@@ -114,14 +114,19 @@ export class DeployGateDto implements DeployGate {
   @IsOptional()
   @Int32({ min: 1, max: mostMeasurements })
   count?: number;
-  /** For HTTP and PROMETHEUS: failed measurements that are forgiven, and as many inconclusive ones. Default: 0. */
+  /** For HTTP and PROMETHEUS: failed measurements that are forgiven. Default: 0. */
   @Since('muster')
   @IsOptional()
   @Int32({ max: mostMeasurements })
   failureLimit?: number;
+  /** For HTTP and PROMETHEUS: inconclusive measurements (no answer in time, no number) that are forgiven. Default: failureLimit. */
+  @Since('muster')
+  @IsOptional()
+  @Int32({ max: mostMeasurements })
+  inconclusiveLimit?: number;
   /**
-   * For HTTP and PROMETHEUS: effect of more inconclusive measurements (no answer in time, no number) than failureLimit. FAIL: the gate
-   * fails; PAUSE: it waits for a user to approve or reject it. Default: FAIL.
+   * For HTTP and PROMETHEUS: effect of more inconclusive measurements than that. FAIL: the gate fails; PAUSE: it waits for a user to
+   * approve or reject it. Default: FAIL.
    */
   @Since('muster')
   @IsOptional()
@@ -160,7 +165,7 @@ export class GateMeasurementDto implements GateMeasurement {
 }
 
 /** State of a gate after one step of a deploy. */
-export class GateStateDto implements Omit<GateRow, 'nextAt'> {
+export class StepGateDto implements Omit<GateRow, 'nextAt'> {
   /** Number of the step, from 1. */
   @ApiProperty(whole)
   step: number;
@@ -195,7 +200,7 @@ export class GateStateDto implements Omit<GateRow, 'nextAt'> {
 }
 
 /** A gate after one step of a deploy, with all of its measurements. */
-export class GateResultDto extends GateStateDto implements GateResult {
+export class GateResultDto extends StepGateDto implements GateResult {
   /** Measurements, the oldest first. */
   measurements: GateMeasurementDto[];
 }

@@ -5,7 +5,7 @@ import { NeedsAction } from '../../../platform/actions/needs-action.js';
 import { CallerUser } from '../../../platform/http/caller.js';
 import { Body } from '../../../platform/http/inputs.js';
 import { Since } from '../../../platform/http/since.js';
-import { AnswerGateDto, GateStateDto } from '../dto/gate.dto.js';
+import { AnswerGateDto, StepGateDto } from '../dto/gate.dto.js';
 import { GateAnswers } from './gate-answers.service.js';
 
 @ApiTags('Deploys')
@@ -18,13 +18,13 @@ export class GatesController {
   @Since('muster')
   @NeedsAction('DEPLOY')
   @HttpCode(200)
-  @ApiOkResponse({ type: GateStateDto })
+  @ApiOkResponse({ type: StepGateDto })
   approve(
     @Param('deployId') deployId: string,
     @Param('requestId') requestId: string,
     @Body() body: AnswerGateDto,
     @CallerUser() user: User,
-  ): Promise<GateStateDto> {
+  ): Promise<StepGateDto> {
     return this.answers.answer({ requestId, deployId }, { ...body, approves: true }, user);
   }
 
@@ -32,13 +32,13 @@ export class GatesController {
   @Post('reject')
   @Since('muster')
   @HttpCode(200)
-  @ApiOkResponse({ type: GateStateDto })
+  @ApiOkResponse({ type: StepGateDto })
   reject(
     @Param('deployId') deployId: string,
     @Param('requestId') requestId: string,
     @Body() body: AnswerGateDto,
     @CallerUser() user: User,
-  ): Promise<GateStateDto> {
+  ): Promise<StepGateDto> {
     return this.answers.answer({ requestId, deployId }, { ...body, approves: false }, user);
   }
 }
