@@ -10,7 +10,7 @@ import { SettingsFile } from '../../src/platform/settings/settings.js';
 
 const page = readFileSync(new URL('../../docs/gates.md', import.meta.url), 'utf8');
 const [deployFile, settingsFile, requestFile] = [...page.matchAll(/```yaml\n([\s\S]*?)```/g)].map(
-  ([, text]) => parse(text!) as Record<string, never>,
+  ([, text]) => parse(text!) as Record<string, unknown>,
 );
 const settings = SettingsFile.parse({ ...settingsFile, auth: { enabled: true } });
 
