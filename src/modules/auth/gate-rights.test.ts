@@ -42,8 +42,9 @@ test('a group that may approve and not deploy answers gates, those who deploy do
     expect([who, (await call(who, 'POST', `${path}/approve`)).status]).toEqual([who, status]);
   const deploy = { id: 'd2', requestId: 'shop', command: 'true' };
   expect(await call('rhea', 'POST', '/api/deploys', { deploy })).toMatchObject({ status: 403 });
-  const { body } = await call('rhea', 'GET', '/api/auth/shop/auth-check?scope=APPROVE', undefined);
-  expect(body).toMatchObject({ status: 200 });
+  const check = '/api/auth/shop/auth-check?scope=APPROVE';
+  expect(await app.call('GET', check, { token: tokens.rhea })).toMatchObject({ status: 200 });
+  expect(await app.call('GET', check, { token: tokens.rudi })).toMatchObject({ status: 403 });
 });
 
 test('without that, those who deploy answer them as well, readers do not', async () => {

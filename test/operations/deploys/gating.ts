@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import type { DeployHistory } from '../../../src/core/model/deploy.js';
 import type { GateResult } from '../../../src/core/model/gate.js';
 import type { RequestExplanationDto } from '../../../src/scheduler/explain/dto/explanation.dto.js';
+import { waitFor } from '../../support/wait-for.js';
 import { sleeping, type Scene } from '../scene.js';
 
 const approve = 'POST /api/deploys/deploy/{deployId}/request/{requestId}/approve';
@@ -19,15 +20,15 @@ export function gating(scene: Scene): void {
       body: { deploy: sleeping(requestId, { canaryDeploySettings }) },
     });
     const params = { requestId, deployId: 'v1' };
-    await scene.until(requestId, 'to start', ({ pendingDeployState }) =>
-      Boolean(pendingDeployState?.deployProgress?.stepLaunchComplete),
+    const waitingGate = await waitFor(
+      `a gate of ${requestId}`,
+      async () => (await operations.call<RequestExplanationDto>(explain, 200, { params })).waitingGate,
     );
-    return params;
+    return { params, waitingGate };
   }
 
   test('a deploy waits for its gate, is explained, and goes on when it is approved', async () => {
-    const params = await waiting('approved');
-    const { waitingGate } = await operations.call<RequestExplanationDto>(explain, 200, { params });
+    const { params, waitingGate } = await waiting('approved');
     expect(waitingGate).toMatchObject({ deployId: 'v1', step: 1, gate: 1, type: 'MANUAL', state: 'WAITING' });
     for (const [body, field] of [
       [{ step: 0 }, 'step'],
@@ -47,7 +48,7 @@ export function gating(scene: Scene): void {
   });
 
   test('a rejection ends the deploy', async () => {
-    const params = await waiting('rejected');
+    const { params } = await waiting('rejected');
     const failed = await operations.call<GateResult>(reject, 200, { params, body: { message: 'no' } });
     expect(failed).toMatchObject({ state: 'FAILED', message: 'rejected by a user: no' });
     const { deployResult } = await operations.api.deployEnded('rejected', 'v1');

@@ -44,17 +44,17 @@ export class GateAsker implements OnApplicationShutdown {
   }
 
   async measure(gate: DeployGate, deploys: ComparedDeploys): Promise<Measured> {
-    const question = gate.type === 'PROMETHEUS' ? this.query(gate, deploys) : this.call(gate, deploys);
+    const question = gate.type === 'PROMETHEUS' ? this.toPrometheus(gate, deploys) : this.toService(gate, deploys);
     const answer = question ? await this.ask(question) : { problem: 'there is no other deploy to compare with' };
     return gate.type === 'PROMETHEUS' ? measurePrometheus(gate, answer) : measureHttp(gate, answer);
   }
 
-  private call({ uri = '', method = 'GET' }: DeployGate, deploys: ComparedDeploys): Question | undefined {
+  private toService({ uri = '', method = 'GET' }: DeployGate, deploys: ComparedDeploys): Question | undefined {
     const filled = fillVariables(uri, deploys, encodeURIComponent);
     return filled === undefined ? undefined : { uri: filled, method, rules: this.rules };
   }
 
-  private query({ uri, query = '' }: DeployGate, deploys: ComparedDeploys): Question | undefined {
+  private toPrometheus({ uri, query = '' }: DeployGate, deploys: ComparedDeploys): Question | undefined {
     const base = fillVariables(uri ?? this.prometheusUri ?? '', deploys, encodeURIComponent);
     const filled = fillVariables(query, deploys);
     if (base === undefined || filled === undefined) return undefined;
