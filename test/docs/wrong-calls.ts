@@ -360,6 +360,10 @@ export const wrong: [rule: string, ...Call[]][] = [
     }),
   ],
   ['`canaryDeploySettings.gates`: only', deployOf('job', gates({ type: 'MANUAL' })), deploy(gates({ type: 'BAKE' }))],
+  [
+    '`canaryDeploySettings.canaryCycleCount` with',
+    deploy({ canaryDeploySettings: { canaryCycleCount: 101, gates: [{ type: 'MANUAL' }] } }),
+  ],
   ['`canaryDeploySettings.gates[].uri` of PROMETHEUS', deploy(gates({ ...query, uri: undefined }))],
   [
     '`canaryDeploySettings.gates[].requireOtherApprover`',

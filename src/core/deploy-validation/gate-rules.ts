@@ -25,6 +25,9 @@ const membersOfTypes: readonly {
   { member: 'inconclusive', for: ['HTTP', 'PROMETHEUS'] },
 ];
 
+/** Most groups of a deploy with gates. */
+const mostCycles = 100;
+
 export const gateRule: DeployRule = ({ canaryDeploySettings }, context) => {
   const gates = canaryDeploySettings?.gates;
   if (!gates) return [];
@@ -35,6 +38,12 @@ export const gateRule: DeployRule = ({ canaryDeploySettings }, context) => {
       'canaryDeploySettings.gates',
       'requestType',
       `are for SERVICE and WORKER requests only, this one is ${requestType}`,
+    ),
+    ...problem(
+      canaryDeploySettings.canaryCycleCount > mostCycles,
+      'canaryDeploySettings.canaryCycleCount',
+      'max',
+      `must be at most ${mostCycles} with gates, whose results are kept for each step`,
     ),
     ...gates.flatMap((gate, index) => gateProblems(gate, `canaryDeploySettings.gates.${index}`, context)),
   ];

@@ -90,6 +90,20 @@ describe('a gate may not', () => {
     },
   ])('$name', ({ gate, with: changes, are }) => expect(problems(gate, changes)).toEqual(expect.arrayContaining(are)));
 
+  test('come after more than a hundred groups', () => {
+    const settings = { canaryCycleCount: 101, gates: [{ type: 'MANUAL' }] };
+    const deploy = normalizeDeploy({
+      requestId: 'web',
+      id: 'd1',
+      command: 'serve',
+      canaryDeploySettings: settings as never,
+    });
+    const context = { request: { id: 'web', requestType: 'SERVICE' as const }, settings: validationSettings, now: 0 };
+    expect(validateDeploy(deploy, context)).toMatchObject([
+      { field: 'deploy.canaryDeploySettings.canaryCycleCount', rule: 'max' },
+    ]);
+  });
+
   test('stand in the deploy of a job, which has no steps', () =>
     expect(problems({ type: 'MANUAL' }, {}, 'ON_DEMAND')).toEqual([' requestType']));
 });

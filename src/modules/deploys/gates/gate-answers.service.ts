@@ -87,7 +87,12 @@ export class GateAnswers {
 
 function notWaiting({ requestId, deployId }: DeployKey, row?: GateRow): SchedulerError {
   const which = row ? `Gate ${row.gate} (${row.type}) after step ${row.step}` : 'No gate';
-  const verb = row ? `is ${row.state} and does not wait` : 'waits';
+  const isMeasured = row?.state === 'WAITING';
+  const verb = !row
+    ? 'waits'
+    : isMeasured
+      ? 'is decided without a user: it does not wait'
+      : `is ${row.state} and does not wait`;
   return new SchedulerError(
     'GATE_NOT_WAITING',
     `${which} of deploy '${deployId}' of request '${requestId}' ${verb} for an answer`,
