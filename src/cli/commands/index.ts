@@ -38,6 +38,14 @@ export const commands: readonly Topic[] = [
   },
   {
     topic: 'Deploy and run:',
+    summaries: {
+      approve: 'approve the gate for which a deploy waits',
+      reject: 'reject the gate for which a deploy waits: it is rolled back',
+    },
+    load: async () => (await import('./gates.js')).gates,
+  },
+  {
+    topic: 'Deploy and run:',
     summaries: { run: 'run a job, wait for it, and exit with the exit code of its task' },
     load: async () => (await import('./run-job.js')).runJob,
   },

@@ -1,5 +1,6 @@
 import { type DeployRule, type DeployValidationContext, problem } from './context.js';
 import { endRule } from './end-rules.js';
+import { gateRule } from './gate-rules.js';
 import { healthcheckRule, loadBalancerPortRule, runningSentinelRule } from './healthcheck-rules.js';
 import { containerRule, resourceRule } from './resource-rules.js';
 import type { FieldError } from '../field-error.js';
@@ -206,6 +207,7 @@ const rules: readonly DeployRule[] = [
   healthcheckRule,
   runningSentinelRule,
   endRule,
+  gateRule,
   loadBalancedRule,
   loadBalancerPortRule,
   resourceRule,

@@ -72,6 +72,7 @@ function firstCanaryProgress(
     stepAcceptanceResults: {},
     acceptanceResultMessageHistory: [],
     lbUpdates: {},
+    ...(canary.gates && { step: 1 }),
   };
 }
 
@@ -95,5 +96,6 @@ export function withTarget(progress: DeployProgress, target: number, now: number
     currentActiveInstances: Math.min(aimed.currentActiveInstances, target),
     stepLaunchComplete: false,
     stepAcceptanceResults: {},
+    ...(aimed.step !== undefined && { step: aimed.step + 1 }),
   };
 }

@@ -1,4 +1,5 @@
 import type { CanaryAcceptanceMode, HealthcheckProtocol, KillSignal } from './enums.js';
+import type { DeployGate } from './gate.js';
 import type { HealthcheckOptions, PreStop } from './task-care.js';
 
 export type * from './task-care.js';
@@ -73,6 +74,7 @@ export interface CanaryDeploySettings {
   waitMillisBetweenGroups: number;
   allowedTasksFailuresPerGroup: number;
   canaryCycleCount: number;
+  gates?: DeployGate[];
 }
 
 export interface ExecutorData {

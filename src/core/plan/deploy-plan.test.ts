@@ -173,3 +173,29 @@ describe('whatever the deploy', () => {
     );
   });
 });
+
+test('gates are taken to pass as soon as they can: each is named after its step, with the least time', () => {
+  const canaryDeploySettings = {
+    enableCanaryDeploy: true,
+    instanceGroupSize: 1,
+    acceptanceMode: 'NONE',
+    waitMillisBetweenGroups: 0,
+    allowedTasksFailuresPerGroup: 0,
+    canaryCycleCount: 1,
+    gates: [
+      { type: 'MANUAL', message: 'ask' },
+      { type: 'BAKE', durationMillis: 5_000 },
+      { type: 'HTTP', uri: 'http://judge', count: 3, intervalMillis: 1_000 },
+    ],
+  } as const;
+  const steps = stepsOf(deployToPlan(v2({ canaryDeploySettings: canaryDeploySettings as never })));
+  const gates = [
+    { gate: 1, type: 'MANUAL', leastMillis: 0, message: 'ask' },
+    { gate: 2, type: 'BAKE', leastMillis: 5_000, message: undefined },
+    { gate: 3, type: 'HTTP', leastMillis: 2_000, message: undefined },
+  ];
+  expect(steps.map((step) => [step.start.length, step.stop.length, step.gates])).toEqual([
+    [1, 1, gates],
+    [2, 2, gates],
+  ]);
+});

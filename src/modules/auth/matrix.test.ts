@@ -23,7 +23,7 @@ const auth = {
   jitaGroups: ['jita'],
   globalReadOnlyGroups: ['globalReader'],
   globalReadWriteGroups: ['globalWriter'],
-  scopes: { admin: ['ADMIN'], write: ['WRITE'], read: ['READ'], deploy: ['DEPLOY'] },
+  scopes: { admin: ['ADMIN'], write: ['WRITE'], read: ['READ'], deploy: ['DEPLOY'], approve: [] },
 };
 
 const taskId = makeTaskId({

@@ -14,7 +14,7 @@ import { SchedulerError } from '../../platform/errors.js';
 import type { DeployPlanDto } from './dto/plan.dto.js';
 import { PlanFactsLoader } from './plan-facts.service.js';
 import { PlanRoom, type PlannedRequest } from './plan-room.service.js';
-import { requestChanges, toPlan } from './to-plan.js';
+import { leastMillisOf, requestChanges, toPlan } from './to-plan.js';
 
 interface DeployFacts {
   stored: StoredRequest;
@@ -46,7 +46,8 @@ export class DeployPlans {
     const fits = await this.room.fit(steps, standing(stored, start, checked), deploy, now);
     const changes = [...diffFields(active, deploy, 'deploy'), ...requestChanges(stored, request)];
     const plan = toPlan(stored, changes, steps, fits);
-    return { ...plan, deployId: deploy.id, activeDeployId: stored.activeDeployId };
+    const leastMillis = leastMillisOf(steps);
+    return { ...plan, deployId: deploy.id, activeDeployId: stored.activeDeployId, leastMillis };
   }
 
   private async read(tx: Transaction, start: StartDeploy, now: number): Promise<DeployFacts> {

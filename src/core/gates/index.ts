@@ -1,0 +1,21 @@
+export {
+  afterMeasurement,
+  type AnsweredGate,
+  answerGate,
+  failureText,
+  type GateAnswer,
+  type GatesVerdict,
+  isMeasured,
+  judgeGates,
+  leastMillis,
+  type StepFacts,
+} from './judge.js';
+export {
+  type ComparedDeploys,
+  fillVariables,
+  type JudgeAnswer,
+  type Measured,
+  measureHttp,
+  measurePrometheus,
+} from './measure.js';
+export { waitText } from './texts.js';
