@@ -22,7 +22,7 @@ function define(...[command, run]: Parameters<Define>): void {
   examples(
     command,
     `muster call PUT requests/request/web/priority -d '{"priority": 0.8, "durationMillis": 3600000}'`,
-    'muster call POST requests/request/web/exit-cooldown',
+    `muster call POST users/settings/starred-requests -d '{"starredRequestIds": ["web"]}'`,
     'muster call GET "history/tasks?requestId=web&count=5"',
   );
   remote<Flags, [string, string]>(command, run, async ({ api, out }, { data, raw = false }, method, path) => {
