@@ -4,7 +4,7 @@ import type { Request } from '../../../src/core/model/request.js';
 import { timingProblems } from '../../../src/core/request-validation/index.js';
 import { deriveQuartz } from '../../../src/core/schedules/index.js';
 import { textOf, type WallRule } from './wall-clock.js';
-import { type Absence, day, hour, minute, random, spanAt, yearBegins, yearEnds, type YearCase } from './year-case.js';
+import { type Absence, day, hour, minute, random, yearBegins, yearEnds, type YearCase } from './year-case.js';
 
 /** Clocks change in both halves of the world: by an hour, by half an hour, at midnight, and not at all. */
 const zones = [
@@ -210,7 +210,7 @@ function yearOf(
     const hash = index === 0 && type === 'CRON' && rule.minutes.length === 1 ? drawn.hash : undefined;
     const schedule = textOf({ ...rule, zone }, type, hash);
     const minutesOfRule = hash ? [hashedMinute(schedule, id, hash)] : rule.minutes;
-    const since = type === 'RFC5545' ? yearBegins : undefined;
+    const since = type === 'RFC5545' ? Math.floor(yearBegins / minute) * minute : undefined;
     rules.push({ ...rule, minutes: minutesOfRule, zone: own ?? zone, since });
     return { schedule, scheduleType: type, ...(own && { scheduleTimeZone: own }) };
   });
@@ -260,10 +260,8 @@ function yearOf(
     killOldNonLongRunningTasksAfterMillis: 300 * day,
   };
   if (single?.scheduleTimeZone) for (const { rule } of closed) rule.zone = single.scheduleTimeZone;
-  // A pause that no leader sees has never been.
-  const pauses = drawn.pauses.filter(({ from, to }) => (spanAt(absences, from)?.to ?? 0) < to);
   const runMillis = drawn.lengths.map((share) => Math.ceil(share * (intervals[kind] / minute)) * 60_013);
-  const { full, failing, lost, seed } = drawn;
+  const { pauses, full, failing, lost, seed } = drawn;
   return { request, rules, closed, absences, pauses, full, runMillis, failing, lost, seed };
 }
 

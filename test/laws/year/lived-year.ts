@@ -5,7 +5,17 @@ import { isDue, type PendingRequest, type PendingTask, type TaskId } from '../..
 import { drain, planRuns } from '../../../src/core/pending-work/index.js';
 import { placeTasks } from '../../../src/core/placement/index.js';
 import { exclusionAt, plansAhead, readTimetable, type Timetable } from '../../../src/core/schedules/index.js';
-import { lifeOf, repairMillis, spanAt, type Start, yearBegins, yearEnds, type YearCase } from './year-case.js';
+import {
+  day,
+  lifeOf,
+  minute,
+  repairMillis,
+  spanAt,
+  type Start,
+  yearBegins,
+  yearEnds,
+  type YearCase,
+} from './year-case.js';
 import { endOf, type Process, type Rows, type TaskRow } from './year-rows.js';
 import {
   activeTasks,
@@ -137,7 +147,9 @@ class RequestYear {
     if (result.enqueue) {
       this.enqueue(result.enqueue);
       const { scheduledAt, attempt, runAt, trigger } = result.enqueue;
-      if (trigger === 'RETRY') this.retriesAt.set(tryKey(scheduledAt!, attempt!), runAt ?? now);
+      const key = tryKey(scheduledAt!, attempt!);
+      // A try that is lost is begun again under its number.
+      if (trigger === 'RETRY' && !this.retriesAt.has(key)) this.retriesAt.set(key, runAt ?? now);
     }
     if (!result.pauses) return;
     this.pause(now);
@@ -190,7 +202,6 @@ class RequestYear {
     );
     rows.queue = [];
     rows.plannedUntil = plan.plannedUntil;
-    rows.planAt = plan.lookAt;
     rows.pending = rows.pending
       .filter(({ pendingTaskId }) => !plan.drop.includes(pendingTaskId.id))
       .map((task) => (plan.buffer.includes(task.pendingTaskId.id) ? { ...task, buffered: true } : task))
@@ -199,6 +210,9 @@ class RequestYear {
       if (plan.end.some(({ id }) => id === task.taskId.id)) this.order(task, 'REPLACED_BY_NEXT_RUN', now);
     }
     if (plan.finishes) rows.state = 'FINISHED';
+    // Where the schedule has ended and all that waits waits for a run, a look a minute decides nothing: half a million in a year.
+    const waitsForRuns = rows.pending.every(({ buffered }) => buffered) && plan.plannedUntil === now;
+    rows.planAt = waitsForRuns && plan.lookAt === now + minute ? now + day : plan.lookAt;
   }
 
   private order(task: TaskRow, cleaning: TaskCleanupType, now: number): void {
@@ -267,13 +281,14 @@ class RequestYear {
     }
   }
 
-  /** An entry that waits stays, unless it is STARTUP; runs that are tried again are entries of their own. */
+  /** An entry that waits stays, unless it gives way as in `PendingRequestRepository`; runs that are tried again are entries of their own. */
   private enqueue(entry: PendingRequest): void {
     const { queue } = this.rows;
     const isSame = ({ pendingType }: PendingRequest): boolean => !promisedTypes.includes(pendingType);
     const waiting = isSame(entry) ? queue.findIndex(isSame) : -1;
+    const givesWay = entry.pendingType === 'UNPAUSED' ? ['STARTUP', 'TASK_DONE', 'UNPAUSED'] : ['STARTUP'];
     if (waiting < 0) queue.push(entry);
-    else if (queue[waiting]!.pendingType === 'STARTUP') queue[waiting] = entry;
+    else if (givesWay.includes(queue[waiting]!.pendingType)) queue[waiting] = entry;
   }
 
   private entry(pendingType: PendingRequest['pendingType'], timestamp: number): PendingRequest {

@@ -54,7 +54,7 @@ function retriedAt(run: Run, { retry, numRetriesOnFailure = 0 }: Request, told: 
   run.launch = 0;
   if (delay === 0) return now;
   const at = told.retryAt(run.at, run.attempt);
+  // One that is told and cannot be is not followed: the years differ from there on.
   const isPossible = at !== undefined && at >= end + delay * (1 - jitter) - 1 && at <= end + delay + 1;
-  if (!isPossible) throw new Error(`Try ${run.attempt} of ${run.at} is planned for ${at}, ${delay} after ${end}`);
-  return Math.max(at, now);
+  return Math.max(isPossible ? at : end + delay, now);
 }

@@ -15,8 +15,10 @@ import {
 /** A planned time that has come and has no run yet. */
 interface Waiting {
   at: number;
-  /** It keeps its place. */
+  /** It waits for the end of another run, and keeps its place. */
   kept: boolean;
+  /** It comes before those that are in time. */
+  isFirst: boolean;
   excluded: boolean;
   /** It passed without a leader or in a pause, and was not the next one that was planned. */
   unseen: boolean;
@@ -168,7 +170,7 @@ class Promises {
       this.planned = this.plannedAfter(now);
     }
     if (this.planned === undefined || this.planned > now) return;
-    this.waiting = [{ at: this.planned, kept: true, excluded: false, unseen: false }];
+    this.waiting = [{ at: this.planned, kept: true, isFirst: true, excluded: false, unseen: false }];
   }
 
   private decide(now: number): void {
@@ -201,7 +203,13 @@ class Promises {
       // What lies in a window is decided about when it is over.
       if (until !== undefined && this.makesUpExcluded && until > now) return;
       if (until !== undefined && !this.makesUpExcluded) continue;
-      this.waiting.push({ at, kept: false, excluded: until !== undefined, unseen: at !== this.planned });
+      this.waiting.push({
+        at,
+        kept: false,
+        isFirst: false,
+        excluded: until !== undefined,
+        unseen: at !== this.planned,
+      });
     }
   }
 
@@ -210,19 +218,19 @@ class Promises {
       !kept && (excluded || now - at > this.lateAfter || (this.policy === 'ALL' && isIdle && unseen));
     const isInTime = (one: Waiting): boolean => !one.kept && !isLate(one);
     const late = this.waiting.filter((one) => isLate(one) && now - one.at <= this.within);
-    if (this.policy === 'ALL') for (const one of late) one.kept = true;
+    for (const one of this.waiting) one.isFirst = one.kept || (this.policy === 'ALL' && late.includes(one));
     const isLast = this.policy === undefined || this.policy === 'LAST';
     // One that is in time is newer than all that were missed.
     const last = isLast && !this.waiting.some(isInTime) ? late.at(-1) : undefined;
-    this.waiting = this.waiting.filter((one) => one.kept || isInTime(one) || one === last);
+    this.waiting = this.waiting.filter((one) => one.isFirst || isInTime(one) || one === last);
   }
 
   private keepInTurn(free: number): void {
     const more = this.overlap === 'BUFFER_ONE' ? 1 : this.overlap === 'BUFFER_ALL' ? 100 : 0;
-    const before = this.waiting.filter(({ kept }) => kept).length;
+    const before = this.waiting.filter(({ isFirst }) => isFirst).length;
     let room = Math.max(0, free + more - before);
-    let keptRoom = free + 100;
-    this.waiting = this.waiting.filter((one) => (one.kept ? keptRoom-- > 0 : room-- > 0));
+    let firstRoom = free + 100;
+    this.waiting = this.waiting.filter((one) => (one.isFirst ? firstRoom-- > 0 : room-- > 0));
     for (const [index, one] of this.waiting.entries()) if (index >= free) one.kept = true;
   }
 

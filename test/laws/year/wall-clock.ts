@@ -7,7 +7,7 @@ export interface WallRule {
   /** Absent: all. */
   monthDays?: readonly number[];
   zone: string;
-  /** A rule of RFC 5545 without a start counts from the moment it was saved. Absent: it has always been. */
+  /** A rule of RFC 5545 without a start begins with the minute in which it was saved. Absent: it has always been. */
   since?: number;
 }
 

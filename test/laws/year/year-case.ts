@@ -46,9 +46,11 @@ export function lifeOf(
   { at, attempt, launch }: { at: number; attempt: number; launch: number },
 ): { runFor: number; end: TryEnd } {
   const draw = random(seed, Math.floor(at / minute), attempt, launch);
-  const runFor = runMillis[Math.floor(draw() * runMillis.length)]!;
+  const length = runMillis[Math.floor(draw() * runMillis.length)]!;
   const share = draw() * 100;
   const kind = draw();
+  // Tries that begin together do not end together: nobody promises which of two ends is counted first.
+  const runFor = length + Math.floor(draw() * 10_000);
   if (share < lost && launch < 3) return { runFor, end: { kind: 'LOST' } };
   if (share >= lost + failing) return { runFor, end: { kind: 'FINISHED' } };
   if (kind < 0.2) return { runFor, end: { kind: 'TIME_LIMIT' } };
