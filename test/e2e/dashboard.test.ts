@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import axe from 'axe-core';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { budgetStories } from './dashboard/budget-stories.js';
+import { faultStories } from './dashboard/fault-stories.js';
 import { incidentStory } from './dashboard/incident-story.js';
 import { flowOfJobs, jobStories, pagesOfJobs } from './dashboard/job-stories.js';
 import { listStories } from './dashboard/list-stories.js';
@@ -194,6 +195,7 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
     go: (page: Page, path: string) => page.goto(`${muster.api.url}${path}`),
     heading,
     asked,
+    another: () => installation.start(['scheduler']),
   };
   incidentStory(dashboard);
 
@@ -356,6 +358,7 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
   settingStories(dashboard);
   ruleStories(dashboard);
   jobStories(dashboard);
+  faultStories(dashboard);
   budgetStories(dashboard);
 
   test.each(['light', 'dark'] as const)(
