@@ -76,6 +76,9 @@ describe.runIf(Prometheus.isInstalled())('with a real Prometheus', () => {
     expect((await api.deployEnded(id, 'v1')).deployResult?.deployState).toBe('SUCCEEDED');
   }
   const deploysOf = async (id: string) => (await api.activeTasks(id)).map(({ taskId }) => taskId.deployId).toSorted();
+  /** Tasks that a rollback takes away end a moment after the deploy. */
+  const runsOnly = (id: string, deployId: string) =>
+    waitFor(`${id} to run ${deployId} alone`, async () => (await deploysOf(id)).join() === `${deployId},${deployId}`);
   const firstGate = async (id: string, state: GateResult['state']): Promise<GateResult> =>
     waitFor(`a gate of ${id} that is ${state}`, async () => {
       const [gate] = (await api.deployHistory(id, 'v2')).gates ?? [];
@@ -110,7 +113,7 @@ describe.runIf(Prometheus.isInstalled())('with a real Prometheus', () => {
         /^Gate 1 \(PROMETHEUS\) after step 1 failed: 1 measurement failed; the last: 0\.38\d* is not below 0\.05$/,
       ),
     });
-    expect(await deploysOf('shop')).toEqual(['v2', 'v2']);
+    await runsOnly('shop', 'v2');
   }, 300_000);
 
   test('a query without a number passes nothing', async () => {
@@ -124,7 +127,7 @@ describe.runIf(Prometheus.isInstalled())('with a real Prometheus', () => {
     expect((await api.deployEnded('odd', 'v2')).deployResult?.message).toContain('the query gives NaN');
     await api.deploy(deployOf('odd', 'v3', 0, [{ ...gate, query: 'sum(' }]));
     expect((await api.deployEnded('odd', 'v3')).deployResult?.message).toContain('parse error');
-    expect(await deploysOf('odd')).toEqual(['v1', 'v1']);
+    await runsOnly('odd', 'v1');
   }, 180_000);
 
   test('a Prometheus that is slow or down passes nothing: a user decides, also with another leader', async () => {
@@ -156,7 +159,7 @@ describe.runIf(Prometheus.isInstalled())('with a real Prometheus', () => {
     const { deployResult, gates } = await api.deployEnded('blind', 'v3');
     expect(deployResult).toMatchObject({ deployState: 'FAILED', message: expect.stringContaining('ECONNREFUSED') });
     expect(gates).toMatchObject([{ state: 'FAILED', measurements: [{ outcome: 'INCONCLUSIVE' }] }]);
-    expect(await deploysOf('blind')).toEqual(['v2', 'v2']);
+    await runsOnly('blind', 'v2');
   }, 240_000);
 
   test('a plan names the gates and the least time; contradictions are refused by field', async () => {
