@@ -40,7 +40,7 @@ function define(...[command, run]: Parameters<Define>): void {
   examples(
     command,
     'muster backfill report --from 2026-01-01T00:00:00Z --to 2026-01-01T00:01:00Z --concurrency 2',
-    'muster backfill report --from 2026-01-01 --to 2026-01-02 --plan',
+    'muster backfill report --from 2026-01-01T00:00:00Z --to 2026-01-01T00:05:00Z --plan',
     'muster backfill report',
     'muster backfill report --cancel 0b8e2c1a-6f1d-4e0b-9f55-1c2d3e4f5a6b',
   );
