@@ -548,10 +548,11 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
     for (let left = 101; left > 0; left--) await api.post('requests', { id: 'audited', requestType: 'ON_DEMAND' });
     await page.goto(`${muster.api.url}/ui/audit?requestId=audited`);
     const rows = page.getByRole('row', { name: /audited/ });
-    await waitFor(
-      'a whole page',
-      async () => (await page.reload(), await heading(page, 'Audit'), (await rows.count()) === 100),
-    );
+    await waitFor('a whole page', async () => {
+      await page.reload();
+      await rows.first().waitFor();
+      return (await rows.count()) === 100;
+    });
     await page.getByRole('button', { name: 'Older' }).click();
     await waitFor('the rest', async () => (await rows.count()) === 1);
     await page.getByRole('button', { name: 'Newest' }).click();
