@@ -103,7 +103,7 @@ export function machineStories({ api, sql, open, apart, go, asked }: Dashboard):
     await section.getByRole('columnheader', { name: 'gpu' }).and(page.locator('[aria-sort=ascending]')).waitFor();
 
     await row.getByRole('button', { name: 'Actions of gone.example.com' }).click();
-    expect(await page.getByRole('menuitem').allInnerTexts()).toEqual(['Remove', 'Mark as inactive']);
+    await expect.poll(() => page.getByRole('menuitem').allInnerTexts()).toEqual(['Remove', 'Mark as inactive']);
     await page.getByRole('menuitem', { name: 'Remove' }).click();
     const remove = asked(page, 'Remove').getByRole('button', { name: 'Remove' });
     expect(await remove.isDisabled()).toBe(true);
