@@ -63,16 +63,26 @@ function judgeRow(gate: DeployGate, row: GateRow, facts: StepFacts, now: number)
 }
 
 function judgeWaiting(gate: DeployGate, row: GateRow, facts: StepFacts, now: number): GatesVerdict {
-  if (row.type === 'BAKE') {
-    if (facts.sick !== undefined) return { kind: 'change', row: failed(row, facts.sick, now) };
-    // A task that was replaced meanwhile has to prove itself for the whole time.
-    const until = Math.max(row.since, facts.launchedAt) + gate.durationMillis!;
-    return now >= until ? { kind: 'change', row: passed(row, now) } : { kind: 'wait', checkAgainAt: until };
-  }
-  if (row.type !== 'MANUAL' || gate.timeoutMillis === undefined) return { kind: 'wait' };
-  const until = row.since + gate.timeoutMillis;
+  if (row.type === 'BAKE' && facts.sick !== undefined) return { kind: 'change', row: failed(row, facts.sick, now) };
+  const until = decidedAt(gate, row, facts);
+  if (until === undefined) return { kind: 'wait' };
   if (now < until) return { kind: 'wait', checkAgainAt: until };
-  return { kind: 'change', row: failed(row, `nobody approved it within ${secondsText(gate.timeoutMillis)}`, now) };
+  if (row.type === 'BAKE') return { kind: 'change', row: passed(row, now) };
+  return { kind: 'change', row: failed(row, `nobody approved it within ${secondsText(gate.timeoutMillis!)}`, now) };
+}
+
+/** It has neither passed nor failed. */
+export const isOpen = ({ state }: GateRow): boolean => state === 'WAITING' || state === 'PAUSED';
+
+/** Time at which an open gate is decided at the latest, in epoch milliseconds; undefined: the clock does not decide it. */
+export function decidedAt(
+  { type, durationMillis, timeoutMillis }: DeployGate,
+  { since }: GateRow,
+  { launchedAt }: Pick<StepFacts, 'launchedAt'>,
+): number | undefined {
+  // A task that was replaced meanwhile has to prove itself for the whole time.
+  if (type === 'BAKE') return Math.max(since, launchedAt) + durationMillis!;
+  return type === 'MANUAL' && timeoutMillis !== undefined ? since + timeoutMillis : undefined;
 }
 
 /** Time after which a gate passes at the earliest, in milliseconds. */
@@ -137,9 +147,9 @@ export type AnsweredGate =
 /** The gate after the answer of a person: one that is MANUAL and waits, or one whose measurements decide nothing. */
 export function answerGate(gate: DeployGate, row: GateRow, answer: GateAnswer, now: number): AnsweredGate {
   const { approves, user, message, isDeployer } = answer;
-  const isOpen = row.state === 'PAUSED' || (row.state === 'WAITING' && row.type === 'MANUAL');
+  const isAsked = row.state === 'PAUSED' || (row.state === 'WAITING' && row.type === 'MANUAL');
   const state = approves ? 'PASSED' : 'FAILED';
-  if (!isOpen) {
+  if (!isAsked) {
     const wasAnswered = row.type === 'MANUAL' || row.inconclusive > inconclusiveLimitOf(gate);
     return wasAnswered && row.state === state ? { kind: 'same' } : { kind: 'refused', because: 'NOT_WAITING' };
   }

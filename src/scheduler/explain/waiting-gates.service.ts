@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { approversText } from '../../core/authorization/index.js';
-import { waitText } from '../../core/gates/index.js';
-import type { Deploy, DeployHistory, DeployMarker, DeployProgress } from '../../core/model/deploy.js';
-import type { DeployGate, GateRow } from '../../core/model/gate.js';
+import { decidedAt, isOpen, waitText } from '../../core/gates/index.js';
+import type { Deploy, DeployHistory, DeployMarker } from '../../core/model/deploy.js';
+import type { DeployGate } from '../../core/model/gate.js';
 import { timeIn } from '../../core/schedules/index.js';
 import type { HeldRequest } from '../../core/working-set/index.js';
 import { Database } from '../../platform/database/database.js';
@@ -30,11 +30,11 @@ export class WaitingGates {
       this.rows.deployGates.ofStep(this.db.pool, key, step),
       this.rows.deploys.find(this.db.pool, key),
     ]);
-    const row = rows.find(({ state }) => state === 'WAITING' || state === 'PAUSED');
+    const row = rows.find(isOpen);
     const gate = row && stored && gatesOf(stored.deploy)[row.gate - 1];
     if (!gate) return undefined;
     const lastMeasurement = await this.rows.deployGates.lastMeasurement(this.db.pool, key, row);
-    const until = untilOf(gate, row, progress);
+    const until = decidedAt(gate, row, { launchedAt: progress.timestamp });
     const approvers = `${approversText(this.settings.auth, request)}${exceptText(gate, stored.marker)}`;
     const message = waitText(gate, row, {
       until: until === undefined ? undefined : timeIn('UTC', until).utc,
@@ -52,11 +52,6 @@ export class WaitingGates {
 }
 
 const gatesOf = (deploy: Deploy): readonly DeployGate[] => deploy.canaryDeploySettings?.gates ?? [];
-
-function untilOf({ type, durationMillis, timeoutMillis }: DeployGate, row: GateRow, progress: DeployProgress) {
-  if (type === 'BAKE') return Math.max(row.since, progress.timestamp) + durationMillis!;
-  return type === 'MANUAL' && timeoutMillis !== undefined ? row.since + timeoutMillis : undefined;
-}
 
 const exceptText = ({ requireOtherApprover }: DeployGate, { user }: DeployMarker): string =>
   requireOtherApprover ? `, but not by ${user ?? 'the user'} who deployed` : '';

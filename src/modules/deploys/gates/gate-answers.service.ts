@@ -1,6 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { User } from '../../../core/authorization/index.js';
-import { answerGate } from '../../../core/gates/index.js';
+import { answerGate, isOpen } from '../../../core/gates/index.js';
 import type { DeployKey } from '../../../core/model/deploy.js';
 import type { GateRow } from '../../../core/model/gate.js';
 import { Clock } from '../../../platform/clock.js';
@@ -78,7 +78,6 @@ export class GateAnswers {
   private async gateOf(tx: Transaction, pending: StoredPendingDeploy, { step, gate }: GateReply): Promise<GateRow> {
     const at = step ?? pending.progress?.step;
     const rows = at === undefined ? [] : await this.rows.deployGates.ofStep(tx, pending, at);
-    const isOpen = ({ state }: GateRow): boolean => state === 'WAITING' || state === 'PAUSED';
     const found = rows.find((row) => (gate === undefined ? isOpen(row) : row.gate === gate));
     if (!found) throw notWaiting(pending);
     return found;
