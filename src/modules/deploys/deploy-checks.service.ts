@@ -9,12 +9,12 @@ import { instancesOf, type Request } from '../../core/model/request.js';
 import type { Queryable } from '../../platform/database/queryable.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { SchedulerError } from '../../platform/errors.js';
-import { gateTargets } from './gates/gate-targets.js';
 import { uploadBucketsOf } from '../../platform/settings/log-store-settings.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { PriorityFreezeRepository } from '../priority/priority-freeze.repository.js';
 import { RequestChecks } from '../requests/request-checks.service.js';
 import type { StoredRequest } from '../requests/request.repository.js';
+import { GateAsker } from './gates/gate-asker.service.js';
 import { TaskRepository } from '../tasks/task.repository.js';
 import { refusedContainerErrors, refusedUserErrors, unsupportedDeployErrors } from '../requests/driver-refusals.js';
 
@@ -25,6 +25,7 @@ export class DeployChecks {
     private readonly tasks: TaskRepository,
     private readonly requests: RequestChecks,
     private readonly freezes: PriorityFreezeRepository,
+    private readonly gates: GateAsker,
     @Inject(CLUSTER_DRIVER) private readonly driver: ClusterDriver,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
@@ -65,8 +66,7 @@ export class DeployChecks {
     const { settings } = this;
     const minimumPriorityLevel = freeze?.minimumPriorityLevel;
     const uploadBuckets = uploadBucketsOf(settings, { name: request.group });
-    const { targets } = gateTargets(settings);
-    const mayAskHost = (host: string): boolean => targets.mayName(host);
+    const mayAskHost = (host: string): boolean => this.gates.mayName(host);
     const context = { request, settings, minimumPriorityLevel, uploadBuckets, mayAskHost, isStored, now };
     const errors = validateDeploy(deploy, context);
     if (errors.length > 0) throw SchedulerError.invalid('INVALID_DEPLOY', errors);

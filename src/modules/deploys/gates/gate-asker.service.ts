@@ -9,9 +9,9 @@ import {
   measurePrometheus,
 } from '../../../core/gates/index.js';
 import type { DeployGate } from '../../../core/model/gate.js';
-import { lookUpWithin, refuseForeign, type TargetRules } from '../../../platform/guarded-lookup.js';
+import { lookUpWithin, publicTargets, refuseForeign, type TargetRules } from '../../../platform/guarded-lookup.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
-import { gateTargets } from './gate-targets.js';
+import { Targets } from '../../../platform/targets.js';
 
 /** Longest answer that is read. */
 const answerBytes = 65_536;
@@ -37,10 +37,19 @@ export class GateAsker implements OnApplicationShutdown {
   private readonly prometheusUri: string | undefined;
 
   constructor(@Inject(SETTINGS) settings: Settings) {
-    this.rules = gateTargets(settings);
+    const { allowedTargets } = settings.gates;
+    this.rules = {
+      targets: allowedTargets ? new Targets(allowedTargets) : publicTargets,
+      setting: 'gates.allowedTargets',
+    };
     this.guarded = new Agent({ connect: { lookup: lookUpWithin(this.rules) } });
     this.wholeMillis = settings.gates.requestTimeoutMillis;
     this.prometheusUri = settings.prometheus.uri;
+  }
+
+  /** Whether a gate may name this host. The address that it turns out to have is judged when it is asked. */
+  mayName(host: string): boolean {
+    return this.rules.targets.mayName(host);
   }
 
   async measure(gate: DeployGate, deploys: ComparedDeploys): Promise<Measured> {

@@ -59,6 +59,7 @@ export class GatesPoller implements OnModuleInit {
   async runOnce(now: number): Promise<number | undefined> {
     const measured = await this.rows.deployGates.measured(this.db.pool, mostInPass);
     const due = measured.filter(({ row }) => row.nextAt! <= now);
+    if (due.length === 0) return measured[0]?.row.nextAt;
     const stored = await inParallel(await this.described(due), mostAtOnce, (gate) => this.guarded(gate));
     const [next] = await this.rows.deployGates.measured(this.db.pool, 1);
     // One that could not be stored is due still.
@@ -67,7 +68,6 @@ export class GatesPoller implements OnModuleInit {
   }
 
   private async described(due: readonly (DeployKey & { row: GateRow })[]): Promise<DueGate[]> {
-    if (due.length === 0) return [];
     const ids = due.map(({ requestId }) => requestId);
     const [deploys, requests] = await Promise.all([
       this.rows.deploys.findMany(this.db.pool, due),
