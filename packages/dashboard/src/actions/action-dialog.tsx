@@ -3,6 +3,7 @@ import { Dialog } from '@base-ui/react/dialog';
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { MusterError, ServiceUnreachable } from 'muster-client';
+import { isStatus } from '../api';
 import { Failure, failureText } from '../ui/read';
 import { toast } from '../ui/toasts';
 import { formatDuration, parseDuration } from '../ui/duration';
@@ -120,7 +121,7 @@ function ActionForm({ action, close }: { action: Action; close: () => void }) {
           <input value={typed} onChange={(event) => setTyped(event.target.value)} autoComplete="off" />
         </label>
       )}
-      {failure !== undefined && <Failure cause={failure} {...(isConflict(failure) && { retry: lookAgain })} />}
+      {failure !== undefined && <Failure cause={failure} {...(isStatus(failure, 409) && { retry: lookAgain })} />}
       <div className="buttons">
         <button
           type="submit"
@@ -148,8 +149,6 @@ function undoOf({ undo }: Action, again: () => void) {
   };
   return { actionProps: { children: undo.label, onClick } };
 }
-
-const isConflict = (failure: unknown): boolean => failure instanceof MusterError && failure.status === 409;
 
 const problemsTold = (failure: unknown): Record<string, string> =>
   failure instanceof MusterError

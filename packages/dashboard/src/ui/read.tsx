@@ -1,6 +1,7 @@
 import { Component, type ReactNode, useState } from 'react';
 import { keepPreviousData, useQuery, type UseQueryResult } from '@tanstack/react-query';
 import { MusterError } from 'muster-client';
+import { isStatus } from '../api';
 import { useNow } from './time';
 
 export interface ReadOptions {
@@ -54,7 +55,7 @@ export function Failure({ cause, retry }: { cause: unknown; retry?: () => void }
       )}
       {retry && (
         <button type="button" onClick={retry}>
-          {cause instanceof MusterError && cause.status === 409 ? 'Look again' : 'Try again'}
+          {isStatus(cause, 409) ? 'Look again' : 'Try again'}
         </button>
       )}
       {cause instanceof MusterError && cause.status === 429 && <Countdown ms={cause.retryAfterMs ?? 0} />}
