@@ -161,21 +161,21 @@ class RunPlanning {
 
   /** Times that have come and not started: those that wait as pending tasks, and those that passed without a look. */
   private dueTimes(): WaitingTime[] {
-    const { request: waiting, pendingTasks, plannedUntil = this.now } = this.work;
+    const { request, pendingTasks, plannedUntil = this.now } = this.work;
     const pauseEnd = this.pauseEnd();
-    const isMadeUpAfterPause = waiting.request.missedRuns !== undefined;
+    const isMadeUpAfterPause = request.request.missedRuns !== undefined;
     const times = new Map<number, WaitingTime>();
     for (const pending of pendingTasks) {
       const { scheduledAt: at, buffered = false } = pending;
       if (at === undefined || at > this.now || !isPlannedRun(pending)) continue;
       const excluded = exclusionAt(this.timetable, at) !== undefined;
-      const sawPause = at <= pauseEnd;
-      if (times.has(at) || (sawPause && !isMadeUpAfterPause)) {
+      const isOfPause = at <= pauseEnd;
+      if (times.has(at) || (isOfPause && !isMadeUpAfterPause)) {
         this.drop(pending);
         continue;
       }
       // A pause takes the places of those that waited, also one that no leader saw.
-      const time = { at, buffered: buffered && !sawPause, excluded, ...(sawPause && { unseen: true }) };
+      const time = { at, buffered: buffered && !isOfPause, excluded, ...(isOfPause && { unseen: true }) };
       const isOfDeploy = pending.pendingTaskId.deployId === this.deployId;
       if (isOfDeploy && buffered === time.buffered) times.set(at, { ...time, pending });
       else {
