@@ -2,7 +2,7 @@ import { deployIsOver, service, version } from './plain.js';
 import type { Scenario } from './scenario.js';
 import type { Stage } from './stage.js';
 import { builtInUser } from '../../src/core/authorization/index.js';
-import type { CanaryDeploySettings } from '../../src/core/model/deploy.js';
+import { canarySettings } from '../support/fixtures/deploys.js';
 import type { DeployGate } from '../../src/core/model/gate.js';
 import { GateAnswers } from '../../src/modules/deploys/gates/gate-answers.service.js';
 import { DeploysService } from '../../src/modules/deploys/deploys.service.js';
@@ -15,14 +15,7 @@ export const judgedAt = (uri: string): void => void (judge.uri = uri);
 const judgeUri = (): string => judge.uri;
 
 /** One instance, then the others. */
-const oneFirst: CanaryDeploySettings = {
-  enableCanaryDeploy: true,
-  instanceGroupSize: 1,
-  acceptanceMode: 'NONE',
-  waitMillisBetweenGroups: 0,
-  allowedTasksFailuresPerGroup: 0,
-  canaryCycleCount: 1,
-};
+const oneFirst = canarySettings({ canaryCycleCount: 1 });
 
 /** Answers the first gate after a step as soon as it waits. */
 async function approve(stage: Stage, step: number, approves = true): Promise<void> {

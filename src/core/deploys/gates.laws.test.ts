@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { begunAt, deployTask, deployTasks, deployView } from '../../../test/support/fixtures/deploys.js';
+import {
+  begunAt,
+  canarySettings,
+  deployTask,
+  deployTasks,
+  deployView,
+} from '../../../test/support/fixtures/deploys.js';
 import { afterMeasurement, answerGate, isMeasured } from '../gates/index.js';
 import { judgeTask } from '../health/index.js';
 import { isTerminal } from '../model/enums.js';
@@ -26,15 +32,13 @@ interface Plan {
 function rollOut(plan: Plan) {
   const { instances, groupSize, cycles, inGroups, gates, dies, allowed, answerSeconds, approvals, measurements } = plan;
   const request = { id: 'web', requestType: 'SERVICE' as const, instances };
-  const canaryDeploySettings = {
+  const canaryDeploySettings = canarySettings({
     enableCanaryDeploy: inGroups,
     instanceGroupSize: groupSize,
-    acceptanceMode: 'NONE' as const,
-    waitMillisBetweenGroups: 0,
     allowedTasksFailuresPerGroup: allowed,
     canaryCycleCount: cycles,
     gates,
-  };
+  });
   const deploy = { requestId: 'web', id: 'v2', canaryDeploySettings };
   const base = deployView({ request, deploy });
   let progress = firstProgress(request, deploy, base.settings, begunAt)!;

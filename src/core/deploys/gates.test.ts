@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { CanaryDeployProgress } from './progress.js';
 import {
   begunAt,
+  canarySettings,
   deploySettings,
   deployTask,
   deployTasks,
@@ -12,15 +13,7 @@ import type { DeployGate, GateRow } from '../model/gate.js';
 import { firstProgress, nextDeployStep, type DeploySnapshot } from './index.js';
 
 const gates: DeployGate[] = [{ type: 'MANUAL' }, { type: 'BAKE', durationMillis: 10_000 }];
-const canaryDeploySettings = {
-  enableCanaryDeploy: true,
-  instanceGroupSize: 1,
-  acceptanceMode: 'NONE' as const,
-  waitMillisBetweenGroups: 0,
-  allowedTasksFailuresPerGroup: 1,
-  canaryCycleCount: 3,
-  gates,
-};
+const canaryDeploySettings = canarySettings({ allowedTasksFailuresPerGroup: 1, gates });
 const deploy = { requestId: 'web', id: 'v2', command: 'serve', canaryDeploySettings };
 const request = { id: 'web', requestType: 'SERVICE', instances: 3 } as const;
 const launched: CanaryDeployProgress = {

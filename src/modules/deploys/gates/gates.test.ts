@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { DeployGate } from '../../../core/model/gate.js';
+import { canarySettings } from '../../../../test/support/fixtures/deploys.js';
 import { startReceiver, type HttpReceiver } from '../../../../test/support/http-receiver.js';
 import { caller, RollingService } from '../../../../test/support/rolling-service.js';
 import { testSettings } from '../../../../test/support/test-settings.js';
@@ -39,15 +40,7 @@ async function deployed(gates: DeployGate[], settings: Partial<Settings> = {}): 
   await service.deploy('v1');
   await service.run(8);
   service.leastServing = Number.POSITIVE_INFINITY;
-  const canaryDeploySettings = {
-    enableCanaryDeploy: true,
-    instanceGroupSize: 1,
-    acceptanceMode: 'NONE' as const,
-    waitMillisBetweenGroups: 0,
-    allowedTasksFailuresPerGroup: 1,
-    canaryCycleCount: 1,
-    gates,
-  };
+  const canaryDeploySettings = canarySettings({ allowedTasksFailuresPerGroup: 1, canaryCycleCount: 1, gates });
   await service.deploy('v2', { canaryDeploySettings });
   await service.run(8);
 }
