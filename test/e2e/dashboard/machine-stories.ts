@@ -1,5 +1,16 @@
+import type { Page } from 'playwright-core';
 import { expect, onTestFinished, test } from 'vitest';
 import { withAnswer, type Dashboard, type Json } from './scene.js';
+
+/** Titles of columns that stand over those beside them. */
+const beyondTheirColumns = (page: Page): Promise<string[]> =>
+  page
+    .locator('th')
+    .evaluateAll((titles) =>
+      (titles as { scrollWidth: number; clientWidth: number; textContent: string }[])
+        .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
+        .map(({ textContent }) => textContent),
+    );
 
 /** What is done with machines, by the only one that there is, and the record of one that is gone. */
 export function machineStories({ api, sql, open, apart, go, asked }: Dashboard): void {
@@ -89,6 +100,7 @@ export function machineStories({ api, sql, open, apart, go, asked }: Dashboard):
     const usual = await columns();
     expect(usual).toEqual(expect.arrayContaining(['State', 'Since', 'By', 'Message', 'Attributes', 'Ends']));
     expect(usual).not.toEqual(expect.arrayContaining(['gpu']));
+    expect(await beyondTheirColumns(page)).toEqual([]);
     await page.getByRole('button', { name: 'Columns' }).focus();
     await page.keyboard.press('Enter');
     for (const name of ['gpu', 'Cores', 'Memory', 'Ports', 'Disk'])
@@ -99,6 +111,7 @@ export function machineStories({ api, sql, open, apart, go, asked }: Dashboard):
     await go(page, '/ui/slaves');
     await row.getByRole('cell', { name: 'a, 2', exact: true }).waitFor();
     expect(await columns()).toEqual(expect.arrayContaining(['gpu', 'Ports']));
+    expect(await beyondTheirColumns(page)).toEqual([]);
     await section.getByRole('button', { name: 'gpu' }).click();
     await section.getByRole('columnheader', { name: 'gpu' }).and(page.locator('[aria-sort=ascending]')).waitFor();
 

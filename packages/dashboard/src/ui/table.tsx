@@ -1,4 +1,4 @@
-import { useState, type ReactNode } from 'react';
+import { useState, type CSSProperties, type ReactNode } from 'react';
 
 export interface Column<Row> {
   readonly id: string;
@@ -49,7 +49,7 @@ export function Table<Row>(props: {
   if (rows.length === 0) return <p className="empty">{props.empty}</p>;
   return (
     <div className="scroll" role="region" aria-label={props.label} tabIndex={0}>
-      <table>
+      <table style={{ '--columns': columns.length } as CSSProperties}>
         <thead>
           <tr>
             {columns.map((column) => (
@@ -83,10 +83,11 @@ function Head<Row>({
   onSort: (sort: Sort) => void;
 }) {
   const isBy = sort?.by === column.id;
+  const said = { scope: 'col', className: column.align, 'data-column': column.id };
   if (!column.value)
-    return <th scope="col">{column.title === '' ? <span className="hidden">Actions</span> : column.title}</th>;
+    return <th {...said}>{column.title === '' ? <span className="hidden">Actions</span> : column.title}</th>;
   return (
-    <th scope="col" className={column.align} aria-sort={isBy ? (sort.descending ? 'descending' : 'ascending') : 'none'}>
+    <th {...said} aria-sort={isBy ? (sort.descending ? 'descending' : 'ascending') : 'none'}>
       <SortButton
         title={column.title}
         sort={isBy ? sort : undefined}
