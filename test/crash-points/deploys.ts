@@ -4,6 +4,8 @@ import { DeploysService } from '../../src/modules/deploys/deploys.service.js';
 import { Pauses } from '../../src/modules/requests/actions/pauses.service.js';
 import { builtInCaller as caller } from '../../src/platform/http/caller.js';
 
+const oldFirst = { deployStrategy: 'OLD_FIRST' } as const;
+
 export const deploys: Scenario[] = [
   {
     name: 'a deploy',
@@ -49,5 +51,25 @@ export const deploys: Scenario[] = [
       await deployIsOver(stage);
     },
     leaves: ['svc d2 1', 'svc d2 2', 'svc d2 3'],
+  },
+  {
+    name: 'a deploy that ends old tasks first',
+    given: (stage) => stage.deployed(service({ instances: 2 }), version('d1')),
+    story: async (stage) => {
+      await stage.deploy(version('d2', oldFirst));
+      await deployIsOver(stage);
+    },
+    leaves: ['svc d2 1', 'svc d2 2'],
+  },
+  {
+    name: 'a deploy that ends old tasks first, and whose second task fails',
+    tasks: ({ environment }) =>
+      environment['VERSION'] === 'd2' && environment['INSTANCE_NO'] === '2' ? { runFor: 500, exit: 'TASK_FAILED' } : {},
+    given: (stage) => stage.deployed(service({ instances: 3 }), version('d1')),
+    story: async (stage) => {
+      await stage.deploy(version('d2', oldFirst));
+      await deployIsOver(stage);
+    },
+    leaves: ['svc d1 1', 'svc d1 2', 'svc d1 3'],
   },
 ];

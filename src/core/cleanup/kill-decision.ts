@@ -10,6 +10,7 @@ import { decideRemoval, isInLoadBalancer, noRecords, type BalancerRecords } from
 import type { Deploy } from '../model/deploy.js';
 import { isLongRunning, isTerminal, type RequestState, type TaskCleanupType } from '../model/enums.js';
 import { instancesOf, type Request } from '../model/request.js';
+import { maxUnavailableNow } from '../model/strategy.js';
 import type { TaskCleanup } from '../model/task.js';
 import { cleanupRules } from './cleanup-rules.js';
 
@@ -37,7 +38,7 @@ export interface CleanupView {
   requestState?: RequestState;
   activeDeployId?: string;
   pendingDeployId?: string;
-  /** Deploys of the active tasks, by id. */
+  /** Deploys of the active tasks and those in use, by id. */
   deploys: ReadonlyMap<string, Deploy>;
   /** The request is behind a load balancer: a replacement counts when it gets traffic. */
   loadBalanced?: boolean;
@@ -59,6 +60,8 @@ type WaitReason =
   | 'OLD_JOB_MAY_END'
   | 'HELD_FOR_DEPLOY'
   | 'TOO_FEW_REPLACEMENTS'
+  /** Old tasks end first, and as many instances are missing as may be. */
+  | 'TOO_FEW_AVAILABLE'
   | 'REPLACEMENTS_NOT_HEALTHY'
   | 'REPLACEMENTS_NOT_IN_LOAD_BALANCER';
 
@@ -68,11 +71,12 @@ type WaitReason =
  */
 export function decideKills(view: CleanupView, now: number): KillDecision[] {
   const oneByOne = new OneByOne(view, now);
+  const oldFirst = OldFirst.of(view, now);
   const tasks = view.tasks.toSorted((a, b) => (a.taskId.id < b.taskId.id ? -1 : 1));
   return tasks.flatMap((task) => {
     if (!task.cleanup) return [];
     if (isTerminal(task.state)) return { kind: 'drop', cleanup: task.cleanup };
-    const decision = decideKill(view, task, task.cleanup, oneByOne, now);
+    const decision = decideKill(view, task, task.cleanup, { oneByOne, oldFirst }, now);
     const leaves = decision.kind === 'kill' || leavesFirst(decision);
     return leaves && !mayDie(view, task, task.cleanup, now) ? { ...decision, kind: 'leave' } : decision;
   });
@@ -93,7 +97,7 @@ function decideKill(
   view: CleanupView,
   task: CleanupTask,
   cleanup: TaskCleanup,
-  oneByOne: OneByOne,
+  { oneByOne, oldFirst }: { oneByOne: OneByOne; oldFirst?: OldFirst },
   now: number,
 ): KillDecision {
   const kill: KillDecision = { kind: 'kill', cleanup };
@@ -115,6 +119,7 @@ function decideKill(
     return now > heldUntil ? kill : wait('HELD_FOR_DEPLOY');
   }
   if (!view.activeDeployId) return kill;
+  if (oldFirst) return oldFirst.mayKill(task) ? kill : wait('TOO_FEW_AVAILABLE');
   if (cleanupType === 'UNHEALTHY_TASK') {
     const because = whySickWaits(view, task, now - cleanup.timestamp, now);
     return because ? wait(because) : kill;
@@ -183,11 +188,51 @@ class OneByOne {
   }
 
   private healthy(deployId: string): number {
-    return replacementsOf(this.view, deployId).filter((task) => {
-      const context = contextOf(this.view, deployId);
-      return context !== undefined && isWell(task, context, this.now) && getsTraffic(this.view, task);
-    }).length;
+    return replacementsOf(this.view, deployId).filter((task) => isAvailable(this.view, task, this.now)).length;
   }
+}
+
+/**
+ * Tasks that have to go end before their replacements start: as many as may be missing, over one pass. Those that are not available
+ * take nothing away.
+ */
+class OldFirst {
+  private readonly available: Set<CleanupTask>;
+
+  private constructor(
+    view: CleanupView,
+    private readonly fewest: number,
+    now: number,
+  ) {
+    this.available = new Set(view.tasks.filter((task) => !goesAnyway(task) && isAvailable(view, task, now)));
+  }
+
+  static of(view: CleanupView, now: number): OldFirst | undefined {
+    const { request, deploys, activeDeployId, pendingDeployId } = view;
+    if (!request || !isLongRunning(request.requestType)) return undefined;
+    const deployOf = (id: string | undefined) => (id === undefined ? undefined : deploys.get(id));
+    const live = view.tasks.filter(({ state }) => !isTerminal(state));
+    const most = maxUnavailableNow({
+      pending: deployOf(pendingDeployId),
+      active: deployOf(activeDeployId),
+      ofTasks: live.flatMap(({ taskId }) => deployOf(taskId.deployId) ?? []),
+    });
+    return most === undefined ? undefined : new OldFirst(view, instancesOf(request) - most, now);
+  }
+
+  mayKill(task: CleanupTask): boolean {
+    if (!this.available.has(task)) return true;
+    if (this.available.size <= this.fewest) return false;
+    return this.available.delete(task);
+  }
+}
+
+const goesAnyway = ({ cleanup, killed }: CleanupTask): boolean =>
+  killed || (cleanup !== undefined && cleanupRules[cleanup.cleanupType].longRunningAtOnce);
+
+function isAvailable(view: CleanupView, task: CleanupTask, now: number): boolean {
+  const context = contextOf(view, task.taskId.deployId);
+  return context !== undefined && isWell(task, context, now) && getsTraffic(view, task);
 }
 
 /** Replacements come from the task's own deploy, or from the active one once that deploy is no longer in use. */

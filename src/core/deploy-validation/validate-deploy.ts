@@ -2,6 +2,7 @@ import { type DeployRule, type DeployValidationContext, problem } from './contex
 import { endRule } from './end-rules.js';
 import { healthcheckRule, loadBalancerPortRule, runningSentinelRule } from './healthcheck-rules.js';
 import { containerRule, resourceRule } from './resource-rules.js';
+import { strategyRule } from './strategy-rules.js';
 import type { FieldError } from '../field-error.js';
 import { hasContainer, type ClusterTaskLabel, type Deploy } from '../model/deploy.js';
 import { isLongRunning } from '../model/enums.js';
@@ -206,6 +207,7 @@ const rules: readonly DeployRule[] = [
   healthcheckRule,
   runningSentinelRule,
   endRule,
+  strategyRule,
   loadBalancedRule,
   loadBalancerPortRule,
   resourceRule,

@@ -38,6 +38,9 @@ export interface DeploySnapshot {
   progress?: DeployProgress;
   /** The deploy that serves until this one succeeds. */
   activeDeployId?: string;
+  /** Its data, and the milliseconds that its tasks may take to end; looked at where old tasks end first. */
+  activeDeploy?: Deploy;
+  activeGraceMillis?: number;
   cancel?: { user?: string; requestedAt: number };
   /** The number of new tasks an operator asked for since the last look. */
   updateTargetInstances?: number;

@@ -9,6 +9,8 @@ export class RequestSpread {
   active = 0;
   /** Active tasks that take turns with others of the request. */
   inTurn = 0;
+  /** Deploys of active tasks. */
+  readonly deployIds = new Set<string>();
   pending: number;
 
   constructor(view: RequestView) {
@@ -23,6 +25,7 @@ export class RequestSpread {
 
   private count(task: TaskSnapshot): void {
     this.active += 1;
+    this.deployIds.add(task.taskId.deployId);
     if (!isBesideSchedule(task)) this.inTurn += 1;
     const there = this.bySlave.get(task.slaveId);
     if (there) there.push(task);

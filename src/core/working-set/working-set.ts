@@ -22,7 +22,7 @@ export interface HeldRequest extends Pick<
   'request' | 'state' | 'scheduleSince' | 'activeDeployId' | 'pendingDeploy'
 > {
   version: number;
-  /** Deploys in use, and those of its pending tasks, by deploy id. */
+  /** Deploys in use, and those of its active and pending tasks, by deploy id. */
   deploys: Map<string, DeployToPlace>;
 }
 
@@ -97,17 +97,17 @@ export class WorkingSet {
     const entry = this.requests.get(task.requestId);
     if (!entry?.pending.delete(pendingTaskId)) return;
     this.dueTasks.remove(pendingTaskId);
-    this.forgetUnusedDeploy(entry, task);
     entry.tasks.set(task.taskId.id, task);
     this.uses.add(task, this.utilizations.get(task.requestId));
     // Its score went by what was expected of the task; from now on by what such tasks probably use.
     if (this.usages.has(task.slaveId)) this.stale.add(task.slaveId);
   }
 
-  /** A deploy that only its pending tasks needed: that of a run of a former deploy. */
-  private forgetUnusedDeploy({ held, pending }: Entry, { requestId, taskId: { deployId } }: HeldTask): void {
+  /** A former deploy of which the last task has ended. */
+  private forgetUnusedDeploy({ held, pending, tasks }: Entry, { requestId, taskId: { deployId } }: HeldTask): void {
     if (!held || deployId === held.activeDeployId || deployId === held.pendingDeploy?.deployId) return;
     for (const { pendingTaskId } of pending.values()) if (pendingTaskId.deployId === deployId) return;
+    for (const { taskId } of tasks.values()) if (taskId.deployId === deployId) return;
     held.deploys.delete(deployId);
     this.deploys.delete(deployKeyText({ requestId, deployId }));
   }
@@ -151,6 +151,7 @@ export class WorkingSet {
     const task = entry?.tasks.get(taskId);
     if (!entry || !task) return;
     entry.tasks.delete(taskId);
+    this.forgetUnusedDeploy(entry, task);
     this.uses.subtract(task, this.utilizations.get(requestId));
     this.stale.add(task.slaveId);
   }

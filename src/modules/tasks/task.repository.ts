@@ -321,6 +321,16 @@ export class TaskRepository {
     }));
   }
 
+  /** Numbers of active tasks by request; those without any are left out. */
+  async activeCounts(tx: Queryable, requestIds: readonly string[]): Promise<Map<string, number>> {
+    const found = await rows<{ request_id: string; count: number }>(
+      tx,
+      `SELECT request_id, count(*)::integer AS count FROM task WHERE request_id = ANY ($1) AND ended_at IS NULL GROUP BY request_id`,
+      [requestIds],
+    );
+    return new Map(found.map((row) => [row.request_id, row.count]));
+  }
+
   /**
    * Counts the tasks started on each slave after the given time (epoch milliseconds); slaves without any are left out.
    */

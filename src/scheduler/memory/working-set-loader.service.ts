@@ -113,7 +113,7 @@ export class WorkingSetLoader {
     };
   }
 
-  /** Deploys in use, and those of pending tasks: by request id, then deploy id. */
+  /** Deploys in use, and those of active and pending tasks: by request id, then deploy id. */
   private async deployViews(
     tx: Queryable,
     ids: readonly string[] | null,

@@ -3,6 +3,7 @@ import type { SeenTask, Sight } from '../world/world.js';
 import { checkCapacity } from './capacity.js';
 import { activeRacks, checkConstraints, checkWanted } from './constraints.js';
 import { checkForward, checkHistory } from './course.js';
+import { checkOldFirst } from './old-first.js';
 import { LawBroken } from './law-broken.js';
 import { worldSettings } from '../world/settings.js';
 import { isHit } from './slots.js';
@@ -63,6 +64,7 @@ export class Lawbook {
     const racks = Math.min(this.racks, activeRacks(sight));
     checkConstraints(task, sight, this.cluster, { racks, machines: single ? undefined : this.machines });
     if (single) checkWanted(task, sight);
+    checkOldFirst(task, sight, single);
     const { request } = sight.requests.get(requestId)!;
     const isOfSlot = task.pendingType !== 'RETRY' && task.pendingType !== 'IMMEDIATE';
     if (request.requestType !== 'SCHEDULED' || !isOfSlot) return;

@@ -193,7 +193,10 @@ export class Performer {
       id: `d${++this.named}`,
       command: plan.behaviour,
       resources: { cpus: plan.cpus, memoryMb: plan.memoryMb, diskMb: 0, numPorts: plan.numPorts },
-      ...(plan.perStep !== undefined && { deployInstanceCountPerStep: plan.perStep }),
+      ...(plan.perStep !== undefined && {
+        deployInstanceCountPerStep: Math.min(plan.perStep, plan.oldFirst ?? plan.perStep),
+      }),
+      ...(plan.oldFirst !== undefined && { deployStrategy: 'OLD_FIRST', maxUnavailable: plan.oldFirst }),
       ...(plan.maxTaskRetries !== undefined && { maxTaskRetries: plan.maxTaskRetries }),
     };
   }

@@ -65,6 +65,8 @@ export interface SeenMachine {
 export interface Sight {
   now: number;
   requests: ReadonlyMap<string, SeenRequest>;
+  /** By request: its deploys, and whether each ends old tasks before it starts new ones. */
+  oldFirst: ReadonlyMap<string, ReadonlyMap<string, boolean>>;
   machines: ReadonlyMap<string, SeenMachine>;
   /** Live rows, ended ones included. */
   tasks: ReadonlyMap<string, SeenTask>;
