@@ -3,6 +3,10 @@ import type { Scenario } from './scenario.js';
 import { DeploysService } from '../../src/modules/deploys/deploys.service.js';
 import { Pauses } from '../../src/modules/requests/actions/pauses.service.js';
 import { builtInCaller as caller } from '../../src/platform/http/caller.js';
+import { SettingsFile } from '../../src/platform/settings/settings.js';
+import type { SeenTask } from '../laws/world/world.js';
+
+const settings = SettingsFile.parse({});
 
 const oldFirst = { deployStrategy: 'OLD_FIRST' } as const;
 
@@ -72,4 +76,26 @@ export const deploys: Scenario[] = [
     },
     leaves: ['svc d1 1', 'svc d1 2', 'svc d1 3'],
   },
+  ...(['with it', 'without it'] as const).map((back): Scenario => ({
+    name: `an old task that is given up, of a deploy that ends old tasks first, whose machine comes back ${back}`,
+    tellsSilence: true,
+    settings: { cluster: { ...settings.cluster, agentReregisterTimeoutSeconds: 60 } },
+    given: async (stage) => {
+      await stage.deployed(service(), version('d1', oldFirst));
+      // A machine that falls silent while a leader is new is missing at its start.
+      await stage.live(120);
+    },
+    story: async (stage) => {
+      const [{ slaveId, taskId }] = [...stage.now.tasks.values()] as [SeenTask];
+      stage.cluster.setReachable(slaveId, false);
+      await stage.until('it is given up', ({ tasks }) => tasks.get(taskId.id)?.endedAt !== undefined);
+      await stage.live(30);
+      if (back === 'without it') stage.cluster.findAgent(slaveId)!.forget(taskId.id);
+      stage.cluster.setReachable(slaveId, true);
+      await stage.until('one runs', ({ tasks }) =>
+        [...tasks.values()].some(({ state, endedAt }) => state === 'TASK_RUNNING' && endedAt === undefined),
+      );
+    },
+    leaves: ['svc d1 1'],
+  })),
 ];

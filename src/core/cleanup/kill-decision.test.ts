@@ -333,6 +333,17 @@ describe('where old tasks end first', () => {
       decisions: ['kill'],
     },
     {
+      name: 'a failed deploy says so, too, of which a task was given up and may still run',
+      given: view(
+        {
+          deploys: new Map([...deploys, oldFirst('d2')]),
+          tasks: [going(1, 'BOUNCING'), { ...task(2, {}, 'd2'), state: 'TASK_UNREACHABLE', mayRun: true }],
+        },
+        {},
+      ),
+      decisions: ['kill'],
+    },
+    {
       name: 'or that new ones start first',
       given: view(
         {

@@ -10,7 +10,7 @@ import { decideRemoval, isInLoadBalancer, noRecords, type BalancerRecords } from
 import type { Deploy } from '../model/deploy.js';
 import { isLongRunning, isTerminal, type RequestState, type TaskCleanupType } from '../model/enums.js';
 import { instancesOf, type Request } from '../model/request.js';
-import { maxUnavailableNow } from '../model/strategy.js';
+import { countsAsLive, maxUnavailableNow } from '../model/strategy.js';
 import type { TaskCleanup } from '../model/task.js';
 import { cleanupRules } from './cleanup-rules.js';
 
@@ -25,6 +25,8 @@ export interface CleanupTask extends ObservedTask {
   cleanup?: TaskCleanup;
   /** A kill was decided earlier. */
   killed: boolean;
+  /** It was given up, and may still run. */
+  mayRun?: boolean;
   /** The changes of the load balancer for this task; absent: nothing. */
   balancing?: BalancerRecords;
   /** The command that was to run before its kill has not ended. */
@@ -211,7 +213,7 @@ class OldFirst {
     const { request, deploys, activeDeployId, pendingDeployId } = view;
     if (!request || !isLongRunning(request.requestType)) return undefined;
     const deployOf = (id: string | undefined) => (id === undefined ? undefined : deploys.get(id));
-    const live = view.tasks.filter(({ state }) => !isTerminal(state));
+    const live = view.tasks.filter(({ state, mayRun = false }) => countsAsLive({ ended: isTerminal(state), mayRun }));
     const most = maxUnavailableNow({
       pending: deployOf(pendingDeployId),
       active: deployOf(activeDeployId),

@@ -25,3 +25,17 @@ export function maxUnavailableNow({ pending, active, ofTasks }: StrategyView): n
   const limits = deploys.filter(isOldFirst).map(maxUnavailableOf);
   return limits.length > 0 ? Math.min(...limits) : undefined;
 }
+
+/**
+ * A task that was given up because its machine is silent or not presented any more may still run there. It counts as live, where the
+ * number of live tasks is bounded (deployStrategy OLD_FIRST), until its machine says what became of it, or is confirmed gone: it began
+ * anew, or a user removed it.
+ */
+export interface PerhapsRunning {
+  ended: boolean;
+  /** It was given up, and its machine has not said since that it does not run. */
+  mayRun: boolean;
+}
+
+/** SQL has the same rule: `liveSql` in task.repository.ts. */
+export const countsAsLive = ({ ended, mayRun }: PerhapsRunning): boolean => !ended || mayRun;

@@ -71,7 +71,30 @@ describe('a request of two instances whose old tasks end first', () => {
       },
       is: ['OLD_FIRST', 'OLD_FIRST', 'OLD_FIRST'],
     },
+    {
+      name: 'counts a task that was given up and may still run',
+      given: { deploys: { d1: 'old' }, view: { tasks: [placed('s1', 1)], givenUp: [placed('s2', 2)] } },
+      is: ['OLD_FIRST', 'OLD_FIRST', 'OLD_FIRST'],
+    },
+    {
+      name: 'counts such a task of a former deploy, which makes the active one wait by its strategy',
+      given: {
+        deploys: { d1: 'new', d2: 'old' },
+        view: { tasks: [placed('s1', 1)], givenUp: [placed('s2', 2, { deployId: 'd2' })] },
+      },
+      is: ['OLD_FIRST', 'OLD_FIRST', 'OLD_FIRST'],
+    },
+    {
+      name: 'has a place for each that is confirmed gone',
+      given: { deploys: { d1: 'old' }, view: { tasks: [placed('s1', 1)], givenUp: [] } },
+      is: ['place', 'OLD_FIRST', 'OLD_FIRST'],
+    },
   ])('$name', ({ given, is }) => expect(outcomes(given).slice(0, is.length)).toEqual(is));
+
+  test('where new ones start first, a task that was given up takes no place', () =>
+    expect(
+      outcomes({ deploys: { d1: 'new' }, view: { tasks: [placed('s1', 1)], givenUp: [placed('s2', 2)] } }),
+    ).toEqual(['place', 'place', 'place']));
 
   test('explains for what the task waits', () => {
     const snapshot = snapshotOf({ deploys: { d1: 'old' }, view: placedOld });
@@ -79,6 +102,14 @@ describe('a request of two instances whose old tasks end first', () => {
     expect(explained).toMatchObject({ reason: 'OLD_FIRST', cause: '2 of at most 2 live' });
     expect(explanationText(explained)).toBe(
       'An old task of its request has to end before it starts (deployStrategy OLD_FIRST): 2 of at most 2 live',
+    );
+  });
+
+  test('explains which task may still run, and what ends the wait', () => {
+    const lost = placed('s9', 2);
+    const snapshot = snapshotOf({ deploys: { d1: 'old' }, view: { tasks: [placed('s1', 1)], givenUp: [lost] } });
+    expect(explainPending(snapshot.due[0]!, snapshot, rules(), now).cause).toBe(
+      `2 of at most 2 live, and may still run: '${lost.taskId.id}' on slave 's9', until its slave answers or is removed`,
     );
   });
 });

@@ -138,7 +138,7 @@ export function heldBy(candidate: Candidate, among: HoldView): HoldReason | unde
   const takesTurn = !isBesideSchedule(pending.pendingTaskId);
   if (takesTurn && spread.inTurn + ahead >= activeLimit(view.request, rules)) return 'INSTANCE_LIMIT';
   if (room.fullFor(view.request)) return 'CONCURRENCY_GROUP';
-  if (spread.active >= (mostLive(view, among) ?? Number.POSITIVE_INFINITY)) return 'OLD_FIRST';
+  if (spread.live >= (mostLive(view, among) ?? Number.POSITIVE_INFINITY)) return 'OLD_FIRST';
   if (rules.startWaits?.has(request.id)) return 'START_ORDER';
   if (excluded.hold(pending, request, view)) return 'EXCLUDED_TIME';
   return rules.setAside?.has(pending.pendingTaskId.id) ? 'CANNOT_BE_STORED' : undefined;
@@ -156,10 +156,17 @@ function mostLive(view: RequestView, { spread, deploys }: Pick<HoldView, 'spread
   return most === undefined ? undefined : instancesOf(pendingDeploy?.updatedRequest ?? request);
 }
 
+/** Names those for which a user can do something: bring their machine back, or remove it. */
+function perhapsRunning({ givenUp }: RequestSpread): string {
+  if (givenUp.length === 0) return '';
+  const names = givenUp.map(({ taskId, slaveId }) => `'${taskId.id}' on slave '${slaveId}'`).toSorted();
+  return `, and may still run: ${names.join(', ')}, until its slave answers or is removed`;
+}
+
 /** Particulars of a reason to wait. */
 export function causeOf(held: HoldReason, { view, pending }: Candidate, among: HoldView): string | undefined {
   const { spread, room, rules } = among;
-  if (held === 'OLD_FIRST') return `${spread.active} of at most ${mostLive(view, among)} live`;
+  if (held === 'OLD_FIRST') return `${spread.live} of at most ${mostLive(view, among)} live${perhapsRunning(spread)}`;
   if (held === 'START_ORDER') return rules.startWaits?.get(view.request.id);
   const use = held === 'CONCURRENCY_GROUP' ? room.fullFor(view.request) : undefined;
   if (use) return fullText(view.request.concurrencyGroup!.name, use);

@@ -1,5 +1,5 @@
 import { isBesideSchedule } from '../pending-work/index.js';
-import type { TaskSnapshot, RequestView } from './snapshot.js';
+import type { GivenUpTask, TaskSnapshot, RequestView } from './snapshot.js';
 
 /** Locations of the tasks of one request, kept up to date while a round places more of them. */
 export class RequestSpread {
@@ -9,13 +9,22 @@ export class RequestSpread {
   active = 0;
   /** Active tasks that take turns with others of the request. */
   inTurn = 0;
-  /** Deploys of active tasks. */
+  /** Tasks that were given up and may still run. */
+  readonly givenUp: readonly GivenUpTask[];
+  /** Deploys of live tasks. */
   readonly deployIds = new Set<string>();
   pending: number;
 
   constructor(view: RequestView) {
     this.pending = view.pendingTasks;
     for (const task of view.tasks) this.count(task);
+    this.givenUp = [...(view.givenUp ?? [])];
+    for (const { taskId } of this.givenUp) this.deployIds.add(taskId.deployId);
+  }
+
+  /** Number of tasks that run, or may run. */
+  get live(): number {
+    return this.active + this.givenUp.length;
   }
 
   add(task: TaskSnapshot): void {

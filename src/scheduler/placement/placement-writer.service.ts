@@ -92,7 +92,7 @@ export class PlacementWriter {
   private async withEndedOnes(tx: Transaction, planned: readonly PlannedTask[]): Promise<readonly PlannedTask[]> {
     const bounded = unique(planned.filter(({ mostLive }) => mostLive !== undefined).map(requestIdOf));
     if (bounded.length === 0) return planned;
-    const live = await this.rows.tasks.activeCounts(tx, bounded);
+    const live = await this.rows.tasks.liveCounts(tx, bounded);
     return planned.filter(({ taskId: { requestId }, mostLive }) => {
       const count = live.get(requestId) ?? 0;
       if (mostLive !== undefined && count >= mostLive) return false;

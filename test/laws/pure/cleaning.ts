@@ -116,6 +116,7 @@ function cleanupView({ tables, settings }: Model, requestId: string): CleanupVie
     tasks: tasks.map((task): CleanupTask => ({
       ...watched(task),
       cleanup: tables.cleanups.get(task.taskId.id),
+      mayRun: task.mayRun,
       killed: tables.kills.has(task.taskId.id),
     })),
     settings,

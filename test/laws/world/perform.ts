@@ -110,6 +110,11 @@ export class Performer {
       case 'reachable':
         for (const id of this.world.cluster.machineIds) cluster.setReachable(id, true);
         return;
+      case 'giveUp':
+        return this.onMachine(step.machine, async (id) => {
+          cluster.setReachable(id, false);
+          await world.giveUp!(id);
+        });
       case 'slow':
         return this.onMachine(step.machine, (id) => cluster.setLatency(id, step.millis));
       case 'newFolder':
@@ -213,9 +218,9 @@ export class Performer {
     if (id !== undefined) await act(id);
   }
 
-  private onMachine(which: Which, act: (id: string) => void): void {
+  private async onMachine(which: Which, act: (id: string) => void | Promise<void>): Promise<void> {
     const id = pick(this.world.cluster.machineIds, which);
-    if (id !== undefined) act(id);
+    if (id !== undefined) await act(id);
   }
 }
 

@@ -154,6 +154,7 @@ export class RequestCleaner {
       tx,
       live.map(({ taskId }) => taskId.id),
     );
+    const givenUp = new Set(live.filter(({ mayRun }) => mayRun).map(({ taskId }) => taskId.id));
     const { activeDeployId, pendingDeployId } = stored ?? {};
     const inUse = [activeDeployId, pendingDeployId].filter((id) => id !== undefined);
     const ids = [...new Set([...live.map(({ taskId }) => taskId.deployId), ...inUse])];
@@ -171,6 +172,7 @@ export class RequestCleaner {
       tasks: watched.map((task) => ({
         ...task,
         cleanup: orders.get(task.taskId.id),
+        mayRun: givenUp.has(task.taskId.id),
         balancing: balancing.get(task.taskId.id),
         awaitsCommand: holding.has(task.taskId.id),
       })),
