@@ -6,7 +6,13 @@ import {
   type HealthSettings,
   type ObservedTask,
 } from '../health/index.js';
-import { decideRemoval, isInLoadBalancer, noRecords, type BalancerRecords } from '../load-balancer/index.js';
+import {
+  decideRemoval,
+  getsTraffic,
+  isInLoadBalancer,
+  noRecords,
+  type BalancerRecords,
+} from '../load-balancer/index.js';
 import type { Deploy } from '../model/deploy.js';
 import { isLongRunning, isTerminal, type RequestState, type TaskCleanupType } from '../model/enums.js';
 import { instancesOf, type Request } from '../model/request.js';
@@ -130,7 +136,7 @@ function decideKill(
   const replacements = replacementsOf(view, deployOfReplacements(view, task));
   if (replacements.length < instancesOf(request)) return wait('TOO_FEW_REPLACEMENTS');
   if (!areHealthy(view, replacements, now)) return wait('REPLACEMENTS_NOT_HEALTHY');
-  return replacements.every((replacement) => getsTraffic(view, replacement))
+  return replacements.every((replacement) => isServing(view, replacement))
     ? kill
     : wait('REPLACEMENTS_NOT_IN_LOAD_BALANCER');
 }
@@ -149,7 +155,7 @@ function whySickWaits(view: CleanupView, task: CleanupTask, waited: number, now:
   if (waited >= patience) return undefined;
   if (!replacement) return 'TOO_FEW_REPLACEMENTS';
   if (!areHealthy(view, [replacement], now)) return 'REPLACEMENTS_NOT_HEALTHY';
-  return getsTraffic(view, replacement) ? undefined : 'REPLACEMENTS_NOT_IN_LOAD_BALANCER';
+  return isServing(view, replacement) ? undefined : 'REPLACEMENTS_NOT_IN_LOAD_BALANCER';
 }
 
 const jobAgeLimitMillis = (request: Request, settings: CleanupSettings): number =>
@@ -195,16 +201,16 @@ class OneByOne {
 }
 
 /**
- * Tasks that have to go end before their replacements start: as many as may be missing, over one pass. Those that are not available
- * take nothing away.
+ * Tasks that have to go end before their replacements start: as many as may be missing, over one pass. Those that serve nobody take
+ * nothing away. One that the load balancer was told of, and has not confirmed, may serve and does not make up for another.
  */
 class OldFirst {
   private readonly available: Set<CleanupTask>;
 
   private constructor(
-    view: CleanupView,
+    private readonly view: CleanupView,
     private readonly fewest: number,
-    now: number,
+    private readonly now: number,
   ) {
     this.available = new Set(view.tasks.filter((task) => !goesAnyway(task) && isAvailable(view, task, now)));
   }
@@ -223,18 +229,23 @@ class OldFirst {
   }
 
   mayKill(task: CleanupTask): boolean {
-    if (!this.available.has(task)) return true;
-    if (this.available.size <= this.fewest) return false;
-    return this.available.delete(task);
+    if (goesAnyway(task) || !mayServe(this.view, task) || !isUp(this.view, task, this.now)) return true;
+    const others = this.available.size - (this.available.has(task) ? 1 : 0);
+    if (others < this.fewest) return false;
+    this.available.delete(task);
+    return true;
   }
 }
 
 const goesAnyway = ({ cleanup, killed }: CleanupTask): boolean =>
   killed || (cleanup !== undefined && cleanupRules[cleanup.cleanupType].longRunningAtOnce);
 
-function isAvailable(view: CleanupView, task: CleanupTask, now: number): boolean {
+const isAvailable = (view: CleanupView, task: CleanupTask, now: number): boolean =>
+  isUp(view, task, now) && isServing(view, task);
+
+function isUp(view: CleanupView, task: CleanupTask, now: number): boolean {
   const context = contextOf(view, task.taskId.deployId);
-  return context !== undefined && isWell(task, context, now) && getsTraffic(view, task);
+  return context !== undefined && isWell(task, context, now);
 }
 
 /** Replacements come from the task's own deploy, or from the active one once that deploy is no longer in use. */
@@ -249,8 +260,12 @@ const replacementsOf = (view: CleanupView, deployId: string): CleanupTask[] =>
   );
 
 /** True when the load balancer, if there is one, has added the task. */
-const getsTraffic = ({ loadBalanced }: CleanupView, { balancing = noRecords }: CleanupTask): boolean =>
-  !loadBalanced || (isInLoadBalancer(balancing) && balancing.add?.loadBalancerState === 'SUCCESS');
+const isServing = ({ loadBalanced }: CleanupView, { balancing = noRecords }: CleanupTask): boolean =>
+  !loadBalanced || getsTraffic(balancing);
+
+/** False when the load balancer, if there is one, sends no traffic to the task. */
+const mayServe = ({ loadBalanced }: CleanupView, { balancing = noRecords }: CleanupTask): boolean =>
+  !loadBalanced || isInLoadBalancer(balancing);
 
 function areHealthy(view: CleanupView, replacements: readonly CleanupTask[], now: number): boolean {
   const [first] = replacements;

@@ -11,8 +11,10 @@ import {
   progress,
   short,
 } from '../../../test/support/fixtures/deploys.js';
+import { records, update } from '../../../test/support/fixtures/load-balancer.js';
 import { decideKills, type CleanupSettings, type CleanupTask } from '../cleanup/index.js';
 import { healthContext, isWell } from '../health/index.js';
+import type { BalancerRecords } from '../load-balancer/index.js';
 import { isTerminal, type TaskCleanupType } from '../model/enums.js';
 import type { Request } from '../model/request.js';
 import { firstProgress, nextDeployStep, type DeployOutcome, type DeploySnapshot, type DeployTask } from './index.js';
@@ -21,6 +23,9 @@ const v1 = { requestId: 'web', id: 'v1', command: 'serve' };
 const v2 = { ...v1, id: 'v2', deployStrategy: 'OLD_FIRST' as const };
 const oneByOne = progress({ targetActiveInstances: 1, deployInstanceCountPerStep: 1, maxUnavailable: 1 });
 const lookAfter = 10_000;
+const told = records({ add: update('UNKNOWN') });
+const served = (deployId: string, instanceNo: number) =>
+  deployTask(deployId, instanceNo, { balancing: records({ add: update('SUCCESS') }) });
 const step = (changes: Partial<DeploySnapshot>, after = lookAfter) =>
   nextDeployStep(deployView({ deploy: v2, activeDeploy: v1, progress: oneByOne, ...changes }), begunAt + after);
 const retired = (changes: Partial<DeploySnapshot>): string[] => {
@@ -121,13 +126,28 @@ describe('before new tasks start', () => {
       schedule: ['NEW'],
     }));
   test('a new one behind a load balancer counts when it has its traffic', () => {
-    const tasks = [deployTask('v2', 1), deployTask('v1', 2), deployTask('v1', 3)];
+    const tasks = [deployTask('v2', 1), served('v1', 2), served('v1', 3)];
     const inService = balance('SUCCESS', { added: [tasks[0]!.taskId], removed: [], targetActiveInstances: 1 });
     const view = { deploy: v2, activeDeploy: v1, progress: { ...oneByOne, targetActiveInstances: 2 }, tasks };
     const decide = (changes: Partial<DeploySnapshot>) =>
       nextDeployStep(balancedView({ ...view, ...changes }), begunAt + lookAfter);
     expect(decide({})).toMatchObject({ kind: 'wait' });
     expect(decide({ balance: inService })).toMatchObject({ kind: 'proceed', retire: [tasks[1]!.taskId] });
+  });
+  test.each<{ name: string; records?: BalancerRecords; ends: string[] }>([
+    { name: 'that has it', records: records({ add: update('SUCCESS') }), ends: ['v1/1'] },
+    { name: 'that the load balancer was told of does not make up for another', records: told, ends: [] },
+    { name: 'that it was not told of goes first', ends: ['v1/3'] },
+    {
+      name: 'that it was told to let go of goes first',
+      records: records({ add: update('SUCCESS'), remove: update('WAITING', 'REMOVE') }),
+      ends: ['v1/3'],
+    },
+  ])('an old one behind a load balancer $name', ({ records: ofThird, ends }) => {
+    const tasks = [served('v1', 1), served('v1', 2), deployTask('v1', 3, { balancing: ofThird })];
+    const view = balancedView({ deploy: v2, activeDeploy: v1, progress: oneByOne, tasks });
+    const decided = nextDeployStep(view, begunAt + lookAfter);
+    expect(decided.kind === 'proceed' ? short(decided.retire) : []).toEqual(ends);
   });
   test('the limit of the step grows by the time that old tasks may take to end', () => {
     const tasks = [deployTask('v1', 1, { killed: true }), deployTask('v1', 2), deployTask('v1', 3)];

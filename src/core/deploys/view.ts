@@ -1,5 +1,6 @@
 import type { DeployBalance, DeployEnding } from './balance.js';
 import type { HealthSettings, ObservedTask } from '../health/index.js';
+import type { BalancerRecords } from '../load-balancer/index.js';
 import type { Deploy, DeployFailure, DeployMarker, DeployProgress } from '../model/deploy.js';
 import { type DeployState, isRunnable, isTerminal, type RequestState, type TaskCleanupType } from '../model/enums.js';
 import type { Request } from '../model/request.js';
@@ -19,6 +20,8 @@ export interface DeployTask extends ObservedTask {
   killed: boolean;
   /** REASON_... of its newest status. */
   statusReason?: string;
+  /** What the load balancer was told of it; read where old tasks end first. */
+  balancing?: BalancerRecords;
 }
 
 /** Everything one look at a deploy in progress needs. */

@@ -51,15 +51,21 @@ export class DeployViews {
       acceptanceChecks: this.acceptance.names(),
       // Before the tasks: what is launched in between is then counted twice and not missed.
       queuedTasks: await this.rows.pendingTasks.countOfDeploy(tx, requestId, deployId),
-      tasks: await this.liveTasks(tx, requestId),
+      tasks: await this.liveTasks(tx, requestId, endsOldFirst && this.balancing.isEnabled),
       settings,
     };
   }
 
-  private async liveTasks(tx: Transaction, requestId: string): Promise<DeployTask[]> {
+  private async liveTasks(tx: Transaction, requestId: string, withTraffic: boolean): Promise<DeployTask[]> {
     const live = await this.rows.tasks.find(tx, { requestIds: [requestId], includeEnded: true });
     const watched = await this.rows.watchedTasks.observe(tx, live);
-    return watched.map(({ cleanupType, ...task }) => ({ ...task, cleanup: cleanupType }));
+    const ids = live.map(({ taskId }) => taskId.id);
+    const records = withTraffic ? await this.rows.loadBalancerRecords.find(tx, ids) : undefined;
+    return watched.map(({ cleanupType, ...task }) => ({
+      ...task,
+      cleanup: cleanupType,
+      balancing: records?.get(task.taskId.id),
+    }));
   }
 }
 
