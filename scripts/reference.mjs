@@ -224,17 +224,17 @@ export function changesOf() {
 }
 
 export function changesPage() {
-  const yes = (is) => (is ? 'yes' : '');
   const rows = changesOf().map(({ call, text, commandLine, dashboard }) =>
-    [text, `\`${call}\``, yes(commandLine), yes(dashboard)].map(escapeCell),
+    [text, `\`${call}\``, commandLine ? 'yes' : 'by `call`', dashboard ? 'yes' : ''].map(escapeCell),
   );
   const lines = [['change', 'call below `/api`', 'command line', 'dashboard'], Array(4).fill('---'), ...rows];
   return `# Changes by command line and dashboard
 
 _Made of their sources by \`node scripts/reference.mjs\`._
 
-For people who choose between the two. What neither of them does is for programs, or for operators with the API at hand. \`muster apply\`
-sends a request and its deploy in one call; the dashboard has a form for each.
+For people who choose between the two. The command line makes each of these calls: where it has no command for one, \`muster call\` makes it
+by its method and path ([cli.md](cli.md#any-call)). What the dashboard leaves out is for programs and operators. \`muster apply\` sends a
+request and its deploy in one call; the dashboard has a form for each.
 
 ${lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n')}
 `;

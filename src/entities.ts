@@ -4,6 +4,7 @@ import { AuthSessionEntity } from './modules/auth/sessions/auth-session.entity.j
 import { AuthLookupKeyEntity } from './modules/auth/tokens/auth-lookup-key.entity.js';
 import { AuthTokenEntity } from './modules/auth/tokens/auth-token.entity.js';
 import { DeployHistoryEntity } from './modules/deploys/deploy.entity.js';
+import { DeployGateEntity, GateMeasurementEntity } from './modules/deploys/gates/deploy-gate.entity.js';
 import { DeployStatisticsEntity } from './modules/deploys/deploy-statistics.entity.js';
 import { PendingDeployEntity } from './modules/deploys/deploy.entity.js';
 import {
@@ -77,7 +78,9 @@ export const entities = [
   AuthTokenEntity,
   AutomatedActionsEntity,
   ClusterUtilizationEntity,
+  DeployGateEntity,
   DeployHistoryEntity,
+  GateMeasurementEntity,
   DeployStatisticsEntity,
   DisabledActionEntity,
   DisasterDataPointEntity,

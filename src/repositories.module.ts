@@ -5,6 +5,7 @@ import { AuthSessionRepository } from './modules/auth/sessions/auth-session.repo
 import { AuthTokenRepository } from './modules/auth/tokens/auth-token.repository.js';
 import { PlacementOverrideRepository } from './modules/configuration/placement-override.repository.js';
 import { CrashLoopRepository } from './modules/requests/crash-loops/crash-loop.repository.js';
+import { DeployGateRepository } from './modules/deploys/gates/deploy-gate.repository.js';
 import { DeployHistoryRepository } from './modules/deploys/deploy-history.repository.js';
 import { DeployRepository } from './modules/deploys/deploy.repository.js';
 import { DeployTimesRepository } from './modules/deploys/deploy-times.repository.js';
@@ -82,6 +83,7 @@ const repositories = [
   AuthSessionRepository,
   AuthTokenRepository,
   CrashLoopRepository,
+  DeployGateRepository,
   DeployHistoryRepository,
   DeployRepository,
   DeployStatisticsRepository,

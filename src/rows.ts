@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { DeployGateRepository } from './modules/deploys/gates/deploy-gate.repository.js';
 import { DeployHistoryRepository } from './modules/deploys/deploy-history.repository.js';
 import { DeployStatisticsRepository } from './modules/deploys/deploy-statistics.repository.js';
 import { DeployTimesRepository } from './modules/deploys/deploy-times.repository.js';
@@ -67,6 +68,7 @@ import { DisabledActionRepository } from './platform/actions/disabled-action.rep
 export class Rows {
   @Inject() readonly concurrencyGroups!: ConcurrencyGroupRepository;
   @Inject() readonly crashLoops!: CrashLoopRepository;
+  @Inject() readonly deployGates!: DeployGateRepository;
   @Inject() readonly deployHistory!: DeployHistoryRepository;
   @Inject() readonly deploys!: DeployRepository;
   @Inject() readonly deployStatistics!: DeployStatisticsRepository;

@@ -147,7 +147,7 @@ const effects: Record<ActionType, Effect> = {
   CACHE_OFFERS: onlyTold('there are no offers that could be kept'),
   EXPENSIVE_API_CALLS: onlyTold('it concerns callers who are no admins, and without authentication there are none'),
   RUN_CLEANUP_POLLER: stops('cleanup', 'load-balancer-cleanup'),
-  RUN_DEPLOY_POLLER: stops('deploys'),
+  RUN_DEPLOY_POLLER: stops('deploys', 'gates'),
   RUN_SCHEDULER_POLLER: stops('scheduler'),
   RUN_EXPIRING_ACTION_POLLER: stops('expiring-requests', 'expiring-machines', 'expiring-priority-freeze'),
   RUN_UPSTREAM_POLLER: stops('upstream-check'),

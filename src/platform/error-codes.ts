@@ -71,6 +71,11 @@ export const errorCodes = {
     'Test operations are off, as they should be in production.',
     'Set `allowTestResourceCalls` on an installation for tests.',
   ),
+  OWN_DEPLOY: info(
+    403,
+    'The gate of a deploy has `requireOtherApprover`, and the caller started the deploy.',
+    'Ask another user to approve it.',
+  ),
   UNKNOWN_SHELL_COMMAND: info(
     403,
     'The settings have no shell command of this name.',
@@ -150,6 +155,11 @@ export const errorCodes = {
   REQUEST_BOUNCING: info(409, 'A bounce is in progress.', 'Wait for its end, or cancel it.'),
   REQUEST_FINISHED: info(409, 'The request has run for the last time.', 'Change its schedule, or deploy it again.'),
   DEPLOY_IN_PROGRESS: info(409, 'Another deploy of the request has not ended.', 'Wait for its end, or cancel it.'),
+  GATE_NOT_WAITING: info(
+    409,
+    'No gate of the deploy waits for an answer of a user, or the named one does not.',
+    'Read `gates` in the history of the deploy.',
+  ),
   NO_DEPLOY: info(409, 'The request has no deploy to run or to return to.', 'Deploy it first.'),
   TASK_RUNNING: info(409, 'The request allows one run at a time, and one is active.', 'Wait for its end, or kill it.'),
   ALREADY_PENDING: info(

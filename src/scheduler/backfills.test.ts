@@ -109,6 +109,40 @@ test('times that wait are told of when their backfill is canceled, once', async 
   expect(await told()).toEqual([['job', 'd1', 'REMOVED', 3]]);
 });
 
+test('runs that no leader has seen yet are told of, too, when their backfill is canceled', async () => {
+  const { id } = await ask(5, { concurrency: 2 });
+  const told = await listen();
+  await backfills().cancel('job', id);
+  expect(await told()).toEqual([
+    ['job', 'd1', 'REMOVED', 3],
+    ['job', 'd1', 'REMOVED', 2],
+  ]);
+  expect(await backfills().find('job', id)).toMatchObject({ canceled: 5, queued: 0 });
+});
+
+test('a plan counts the runs, and changes nothing', async () => {
+  const [first, second, third] = hours(3);
+  const plan = (more: object = {}) => backfills().plan('job', { from: first!, to: third! + 1, ...more });
+  expect(await plan()).toEqual({ runs: 3, skipped: 0, first, last: third });
+  expect(await backfills().list('job')).toEqual([]);
+  await backfills().create('job', { from: first!, to: second! }, ann);
+  expect(await plan()).toEqual({ runs: 2, skipped: 1, first: second, last: third });
+  expect(await plan({ to: second! })).toEqual({ runs: 0, skipped: 1 });
+  expect(await plan({ to: second!, force: true })).toEqual({ runs: 1, skipped: 0, first, last: first });
+  await expect(plan({ to: first! })).rejects.toMatchObject({ code: 'INVALID_REQUEST' });
+  await expect(backfills().plan('none', { from: 0, to: 1 })).rejects.toMatchObject({ code: 'REQUEST_NOT_FOUND' });
+});
+
+test('times of a rule of RFC 5545 are counted by the begin that the service gave it', async () => {
+  await life.save('rule', { requestType: 'SCHEDULED', scheduleType: 'RFC5545', schedule: 'RRULE:FREQ=MINUTELY' });
+  await life.deploy('rule', 'd1');
+  await life.run(2 * 60);
+  const { runs, skipped, first } = await backfills().plan('rule', { from: 0, to: life.world.now, force: true });
+  // The minute of its begin, and one a minute since.
+  const begin = Math.floor((life.world.now - 2 * 60_000) / 60_000) * 60_000;
+  expect({ runs, skipped, first }).toEqual({ runs: 3, skipped: 0, first: begin });
+});
+
 test('times whose runs were dropped by a pause are told of when they wait again', async () => {
   await ask(4);
   await life.get(Pauses).pause('job', { killTasks: false }, ann);

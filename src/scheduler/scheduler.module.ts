@@ -25,6 +25,7 @@ import {
 } from './explain/explain.controller.js';
 import { ExplainLoader } from './explain/explain-loader.service.js';
 import { ExplainService } from './explain/explain.service.js';
+import { WaitingGates } from './explain/waiting-gates.service.js';
 import { WaitingReasons } from './explain/waiting-reasons.service.js';
 import { FlowOutputs } from './flows/flow-outputs.poller.js';
 import { FlowPoller } from './flows/flow.poller.js';
@@ -76,6 +77,7 @@ import { UnwantedTasks } from './status/unwanted-tasks.service.js';
     PlacementSwitches,
     StartOrder,
     ExplainService,
+    WaitingGates,
     ExplainLoader,
     WaitingReasons,
     LeaderMemory,

@@ -1,5 +1,10 @@
 import { deployIsOver, service, version } from './plain.js';
 import type { Scenario } from './scenario.js';
+import type { Stage } from './stage.js';
+import { builtInUser } from '../../src/core/authorization/index.js';
+import { canarySettings } from '../support/fixtures/deploys.js';
+import type { DeployGate } from '../../src/core/model/gate.js';
+import { GateAnswers } from '../../src/modules/deploys/gates/gate-answers.service.js';
 import { DeploysService } from '../../src/modules/deploys/deploys.service.js';
 import { Pauses } from '../../src/modules/requests/actions/pauses.service.js';
 import { builtInCaller as caller } from '../../src/platform/http/caller.js';
@@ -9,6 +14,24 @@ import type { SeenTask } from '../laws/world/world.js';
 const settings = SettingsFile.parse({});
 
 const oldFirst = { deployStrategy: 'OLD_FIRST' } as const;
+
+/** A real service that is asked by gates: the test starts it. */
+const judge = { uri: '' };
+export const judgedAt = (uri: string): void => void (judge.uri = uri);
+const judgeUri = (): string => judge.uri;
+
+/** One instance, then the others. */
+const oneFirst = canarySettings({ canaryCycleCount: 1 });
+
+/** Answers the first gate after a step as soon as it waits. */
+async function approve(stage: Stage, step: number, approves = true): Promise<void> {
+  const isOpen = async () =>
+    (await stage.query(`SELECT 1 FROM deploy_gate WHERE deploy_id = 'd2' AND step = $1 AND gate = 1`, [step])).length >
+    0;
+  while (!(await isOpen())) await stage.live(1);
+  const key = { requestId: 'svc', deployId: 'd2' };
+  await stage.order((world) => world.get(GateAnswers).answer(key, { approves, step, gate: 1 }, builtInUser));
+}
 
 export const deploys: Scenario[] = [
   {
@@ -39,6 +62,34 @@ export const deploys: Scenario[] = [
       await stage.deploy(version('d2'));
       await stage.until('new tasks start', ({ tasks }) => tasks.size === 4);
       await stage.order((world) => world.get(DeploysService).cancel({ requestId: 'svc', deployId: 'd2' }, caller));
+      await deployIsOver(stage);
+    },
+    leaves: ['svc d1 1', 'svc d1 2'],
+  },
+  {
+    name: 'a deploy through gates',
+    given: (stage) => stage.deployed(service({ instances: 2 }), version('d1')),
+    settings: { gates: { allowedTargets: ['127.0.0.1'], requestTimeoutMillis: 5_000 } },
+    story: async (stage) => {
+      const gates: DeployGate[] = [
+        { type: 'MANUAL' },
+        { type: 'BAKE', durationMillis: 5_000 },
+        { type: 'HTTP', uri: judgeUri(), intervalMillis: 1_000, count: 2 },
+      ];
+      await stage.deploy(version('d2', { canaryDeploySettings: { ...oneFirst, gates } }));
+      for (const step of [1, 2]) await approve(stage, step);
+      await deployIsOver(stage);
+    },
+    leaves: ['svc d2 1', 'svc d2 2'],
+  },
+  {
+    name: 'a deploy whose gate is rejected in the second step',
+    given: (stage) => stage.deployed(service({ instances: 2 }), version('d1')),
+    story: async (stage) => {
+      const gates: DeployGate[] = [{ type: 'MANUAL' }];
+      await stage.deploy(version('d2', { canaryDeploySettings: { ...oneFirst, gates } }));
+      await approve(stage, 1);
+      await approve(stage, 2, false);
       await deployIsOver(stage);
     },
     leaves: ['svc d1 1', 'svc d1 2'],

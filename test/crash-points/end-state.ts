@@ -14,6 +14,9 @@ const facts: Record<string, string> = {
   deploys: `SELECT request_id || ' ' || deploy_id || ' ' || coalesce(deploy_state, '-') || ' ' ||
       coalesce(regexp_replace(data #>> '{deployResult,message}', '[0-9]{4}-[0-9]{2}-[0-9T:.-]+Z', '(then)'), '') || ' ' || coalesce((SELECT string_agg(f->>'reason', ', ' ORDER BY f->>'reason')
         FROM jsonb_array_elements(data #> '{deployResult,deployFailures}') f), '') AS line FROM deploy_history`,
+  gates: `SELECT request_id || ' ' || deploy_id || ' ' || step || '.' || gate || ' ' || type || ' ' || state || ' ' || passes || ' passed, ' ||
+      (SELECT count(*) FROM gate_measurement m WHERE (m.request_id, m.deploy_id, m.step, m.gate) = (g.request_id, g.deploy_id, g.step, g.gate))
+      || ' measured' AS line FROM deploy_gate g`,
   'deploys in progress': `SELECT request_id || ' ' || deploy_id || ' ' || state AS line FROM pending_deploy`,
   'live tasks': `SELECT request_id || ' ' || deploy_id || ' ' || instance_no || ' ' || state AS line FROM task`,
   'ended tasks': `SELECT request_id || ' ' || deploy_id || ' ' || instance_no || ': ' ||

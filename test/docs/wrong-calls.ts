@@ -24,6 +24,14 @@ const tokenFor = (more: object): Call => ['POST', 'auth/token', { user: { id: 'a
 const day = 86_400_000;
 const backfill = (more: object): Call => ['POST', 'requests/request/cron/backfill', { from: 0, to: day, ...more }];
 
+const gates = (gate: object) => ({ canaryDeploySettings: { gates: [gate] } });
+const query = {
+  type: 'PROMETHEUS',
+  uri: 'https://example.com',
+  query: 'up',
+  threshold: { operator: 'LT', value: 1 },
+};
+
 /** Beginning of the rule, as it stands on the page, and what breaks it. */
 export const wrong: [rule: string, ...Call[]][] = [
   ['calls that may change something', ['POST', 'requests', { id: 'new' }, { 'sec-fetch-site': 'cross-site' }]],
@@ -350,6 +358,27 @@ export const wrong: [rule: string, ...Call[]][] = [
       executorData: { cmd: 'true', sigKillProcessesAfterMillis: 0 },
       killSignal: 'SIGINT',
     }),
+  ],
+  ['`canaryDeploySettings.gates`: only', deployOf('job', gates({ type: 'MANUAL' })), deploy(gates({ type: 'BAKE' }))],
+  [
+    '`canaryDeploySettings.canaryCycleCount` with',
+    deploy({ canaryDeploySettings: { canaryCycleCount: 101, gates: [{ type: 'MANUAL' }] } }),
+  ],
+  ['`canaryDeploySettings.gates[].uri` of PROMETHEUS', deploy(gates({ ...query, uri: undefined }))],
+  [
+    '`canaryDeploySettings.gates[].requireOtherApprover`',
+    deploy(gates({ type: 'MANUAL', requireOtherApprover: true })),
+  ],
+  [
+    '`canaryDeploySettings.gates[].valuePath`',
+    deploy(gates({ type: 'HTTP', uri: 'https://example.com', valuePath: 'a' })),
+  ],
+  [
+    '`canaryDeploySettings.gates[]`: `durationMillis`',
+    deploy(gates({ type: 'BAKE', durationMillis: 2_592_000_001 })),
+    deploy(gates({ ...query, intervalMillis: 999 })),
+    deploy(gates({ ...query, count: 101 })),
+    deploy(gates({ ...query, failureLimit: 101 })),
   ],
   ['`preStop`: `command`', deploy({ preStop: {} }), deploy({ preStop: { http: { uri: '/' } } })],
   ['`preStop.timeoutMillis`', deploy({ killGracePeriodMillis: 5, preStop: { command: 'true', timeoutMillis: 5 } })],

@@ -22,7 +22,7 @@ const elsewhere = [
   // What a cluster refuses, and one that is simulated takes.
   /^`(uris`, `extraArtifacts|outputFile`, `filename|user`, `executorData.user`: an|runAsUserOverride|containerInfo\.docker\.(privileged|network|image`, ))/,
   // A state of the request, machine or task.
-  /^the request:|^a backfill: not|^`runId` with|^a bounce: (enough|of no|not)|^a run: (not|ON_DEMAND)|^a kill|^change of a machine|^deleting|^`instances`: (times|enough|no more)/,
+  /^the request:|^a backfill: not|^`runId` with|^answers to a gate|^a bounce: (enough|of no|not)|^a run: (not|ON_DEMAND)|^a kill|^change of a machine|^deleting|^`instances`: (times|enough|no more)/,
   /^(decommission|action that|`runShellCommandBeforeKill`|`options` of it|`id` of dead letters|`type` of a note|`title` of it|`message` of it|`path` of a file|`grep` of it|`starredRequestIds`|id of a user)/,
   /^(`containerInfo\.(volumes|networkInfos|cluster)|`containerInfo\.docker\.portMappings`, |`containerInfo`: a machine|`containerInfo\.docker\.(image`: from|parameters)|ports of a container|`env`, `taskEnv`, `envOverrides` with)/,
 ];

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import axe from 'axe-core';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { budgetStories } from './dashboard/budget-stories.js';
+import { faultStories } from './dashboard/fault-stories.js';
 import { incidentStory } from './dashboard/incident-story.js';
 import { flowOfJobs, jobStories, pagesOfJobs } from './dashboard/job-stories.js';
 import { listStories } from './dashboard/list-stories.js';
@@ -54,7 +55,12 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
         oidc: { issuer: provider.url, clientId, clientSecret, signInScopes: ['openid', 'profile', 'groups'] },
       },
       http: { contextPath: '/east' },
-      ui: { title: 'East <1>', navColor: 'green', shellCommands: [{ name: 'jstack', description: 'threads' }] },
+      ui: {
+        title: 'East <1>',
+        navColor: 'green',
+        shellCommands: [{ name: 'jstack', description: 'threads' }],
+        extraScript: '/extra.js',
+      },
     },
     local: { shellCommands: [{ name: 'jstack', command: ['echo', 'threads of', '{PID}'] }] },
   });
@@ -76,9 +82,18 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
     await installation.dispose();
   }, 90_000);
 
+  /** A browser that nobody has signed in to. It gets the script of the installation, which another server of this origin has. */
+  async function visitor(options: BrowserContextOptions = {}): Promise<BrowserContext> {
+    const context = await browser.newContext(options);
+    await context.route('**/extra.js', (route) =>
+      route.fulfill({ contentType: 'text/javascript', body: `document.documentElement.dataset.extra = 'east'` }),
+    );
+    return context;
+  }
+
   /** A browser that has the cookie of a session. */
   async function signedInAs(bearer: string, options: BrowserContextOptions = {}): Promise<BrowserContext> {
-    const context = await browser.newContext(options);
+    const context = await visitor(options);
     const { origin } = new URL(muster.api.url);
     const answer = await context.request.post(`${muster.api.url}/api/auth/session`, {
       data: { token: bearer },
@@ -118,7 +133,7 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
   const printing = (text: string) => `sh -c 'echo ${text}; echo ${text} >&2; exec sleep 600'`;
 
   test('asks for a token, says when one opens nothing, and goes on with one that does', async () => {
-    const page = await open('/ui', await browser.newContext());
+    const page = await open('/ui', await visitor());
     const dialog = page.getByRole('dialog', { name: 'Sign in' });
     await dialog.getByLabel('Token').fill('wrong');
     await page.keyboard.press('Enter');
@@ -176,10 +191,11 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
     },
     open: (path: string) => open(path),
     apart: async (path: string) => open(path, await signedInAs(token)),
-    stranger: async (path: string) => open(path, await browser.newContext()),
+    stranger: async (path: string) => open(path, await visitor()),
     go: (page: Page, path: string) => page.goto(`${muster.api.url}${path}`),
     heading,
     asked,
+    another: () => installation.start(['scheduler']),
   };
   incidentStory(dashboard);
 
@@ -342,6 +358,7 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
   settingStories(dashboard);
   ruleStories(dashboard);
   jobStories(dashboard);
+  faultStories(dashboard);
   budgetStories(dashboard);
 
   test.each(['light', 'dark'] as const)(
@@ -388,7 +405,7 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
   );
 
   test('one signs in by a cookie that no script reads, for all tabs, and signs out of all of them', async () => {
-    const context = await browser.newContext();
+    const context = await visitor();
     const [page, other] = [await open('/ui/requests', context), await open('/ui/status', context)];
     const dialog = page.getByRole('dialog', { name: 'Sign in' });
     await other.getByRole('dialog', { name: 'Sign in' }).waitFor();
@@ -438,7 +455,7 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
 
   test('one signs in with the account at a provider, beside the page, which stays as it is', async () => {
     provider.people.set('olga', { name: 'Olga', groups: ['readers'] });
-    const context = await browser.newContext();
+    const context = await visitor();
     const page = await open('/ui/requests?q=nothing', context);
     const dialog = page.getByRole('dialog', { name: 'Sign in' });
     const [visit] = await Promise.all([
@@ -531,10 +548,11 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
     for (let left = 101; left > 0; left--) await api.post('requests', { id: 'audited', requestType: 'ON_DEMAND' });
     await page.goto(`${muster.api.url}/ui/audit?requestId=audited`);
     const rows = page.getByRole('row', { name: /audited/ });
-    await waitFor(
-      'a whole page',
-      async () => (await page.reload(), await heading(page, 'Audit'), (await rows.count()) === 100),
-    );
+    await waitFor('a whole page', async () => {
+      await page.reload();
+      await rows.first().waitFor();
+      return (await rows.count()) === 100;
+    });
     await page.getByRole('button', { name: 'Older' }).click();
     await waitFor('the rest', async () => (await rows.count()) === 1);
     await page.getByRole('button', { name: 'Newest' }).click();

@@ -294,6 +294,51 @@ deploy:
   await muster(['remove', 'twice'], { env });
 }, 90_000);
 
+describe('call', () => {
+  const call = (...words: string[]) => muster(['call', ...words], { env });
+
+  test('makes any call: with a body of the line, a file or standard input, and with a query', async () => {
+    await call('post', 'requests', '-d', JSON.stringify({ id: 'called', requestType: 'SERVICE', instances: 1 }));
+    const asked = JSON.stringify({ priority: 0.9, message: 'by hand' });
+    for (const data of [asked, `@${file('priority.json', asked)}`]) {
+      const { code, out } = await call('PUT', '/api/requests/request/called/priority', '-d', data);
+      expect({ code, requestId: JSON.parse(out).request.id }).toEqual({ code: 0, requestId: 'called' });
+    }
+    const changes = await call('GET', 'history/request/called/requests?count=1&count=1');
+    expect(changes.code).toBe(7);
+    const newest = await call('GET', 'history/request/called/requests?count=1&page=1');
+    expect(JSON.parse(newest.out)).toMatchObject([{ message: 'by hand' }]);
+    expect(await call('DELETE', 'requests/request/called')).toMatchObject({ code: 0 });
+  });
+
+  test.each([
+    ['a path that is none', ['GET', 'request/called'], 2, 'there is no operation GET /api/request/called'],
+    ['another method', ['PATCH', 'requests'], 2, 'there is no operation PATCH /api/requests (there is POST, GET)'],
+    ['a body that is no JSON', ['POST', 'requests', '-d', '{id'], 2, '--data is not JSON'],
+    ['a file that is not there', ['POST', 'requests', '-d', '@none.json'], 2, '--data cannot be read'],
+    ['half an escape', ['GET', 'requests/request/%zz'], 2, 'that begins no byte'],
+    ['what is not there', ['GET', 'requests/request/nobody'], 4, 'nobody'],
+    [
+      'a field that there is not',
+      ['POST', 'requests', '-d', '{"id":"x","requestType":"SERVICE","instanses":1}'],
+      7,
+      'instanses',
+    ],
+    ['a parameter that there is not', ['GET', 'history/tasks?cuont=5'], 7, 'cuont'],
+  ])('%s is said', async (_case, words, code, message) => {
+    const ended = await call(...words);
+    expect(ended.code).toBe(code);
+    expect(ended.err).toMatch(oneLine);
+    expect(ended.err).toContain(message);
+  });
+
+  test('prints text and files as they are', async () => {
+    expect(await call('GET', '/healthz')).toMatchObject({ code: 0, out: expect.stringContaining('"status"') });
+    const { code, out } = await call('GET', '/metrics');
+    expect({ code, out }).toEqual({ code: 0, out: expect.stringMatching(/^# HELP /m) });
+  });
+});
+
 describe('run', () => {
   const job = (id: string, command: string): string =>
     `id: ${id}\nrequestType: ON_DEMAND\n---\ndeploy: { requestId: ${id}, shell: true, command: '${command}', resources: { cpus: 0.1, memoryMb: 16 } }\n`;

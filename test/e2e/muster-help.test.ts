@@ -29,8 +29,10 @@ const namesOf = (isServer: boolean): string[] =>
 /** In an order in which each finds what it needs. */
 const first = ['plan'];
 const last = ['pause', 'unpause', 'freeze', 'activate', 'decommission', 'remove'];
-/** Codes other than 0 that an example may end with: the id in it is made up. */
+/** Codes other than 0 that an example may end with: the id in it is made up, or no deploy waits for a gate. */
 const otherCodes: Record<string, number> = {
+  'muster approve web -m "looks good"': 6,
+  'muster reject web -m "too slow"': 6,
   'muster token revoke 3f9a1c52e07b': 4,
   'muster backfill report --cancel 0b8e2c1a-6f1d-4e0b-9f55-1c2d3e4f5a6b': 4,
   'muster flow --run 1c1b6a0e-6f0a-4a43-9a5e-1f6b8a3c0f11': 4,

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { gating } from './deploys/gating.js';
 import { planning } from './deploys/planning.js';
 import { rollingBack } from './deploys/rolling-back.js';
 import { starting } from './deploys/starting.js';
@@ -16,6 +17,9 @@ describe.concurrent('starting deploys', () => {
 describe.concurrent('steering deploys', () => {
   steering(scene);
 });
+describe.concurrent('gates', () => {
+  gating(scene);
+});
 describe.concurrent('planning', () => {
   planning(scene);
 });
@@ -28,6 +32,7 @@ describe('while an action is switched off', () => {
     ['DEPLOY', 'POST /api/deploys'],
     ['DEPLOY', 'POST /api/deploys/plan'],
     ['DEPLOY', 'POST /api/deploys/request/{requestId}/rollback'],
+    ['DEPLOY', 'POST /api/deploys/deploy/{deployId}/request/{requestId}/approve'],
     ['CANCEL_DEPLOY', 'DELETE /api/deploys/deploy/{deployId}/request/{requestId}'],
     ['SCALE_REQUEST', 'POST /api/requests/request/{requestId}/scale/plan'],
   ] as const)('%s, %s is 409 with the text of who did it', async (action, operation) => {

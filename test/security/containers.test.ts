@@ -248,7 +248,7 @@ describe.skipIf(withoutPodman !== undefined)(`containers (${withoutPodman ?? 'po
         cluster.driver.machines()[0]?.containersRefusal?.includes('not installed'),
       );
       renameSync(`${path}.gone`, path);
-      await waitFor('the engine', () => cluster.driver.machines()[0]?.runsContainers, { timeoutMillis: 30_000 });
+      await waitFor('the engine', () => cluster.driver.machines()[0]?.runsContainers, { timeoutMillis: 90_000 });
     });
 
     test('to remove a container is asked again, without a new start of the agent', async () => {

@@ -130,6 +130,7 @@ function reads(): { naming: [string, string, unknown?][]; lists: string[] } {
         ]),
       ['POST', '/api/deploys/plan', { deploy: { id: 'd1', requestId: 'vault', command: 'true' } }],
       ['POST', '/api/requests/request/vault/scale/plan', { instances: 2 }],
+      ['POST', '/api/requests/request/vault/backfill/plan', { from: 0, to: 1 }],
       ['POST', '/api/logs/search', { requestsAndDeploys: { vault: ['d1'] }, taskIds: [taskId] }],
       ['GET', '/api/requests/batch?id=mine&id=vault'],
       ['GET', '/api/requests/batch?id=mine,vault'],

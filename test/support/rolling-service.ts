@@ -5,6 +5,7 @@ import { DeployRepository } from '../../src/modules/deploys/deploy.repository.js
 import { DeploysModule } from '../../src/modules/deploys/deploys.module.js';
 import { DeploysPoller } from '../../src/modules/deploys/deploys.poller.js';
 import { DeploysService } from '../../src/modules/deploys/deploys.service.js';
+import { GatesPoller } from '../../src/modules/deploys/gates/gates.poller.js';
 import { LoadBalancerCleanupPoller } from '../../src/modules/load-balancer/load-balancer-cleanup.poller.js';
 import { LoadBalancerModule } from '../../src/modules/load-balancer/load-balancer.module.js';
 import { RequestsService } from '../../src/modules/requests/requests.service.js';
@@ -58,6 +59,7 @@ export class RollingService {
     for (let quarter = 0; quarter < seconds * 4; quarter++) {
       await this.world.pass();
       await this.world.get(DeploysPoller).runOnce(this.world.now);
+      await this.world.get(GatesPoller).runOnce(this.world.now);
       await this.world.get(CleanupPoller).runOnce(this.world.now);
       await this.world.get(LoadBalancerCleanupPoller).runOnce(this.world.now);
       await this.world.pass();

@@ -13,16 +13,19 @@ export class MusterError extends Error {
   readonly errors: readonly FieldError[];
   /** Id of the call, also in the log of the service. */
   readonly requestId: string | undefined;
+  /** Milliseconds after which the service may be asked again, where it says so. */
+  readonly retryAfterMs: number | undefined;
   /** The whole answer: some refusals say more than these members. */
   readonly details: Details;
 
-  constructor(status: number, details: Details, what: string) {
+  constructor(status: number, details: Details, what: string, retryAfterMs?: number) {
     super(textOf(details['message']) ?? `${what} was answered ${status}`);
     this.status = status;
     // A service for older clients may be set so that `code` is the status; the word is in `error` then.
     this.code = textOf(details['code']) ?? textOf(details['error']) ?? `HTTP_${status}`;
     this.errors = Array.isArray(details['errors']) ? (details['errors'] as FieldError[]) : [];
     this.requestId = textOf(details['requestId']);
+    this.retryAfterMs = retryAfterMs;
     this.details = details;
   }
 }

@@ -1,6 +1,6 @@
 export { connectMuster, type MusterOptions } from './connect.js';
 export { MusterError, ServiceUnreachable } from './errors.js';
-export { enumerations, type Muster } from './generated/operations.js';
+export { calls, enumerations, type Muster } from './generated/operations.js';
 export type * from './generated/records.js';
 export * from './helpers/deploys.js';
 export * from './helpers/events.js';

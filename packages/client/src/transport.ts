@@ -43,7 +43,7 @@ export function transport(options: TransportOptions): HandleRequest {
         const response = await send(request);
         if (response.status < 300) return await whole(response, options.maxResponseBytes);
         failure = await refusalOf(request, response);
-        pauseMs = Math.max(pauseMs, 1000 * Number(headerOf(response, 'retry-after') ?? 0) || 0);
+        pauseMs = Math.max(pauseMs, failure.retryAfterMs ?? 0);
       } catch (cause) {
         failure = unreachable(request, options.url, cause);
       }
@@ -85,7 +85,9 @@ const pauseAfter = (tries: number): number => FIRST_PAUSE_MS * 2 ** tries * (0.7
 
 async function refusalOf(request: RestRequest, response: RestResponse): Promise<MusterError> {
   const { body, status } = await errorOf(response);
-  return new MusterError(status, detailsOf(body), `${request.method} /${request.path.join('/')}`);
+  const seconds = Number(headerOf(response, 'retry-after') ?? NaN);
+  const retryAfterMs = seconds >= 0 ? 1000 * seconds : undefined;
+  return new MusterError(status, detailsOf(body), `${request.method} /${request.path.join('/')}`, retryAfterMs);
 }
 
 function detailsOf(body: HttpBody): Readonly<Record<string, unknown>> {

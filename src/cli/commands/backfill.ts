@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { BackfillPlan } from 'muster-client';
 import { CliError } from '../exit-codes.js';
 import { remote, type Session } from '../remote/session.js';
 import { type Define, examples } from '../run.js';
@@ -14,6 +15,7 @@ interface Flags {
   force?: boolean;
   message?: string;
   wait?: boolean;
+  plan?: boolean;
   show?: string;
   cancel?: string;
 }
@@ -30,6 +32,7 @@ function define(...[command, run]: Parameters<Define>): void {
     .option('--newest-first', 'begin with the newest time')
     .option('--force', 'run times again that have had a run')
     .option('-m, --message <text>', 'reason, kept with the runs')
+    .option('--plan', 'say how many runs it would make, and make none')
     .option('--wait', 'wait until all of it has run')
     .option('--show <id>', 'show how far a backfill is')
     .option('--cancel <id>', 'run no more of a backfill; what has begun goes on');
@@ -37,6 +40,7 @@ function define(...[command, run]: Parameters<Define>): void {
   examples(
     command,
     'muster backfill report --from 2026-01-01T00:00:00Z --to 2026-01-01T00:01:00Z --concurrency 2',
+    'muster backfill report --from 2026-01-01T00:00:00Z --to 2026-01-01T00:05:00Z --plan',
     'muster backfill report',
     'muster backfill report --cancel 0b8e2c1a-6f1d-4e0b-9f55-1c2d3e4f5a6b',
   );
@@ -63,17 +67,19 @@ function define(...[command, run]: Parameters<Define>): void {
     }
     if (to === undefined) throw new CliError('usage', '--from needs --to');
     const { concurrency, newestFirst, force, message } = flags;
-    const begun = await api.requests.backfill({
-      requestId,
-      body: {
-        from: timeMillis('--from', from),
-        to: timeMillis('--to', to),
-        ...(concurrency !== undefined && { concurrency: wholeNumber('--concurrency', concurrency, 1, 100) }),
-        ...(newestFirst && { order: 'NEWEST_FIRST' as const }),
-        ...(force && { force }),
-        ...(message !== undefined && { message }),
-      },
-    });
+    const body = {
+      from: timeMillis('--from', from),
+      to: timeMillis('--to', to),
+      ...(concurrency !== undefined && { concurrency: wholeNumber('--concurrency', concurrency, 1, 100) }),
+      ...(newestFirst && { order: 'NEWEST_FIRST' as const }),
+      ...(force && { force }),
+      ...(message !== undefined && { message }),
+    };
+    if (flags.plan) {
+      const plan = await api.requests.planBackfill({ requestId, body });
+      return out.answer(plan, () => out.text(outlook(plan)));
+    }
+    const begun = await api.requests.backfill({ requestId, body });
     const last = flags.wait ? await untilOver(session, begun) : begun;
     await out.answer(last, () => summary(last));
     if (flags.wait && last.failed > 0) throw new CliError('badEnd', `${last.failed} of its runs failed`);
@@ -88,6 +94,12 @@ async function untilOver({ api }: Session, { requestId, id }: Backfill): Promise
     if (found.endedAt !== undefined) return found;
     await delay(everyMillis);
   }
+}
+
+function outlook({ runs, skipped, first, last }: BackfillPlan): string {
+  const range = first === undefined || last === undefined ? '' : `, from ${shownTime(first)} to ${shownTime(last)}`;
+  const left = skipped > 0 ? `; ${skipped} planned ${skipped === 1 ? 'time has' : 'times have'} had a run` : '';
+  return `${runs} ${runs === 1 ? 'run' : 'runs'}${range}${left}`;
 }
 
 function summary({ id, from, to, waiting, queued, succeeded, failed, canceled, skipped, ...rest }: Backfill): string {

@@ -41,7 +41,8 @@ export async function awaitDeploy(
         api.history.activeTasksOfDeploy(key),
       ]);
       const why = history.deployResult ? undefined : await waits.why(parent);
-      view.show(linesOf(key, parent, tasks, performance.now() - begin, why?.message));
+      const lines = linesOf(key, parent, tasks, performance.now() - begin, why?.message);
+      view.show([...lines, ...gateLines(history)]);
       if (history.deployResult) {
         view.close();
         return await end(session, key, history);
@@ -63,6 +64,18 @@ export async function awaitDeploy(
   } finally {
     view.close();
   }
+}
+
+/** Gates of the newest step; a person may have to answer one of them. */
+function gateLines({ gates = [] }: DeployHistory): Line[] {
+  const newest = gates.at(-1)?.step;
+  return gates
+    .filter(({ step }) => step === newest)
+    .map(({ step, gate, type, state, message }) => ({
+      name: `gate ${gate} of step ${step}`,
+      state,
+      detail: message === undefined ? type : `${type}: ${message}`,
+    }));
 }
 
 type Why = Pick<TaskExplanation, 'message' | 'neverFits'>;

@@ -38,6 +38,14 @@ export const commands: readonly Topic[] = [
   },
   {
     topic: 'Deploy and run:',
+    summaries: {
+      approve: 'approve the gate for which a deploy waits',
+      reject: 'reject the gate for which a deploy waits: it is rolled back',
+    },
+    load: async () => (await import('./gates.js')).gates,
+  },
+  {
+    topic: 'Deploy and run:',
     summaries: { run: 'run a job, wait for it, and exit with the exit code of its task' },
     load: async () => (await import('./run-job.js')).runJob,
   },
@@ -91,6 +99,11 @@ export const commands: readonly Topic[] = [
       open: 'open the page of a request or task in a browser',
     },
     load: async () => (await import('./cluster.js')).cluster,
+  },
+  {
+    topic: 'Cluster:',
+    summaries: { call: 'make any call of the API, by its method and path' },
+    load: async () => (await import('./call.js')).call,
   },
   {
     topic: 'This program:',

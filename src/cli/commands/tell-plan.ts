@@ -16,6 +16,8 @@ export function tellPlan(out: Output, plan: DeployPlan | ScalePlan): void {
   for (const change of plan.changes) tellChange(out, change);
   if (plan.changes.length === 0) out.line('  nothing changes');
   plan.steps.forEach((step, index) => tellStep(out, step, index + 1));
+  if ('leastMillis' in plan && plan.leastMillis !== undefined)
+    out.text(`waits and gates take at least ${shownDuration(plan.leastMillis)}`);
   const fits = plan.fits ? out.paint('green', 'everything fits') : out.paint('red', 'not everything fits');
   out.line(`${plan.starting} to start, ${plan.stopping} to stop: ${fits}`);
   out.text(`check index: ${plan.checkIndex}`);
@@ -26,7 +28,11 @@ function tellChange(out: Output, { path, from, to }: FieldChange): void {
   if (to !== undefined) out.line(out.paint('green', plain(`  + ${path}: ${JSON.stringify(to)}`)));
 }
 
-function tellStep(out: Output, { start, stop, fits, waitMillis, waitsForUpdate }: PlannedStep, number: number): void {
+function tellStep(
+  out: Output,
+  { start, stop, fits, waitMillis, waitsForUpdate, gates }: PlannedStep,
+  number: number,
+): void {
   const words = [
     ...(start.length > 0 ? [`starts instances ${start.map(({ instanceNo }) => instanceNo).join(', ')}`] : []),
     ...(stop.length > 0
@@ -34,6 +40,10 @@ function tellStep(out: Output, { start, stop, fits, waitMillis, waitsForUpdate }
       : []),
     ...(waitMillis === undefined ? [] : [`then waits ${shownDuration(waitMillis)}`]),
     ...(waitsForUpdate ? ['then waits for an update of the deploy'] : []),
+    ...(gates ?? []).map(({ gate, type, leastMillis }) => {
+      const least = leastMillis > 0 ? `, at least ${shownDuration(leastMillis)}` : '';
+      return `then gate ${gate} (${type}${least})`;
+    }),
   ];
   out.text(`  step ${number}: ${words.join(', ')}`);
   if (fits.fitting < fits.tasks) {

@@ -62,7 +62,8 @@ export class Output {
     (to === 'stdout' ? writeOut : writeError)(shown);
   }
 
-  private json(value: unknown, indent?: number): void {
+  /** Prints a document; on a terminal, what of it would control that is escaped. */
+  json(value: unknown, indent?: number): void {
     const text = `${JSON.stringify(value, undefined, indent)}\n`;
     writeOut(this.isTerminal ? terminalJson(text) : text);
   }

@@ -3,7 +3,7 @@ import type { UserAction } from '../model/enums.js';
 export const authModes = ['GROUPS', 'GROUPS_SCOPES', 'GROUPS_LOG_SCOPES'] as const;
 type AuthMode = (typeof authModes)[number];
 
-export const accessScopes = ['READ', 'WRITE', 'DEPLOY', 'ADMIN'] as const;
+export const accessScopes = ['READ', 'WRITE', 'DEPLOY', 'APPROVE', 'ADMIN'] as const;
 /** Kinds of access that a call needs to its request. */
 export type AccessScope = (typeof accessScopes)[number];
 
@@ -17,7 +17,7 @@ export interface AccessRules {
   defaultReadOnlyGroups: readonly string[];
   globalReadOnlyGroups: readonly string[];
   globalReadWriteGroups: readonly string[];
-  scopes: Readonly<Record<'admin' | 'write' | 'read' | 'deploy', readonly string[]>>;
+  scopes: Readonly<Record<'admin' | 'write' | 'read' | 'deploy' | 'approve', readonly string[]>>;
 }
 
 /** The settings of a request that say who may do what to it. */
@@ -61,6 +61,10 @@ export const writersOf = ({ group, readWriteGroups = [] }: RequestGroups): strin
   ...(group === undefined ? [] : [group]),
   ...readWriteGroups,
 ];
+
+/** Groups that a request lets approve its deploys, whether they may change it or not. */
+export const approversOf = ({ actionPermissions = {} }: RequestGroups): string[] =>
+  Object.keys(actionPermissions).filter((group) => actionPermissions[group]!.includes('APPROVE'));
 
 export const readersOf = ({ readOnlyGroups }: RequestGroups, rules: AccessRules): readonly string[] =>
   readOnlyGroups ?? rules.defaultReadOnlyGroups;

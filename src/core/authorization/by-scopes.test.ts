@@ -15,7 +15,7 @@ const all: Question[] = [
 const scoped = (changes: Partial<AccessRules> = {}): AccessRules => rules({ authMode: 'GROUPS_SCOPES', ...changes });
 const allowed = (with_: AccessRules, who: User, questions = all): string =>
   questions.map((question, index) => (decide(with_, who, question).allowed ? 'RWDAagr'[index] : '-')).join('');
-const withDeploy = { scopes: { admin: ['ADMIN'], write: ['WRITE'], read: ['READ'], deploy: ['SHIP'] } };
+const withDeploy = { scopes: { admin: ['ADMIN'], write: ['WRITE'], read: ['READ'], deploy: ['SHIP'], approve: [] } };
 
 describe('mode GROUPS_SCOPES', () => {
   test.each<{ name: string; who: User; with?: Partial<AccessRules>; may: string }>([

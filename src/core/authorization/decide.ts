@@ -1,6 +1,7 @@
 import {
   type AccessRules,
   allow,
+  approversOf,
   list,
   overlaps,
   type Question,
@@ -44,9 +45,9 @@ function actionRefusal(rules: AccessRules, user: User, { action, groups, request
  */
 export function isElevated(rules: AccessRules, user: User, question: RequestQuestion): boolean {
   if (!rules.enabled || !decide(rules, user, question).allowed) return false;
-  const { read, write, deploy } = rules.scopes;
+  const { read, write, deploy, approve } = rules.scopes;
   const plainRules = { ...rules, adminGroups: [], jitaGroups: [], scopes: { ...rules.scopes, admin: [] } };
-  const plainUser = { ...user, scopes: [...user.scopes, ...read, ...write, ...deploy] };
+  const plainUser = { ...user, scopes: [...user.scopes, ...read, ...write, ...deploy, ...approve] };
   return !decideByMode(plainRules, plainUser, question).allowed;
 }
 
@@ -121,6 +122,7 @@ function decideRequest(rules: AccessRules, user: User, question: Question & { ki
   if (writers.length === 0) return allow;
   const suffice = [...writers, ...rules.jitaGroups];
   if (scope === 'READ') suffice.push(...readersOf(groups, rules), ...rules.globalReadOnlyGroups);
+  if (scope === 'APPROVE') suffice.push(...approversOf(groups));
   if (overlaps(user.groups, suffice)) return allow;
   return refuse(
     `'${user.id}' needs one of these groups for ${scope} on request '${requestId}': ${list([...suffice, ...rules.adminGroups])}`,
@@ -149,7 +151,9 @@ function scopesFor({ scopes }: AccessRules, question: Question): readonly string
   if (question.kind === 'globalRead' || question.kind === 'readAll') return [...scopes.read, ...scopes.write];
   if (question.kind === 'admin' || question.scope === 'ADMIN') return scopes.admin;
   if (question.scope === 'READ') return [...scopes.read, ...scopes.write];
-  return question.scope === 'DEPLOY' && scopes.deploy.length > 0 ? scopes.deploy : scopes.write;
+  if (question.scope === 'APPROVE' && scopes.approve.length > 0) return scopes.approve;
+  const mayDeploy = question.scope === 'DEPLOY' || question.scope === 'APPROVE';
+  return mayDeploy && scopes.deploy.length > 0 ? scopes.deploy : scopes.write;
 }
 
 function groupsFor(rules: AccessRules, question: Question): readonly string[] | 'any' {
@@ -161,7 +165,9 @@ function groupsFor(rules: AccessRules, question: Question): readonly string[] | 
     return [...globalReadOnlyGroups, ...writers, ...readersOf(question.groups, rules)];
   }
   // A group that is named as both only reads.
-  return writers.filter((group) => !question.groups.readOnlyGroups?.includes(group));
+  const changers = writers.filter((group) => !question.groups.readOnlyGroups?.includes(group));
+  // Those who only approve read the request like others who do not change it.
+  return question.scope === 'APPROVE' ? [...changers, ...approversOf(question.groups)] : changers;
 }
 
 function nameOf(question: Question): string {
@@ -186,6 +192,15 @@ export function writersNeededToRegroup(
 /** An absent list and an empty one differ for readers only, and there an absent one means "the default". */
 function sameSet(some: readonly string[] = [], others: readonly string[] = []): boolean {
   return some.every((one) => others.includes(one)) && others.every((one) => some.includes(one));
+}
+
+/** Those who may approve a deploy of a request, in words. */
+export function approversText(rules: AccessRules, groups: RequestGroups): string {
+  if (!rules.enabled) return 'any caller';
+  const named = groups.actionPermissions === undefined ? writersOf(groups) : approversOf(groups);
+  if (named.length > 0) return `members of ${list(named)}`;
+  const isOpen = groups.actionPermissions === undefined && rules.authMode !== 'GROUPS_SCOPES';
+  return isOpen ? 'any user' : 'administrators';
 }
 
 /** Facts of a request by which a caller is asked only about those that concern them. */

@@ -1,6 +1,7 @@
 export { readFilter, type ReadFilter } from './read-filter.js';
 export * from './access-rules.js';
 export {
+  approversText,
   decide,
   type Decision,
   isAdmin,

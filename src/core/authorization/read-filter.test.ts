@@ -14,7 +14,7 @@ const rules: fc.Arbitrary<AccessRules> = fc.record({
   defaultReadOnlyGroups: names,
   globalReadOnlyGroups: fc.subarray(['read']),
   globalReadWriteGroups: fc.subarray(['data']),
-  scopes: fc.constant({ admin: ['ADMIN'], write: ['WRITE'], read: ['READ'], deploy: [] }),
+  scopes: fc.constant({ admin: ['ADMIN'], write: ['WRITE'], read: ['READ'], deploy: [], approve: [] }),
 });
 const user: fc.Arbitrary<User> = fc.record({
   id: fc.constant('someone'),

@@ -31,6 +31,8 @@ export interface DeployValidationSettings extends HealthSettings, RecordLimits {
   enforceSignedArtifacts: boolean;
   /** Absent: there is no load balancer. */
   loadBalancerUri?: string | undefined;
+  auth: { enabled: boolean };
+  prometheus: { uri?: string | undefined };
   /** Empty: any. */
   validDockerRegistries: readonly string[];
   defaultTaskPriorityLevel: number;
@@ -45,6 +47,8 @@ export interface DeployValidationContext {
   minimumPriorityLevel?: number;
   /** Buckets that its files may be uploaded to; absent: any. */
   uploadBuckets?: readonly string[] | undefined;
+  /** Whether a gate may ask a host; absent: it may ask any. */
+  mayAskHost?: (host: string) => boolean;
   /** It was accepted before, and is deployed again: it may be as large as it is. */
   isStored?: boolean;
   now: number;

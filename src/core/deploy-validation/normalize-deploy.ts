@@ -48,6 +48,7 @@ const normalizeCanarySettings = (sent: Partial<CanaryDeploySettings>): CanaryDep
   waitMillisBetweenGroups: sent.waitMillisBetweenGroups ?? 0,
   allowedTasksFailuresPerGroup: sent.allowedTasksFailuresPerGroup ?? 0,
   canaryCycleCount: sent.canaryCycleCount ?? 3,
+  ...(sent.gates && { gates: sent.gates.map((gate) => withoutAbsent(gate)) }),
 });
 
 const normalizeContainer = (container: ContainerInfo): ContainerInfo =>

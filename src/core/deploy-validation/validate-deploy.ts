@@ -1,5 +1,6 @@
 import { type DeployRule, type DeployValidationContext, problem } from './context.js';
 import { endRule } from './end-rules.js';
+import { gateRule } from './gate-rules.js';
 import { healthcheckRule, loadBalancerPortRule, runningSentinelRule } from './healthcheck-rules.js';
 import { containerRule, resourceRule } from './resource-rules.js';
 import { strategyRule } from './strategy-rules.js';
@@ -208,6 +209,7 @@ const rules: readonly DeployRule[] = [
   runningSentinelRule,
   endRule,
   strategyRule,
+  gateRule,
   loadBalancedRule,
   loadBalancerPortRule,
   resourceRule,

@@ -5,6 +5,7 @@ import {
   balance,
   balancedView,
   begunAt,
+  canarySettings,
   deploySettings,
   deployTask,
   deployTasks,
@@ -21,20 +22,11 @@ import {
 } from './index.js';
 import type { CanaryDeployProgress } from './progress.js';
 
-const canary = (changes: Partial<CanaryDeploySettings> = {}): CanaryDeploySettings => ({
-  enableCanaryDeploy: true,
-  instanceGroupSize: 1,
-  acceptanceMode: 'NONE',
-  waitMillisBetweenGroups: 0,
-  allowedTasksFailuresPerGroup: 0,
-  canaryCycleCount: 3,
-  ...changes,
-});
 const deploy = (settings: Partial<CanaryDeploySettings> = {}) => ({
   requestId: 'web',
   id: 'v2',
   command: 'serve',
-  canaryDeploySettings: canary(settings),
+  canaryDeploySettings: canarySettings(settings),
 });
 const progress = (changes: Partial<CanaryDeployProgress> = {}): CanaryDeployProgress => ({
   targetActiveInstances: 1,

@@ -1,6 +1,7 @@
 import { acceptance } from './acceptance.js';
 import { endDeploy } from './ending.js';
 import { failedTasks, judgeFailures } from './failed-tasks.js';
+import { passGates } from './gate-phase.js';
 import { launchStep } from './launch-phase.js';
 import { type CanaryDeployProgress, isCanaryEngine } from './progress.js';
 import { aimAt, type CanaryRollout, type DeployStep, finish, type Rollout } from './step-types.js';
@@ -127,8 +128,8 @@ function canaryStep(rollout: CanaryRollout, canary: CanaryDeploySettings): Deplo
     kind: 'proceed',
     progress: {
       ...progress,
-      currentActiveInstances: launched.tasks.length,
-      stepComplete: true,
+      // Until its gates have passed a step takes nothing over: a queue that is looked at meanwhile keeps all old tasks.
+      ...(!canary.gates && { currentActiveInstances: launched.tasks.length, stepComplete: true }),
       stepLaunchComplete: true,
       timestamp: now,
     },
@@ -153,7 +154,7 @@ function judgeStep(rollout: CanaryRollout, canary: CanaryDeploySettings): Deploy
     case 'rejected':
       return endDeploy(view, unsuccessful('FAILED', verdict.message), now);
     case 'accepted':
-      return advanceCanary(rollout, canary, instances);
+      return passGates(rollout, canary.gates) ?? advanceCanary(rollout, canary, instances);
   }
 }
 

@@ -2,10 +2,15 @@ import type { DeployFailureReason } from '../model/enums.js';
 import type { DeployResult } from '../model/deploy.js';
 
 /** Place where an operator finds out why a deploy failed; undefined: it has not failed. */
-export function lookAtFirst({ deployState, deployFailures, lbUpdate }: DeployResult): string | undefined {
+export function lookAtFirst(
+  { deployState, deployFailures, lbUpdate }: DeployResult,
+  gateFailed = false,
+): string | undefined {
   if (deployState !== 'FAILED' && deployState !== 'OVERDUE' && deployState !== 'FAILED_INTERNAL_STATE')
     return undefined;
   const [failure] = deployFailures;
+  if (failure === undefined && gateFailed)
+    return 'gates in the history of the deploy, with the measurements of the one that failed';
   if (failure === undefined) return lbUpdate ? places.LOAD_BALANCER_UPDATE_FAILED : overdue;
   const place = places[failure.reason] ?? overdue;
   return failure.taskId ? place.replaceAll('TASK', () => failure.taskId!.id) : place;

@@ -76,6 +76,7 @@ function firstCanaryProgress(
     stepAcceptanceResults: {},
     acceptanceResultMessageHistory: [],
     lbUpdates: {},
+    ...(canary.gates && { step: 1 }),
   };
 }
 
@@ -100,5 +101,6 @@ export function withTarget(progress: DeployProgress, target: number, now: number
     currentActiveInstances: Math.min(aimed.currentActiveInstances, target),
     stepLaunchComplete: false,
     stepAcceptanceResults: {},
+    ...(aimed.step !== undefined && { step: aimed.step + 1 }),
   };
 }

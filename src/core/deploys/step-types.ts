@@ -10,6 +10,7 @@ import {
 } from '../health/index.js';
 import type { Deploy, DeployProgress } from '../model/deploy.js';
 import type { DeployState } from '../model/enums.js';
+import type { GateRow } from '../model/gate.js';
 import type { TaskId } from '../model/task.js';
 
 /** Next step of a deploy in progress. */
@@ -22,6 +23,8 @@ export type DeployStep =
   | ({ kind: 'balance' } & LoadBalancerCall)
   /** These checks say whether the step is acceptable; their results are stored, and the deploy looked at again. */
   | { kind: 'check'; names: string[] }
+  /** A gate of the step is as this row says; it is stored, and the deploy looked at again. */
+  | { kind: 'gate'; row: GateRow }
   /**
    * The deploy is over. closeChecks: no further health check result of its tasks is of interest. stillBalanced: old
    * tasks that the load balancer was to remove and did not.

@@ -3,6 +3,7 @@ import type { HealthSettings, ObservedTask } from '../health/index.js';
 import type { BalancerRecords } from '../load-balancer/index.js';
 import type { Deploy, DeployFailure, DeployMarker, DeployProgress } from '../model/deploy.js';
 import { type DeployState, isRunnable, isTerminal, type RequestState, type TaskCleanupType } from '../model/enums.js';
+import type { GateRow } from '../model/gate.js';
 import type { Request } from '../model/request.js';
 import type { TaskId } from '../model/task.js';
 import type { DeployOutcome } from './outcome.js';
@@ -54,6 +55,8 @@ export interface DeploySnapshot {
   hasLoadBalancer: boolean;
   /** Names of the checks that accept a step of a canary deploy. */
   acceptanceChecks: readonly string[];
+  /** Gates that were opened after its present step, of a deploy that has gates. */
+  gates?: readonly GateRow[];
   /** All live tasks of the request, of this deploy and of others, ended ones included. */
   tasks: readonly DeployTask[];
   /** Pending tasks of this deploy, or at least one when an entry of the pending queue will make some. */

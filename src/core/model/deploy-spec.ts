@@ -1,4 +1,5 @@
 import type { CanaryAcceptanceMode, DeployStrategy, HealthcheckProtocol, KillSignal } from './enums.js';
+import type { DeployGate } from './gate.js';
 import type { HealthcheckOptions, PreStop } from './task-care.js';
 
 export type * from './task-care.js';
@@ -77,6 +78,7 @@ export interface CanaryDeploySettings {
   waitMillisBetweenGroups: number;
   allowedTasksFailuresPerGroup: number;
   canaryCycleCount: number;
+  gates?: DeployGate[];
 }
 
 export interface ExecutorData {

@@ -1,5 +1,6 @@
 import type { DeployAcceptanceState, DeployFailureReason, DeployState, TaskFailureType, TaskState } from './enums.js';
 import type { Deploy } from './deploy-spec.js';
+import type { GateResult } from './gate.js';
 import type { LoadBalancerUpdate } from './load-balancer.js';
 import type { Request } from './request-spec.js';
 import type { TaskId } from './task-ids.js';
@@ -37,6 +38,8 @@ export interface CanaryProgress {
   /** By the text of the load balancer request's id. */
   lbUpdates: Record<string, DeployProgressLbUpdate>;
   pendingLbUpdate?: LoadBalancerUpdate;
+  /** Number of the step, from 1; only with gates. */
+  step?: number;
 }
 
 export interface DeployProgressLbUpdate {
@@ -98,6 +101,8 @@ export interface DeployHistory {
   deployStatistics?: DeployStatistics;
   /** Reason why a deploy in progress waits. */
   waitsBecause?: string;
+  /** Gates that were opened, in their order; absent: none was. */
+  gates?: GateResult[];
 }
 
 export interface DeployUpdate {

@@ -353,6 +353,7 @@ export const userActions = [
   'KILL_TASK',
   'DELETE_SCHEDULED_TASK',
   'RUN_SHELL_COMMAND',
+  'APPROVE',
 ] as const;
 export type UserAction = (typeof userActions)[number];
 

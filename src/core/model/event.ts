@@ -1,3 +1,4 @@
+import type { GateState } from './gate.js';
 import type { CrashLoopType, DeployState, DisasterType, MachineState, RequestEventType, TaskState } from './enums.js';
 
 export const eventTypes = [
@@ -29,8 +30,12 @@ export interface RequestChanged extends OfRequest {
 export interface DeployChanged extends OfRequest {
   type: 'DEPLOY';
   deployId: string;
-  /** STEP: its progress, or what it is asked for, has changed. */
-  eventType: 'STARTING' | 'STEP' | 'FINISHED';
+  /** STEP: its progress, or what it is asked for, has changed; GATE: a gate was opened, measured or decided. */
+  eventType: 'STARTING' | 'STEP' | 'GATE' | 'FINISHED';
+  /** Of GATE: number of the step and of the gate, and its state from now on. */
+  step?: number;
+  gate?: number;
+  gateState?: GateState;
   /** Once it is finished. */
   deployState?: DeployState;
   user?: string;

@@ -109,6 +109,11 @@ describe('a look at the times of a request', () => {
     expect(plan({ members: { maxRuns: 3 }, startedRuns: 2 })).toMatchObject({ finishes: false, create: [{}] });
   });
 
+  test('looks at the next time while the last run of maxRuns waits, which may be for a newer one', () => {
+    const members: Partial<Request> = { maxRuns: 1, overlapPolicy: 'SKIP', missedRuns: { policy: 'LAST' } };
+    expect(plan({ members, pendingTasks: [waiting(0)], plannedUntil: now }).lookAt).toBe(now + hour);
+  });
+
   test('finds the last time of a busy schedule that has been silent since', () => {
     // Every five seconds until three hours ago: more times than are looked at one by one.
     const members: Partial<Request> = {
@@ -126,6 +131,25 @@ describe('a look at the times of a request', () => {
     expect(second.create.filter(({ scheduledAt }) => scheduledAt! < now - 60_000)).toEqual([]);
     const yearly = plan({ members: { schedule: '0 0 1 1 *' }, plannedUntil: now - 1_000 * hour });
     expect(hoursOf(yearly.create)[0]).toBe(-108);
+  });
+});
+
+describe('times that passed without a leader', () => {
+  // Hours at which nothing starts; it is noon.
+  const exclusions = [{ from: now - 2.5 * hour, to: now - 0.5 * hour }];
+  test.each<[string, Partial<Request>, number[]]>([
+    ['get one run, for the newest that is not excluded', {}, [-3, 1]],
+    ['get one for the newest in an exclusion with LAST', { missedRuns: { policy: 'LAST' } }, [-1, 1]],
+    ['get none with SKIP', { missedRuns: { policy: 'SKIP' } }, [1]],
+  ])('%s', (_name, members, expected) => {
+    const schedule = '0 0-11,13 * * *';
+    const { create, drop } = plan({
+      members: { schedule, exclusions, ...members },
+      plannedUntil: now - 5 * hour,
+      pendingTasks: [waiting(5)],
+    });
+    expect(hoursOf(create)).toEqual(expected);
+    expect(drop).toEqual([waiting(5).pendingTaskId.id]);
   });
 });
 
@@ -154,6 +178,17 @@ describe('times that passed in a pause', () => {
   test('get no run by one that waits for the end of another', () => {
     const late = waiting(1, { buffered: true });
     expect(plan({ ...paused, plannedUntil: now, pendingTasks: [late] }).drop).toEqual([late.pendingTaskId.id]);
+  });
+
+  test.each<[string, Partial<Request>, number[]]>([
+    ['are made up for by ALL, those that had waited as well', { missedRuns: { policy: 'ALL' } }, [-2, -1, 0, 1]],
+    ['are left out by SKIP, those that had waited as well', { missedRuns: { policy: 'SKIP' } }, [0, 1]],
+    ['get one by LAST, for the newest', { missedRuns: { policy: 'LAST' } }, [0, 1]],
+  ])('that no leader saw %s', (_name, members, expected) => {
+    const late = waiting(2, { buffered: true });
+    const { create, drop } = plan({ ...paused, plannedUntil: now - 2 * hour - 1, pendingTasks: [late], members });
+    expect(hoursOf(create)).toEqual(expected);
+    expect(drop).toEqual([late.pendingTaskId.id]);
   });
 
   test('get one late run where the leader was away after its end', () => {

@@ -161,33 +161,39 @@ class RunPlanning {
 
   /** Times that have come and not started: those that wait as pending tasks, and those that passed without a look. */
   private dueTimes(): WaitingTime[] {
-    const { pendingTasks, plannedUntil = this.now } = this.work;
+    const { request, pendingTasks, plannedUntil = this.now } = this.work;
     const pauseEnd = this.pauseEnd();
+    const isMadeUpAfterPause = request.request.missedRuns !== undefined;
     const times = new Map<number, WaitingTime>();
     for (const pending of pendingTasks) {
       const { scheduledAt: at, buffered = false } = pending;
       if (at === undefined || at > this.now || !isPlannedRun(pending)) continue;
       const excluded = exclusionAt(this.timetable, at) !== undefined;
-      if (times.has(at) || at <= pauseEnd) this.drop(pending);
-      else if (pending.pendingTaskId.deployId === this.deployId) times.set(at, { at, buffered, excluded, pending });
+      const isOfPause = at <= pauseEnd;
+      if (times.has(at) || (isOfPause && !isMadeUpAfterPause)) {
+        this.drop(pending);
+        continue;
+      }
+      // A pause takes the places of those that waited, also one that no leader saw.
+      const time = { at, buffered: buffered && !isOfPause, excluded, ...(isOfPause && { unseen: true }) };
+      const isOfDeploy = pending.pendingTaskId.deployId === this.deployId;
+      if (isOfDeploy && buffered === time.buffered) times.set(at, { ...time, pending });
       else {
         // A new deploy takes over what waits under the old one.
         this.drop(pending);
-        times.set(at, { at, buffered, excluded });
+        times.set(at, time);
       }
     }
-    for (const time of this.passedTimes(Math.max(plannedUntil, pauseEnd))) {
+    for (const time of this.passedTimes(isMadeUpAfterPause ? plannedUntil : Math.max(plannedUntil, pauseEnd))) {
       if (!times.has(time.at)) times.set(time.at, time);
     }
     return [...times.values()];
   }
 
-  /** End of a pause before which no time gets a run: those without a policy for missed ones. */
+  /** End of a pause that no look has seen. */
   private pauseEnd(): number {
-    const { request, entries } = this.work;
-    if (request.request.missedRuns !== undefined) return Number.NEGATIVE_INFINITY;
     return Math.max(
-      ...entries.filter(({ pendingType }) => pendingType === 'UNPAUSED').map(({ timestamp }) => timestamp),
+      ...this.work.entries.filter(({ pendingType }) => pendingType === 'UNPAUSED').map(({ timestamp }) => timestamp),
     );
   }
 
@@ -201,7 +207,7 @@ class RunPlanning {
     for (let span = hourMillis; ; span *= 2) {
       const start = Math.max(oldest, this.now - span);
       const found = this.timesAfter(start, 'LAST');
-      if (found.length > 0 || start === oldest) return found;
+      if (start === oldest || found.some(({ excluded }) => !excluded || this.isMadeUpAfter)) return found;
     }
   }
 
@@ -263,7 +269,9 @@ class RunPlanning {
   private nextLook(kept: readonly WaitingTime[], next: number | undefined): number | undefined {
     const within = latestStartAfter(this.work.request.request.missedRuns);
     const looks = kept.filter(({ buffered }) => !buffered).map(({ at }) => at + within + 1);
-    if (next !== undefined) looks.push(next);
+    // What waits for a machine may give its place to the next time, also as the last run of `maxRuns`.
+    const coming = next ?? (kept.length > 0 ? nextTime(this.timetable, this.now) : undefined);
+    if (coming !== undefined) looks.push(coming);
     const exclusion = this.openExclusion;
     if (exclusion) {
       looks.push(exclusion.until);

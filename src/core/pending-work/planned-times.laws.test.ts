@@ -159,7 +159,10 @@ function windows({ request, from, to }: Case): [number, number][] {
 interface Waiting {
   at: number;
   unseen: boolean;
+  /** It waits for the end of another run. */
   kept: boolean;
+  /** It comes before those that are in time. */
+  isFirst: boolean;
   excluded: boolean;
 }
 
@@ -175,9 +178,11 @@ function promised(given: Case): Run[] {
   const makesUpExcluded = missedRuns !== undefined && missedRuns.policy !== 'SKIP';
   const closedUntil = (at: number): number =>
     Math.max(0, ...closed.filter(([begin, end]) => begin <= at && at < end).map(([, end]) => end));
-  const firstClose = (at: number): number => {
-    const ends = closed.filter(([begin, end]) => begin <= at && at < end).map(([, end]) => end);
-    return ends.length > 0 ? Math.min(...ends) : 0;
+  /** Windows that overlap or touch end together. */
+  const lastClose = (at: number): number => {
+    let end = closedUntil(at);
+    while (closedUntil(end) > end) end = closedUntil(end);
+    return end;
   };
   // The first time without a leader was planned before.
   const isUnseen = (at: number): boolean =>
@@ -202,19 +207,20 @@ function promised(given: Case): Run[] {
     while (seen < named.length && named[seen]! <= now) {
       const at = named[seen]!;
       const excluded = closedUntil(at) > at;
-      if (excluded && makesUpExcluded && firstClose(at) > now) break;
+      if (excluded && makesUpExcluded && lastClose(at) > now) break;
       seen += 1;
-      if (!excluded || makesUpExcluded) waiting.push({ at, kept: false, excluded, unseen: isUnseen(at) });
+      if (!excluded || makesUpExcluded)
+        waiting.push({ at, kept: false, isFirst: false, excluded, unseen: isUnseen(at) });
     }
     const isIdle = active.length < slots;
     const isLate = ({ at, kept, excluded, unseen }: Waiting): boolean =>
       !kept && (excluded || now - at > lateAfter || (missedRuns?.policy === 'ALL' && isIdle && unseen));
     const fresh = waiting.filter((one) => !one.kept && !isLate(one));
     const late = waiting.filter((one) => isLate(one) && now - one.at <= within);
-    if (missedRuns?.policy === 'ALL') for (const one of late) one.kept = true;
+    for (const one of waiting) one.isFirst = one.kept || (missedRuns?.policy === 'ALL' && late.includes(one));
     const lastOne =
       missedRuns?.policy !== 'ALL' && missedRuns?.policy !== 'SKIP' && fresh.length === 0 ? late.at(-1) : undefined;
-    waiting = waiting.filter((one) => one.kept || fresh.includes(one) || one === lastOne);
+    waiting = waiting.filter((one) => one.isFirst || fresh.includes(one) || one === lastOne);
     let free = Math.max(0, slots - active.length);
     if (overlapPolicy === 'REPLACE') {
       waiting = waiting.slice(-1);
@@ -225,9 +231,9 @@ function promised(given: Case): Run[] {
       }
     } else {
       const more = { SKIP: 0, ALLOW: 0, BUFFER_ONE: 1, BUFFER_ALL: 100 }[overlapPolicy];
-      const before = waiting.filter(({ kept }) => kept).length;
+      const before = waiting.filter(({ isFirst }) => isFirst).length;
       let room = Math.max(0, free + more - before);
-      waiting = waiting.filter((one) => one.kept || room-- > 0);
+      waiting = waiting.filter((one) => one.isFirst || room-- > 0);
       for (const [index, one] of waiting.entries()) if (index >= free) one.kept = true;
     }
     waiting = waiting.slice(0, Math.max(0, maxRuns - runs.length));

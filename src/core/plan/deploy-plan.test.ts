@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Deploy } from '../model/deploy.js';
 import type { DeployToPlan } from './index.js';
+import { canarySettings } from '../../../test/support/fixtures/deploys.js';
 import { brief, deployToPlan, planTask, planTasks, plannedAt, stepsOf } from '../../../test/support/fixtures/plan.js';
 
 const plan = (changes: Partial<DeployToPlan>) => stepsOf(deployToPlan(changes)).map(brief);
@@ -199,4 +200,25 @@ describe('whatever the deploy', () => {
       }),
     );
   });
+});
+
+test('gates are taken to pass as soon as they can: each is named after its step, with the least time', () => {
+  const canaryDeploySettings = canarySettings({
+    canaryCycleCount: 1,
+    gates: [
+      { type: 'MANUAL', message: 'ask' },
+      { type: 'BAKE', durationMillis: 5_000 },
+      { type: 'HTTP', uri: 'http://judge', count: 3, intervalMillis: 1_000 },
+    ],
+  });
+  const steps = stepsOf(deployToPlan(v2({ canaryDeploySettings })));
+  const gates = [
+    { gate: 1, type: 'MANUAL', leastMillis: 0, message: 'ask' },
+    { gate: 2, type: 'BAKE', leastMillis: 5_000, message: undefined },
+    { gate: 3, type: 'HTTP', leastMillis: 2_000, message: undefined },
+  ];
+  expect(steps.map((step) => [step.start.length, step.stop.length, step.gates])).toEqual([
+    [1, 1, gates],
+    [2, 2, gates],
+  ]);
 });

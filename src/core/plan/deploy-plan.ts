@@ -7,7 +7,9 @@ import {
   type DeployStep,
   type DeploySnapshot,
 } from '../deploys/index.js';
+import { leastMillis } from '../gates/index.js';
 import type { Deploy, DeployMarker } from '../model/deploy.js';
+import type { DeployGate, GateRow } from '../model/gate.js';
 import { isLongRunning, type PendingType, type RequestState } from '../model/enums.js';
 import { instancesOf, type Request } from '../model/request.js';
 import type { PendingRequest, PendingTask, TaskId } from '../model/task.js';
@@ -49,8 +51,8 @@ export function* planDeploy(planned: DeployToPlan, now: number): Generator<undef
   return rollout.steps;
 }
 
-/** Far more than a step needs. */
-const checksPerInstance = 10;
+/** Far more than a step with ten gates needs. */
+const checksPerInstance = 20;
 
 /**
  * A plan is optimistic about everything that it cannot know: no load balancer refuses, and no external check rejects a
@@ -104,7 +106,22 @@ class Rollout {
     const step = nextDeployStep({ ...this.view, tasks: this.tasks }, this.now);
     if (step.kind === 'finish') this.finish(step.outcome);
     if (step.kind === 'proceed') this.proceed(step);
-    return step.kind === 'proceed' || (step.kind === 'wait' && this.wait(step));
+    if (step.kind === 'gate') this.passGate(step.row);
+    return step.kind === 'proceed' || step.kind === 'gate' || (step.kind === 'wait' && this.wait(step));
+  }
+
+  /** Every gate passes as soon as it can. */
+  private passGate(row: GateRow): void {
+    const { type, message } = this.gates[row.gate - 1]!;
+    const least = leastMillis(this.gates[row.gate - 1]!);
+    const step = this.current();
+    step.gates = [...(step.gates ?? []), { gate: row.gate, type, leastMillis: least, message }];
+    this.now += least;
+    this.view = { ...this.view, gates: [...(this.view.gates ?? []), { ...row, state: 'PASSED' }] };
+  }
+
+  private get gates(): readonly DeployGate[] {
+    return this.planned.deploy.canaryDeploySettings?.gates ?? [];
   }
 
   private proceed({ progress, retire, schedule, checkAgainAt }: Extract<DeployStep, { kind: 'proceed' }>): void {

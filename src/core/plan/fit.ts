@@ -1,6 +1,7 @@
 import type { DeployTask } from '../deploys/index.js';
 import { deployKeyText } from '../model/deploy.js';
 import type { TaskCleanupType } from '../model/enums.js';
+import type { GateType } from '../model/gate.js';
 import type { PendingTask, TaskId } from '../model/task.js';
 import type { ActiveTask } from '../pending-work/index.js';
 import {
@@ -166,6 +167,17 @@ export interface PlannedStep {
   waitMillis?: number;
   /** The next step begins when an operator asks for it. */
   waitsForUpdate?: boolean;
+  /** Gates between this step and the next one, or the end of the deploy. */
+  gates?: PlannedGate[];
+}
+
+/** A gate of a deploy, with the least time that it takes. */
+export interface PlannedGate {
+  /** Its number in the settings of the deploy, from 1. */
+  gate: number;
+  type: GateType;
+  leastMillis: number;
+  message?: string;
 }
 
 /** Converts a task of a plan to one of the pending queue. */

@@ -57,8 +57,8 @@ export function decideDue<T extends DueTime>(
   const decision: DueDecision<T> = { kept: [], skipped: [], replaces: false };
   const free = Math.max(0, runsAtOnce(request) - occupied);
   const inTime = makeUp(times, request.missedRuns, free > 0, now, decision);
-  const waiting = inTime.filter(({ buffered }) => buffered);
-  const fresh = inTime.filter(({ buffered }) => !buffered);
+  const waiting = inTime.filter(({ isFirst }) => isFirst);
+  const fresh = inTime.filter(({ isFirst }) => !isFirst);
   const { overlapPolicy = 'SKIP' } = request;
   if (overlapPolicy === 'REPLACE') {
     const newest = inTime.at(-1);
@@ -78,6 +78,13 @@ export function decideDue<T extends DueTime>(
   return decision;
 }
 
+interface WantedTime<T extends DueTime> {
+  time: T;
+  buffered: boolean;
+  /** It comes before times that are on time: it waits already, or each one counts. */
+  isFirst: boolean;
+}
+
 /** Those that are on time, and of the missed ones those that the policy makes up for; the earliest first. */
 function makeUp<T extends DueTime>(
   times: readonly T[],
@@ -85,7 +92,7 @@ function makeUp<T extends DueTime>(
   isIdle: boolean,
   now: number,
   { skipped }: DueDecision<T>,
-): { time: T; buffered: boolean }[] {
+): WantedTime<T>[] {
   const { policy = 'LAST' } = missedRuns ?? {};
   const withinMillis = latestStartAfter(missedRuns);
   const missedAfter = policy === 'SKIP' ? withinMillis : Math.min(withinMillis, missedAfterMillis);
@@ -99,10 +106,12 @@ function makeUp<T extends DueTime>(
   const isOver = ordered.some((time) => !time.buffered && !isMissed(time));
   const last = policy === 'LAST' && !isOver ? made.at(-1) : undefined;
   const wanted = new Set(policy === 'ALL' ? made : last ? [last] : []);
-  const result: { time: T; buffered: boolean }[] = [];
+  const result: WantedTime<T>[] = [];
   for (const time of ordered) {
-    if (!isMissed(time)) result.push({ time, buffered: time.buffered });
-    else if (wanted.has(time)) result.push({ time, buffered: policy === 'ALL' });
+    const { buffered } = time;
+    if (!isMissed(time)) result.push({ time, buffered, isFirst: buffered });
+    // One that waits for a machine, and for no other run, is missed as soon as it is too late for it.
+    else if (wanted.has(time)) result.push({ time, buffered, isFirst: policy === 'ALL' });
     else skipped.push({ time, why: time.excluded && !isMadeUp(time, missedRuns) ? 'EXCLUDED' : 'MISSED' });
   }
   return result;

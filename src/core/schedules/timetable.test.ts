@@ -135,6 +135,17 @@ describe('exclusions', () => {
     expect(problems({ schedule: '0 * * * *', exclusions: [exclusion] })).toEqual([problem]),
   );
 
+  test('that overlap or touch each other end together', () => {
+    const day = { schedule: '0 12 * * MON', durationMillis: 2 * 3_600_000 };
+    const from = Date.UTC(2026, 0, 5, 10);
+    const dated = { from, to: Date.UTC(2026, 0, 5, 18) };
+    const next = { schedule: '0 18 * * MON', durationMillis: 3_600_000 };
+    const at = Date.UTC(2026, 0, 5, 13);
+    const timetable = read({ schedule: '0 * * * *', exclusions: [day, dated, next] });
+    expect(exclusionAt(timetable, at)).toEqual({ index: 0, until: Date.UTC(2026, 0, 5, 19) });
+    expect(exclusionAt(timetable, from - 1)).toBeUndefined();
+  });
+
   test('never hold a time that is planned, and each time that is not planned lies in one', () =>
     fc.assert(
       fc.property(

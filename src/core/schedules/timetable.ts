@@ -107,8 +107,19 @@ function nextNamed(timetable: Timetable, after: number): { at: number; timeZone:
   return found !== undefined && found.at <= endAt ? found : undefined;
 }
 
-/** The exclusion in which a time lies. */
-export function exclusionAt({ exclusions }: Timetable, at: number): PlannedTime['exclusion'] {
+/** The exclusion in which a time lies. `until`: nothing starts before it; exclusions that touch or overlap end together. */
+export function exclusionAt(timetable: Timetable, at: number): PlannedTime['exclusion'] {
+  const found = windowAt(timetable, at);
+  if (found === undefined) return undefined;
+  let { until } = found;
+  for (let more = windowAt(timetable, until), passed = 0; more && passed < mostExclusions; passed++) {
+    until = more.until;
+    more = windowAt(timetable, until);
+  }
+  return { index: found.index, until };
+}
+
+function windowAt({ exclusions }: Timetable, at: number): PlannedTime['exclusion'] {
   for (const [index, exclusion] of exclusions.entries()) {
     if ('from' in exclusion) {
       if (exclusion.from <= at && at < exclusion.to) return { index, until: exclusion.to };
@@ -130,7 +141,7 @@ export function nextPlanned(timetable: Timetable, after: number): { at: number; 
   for (let passed = 0; passed < mostExclusions; passed++) {
     const next = nextNamed(timetable, from);
     if (next === undefined || timetable.exclusions.length === 0) return next;
-    const exclusion = exclusionAt(timetable, next.at);
+    const exclusion = windowAt(timetable, next.at);
     if (exclusion === undefined) return next;
     from = exclusion.until - 1;
   }

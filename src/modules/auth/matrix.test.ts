@@ -23,7 +23,7 @@ const auth = {
   jitaGroups: ['jita'],
   globalReadOnlyGroups: ['globalReader'],
   globalReadWriteGroups: ['globalWriter'],
-  scopes: { admin: ['ADMIN'], write: ['WRITE'], read: ['READ'], deploy: ['DEPLOY'] },
+  scopes: { admin: ['ADMIN'], write: ['WRITE'], read: ['READ'], deploy: ['DEPLOY'], approve: [] },
 };
 
 const taskId = makeTaskId({
@@ -55,6 +55,7 @@ const bodies: Record<string, unknown> = {
   'POST /api/requests/request/:requestId/scale/plan': { instances: 2 },
   'PUT /api/requests/request/:requestId/priority': { priority: 0.5 },
   'POST /api/requests/request/:requestId/backfill': { from: 0, to: 1 },
+  'POST /api/requests/request/:requestId/backfill/plan': { from: 0, to: 1 },
   'POST /api/groups': { id: 'g', requestIds: ['shop'] },
   'POST /api/flows/:flowId/rerun': { from: 'shop' },
   'PUT /api/users/settings/preferences': { preferences: {} },

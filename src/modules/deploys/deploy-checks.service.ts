@@ -14,6 +14,7 @@ import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { PriorityFreezeRepository } from '../priority/priority-freeze.repository.js';
 import { RequestChecks } from '../requests/request-checks.service.js';
 import type { StoredRequest } from '../requests/request.repository.js';
+import { GateAsker } from './gates/gate-asker.service.js';
 import { TaskRepository } from '../tasks/task.repository.js';
 import { refusedContainerErrors, refusedUserErrors, unsupportedDeployErrors } from '../requests/driver-refusals.js';
 
@@ -24,6 +25,7 @@ export class DeployChecks {
     private readonly tasks: TaskRepository,
     private readonly requests: RequestChecks,
     private readonly freezes: PriorityFreezeRepository,
+    private readonly gates: GateAsker,
     @Inject(CLUSTER_DRIVER) private readonly driver: ClusterDriver,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
@@ -64,7 +66,9 @@ export class DeployChecks {
     const { settings } = this;
     const minimumPriorityLevel = freeze?.minimumPriorityLevel;
     const uploadBuckets = uploadBucketsOf(settings, { name: request.group });
-    const errors = validateDeploy(deploy, { request, settings, minimumPriorityLevel, uploadBuckets, isStored, now });
+    const mayAskHost = (host: string): boolean => this.gates.mayName(host);
+    const context = { request, settings, minimumPriorityLevel, uploadBuckets, mayAskHost, isStored, now };
+    const errors = validateDeploy(deploy, context);
     if (errors.length > 0) throw SchedulerError.invalid('INVALID_DEPLOY', errors);
     const unsupported = unsupportedDeployErrors(this.driver, deploy);
     const [first] = unsupported;

@@ -35,6 +35,7 @@ export class DeployFinisher {
       });
     }
     await this.rows.deploys.removePending(tx, marker.requestId);
+    if (view.gates) await this.rows.deployGates.cancelOpen(tx, marker, now);
     if (plan.dropOtherPendingTasks) {
       await this.rows.pendingTasks.removeOfOtherDeploys(tx, marker.requestId, marker.deployId);
     }

@@ -8,6 +8,7 @@ import {
 import type { PendingType } from '../../core/model/enums.js';
 import type { LoadBalancerUpdate } from '../../core/model/load-balancer.js';
 import type { Transaction } from '../../platform/database/transaction.js';
+import type { WakeTopic } from '../../platform/wake/wake.js';
 import type { StoredRequest } from '../requests/request.repository.js';
 import { Rows } from '../../rows.js';
 import { DeployAcceptance, type AcceptanceJob } from './deploy-acceptance.service.js';
@@ -75,6 +76,9 @@ export class DeploySteps {
         return { wake: [], outside: { kind: 'balance', ...(await this.balancing.prepare(tx, pending, view, step)) } };
       case 'check':
         return { wake: [], outside: { kind: 'check', ...this.acceptance.prepare(pending, view, step.names) } };
+      case 'gate':
+        await this.rows.deployGates.save(tx, pending, step.row);
+        return withWake(await this.stepLocked(tx, requestId, stored, now), 'gates');
       case 'finish':
         if (step.closeChecks) await this.rows.taskHealthchecks.finish(tx, newTaskIds(view));
         await this.balancing.keep(tx, step.stillBalanced);
@@ -145,6 +149,8 @@ export class DeploySteps {
     });
   }
 }
+
+const withWake = (result: StepResult, topic: WakeTopic): StepResult => ({ ...result, wake: [...result.wake, topic] });
 
 const newTaskIds = ({ tasks, marker }: DeploySnapshot): string[] =>
   tasks.filter(({ taskId }) => taskId.deployId === marker.deployId).map(({ taskId }) => taskId.id);

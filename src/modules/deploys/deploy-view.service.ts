@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { DeployTask, DeploySnapshot } from '../../core/deploys/index.js';
 import { graceMillis } from '../../core/launch/index.js';
 import type { Deploy } from '../../core/model/deploy.js';
+import type { GateRow } from '../../core/model/gate.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import type { StoredRequest } from '../requests/request.repository.js';
 import { HealthSwitch } from '../tasks/health/health-switch.service.js';
@@ -49,11 +50,18 @@ export class DeployViews {
       ending: pending.ending,
       hasLoadBalancer: this.balancing.isEnabled,
       acceptanceChecks: this.acceptance.names(),
+      gates: await this.openedGates(tx, pending),
       // Before the tasks: what is launched in between is then counted twice and not missed.
       queuedTasks: await this.rows.pendingTasks.countOfDeploy(tx, requestId, deployId),
       tasks: await this.liveTasks(tx, requestId, endsOldFirst && this.balancing.isEnabled),
       settings,
     };
+  }
+
+  /** Only deploys with gates have numbered steps. */
+  private async openedGates(tx: Transaction, pending: StoredPendingDeploy): Promise<GateRow[] | undefined> {
+    const step = pending.progress?.step;
+    return step === undefined ? undefined : this.rows.deployGates.ofStep(tx, pending, step);
   }
 
   private async liveTasks(tx: Transaction, requestId: string, withTraffic: boolean): Promise<DeployTask[]> {

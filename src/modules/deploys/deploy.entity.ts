@@ -80,4 +80,7 @@ export class PendingDeployEntity {
 
   @Column({ name: 'update_target_instances', type: 'integer', nullable: true })
   updateTargetInstances: number | null;
+
+  @Column({ name: 'started_by', type: 'text', nullable: true })
+  startedBy: string | null;
 }

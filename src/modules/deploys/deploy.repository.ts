@@ -37,6 +37,8 @@ export interface StoredPendingDeploy extends DeployKey {
   ending?: DeployEnding;
   cancel?: { user?: string; requestedAt: number };
   updateTargetInstances?: number;
+  /** Key of the user who started it. */
+  startedBy?: string;
 }
 
 /** An id may have had other requests before, whose deploys stay in the history: they are not of the one that is there. */
@@ -71,6 +73,7 @@ interface PendingDeployRow {
   cancel_user: string | null;
   cancel_requested_at: Date | null;
   update_target_instances: number | null;
+  started_by: string | null;
 }
 
 /** A deploy in progress as the API shows it. That of a job is not rolled out in steps, so none of it is stored. */
@@ -232,6 +235,7 @@ export class DeployRepository {
         ? { user: row.cancel_user ?? undefined, requestedAt: row.cancel_requested_at.getTime() }
         : undefined,
       updateTargetInstances: row.update_target_instances ?? undefined,
+      startedBy: row.started_by ?? undefined,
     }));
   }
 
@@ -260,12 +264,12 @@ export class DeployRepository {
   async savePending(tx: Queryable, pending: StoredPendingDeploy): Promise<void> {
     await tx.query(
       `INSERT INTO pending_deploy (request_id, deploy_id, state, progress, updated_request, cancel_user,
-         cancel_requested_at, update_target_instances, balance, ending)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+         cancel_requested_at, update_target_instances, balance, ending, started_by)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
        ON CONFLICT (request_id) DO UPDATE SET deploy_id = excluded.deploy_id, state = excluded.state,
          progress = excluded.progress, updated_request = excluded.updated_request, cancel_user = excluded.cancel_user,
          cancel_requested_at = excluded.cancel_requested_at, update_target_instances = excluded.update_target_instances,
-         balance = excluded.balance, ending = excluded.ending`,
+         balance = excluded.balance, ending = excluded.ending, started_by = excluded.started_by`,
       [
         pending.requestId,
         pending.deployId,
@@ -277,6 +281,7 @@ export class DeployRepository {
         pending.updateTargetInstances ?? null,
         pending.balance ? JSON.stringify(pending.balance) : null,
         pending.ending ? JSON.stringify(pending.ending) : null,
+        pending.startedBy ?? null,
       ],
     );
   }

@@ -13,12 +13,16 @@ import { DeployViews } from './deploy-view.service.js';
 import { DeploysController, RollbackController } from './deploys.controller.js';
 import { DeploysPoller } from './deploys.poller.js';
 import { DeploysService } from './deploys.service.js';
+import { GateAnswers } from './gates/gate-answers.service.js';
+import { GateAsker } from './gates/gate-asker.service.js';
+import { GatesController } from './gates/gates.controller.js';
+import { GatesPoller } from './gates/gates.poller.js';
 import { Rollbacks } from './rollbacks.service.js';
 
 /** Deploys: starts them, and moves each forward until it succeeds, fails or is cancelled. */
 @Module({
   imports: [RequestsModule, LoadBalancerClientModule, TaskStoreModule],
-  controllers: [DeploysController, RollbackController, ApplyController],
+  controllers: [DeploysController, RollbackController, GatesController, ApplyController],
   providers: [
     DeploysService,
     DeployChecks,
@@ -32,6 +36,9 @@ import { Rollbacks } from './rollbacks.service.js';
     BalancerChanges,
     DeployAcceptance,
     AcceptanceChecks,
+    GateAnswers,
+    GateAsker,
+    GatesPoller,
   ],
   exports: [DeploysService, DeployChecks, AcceptanceChecks],
 })

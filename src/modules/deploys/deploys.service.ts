@@ -14,7 +14,7 @@ import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { SchedulerError } from '../../platform/errors.js';
-import type { Caller } from '../../platform/http/caller.js';
+import { callerKey, type Caller } from '../../platform/http/caller.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake, type WakeTopic } from '../../platform/wake/wake.js';
 import { refuseChanged } from '../requests/check-index.js';
@@ -96,6 +96,7 @@ export class DeploysService {
       request,
       updatedRequest: start.updatedRequest && request,
       unpause,
+      startedBy: callerKey(caller),
     });
     const parent = await this.parent(tx, requestId);
     return { ...parent, request, state: stored.state };
@@ -154,6 +155,7 @@ export class DeploysService {
             { field: 'targetActiveInstances', rule: 'maxUnavailable', message },
           ]);
         }
+        refusePassingGates(pending, targetActiveInstances);
         if (pending.updateTargetInstances === undefined) {
           await this.rows.deploys.changePending(tx, { ...pending, updateTargetInstances: targetActiveInstances });
         }
@@ -210,9 +212,16 @@ export class DeploysService {
   private async begin(
     tx: Transaction,
     stored: StoredRequest,
-    begun: { named: Deploy; marker: DeployMarker; request: Request; updatedRequest?: Request; unpause: boolean },
+    begun: {
+      named: Deploy;
+      marker: DeployMarker;
+      request: Request;
+      updatedRequest?: Request;
+      unpause: boolean;
+      startedBy: string;
+    },
   ): Promise<void> {
-    const { named, marker, request, updatedRequest, unpause } = begun;
+    const { named, marker, request, updatedRequest, unpause, startedBy } = begun;
     const { requestId, deployId, timestamp: now, user, message } = marker;
     const rollsOut = isLongRunning(request.requestType);
     const saved = await this.rows.requests.save(tx, {
@@ -225,7 +234,8 @@ export class DeploysService {
     });
     if (!rollsOut && request.requestType !== 'RUN_ONCE') await this.takeWaitingRuns(tx, requestId, deployId);
     const progress = firstProgress(request, named, this.settings, now);
-    await this.rows.deploys.savePending(tx, { requestId, deployId, state: 'WAITING', progress, updatedRequest });
+    const pending = { requestId, deployId, progress, updatedRequest, startedBy };
+    await this.rows.deploys.savePending(tx, { ...pending, state: 'WAITING' });
     if (unpause) {
       const eventType = 'DEPLOYED_TO_UNPAUSE';
       await this.rows.requestHistory.record(tx, { createdAt: now, user, eventType, request: saved.request, message });
@@ -277,6 +287,13 @@ export class DeploysService {
     if (!parent) throw SchedulerError.requestNotFound(requestId);
     return parent;
   }
+}
+
+/** A larger target would begin the next step before the gates of this one have passed. */
+function refusePassingGates({ progress }: StoredPendingDeploy, asked: number): void {
+  if (progress?.step === undefined || asked <= progress.targetActiveInstances) return;
+  const message = `targetActiveInstances must be at most ${progress.targetActiveInstances}, as of now: the gates of the deploy say when it goes on`;
+  throw SchedulerError.invalid('INVALID_REQUEST', [{ field: 'targetActiveInstances', rule: 'gates', message }]);
 }
 
 function usedBefore(deploy: Deploy): SchedulerError {

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { CanaryDeploySettings, Deploy } from '../../core/model/deploy.js';
 import type { Request } from '../../core/model/request.js';
+import { canarySettings } from '../../../test/support/fixtures/deploys.js';
 import { caller, RollingService } from '../../../test/support/rolling-service.js';
 import { Bounces } from '../requests/actions/bounces.service.js';
 import { Deletions } from '../requests/actions/deletions.service.js';
@@ -143,15 +144,7 @@ test('a lowered target of a deploy of all at once, then a cancel: the old tasks 
 
 describe('canary groups', () => {
   const canary = (changes: Partial<CanaryDeploySettings> = {}): Partial<Deploy> => ({
-    canaryDeploySettings: {
-      enableCanaryDeploy: true,
-      instanceGroupSize: 1,
-      acceptanceMode: 'NONE',
-      waitMillisBetweenGroups: 0,
-      allowedTasksFailuresPerGroup: 0,
-      canaryCycleCount: 1,
-      ...changes,
-    },
+    canaryDeploySettings: canarySettings({ canaryCycleCount: 1, ...changes }),
   });
 
   test('the first one alone, then everything that is left, without a gap', async () => {

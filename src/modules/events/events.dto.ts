@@ -21,6 +21,7 @@ import {
   type HealthEventType,
   type PendingEventType,
 } from '../../core/model/event.js';
+import { gateStates, type GateState } from '../../core/model/gate.js';
 import { QueryText, QueryTexts, QueryWords } from '../../platform/http/query.js';
 import { Since } from '../../platform/http/since.js';
 
@@ -71,13 +72,28 @@ export class EventDto {
   taskState?: TaskState;
 
   /**
-   * Kind of change, for REQUEST; STARTING, STEP or FINISHED, for DEPLOY; QUEUED, WAITING (due and not placed, or no longer for the same
+   * Kind of change, for REQUEST; STARTING, STEP, GATE or FINISHED, for DEPLOY; QUEUED, WAITING (due and not placed, or no longer for the same
    * reason) or REMOVED, for PENDING; UNHEALTHY (it fails its liveness checks) or RECOVERED, for HEALTH: absent, it has passed its health
    * checks.
    */
   @Since('muster')
-  @ApiProperty({ enum: [...requestEventTypes, 'STARTING', 'STEP', ...pendingEventTypes, ...healthEventTypes] })
-  eventType?: RequestEventType | 'STARTING' | 'STEP' | PendingEventType | HealthEventType;
+  @ApiProperty({ enum: [...requestEventTypes, 'STARTING', 'STEP', 'GATE', ...pendingEventTypes, ...healthEventTypes] })
+  eventType?: RequestEventType | 'STARTING' | 'STEP' | 'GATE' | PendingEventType | HealthEventType;
+
+  /** Number of the step whose gate has changed, from 1, for DEPLOY with GATE. */
+  @Since('muster')
+  @ApiProperty({ type: 'integer', format: 'int32' })
+  step?: number;
+
+  /** Number of the gate in the settings of the deploy, from 1, for DEPLOY with GATE. */
+  @Since('muster')
+  @ApiProperty({ type: 'integer', format: 'int32' })
+  gate?: number;
+
+  /** State of the gate from now on, for DEPLOY with GATE. */
+  @Since('muster')
+  @ApiProperty({ enum: gateStates })
+  gateState?: GateState;
 
   /** Of PENDING: how many tasks of the deploy. */
   @Since('muster')

@@ -4,6 +4,7 @@ import type { CrashLoopInfo } from '../../core/model/crash-loop.js';
 import { type DeployKey, deployKeyText, type DeployUpdate } from '../../core/model/deploy.js';
 import type { DisasterType } from '../../core/model/enums.js';
 import type { PendingEventType, WrittenEvent } from '../../core/model/event.js';
+import type { GateRow } from '../../core/model/gate.js';
 import type { MachineKind, MachineStateHistoryUpdate } from '../../core/model/machine.js';
 import type { RequestHistory } from '../../core/model/request.js';
 import type { Task, TaskHistoryUpdate } from '../../core/model/task.js';
@@ -57,6 +58,13 @@ export class OutboxRepository {
   /** Of the deploy in progress; webhooks hear of its begin and its end alone. */
   deployStep(tx: Transaction, { requestId, deployId }: DeployKey): Promise<void> {
     return this.events.add(tx, [{ type: 'DEPLOY', at: this.clock.now(), requestId, deployId, eventType: 'STEP' }]);
+  }
+
+  /** A gate of the deploy in progress. */
+  gate(tx: Transaction, { requestId, deployId }: DeployKey, row: GateRow): Promise<void> {
+    const { step, gate, state: gateState, user, message } = row;
+    const place = { requestId, deployId, step, gate, gateState };
+    return this.events.add(tx, [{ type: 'DEPLOY', at: this.clock.now(), eventType: 'GATE', ...place, user, message }]);
   }
 
   /** Tasks that wait: those of one deploy for which the same is to be told are one event. */

@@ -50,6 +50,7 @@ export class HistoryPurger {
   async purgeDeploys(): Promise<void> {
     const { purgeDeployHistoryAfterDays: days } = this.settings.historyPurging;
     await this.inBatches(days, (tx, before, most) => this.rows.deployHistory.purge(tx, before, most));
+    await this.inBatches(days, (tx, _before, most) => this.rows.deployGates.purgeOfGoneDeploys(tx, most));
   }
 
   /** Figures of requests that are gone for good. */

@@ -6,8 +6,7 @@ import { Database } from '../../platform/database/database.js';
 import type { Queryable } from '../../platform/database/queryable.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
-import { DeployHistoryRepository } from '../deploys/deploy-history.repository.js';
-import { PendingTaskRepository } from '../tasks/pending-task.repository.js';
+import { Rows } from '../../rows.js';
 import { RequestHistoryRepository, type RequestChange } from '../requests/request-history.repository.js';
 import { oldDocument } from './old-payloads.js';
 import { pageBounds, toPage, type Page, type PageChoice } from './paging.js';
@@ -65,22 +64,27 @@ export class RequestHistories {
 export class DeployHistories {
   constructor(
     private readonly db: Database,
-    private readonly deploys: DeployHistoryRepository,
-    private readonly pendingTasks: PendingTaskRepository,
+    private readonly rows: Rows,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
   async find(requestId: string, deployId: string, past: TimeRange): Promise<DeployHistory> {
     const key = { requestId, deployId };
-    const { found, waitsBecause } = await this.db.snapshot(async (tx) => {
-      const found = await this.deploys.find(tx, key);
-      if (!found || found.history.deployResult) return { found };
-      return { found, waitsBecause: (await this.pendingTasks.whyWaiting(tx, [key])).get(deployKeyText(key)) };
+    const { found, gates, waitsBecause } = await this.db.snapshot(async (tx) => {
+      const found = await this.rows.deployHistory.find(tx, key);
+      const hasGates = found?.history.deploy?.canaryDeploySettings?.gates !== undefined;
+      const gates = hasGates ? await this.rows.deployGates.results(tx, key) : [];
+      if (!found || found.history.deployResult) return { found, gates };
+      return {
+        found,
+        gates,
+        waitsBecause: (await this.rows.pendingTasks.whyWaiting(tx, [key])).get(deployKeyText(key)),
+      };
     });
     const isSeen = found && isWithin(past, found.history.deployMarker.timestamp);
     if (!isSeen) throw SchedulerError.deployNotFound(requestId, deployId);
     const { bytes } = found;
-    const history = { ...found.history, waitsBecause };
+    const history = { ...found.history, waitsBecause, ...(gates.length > 0 && { gates }) };
     const old = oldDocument<DeployHistory>(this.settings, 'DEPLOY', bytes);
     if (!old) return history;
     return {
@@ -93,13 +97,13 @@ export class DeployHistories {
 
   /** Newest first, without what each deployed. */
   list(requestId: string, choice: PageChoice, past: TimeRange): Promise<DeployHistory[]> {
-    return this.deploys.list(this.db.pool, requestId, pageBounds(choice), past);
+    return this.rows.deployHistory.list(this.db.pool, requestId, pageBounds(choice), past);
   }
 
   page(requestId: string, choice: PageChoice, past: TimeRange): Promise<Page<DeployHistory>> {
     return this.db.snapshot(async (tx) => {
-      const count = await this.deploys.count(tx, requestId, past);
-      return toPage(choice, count, await this.deploys.list(tx, requestId, pageBounds(choice), past));
+      const count = await this.rows.deployHistory.count(tx, requestId, past);
+      return toPage(choice, count, await this.rows.deployHistory.list(tx, requestId, pageBounds(choice), past));
     });
   }
 }

@@ -262,6 +262,7 @@ describe('in the browser', () => {
       const response = await raw(path);
       expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
       expect(response.headers.get('cache-control')).toBe('no-cache');
+      expect(response.headers.get('etag')).toMatch(/^"[\w-]{43}"$/);
       const page = await response.text();
       expect(page).toContain('<title>East</title>');
       expect(page).toContain('<a href="/docs">Swagger UI</a>');

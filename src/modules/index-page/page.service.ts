@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { Express, Response } from 'express';
@@ -78,16 +79,24 @@ export class PageService {
   private readonly html: string;
   /** Path of the page itself. */
   readonly root: string;
+  private readonly headers: Readonly<Record<string, string>>;
 
   constructor(@Inject(SETTINGS) settings: Settings, files: DashboardFiles) {
     const view = toIndexView(settings, files.names);
     this.root = view.appRoot;
     this.html = renderPage(view, files.imports);
+    // An open page asks for it, to learn that there is another version.
+    const tag = createHash('sha256').update(this.html).digest('base64url');
+    this.headers = {
+      'Content-Type': html,
+      'Cache-Control': 'no-cache',
+      'Content-Security-Policy': contentPolicy,
+      ETag: `"${tag}"`,
+    };
   }
 
   send(response: Response): void {
-    const headers = { 'Content-Type': html, 'Cache-Control': 'no-cache', 'Content-Security-Policy': contentPolicy };
-    response.set(headers).send(this.html);
+    response.set(this.headers).send(this.html);
   }
 }
 

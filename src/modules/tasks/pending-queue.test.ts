@@ -48,6 +48,16 @@ test('a STARTUP entry gives way to any other, and never takes the place of one',
   expect(await waiting()).toEqual(['d1 TASK_DONE']);
 });
 
+test('the end of a pause takes the place of the end of a run and of a former pause, and of nothing else', async () => {
+  const unpaused = entry('UNPAUSED', { timestamp: 2_000 });
+  const first = await enqueue(entry('TASK_DONE'), entry('UNPAUSED'), unpaused);
+  expect(first).toEqual(['CREATED', 'CREATED', 'CREATED']);
+  const [found] = await rooms.app.get(PendingRequestRepository).list(rooms.database.pool);
+  expect(found).toEqual(unpaused);
+  const ofDeploy = [entry('NEW_DEPLOY', { deployId: 'd2' }), entry('UNPAUSED', { deployId: 'd2' })];
+  expect(await enqueue(entry('TASK_DONE'), ...ofDeploy)).toEqual(['EXISTED', 'CREATED', 'EXISTED']);
+});
+
 test('any number of runs may wait at once, each time and run id once', async () => {
   const run = entry('ONEOFF', { runId: 'a' });
   const results = await enqueue(

@@ -24,7 +24,8 @@ export class PendingRequestRepository {
   /**
    * At most one entry waits per request and deploy; ONEOFF and IMMEDIATE count apart by time and run id, and each RETRY by itself:
    * it comes with the end of a task, which is settled once, and runs that share an id may end at one moment. An entry that
-   * exists stays and the newcomer is dropped (EXISTED), unless the one that waits is STARTUP: that one is replaced.
+   * exists stays and the newcomer is dropped (EXISTED), unless the one that waits is STARTUP: that one is replaced. The end of a pause
+   * replaces the end of a run and of a former pause: its time says which times fell into the pause, where no leader saw it.
    */
   async enqueue(tx: Queryable, entry: PendingRequest): Promise<EnqueueResult> {
     return (await this.enqueueAll(tx, [entry])).has(entry) ? 'CREATED' : 'EXISTED';
@@ -47,7 +48,8 @@ export class PendingRequestRepository {
        ON CONFLICT (request_id, deploy_id, entry_key) DO UPDATE SET
          pending_type = excluded.pending_type, created_at = excluded.created_at, run_id = excluded.run_id,
          action_id = excluded.action_id, document = excluded.document
-       WHERE waiting.pending_type = 'STARTUP' AND excluded.pending_type <> 'STARTUP'
+       WHERE (waiting.pending_type = 'STARTUP' AND excluded.pending_type <> 'STARTUP')
+         OR (waiting.pending_type IN ('TASK_DONE', 'UNPAUSED') AND excluded.pending_type = 'UNPAUSED')
        RETURNING request_id, deploy_id, entry_key`,
       [
         column((entry) => entry.requestId),

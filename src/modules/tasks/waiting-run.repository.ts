@@ -11,9 +11,9 @@ export class WaitingRunRepository {
 
   /** Drops those of these runs that wait, and answers their ids. The row of the request is locked in `tx`. */
   async drop(tx: Transaction, requestId: string, runIds: readonly string[]): Promise<string[]> {
-    const queued = await rows<{ run_id: string }>(
+    const queued = await rows<{ deploy_id: string; run_id: string }>(
       tx,
-      'DELETE FROM pending_request WHERE request_id = $1 AND run_id = ANY ($2) RETURNING run_id',
+      'DELETE FROM pending_request WHERE request_id = $1 AND run_id = ANY ($2) RETURNING deploy_id, run_id',
       [requestId, runIds],
     );
     const pending = await rows<{ id: string; run_id: string }>(
@@ -22,8 +22,10 @@ export class WaitingRunRepository {
        RETURNING id, run_id`,
       [requestId, runIds],
     );
-    const ids = pending.flatMap(({ id }) => parsePendingTaskId(id) ?? []);
-    await this.outbox.pendingTasks(tx, 'REMOVED', ids);
+    await this.outbox.pendingTasks(tx, 'REMOVED', [
+      ...queued.map((run) => ({ requestId, deployId: run.deploy_id })),
+      ...pending.flatMap(({ id }) => parsePendingTaskId(id) ?? []),
+    ]);
     return [...queued, ...pending].map((row) => row.run_id);
   }
 }

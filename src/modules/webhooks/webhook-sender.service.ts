@@ -1,10 +1,9 @@
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { createHmac } from 'node:crypto';
-import { lookup as lookUp, type LookupAddress } from 'node:dns';
-import { isIP, type LookupFunction } from 'node:net';
 import { Agent, buildConnector, request } from 'undici';
 import { base64Secret } from '../../core/base64.js';
 import { fillPlaceholders } from '../../core/webhooks/delivery.js';
+import { lookUpWithin, refuseForeign, type TargetRules } from '../../platform/guarded-lookup.js';
 import { withEmbeddedTexts } from '../../platform/http/legacy-names.js';
 import { Metrics } from '../../platform/metrics/metrics.js';
 import { Targets } from '../../platform/targets.js';
@@ -41,14 +40,15 @@ export class WebhookSender implements OnApplicationShutdown {
   private readonly wholeMillis: number;
   private readonly readsAsOlderClients: boolean;
   private readonly signingSecret: string | undefined;
-  private readonly targets: Targets | undefined;
+  private readonly targets: TargetRules | undefined;
 
   constructor(metrics: Metrics, @Inject(SETTINGS) { webhooks, compatibility }: Settings) {
     this.readsAsOlderClients = compatibility === '1.5';
     this.mostKept = webhooks.maxConcurrent;
     this.wholeMillis = webhooks.requestTimeoutMillis;
     this.signingSecret = webhooks.signingSecret;
-    this.targets = webhooks.allowedTargets && new Targets(webhooks.allowedTargets);
+    const { allowedTargets } = webhooks;
+    this.targets = allowedTargets && { targets: new Targets(allowedTargets), setting: 'webhooks.allowedTargets' };
     const lookup = this.targets && lookUpWithin(this.targets);
     const connect = buildConnector({ timeout: webhooks.connectTimeoutMillis, ...(lookup && { lookup }) });
     this.agent = new Agent({
@@ -83,7 +83,7 @@ export class WebhookSender implements OnApplicationShutdown {
     this.sending++;
     try {
       const uri = fillPlaceholders(delivery.uri, delivery.placeholders);
-      this.refuseForeign(new URL(uri).hostname);
+      if (this.targets) refuseForeign(this.targets, new URL(uri).hostname);
       const answer = await request(uri, {
         method: 'POST',
         headers: {
@@ -107,37 +107,10 @@ export class WebhookSender implements OnApplicationShutdown {
     }
   }
 
-  /** An address is not looked up, so it is looked at here; a name is, when it is connected to. */
-  private refuseForeign(host: string): void {
-    if (!this.targets) return;
-    const address = host.replace(/^\[(.*)\]$/, '$1');
-    const may = isIP(address) ? this.targets.mayConnect(host, address) : this.targets.mayName(host);
-    if (!may) throw new Error(`${host} is not in webhooks.allowedTargets`);
-  }
-
   async onApplicationShutdown(): Promise<void> {
     await this.agent.destroy();
   }
 }
-
-/**
- * Looks a name up and answers only addresses that may be connected to: the one that was looked at is the one that is connected
- * to, whatever the name means a moment later.
- */
-const lookUpWithin =
-  (targets: Targets): LookupFunction =>
-  (host, options, answer) => {
-    lookUp(host, { ...options, all: true }, (cause, found) => {
-      const may = (cause ? [] : found).filter(({ address }) => targets.mayConnect(host, address));
-      if (cause ?? may.length === 0) {
-        const refused = new Error(`${host} has no address that webhooks.allowedTargets allows`);
-        return answer(cause ?? refused, []);
-      }
-      if (options.all) return answer(null, may);
-      const [first] = may as [LookupAddress];
-      answer(null, first.address, first.family);
-    });
-  };
 
 /** Headers of Standard Webhooks: a receiver that knows the secret can tell that the update is ours, whole and recent. */
 export function signature(id: string, now: number, body: string, secret: string): Record<string, string> {

@@ -62,6 +62,7 @@ import { DeploysWithLiveness1766650000001 } from '../../../migrations/1766650000
 import { InstanceFailures1766650000002 } from '../../../migrations/1766650000002-instance-failures.js';
 import { NextRunsOfTimetables1766700000000 } from '../../../migrations/1766700000000-next-runs-of-timetables.js';
 import { StartOrder1766760000000 } from '../../../migrations/1766760000000-start-order.js';
+import { DeployGates1766770000000 } from '../../../migrations/1766770000000-deploy-gates.js';
 import { GivenUpTasks1766780000000 } from '../../../migrations/1766780000000-given-up-tasks.js';
 
 /** Every migration, in order. Named here one by one: what is compiled in is what runs. */
@@ -130,5 +131,6 @@ export const migrations = [
   InstanceFailures1766650000002,
   NextRunsOfTimetables1766700000000,
   StartOrder1766760000000,
+  DeployGates1766770000000,
   GivenUpTasks1766780000000,
 ];

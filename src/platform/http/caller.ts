@@ -4,7 +4,10 @@ import { builtInUser, type User } from '../../core/authorization/access-rules.js
 import type { TimeRange } from '../../core/authorization/incarnations.js';
 
 /** The members of a user that most operations need. */
-export type Caller = Pick<User, 'id' | 'email'>;
+export type Caller = Pick<User, 'id' | 'email' | 'issuer'>;
+
+/** Tells users apart: one id of two issuers is two users. */
+export const callerKey = ({ id, issuer = '' }: Caller): string => JSON.stringify([issuer, id]);
 
 /** Every caller, while authentication is off. */
 export const builtInCaller: User = builtInUser;

@@ -94,6 +94,10 @@ const ScopeSettings = z.strictObject({
   write: z.array(z.string()).default(['SCHEDULER_WRITE']).describe('Scopes that permit changes of requests'),
   read: z.array(z.string()).default(['SCHEDULER_READONLY']).describe('Scopes that permit reads'),
   deploy: z.array(z.string()).default([]).describe('Scopes that permit deploys; empty: those of write'),
+  approve: z
+    .array(z.string())
+    .default([])
+    .describe('Scopes that permit answers to gates of deploys; empty: those of deploy'),
 });
 
 /** Authentication of callers, and their access. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isTargetPattern } from '../targets.js';
 
 /*
  * Numbers of settings, each with a least and a greatest value: what is added to the present time has to be a time, and a timer of
@@ -27,3 +28,11 @@ export const { least0: amount, above0: amountAbove0 } = real(1_000_000_000_000);
 /** Days, or a number of things, up to which something is kept; below 1: no limit. */
 export const keptDays = () => whole(-1_000_000_000, 36_500);
 export const keptCount = () => whole(-1_000_000_000, 1_000_000_000);
+
+/** Hosts that may be asked. */
+export const targetList = () =>
+  z.array(
+    z
+      .string()
+      .refine(isTargetPattern, 'must be an address, a range of addresses (10.0.0.0/8) or a name (*.example.com)'),
+  );

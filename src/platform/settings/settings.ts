@@ -6,6 +6,7 @@ import { CrashLoopSettings } from './crash-loop-settings.js';
 import { deploySettings, loadBalancerSettings } from './deploy-settings.js';
 import { DisasterDetectionSettings } from './disaster-settings.js';
 import { EventSettings } from './event-settings.js';
+import { GateSettings, PrometheusSettings } from './gate-settings.js';
 import { HistoryPurgingSettings, historySettings } from './history-settings.js';
 import { httpSettings } from './http-settings.js';
 import { checkRacks } from './local-settings.js';
@@ -72,6 +73,8 @@ const Sections = z.strictObject({
   logFolder: LogFolderSettings.prefault({}),
   events: EventSettings.prefault({}),
   webhooks: WebhookSettings.prefault({}),
+  gates: GateSettings.prefault({}),
+  prometheus: PrometheusSettings.prefault({}),
   smtp: SmtpSettings.optional(),
   taskMetadata: TaskMetadataSettings.prefault({}),
   auditRetentionDays: z

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { isSigningKey } from '../../core/base64.js';
-import { isTargetPattern } from '../targets.js';
-import { count, hours, millis, timeout } from './bounds.js';
+import { count, hours, millis, targetList, timeout } from './bounds.js';
 
 export const WebhookSettings = z.strictObject({
   maxQueuedUpdatesPerWebhook: count()
@@ -34,12 +33,7 @@ export const WebhookSettings = z.strictObject({
   maxDeadLettersPerWebhook: count()
     .default(3_000)
     .describe('Newest dead letters that are kept per webhook; 0: any number'),
-  allowedTargets: z
-    .array(
-      z
-        .string()
-        .refine(isTargetPattern, 'must be an address, a range of addresses (10.0.0.0/8) or a name (*.example.com)'),
-    )
+  allowedTargets: targetList()
     .optional()
     .describe(
       'Allowed receivers: names (`*.example.com`: all below), addresses, ranges. Private addresses only by address or range. Default: any',

@@ -10,6 +10,8 @@ export const wakeTopics = [
   /** The run time of a task is to be looked at sooner than was planned. */
   'jobs',
   'deploys',
+  /** A gate of a deploy was opened: it may be measured now. */
+  'gates',
   'cleanup',
   /** A task has to enter or to leave the load balancer, or a service goes. */
   'load-balancer',

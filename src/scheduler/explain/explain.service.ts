@@ -28,6 +28,7 @@ import type {
   UnhealthyTaskDto,
 } from './dto/explanation.dto.js';
 import { type NotedReason, WaitingReasonRepository } from './waiting-reason.repository.js';
+import { WaitingGates } from './waiting-gates.service.js';
 import { ExplainLoader, type ExplainData } from './explain-loader.service.js';
 
 /** Says why tasks are not running. Works on every instance. */
@@ -39,6 +40,7 @@ export class ExplainService {
     private readonly rows: Rows,
     private readonly noted: WaitingReasonRepository,
     private readonly access: Access,
+    private readonly gates: WaitingGates,
     private readonly clock: Clock,
   ) {}
 
@@ -71,7 +73,8 @@ export class ExplainService {
       ({ pendingTaskId: a }, { pendingTaskId: b }) => a.nextRunAt - b.nextRunAt || (a.id < b.id ? -1 : 1),
     );
     const explained = ordered.map((pending) => this.explain(pending, data));
-    const failed = await this.failedInstances(request);
+    const [failed, waitingGate] = await Promise.all([this.failedInstances(request), this.gates.waiting(request)]);
+    const gateFailed = newest !== undefined && (await this.gates.hasFailed(newest));
     return {
       requestId: id,
       state: request.state,
@@ -81,7 +84,8 @@ export class ExplainService {
       pendingTasks: explained,
       ...(await this.heldBy(explained, data, user)),
       queued: queued.map((entry) => queuedEntry(entry, queued, data)),
-      failedDeploy: newest && failedDeploy(newest),
+      failedDeploy: newest && failedDeploy(newest, gateFailed),
+      ...(waitingGate && { waitingGate }),
       ...(sick.length > 0 && { unhealthyTasks: sick.map(unhealthyTask) }),
       ...(failed.length > 0 && { failedInstances: failed }),
     };
@@ -175,8 +179,11 @@ function unhealthyTask({ taskId, sickSince, failures, waitsFor, waitsUntil, ...l
   return { taskId, since: sickSince, waitsFor, waitsUntil, message };
 }
 
-function failedDeploy({ deployMarker: { deployId }, deployResult }: DeployHistory): FailedDeployDto | undefined {
-  const place = deployResult && lookAtFirst(deployResult);
+function failedDeploy(
+  { deployMarker: { deployId }, deployResult }: DeployHistory,
+  gateFailed: boolean,
+): FailedDeployDto | undefined {
+  const place = deployResult && lookAtFirst(deployResult, gateFailed);
   if (!place) return undefined;
   const { deployState, message, deployFailures } = deployResult;
   const taskId = deployFailures.find((failure) => failure.taskId !== undefined)?.taskId;

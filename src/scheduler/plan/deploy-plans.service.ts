@@ -15,7 +15,7 @@ import { SchedulerError } from '../../platform/errors.js';
 import type { DeployPlanDto } from './dto/plan.dto.js';
 import { PlanFactsLoader } from './plan-facts.service.js';
 import { PlanRoom, type PlannedRequest } from './plan-room.service.js';
-import { requestChanges, toPlan } from './to-plan.js';
+import { leastMillisOf, requestChanges, toPlan } from './to-plan.js';
 
 interface DeployFacts {
   stored: StoredRequest;
@@ -51,6 +51,7 @@ export class DeployPlans {
       ...plan,
       deployId: deploy.id,
       activeDeployId: stored.activeDeployId,
+      leastMillis: leastMillisOf(steps),
       ...(isLongRunning(request.requestType) && strategyOf(deploy)),
     };
   }

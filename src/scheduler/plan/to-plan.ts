@@ -26,7 +26,15 @@ export function toPlan(
 export const requestChanges = (stored: StoredRequest, next: StoredRequest['request']): FieldChange[] =>
   diffFields(stored.request, next, 'request');
 
-function toStep({ start, stop, waitMillis, waitsForUpdate }: PlannedStep, fit: StepFit): PlannedStepDto {
+/** Least time that waits and gates take; undefined: there are no gates. */
+export function leastMillisOf(steps: readonly PlannedStep[]): number | undefined {
+  if (!steps.some(({ gates }) => gates)) return undefined;
+  const gates = steps.flatMap((step) => step.gates ?? []);
+  const waits = steps.reduce((sum, { waitMillis = 0 }) => sum + waitMillis, 0);
+  return waits + gates.reduce((sum, { leastMillis }) => sum + leastMillis, 0);
+}
+
+function toStep({ start, stop, waitMillis, waitsForUpdate, gates }: PlannedStep, fit: StepFit): PlannedStepDto {
   return {
     start: start.map(({ pendingTaskId: { instanceNo, nextRunAt, createdAt } }) => ({
       instanceNo,
@@ -36,6 +44,7 @@ function toStep({ start, stop, waitMillis, waitsForUpdate }: PlannedStep, fit: S
     fits: toFit(fit),
     waitMillis,
     waitsForUpdate,
+    gates,
   };
 }
 

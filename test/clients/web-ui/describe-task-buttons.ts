@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { TaskCleanup } from '../../../src/core/model/task.js';
+import type { TaskCleanup, TaskHistory } from '../../../src/core/model/task.js';
 import { patiently, type Scene } from './scene.js';
 import type { Visitor } from './visitor.js';
 
@@ -152,7 +152,10 @@ export function describeTaskButtons(at: () => { scene: Scene; visitor: Visitor }
       await patiently('the bounce', async () => (await ordered()) === 'BOUNCING');
       await visitor.open(`/task/${taskId.id}`, 'Override cleanup');
       await visitor.presses('KillTask', 'Override cleanup');
-      expect(await ordered()).toMatch(/^USER_REQUESTED/);
+      // It may have ended by now, and its cleanup with it.
+      const { taskUpdates } = await scene.api.get<TaskHistory>(`history/task/${taskId.id}`);
+      const told = taskUpdates.filter(({ taskState }) => taskState === 'TASK_CLEANING');
+      expect(told.map(({ statusMessage }) => statusMessage).join()).toMatch(/^USER_REQUESTED.* by visitor/);
       await scene.api.call('DELETE', `tasks/task/${taskId.id}`, { override: true });
       await scene.ended('bounced', 1);
     });

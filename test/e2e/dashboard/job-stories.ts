@@ -131,7 +131,7 @@ export function jobStories({ api, open, go, heading, asked }: Dashboard): void {
     await page.keyboard.press('Escape');
 
     const slow = await begin({});
-    await slow.getByText('3 planned times lie between').waitFor();
+    await slow.getByText('It makes 3 runs.').waitFor();
     await slow.getByLabel('Order').selectOption('NEWEST_FIRST');
     await slow.getByLabel('Message').fill('the disk was full');
     await slow.getByRole('button', { name: 'Backfill' }).click();

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { waitFor } from '../../support/wait-for.js';
-import { holdBack, withAnswer, type Dashboard, type Json } from './scene.js';
+import { holdBack, resources, withAnswer, type Dashboard, type Json } from './scene.js';
 
 /** What is done and seen on the pages of a request and of a task. */
 export function ruleStories({ api, open, go, heading, asked }: Dashboard): void {
@@ -27,6 +27,32 @@ export function ruleStories({ api, open, go, heading, asked }: Dashboard): void 
     await page.getByText('The racks fell over').first().waitFor();
     await page.close();
   }, 60_000);
+
+  test('gates of a deploy: one is approved, the next one rejected, with the reason', async () => {
+    await api().post('requests', { id: 'gated', requestType: 'SERVICE', instances: 2 });
+    const command = 'exec sleep 600';
+    await api().deploy({ requestId: 'gated', id: 'v1', command, resources });
+    await api().deployEnded('gated', 'v1');
+    const gates = [{ type: 'MANUAL', message: 'Is the shop quick?' }];
+    const canaryDeploySettings = { enableCanaryDeploy: true, canaryCycleCount: 1, gates } as never;
+    await api().deploy({ requestId: 'gated', id: 'v2', command, resources, canaryDeploySettings });
+    const page = await open('/ui/request/gated/deploy/v2');
+    const section = page.getByRole('region', { name: 'Gates' });
+    await section.getByText('Gate 1 after step 1 waits for an answer: Is the shop quick?').waitFor({ timeout: 60_000 });
+    await section.getByRole('button', { name: 'Approve' }).click();
+    await asked(page, 'Approve').getByRole('button', { name: 'Approve' }).click();
+    await section.getByText('Gate 1 after step 2 waits for an answer').waitFor({ timeout: 60_000 });
+    await section.getByRole('button', { name: 'Reject' }).click();
+    await asked(page, 'Reject').getByLabel('Message').fill('too slow');
+    await asked(page, 'Reject').getByRole('button', { name: 'Reject' }).click();
+    await section.getByRole('row', { name: /2.*Failed.*too slow/ }).waitFor();
+    await page
+      .getByRole('region', { name: 'Why it failed' })
+      .getByText('Gate 1 (MANUAL) after step 2 failed')
+      .waitFor();
+    await page.close();
+    await api().call('DELETE', 'requests/request/gated');
+  }, 150_000);
 
   test('stars a request on its page; it is among mine, and stars of an older dashboard are handed over once', async () => {
     const page = await open('/ui/status');

@@ -1,5 +1,6 @@
 import type { Locator, Page, Route } from 'playwright-core';
 import type { Api } from '../support/api.js';
+import type { Instance } from '../support/product.js';
 
 /** The installation, signed in to, that the stories of the dashboard share. */
 export interface Dashboard {
@@ -18,6 +19,8 @@ export interface Dashboard {
   go: (page: Page, path: string) => Promise<unknown>;
   /** Waits for the heading of a page. */
   heading: (page: Page, name: string | RegExp) => Promise<void>;
+  /** A second scheduler beside the first. */
+  another: () => Promise<Instance>;
   /** The dialog of this name. */
   asked: (page: Page, name: string) => Locator;
 }

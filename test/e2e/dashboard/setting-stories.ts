@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { waitFor } from '../../support/wait-for.js';
-import { withAnswer, withView, type Dashboard, type Json } from './scene.js';
+import { resources, withAnswer, withView, type Dashboard, type Json } from './scene.js';
 
 /** Ages, or times by the clock: kept for all pages of a browser. */
 async function timesAs(page: Page, choice: string): Promise<void> {
@@ -131,6 +131,33 @@ export function settingStories({ api, token, open, apart, stranger, go, heading,
     await timesAs(page, 'Times as ages');
     await page.close();
   }, 90_000);
+
+  test('a script of the installation runs in the page, and a scheduled run beyond the limit of the settings is told', async () => {
+    const id = 'nightly';
+    await api().post('requests', { id, requestType: 'SCHEDULED', schedule: '0 0 1 1 *' });
+    await api().deploy({ requestId: id, id: '1', command: 'sleep 600', resources });
+    await api().deployEnded(id, '1');
+    await api().post(`requests/request/${id}/run`, {});
+    const [run] = await api().running(id, 1);
+    const page = await open('/ui/slaves');
+    await page.locator('html[data-extra="east"]').waitFor();
+    await withAnswer(page, `**/api/history/request/${id}/deploy/1*`, (deploy: Json) => ({
+      ...deploy,
+      deployStatistics: { ...(deploy['deployStatistics'] as Json), averageRuntimeMillis: 10 },
+    }));
+    await withView(page, { warnIfScheduledJobIsRunningPastNextRunPct: 100 });
+    await go(page, `/ui/task/${run!.taskId.id}`);
+    await page.getByText(/^It runs longer than usual: .*, on average/).waitFor();
+    await page.unroute('**/ui/**');
+    await withView(page, { warnIfScheduledJobIsRunningPastNextRunPct: 1e9 });
+    const known = page.waitForResponse(`**/api/history/request/${id}/deploy/1*`);
+    await go(page, `/ui/task/${run!.taskId.id}`);
+    await known;
+    await page.getByRole('link', { name: id, exact: true }).first().waitFor();
+    expect(await page.getByText('It runs longer than usual').count()).toBe(0);
+    await api().call('DELETE', `requests/request/${id}`);
+    await page.close();
+  }, 60_000);
 
   test('where the service asks for no proof one gives a name, which goes with each call and stays', async () => {
     const page = await apart('/ui/status');

@@ -81,7 +81,13 @@ export function reading(scene: Scene, balancer: Balancer): void {
     await scene.deploy('nightly', { command: 'sleep 600' });
     await scene.until('nightly', 'its deploy', ({ activeDeploy }) => activeDeploy !== undefined);
     const body = { from: Date.UTC(2020, 0, 1), to: Date.UTC(2023, 0, 1) };
+    const plan = 'POST /api/requests/request/{requestId}/backfill/plan';
+    const last = Date.UTC(2022, 0, 1);
+    expect(await operations.call(plan, 200, { params, body })).toEqual({ runs: 3, skipped: 0, first: body.from, last });
     const { id } = await operations.call<{ id: string }>(create, 200, { params, body });
+    expect(await operations.call(plan, 200, { params, body })).toEqual({ runs: 0, skipped: 3 });
+    await scene.refuses(plan, 400, { params, body: { from: 1, to: 1 } });
+    await scene.refuses(plan, 404, { params: unknown, body });
     expect(await operations.call('GET /api/requests/request/{requestId}/backfills', 200, { params })).toMatchObject([
       { id, queued: 1, waiting: 2 },
     ]);

@@ -1,9 +1,10 @@
 /**
  * Access that each operation asks of its caller, as documented: the test's own statement, to hold the application
  * against. `open`: nothing; `caller`: to be known; a scope: to have it on the request that the call names;
- * `READ+DEPLOY`: both.
+ * `READ+DEPLOY`, `READ+APPROVE`: both.
  */
-export type Ask = 'open' | 'caller' | 'READ' | 'WRITE' | 'READ+DEPLOY' | 'ADMIN' | 'globalRead' | 'readAll';
+export type Ask =
+  'open' | 'caller' | 'READ' | 'WRITE' | 'READ+DEPLOY' | 'READ+APPROVE' | 'ADMIN' | 'globalRead' | 'readAll';
 
 const lines = (text: string): string[] =>
   text
@@ -78,6 +79,7 @@ const asked: Record<Ask, string[]> = {
     GET /api/requests/request/:requestId/backfills
     GET /api/requests/request/:requestId/backfill/:backfillId
     POST /api/requests/request/:requestId/scale/plan
+    POST /api/requests/request/:requestId/backfill/plan
     POST /api/deploys/plan
     GET /api/logs/task/:taskId
     GET /api/logs/request/:requestId
@@ -138,6 +140,9 @@ const asked: Record<Ask, string[]> = {
     DELETE /api/deploys/deploy/:deployId/request/:requestId
     POST /api/deploys/update
     POST /api/deploys/request/:requestId/rollback`),
+  'READ+APPROVE': lines(`
+    POST /api/deploys/deploy/:deployId/request/:requestId/approve
+    POST /api/deploys/deploy/:deployId/request/:requestId/reject`),
   ADMIN: lines(`
     GET /api/audit
     DELETE /api/auth/token/:user
@@ -263,6 +268,7 @@ export const allowedByGroups: Record<Ask, readonly Role[]> = {
   READ: ['reader', 'writer', 'jita', 'globalReader', 'admin'],
   WRITE: ['writer', 'jita', 'admin'],
   'READ+DEPLOY': ['writer', 'jita', 'admin'],
+  'READ+APPROVE': ['writer', 'jita', 'admin'],
   ADMIN: ['admin'],
   globalRead: ['jita', 'globalReader', 'admin'],
   readAll: ['admin'],
@@ -282,6 +288,8 @@ export const allowedByScopes: Record<Ask, { roles: readonly Role[]; scopes: read
   },
   WRITE: { roles: ['writer', 'jita', 'globalWriter'], scopes: ['WRITE'] },
   'READ+DEPLOY': { roles: ['writer', 'jita', 'globalWriter'], scopes: ['READ+DEPLOY'] },
+  // As no scopes of its own are set.
+  'READ+APPROVE': { roles: ['writer', 'jita', 'globalWriter'], scopes: ['READ+DEPLOY'] },
   ADMIN: { roles: [], scopes: [] },
   globalRead: { roles, scopes: ['READ', 'WRITE', 'READ+DEPLOY'] },
   readAll: { roles: ['globalReader', 'globalWriter', 'jita'], scopes: ['READ', 'WRITE', 'READ+DEPLOY'] },

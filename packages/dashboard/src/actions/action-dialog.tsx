@@ -2,7 +2,8 @@ import { useEffect, useId, useRef, useState, type ReactNode } from 'react';
 import { Dialog } from '@base-ui/react/dialog';
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { MusterError } from 'muster-client';
+import { MusterError, ServiceUnreachable } from 'muster-client';
+import { isStatus } from '../api';
 import { Failure, failureText } from '../ui/read';
 import { toast } from '../ui/toasts';
 import { formatDuration, parseDuration } from '../ui/duration';
@@ -76,6 +77,10 @@ function ActionForm({ action, close }: { action: Action; close: () => void }) {
   const again = () => {
     for (const key of action.outdates ?? []) void readAgain(queries, key);
   };
+  const lookAgain = () => {
+    setFailure(undefined);
+    again();
+  };
   async function submit(event: React.FormEvent): Promise<void> {
     event.preventDefault();
     if (busy || Object.keys(problemsOf(action.fields, given)).length > 0) return;
@@ -89,6 +94,8 @@ function ActionForm({ action, close }: { action: Action; close: () => void }) {
       action.afterwards?.(answer, values, (to, search = {}) => void navigate({ to, search: search as never }));
     } catch (cause) {
       setFailure(cause);
+      // What it shows then says whether it was done.
+      if (cause instanceof ServiceUnreachable && cause.mayBeDone) again();
     } finally {
       setBusy(false);
     }
@@ -114,7 +121,7 @@ function ActionForm({ action, close }: { action: Action; close: () => void }) {
           <input value={typed} onChange={(event) => setTyped(event.target.value)} autoComplete="off" />
         </label>
       )}
-      {failure !== undefined && <Failure cause={failure} />}
+      {failure !== undefined && <Failure cause={failure} {...(isStatus(failure, 409) && { retry: lookAgain })} />}
       <div className="buttons">
         <button
           type="submit"

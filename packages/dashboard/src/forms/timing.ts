@@ -1,5 +1,5 @@
-/** Members of a request that say at which times it runs, and all that say when it does: those of a preview. */
-export const timetableMembers = [
+/** Members of a request that say when it runs: those of a preview. */
+export const timingMembers = [
   'schedule',
   'quartzSchedule',
   'scheduleType',
@@ -9,8 +9,11 @@ export const timetableMembers = [
   'startAt',
   'endAt',
   'exclusions',
+  'overlapPolicy',
+  'missedRuns',
+  'maxRuns',
+  'instances',
 ] as const;
-export const timingMembers = [...timetableMembers, 'overlapPolicy', 'missedRuns', 'maxRuns', 'instances'] as const;
 
 export const membersOf = <Name extends string>(of: Readonly<Partial<Record<Name, unknown>>>, names: readonly Name[]) =>
   Object.fromEntries(names.map((name) => [name, of[name]]));

@@ -17,6 +17,11 @@ export function textOf(event: Event): EventText {
         const { text, tone } = wordOf('deploy', event.deployState);
         return { text: `deploy ${event.deployId} ${text.toLowerCase()}${because}`, tone };
       }
+      if (event.gateState !== undefined) {
+        const { text, tone } = wordOf('gate', event.gateState);
+        const place = `deploy ${event.deployId} gate ${event.gate} of step ${event.step}`;
+        return { text: `${place} ${text.toLowerCase()}${because}`, tone };
+      }
       return {
         text: `deploy ${event.deployId} ${event.eventType === 'STEP' ? 'goes on' : 'begins'}${because}`,
         tone: 'busy',

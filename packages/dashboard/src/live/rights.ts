@@ -3,7 +3,7 @@ import { isStatus, muster } from '../api';
 import { session } from '../session';
 import { useRead } from '../ui/read';
 
-export type Scope = 'WRITE' | 'DEPLOY';
+export type Scope = 'WRITE' | 'DEPLOY' | 'APPROVE';
 
 /** What the service asks of who does something: a right on a request, to create some request, or to do the work of administrators. */
 export type Need = { readonly requestId: string; readonly scope: Scope } | 'new request' | 'administrator';
@@ -30,6 +30,7 @@ export const useIsAdministrator = (): boolean => useWhoCalls().data?.administrat
 const texts: Readonly<Record<Scope | 'new request' | 'administrator', string>> = {
   WRITE: 'You may read this request and not change it',
   DEPLOY: 'You may not deploy this request',
+  APPROVE: 'You may not approve deploys of this request',
   'new request': 'You may not create requests',
   administrator: 'This is for administrators',
 };

@@ -48,6 +48,7 @@ export class LiveStream {
   private stop(): void {
     this.running?.abort();
     this.running = undefined;
+    this.wasCut = true;
     connection.set('paused');
   }
 

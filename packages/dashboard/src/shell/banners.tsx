@@ -6,6 +6,7 @@ import { useRead } from '../ui/read';
 import { Go } from '../ui/links';
 import { formatDuration } from '../ui/duration';
 import { counted, inWords } from '../ui/words';
+import { view } from '../view';
 
 const LATE_MS = 60_000;
 
@@ -21,6 +22,7 @@ export function Banners() {
   const disabled = useRead(['disasters', 'actions'], () => readIfAllowed(muster.disasters.disabledActions({})), {
     everyMs: 60_000,
   });
+  const isOutdated = useIsOutdated();
   const alarm = fireAlarmOf(state.data);
   const lost = state.isError && !isStatus(state.error, 401, 403);
   return (
@@ -30,6 +32,14 @@ export function Banners() {
           {isStatus(state.error, 502, 503)
             ? 'The service is being restarted. This page goes on by itself.'
             : 'The service does not answer. What is shown may be old; this page goes on by itself.'}
+        </p>
+      )}
+      {isOutdated && (
+        <p className="notice warn" role="status">
+          The service has another version of this page.{' '}
+          <button type="button" className="quiet" onClick={() => location.reload()}>
+            Reload
+          </button>
         </p>
       )}
       {!lost && link === 'away' && <p className="notice warn">The stream of changes was cut and is tried again.</p>}
@@ -78,6 +88,21 @@ export function Banners() {
       )}
     </section>
   );
+}
+
+/** Version of the page that was seen first: the one that runs here. */
+let version: string | undefined;
+
+/** The service has another version of the page, or other settings, as after an upgrade. Asked after each cut of the stream, too. */
+function useIsOutdated(): boolean {
+  const { data } = useRead(['page', 'version'], versionOfPage, { everyMs: 600_000 });
+  version ??= data ?? undefined;
+  return data !== undefined && data !== null && data !== version;
+}
+
+async function versionOfPage(): Promise<string | null> {
+  const answer = await fetch(view.appRoot, { method: 'HEAD', cache: 'no-store' });
+  return answer.headers.get('etag');
 }
 
 const readIfAllowed = <T,>(call: Promise<readonly T[]>): Promise<readonly T[]> =>

@@ -18,14 +18,15 @@ export function useColumns<Row>(list: string, all: readonly Column<Row>[]) {
   const chosen = cols?.split(',') ?? kept;
   const choosable = all.filter((column, index) => !isFixed(column, index));
   const isShown = (column: Column<Row>): boolean =>
-    !choosable.includes(column) || (chosen?.includes(column.id) ?? true);
+    !choosable.includes(column) || (chosen?.includes(column.id) ?? !column.isExtra);
   const choose = (id: string, isOn: boolean) => {
-    const next = choosable.filter((column) => (column.id === id ? isOn : isShown(column))).map((column) => column.id);
-    const isAll = next.length === choosable.length;
+    const isNext = (column: Column<Row>): boolean => (column.id === id ? isOn : isShown(column));
+    const next = choosable.filter(isNext).map((column) => column.id);
+    const isUsual = choosable.every((column) => isNext(column) === !column.isExtra);
     const { [list]: _before, ...others } = preferences.get().columns;
-    prefer({ columns: isAll ? others : { ...others, [list]: next } });
+    prefer({ columns: isUsual ? others : { ...others, [list]: next } });
     // None at all is an empty name, which no column has.
-    setFilters({ cols: isAll ? undefined : next.join(',') || ',' });
+    setFilters({ cols: isUsual ? undefined : next.join(',') || ',' });
   };
   const choices = choosable.map((column) => ({
     label: column.title,

@@ -1,7 +1,7 @@
 import type { FailedInstance, Rejection, RequestExplanation, TaskExplanation, UnhealthyTask } from 'muster-client';
 import { formatNumber } from './duration';
 import { Mark } from './badge';
-import { Go, paths } from './links';
+import { DeployLink, Go, paths } from './links';
 import { Time } from './time';
 import { counted, inWords, ofMachines } from './words';
 
@@ -49,12 +49,22 @@ export function Rejections({ rejections }: { rejections: readonly Rejection[] })
 export function ExplainedRequest({ explanation }: { explanation: RequestExplanation }) {
   const { message, pendingTasks, queued, nextRuns, heldBy = [] } = explanation;
   const { unhealthyTasks = [], failedInstances = [] } = explanation;
+  const { waitingGate } = explanation;
   const waiting = pendingTasks.filter(({ reason }) => reason !== 'NOT_DUE');
   const isWrong = waiting.length + unhealthyTasks.length + failedInstances.length > 0;
-  if (message === undefined && !isWrong && queued.length === 0 && !nextRuns?.length) return null;
+  const isQuiet = message === undefined && waitingGate === undefined && queued.length === 0 && !nextRuns?.length;
+  if (isQuiet && !isWrong) return null;
   return (
     <section className={isWrong ? 'notice warn' : 'notice'} aria-label="Why it waits">
       {message !== undefined && <p>{ofMachines(message)}</p>}
+      {waitingGate !== undefined && (
+        <p>
+          <Mark tone="warn">
+            Deploy <DeployLink requestId={explanation.requestId} deployId={waitingGate.deployId} /> waits
+          </Mark>{' '}
+          {waitingGate.message}
+        </p>
+      )}
       {waiting.length > 0 && (
         <>
           <Mark tone="warn">{waiting.length === 1 ? '1 task waits' : `${waiting.length} tasks wait`}</Mark>

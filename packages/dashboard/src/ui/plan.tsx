@@ -38,6 +38,10 @@ function Steps({ steps, fits }: { steps: readonly PlannedStep[]; fits: boolean }
                 `stop ${step.stop.map(({ taskId }) => `#${taskId.instanceNo} of ${taskId.deployId}`).join(', ')}`,
               step.waitMillis !== undefined && step.waitMillis > 0 && `then wait ${formatDuration(step.waitMillis)}`,
               step.waitsForUpdate && 'then wait to be advanced',
+              ...(step.gates ?? []).map(
+                ({ gate, type, leastMillis }) =>
+                  `then gate ${gate} (${inWords(type)}${leastMillis > 0 ? `, at least ${formatDuration(leastMillis)}` : ''})`,
+              ),
             ]
               .filter(Boolean)
               .join('; ') || 'nothing changes'}

@@ -1,6 +1,8 @@
-import { Component, type ReactNode } from 'react';
+import { Component, type ReactNode, useState } from 'react';
 import { keepPreviousData, useQuery, type UseQueryResult } from '@tanstack/react-query';
 import { MusterError } from 'muster-client';
+import { isStatus } from '../api';
+import { useNow } from './time';
 
 export interface ReadOptions {
   /** Read again after these many milliseconds, where no event tells of a change. */
@@ -53,11 +55,19 @@ export function Failure({ cause, retry }: { cause: unknown; retry?: () => void }
       )}
       {retry && (
         <button type="button" onClick={retry}>
-          Try again
+          {isStatus(cause, 409) ? 'Look again' : 'Try again'}
         </button>
       )}
+      {cause instanceof MusterError && cause.status === 429 && <Countdown ms={cause.retryAfterMs ?? 0} />}
     </div>
   );
+}
+
+/** Says when the service may be asked again. */
+function Countdown({ ms }: { ms: number }) {
+  const [until] = useState(() => Date.now() + ms);
+  const seconds = Math.ceil((until - useNow()) / 1_000);
+  return <p className="faint">{seconds > 0 ? `Wait ${seconds} s before you try again.` : 'You can try again now.'}</p>;
 }
 
 export function failureText(cause: unknown): string {

@@ -9,6 +9,8 @@ export interface Column<Row> {
   readonly align?: 'end';
   /** It is shown whatever columns are chosen. */
   readonly isFixed?: true;
+  /** It is shown only where it is chosen. */
+  readonly isExtra?: true;
 }
 
 export interface Sort {

@@ -73,10 +73,19 @@ const backfillTimeStates: Readonly<Record<string, Word>> = {
   CANCELED: word('Canceled', 'off'),
 };
 
+const gateStates: Readonly<Record<string, Word>> = {
+  WAITING: word('Waiting', 'busy'),
+  PAUSED: word('Needs an answer', 'warn'),
+  PASSED: word('Passed', 'good'),
+  FAILED: word('Failed', 'bad'),
+  CANCELED: word('Canceled', 'off'),
+};
+
 export const tables = {
   request: requestStates,
   task: taskStates,
   deploy: deployStates,
+  gate: gateStates,
   machine: machineStates,
   'run of a flow': flowRunStates,
   'time of a backfill': backfillTimeStates,

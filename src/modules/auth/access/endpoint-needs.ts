@@ -48,6 +48,7 @@ const readTask = on(ofTask, 'READ');
 const writeTask = on(ofTask, 'WRITE');
 const act = on(inPath, ['READ', 'WRITE']);
 const take = (action: UserAction) => on(inPath, ['READ', 'WRITE'], { action });
+const answerGate = on(inPath, ['READ', 'APPROVE'], { action: 'APPROVE' });
 const undoAction = on(inPath, 'WRITE');
 const regroup = { newGroups: sentGroups, writesNew: true, refusal: 'GROUPS_NOT_PERMITTED' } as const;
 const searchTasks = depends((call) => (inQuery(call).length > 0 ? on(inQuery, 'READ', { past: 'some' }) : readAll));
@@ -80,6 +81,8 @@ export const endpointNeeds: Readonly<Record<string, Need>> = {
 
   'POST /api/deploys': on(ofSentDeploy, ['READ', 'DEPLOY'], { newGroups: groupsOfUpdatedRequest }),
   'DELETE /api/deploys/deploy/:deployId/request/:requestId': on(inPath, ['READ', 'DEPLOY']),
+  'POST /api/deploys/deploy/:deployId/request/:requestId/approve': answerGate,
+  'POST /api/deploys/deploy/:deployId/request/:requestId/reject': answerGate,
   'POST /api/deploys/update': on(inBody('requestId'), ['READ', 'DEPLOY']),
   'GET /api/deploys/failed': list(deployRows),
   'GET /api/deploys/pending': list(deployRows),
@@ -210,6 +213,7 @@ export const endpointNeeds: Readonly<Record<string, Need>> = {
   'POST /api/requests/request/:requestId/run': take('EXEC'),
   'GET /api/requests/request/:requestId/run/:runId': readPast,
   'POST /api/requests/request/:requestId/backfill': take('EXEC'),
+  'POST /api/requests/request/:requestId/backfill/plan': on(inPath, 'READ'),
   'GET /api/requests/request/:requestId/backfills': on(inPath, 'READ'),
   'GET /api/requests/request/:requestId/backfill/:backfillId': on(inPath, 'READ'),
   'DELETE /api/requests/request/:requestId/backfill/:backfillId': take('EXEC'),

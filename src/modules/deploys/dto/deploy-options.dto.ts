@@ -7,6 +7,7 @@ import {
   Int32,
   MayBeLeftOut,
   Nested,
+  NestedList,
   OneOf,
   TextMap,
   Texts,
@@ -15,6 +16,7 @@ import {
   Millis,
 } from '../../../platform/http/fields.js';
 import { Artifacts, ClusterArtifactDto, ObjstoreUploaderFileDto, UploaderFiles } from './artifacts.dto.js';
+import { DeployGateDto, mostGates } from './gate.dto.js';
 import { Since } from '../../../platform/http/since.js';
 
 /** Resources of its machine that one task may use. */
@@ -63,6 +65,14 @@ export class CanaryDeploySettingsDto implements CanaryDeploySettings {
   @MayBeLeftOut()
   @Int32({ min: 1 })
   canaryCycleCount: number;
+  /**
+   * Conditions that must hold, one after the other, after each step is healthy and accepted: before the next step, and after the last one
+   * before the old tasks go. A gate that fails rolls the deploy back. Default: none.
+   */
+  @Since('muster')
+  @IsOptional()
+  @NestedList(() => DeployGateDto, mostGates)
+  gates?: DeployGateDto[];
 }
 
 /** One run of a job, with what it changes about its deploy. */

@@ -89,6 +89,10 @@ export class DeployProgressDto implements DeployProgress {
   /** Only with canaryDeploySettings: what the load balancer was asked for and has not done yet. */
   @Since('1.5')
   pendingLbUpdate?: LoadBalancerUpdateDto;
+  /** Only with gates: number of the present step, from 1. */
+  @Since('muster')
+  @ApiProperty({ type: 'integer', format: 'int32' })
+  step?: number;
 }
 
 /** A deploy in progress. */

@@ -21,6 +21,7 @@ import {
 import type { TaskHealthcheckResult, TaskHistory, TaskIdHistory } from '../../../core/model/task.js';
 import { OlderNames } from '../../../platform/http/fields.js';
 import { DeployDto } from '../../deploys/dto/deploy.dto.js';
+import { GateResultDto } from '../../deploys/dto/gate.dto.js';
 import { DeployMarkerDto } from '../../deploys/dto/pending-deploy.dto.js';
 import { LoadBalancerUpdateDto } from '../../load-balancer/load-balancer.dto.js';
 import { RequestDto } from '../../requests/dto/request.dto.js';
@@ -129,6 +130,9 @@ export class DeployHistoryDto implements DeployHistory {
   /** For one in progress: the reason why its tasks are not placed, as far as the scheduler has looked. Not in lists. */
   @Since('muster')
   waitsBecause?: string;
+  /** Gates that were opened, in their order, with their results; absent: none was. Not in lists. */
+  @Since('muster')
+  gates?: GateResultDto[];
 }
 
 /** One page of deploys. */

@@ -39,6 +39,22 @@ export class BackfillRequestDto implements BackfillRequest {
 const int32 = { type: 'integer', format: 'int32' } as const;
 const int64 = { type: 'integer', format: 'int64' } as const;
 
+/** Runs that a backfill would make. */
+export class BackfillPlanDto {
+  /** Planned times that would be run. */
+  @ApiProperty(int32)
+  runs: number;
+  /** Planned times that would be left out since they have had a run. */
+  @ApiProperty(int32)
+  skipped: number;
+  /** The oldest time that would be run, in epoch milliseconds. */
+  @ApiProperty(int64)
+  first?: number;
+  /** The newest, in epoch milliseconds. */
+  @ApiProperty(int64)
+  last?: number;
+}
+
 /** A planned time of a backfill. */
 export class BackfillTimeDto implements RunBackfillTime {
   /** The planned time, in epoch milliseconds. */

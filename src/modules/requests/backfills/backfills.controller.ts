@@ -4,7 +4,7 @@ import { NeedsBody } from '../../../platform/http/bodies.js';
 import { type Caller, CallerUser } from '../../../platform/http/caller.js';
 import { Body } from '../../../platform/http/inputs.js';
 import { Since } from '../../../platform/http/since.js';
-import { BackfillDto, BackfillRequestDto } from './backfill.dto.js';
+import { BackfillDto, BackfillPlanDto, BackfillRequestDto } from './backfill.dto.js';
 import { Backfills } from './backfills.service.js';
 
 @ApiTags('Requests')
@@ -27,6 +27,16 @@ export class BackfillsController {
     @CallerUser() caller: Caller,
   ): Promise<BackfillDto> {
     return this.backfills.create(requestId, asked, caller);
+  }
+
+  /** Says how many runs a backfill would make. Changes nothing. */
+  @Post('backfill/plan')
+  @Since('muster')
+  @NeedsBody()
+  @ApiOkResponse({ type: BackfillPlanDto })
+  @HttpCode(200)
+  planBackfill(@Param('requestId') requestId: string, @Body() asked: BackfillRequestDto): Promise<BackfillPlanDto> {
+    return this.backfills.plan(requestId, asked);
   }
 
   /** Lists the newest 100 backfills of a request, newest first, with how far each is. */

@@ -8,9 +8,9 @@ import { SchedulerError } from '../../../platform/errors.js';
 import type { Caller } from '../../../platform/http/caller.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
 import { Rows } from '../../../rows.js';
-import { RequestActions, throwIf } from '../request-actions.service.js';
+import { type LockedRequest, RequestActions, throwIf } from '../request-actions.service.js';
 import type { StoredRequest } from '../request.repository.js';
-import { BackfillDto } from './backfill.dto.js';
+import { BackfillDto, type BackfillPlanDto } from './backfill.dto.js';
 import { nextBackfillRuns } from './next-backfill-runs.js';
 
 /** Backfills that are not over, of one request. */
@@ -28,16 +28,10 @@ export class Backfills {
   ) {}
 
   create(requestId: string, asked: BackfillRequest, caller: Caller): Promise<BackfillDto> {
-    return this.actions.perform(requestId, ['scheduler'], async (tx, { stored, facts, now }) => {
-      throwIf(refuseBackfill(facts, this.settings.compatibility === '1.5'));
-      const found = backfillTimes(stored.request, stored.scheduleSince, asked, now);
-      if ('errors' in found) throw SchedulerError.invalid('INVALID_REQUEST', found.errors);
-      await this.refuseTooMany(tx, requestId);
-      const had = asked.force
-        ? new Set<number>()
-        : await this.rows.runBackfills.timesWithRuns(tx, requestId, found.times);
-      const times = found.times.filter((at) => !had.has(at));
-      if (times.length === 0) throw allHadRuns(found.times.length);
+    return this.actions.perform(requestId, ['scheduler'], async (tx, locked) => {
+      const { stored, now } = locked;
+      const { times, skipped } = await this.timesOf(tx, locked, asked);
+      if (times.length === 0) throw allHadRuns(skipped);
       const { from, to, concurrency = 1, order, force = false, message } = asked;
       const id = randomUUID();
       await this.rows.runBackfills.create(
@@ -50,7 +44,7 @@ export class Backfills {
           concurrency,
           newestFirst: order === 'NEWEST_FIRST',
           forced: force,
-          skipped: had.size,
+          skipped,
           user: caller.email,
           message,
           createdAt: now,
@@ -61,6 +55,31 @@ export class Backfills {
       await this.advance(tx, stored, now);
       return this.one(tx, requestId, id);
     });
+  }
+
+  /** Counts the runs that a backfill would make. Changes nothing, in a transaction that cannot write. */
+  async plan(requestId: string, asked: BackfillRequest): Promise<BackfillPlanDto> {
+    const { times, skipped } = await this.database.snapshot(async (tx) => {
+      const seen = await this.actions.find(tx, requestId);
+      if (!seen) throw SchedulerError.requestNotFound(requestId);
+      return this.timesOf(tx, seen, asked);
+    });
+    return { runs: times.length, skipped, first: times[0], last: times.at(-1) };
+  }
+
+  /** Planned times that a backfill would run, oldest first, and how many have had a run and are left out. */
+  private async timesOf(
+    tx: Transaction,
+    { stored, facts, now }: LockedRequest,
+    asked: BackfillRequest,
+  ): Promise<{ times: number[]; skipped: number }> {
+    throwIf(refuseBackfill(facts, this.settings.compatibility === '1.5'));
+    const found = backfillTimes(stored.request, stored.scheduleSince, asked, now);
+    if ('errors' in found) throw SchedulerError.invalid('INVALID_REQUEST', found.errors);
+    const { id } = stored.request;
+    await this.refuseTooMany(tx, id);
+    const had = asked.force ? undefined : await this.rows.runBackfills.timesWithRuns(tx, id, found.times);
+    return { times: found.times.filter((at) => !had?.has(at)), skipped: had?.size ?? 0 };
   }
 
   /** Runs that wait are dropped; those that have begun go on to their ends. */

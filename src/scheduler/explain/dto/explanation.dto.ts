@@ -16,6 +16,8 @@ import {
   type RejectionReason,
   type WaitingReason,
 } from '../../../core/placement/index.js';
+import { gateStates, gateTypes, type GateState, type GateType } from '../../../core/model/gate.js';
+import { GateMeasurementDto } from '../../../modules/deploys/dto/gate.dto.js';
 import { TimeInZoneDto } from '../../../modules/requests/dto/request-parent.dto.js';
 import { PendingTaskIdDto, TaskIdDto } from '../../../modules/tasks/dto/task-id.dto.js';
 
@@ -144,6 +146,34 @@ export class FailedInstanceDto {
   givenUp: boolean;
 }
 
+/** The gate for which a deploy waits. */
+export class WaitingGateDto {
+  /** The deploy. */
+  deployId: string;
+  /** Number of the step after which the gate is, from 1. */
+  @ApiProperty({ type: 'integer', format: 'int32' })
+  step: number;
+  /** Number of the gate among those of the deploy, from 1. */
+  @ApiProperty({ type: 'integer', format: 'int32' })
+  gate: number;
+  /** Its type. */
+  @ApiProperty({ enum: gateTypes, enumName: 'GateType' })
+  type: GateType;
+  /** WAITING, or PAUSED: a user has to approve or reject it. */
+  @ApiProperty({ enum: gateStates, enumName: 'GateState' })
+  state: GateState;
+  /** Since when it waits, in epoch milliseconds. */
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  since: number;
+  /** Time at which it is decided at the latest, in epoch milliseconds, where that is known. */
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  until?: number;
+  /** Newest measurement. */
+  lastMeasurement?: GateMeasurementDto;
+  /** The same as a sentence, with those who may approve it. */
+  message: string;
+}
+
 /** Reasons why tasks of a request are not running. */
 export class RequestExplanationDto {
   /** The request. */
@@ -169,6 +199,8 @@ export class RequestExplanationDto {
   queued: QueuedEntryDto[];
   /** The newest deploy, if it has failed. */
   failedDeploy?: FailedDeployDto;
+  /** Gate for which the deploy in progress waits; absent: it waits for none. */
+  waitingGate?: WaitingGateDto;
   /** Tasks that fail their liveness checks; absent: none does. */
   unhealthyTasks?: UnhealthyTaskDto[];
   /** Instances that failed, of a request with a restart policy. Absent: it has none, or no instance has failed. */

@@ -6,7 +6,8 @@ import {
   type TaskCleanupType,
 } from '../../../core/model/enums.js';
 import { waitingReasons, type WaitingReason } from '../../../core/placement/index.js';
-import type { FieldChange } from '../../../core/plan/index.js';
+import { gateTypes, type GateType } from '../../../core/model/gate.js';
+import type { FieldChange, PlannedGate } from '../../../core/plan/index.js';
 import { Since } from '../../../platform/http/since.js';
 import { TaskIdDto } from '../../../modules/tasks/dto/task-id.dto.js';
 import { RejectionDto } from '../../explain/dto/explanation.dto.js';
@@ -64,6 +65,21 @@ export class PlannedFitDto {
   rejections: RejectionDto[];
 }
 
+/** A gate that would have to pass. */
+export class PlannedGateDto implements PlannedGate {
+  /** Number of the gate among those of the deploy, from 1. */
+  @ApiProperty({ type: 'integer', format: 'int32' })
+  gate: number;
+  /** Its type. */
+  @ApiProperty({ enum: gateTypes, enumName: 'GateType' })
+  type: GateType;
+  /** Least time that it takes, in milliseconds. */
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  leastMillis: number;
+  /** Text of the gate. */
+  message?: string;
+}
+
 /** Tasks that would start together, and those that would go when all of them are healthy; the next step begins when they have ended. */
 export class PlannedStepDto {
   /** Tasks that would start, in the order of instance numbers. */
@@ -77,6 +93,8 @@ export class PlannedStepDto {
   waitMillis?: number;
   /** The next step would begin only when it is asked for, by updating the deploy. */
   waitsForUpdate?: boolean;
+  /** Gates after this step, in their order; absent: none. */
+  gates?: PlannedGateDto[];
 }
 
 /** Result of a change, were it made now. */
@@ -113,6 +131,9 @@ export class DeployPlanDto extends PlanDto {
   @Since('muster')
   @ApiProperty({ type: 'integer', format: 'int32' })
   maxUnavailable?: number;
+  /** Least time that waits between steps and gates take together, in milliseconds, besides the start of tasks. Only with gates. */
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  leastMillis?: number;
 }
 
 /** Result of a scale. */

@@ -17,6 +17,7 @@ import { counted, inWords } from '../../ui/words';
 import { LastLines } from '../task/last-lines';
 import { changed, instance, log, machine, started, state } from '../tasks/history-columns';
 import { Heading } from '../../ui/heading';
+import { Gates } from './gates';
 
 const PAGE = 10;
 const OTHERS = 50;
@@ -92,6 +93,7 @@ function Known({ deploy, parent }: { deploy: DeployHistory; parent: RequestParen
           </ul>
         </section>
       )}
+      <Gates deploy={deploy} />
       <Statistics deploy={deploy} />
       <h2>What changed</h2>
       <Compare deploy={deploy} />

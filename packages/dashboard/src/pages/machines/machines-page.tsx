@@ -1,9 +1,11 @@
+import { useMemo } from 'react';
 import type { ExpiringMachineState, Slave, SlaveUsageWithId } from 'muster-client';
 import { muster } from '../../api';
 import type { Action } from '../../actions/action';
 import { ActionButton, ActionMenu } from '../../actions/action-button';
 import { machineActions } from '../../actions/machine-actions';
 import { Badge } from '../../ui/badge';
+import { useColumns } from '../../ui/columns';
 import { formatBytes, formatNumber } from '../../ui/duration';
 import { Go, shortHost, useFilters } from '../../ui/links';
 import { Panel, useRead } from '../../ui/read';
@@ -28,6 +30,21 @@ const sections = [
 ] as const;
 
 const MB = 1024 * 1024;
+const ofMegabytes = (mb: number): string => formatBytes(mb * MB);
+
+/** A column of what a machine has, which one chooses. */
+function extra<Value extends string | number>(
+  id: string,
+  title: string,
+  of: (slave: Slave) => Value | undefined,
+  format: (value: Value) => string,
+): Column<Row> {
+  const cell = ({ slave }: Row) => {
+    const value = of(slave);
+    return value === undefined ? '–' : format(value);
+  };
+  return { id, title, isExtra: true, value: ({ slave }) => of(slave) ?? '', cell };
+}
 
 const columns: readonly Column<Row>[] = [
   {
@@ -53,12 +70,15 @@ const columns: readonly Column<Row>[] = [
     id: 'since',
     title: 'Since',
     value: ({ slave }) => slave.currentState.timestamp,
-    cell: ({ slave }) => (
-      <>
-        <Time at={slave.currentState.timestamp} /> {slave.currentState.user}
-      </>
-    ),
+    cell: ({ slave }) => <Time at={slave.currentState.timestamp} />,
   },
+  {
+    id: 'user',
+    title: 'By',
+    value: ({ slave }) => slave.currentState.user ?? '',
+    cell: ({ slave }) => slave.currentState.user ?? '',
+  },
+  { id: 'message', title: 'Message', cell: ({ slave }) => slave.currentState.message ?? '' },
   { id: 'rack', title: 'Rack', value: ({ slave }) => slave.rackId, cell: ({ slave }) => slave.rackId },
   {
     id: 'seen',
@@ -94,7 +114,7 @@ const columns: readonly Column<Row>[] = [
       <Share
         used={usage?.memoryMbReserved}
         of={usage?.memoryMbTotal ?? slave.resources?.mem}
-        format={(mb) => formatBytes(mb * MB)}
+        format={ofMegabytes}
         label="Memory reserved"
       />
     ),
@@ -110,22 +130,34 @@ const columns: readonly Column<Row>[] = [
   {
     id: 'ends',
     title: 'Ends',
-    cell: ({ expiring, slave }) =>
-      expiring ? (
+    cell: ({ expiring }) =>
+      expiring && (
         <>
           <Time at={(expiring.startMillis ?? 0) + (expiring.expiringAPIRequestObject?.durationMillis ?? 0)} />, then{' '}
           {inWords(expiring.revertToState ?? '')}
         </>
-      ) : (
-        (slave.currentState.message ?? '')
       ),
   },
-  {
-    id: 'do',
-    title: '',
-    cell: (row) => <ActionMenu label={`Actions of ${row.slave.host}`} text="⋯" actions={actionsOf(row)} />,
-  },
+  { ...extra('cores', 'Cores', ({ resources }) => resources?.cpus, formatNumber), align: 'end' },
+  { ...extra('memory-size', 'Memory', ({ resources }) => resources?.mem, ofMegabytes), align: 'end' },
+  { ...extra('disk', 'Disk', ({ resources }) => resources?.disk, ofMegabytes), align: 'end' },
+  extra('ports', 'Ports', ({ resources }) => resources?.ports, String),
 ];
+
+const actions: Column<Row> = {
+  id: 'do',
+  title: '',
+  cell: (row) => <ActionMenu label={`Actions of ${row.slave.host}`} text="⋯" actions={actionsOf(row)} />,
+};
+
+/** One for each attribute that a machine has. */
+function columnsOf(slaves: readonly Slave[]): readonly Column<Row>[] {
+  const names = [...new Set(slaves.flatMap(({ attributes }) => Object.keys(attributes)))].sort();
+  const ofAttributes = names.map((name) =>
+    extra(`attribute:${encodeURIComponent(name)}`, name, ({ attributes }) => attributes[name], String),
+  );
+  return [...columns, ...ofAttributes, actions];
+}
 
 const share = (used: number | undefined, all: number | undefined): number =>
   used === undefined || !all ? -1 : used / all;
@@ -189,6 +221,8 @@ export function Page() {
     },
     { everyMs: 30_000 },
   );
+  const all = useMemo(() => columnsOf(read.data?.slaves ?? []), [read.data]);
+  const { shown, menu } = useColumns('machines', all);
   return (
     <>
       <div className="head">
@@ -207,6 +241,8 @@ export function Page() {
           value={q}
           onChange={(event) => setFilters({ q: event.target.value })}
         />
+        <span className="grow" />
+        {menu}
       </form>
       <Panel of={read}>
         {({ slaves, expiring, inactive, usage }) => {
@@ -230,7 +266,7 @@ export function Page() {
                 <h2>
                   {title} <span className="faint">{inSection.length}</span>
                 </h2>
-                <Table label={title} rows={inSection} columns={columns} keyOf={({ slave }) => slave.id} empty="None." />
+                <Table label={title} rows={inSection} columns={shown} keyOf={({ slave }) => slave.id} empty="None." />
               </section>
             );
           });

@@ -1,0 +1,119 @@
+import type { FieldError } from '../field-error.js';
+import { isLongRunning } from '../model/enums.js';
+import { type DeployGate, type GateType, gateTypes } from '../model/gate.js';
+import { type DeployRule, type DeployValidationContext, problem } from './context.js';
+
+/** Members with the types of gates that they are for, and those types that need them. */
+const membersOfTypes: readonly {
+  member: Exclude<keyof DeployGate, 'type' | 'message'>;
+  for: readonly GateType[];
+  requiredFor?: readonly GateType[];
+}[] = [
+  { member: 'requireOtherApprover', for: ['MANUAL'] },
+  { member: 'timeoutMillis', for: ['MANUAL'] },
+  { member: 'durationMillis', for: ['BAKE'], requiredFor: ['BAKE'] },
+  { member: 'uri', for: ['HTTP', 'PROMETHEUS'], requiredFor: ['HTTP'] },
+  { member: 'method', for: ['HTTP'] },
+  { member: 'expectedStatus', for: ['HTTP'] },
+  { member: 'valuePath', for: ['HTTP'] },
+  { member: 'query', for: ['PROMETHEUS'], requiredFor: ['PROMETHEUS'] },
+  { member: 'threshold', for: ['HTTP', 'PROMETHEUS'], requiredFor: ['PROMETHEUS'] },
+  { member: 'intervalMillis', for: ['HTTP', 'PROMETHEUS'] },
+  { member: 'count', for: ['HTTP', 'PROMETHEUS'] },
+  { member: 'failureLimit', for: ['HTTP', 'PROMETHEUS'] },
+  { member: 'inconclusiveLimit', for: ['HTTP', 'PROMETHEUS'] },
+  { member: 'inconclusive', for: ['HTTP', 'PROMETHEUS'] },
+];
+
+/** Most groups of a deploy with gates. */
+const mostCycles = 100;
+
+export const gateRule: DeployRule = ({ canaryDeploySettings }, context) => {
+  const gates = canaryDeploySettings?.gates;
+  if (!gates) return [];
+  const { requestType } = context.request;
+  return [
+    ...problem(
+      !isLongRunning(requestType),
+      'canaryDeploySettings.gates',
+      'requestType',
+      `are for SERVICE and WORKER requests only, this one is ${requestType}`,
+    ),
+    ...problem(
+      canaryDeploySettings.canaryCycleCount > mostCycles,
+      'canaryDeploySettings.canaryCycleCount',
+      'max',
+      `must be at most ${mostCycles} with gates, whose results are kept for each step`,
+    ),
+    ...gates.flatMap((gate, index) => gateProblems(gate, `canaryDeploySettings.gates.${index}`, context)),
+  ];
+};
+
+function gateProblems(gate: DeployGate, field: string, context: DeployValidationContext): FieldError[] {
+  const { type, requireOtherApprover, valuePath, threshold } = gate;
+  if (!gateTypes.includes(type)) return [];
+  return [
+    ...membersOfTypes.flatMap((member) => memberProblems(gate, field, member)),
+    ...problem(
+      requireOtherApprover === true && !context.settings.auth.enabled,
+      `${field}.requireOtherApprover`,
+      'auth',
+      'needs auth.enabled: without it every caller is the same user',
+    ),
+    ...problem(
+      valuePath !== undefined && threshold === undefined,
+      `${field}.valuePath`,
+      'threshold',
+      'needs a threshold, with which its value is compared',
+    ),
+    ...targetProblems(gate, field, context),
+  ];
+}
+
+function memberProblems(
+  gate: DeployGate,
+  field: string,
+  { member, for: types, requiredFor = [] }: (typeof membersOfTypes)[number],
+): FieldError[] {
+  const isGiven = gate[member] !== undefined;
+  return [
+    ...problem(
+      isGiven && !types.includes(gate.type),
+      `${field}.${member}`,
+      'type',
+      `may not be given for type ${gate.type}`,
+    ),
+    ...problem(
+      !isGiven && requiredFor.includes(gate.type),
+      `${field}.${member}`,
+      'required',
+      `is required for type ${gate.type}`,
+    ),
+  ];
+}
+
+/** Where the leader would ask. The operator's Prometheus is asked wherever it is. */
+function targetProblems(
+  { type, uri }: DeployGate,
+  field: string,
+  { settings, mayAskHost }: DeployValidationContext,
+): FieldError[] {
+  if (uri === undefined) {
+    return problem(
+      type === 'PROMETHEUS' && settings.prometheus.uri === undefined,
+      `${field}.uri`,
+      'required',
+      'is required for type PROMETHEUS: the setting prometheus.uri is not set',
+    );
+  }
+  // Variables stand in the path or the query, never in the host.
+  const url = URL.canParse(uri) ? new URL(uri) : undefined;
+  const isWeb = url !== undefined && /^https?:$/.test(url.protocol) && !url.username && !url.password;
+  if (!isWeb) return problem(true, `${field}.uri`, 'uri', 'must be an http or https URL without user and password');
+  return problem(
+    mayAskHost?.(url.hostname) === false,
+    `${field}.uri`,
+    'allowedTargets',
+    'must lead to one of the targets that gates.allowedTargets lists',
+  );
+}

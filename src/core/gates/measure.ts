@@ -1,0 +1,123 @@
+import type { DeployGate, GateMeasurement, GateThreshold } from '../model/gate.js';
+import { thresholdText } from './texts.js';
+
+/** Answer of the service that a gate asks; problem: why there was none. */
+export type JudgeAnswer = { status: number; body: string } | { problem: string };
+
+export type Measured = Omit<GateMeasurement, 'at'>;
+
+const inconclusive = (message: string): Measured => ({
+  outcome: 'INCONCLUSIVE',
+  message: message.slice(0, longestMessage),
+});
+const longestMessage = 500;
+
+/** Without a threshold the status decides; with one a number in the answer does, and another status says nothing. */
+export function measureHttp(gate: DeployGate, answer: JudgeAnswer): Measured {
+  if ('problem' in answer) return inconclusive(answer.problem);
+  const { expectedStatus, threshold, valuePath } = gate;
+  const { status, body } = answer;
+  const isExpected = expectedStatus === undefined ? status >= 200 && status <= 299 : status === expectedStatus;
+  const other = `it answered ${status}, not ${expectedStatus ?? '200 to 299'}`;
+  if (!threshold) return isExpected ? { outcome: 'PASSED' } : { outcome: 'FAILED', message: other };
+  if (!isExpected) return inconclusive(other);
+  const value = numberAt(parsed(body), valuePath);
+  const place = valuePath === undefined ? 'the answer' : `${valuePath} of the answer`;
+  return value === undefined ? inconclusive(`${place} is no number`) : compared(threshold, value);
+}
+
+/** The query has to give exactly one number. */
+export function measurePrometheus({ threshold }: DeployGate, answer: JudgeAnswer): Measured {
+  if ('problem' in answer) return inconclusive(answer.problem);
+  const { status, body } = answer;
+  const document = parsed(body);
+  if (!isRecord(document)) return inconclusive(`it answered ${status} without JSON`);
+  if (status !== 200 || document['status'] !== 'success') {
+    const error = document['error'];
+    return inconclusive(`it answered ${status}${typeof error === 'string' ? `: ${error}` : ''}`);
+  }
+  const samples = samplesOf(document['data']);
+  if (!samples) return inconclusive('the query gives neither a scalar nor an instant vector');
+  if (samples.length !== 1) return inconclusive(`the query gives ${samples.length} values, not one`);
+  const value = Number(samples[0] === '' ? Number.NaN : samples[0]);
+  return Number.isFinite(value) ? compared(threshold!, value) : inconclusive(`the query gives ${samples[0]}`);
+}
+
+/** Values of a result, as Prometheus writes them: [time, text]. */
+function samplesOf(data: unknown): string[] | undefined {
+  if (!isRecord(data)) return undefined;
+  const { resultType, result } = data;
+  if (!Array.isArray(result)) return undefined;
+  const values: unknown[] | undefined =
+    resultType === 'scalar'
+      ? [result]
+      : resultType === 'vector'
+        ? result.map((sample: unknown) => (isRecord(sample) ? sample['value'] : undefined))
+        : undefined;
+  return values?.map((pair) => (Array.isArray(pair) && typeof pair[1] === 'string' ? pair[1] : ''));
+}
+
+function compared(threshold: GateThreshold, value: number): Measured {
+  if (meets(threshold, value)) return { outcome: 'PASSED', value };
+  return { outcome: 'FAILED', value, message: `${value} is not ${thresholdText(threshold)}` };
+}
+
+export function meets({ operator, value: limit }: GateThreshold, value: number): boolean {
+  switch (operator) {
+    case 'LT':
+      return value < limit;
+    case 'LTE':
+      return value <= limit;
+    case 'GT':
+      return value > limit;
+    case 'GTE':
+      return value >= limit;
+  }
+}
+
+/** The number at a path of members and positions with dots between them; absent: the answer itself. */
+function numberAt(document: unknown, path: string | undefined): number | undefined {
+  let found = document;
+  for (const name of path?.split('.') ?? []) {
+    const isThere = typeof found === 'object' && found !== null && Object.hasOwn(found, name);
+    found = isThere ? (found as Record<string, unknown>)[name] : undefined;
+  }
+  return typeof found === 'number' && Number.isFinite(found) ? found : undefined;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The deploys that are compared. */
+export interface ComparedDeploys {
+  requestId: string;
+  deployId: string;
+  /** Absent: the request has no other version yet. */
+  activeDeployId?: string;
+}
+
+const variable = /\$(REQUEST_ID|DEPLOY_ID|ACTIVE_DEPLOY_ID)\b/g;
+
+/** Fills the variables of a query or an address in; `encode` makes a value safe where it stands. undefined: there is nothing to compare with. */
+export function fillVariables(
+  text: string,
+  { requestId, deployId, activeDeployId }: ComparedDeploys,
+  encode: (value: string) => string = (value) => value,
+): string | undefined {
+  const values: Record<string, string | undefined> = {
+    REQUEST_ID: requestId,
+    DEPLOY_ID: deployId,
+    ACTIVE_DEPLOY_ID: activeDeployId,
+  };
+  const names = [...text.matchAll(variable)].map(([, name]) => name!);
+  if (names.some((name) => values[name] === undefined)) return undefined;
+  return text.replaceAll(variable, (_whole, name: string) => encode(values[name]!));
+}
