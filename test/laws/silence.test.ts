@@ -13,7 +13,7 @@ test('whatever happens while agents are silent and their tasks are given up, the
   holdLaws({
     types: ['SERVICE', 'WORKER'],
     length: 30,
-    runs: 60,
+    runs: 30,
     start: (plan) => RealWorld.start(plan, database),
     options: { afterEachStep: memoryEqualsRows },
     silent: true,
