@@ -124,6 +124,11 @@ export const deploys: Scenario[] = [
     story: async (stage) => {
       await stage.deploy(version('d2', oldFirst));
       await deployIsOver(stage);
+      // One of them starts when the last new task has ended.
+      await stage.until('the old version is back', ({ tasks }) => {
+        const live = [...tasks.values()].filter(({ endedAt }) => endedAt === undefined);
+        return live.filter(({ taskId, state }) => taskId.deployId === 'd1' && state === 'TASK_RUNNING').length === 3;
+      });
     },
     leaves: ['svc d1 1', 'svc d1 2', 'svc d1 3'],
   },
