@@ -38,6 +38,8 @@ const places: Readonly<Record<string, string>> = {
   canarysettings: 'canaryDeploySettings, of the deploy',
   canary: 'canaryDeploySettings, of the deploy',
   strategy: 'canaryDeploySettings, of the deploy',
+  updatestrategy: 'deployStrategy, of the deploy',
+  upgradestrategy: 'deployStrategy, of the deploy',
   max_parallel: 'deployInstanceCountPerStep, of the deploy',
   annotations: 'metadata, of the deploy',
   replicas: 'instances, of the request',

@@ -28,6 +28,15 @@ export const bounces: Scenario[] = [
     leaves: ['svc d1 1', 'svc d1 2'],
   },
   {
+    name: 'a bounce that ends old tasks first',
+    given: (stage) => stage.deployed(service({ instances: 2 }), version('d1', { deployStrategy: 'OLD_FIRST' })),
+    story: async (stage) => {
+      await bounce(stage, {});
+      await bounceIsOver(stage);
+    },
+    leaves: ['svc d1 1', 'svc d1 2'],
+  },
+  {
     name: 'a bounce that lapses because its new tasks never run',
     given: async (stage) => {
       await stage.deployed(service({ instances: 2 }), version('d1'));

@@ -8,6 +8,12 @@ import { GateAnswers } from '../../src/modules/deploys/gates/gate-answers.servic
 import { DeploysService } from '../../src/modules/deploys/deploys.service.js';
 import { Pauses } from '../../src/modules/requests/actions/pauses.service.js';
 import { builtInCaller as caller } from '../../src/platform/http/caller.js';
+import { SettingsFile } from '../../src/platform/settings/settings.js';
+import type { SeenTask } from '../laws/world/world.js';
+
+const settings = SettingsFile.parse({});
+
+const oldFirst = { deployStrategy: 'OLD_FIRST' } as const;
 
 /** A real service that is asked by gates: the test starts it. */
 const judge = { uri: '' };
@@ -101,4 +107,51 @@ export const deploys: Scenario[] = [
     },
     leaves: ['svc d2 1', 'svc d2 2', 'svc d2 3'],
   },
+  {
+    name: 'a deploy that ends old tasks first',
+    given: (stage) => stage.deployed(service({ instances: 2 }), version('d1')),
+    story: async (stage) => {
+      await stage.deploy(version('d2', oldFirst));
+      await deployIsOver(stage);
+    },
+    leaves: ['svc d2 1', 'svc d2 2'],
+  },
+  {
+    name: 'a deploy that ends old tasks first, and whose second task fails',
+    tasks: ({ environment }) =>
+      environment['VERSION'] === 'd2' && environment['INSTANCE_NO'] === '2' ? { runFor: 500, exit: 'TASK_FAILED' } : {},
+    given: (stage) => stage.deployed(service({ instances: 3 }), version('d1')),
+    story: async (stage) => {
+      await stage.deploy(version('d2', oldFirst));
+      await deployIsOver(stage);
+      // One of them starts when the last new task has ended.
+      await stage.until('the old version is back', ({ tasks }) => {
+        const live = [...tasks.values()].filter(({ endedAt }) => endedAt === undefined);
+        return live.filter(({ taskId, state }) => taskId.deployId === 'd1' && state === 'TASK_RUNNING').length === 3;
+      });
+    },
+    leaves: ['svc d1 1', 'svc d1 2', 'svc d1 3'],
+  },
+  ...(['with it', 'without it'] as const).map((back): Scenario => ({
+    name: `an old task that is given up, of a deploy that ends old tasks first, whose machine comes back ${back}`,
+    tellsSilence: true,
+    settings: { cluster: { ...settings.cluster, agentReregisterTimeoutSeconds: 60 } },
+    given: async (stage) => {
+      await stage.deployed(service(), version('d1', oldFirst));
+      // A machine that falls silent while a leader is new is missing at its start.
+      await stage.live(120);
+    },
+    story: async (stage) => {
+      const [{ slaveId, taskId }] = [...stage.now.tasks.values()] as [SeenTask];
+      stage.cluster.setReachable(slaveId, false);
+      await stage.until('it is given up', ({ tasks }) => tasks.get(taskId.id)?.endedAt !== undefined);
+      await stage.live(30);
+      if (back === 'without it') stage.cluster.findAgent(slaveId)!.forget(taskId.id);
+      stage.cluster.setReachable(slaveId, true);
+      await stage.until('one runs', ({ tasks }) =>
+        [...tasks.values()].some(({ state, endedAt }) => state === 'TASK_RUNNING' && endedAt === undefined),
+      );
+    },
+    leaves: ['svc d1 1'],
+  })),
 ];

@@ -39,6 +39,8 @@ const longestWaitSeconds = 600;
 
 export interface StageOptions {
   machines?: number;
+  /** See SimulatedClusterOptions. */
+  tellsSilence?: boolean;
   settings?: Partial<Settings>;
   tasks?: LaunchScript;
 }
@@ -58,9 +60,10 @@ export class Stage {
   static async open(options: StageOptions, database: LentDatabase, points: CrashPoints): Promise<Stage> {
     await database.empty();
     const stage = new Stage(points);
-    const { machines = 3, settings = {}, tasks } = options;
+    const { machines = 3, tellsSilence, settings = {}, tasks } = options;
     stage.world = await SchedulerWorld.start({
       machines,
+      tellsSilence,
       startAt: Date.UTC(2026, 0, 5, 12),
       database,
       modules,

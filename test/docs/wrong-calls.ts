@@ -416,7 +416,17 @@ export const wrong: [rule: string, ...Call[]][] = [
       },
     }),
   ],
-  ['`deployInstanceCountPerStep`', deploy({ deployInstanceCountPerStep: 0 })],
+  [
+    '`deployInstanceCountPerStep`',
+    deploy({ deployInstanceCountPerStep: 0 }),
+    deployOf('many', { deployStrategy: 'OLD_FIRST', deployInstanceCountPerStep: 2 }),
+  ],
+  [
+    '`deployStrategy` OLD_FIRST',
+    deployOf('job', { deployStrategy: 'OLD_FIRST' }),
+    deployOf('many', { deployStrategy: 'OLD_FIRST', canaryDeploySettings: { enableCanaryDeploy: false } }),
+  ],
+  ['`maxUnavailable`', deploy({ maxUnavailable: 1 }), deploy({ deployStrategy: 'OLD_FIRST', maxUnavailable: 2 })],
   [
     'an apply: `request`',
     ['POST', 'requests/apply', {}],

@@ -6,12 +6,14 @@ import { Nginx } from '../support/load-balancer/nginx.js';
 
 test.skipIf(!Nginx.isInstalled())(
   'behind a real proxy no call fails while a service is deployed, rolled back, bounced, scaled and killed',
-  { timeout: 420_000 },
+  { timeout: 600_000 },
   async () => {
     const lines: string[] = [];
-    const { phases: played, load } = await playRollout(100, (line) => lines.push(line));
+    const { phases: played, load, oldFirst } = await playRollout(100, (line) => lines.push(line));
     expect(played).toHaveLength(phases.length);
     expect(failedCalls(load), lines.join('\n')).toBe(0);
     expect(load.answered).toBeGreaterThan(500);
+    expect(oldFirst, lines.join('\n')).not.toEqual([]);
+    for (const one of oldFirst) expect(one, lines.join('\n')).toMatchObject({ keepsPromise: true });
   },
 );

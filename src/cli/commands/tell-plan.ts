@@ -10,6 +10,9 @@ export function tellPlan(out: Output, plan: DeployPlan | ScalePlan): void {
       ? `${plan.requestId}: ${plan.deployId}${plan.activeDeployId ? ` replaces ${plan.activeDeployId}` : ', its first deploy'}`
       : `${plan.requestId}: ${plan.from} to ${plan.to} instances`,
   );
+  if ('deployId' in plan && plan.deployStrategy === 'OLD_FIRST') {
+    out.line(`  ends old tasks first (OLD_FIRST), at most ${plan.maxUnavailable} at a time`);
+  }
   for (const change of plan.changes) tellChange(out, change);
   if (plan.changes.length === 0) out.line('  nothing changes');
   plan.steps.forEach((step, index) => tellStep(out, step, index + 1));
@@ -32,7 +35,9 @@ function tellStep(
 ): void {
   const words = [
     ...(start.length > 0 ? [`starts instances ${start.map(({ instanceNo }) => instanceNo).join(', ')}`] : []),
-    ...(stop.length > 0 ? [`then stops ${stop.map(({ taskId }) => taskId.id).join(', ')}`] : []),
+    ...(stop.length > 0
+      ? [`${start.length > 0 ? 'then stops' : 'stops'} ${stop.map(({ taskId }) => taskId.id).join(', ')}`]
+      : []),
     ...(waitMillis === undefined ? [] : [`then waits ${shownDuration(waitMillis)}`]),
     ...(waitsForUpdate ? ['then waits for an update of the deploy'] : []),
     ...(gates ?? []).map(({ gate, type, leastMillis }) => {

@@ -264,3 +264,96 @@ describe('a sick task', () => {
     expect(decide(view({ tasks }, { instances: 2 }), after)).toEqual([is]);
   });
 });
+
+describe('where old tasks end first', () => {
+  const oldFirst = (id: string, maxUnavailable = 1): [string, Deploy] => [
+    id,
+    { requestId: 'web', id, deployStrategy: 'OLD_FIRST', maxUnavailable },
+  ];
+  const well = orderedAt - launchedAt;
+  const three = { instances: 3 };
+  const bounced = [going(1, 'BOUNCING'), going(2, 'BOUNCING'), going(3, 'BOUNCING')];
+  test.each<{ name: string; given: CleanupView; decisions: string[] }>([
+    {
+      name: 'a bounce ends one before its replacement starts',
+      given: view({ deploys: new Map([oldFirst('d1')]), tasks: bounced }, three),
+      decisions: ['kill', 'TOO_FEW_AVAILABLE', 'TOO_FEW_AVAILABLE'],
+    },
+    {
+      name: 'or as many as may be missing',
+      given: view({ deploys: new Map([oldFirst('d1', 2)]), tasks: bounced }, three),
+      decisions: ['kill', 'kill', 'TOO_FEW_AVAILABLE'],
+    },
+    {
+      name: 'no second one before the first is made up for',
+      given: view({ deploys: new Map([oldFirst('d1')]), tasks: bounced.slice(1) }, three),
+      decisions: ['TOO_FEW_AVAILABLE', 'TOO_FEW_AVAILABLE'],
+    },
+    {
+      name: 'one that has to go anyway counts as missing',
+      given: view(
+        { deploys: new Map([oldFirst('d1')]), tasks: [going(1, 'USER_REQUESTED'), ...bounced.slice(1)] },
+        three,
+      ),
+      decisions: ['kill', 'TOO_FEW_AVAILABLE', 'TOO_FEW_AVAILABLE'],
+    },
+    {
+      name: 'one that is not healthy takes nothing away',
+      given: view(
+        {
+          deploys: new Map([oldFirst('d1')]),
+          tasks: [task(1), task(2), { ...going(3, 'UNHEALTHY_TASK'), isSick: true }],
+        },
+        three,
+      ),
+      decisions: ['kill'],
+    },
+    {
+      name: 'a task on a machine that is emptied ends before its replacement starts',
+      given: view({ deploys: new Map([oldFirst('d1')]), tasks: [going(1, 'DECOMISSIONING'), task(2), task(3)] }, three),
+      decisions: ['kill'],
+    },
+    {
+      name: 'a failed deploy goes as many at a time as may be missing',
+      given: view(
+        {
+          deploys: new Map([...deploys, oldFirst('d2')]),
+          tasks: [going(1, 'INCREMENTAL_DEPLOY_FAILED', 'd2'), going(2, 'INCREMENTAL_DEPLOY_FAILED', 'd2'), task(3)],
+        },
+        three,
+      ),
+      decisions: ['kill', 'TOO_FEW_AVAILABLE'],
+    },
+    {
+      name: 'the deploy in progress says so',
+      given: view(
+        { deploys: new Map([...deploys, oldFirst('d2')]), pendingDeployId: 'd2', tasks: [going(1, 'BOUNCING')] },
+        {},
+      ),
+      decisions: ['kill'],
+    },
+    {
+      name: 'a failed deploy says so, too, of which a task was given up and may still run',
+      given: view(
+        {
+          deploys: new Map([...deploys, oldFirst('d2')]),
+          tasks: [going(1, 'BOUNCING'), { ...task(2, {}, 'd2'), state: 'TASK_UNREACHABLE', mayRun: true }],
+        },
+        {},
+      ),
+      decisions: ['kill'],
+    },
+    {
+      name: 'or that new ones start first',
+      given: view(
+        {
+          deploys: new Map([oldFirst('d1'), ['d2', { requestId: 'web', id: 'd2' }]]),
+          pendingDeployId: 'd2',
+          tasks: [going(1, 'BOUNCING')],
+        },
+        {},
+      ),
+      decisions: ['TOO_FEW_REPLACEMENTS'],
+    },
+  ])('$name', ({ given, decisions }) => expect(decide(given, well)).toEqual(decisions));
+});

@@ -6,10 +6,17 @@ import {
   type HealthSettings,
   type ObservedTask,
 } from '../health/index.js';
-import { decideRemoval, isInLoadBalancer, noRecords, type BalancerRecords } from '../load-balancer/index.js';
+import {
+  decideRemoval,
+  getsTraffic,
+  isInLoadBalancer,
+  noRecords,
+  type BalancerRecords,
+} from '../load-balancer/index.js';
 import type { Deploy } from '../model/deploy.js';
 import { isLongRunning, isTerminal, type RequestState, type TaskCleanupType } from '../model/enums.js';
 import { instancesOf, type Request } from '../model/request.js';
+import { countsAsLive, maxUnavailableNow } from '../model/strategy.js';
 import type { TaskCleanup } from '../model/task.js';
 import { cleanupRules } from './cleanup-rules.js';
 
@@ -24,6 +31,8 @@ export interface CleanupTask extends ObservedTask {
   cleanup?: TaskCleanup;
   /** A kill was decided earlier. */
   killed: boolean;
+  /** It was given up, and may still run. */
+  mayRun?: boolean;
   /** The changes of the load balancer for this task; absent: nothing. */
   balancing?: BalancerRecords;
   /** The command that was to run before its kill has not ended. */
@@ -37,7 +46,7 @@ export interface CleanupView {
   requestState?: RequestState;
   activeDeployId?: string;
   pendingDeployId?: string;
-  /** Deploys of the active tasks, by id. */
+  /** Deploys of the active tasks and those in use, by id. */
   deploys: ReadonlyMap<string, Deploy>;
   /** The request is behind a load balancer: a replacement counts when it gets traffic. */
   loadBalanced?: boolean;
@@ -59,6 +68,8 @@ type WaitReason =
   | 'OLD_JOB_MAY_END'
   | 'HELD_FOR_DEPLOY'
   | 'TOO_FEW_REPLACEMENTS'
+  /** Old tasks end first, and as many instances are missing as may be. */
+  | 'TOO_FEW_AVAILABLE'
   | 'REPLACEMENTS_NOT_HEALTHY'
   | 'REPLACEMENTS_NOT_IN_LOAD_BALANCER';
 
@@ -68,11 +79,12 @@ type WaitReason =
  */
 export function decideKills(view: CleanupView, now: number): KillDecision[] {
   const oneByOne = new OneByOne(view, now);
+  const oldFirst = OldFirst.of(view, now);
   const tasks = view.tasks.toSorted((a, b) => (a.taskId.id < b.taskId.id ? -1 : 1));
   return tasks.flatMap((task) => {
     if (!task.cleanup) return [];
     if (isTerminal(task.state)) return { kind: 'drop', cleanup: task.cleanup };
-    const decision = decideKill(view, task, task.cleanup, oneByOne, now);
+    const decision = decideKill(view, task, task.cleanup, { oneByOne, oldFirst }, now);
     const leaves = decision.kind === 'kill' || leavesFirst(decision);
     return leaves && !mayDie(view, task, task.cleanup, now) ? { ...decision, kind: 'leave' } : decision;
   });
@@ -93,7 +105,7 @@ function decideKill(
   view: CleanupView,
   task: CleanupTask,
   cleanup: TaskCleanup,
-  oneByOne: OneByOne,
+  { oneByOne, oldFirst }: { oneByOne: OneByOne; oldFirst?: OldFirst },
   now: number,
 ): KillDecision {
   const kill: KillDecision = { kind: 'kill', cleanup };
@@ -115,6 +127,7 @@ function decideKill(
     return now > heldUntil ? kill : wait('HELD_FOR_DEPLOY');
   }
   if (!view.activeDeployId) return kill;
+  if (oldFirst) return oldFirst.mayKill(task) ? kill : wait('TOO_FEW_AVAILABLE');
   if (cleanupType === 'UNHEALTHY_TASK') {
     const because = whySickWaits(view, task, now - cleanup.timestamp, now);
     return because ? wait(because) : kill;
@@ -123,7 +136,7 @@ function decideKill(
   const replacements = replacementsOf(view, deployOfReplacements(view, task));
   if (replacements.length < instancesOf(request)) return wait('TOO_FEW_REPLACEMENTS');
   if (!areHealthy(view, replacements, now)) return wait('REPLACEMENTS_NOT_HEALTHY');
-  return replacements.every((replacement) => getsTraffic(view, replacement))
+  return replacements.every((replacement) => isServing(view, replacement))
     ? kill
     : wait('REPLACEMENTS_NOT_IN_LOAD_BALANCER');
 }
@@ -142,7 +155,7 @@ function whySickWaits(view: CleanupView, task: CleanupTask, waited: number, now:
   if (waited >= patience) return undefined;
   if (!replacement) return 'TOO_FEW_REPLACEMENTS';
   if (!areHealthy(view, [replacement], now)) return 'REPLACEMENTS_NOT_HEALTHY';
-  return getsTraffic(view, replacement) ? undefined : 'REPLACEMENTS_NOT_IN_LOAD_BALANCER';
+  return isServing(view, replacement) ? undefined : 'REPLACEMENTS_NOT_IN_LOAD_BALANCER';
 }
 
 const jobAgeLimitMillis = (request: Request, settings: CleanupSettings): number =>
@@ -183,11 +196,56 @@ class OneByOne {
   }
 
   private healthy(deployId: string): number {
-    return replacementsOf(this.view, deployId).filter((task) => {
-      const context = contextOf(this.view, deployId);
-      return context !== undefined && isWell(task, context, this.now) && getsTraffic(this.view, task);
-    }).length;
+    return replacementsOf(this.view, deployId).filter((task) => isAvailable(this.view, task, this.now)).length;
   }
+}
+
+/**
+ * Tasks that have to go end before their replacements start: as many as may be missing, over one pass. Those that serve nobody take
+ * nothing away. One that the load balancer was told of, and has not confirmed, may serve and does not make up for another.
+ */
+class OldFirst {
+  private readonly available: Set<CleanupTask>;
+
+  private constructor(
+    private readonly view: CleanupView,
+    private readonly fewest: number,
+    private readonly now: number,
+  ) {
+    this.available = new Set(view.tasks.filter((task) => !goesAnyway(task) && isAvailable(view, task, now)));
+  }
+
+  static of(view: CleanupView, now: number): OldFirst | undefined {
+    const { request, deploys, activeDeployId, pendingDeployId } = view;
+    if (!request || !isLongRunning(request.requestType)) return undefined;
+    const deployOf = (id: string | undefined) => (id === undefined ? undefined : deploys.get(id));
+    const live = view.tasks.filter(({ state, mayRun = false }) => countsAsLive({ ended: isTerminal(state), mayRun }));
+    const most = maxUnavailableNow({
+      pending: deployOf(pendingDeployId),
+      active: deployOf(activeDeployId),
+      ofTasks: live.flatMap(({ taskId }) => deployOf(taskId.deployId) ?? []),
+    });
+    return most === undefined ? undefined : new OldFirst(view, instancesOf(request) - most, now);
+  }
+
+  mayKill(task: CleanupTask): boolean {
+    if (goesAnyway(task) || !mayServe(this.view, task) || !isUp(this.view, task, this.now)) return true;
+    const others = this.available.size - (this.available.has(task) ? 1 : 0);
+    if (others < this.fewest) return false;
+    this.available.delete(task);
+    return true;
+  }
+}
+
+const goesAnyway = ({ cleanup, killed }: CleanupTask): boolean =>
+  killed || (cleanup !== undefined && cleanupRules[cleanup.cleanupType].longRunningAtOnce);
+
+const isAvailable = (view: CleanupView, task: CleanupTask, now: number): boolean =>
+  isUp(view, task, now) && isServing(view, task);
+
+function isUp(view: CleanupView, task: CleanupTask, now: number): boolean {
+  const context = contextOf(view, task.taskId.deployId);
+  return context !== undefined && isWell(task, context, now);
 }
 
 /** Replacements come from the task's own deploy, or from the active one once that deploy is no longer in use. */
@@ -202,8 +260,12 @@ const replacementsOf = (view: CleanupView, deployId: string): CleanupTask[] =>
   );
 
 /** True when the load balancer, if there is one, has added the task. */
-const getsTraffic = ({ loadBalanced }: CleanupView, { balancing = noRecords }: CleanupTask): boolean =>
-  !loadBalanced || (isInLoadBalancer(balancing) && balancing.add?.loadBalancerState === 'SUCCESS');
+const isServing = ({ loadBalanced }: CleanupView, { balancing = noRecords }: CleanupTask): boolean =>
+  !loadBalanced || getsTraffic(balancing);
+
+/** False when the load balancer, if there is one, sends no traffic to the task. */
+const mayServe = ({ loadBalanced }: CleanupView, { balancing = noRecords }: CleanupTask): boolean =>
+  !loadBalanced || isInLoadBalancer(balancing);
 
 function areHealthy(view: CleanupView, replacements: readonly CleanupTask[], now: number): boolean {
   const [first] = replacements;

@@ -36,6 +36,7 @@ const view = (tasks: CleanupTask[], changes: Partial<CleanupView> = {}): Cleanup
   },
   ...changes,
 });
+const missing = 'TOO_FEW_AVAILABLE';
 const decide = (given: CleanupView, after = 0) =>
   decideKills(given, orderedAt + after).map((decision) =>
     decision.kind === 'wait' ? decision.because : decision.kind,
@@ -85,4 +86,23 @@ describe('a replacement counts when it gets traffic', () => {
     expect(decide(view([going(1, records(), 'BOUNCING'), task(2, undefined)], { loadBalanced: false }))).toEqual([
       'kill',
     ]));
+});
+
+describe('where old tasks end first', () => {
+  const deploys = new Map([['d1', { requestId: 'web', id: 'd1', deployStrategy: 'OLD_FIRST' } satisfies Deploy]]);
+  const told = records({ add: update('UNKNOWN') });
+  const bounce = (...balancing: BalancerRecords[]) =>
+    decide(
+      view(
+        balancing.map((each, index) => going(index + 1, each, 'BOUNCING')),
+        { deploys, request: { id: 'web', requestType: 'SERVICE', loadBalanced: true, instances: balancing.length } },
+      ),
+    );
+  test.each<{ name: string; balancing: BalancerRecords[]; decisions: string[] }>([
+    { name: 'one leaves while the others get traffic', balancing: [inside, inside], decisions: ['leave', missing] },
+    { name: 'none while others are not confirmed', balancing: [told, told], decisions: [missing, missing] },
+    { name: 'nor the only one that is', balancing: [inside, told], decisions: [missing, 'leave'] },
+    { name: 'no second one while the first leaves', balancing: [removed(), inside], decisions: ['kill', missing] },
+    { name: 'those that get none go at once', balancing: [records(), records()], decisions: ['kill', 'kill'] },
+  ])('$name', ({ balancing, decisions }) => expect(bounce(...balancing)).toEqual(decisions));
 });

@@ -11,6 +11,7 @@ export {
   reviewCrashLoops,
 } from './crash-loops.js';
 export { type EndedTask, type RequestOfTask, undelivered } from './ended-task.js';
+export { isGivenUp, isGoneByList, mayRunAfter } from './given-up.js';
 export { longestRetryDelayMillis, retryPolicyOf } from './retry-policy.js';
 export { countsForRestart } from './restart.js';
 export { countEnd, type DeployCounts, failureType, noCounts } from './statistics.js';

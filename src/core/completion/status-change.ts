@@ -11,7 +11,7 @@ export interface KnownTask {
   ended: boolean;
 }
 
-interface ReportedStatus {
+export interface ReportedStatus {
   state: TaskState;
   /** Incarnation of the machine that reports; undefined: the scheduler itself, which reports for any incarnation. */
   incarnation?: string;

@@ -151,3 +151,60 @@ describe('the end of a task', () => {
     expect(problems(changes, {}, { hardKillAfterMillis: grace })).toEqual(errors),
   );
 });
+
+describe('the order of a rollout', () => {
+  const oldFirst = { deployStrategy: 'OLD_FIRST' as const };
+  const canary = {
+    enableCanaryDeploy: true,
+    instanceGroupSize: 1,
+    acceptanceMode: 'NONE' as const,
+    waitMillisBetweenGroups: 0,
+    allowedTasksFailuresPerGroup: 0,
+    canaryCycleCount: 1,
+  };
+  test.each<{ name: string; changes: Partial<Deploy>; request?: Partial<Request>; errors?: string[] }>([
+    { name: 'new ones first', changes: { deployStrategy: 'NEW_FIRST' } },
+    { name: 'old ones first', changes: oldFirst },
+    { name: 'several of several', changes: { ...oldFirst, maxUnavailable: 3 }, request: { instances: 3 } },
+    {
+      name: 'more than there are',
+      changes: { ...oldFirst, maxUnavailable: 4 },
+      request: { instances: 3 },
+      errors: ['maxUnavailable max'],
+    },
+    { name: 'a number without the order', changes: { maxUnavailable: 1 }, errors: ['maxUnavailable strategy'] },
+    {
+      name: 'a number with another order',
+      changes: { deployStrategy: 'NEW_FIRST', maxUnavailable: 1 },
+      errors: ['maxUnavailable strategy'],
+    },
+    {
+      name: 'a job',
+      changes: oldFirst,
+      request: { requestType: 'ON_DEMAND' },
+      errors: ['deployStrategy requestType'],
+    },
+    {
+      name: 'a step of more than may be missing',
+      changes: { ...oldFirst, deployInstanceCountPerStep: 2 },
+      request: { instances: 3 },
+      errors: ['deployInstanceCountPerStep max'],
+    },
+    {
+      name: 'a step of as many as may be missing',
+      changes: { ...oldFirst, maxUnavailable: 2, deployInstanceCountPerStep: 2 },
+      request: { instances: 3 },
+    },
+    { name: 'groups of a canary', changes: { ...oldFirst, canaryDeploySettings: canary } },
+    {
+      name: 'larger groups than may be missing',
+      changes: { ...oldFirst, canaryDeploySettings: { ...canary, instanceGroupSize: 2 } },
+      errors: ['canaryDeploySettings.instanceGroupSize max'],
+    },
+    {
+      name: 'a canary engine that starts all at once',
+      changes: { ...oldFirst, canaryDeploySettings: { ...canary, enableCanaryDeploy: false } },
+      errors: ['canaryDeploySettings.enableCanaryDeploy strategy'],
+    },
+  ])('$name', ({ changes, request, errors = [] }) => expect(problems(changes, request)).toEqual(errors));
+});

@@ -3,6 +3,7 @@ import { endRule } from './end-rules.js';
 import { gateRule } from './gate-rules.js';
 import { healthcheckRule, loadBalancerPortRule, runningSentinelRule } from './healthcheck-rules.js';
 import { containerRule, resourceRule } from './resource-rules.js';
+import { strategyRule } from './strategy-rules.js';
 import type { FieldError } from '../field-error.js';
 import { hasContainer, type ClusterTaskLabel, type Deploy } from '../model/deploy.js';
 import { isLongRunning } from '../model/enums.js';
@@ -207,6 +208,7 @@ const rules: readonly DeployRule[] = [
   healthcheckRule,
   runningSentinelRule,
   endRule,
+  strategyRule,
   gateRule,
   loadBalancedRule,
   loadBalancerPortRule,

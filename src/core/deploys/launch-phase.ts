@@ -1,5 +1,6 @@
 import { balancerState, callAgainAt, type DeployBalance, newBalance, takenOut } from './balance.js';
 import { endDeploy } from './ending.js';
+import { oldTasksToEnd } from './old-first.js';
 import { aimAt, type DeployStep, type Rollout, stepTimeLimitMillis } from './step-types.js';
 import {
   type DeployTask,
@@ -59,7 +60,12 @@ export function launchStep(rollout: Rollout, balancing: () => BalanceOptions): D
     if (isServing) return { kind: 'launched', tasks, removed: takenOut(balance) };
     return enqueue(rollout, tasks, balancing());
   }
-  const limit = stepTimeLimitMillis(context.deploy, view.settings);
+  const retire = isFull ? [] : oldTasksToEnd(rollout);
+  if (retire.length > 0)
+    return { kind: 'proceed', progress: { ...progress, timestamp: now }, retire, schedule: ['NEW'] };
+  // Tasks that start in the places of old ones have to wait for the end of these.
+  const waitsForEnds = progress.maxUnavailable === undefined ? 0 : (view.activeGraceMillis ?? 0);
+  const limit = stepTimeLimitMillis(context.deploy, view.settings) + waitsForEnds;
   if (now - progress.timestamp > limit) {
     return endDeploy(view, overdue(view, progress, tasks, context, limit, now), now);
   }

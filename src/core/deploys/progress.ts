@@ -1,6 +1,7 @@
 import type { CanaryProgress, Deploy, DeployProgress } from '../model/deploy.js';
 import { isLongRunning } from '../model/enums.js';
 import { instancesOf, type Request } from '../model/request.js';
+import { isOldFirst, maxUnavailableOf } from '../model/strategy.js';
 
 /** Progress of a deploy with canaryDeploySettings. */
 export type CanaryDeployProgress = DeployProgress & CanaryProgress;
@@ -16,10 +17,12 @@ export function firstProgress(
   settings: { defaultDeployStepWaitTimeMs: number },
   now: number,
 ): DeployProgress | undefined {
-  if (deploy.canaryDeploySettings) return firstCanaryProgress(request, deploy.canaryDeploySettings, now);
+  const oldFirst = isOldFirst(deploy) ? { maxUnavailable: maxUnavailableOf(deploy) } : {};
+  if (deploy.canaryDeploySettings)
+    return { ...firstCanaryProgress(request, deploy.canaryDeploySettings, now), ...oldFirst };
   if (!isLongRunning(request.requestType)) return undefined;
   const instances = instancesOf(request);
-  const perStep = deploy.deployInstanceCountPerStep ?? instances;
+  const perStep = deploy.deployInstanceCountPerStep ?? oldFirst.maxUnavailable ?? instances;
   return {
     targetActiveInstances: Math.min(perStep, instances),
     currentActiveInstances: 0,
@@ -29,6 +32,7 @@ export function firstProgress(
     autoAdvanceDeploySteps: deploy.autoAdvanceDeploySteps ?? true,
     failedDeployTasks: [],
     timestamp: now,
+    ...oldFirst,
   };
 }
 
@@ -77,11 +81,12 @@ function firstCanaryProgress(
 }
 
 /**
- * Rolled out in more than one step, so that old tasks may be gone already when it ends. A step that is larger than the
- * request is all of it at once, unless an operator lowered its target.
+ * Old tasks may be gone already when it ends: it is rolled out in more than one step, or ends them first. A step that is larger
+ * than the request is all of it at once, unless an operator lowered its target.
  */
 export function isIncremental(progress: DeployProgress | undefined, instances: number): boolean {
   if (!progress) return false;
+  if (progress.maxUnavailable !== undefined) return true;
   if (isCanaryEngine(progress)) return progress.canary;
   return progress.deployInstanceCountPerStep < instances || progress.currentActiveInstances > 0;
 }

@@ -53,12 +53,14 @@ export const finish = (outcome: DeployOutcome, closeChecks = false): StepKind<'f
   stillBalanced: [],
 });
 
-export const aimAt = (progress: DeployProgress, target: number, now: number): StepKind<'proceed'> => ({
-  kind: 'proceed',
-  progress: withTarget(progress, target, now),
-  retire: [],
-  schedule: target < progress.targetActiveInstances ? ['NEW', 'OLD'] : ['NEW'],
-});
+/** Goes on with another target. Where old tasks end first, the next look ends them; and no more than may be missing. */
+export function aimAt(progress: DeployProgress, asked: number, now: number): StepKind<'proceed'> {
+  const { targetActiveInstances: former, maxUnavailable: most } = progress;
+  const target = most === undefined ? asked : Math.max(former - most, Math.min(asked, former + most));
+  const next = { kind: 'proceed' as const, progress: withTarget(progress, target, now), retire: [] };
+  if (target < former) return { ...next, schedule: ['NEW', 'OLD'] };
+  return most === undefined ? { ...next, schedule: ['NEW'] } : { ...next, schedule: [], checkAgainAt: now };
+}
 
 /**
  * Milliseconds one step may take: the time for its tasks to start, and the time for a running one to prove itself.

@@ -1,5 +1,6 @@
 import type { DeployBalance, DeployEnding } from './balance.js';
 import type { HealthSettings, ObservedTask } from '../health/index.js';
+import type { BalancerRecords } from '../load-balancer/index.js';
 import type { Deploy, DeployFailure, DeployMarker, DeployProgress } from '../model/deploy.js';
 import { type DeployState, isRunnable, isTerminal, type RequestState, type TaskCleanupType } from '../model/enums.js';
 import type { GateRow } from '../model/gate.js';
@@ -20,6 +21,8 @@ export interface DeployTask extends ObservedTask {
   killed: boolean;
   /** REASON_... of its newest status. */
   statusReason?: string;
+  /** What the load balancer was told of it; read where old tasks end first. */
+  balancing?: BalancerRecords;
 }
 
 /** Everything one look at a deploy in progress needs. */
@@ -39,6 +42,9 @@ export interface DeploySnapshot {
   progress?: DeployProgress;
   /** The deploy that serves until this one succeeds. */
   activeDeployId?: string;
+  /** Its data, and the milliseconds that its tasks may take to end; looked at where old tasks end first. */
+  activeDeploy?: Deploy;
+  activeGraceMillis?: number;
   cancel?: { user?: string; requestedAt: number };
   /** The number of new tasks an operator asked for since the last look. */
   updateTargetInstances?: number;

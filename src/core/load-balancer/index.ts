@@ -16,6 +16,7 @@ export {
 } from './request-body.js';
 export {
   type BalancerRecords,
+  getsTraffic,
   isInLoadBalancer,
   isInProgress,
   noRecords,

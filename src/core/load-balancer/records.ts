@@ -18,6 +18,10 @@ export const noRecords: BalancerRecords = { addAttemptsBefore: 0, removeAttempts
 export const isInLoadBalancer = ({ add, remove }: BalancerRecords): boolean =>
   add !== undefined && remove === undefined;
 
+/** The load balancer sends traffic to it: it said so, and was not told since that the task goes. */
+export const getsTraffic = (records: BalancerRecords): boolean =>
+  isInLoadBalancer(records) && records.add?.loadBalancerState === 'SUCCESS';
+
 /** The load balancer works on it: its answer is asked for again, nothing is sent. */
 export const isInProgress = ({ loadBalancerState }: LoadBalancerUpdate): boolean =>
   loadBalancerState === 'WAITING' || loadBalancerState === 'CANCELING';

@@ -1,4 +1,4 @@
-import type { CanaryAcceptanceMode, HealthcheckProtocol, KillSignal } from './enums.js';
+import type { CanaryAcceptanceMode, DeployStrategy, HealthcheckProtocol, KillSignal } from './enums.js';
 import type { DeployGate } from './gate.js';
 import type { HealthcheckOptions, PreStop } from './task-care.js';
 
@@ -65,6 +65,10 @@ export interface Deploy {
   killSignal?: KillSignal;
   killGracePeriodMillis?: number;
   preStop?: PreStop;
+  /** Absent: NEW_FIRST. */
+  deployStrategy?: DeployStrategy;
+  /** Only of OLD_FIRST: the most instances that may be missing at a time. Absent: one. */
+  maxUnavailable?: number;
 }
 
 export interface CanaryDeploySettings {

@@ -24,6 +24,8 @@ export interface DeployProgress extends Partial<CanaryProgress> {
   autoAdvanceDeploySteps: boolean;
   failedDeployTasks: TaskId[];
   timestamp: number;
+  /** Only of OLD_FIRST: the most instances that may be missing at a time. */
+  maxUnavailable?: number;
 }
 
 /** Progress that only deploys with canaryDeploySettings have. */

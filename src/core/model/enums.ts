@@ -217,6 +217,10 @@ export type HealthcheckProtocol = (typeof healthcheckProtocols)[number];
 export const killSignals = ['SIGTERM', 'SIGINT', 'SIGQUIT', 'SIGHUP', 'SIGUSR1', 'SIGUSR2'] as const;
 export type KillSignal = (typeof killSignals)[number];
 
+/** Order in which a deploy starts new tasks and ends old ones. */
+export const deployStrategies = ['NEW_FIRST', 'OLD_FIRST'] as const;
+export type DeployStrategy = (typeof deployStrategies)[number];
+
 /** Ways to ask a task whether it is healthy. */
 export const healthcheckTypes = ['HTTP', 'TCP', 'GRPC', 'COMMAND'] as const;
 export type HealthcheckType = (typeof healthcheckTypes)[number];

@@ -124,7 +124,13 @@ class DrainPass {
     if (isLongRunning(request.requestType)) this.dropTwins(entry);
     const missing = missingInstances(this.waiting, entry, this.matching);
     if (missing > 0) this.plan(entry, missing);
-    if (missing < 0) this.shrink(entry);
+    if (missing < 0 && !this.isEndedByDeploy(entry)) this.shrink(entry);
+  }
+
+  /** A deploy that ends old tasks first says when each of them goes. */
+  private isEndedByDeploy({ deployId }: PendingRequest): boolean {
+    const { pendingDeploy } = this.waiting;
+    return pendingDeploy?.progress?.maxUnavailable !== undefined && pendingDeploy.deployId !== deployId;
   }
 
   /** The younger of two tasks with one number goes, even when their count is right: another number is missing. */
@@ -251,6 +257,8 @@ function expectedInstances({ request, pendingDeploy }: WaitingRequest, deployId:
 
 /** Number of instances that the deploy in progress runs in place of the old one. */
 function takenOver(progress: DeployProgress): number {
+  // What it takes over ends before its tasks start, and does not come back meanwhile.
+  if (progress.maxUnavailable !== undefined) return progress.targetActiveInstances;
   // All at once, and then the old ones go together.
   if (progress.canary === false) return 0;
   // Until a step is complete the old deploy keeps what that step will take over, and gets back what it gives back.

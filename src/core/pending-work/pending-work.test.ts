@@ -886,3 +886,14 @@ describe('runs of a backfill', () => {
     expect(decision.create[0]).toMatchObject({ trigger: 'BACKFILL', scheduledAt: 5, runId: 'b-5' });
   });
 });
+
+describe('a deploy that ends old tasks first', () => {
+  const pendingDeploy = { deployId: 'd2', state: 'WAITING' as const, progress: progress(1, { maxUnavailable: 1 }) };
+  const deploying = waiting('SERVICE', { instances: 3, pendingDeploy });
+  const decided = (tasks: ActiveTask[]) => drain(work(deploying, [entry('TASK_DONE')], { tasks }), rules(), now);
+
+  test('gives no old task back whose place it takes', () =>
+    expect(numbers(decided([active(2), active(3)]))).toEqual([]));
+  test('gives back others that failed', () => expect(numbers(decided([active(2)]))).toEqual([1]));
+  test('says itself when old tasks end', () => expect(decided([active(1), active(2), active(3)]).cleanups).toEqual([]));
+});

@@ -62,8 +62,15 @@ export function explainPending(
   if (!isDue(pending.pendingTaskId, now)) return unseen(coolsDown(candidate) ? 'COOLDOWN' : 'NOT_DUE');
   const round = new PlacementRound(new Fleet(snapshot.machines, rules), snapshot, rules);
   const room = new GroupRoom(snapshot.groups);
-  const held = heldBy(candidate, round.spreadOf(candidate.view).inTurn, room, new ExcludedTimes(now), rules);
-  if (held) return { ...unseen(held), cause: causeOf(held, candidate, room, rules) };
+  const among = {
+    spread: round.spreadOf(candidate.view),
+    deploys: snapshot.deploys,
+    room,
+    excluded: new ExcludedTimes(now),
+    rules,
+  };
+  const held = heldBy(candidate, among);
+  if (held) return { ...unseen(held), cause: causeOf(held, candidate, among) };
   const { view, request } = candidate;
   const demand = round.demandOf(demandKey(pending), pending, view, request)!;
   const counts = round.allRejections(demand);
@@ -134,6 +141,7 @@ const reasonTexts: Record<Exclude<WaitingReason, 'NO_MATCHING_SLAVE' | 'PLACEABL
   PLACEMENT_DISABLED: 'Placing tasks is disabled (PROCESS_OFFERS)',
   PRIORITY_FREEZE: 'A priority freeze holds back tasks of its priority level',
   CONCURRENCY_GROUP: 'As many runs of its concurrency group are active as may be',
+  OLD_FIRST: 'An old task of its request has to end before it starts (deployStrategy OLD_FIRST)',
   START_ORDER: 'It starts when others are in service (startAfter)',
   INSTANCE_LIMIT: 'As many runs of its request are active as may be',
   EXCLUDED_TIME: 'Its request excludes the present time; it starts when that is over',

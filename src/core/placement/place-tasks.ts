@@ -1,6 +1,7 @@
 import { deployKeyText } from '../model/deploy.js';
-import { isRunnable } from '../model/enums.js';
-import type { Request } from '../model/request.js';
+import { isLongRunning, isRunnable } from '../model/enums.js';
+import { instancesOf, type Request } from '../model/request.js';
+import { maxUnavailableNow } from '../model/strategy.js';
 import type { PendingTask, TaskId } from '../model/task.js';
 import { isBesideSchedule } from '../pending-work/index.js';
 import { plansAhead, runsAtOnce } from '../schedules/index.js';
@@ -12,19 +13,22 @@ import { ExcludedTimes } from './excluded-times.js';
 import { Fleet, FleetMachine, type FleetSnapshot } from './fleet.js';
 import { seededRandom } from './port-pool.js';
 import { PlacementRound } from './round.js';
+import type { RequestSpread } from './request-spread.js';
 import type { Shortages } from './shortages.js';
 import type { MachineView, PlacementRules, PlacementSnapshot, RequestView } from './snapshot.js';
 
 /**
  * Reasons why a due task waits before machines are checked: placing is switched off, a priority freeze is on and its
- * request ranks below, as many runs of the job, or of the concurrency group, are active as may be, others are not in service after
- * which its request starts, its request excludes the present time, its last launch could not be stored.
+ * request ranks below, as many runs of the job, or of the concurrency group, are active as may be, old tasks of its service have to end
+ * first, others are not in service after which its request starts, its request excludes the present time, its last launch could not be
+ * stored.
  */
 export const holdReasons = [
   'PLACEMENT_DISABLED',
   'PRIORITY_FREEZE',
   'INSTANCE_LIMIT',
   'CONCURRENCY_GROUP',
+  'OLD_FIRST',
   'START_ORDER',
   'EXCLUDED_TIME',
   'CANNOT_BE_STORED',
@@ -52,6 +56,8 @@ export type PlacementOutcome =
       taskId: TaskId;
       /** Assigned ones first, then literal host ports of its container. */
       ports: number[];
+      /** The most live tasks of its request, this one counted. Absent: any number, since new tasks start before old ones end. */
+      mostLive?: number;
     }
   /** Stays pending: how many machines were refused, by reason, and what those had too little of. */
   | ({ kind: 'wait'; pending: PendingTask; why: 'NO_MATCHING_SLAVE' } & PlacementRefusal)
@@ -111,33 +117,56 @@ export function candidateOf(
   return { pending, view, request };
 }
 
-/** Does it have to wait, whatever machines there are? Its request has `active` tasks that take turns. */
-export function heldBy(
-  { view, request, pending }: Candidate,
-  active: number,
-  room: GroupRoom,
-  excluded: ExcludedTimes,
-  rules: PlacementRules,
-): HoldReason | undefined {
+/** What the reasons to hold a task look at besides the task. */
+export interface HoldView {
+  /** Of the request. */
+  spread: RequestSpread;
+  deploys: PlacementSnapshot['deploys'];
+  room: GroupRoom;
+  excluded: ExcludedTimes;
+  rules: PlacementRules;
+}
+
+/** Does it have to wait, whatever machines there are? */
+export function heldBy(candidate: Candidate, among: HoldView): HoldReason | undefined {
+  const { view, request, pending } = candidate;
+  const { spread, room, excluded, rules } = among;
   if (rules.disabled) return 'PLACEMENT_DISABLED';
   if (priorityLevel(request, rules) < (rules.minimumPriorityLevel ?? 0)) return 'PRIORITY_FREEZE';
   // A run that is tried again comes before the next time.
   const ahead = pending.pendingTaskId.pendingType === 'RETRY' ? 0 : (view.waitingRetries ?? 0);
   const takesTurn = !isBesideSchedule(pending.pendingTaskId);
-  if (takesTurn && active + ahead >= activeLimit(view.request, rules)) return 'INSTANCE_LIMIT';
+  if (takesTurn && spread.inTurn + ahead >= activeLimit(view.request, rules)) return 'INSTANCE_LIMIT';
   if (room.fullFor(view.request)) return 'CONCURRENCY_GROUP';
+  if (spread.live >= (mostLive(view, among) ?? Number.POSITIVE_INFINITY)) return 'OLD_FIRST';
   if (rules.startWaits?.has(request.id)) return 'START_ORDER';
   if (excluded.hold(pending, request, view)) return 'EXCLUDED_TIME';
   return rules.setAside?.has(pending.pendingTaskId.id) ? 'CANNOT_BE_STORED' : undefined;
 }
 
+/** The most live tasks of a service or worker whose old tasks end before new ones start; undefined: any number. */
+function mostLive(view: RequestView, { spread, deploys }: Pick<HoldView, 'spread' | 'deploys'>): number | undefined {
+  const { request, pendingDeploy, activeDeployId } = view;
+  if (!isLongRunning(request.requestType)) return undefined;
+  const deployOf = (deployId: string | undefined) =>
+    deployId === undefined ? undefined : deploys.get(deployKeyText({ requestId: request.id, deployId }))?.deploy;
+  const pending = deployOf(pendingDeploy?.deployId);
+  const ofTasks = [...spread.deployIds].flatMap((deployId) => deployOf(deployId) ?? []);
+  const most = maxUnavailableNow({ pending, active: deployOf(activeDeployId), ofTasks });
+  return most === undefined ? undefined : instancesOf(pendingDeploy?.updatedRequest ?? request);
+}
+
+/** Names those for which a user can do something: bring their machine back, or remove it. */
+function perhapsRunning({ givenUp }: RequestSpread): string {
+  if (givenUp.length === 0) return '';
+  const names = givenUp.map(({ taskId, slaveId }) => `'${taskId.id}' on slave '${slaveId}'`).toSorted();
+  return `, and may still run: ${names.join(', ')}, until its slave answers or is removed`;
+}
+
 /** Particulars of a reason to wait. */
-export function causeOf(
-  held: HoldReason,
-  { view, pending }: Candidate,
-  room: GroupRoom,
-  rules: PlacementRules,
-): string | undefined {
+export function causeOf(held: HoldReason, { view, pending }: Candidate, among: HoldView): string | undefined {
+  const { spread, room, rules } = among;
+  if (held === 'OLD_FIRST') return `${spread.live} of at most ${mostLive(view, among)} live${perhapsRunning(spread)}`;
   if (held === 'START_ORDER') return rules.startWaits?.get(view.request.id);
   const use = held === 'CONCURRENCY_GROUP' ? room.fullFor(view.request) : undefined;
   if (use) return fullText(view.request.concurrencyGroup!.name, use);
@@ -176,8 +205,10 @@ class PlacementPass {
 
   place({ pending, view, request }: Candidate): PlacementOutcome {
     const candidate = { pending, view, request };
-    const held = heldBy(candidate, this.round.spreadOf(view).inTurn, this.room, this.excluded, this.rules);
-    if (held) return { kind: 'wait', pending, why: held, cause: causeOf(held, candidate, this.room, this.rules) };
+    const { room, excluded, rules } = this;
+    const among = { spread: this.round.spreadOf(view), deploys: this.snapshot.deploys, room, excluded, rules };
+    const held = heldBy(candidate, among);
+    if (held) return { kind: 'wait', pending, why: held, cause: causeOf(held, candidate, among) };
     const key = demandKey(pending);
     const refused = this.refused.get(request.id) ?? new Map<string, PlacementRefusal>();
     const known = refused.get(key);
@@ -186,14 +217,14 @@ class PlacementPass {
     const best = this.round.bestMachine(demand);
     if (best instanceof FleetMachine) {
       this.room.take(view.request);
-      return this.occupy(pending, demand, best);
+      return this.occupy(pending, demand, best, mostLive(view, among));
     }
     const refusal: PlacementRefusal = { rejections: best, shortages: this.round.shortages(demand) };
     this.refused.set(request.id, refused.set(key, refusal));
     return { kind: 'wait', pending, why: 'NO_MATCHING_SLAVE', ...refusal };
   }
 
-  private occupy(pending: PendingTask, demand: Demand, machine: FleetMachine): PlacementOutcome {
+  private occupy(pending: PendingTask, demand: Demand, machine: FleetMachine, most?: number): PlacementOutcome {
     const ports = this.round.occupy(demand, machine, this.random);
     const taskId = this.newTaskId(pending, machine.view);
     const { pendingType } = pending.pendingTaskId;
@@ -202,7 +233,8 @@ class PlacementPass {
     demand.spread.add({ taskId, slaveId, rackId, pendingType, actionId, cleaning: false, killed: false });
     // It changes what is even among racks and slaves, so refusals of the request may no longer hold.
     this.refused.delete(demand.request.id);
-    return { kind: 'place', pending, request: demand.request, machine: machine.view, taskId, ports };
+    const bounded = most === undefined ? {} : { mostLive: most };
+    return { kind: 'place', pending, request: demand.request, machine: machine.view, taskId, ports, ...bounded };
   }
 
   /** Two runs of one instance number started in the same millisecond on one machine would share an id. */

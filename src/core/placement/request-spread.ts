@@ -1,5 +1,5 @@
 import { isBesideSchedule } from '../pending-work/index.js';
-import type { TaskSnapshot, RequestView } from './snapshot.js';
+import type { GivenUpTask, TaskSnapshot, RequestView } from './snapshot.js';
 
 /** Locations of the tasks of one request, kept up to date while a round places more of them. */
 export class RequestSpread {
@@ -9,11 +9,22 @@ export class RequestSpread {
   active = 0;
   /** Active tasks that take turns with others of the request. */
   inTurn = 0;
+  /** Tasks that were given up and may still run. */
+  readonly givenUp: readonly GivenUpTask[];
+  /** Deploys of live tasks. */
+  readonly deployIds = new Set<string>();
   pending: number;
 
   constructor(view: RequestView) {
     this.pending = view.pendingTasks;
     for (const task of view.tasks) this.count(task);
+    this.givenUp = [...(view.givenUp ?? [])];
+    for (const { taskId } of this.givenUp) this.deployIds.add(taskId.deployId);
+  }
+
+  /** Number of tasks that run, or may run. */
+  get live(): number {
+    return this.active + this.givenUp.length;
   }
 
   add(task: TaskSnapshot): void {
@@ -23,6 +34,7 @@ export class RequestSpread {
 
   private count(task: TaskSnapshot): void {
     this.active += 1;
+    this.deployIds.add(task.taskId.deployId);
     if (!isBesideSchedule(task)) this.inTurn += 1;
     const there = this.bySlave.get(task.slaveId);
     if (there) there.push(task);

@@ -38,6 +38,8 @@ export interface RequestView {
   pendingDeploy?: { deployId: string; updatedRequest?: Request };
   /** Active tasks of every deploy. */
   tasks: Iterable<TaskSnapshot>;
+  /** Tasks that were given up, and count as live where their number is bounded: they may still run. */
+  givenUp?: Iterable<GivenUpTask>;
   /** All its pending tasks, also those whose time has not come. */
   pendingTasks: number;
   /** Runs that are to be tried again and wait; told of requests whose runs are bounded by it. */
@@ -50,6 +52,8 @@ export interface DeployToPlace {
   deploy: Deploy;
   averageRuntimeMillis?: number;
 }
+
+export type GivenUpTask = Pick<TaskSnapshot, 'taskId' | 'slaveId'>;
 
 export interface TaskSnapshot {
   taskId: Pick<TaskId, 'id' | 'deployId'>;

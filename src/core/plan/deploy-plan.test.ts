@@ -37,6 +37,33 @@ describe('the steps of a deploy', () => {
       ],
     },
     {
+      name: 'old ones first: each ends before a new one starts in its place',
+      changes: { ...v2({ deployStrategy: 'OLD_FIRST' }), activeDeploy: { requestId: 'web', id: 'v1' } },
+      steps: [
+        { start: [], stop: gone(1) },
+        { start: [1], stop: gone(2) },
+        { start: [2], stop: gone(3) },
+        { start: [3], stop: [] },
+      ],
+    },
+    {
+      name: 'old ones first, as many as may be missing',
+      changes: {
+        ...v2({ deployStrategy: 'OLD_FIRST', maxUnavailable: 2 }),
+        activeDeploy: { requestId: 'web', id: 'v1' },
+      },
+      steps: [
+        { start: [], stop: gone(1, 2) },
+        { start: [1, 2], stop: gone(3) },
+        { start: [3], stop: [] },
+      ],
+    },
+    {
+      name: 'old ones first, where there are none',
+      changes: { ...v2({ deployStrategy: 'OLD_FIRST', maxUnavailable: 3 }), activeDeployId: undefined, tasks: [] },
+      steps: [{ start: [1, 2, 3], stop: [] }],
+    },
+    {
       name: 'the first deploy stops nothing',
       changes: { activeDeployId: undefined, tasks: [] },
       steps: [{ start: [1, 2, 3], stop: [] }],

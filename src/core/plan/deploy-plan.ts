@@ -28,6 +28,7 @@ export interface DeployToPlan {
   updatedRequest?: Request;
   deploy: Deploy;
   activeDeployId?: string;
+  activeDeploy?: Deploy;
   /** Active tasks of the request. */
   tasks: readonly PlanTask[];
   /** Pending tasks of the request, of whatever deploy. */
@@ -72,7 +73,7 @@ class Rollout {
     private readonly planned: DeployToPlan,
     private now: number,
   ) {
-    const { deploy, state, settings, activeDeployId } = planned;
+    const { deploy, state, settings, activeDeployId, activeDeploy } = planned;
     const request = balancedNowhere(planned.request);
     const updatedRequest = balancedNowhere(planned.updatedRequest);
     const effective = updatedRequest ?? request;
@@ -87,15 +88,17 @@ class Rollout {
       deploy,
       progress: firstProgress(effective, deploy, settings, now),
       activeDeployId: isLongRunning(effective.requestType) ? activeDeployId : deploy.id,
+      activeDeploy,
       tasks: planned.tasks,
       queuedTasks: 0,
       settings,
     };
   }
 
-  /** A deploy that is accepted while its request stays paused starts no task. */
+  /** A deploy that is accepted while its request stays paused starts no task; another one may end old tasks first. */
   begin(): void {
-    if (this.view.progress && this.view.requestState !== 'PAUSED') this.launch('NEW_DEPLOY');
+    const { progress, requestState } = this.view;
+    if (progress && progress.maxUnavailable === undefined && requestState !== 'PAUSED') this.launch('NEW_DEPLOY');
   }
 
   /** One look at the deploy. false: there is nothing more to see. */
@@ -129,9 +132,14 @@ class Rollout {
     if (checkAgainAt !== undefined) this.letPass(checkAgainAt);
   }
 
-  /** Time passes, or an operator says the word. */
-  private wait({ checkAgainAt }: Extract<DeployStep, { kind: 'wait' }>): boolean {
+  /** Tasks start, time passes, or an operator says the word. */
+  private wait({ checkAgainAt, scheduleMissing }: Extract<DeployStep, { kind: 'wait' }>): boolean {
     const { progress, updateTargetInstances } = this.view;
+    if (scheduleMissing && progress?.maxUnavailable !== undefined) {
+      const before = this.tasks.length;
+      this.launch('NEXT_DEPLOY_STEP');
+      return this.tasks.length > before;
+    }
     if (checkAgainAt !== undefined && checkAgainAt > this.now) {
       this.letPass(checkAgainAt);
       return true;

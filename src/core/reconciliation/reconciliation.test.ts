@@ -35,13 +35,18 @@ describe('a cycle', () => {
 describe('the list of a machine that is back', () => {
   const given = { taskId: 't', slaveId: 's', incarnation: 'i1', state: 'TASK_UNREACHABLE', ended: true } as const;
   const stateOf = (own: Partial<BelievedTask>, listed?: TaskState, incarnation = 'i1') =>
-    compareTask({ ...given, acknowledged: false, ...own }, listed, incarnation)?.state;
+    compareTask({ ...given, acknowledged: false, mayRun: false, ...own }, listed, incarnation)?.state;
   test('without a task whose launch it never answered says that it never got it', () =>
     expect(stateOf({})).toBe('TASK_DROPPED'));
   test.each<{ name: string; own: Partial<BelievedTask>; listed?: TaskState; incarnation?: string; state?: TaskState }>([
     { name: 'that has it says how it is', own: {}, listed: 'TASK_RUNNING', state: 'TASK_RUNNING' },
     { name: 'without a task that it had says nothing', own: { acknowledged: true } },
     { name: 'without a task that was lost says nothing', own: { state: 'TASK_LOST' } },
+    {
+      name: 'without a task that was lost and may run says that it never got it',
+      own: { state: 'TASK_LOST', mayRun: true },
+      state: 'TASK_DROPPED',
+    },
     { name: 'of a new folder says nothing of what was before', own: {}, incarnation: 'i2' },
   ])('$name', ({ own, listed, incarnation, state }) => expect(stateOf(own, listed, incarnation)).toBe(state));
 });
@@ -53,6 +58,7 @@ describe('the list of a machine', () => {
     incarnation: 'i1',
     state: 'TASK_RUNNING',
     ended: false,
+    mayRun: false,
     acknowledged: true,
     ...own,
   });

@@ -1,14 +1,14 @@
 import { undelivered } from '../completion/ended-task.js';
 import { isTerminal, type TaskState } from '../model/enums.js';
 import type { TaskReconciliationStatistics } from '../model/state.js';
+import type { PerhapsRunning } from '../model/strategy.js';
 
 /** A launched task in the state that the scheduler believes it in. */
-export interface BelievedTask {
+export interface BelievedTask extends PerhapsRunning {
   taskId: string;
   slaveId: string;
   incarnation: string;
   state: TaskState;
-  ended: boolean;
   /** The machine has answered its launch: from then on it must know of it. */
   acknowledged: boolean;
 }
@@ -36,7 +36,8 @@ export function compareTask(
   if (task.incarnation !== incarnation) return undefined;
   const { taskId, slaveId } = task;
   if (task.ended) {
-    if (listed === undefined && task.state === 'TASK_UNREACHABLE' && !task.acknowledged)
+    const isInDoubt = task.mayRun || task.state === 'TASK_UNREACHABLE';
+    if (listed === undefined && isInDoubt && !task.acknowledged)
       return { taskId, slaveId, ...undelivered, incarnation, message: 'Its slave is back and never got it' };
     if (listed === undefined || isTerminal(listed)) return undefined;
     const reason = 'REASON_AGENT_REREGISTERED';

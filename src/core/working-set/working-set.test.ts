@@ -81,7 +81,7 @@ type Step =
   | { kind: 'gone'; id: string }
   | { kind: 'machine'; id: string; cpus: number }
   | { kind: 'noMachine'; id: string }
-  | { kind: 'ended'; id: string; instanceNo: number }
+  | { kind: 'ended'; id: string; instanceNo: number; mayRun: boolean }
   | { kind: 'round' };
 
 const id = fc.constantFrom('a', 'b', 'c');
@@ -97,7 +97,12 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ kind: fc.constant('gone' as const), id }),
   fc.record({ kind: fc.constant('machine' as const), id: slave, cpus: fc.integer({ min: 1, max: 4 }) }),
   fc.record({ kind: fc.constant('noMachine' as const), id: slave }),
-  fc.record({ kind: fc.constant('ended' as const), id, instanceNo: fc.integer({ min: 1, max: 3 }) }),
+  fc.record({
+    kind: fc.constant('ended' as const),
+    id,
+    instanceNo: fc.integer({ min: 1, max: 3 }),
+    mayRun: fc.boolean(),
+  }),
   fc.constant({ kind: 'round' as const }),
 );
 
@@ -105,7 +110,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 class Rows {
   readonly requests = new Map<
     string,
-    { request: HeldRequest; tasks: HeldTask[]; pending: ReturnType<typeof pendingTask>[] }
+    { request: HeldRequest; tasks: HeldTask[]; givenUp: HeldTask[]; pending: ReturnType<typeof pendingTask>[] }
   >();
   readonly machines = new Map<string, ReturnType<typeof machine>>();
   readonly set = newSet();
@@ -118,7 +123,7 @@ class Rows {
         const pending = Array.from({ length: next.pending }, (_, n) =>
           pendingTask(n + 1, { requestId: next.id, nextRunAt: now - 100 + n * 100 }),
         );
-        this.requests.set(next.id, { request: request(next.id, next.version), tasks, pending });
+        this.requests.set(next.id, { request: request(next.id, next.version), tasks, givenUp: [], pending });
         return this.set.putRequest(next.id, request(next.id, next.version), tasks, pending);
       }
       case 'gone':
@@ -135,7 +140,8 @@ class Rows {
         const ended = held?.tasks[next.instanceNo - 1];
         if (!held || !ended) return;
         held.tasks = held.tasks.filter((other) => other !== ended);
-        return this.set.taskEnded(next.id, ended.taskId.id);
+        if (next.mayRun) held.givenUp.push({ ...ended, cleaning: false, killed: false });
+        return this.set.taskEnded(next.id, ended.taskId.id, next.mayRun);
       }
       case 'round':
         return this.round();
@@ -166,7 +172,7 @@ class Rows {
   fresh(): WorkingSet {
     const set = newSet();
     for (const [key, view] of this.machines) set.putMachine(key, view);
-    for (const [key, held] of this.requests) set.putRequest(key, held.request, held.tasks, held.pending);
+    for (const [key, held] of this.requests) set.putRequest(key, held.request, held.tasks, held.pending, held.givenUp);
     return set;
   }
 }

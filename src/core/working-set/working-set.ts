@@ -22,7 +22,7 @@ export interface HeldRequest extends Pick<
   'request' | 'state' | 'scheduleSince' | 'activeDeployId' | 'pendingDeploy'
 > {
   version: number;
-  /** Deploys in use, and those of its pending tasks, by deploy id. */
+  /** Deploys in use, and those of its live and pending tasks, by deploy id. */
   deploys: Map<string, DeployToPlace>;
 }
 
@@ -33,6 +33,8 @@ interface Entry {
   /** undefined: the request is gone, pending tasks are left of it. */
   held: HeldRequest | undefined;
   tasks: Map<string, HeldTask>;
+  /** Tasks that were given up and may still run. They take nothing from machines. */
+  givenUp: Map<string, HeldTask>;
   pending: Map<string, PendingTask>;
   view: RequestView | undefined;
 }
@@ -64,6 +66,7 @@ export class WorkingSet {
     request: HeldRequest | undefined,
     tasks: readonly HeldTask[],
     pendingTasks: readonly PendingTask[],
+    givenUp: readonly HeldTask[] = [],
   ): void {
     const former = this.requests.get(id);
     this.groupMembers.replace(id, former?.held, request);
@@ -71,7 +74,7 @@ export class WorkingSet {
       this.deploys.delete(deployKeyText({ requestId: id, deployId }));
     this.replaceTasks(id, former?.tasks, tasks);
     this.replacePending(former?.pending, pendingTasks);
-    if (!request && tasks.length === 0 && pendingTasks.length === 0) {
+    if (!request && tasks.length + givenUp.length + pendingTasks.length === 0) {
       this.requests.delete(id);
       return;
     }
@@ -80,6 +83,7 @@ export class WorkingSet {
     const entry = {
       held: request,
       tasks: new Map(tasks.map((task) => [task.taskId.id, task])),
+      givenUp: new Map(givenUp.map((task) => [task.taskId.id, task])),
       pending: new Map(pendingTasks.map((task) => [task.pendingTaskId.id, task])),
     };
     this.requests.set(id, { ...entry, view: request && viewOf(request, entry, this.utilizations) });
@@ -97,17 +101,20 @@ export class WorkingSet {
     const entry = this.requests.get(task.requestId);
     if (!entry?.pending.delete(pendingTaskId)) return;
     this.dueTasks.remove(pendingTaskId);
-    this.forgetUnusedDeploy(entry, task);
     entry.tasks.set(task.taskId.id, task);
     this.uses.add(task, this.utilizations.get(task.requestId));
     // Its score went by what was expected of the task; from now on by what such tasks probably use.
     if (this.usages.has(task.slaveId)) this.stale.add(task.slaveId);
   }
 
-  /** A deploy that only its pending tasks needed: that of a run of a former deploy. */
-  private forgetUnusedDeploy({ held, pending }: Entry, { requestId, taskId: { deployId } }: HeldTask): void {
+  /** A former deploy of which the last task has ended. */
+  private forgetUnusedDeploy(
+    { held, pending, tasks, givenUp }: Entry,
+    { requestId, taskId: { deployId } }: HeldTask,
+  ): void {
     if (!held || deployId === held.activeDeployId || deployId === held.pendingDeploy?.deployId) return;
     for (const { pendingTaskId } of pending.values()) if (pendingTaskId.deployId === deployId) return;
+    for (const { taskId } of [...tasks.values(), ...givenUp.values()]) if (taskId.deployId === deployId) return;
     held.deploys.delete(deployId);
     this.deploys.delete(deployKeyText({ requestId, deployId }));
   }
@@ -146,11 +153,14 @@ export class WorkingSet {
     this.stale.add(slaveId);
   }
 
-  taskEnded(requestId: string, taskId: string): void {
+  /** `mayRun`: it was given up. */
+  taskEnded(requestId: string, taskId: string, mayRun = false): void {
     const entry = this.requests.get(requestId);
     const task = entry?.tasks.get(taskId);
     if (!entry || !task) return;
     entry.tasks.delete(taskId);
+    if (mayRun) entry.givenUp.set(taskId, { ...task, cleaning: false, killed: false });
+    this.forgetUnusedDeploy(entry, task);
     this.uses.subtract(task, this.utilizations.get(requestId));
     this.stale.add(task.slaveId);
   }
@@ -242,6 +252,7 @@ export class WorkingSet {
         ...entry.held,
         deploys: byKey(entry.held?.deploys ?? []),
         tasks: byKey(entry.tasks).map(([, task]) => task),
+        givenUp: byKey(entry.givenUp).map(([, task]) => task),
         pendingTasks: byKey(entry.pending).map(([, task]) => task),
       }
     );
@@ -276,7 +287,7 @@ const byKey = <T>(entries: Iterable<[string, T]>): [string, T][] => [...entries]
 
 function viewOf(
   { request, state, scheduleSince, activeDeployId, pendingDeploy }: HeldRequest,
-  { tasks, pending }: Pick<Entry, 'tasks' | 'pending'>,
+  { tasks, givenUp, pending }: Pick<Entry, 'tasks' | 'givenUp' | 'pending'>,
   utilizations: ReadonlyMap<string, RequestUtilization>,
 ): RequestView {
   return {
@@ -287,6 +298,9 @@ function viewOf(
     pendingDeploy,
     get tasks() {
       return tasks.values();
+    },
+    get givenUp() {
+      return givenUp.values();
     },
     get pendingTasks() {
       return pending.size;

@@ -1,9 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import type { DeployTask, DeploySnapshot } from '../../core/deploys/index.js';
+import { graceMillis } from '../../core/launch/index.js';
+import type { Deploy } from '../../core/model/deploy.js';
 import type { GateRow } from '../../core/model/gate.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import type { StoredRequest } from '../requests/request.repository.js';
 import { HealthSwitch } from '../tasks/health/health-switch.service.js';
+import type { Settings } from '../../platform/settings/settings.js';
 import { Rows } from '../../rows.js';
 import { DeployAcceptance } from './deploy-acceptance.service.js';
 import { DeployBalancing } from './deploy-balancing.service.js';
@@ -26,6 +29,10 @@ export class DeployViews {
   ): Promise<DeploySnapshot> {
     const found = await this.rows.deploys.find(tx, pending);
     const { requestId, deployId } = pending;
+    const settings = await this.health.inForce(tx);
+    const activeDeployId = stored?.activeDeployId;
+    const endsOldFirst = pending.progress?.maxUnavailable !== undefined && activeDeployId !== undefined;
+    const active = endsOldFirst ? await this.rows.deploys.find(tx, { requestId, deployId: activeDeployId }) : undefined;
     return {
       request: stored?.request,
       requestState: stored?.state ?? 'MISSING',
@@ -34,7 +41,9 @@ export class DeployViews {
       deploy: found?.deploy,
       state: pending.state,
       progress: pending.progress,
-      activeDeployId: stored?.activeDeployId,
+      activeDeployId,
+      activeDeploy: active?.deploy,
+      activeGraceMillis: active && longestEnd(active.deploy, settings),
       cancel: pending.cancel,
       updateTargetInstances: pending.updateTargetInstances,
       balance: pending.balance,
@@ -44,8 +53,8 @@ export class DeployViews {
       gates: await this.openedGates(tx, pending),
       // Before the tasks: what is launched in between is then counted twice and not missed.
       queuedTasks: await this.rows.pendingTasks.countOfDeploy(tx, requestId, deployId),
-      tasks: await this.liveTasks(tx, requestId),
-      settings: await this.health.inForce(tx),
+      tasks: await this.liveTasks(tx, requestId, endsOldFirst && this.balancing.isEnabled),
+      settings,
     };
   }
 
@@ -55,9 +64,22 @@ export class DeployViews {
     return step === undefined ? undefined : this.rows.deployGates.ofStep(tx, pending, step);
   }
 
-  private async liveTasks(tx: Transaction, requestId: string): Promise<DeployTask[]> {
+  private async liveTasks(tx: Transaction, requestId: string, withTraffic: boolean): Promise<DeployTask[]> {
     const live = await this.rows.tasks.find(tx, { requestIds: [requestId], includeEnded: true });
     const watched = await this.rows.watchedTasks.observe(tx, live);
-    return watched.map(({ cleanupType, ...task }) => ({ ...task, cleanup: cleanupType }));
+    const ids = live.map(({ taskId }) => taskId.id);
+    const records = withTraffic ? await this.rows.loadBalancerRecords.find(tx, ids) : undefined;
+    return watched.map(({ cleanupType, ...task }) => ({
+      ...task,
+      cleanup: cleanupType,
+      balancing: records?.get(task.taskId.id),
+    }));
   }
 }
+
+/** Milliseconds from the order to end a task until it is ended by force. */
+const longestEnd = (deploy: Deploy, { hardKillAfterMillis, cluster }: Settings): number =>
+  graceMillis(deploy, {
+    killGraceMillis: hardKillAfterMillis,
+    containerStopMillis: cluster.local.containers.dockerStopTimeout * 1000,
+  });

@@ -127,7 +127,7 @@ export class DeployRepository {
     return new Map(found.map(markerFromRow).map((marker) => [deployKeyText(marker), marker]));
   }
 
-  /** Deploys in use, and those of pending tasks: of the given requests, or all. By hand: the working set is loaded by it. */
+  /** Deploys in use, and those of live and pending tasks: of the given requests, or all. By hand: the working set is loaded by it. */
   async inUse(
     tx: Queryable,
     requestIds: readonly string[] | null,
@@ -137,7 +137,8 @@ export class DeployRepository {
       `SELECT d.request_id AS "requestId", d.deploy_id AS "deployId", d.data->'deploy' AS deploy
        FROM (SELECT id AS request_id, active_deploy_id AS deploy_id FROM request WHERE $1::text[] IS NULL OR id = ANY ($1)
          UNION SELECT id, pending_deploy_id FROM request WHERE $1::text[] IS NULL OR id = ANY ($1)
-         UNION SELECT request_id, deploy_id FROM pending_task WHERE $1::text[] IS NULL OR request_id = ANY ($1)) used
+         UNION SELECT request_id, deploy_id FROM pending_task WHERE $1::text[] IS NULL OR request_id = ANY ($1)
+         UNION SELECT request_id, deploy_id FROM task WHERE (ended_at IS NULL OR may_run) AND ($1::text[] IS NULL OR request_id = ANY ($1))) used
        JOIN deploy_history d USING (request_id, deploy_id) WHERE d.data IS NOT NULL`,
       [requestIds],
     );

@@ -148,6 +148,13 @@ export class DeploysService {
           const message = `targetActiveInstances must be between 1 and ${most}, the instances of request '${key.requestId}'`;
           throw SchedulerError.invalid('INVALID_REQUEST', [{ field: 'targetActiveInstances', rule: 'range', message }]);
         }
+        const { maxUnavailable, targetActiveInstances: former } = pending.progress ?? {};
+        if (maxUnavailable !== undefined && Math.abs(targetActiveInstances - former!) > maxUnavailable) {
+          const message = `targetActiveInstances must be at most ${maxUnavailable} away from the present target, ${former}: maxUnavailable of the deploy`;
+          throw SchedulerError.invalid('INVALID_REQUEST', [
+            { field: 'targetActiveInstances', rule: 'maxUnavailable', message },
+          ]);
+        }
         refusePassingGates(pending, targetActiveInstances);
         if (pending.updateTargetInstances === undefined) {
           await this.rows.deploys.changePending(tx, { ...pending, updateTargetInstances: targetActiveInstances });

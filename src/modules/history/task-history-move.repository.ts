@@ -7,6 +7,7 @@ import { rows } from '../../platform/database/sql.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { LoadBalancerRecordRepository } from '../load-balancer/load-balancer-record.repository.js';
 import { launchedForJoins, launchedForSql } from '../tasks/launched-task.repository.js';
+import { countsWhileAway } from '../tasks/machine-task.repository.js';
 import { deleteTasksSql, updateOrderSql } from '../tasks/task.repository.js';
 import { LiveTaskHistoryRepository } from './live-task-history.repository.js';
 
@@ -16,7 +17,7 @@ const agentRemoved = 'REASON_AGENT_REMOVED';
 /**
  * Ended, not of the request's pending deploy (whose outcome is still judged by it), off the load balancer, and not able to
  * come back. $1, $2: HeldBack. One whose launch was never answered waits for as long as its machine may come back, which then says whether it
- * ever got it: if not, the run goes again.
+ * ever got it: if not, the run goes again. One that may still run waits for its machine where it counts as live.
  */
 const mayMove = `t.ended_at IS NOT NULL
   AND NOT EXISTS (SELECT 1 FROM request r WHERE r.id = t.request_id AND r.pending_deploy_id = t.deploy_id)
@@ -26,7 +27,8 @@ const mayMove = `t.ended_at IS NOT NULL
     AND (u.at > $1 OR u.at > $2 AND EXISTS (SELECT 1 FROM slave s WHERE s.id = t.slave_id AND s.incarnation = t.incarnation
       AND (s.state <> 'ACTIVE' OR s.state_at > $1))))
   AND NOT (t.state = 'TASK_UNREACHABLE' AND t.answered_at IS NULL AND t.running_at IS NULL
-    AND EXISTS (SELECT 1 FROM slave s WHERE s.id = t.slave_id AND s.incarnation = t.incarnation))`;
+    AND EXISTS (SELECT 1 FROM slave s WHERE s.id = t.slave_id AND s.incarnation = t.incarnation))
+  AND NOT ${countsWhileAway}`;
 
 /** Member of a JSON object, with the comma before it, where there is a value. */
 const textMember = (name: string, value: string): string => `coalesce(',"${name}":' || to_json(${value})::text, '')`;

@@ -109,6 +109,7 @@ export class MachineChanges {
         dead.map((machine) => machine.id),
       );
     });
+    this.wake.signal('scheduler');
   }
 
   /** Makes a change that would lapse permanent. */

@@ -16,10 +16,16 @@ export class MachineRemoval {
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
-  /** Record, history and lapsing change; the host of a slave is not marked inactive any more. Under lockFleet. */
+  /**
+   * Record, history and lapsing change; the host of a slave is not marked inactive any more, and what may still run there counts no more.
+   * Under lockFleet.
+   */
   async remove(tx: Transaction, kind: MachineKind, ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return;
-    if (kind === 'SLAVE') await this.unmarkHosts(tx, ids);
+    if (kind === 'SLAVE') {
+      await this.unmarkHosts(tx, ids);
+      await this.rows.machineTasks.confirmGoneOf(tx, ids);
+    }
     await this.rows.slaves.remove(tx, kind, ids);
     await this.rows.expiringActions.removeOfMachines(tx, kind, ids);
   }

@@ -13,6 +13,7 @@ import type { Queryable } from '../../platform/database/queryable.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { rows, toMillis } from '../../platform/database/sql.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
+import { countsWhileAway } from '../tasks/machine-task.repository.js';
 import { MachineHistoryRepository } from './machine-history.repository.js';
 import { RackEntity } from './rack.entity.js';
 import { SlaveEntity } from './slave.entity.js';
@@ -246,12 +247,12 @@ export class SlaveRepository {
     return this.standing(tx, kind, id, 'FOR NO KEY UPDATE');
   }
 
-  /** Locks slaves that have been gone since before then and have no task that counts as active; in the order of ids. */
+  /** Locks slaves that have been gone since before then and have no task that counts as active or as live; in the order of ids. */
   async lockLongGone(tx: Transaction, before: number): Promise<string[]> {
     const gone = await rows<{ id: string }>(
       tx,
       `SELECT id FROM slave WHERE state IN ('DEAD', 'MISSING_ON_STARTUP') AND state_at < $1
-         AND NOT EXISTS (SELECT 1 FROM task WHERE slave_id = slave.id AND ended_at IS NULL)
+         AND NOT EXISTS (SELECT 1 FROM task t WHERE t.slave_id = slave.id AND (t.ended_at IS NULL OR ${countsWhileAway}))
        ORDER BY id FOR NO KEY UPDATE`,
       [new Date(before)],
     );

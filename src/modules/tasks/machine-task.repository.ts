@@ -35,8 +35,17 @@ interface BelievedRow extends TaskOfSlaveRow {
   incarnation: string;
   state: TaskState;
   ended: boolean;
+  may_run: boolean;
   acknowledged: boolean;
 }
+
+/**
+ * SQL: task `t` was given up, may still run, and counts as live: a deploy that ends old tasks first made it, or is in use by its
+ * request.
+ */
+export const countsWhileAway = `(t.may_run AND EXISTS (SELECT 1 FROM deploy_history d LEFT JOIN request r ON r.id = d.request_id
+  WHERE d.request_id = t.request_id AND d.deploy_id IN (t.deploy_id, r.active_deploy_id, r.pending_deploy_id)
+    AND d.data #>> '{deploy,deployStrategy}' = 'OLD_FIRST'))`;
 
 const placeColumn = (kind: MachineKind): string => (kind === 'SLAVE' ? 'slave_id' : 'rack_id');
 
@@ -113,15 +122,41 @@ export class MachineTaskRepository {
     return found.map(taskOfSlave);
   }
 
+  /** Tasks that were given up and may still run in another incarnation of these slaves than the one that the slave has now. */
+  async mayRunInOthers(tx: Queryable, slaves: readonly SlaveLife[]): Promise<string[]> {
+    const found = await rows<{ task_id: string }>(
+      tx,
+      `SELECT task_id FROM task JOIN unnest($1::text[], $2::text[]) AS now (slave_id, incarnation) USING (slave_id)
+       WHERE may_run AND task.incarnation <> now.incarnation`,
+      columnsOf(slaves),
+    );
+    return found.map((row) => row.task_id);
+  }
+
+  /** Tasks that were given up: it is certain now that they do not run. */
+  async confirmGone(tx: Transaction, taskIds: readonly string[]): Promise<void> {
+    await tx.query('UPDATE task SET may_run = false WHERE may_run AND task_id = ANY ($1)', [taskIds]);
+  }
+
+  /** Of slaves that a user removes. */
+  async confirmGoneOf(tx: Transaction, slaveIds: readonly string[]): Promise<void> {
+    await tx.query('UPDATE task SET may_run = false WHERE may_run AND slave_id = ANY ($1)', [slaveIds]);
+  }
+
   /** These live tasks, or all of them, as their rows describe them. */
   async believed(tx: Queryable, taskIds?: readonly string[]): Promise<BelievedTask[]> {
     const found = await rows<BelievedRow>(
       tx,
-      `SELECT task_id, slave_id, incarnation, state, ended_at IS NOT NULL AS ended, answered_at IS NOT NULL AS acknowledged
+      `SELECT task_id, slave_id, incarnation, state, ended_at IS NOT NULL AS ended, may_run, answered_at IS NOT NULL AS acknowledged
        FROM task WHERE $1::text[] IS NULL OR task_id = ANY ($1)`,
       [taskIds ?? null],
     );
-    return found.map(({ task_id: taskId, slave_id: slaveId, ...row }) => ({ taskId, slaveId, ...row }));
+    return found.map(({ task_id: taskId, slave_id: slaveId, may_run: mayRun, ...row }) => ({
+      taskId,
+      slaveId,
+      mayRun,
+      ...row,
+    }));
   }
 
   /** Ids of the given tasks that are live. */

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { KnownTask, TaskLimits } from '../../core/completion/index.js';
 import type { TaskState } from '../../core/model/enums.js';
+import type { PerhapsRunning } from '../../core/model/strategy.js';
 import type { TaskId } from '../../core/model/task.js';
 import { rows, toTime } from '../../platform/database/sql.js';
 import type { Transaction } from '../../platform/database/transaction.js';
@@ -19,7 +20,7 @@ export interface NewStatus {
 }
 
 /** A live task as far as its statuses change it. */
-export interface ReportedTask extends KnownTask, TaskLimits {
+export interface ReportedTask extends KnownTask, PerhapsRunning, TaskLimits {
   taskId: TaskId;
   /** Epoch milliseconds. */
   stateAt: number;
@@ -45,6 +46,7 @@ interface TaskRow extends TaskIdRow {
   state: TaskState;
   state_at: Date;
   ended: boolean;
+  may_run: boolean;
   has_data: boolean;
 }
 
@@ -82,7 +84,7 @@ export class TaskStatusRepository {
     const found = await rows<TaskRow>(
       tx,
       `SELECT t.task_id, t.request_id, t.deploy_id, t.instance_no, t.host, t.rack_id, t.started_at, t.memory_mb, t.disk_mb,
-         t.incarnation, t.state, t.state_at, t.ended_at IS NOT NULL AS ended,
+         t.incarnation, t.state, t.state_at, t.ended_at IS NOT NULL AS ended, t.may_run,
          EXISTS (SELECT 1 FROM task_launch l WHERE l.task_id = t.task_id) AS has_data
        FROM task t WHERE t.task_id = ANY ($1) ORDER BY t.task_id FOR NO KEY UPDATE OF t`,
       [taskIds],
@@ -153,6 +155,16 @@ export class TaskStatusRepository {
     );
   }
 
+  /** By task id: tasks that were given up and may run, or do not any more. They are locked in `tx`. */
+  async setMayRun(tx: Transaction, tasks: ReadonlyMap<string, boolean>): Promise<void> {
+    if (tasks.size === 0) return;
+    await tx.query(
+      `UPDATE task SET may_run = n.may_run FROM unnest($1::text[], $2::boolean[]) AS n (task_id, may_run)
+       WHERE task.task_id = n.task_id AND task.may_run <> n.may_run`,
+      [[...tasks.keys()], [...tasks.values()]],
+    );
+  }
+
   /**
    * Tasks that have ended, and are locked in `tx`, live again: of each its newest entry, the end, is dropped, and the state
    * stands in its place. Where it is `told`, it gets an entry, in which is kept what its entry said before.
@@ -183,7 +195,7 @@ export class TaskStatusRepository {
       ],
     );
     await tx.query(
-      `UPDATE task SET state = n.state, state_at = n.at, ended_at = NULL,
+      `UPDATE task SET state = n.state, state_at = n.at, ended_at = NULL, may_run = false,
          answered_at = CASE WHEN n.told THEN coalesce(task.answered_at, n.at) ELSE task.answered_at END,
          running_at = coalesce(task.running_at, CASE WHEN n.told AND n.state = 'TASK_RUNNING' THEN n.at END)
        FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::boolean[]) AS n (task_id, state, at, told)
@@ -201,5 +213,6 @@ const reportedTask = (row: TaskRow): ReportedTask => ({
   state: row.state,
   stateAt: row.state_at.getTime(),
   ended: row.ended,
+  mayRun: row.may_run,
   hasData: row.has_data,
 });

@@ -5,6 +5,7 @@ import type { LaunchDocument } from './launched-task.repository.js';
 /** A live task. Active while ended_at is null. */
 @Index('task_by_request', ['requestId'])
 @Index('task_by_slave', ['slaveId'])
+@Index('task_may_run', ['slaveId'], { where: 'may_run' })
 @Check('task_instance_no_check', '"instance_no" > 0')
 @Entity('task')
 export class TaskEntity {
@@ -80,6 +81,10 @@ export class TaskEntity {
 
   @Column({ name: 'ended_at', type: 'timestamptz', nullable: true })
   endedAt: Date | null;
+
+  /** It was given up with its machine, which has not said since that it does not run: see PerhapsRunning in the core. */
+  @Column({ name: 'may_run', type: 'boolean', default: false })
+  mayRun: boolean;
 
   @Column({ name: 'healthchecks_finished', type: 'boolean', default: false })
   healthchecksFinished: boolean;

@@ -41,6 +41,8 @@ export interface LiveTask {
   runningAt?: number;
   /** Absent: the task is active. */
   endedAt?: number;
+  /** It was given up with its machine, and may still run there. */
+  mayRun: boolean;
   healthchecksFinished: boolean;
   directory?: string;
   /** Type of its cleanup: the task is cleaning. */
@@ -82,11 +84,15 @@ interface TaskRow {
   answered_at: Date | null;
   running_at: Date | null;
   ended_at: Date | null;
+  may_run: boolean;
   healthchecks_finished: boolean;
   directory: string | null;
   cleanup_type: TaskCleanupType | null;
   killed: boolean;
 }
+
+/** SQL: a task counts as live, by the rule of `countsAsLive` in the core. */
+const liveSql = (task: string): string => `(${task}.ended_at IS NULL OR ${task}.may_run)`;
 
 interface HeldTaskRow {
   task_id: string;
@@ -103,6 +109,7 @@ interface HeldTaskRow {
   counts_since: Date | null;
   cleaning: boolean;
   killed: boolean;
+  ended: boolean;
 }
 
 /** Orders about a task. With its end there is nothing left to clean up or to kill. */
@@ -291,34 +298,32 @@ export class TaskRepository {
     return found!.bytes;
   }
 
-  /** Active tasks for the leader's working set: those of the given requests or slaves, or all. */
+  /** Tasks for the leader's working set: those of the given requests or slaves, or all. */
   async held(
     tx: Queryable,
     of: { requestIds?: readonly string[]; slaveIds?: readonly string[] } = {},
-  ): Promise<HeldTask[]> {
+  ): Promise<{ active: HeldTask[]; givenUp: HeldTask[] }> {
     const found = await rows<HeldTaskRow>(
       tx,
       `SELECT t.task_id, t.request_id, t.deploy_id, t.slave_id, t.rack_id, t.pending_type, t.action_id, t.cpus, t.memory_mb,
-         t.disk_mb, t.ports, t.counts_since, c.task_id IS NOT NULL AS cleaning, k.task_id IS NOT NULL AS killed
+         t.disk_mb, t.ports, t.counts_since, c.task_id IS NOT NULL AS cleaning, k.task_id IS NOT NULL AS killed,
+         t.ended_at IS NOT NULL AS ended
        FROM task t LEFT JOIN task_cleanup c USING (task_id) LEFT JOIN killed_task k USING (task_id)
-       WHERE t.ended_at IS NULL AND ($1::text[] IS NULL OR t.${of.slaveIds ? 'slave_id' : 'request_id'} = ANY ($1))`,
+       WHERE ${liveSql('t')} AND ($1::text[] IS NULL OR t.${of.slaveIds ? 'slave_id' : 'request_id'} = ANY ($1))`,
       [of.slaveIds ?? of.requestIds ?? null],
     );
-    return found.map((row) => ({
-      taskId: { id: row.task_id, deployId: row.deploy_id },
-      requestId: row.request_id,
-      slaveId: row.slave_id,
-      rackId: row.rack_id,
-      pendingType: row.pending_type,
-      actionId: row.action_id ?? undefined,
-      cleaning: row.cleaning,
-      killed: row.killed,
-      cpus: row.cpus,
-      memoryMb: row.memory_mb,
-      diskMb: row.disk_mb,
-      ports: row.ports,
-      countsSince: toMillis(row.counts_since),
-    }));
+    const tasksOf = (ended: boolean) => found.filter((row) => row.ended === ended).map(heldTask);
+    return { active: tasksOf(false), givenUp: tasksOf(true) };
+  }
+
+  /** Numbers of live tasks by request, those among them that were given up and may run; requests without any are left out. */
+  async liveCounts(tx: Queryable, requestIds: readonly string[]): Promise<Map<string, number>> {
+    const found = await rows<{ request_id: string; count: number }>(
+      tx,
+      `SELECT request_id, count(*)::integer AS count FROM task t WHERE request_id = ANY ($1) AND ${liveSql('t')} GROUP BY request_id`,
+      [requestIds],
+    );
+    return new Map(found.map((row) => [row.request_id, row.count]));
   }
 
   /**
@@ -449,8 +454,25 @@ const fromRow = (row: TaskRow): LiveTask => ({
   answeredAt: toMillis(row.answered_at),
   runningAt: toMillis(row.running_at),
   endedAt: toMillis(row.ended_at),
+  mayRun: row.may_run,
   healthchecksFinished: row.healthchecks_finished,
   directory: row.directory ?? undefined,
   cleaning: row.cleanup_type ?? undefined,
   killed: row.killed,
+});
+
+const heldTask = (row: HeldTaskRow): HeldTask => ({
+  taskId: { id: row.task_id, deployId: row.deploy_id },
+  requestId: row.request_id,
+  slaveId: row.slave_id,
+  rackId: row.rack_id,
+  pendingType: row.pending_type,
+  actionId: row.action_id ?? undefined,
+  cleaning: row.cleaning,
+  killed: row.killed,
+  cpus: row.cpus,
+  memoryMb: row.memory_mb,
+  diskMb: row.disk_mb,
+  ports: row.ports,
+  countsSince: toMillis(row.counts_since),
 });

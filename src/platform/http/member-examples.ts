@@ -96,6 +96,7 @@ const examples: Readonly<Record<string, unknown>> = {
   deployInstanceCountPerStep: 1,
   deployStepWaitTimeMs: 10_000,
   maxTaskRetries: 2,
+  maxUnavailable: 1,
   user: 'www-data',
   'DeployRequest.message': 'new payment page',
   'RunNowRequest.message': 'month end',

@@ -49,9 +49,16 @@ export class ClusterWatch implements ClusterEvents {
     const former = await this.rows.machineTasks.activeOfOtherIncarnations(this.db.pool, present);
     const began = (slaveId: string) => `Slave '${slaveId}' began anew; whatever ran there before is gone`;
     await this.lost(former, 'REASON_AGENT_RESTARTED', began);
+    await this.confirmGone(present);
     await this.askAfterTasks(present);
     await this.missingFrom(agents);
     this.wake.signal('scheduler', 'machines');
+  }
+
+  /** What was given up in another incarnation does not run any more. */
+  private async confirmGone(machines: readonly MachineSnapshot[]): Promise<void> {
+    const gone = await this.rows.machineTasks.mayRunInOthers(this.db.pool, machines);
+    if (gone.length > 0) await this.db.leaderTransaction((tx) => this.rows.machineTasks.confirmGone(tx, gone));
   }
 
   /** Machines that their agent has presented before. Until this leader knows all agents, the comparison with all lists will see to them. */

@@ -1,6 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
 import { SchedulerWorld } from '../../../test/support/scheduler-world.js';
-import type { MachineSnapshot } from '../../cluster/cluster-driver.js';
 import { MachineReads } from '../../modules/slaves/machine-reads.service.js';
 import { Degradations } from '../../platform/health/degradations.js';
 import { Metrics } from '../../platform/metrics/metrics.js';
@@ -11,29 +10,12 @@ import { SlaveReconciliation } from './slave-reconciliation.service.js';
 let world: SchedulerWorld;
 afterEach(() => world.close());
 
-/** Times at which the agents of machines fell silent, by machine. */
-const silentSince = new Map<string, number>();
-
 /** A cluster whose driver hears of machines from their agents, each of its own. */
-async function start({ listsEveryMachine }: { listsEveryMachine?: boolean } = {}): Promise<void> {
-  silentSince.clear();
-  world = await SchedulerWorld.start({ machines: 2 });
-  const { driver } = world;
-  const machines = driver.machines.bind(driver);
-  const silentForMillis = (one: MachineSnapshot) => world.now - (silentSince.get(one.slaveId) ?? world.now);
-  Object.assign(driver, {
-    listsEveryMachine,
-    machines: () => machines().map((one) => ({ ...one, silentForMillis: silentForMillis(one) })),
-  });
+async function start({ listsEveryMachine = false }: { listsEveryMachine?: boolean } = {}): Promise<void> {
+  world = await SchedulerWorld.start({ machines: 2, listsEveryMachine, tellsSilence: true });
 }
-function fallSilent(slaveId: string): void {
-  silentSince.set(slaveId, world.now);
-  world.cluster.setReachable(slaveId, false);
-}
-function answerAgain(slaveId: string): void {
-  silentSince.delete(slaveId);
-  world.cluster.setReachable(slaveId, true);
-}
+const fallSilent = (slaveId: string) => world.cluster.setReachable(slaveId, false);
+const answerAgain = (slaveId: string) => world.cluster.setReachable(slaveId, true);
 async function later(seconds: number): Promise<void> {
   await world.cluster.advance(seconds * 1_000);
   await world.get(SilentAgents).runOnce();

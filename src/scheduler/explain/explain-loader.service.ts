@@ -88,11 +88,11 @@ export class ExplainLoader {
     const slaves = present.map(asIf);
     const requests = new Map<string, RequestView>();
     const deploys = new Map<string, DeployToPlace>();
-    for (const { id: requestId, request, tasks, pendingTasks } of loaded) {
+    for (const { id: requestId, request, tasks, givenUp, pendingTasks } of loaded) {
       if (!request) continue;
       const waitingRetries = plansAhead(request.request) ? countRetries(pendingTasks) : undefined;
       const utilization = utilizations.get(requestId);
-      const counted = { tasks, pendingTasks: pendingTasks.length, waitingRetries, utilization };
+      const counted = { tasks, givenUp, pendingTasks: pendingTasks.length, waitingRetries, utilization };
       requests.set(requestId, { ...request, ...counted });
       for (const [deployId, view] of request.deploys) deploys.set(deployKeyText({ requestId, deployId }), view);
     }

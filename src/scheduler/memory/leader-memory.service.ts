@@ -132,10 +132,10 @@ export class LeaderMemory {
   }
 
   /** After the commit. */
-  ended(taskIds: Iterable<Pick<TaskId, 'id' | 'requestId'>>): void {
-    for (const { id, requestId } of taskIds) {
+  ended(taskIds: Iterable<Pick<TaskId, 'id' | 'requestId'> & { mayRun?: boolean }>): void {
+    for (const { id, requestId, mayRun } of taskIds) {
       this.updatedMeanwhile.add(requestId);
-      this.held?.set.taskEnded(requestId, id);
+      this.held?.set.taskEnded(requestId, id, mayRun);
     }
   }
 
@@ -186,8 +186,8 @@ export class LeaderMemory {
     this.recent.startedUpTo(latestStart);
     const shown = this.loader.shown();
     const set = new WorkingSet(placementRules(this.settings, slaves));
-    for (const { id, request, tasks, pendingTasks } of requests) {
-      set.putRequest(id, request, tasks, pendingTasks);
+    for (const { id, request, tasks, pendingTasks, givenUp } of requests) {
+      set.putRequest(id, request, tasks, pendingTasks, givenUp);
     }
     for (const machine of this.loader.machines(slaves)) set.putMachine(machine.slaveId, machine);
     for (const id of this.updatedMeanwhile) this.dirtyRequests.add(id);
@@ -211,7 +211,8 @@ export class LeaderMemory {
       if (wanted.has(machine.slaveId)) set.putMachine(machine.slaveId, machine);
     }
     for (const [id, own] of groupBy(tasks, ({ requestId }) => requestId)) set.putRequest(id, undefined, own, []);
-    for (const { id, request, tasks: all, pendingTasks } of requests) set.putRequest(id, request, all, pendingTasks);
+    for (const { id, request, tasks: all, pendingTasks, givenUp } of requests)
+      set.putRequest(id, request, all, pendingTasks, givenUp);
     return set;
   }
 
@@ -268,9 +269,9 @@ export class LeaderMemory {
 
   private async readSome({ set }: HeldState, ids: readonly string[], locking?: Transaction): Promise<void> {
     for (const id of ids) this.updatedMeanwhile.delete(id);
-    for (const { id, request, tasks, pendingTasks } of await this.loader.load(ids, locking)) {
+    for (const { id, request, tasks, pendingTasks, givenUp } of await this.loader.load(ids, locking)) {
       if (this.updatedMeanwhile.has(id)) continue;
-      set.putRequest(id, request, tasks, pendingTasks);
+      set.putRequest(id, request, tasks, pendingTasks, givenUp);
       this.dirtyRequests.delete(id);
     }
   }

@@ -8,5 +8,7 @@ export interface LoadedRequest {
   /** Runs that its schedule has begun. Grows without another version of the request, so it holds at the time of the read only. */
   startedRuns?: number;
   tasks: HeldTask[];
+  /** Tasks that were given up and may still run. */
+  givenUp: HeldTask[];
   pendingTasks: PendingTask[];
 }

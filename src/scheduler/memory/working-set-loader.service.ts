@@ -45,7 +45,7 @@ export class WorkingSetLoader {
     const [stored, pendingDeploys, deploys, tasks, pendingTasks] = await (within ? oneByOne(reads) : together(reads));
     const loaded = new Map<string, LoadedRequest>();
     const of = (id: string): LoadedRequest => {
-      const known = loaded.get(id) ?? { id, request: undefined, tasks: [], pendingTasks: [] };
+      const known = loaded.get(id) ?? { id, request: undefined, tasks: [], givenUp: [], pendingTasks: [] };
       loaded.set(id, known);
       return known;
     };
@@ -64,15 +64,16 @@ export class WorkingSetLoader {
         deploys: deploys.get(request.id) ?? new Map(),
       };
     }
-    for (const task of tasks) of(task.requestId).tasks.push(task);
+    for (const task of tasks.active) of(task.requestId).tasks.push(task);
+    for (const task of tasks.givenUp) of(task.requestId).givenUp.push(task);
     for (const task of pendingTasks) of(task.pendingTaskId.requestId).pendingTasks.push(task);
     this.runTimes.read(loaded.values(), ids === undefined);
     return [...loaded.values()];
   }
 
   /** Active tasks on the given slaves. */
-  tasksOn(slaveIds: readonly string[]): Promise<HeldTask[]> {
-    return this.rows.tasks.held(this.db.leaderPool, { slaveIds });
+  async tasksOn(slaveIds: readonly string[]): Promise<HeldTask[]> {
+    return (await this.rows.tasks.held(this.db.leaderPool, { slaveIds })).active;
   }
 
   /** The machines that the driver shows, as their records describe them. */
@@ -113,7 +114,7 @@ export class WorkingSetLoader {
     };
   }
 
-  /** Deploys in use, and those of pending tasks: by request id, then deploy id. */
+  /** Deploys in use, and those of live and pending tasks: by request id, then deploy id. */
   private async deployViews(
     tx: Queryable,
     ids: readonly string[] | null,

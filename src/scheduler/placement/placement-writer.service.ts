@@ -58,10 +58,10 @@ export class PlacementWriter {
     if (current.length === 0) return { launched: [], contended };
     const doubtful = current.filter(({ taskId }) => taskId.startedAt <= mayBeUsedUpTo).map(({ taskId }) => taskId.id);
     const used = await this.rows.taskLaunches.usedIds(tx, doubtful);
-    const placeable = await this.withRoom(
-      tx,
-      current.filter(({ taskId, place }) => !used.has(taskId.id) && isStillThere(place, slaves.get(place.slaveId))),
+    const there = current.filter(
+      ({ taskId, place }) => !used.has(taskId.id) && isStillThere(place, slaves.get(place.slaveId)),
     );
+    const placeable = await this.withRoom(tx, await this.withEndedOnes(tx, there));
     const taken = await this.rows.pendingTasks.take(tx, placeable.map(pendingIdOf));
     const launched = placeable.filter((plan) => taken.has(pendingIdOf(plan)));
     if (launched.length === 0) return { launched, contended };
@@ -84,6 +84,19 @@ export class PlacementWriter {
     return planned.filter(({ request }) => {
       if (room.fullFor(request)) return false;
       room.take(request);
+      return true;
+    });
+  }
+
+  /** Those in whose place an old task has ended by the rows, too, for the same reason. */
+  private async withEndedOnes(tx: Transaction, planned: readonly PlannedTask[]): Promise<readonly PlannedTask[]> {
+    const bounded = unique(planned.filter(({ mostLive }) => mostLive !== undefined).map(requestIdOf));
+    if (bounded.length === 0) return planned;
+    const live = await this.rows.tasks.liveCounts(tx, bounded);
+    return planned.filter(({ taskId: { requestId }, mostLive }) => {
+      const count = live.get(requestId) ?? 0;
+      if (mostLive !== undefined && count >= mostLive) return false;
+      live.set(requestId, count + 1);
       return true;
     });
   }

@@ -28,10 +28,12 @@ export interface PlannedTask extends LaunchDecision {
   document: string;
   /** Version of the request that the decision was taken on. */
   requestVersion: number;
+  /** See PlacementOutcome. */
+  mostLive?: number;
 }
 
 export function planTask(
-  { pending, request, machine, taskId, ports }: TaskPlacement,
+  { pending, request, machine, taskId, ports, mostLive }: TaskPlacement,
   { deploy }: DeployToPlace,
   requestVersion: number,
   rules: PlacementRules & { launch: LaunchRules },
@@ -49,6 +51,7 @@ export function planTask(
     launch,
     document: JSON.stringify(document),
     requestVersion,
+    mostLive,
   };
 }
 

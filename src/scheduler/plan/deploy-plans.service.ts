@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import type { Deploy } from '../../core/model/deploy.js';
 import { isLongRunning } from '../../core/model/enums.js';
+import { isOldFirst, maxUnavailableOf } from '../../core/model/strategy.js';
 import { diffFields, planDeploy, type DeployToPlan, type PlannedStep } from '../../core/plan/index.js';
 import { DeployRepository } from '../../modules/deploys/deploy.repository.js';
 import { DeploysService, type CheckedDeploy, type StartDeploy } from '../../modules/deploys/deploys.service.js';
@@ -46,8 +47,13 @@ export class DeployPlans {
     const fits = await this.room.fit(steps, standing(stored, start, checked), deploy, now);
     const changes = [...diffFields(active, deploy, 'deploy'), ...requestChanges(stored, request)];
     const plan = toPlan(stored, changes, steps, fits);
-    const leastMillis = leastMillisOf(steps);
-    return { ...plan, deployId: deploy.id, activeDeployId: stored.activeDeployId, leastMillis };
+    return {
+      ...plan,
+      deployId: deploy.id,
+      activeDeployId: stored.activeDeployId,
+      leastMillis: leastMillisOf(steps),
+      ...(isLongRunning(request.requestType) && strategyOf(deploy)),
+    };
   }
 
   private async read(tx: Transaction, start: StartDeploy, now: number): Promise<DeployFacts> {
@@ -65,6 +71,7 @@ export class DeployPlans {
       updatedRequest: start.updatedRequest && checked.request,
       deploy: checked.deploy,
       activeDeployId,
+      activeDeploy: active?.deploy,
       ...(await this.facts.load(tx, requestId)),
       settings: await this.health.inForce(tx),
     };
@@ -94,3 +101,8 @@ function standing(
   const pendingDeploy = { deployId, updatedRequest: updatedRequest && checked.request };
   return { request, state: begun, activeDeployId, pendingDeploy };
 }
+
+const strategyOf = (deploy: Deploy): Pick<DeployPlanDto, 'deployStrategy' | 'maxUnavailable'> =>
+  isOldFirst(deploy)
+    ? { deployStrategy: 'OLD_FIRST', maxUnavailable: maxUnavailableOf(deploy) }
+    : { deployStrategy: 'NEW_FIRST' };

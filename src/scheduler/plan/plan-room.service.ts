@@ -6,7 +6,7 @@ import { SchedulerError } from '../../platform/errors.js';
 import { ExplainLoader } from '../explain/explain-loader.service.js';
 
 /** State of the request when the plan is carried out. */
-export type PlannedRequest = Omit<FittingScene['request'], 'utilization'>;
+export type PlannedRequest = Omit<FittingScene['request'], 'utilization' | 'givenUp'>;
 
 /** Looks for room for planned tasks on the machines as they are now, on any instance. */
 @Injectable()
@@ -26,7 +26,7 @@ export class PlanRoom {
     if (!found) throw SchedulerError.requestNotFound(requestId);
     const deploys = new Map(snapshot.deploys);
     if (deploy) deploys.set(`${requestId}-${deploy.id}`, { deploy });
-    const request = { ...standing, utilization: found.utilization };
+    const request = { ...standing, utilization: found.utilization, givenUp: found.givenUp };
     const scene = { request, tasks: loaded.tasks, deploys, machines: snapshot.machines };
     const fits: StepFit[] = [];
     for (const fit of fitSteps(steps, scene, rules, now)) {

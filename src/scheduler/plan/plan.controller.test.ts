@@ -172,6 +172,7 @@ test('a plan of a deploy tells what differs, what happens and whether it fits', 
   expect(plan).toEqual({
     requestId: 'web',
     deployId: 'v2',
+    deployStrategy: 'NEW_FIRST',
     activeDeployId: 'v1',
     checkIndex: expect.stringMatching(/^\d+~\d+~v1~$/),
     changes: [

@@ -1,13 +1,14 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { CLUSTER_DRIVER, type AgentTaskList, type ClusterDriver, type Epoch } from '../../cluster/cluster-driver.js';
-import { undelivered } from '../../core/completion/index.js';
+import { isGoneByList, undelivered } from '../../core/completion/index.js';
 import { groupBy } from '../../core/group-by.js';
 import { compareTask, type BelievedTask } from '../../core/reconciliation/reconciliation.js';
 import { isTerminal } from '../../core/model/enums.js';
 import { MachineTaskRepository } from '../../modules/tasks/machine-task.repository.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
+import { Wake } from '../../platform/wake/wake.js';
 import { HeldUpdates } from '../status/held-updates.service.js';
 import type { Report } from '../status/report.js';
 import { AgentCursorRepository } from '../status/agent-cursor.repository.js';
@@ -42,6 +43,7 @@ export class ListComparison {
     private readonly status: StatusUpdates,
     private readonly unwanted: UnwantedTasks,
     private readonly clock: Clock,
+    private readonly wake: Wake,
     @Inject(CLUSTER_DRIVER) private readonly driver: ClusterDriver,
   ) {}
 
@@ -96,6 +98,7 @@ export class ListComparison {
       );
       const reports: Report[] = [];
       const current: string[] = [];
+      const gone: string[] = [];
       for (const list of some) {
         const slaves = slavesOfAgents.get(list.agentId) ?? [list.agentId];
         const tasks = slaves.flatMap((slaveId) => bySlave.get(slaveId) ?? []);
@@ -106,8 +109,10 @@ export class ListComparison {
         const isCurrent = stored >= list.asOfUpdate;
         this.compareList(list, tasks, isCurrent, result, reports);
         if (isCurrent) current.push(...slaves);
+        if (isCurrent) gone.push(...this.goneBy(list, tasks));
       }
       await this.status.concluded(await this.withoutDoubt(reports, result, epoch), returning);
+      await this.confirmGone(gone);
       result.slaveIds.push(...current);
       await nextTurn();
     }
@@ -131,6 +136,20 @@ export class ListComparison {
       if (task.ended) result.unsettled.push(...(isTooEarly ? [task.taskId] : []));
       else (isTooEarly ? result.tooEarly : result.answered).push(task.taskId);
     }
+  }
+
+  /** Tasks that were given up, of which the list confirms that they do not run. */
+  private goneBy(list: AgentTaskList, tasks: readonly BelievedTask[]): string[] {
+    const states = new Map(list.tasks.map(({ taskId, state }) => [taskId, state]));
+    return tasks
+      .filter((task) => task.incarnation === list.incarnation && isGoneByList(task, states.get(task.taskId)))
+      .map(({ taskId }) => taskId);
+  }
+
+  private async confirmGone(taskIds: readonly string[]): Promise<void> {
+    if (taskIds.length === 0) return;
+    await this.db.leaderTransaction((tx) => this.tasks.confirmGone(tx, taskIds));
+    this.wake.signal('scheduler', 'history');
   }
 
   /**

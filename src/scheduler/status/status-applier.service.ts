@@ -1,5 +1,6 @@
-import type { TaskState } from '../../core/model/enums.js';
 import { Injectable } from '@nestjs/common';
+import { isGivenUp } from '../../core/completion/index.js';
+import type { TaskState } from '../../core/model/enums.js';
 import { isTerminal } from '../../core/model/enums.js';
 import type { TaskHistoryUpdate, TaskId } from '../../core/model/task.js';
 import { parseTaskId } from '../../core/task-id.js';
@@ -20,12 +21,14 @@ export interface AppliedReports {
   recovered: string[];
   /** Slaves of tasks that were given up now, and may come back with them. */
   givenUpOn: string[];
+  /** Tasks that were given up, of which their machine says now that they do not run. */
+  confirmedGone: string[];
   /** Tasks whose launch document is gone. */
   dataless: Report[];
   /** Requests of whose tasks a status was new. */
   changed: string[];
-  /** Tasks whose end was recorded. */
-  ended: TaskId[];
+  /** Tasks whose end was recorded; `mayRun`: it was concluded, and they may still run. */
+  ended: (TaskId & { mayRun: boolean })[];
   /** Times of schedules that passed without a run while these ran. */
   skippedRuns: number;
   /** Reports of the tasks among them that did not end as intended. */
@@ -79,6 +82,7 @@ export class StatusApplier {
     const [fresh] = await Promise.all([
       this.rows.taskStatuses.insertUpdates(tx, batch.recorded),
       this.rows.taskStatuses.advance(tx, [...batch.advances.values()]),
+      this.rows.taskStatuses.setMayRun(tx, batch.mayRun),
     ]);
     await this.publish(tx, batch, fresh);
     const ended = batch.ends.map(({ taskId }) => taskId);
@@ -95,9 +99,10 @@ export class StatusApplier {
       unexpected,
       dataless,
       recovered: [...new Set(alive.map(({ taskId }) => taskId.requestId))],
-      givenUpOn: endReports.filter(mayComeBack).map(({ slaveId }) => slaveId),
+      givenUpOn: endReports.filter(isGivenUp).map(({ slaveId }) => slaveId),
+      confirmedGone: [...batch.mayRun].flatMap(([taskId, mayRun]) => (mayRun ? [] : [taskId])),
       changed: requestIdsOf(fresh),
-      ended,
+      ended: ended.map((taskId) => ({ ...taskId, mayRun: batch.mayRun.get(taskId.id) === true })),
       skippedRuns,
       failed: endReports.filter(({ state }) => !endsWell.has(state)),
       commandsEnded: commandsEnded ? requestIdsOf(given.filter(({ shellCommand }) => shellCommand)) : [],
@@ -135,10 +140,6 @@ export class StatusApplier {
     return this.rows.outbox.tasks(tx, updates, (ids) => this.rows.launchedTasks.records(tx, ids));
   }
 }
-
-/** Ends that were concluded while their machine was away. */
-const mayComeBack = ({ state, reason }: Report): boolean =>
-  state === 'TASK_UNREACHABLE' || (state === 'TASK_LOST' && reason === 'REASON_AGENT_REMOVED');
 
 const requestIdsOf = (reports: readonly Report[]): string[] => [
   ...new Set(reports.flatMap(({ taskId }) => parseTaskId(taskId)?.requestId ?? [])),

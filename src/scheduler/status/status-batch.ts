@@ -1,4 +1,11 @@
-import { afterChange, returnOf, statusChange, statusText, type TaskReturn } from '../../core/completion/index.js';
+import {
+  afterChange,
+  mayRunAfter,
+  returnOf,
+  statusChange,
+  statusText,
+  type TaskReturn,
+} from '../../core/completion/index.js';
 import { groupBy } from '../../core/group-by.js';
 import { isTerminal } from '../../core/model/enums.js';
 import type { TaskId } from '../../core/model/task.js';
@@ -20,6 +27,8 @@ export class StatusBatch {
   readonly ends: TaskEndReport[] = [];
   /** Tasks whose launch document is gone. */
   readonly dataless: Report[] = [];
+  /** Given up tasks that may run, or do not any more, by task id: what their rows do not say yet. */
+  readonly mayRun = new Map<string, boolean>();
   private readonly unwanted = new Map<string, Report>();
 
   /** By task id; changed by `take`. */
@@ -55,12 +64,13 @@ export class StatusBatch {
 
   /** It was given up, and its rows say by now that it goes on from there. */
   lives(taskId: string, now: Pick<ReportedTask, 'state' | 'stateAt'>): void {
-    this.tasks.set(taskId, { ...this.tasks.get(taskId)!, ...now, ended: false });
+    this.tasks.set(taskId, { ...this.tasks.get(taskId)!, ...now, ended: false, mayRun: false });
   }
 
   take(report: Report): void {
-    const task = this.tasks.get(report.taskId);
-    const change = statusChange(task, report);
+    const known = this.tasks.get(report.taskId);
+    const change = statusChange(known, report);
+    const task = known && this.doubted(known, report);
     // One that has ended by the end of the batch need not be killed.
     if (change.kind === 'kill') this.unwanted.set(report.taskId, report);
     else if (isTerminal(report.state)) this.unwanted.delete(report.taskId);
@@ -76,6 +86,16 @@ export class StatusBatch {
     const advanced = change.advances ? { ...after, stateAt: report.timestamp } : after;
     this.tasks.set(report.taskId, advanced);
     this.advance(advanced, report);
+  }
+
+  /** The task after what the report says of whether it may run. */
+  private doubted(task: ReportedTask, report: Report): ReportedTask {
+    const mayRun = task.hasData && mayRunAfter(task, report);
+    if (mayRun === task.mayRun) return task;
+    const after = { ...task, mayRun };
+    this.tasks.set(report.taskId, after);
+    this.mayRun.set(report.taskId, mayRun);
+    return after;
   }
 
   private asRecorded(report: Report): Report {

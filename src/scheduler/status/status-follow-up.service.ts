@@ -38,7 +38,18 @@ export class StatusFollowUp {
 
   /** The one place that knows what has changed. */
   async follow(applied: AppliedReports): Promise<void> {
-    const { unexpected, recovered, givenUpOn, dataless, changed, ended, skippedRuns, failed, commandsEnded } = applied;
+    const {
+      unexpected,
+      recovered,
+      givenUpOn,
+      confirmedGone,
+      dataless,
+      changed,
+      ended,
+      skippedRuns,
+      failed,
+      commandsEnded,
+    } = applied;
     this.memory.ended(ended);
     this.runTimes.ended(ended);
     this.skippedRuns.inc(skippedRuns);
@@ -49,6 +60,7 @@ export class StatusFollowUp {
     this.wake.signalOf(recovered, 'scheduler', 'deploys', 'webhooks', 'load-balancer');
     this.wake.signalOf(commandsEnded, 'cleanup');
     this.wake.signalOf(changed, 'deploys', 'cleanup', 'webhooks');
+    if (confirmedGone.length > 0) this.wake.signal('scheduler', 'history');
     if (ended.length > 0) this.wake.signal('scheduler', 'flows', 'history', 'machines', 'load-balancer', 'mails');
     for (const report of dataless) await this.settleDataless(report);
     await this.moveEnded(ended);

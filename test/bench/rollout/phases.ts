@@ -6,14 +6,12 @@ export interface Phase {
   run: (stage: Stage) => Promise<string>;
 }
 
-async function ended(stage: Stage, version: string, wanted: string): Promise<void> {
+/** Waits for the end of a deploy. Throws if it is another one than wanted. */
+export async function ended(stage: Stage, version: string, wanted: string): Promise<void> {
   const { deployResult } = await stage.api.deployEnded(service, version, 120_000);
   if (deployResult?.deployState === wanted) return;
   throw new Error(`Deploy ${version} is ${deployResult?.deployState}, not ${wanted}: ${JSON.stringify(deployResult)}`);
 }
-
-const put = (stage: Stage, path: string, body: unknown) =>
-  stage.api.call('PUT', `requests/request/${service}/${path}`, body);
 
 /** Changes to a service of three instances, one after the other. */
 export const phases: readonly Phase[] = [
@@ -39,7 +37,7 @@ export const phases: readonly Phase[] = [
     name: 'bounce',
     run: async (stage) => {
       const before = await stage.settled(3, 'v2');
-      await stage.api.post(`requests/request/${service}/bounce`);
+      await stage.bounce();
       await stage.settled(3, 'v2', before);
       return '3 tasks replaced';
     },
@@ -47,16 +45,14 @@ export const phases: readonly Phase[] = [
   {
     name: 'scale up to 5',
     run: async (stage) => {
-      await put(stage, 'scale', { instances: 5 });
-      await stage.settled(5, 'v2');
+      await stage.scaledTo(5, 'v2');
       return '5 tasks';
     },
   },
   {
     name: 'scale down to 2',
     run: async (stage) => {
-      await put(stage, 'scale', { instances: 2 });
-      await stage.settled(2, 'v2');
+      await stage.scaledTo(2, 'v2');
       return '2 tasks';
     },
   },

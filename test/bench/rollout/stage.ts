@@ -44,6 +44,26 @@ export class Stage {
   saveRequest = () => this.api.saveRequest(example<Request>('request'));
   deploy = (id: string) => this.api.deploy({ ...example<{ deploy: Deploy }>(`deploy-${id}`).deploy, id });
 
+  deployOldFirst = (id: string, version: string, maxUnavailable: number) =>
+    this.api.deploy({
+      ...example<{ deploy: Deploy }>('deploy-v2').deploy,
+      id,
+      env: { VERSION: version },
+      deployStrategy: 'OLD_FIRST',
+      maxUnavailable,
+    });
+  bounce = () => this.api.post(`requests/request/${service}/bounce`);
+
+  async scaledTo(instances: number, version: string): Promise<void> {
+    await this.api.call('PUT', `requests/request/${service}/scale`, { instances });
+    await this.settled(instances, version);
+  }
+
+  /** Number of tasks that the proxy sends calls to. */
+  serving = (): number => this.balancer.balancer.upstreams(service).length;
+  /** Number of tasks that have not ended. */
+  live = async (): Promise<number> => (await this.api.activeTasks(service)).length;
+
   /** Exactly these many tasks run, all of one version, and the proxy sends calls to them and to no others. */
   async settled(count: number, version: string, without: readonly string[] = []): Promise<string[]> {
     return waitFor(

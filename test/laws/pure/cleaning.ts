@@ -105,7 +105,8 @@ function cleanTasks(model: Model, requestId: string): void {
 function cleanupView({ tables, settings }: Model, requestId: string): CleanupView {
   const stored = tables.requests.get(requestId);
   const tasks = tables.tasksOf(requestId, true);
-  const ids = new Set(tasks.map(({ taskId }) => taskId.deployId));
+  const inUse = [stored?.activeDeployId, stored?.pendingDeployId].filter((id) => id !== undefined);
+  const ids = new Set([...tasks.map(({ taskId }) => taskId.deployId), ...inUse]);
   return {
     request: stored?.request,
     requestState: stored?.state,
@@ -115,6 +116,7 @@ function cleanupView({ tables, settings }: Model, requestId: string): CleanupVie
     tasks: tasks.map((task): CleanupTask => ({
       ...watched(task),
       cleanup: tables.cleanups.get(task.taskId.id),
+      mayRun: task.mayRun,
       killed: tables.kills.has(task.taskId.id),
     })),
     settings,

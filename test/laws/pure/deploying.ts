@@ -88,6 +88,8 @@ function deployView({ tables, settings }: Model, pending: StoredPendingDeploy): 
     hasLoadBalancer: false,
     acceptanceChecks: [],
     activeDeployId: stored?.activeDeployId,
+    activeDeploy: tables.deploys.get(`${requestId}-${stored?.activeDeployId}`),
+    activeGraceMillis: settings.hardKillAfterMillis,
     cancel: pending.cancel,
     tasks: tables.tasksOf(requestId, true).map((task): DeployTask => deployTask(tables, task)),
     queuedTasks: isQueued ? Number.POSITIVE_INFINITY : waiting,

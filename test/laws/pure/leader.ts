@@ -19,7 +19,7 @@ import { drainQueue } from './draining.js';
 import { decommission, gone, seen, tasksOn } from './machines.js';
 import type { Model } from './model.js';
 import { decide, type Decided, type Recent, write } from './placing.js';
-import { applyReports, applyUpdates, lost } from './status.js';
+import { applyReports, applyUpdates, confirmGone, lost } from './status.js';
 
 const strangerGraceMillis = 60_000;
 
@@ -107,6 +107,7 @@ export class Leader implements ClusterEvents {
         this.model,
         former.map((task) => lost(task, now, 'REASON_AGENT_RESTARTED')),
       );
+      confirmGone(this.model, machine.slaveId, machine.incarnation);
     });
   }
 

@@ -81,6 +81,7 @@ function snapshot(
             cleaning: tables.cleanups.has(taskId.id),
             killed: tables.kills.has(taskId.id),
           })),
+          givenUp: tables.givenUpOf(id).map(({ taskId, slaveId }) => ({ taskId, slaveId })),
           pendingTasks: tables.pendingOf(id).length,
         },
       ]),
@@ -121,6 +122,8 @@ export function write(model: Model, { outcomes, versions, decidedAt }: Decided):
     if (tables.requests.get(requestId)?.version !== versions.get(requestId)) continue;
     if (outcome.kind === 'obsolete') tables.pendingTasks.delete(idOf(outcome));
     if (outcome.kind !== 'place' || !tables.pendingTasks.has(idOf(outcome))) continue;
+    const live = tables.tasksOf(requestId).length + tables.givenUpOf(requestId).length;
+    if (live >= (outcome.mostLive ?? Number.POSITIVE_INFINITY)) continue;
     if (tables.hadTask(outcome.taskId.id) || !isStillThere(model, outcome.machine)) continue;
     tables.pendingTasks.delete(idOf(outcome));
     const row = taskRow(model, outcome, decidedAt);
@@ -164,6 +167,7 @@ function taskRow(
     ports,
     state: 'TASK_LAUNCHED',
     answered: false,
+    mayRun: false,
     pendingTask: pending,
     spec: planLaunch(
       { taskId, place: machine, request, deploy, pending, ports, own, needed },

@@ -5,6 +5,7 @@ import type { WorldPlan } from '../world/plan.js';
 import { worldSettings } from '../world/settings.js';
 import type { LeaderPass } from '../world/steps.js';
 import type { Sight, World } from '../world/world.js';
+import { strategies } from '../world/strategies.js';
 import { AnyOrder } from './any-order.js';
 import { isRefusal, Leader } from './leader.js';
 import type { Model } from './model.js';
@@ -78,6 +79,7 @@ export class PureWorld implements World {
     return {
       now: this.cluster.now(),
       requests: tables.requests,
+      oldFirst: strategies([...tables.deploys.values()]),
       machines: new Map(
         [...tables.machines].map(([slaveId, { machine, state }]) => [
           slaveId,

@@ -1,5 +1,5 @@
 import type { StatusUpdate } from '../../../src/cluster/cluster-driver.js';
-import { completeTask, statusChange } from '../../../src/core/completion/index.js';
+import { completeTask, mayRunAfter, statusChange } from '../../../src/core/completion/index.js';
 import { isTerminal } from '../../../src/core/model/enums.js';
 import type { Report } from '../../../src/scheduler/status/report.js';
 import { cooldownRules } from '../../../src/scheduler/rules.js';
@@ -29,6 +29,7 @@ export function applyReports(model: Model, reports: readonly Report[]): Report[]
       recorded: new Set(task.updates.map(({ state }) => state)),
     };
     const change = statusChange(known, report);
+    if (task && known) task.mayRun = mayRunAfter(known, report);
     if (change.kind === 'record' && task) record(model, task, report, change);
     return change.kind === 'kill';
   });
@@ -81,9 +82,27 @@ export function moveToHistory({ tables }: Model): void {
     if (!isTerminal(task.state) || task.endedAt === undefined) continue;
     const { requestId, deployId } = task.taskId;
     if (tables.pendingDeploys.get(requestId)?.deployId === deployId) continue;
+    if (task.mayRun && isOldFirstInUse(tables, task)) continue;
     tables.tasks.delete(id);
     tables.ended.push(task);
   }
+}
+
+/** What may still run counts for deploys that end old tasks first. */
+function isOldFirstInUse(tables: Model['tables'], { taskId: { requestId, deployId } }: TaskRow): boolean {
+  const used = [
+    deployId,
+    tables.requests.get(requestId)?.activeDeployId,
+    tables.pendingDeploys.get(requestId)?.deployId,
+  ];
+  return used.some((id) => tables.deploys.get(`${requestId}-${id}`)?.deployStrategy === 'OLD_FIRST');
+}
+
+/** What was given up on a machine that began anew does not run any more. */
+export function confirmGone(model: Model, slaveId: string, incarnation: string): void {
+  for (const task of model.tables.tasks.values())
+    if (task.slaveId === slaveId && task.incarnation !== incarnation) task.mayRun = false;
+  moveToHistory(model);
 }
 
 /** The scheduler's own conclusion about tasks of a machine that is not what it was. */

@@ -26,6 +26,8 @@ export interface TaskRow extends Omit<SeenTask, 'cleaning' | 'killed'> {
   spec: LaunchSpec;
   answered: boolean;
   runningAt?: number;
+  /** It was given up, and may still run. */
+  mayRun: boolean;
   updates: TaskUpdateRow[];
 }
 
@@ -78,6 +80,11 @@ export class Tables {
     const saved = { ...stored, version: stored.version + 1 };
     this.requests.set(stored.request.id, saved);
     return saved;
+  }
+
+  /** Tasks of one request that were given up and may still run. */
+  givenUpOf(requestId: string): TaskRow[] {
+    return this.tasksOf(requestId, true).filter(({ mayRun }) => mayRun);
   }
 
   /** Tasks of one request that have not ended, or all. */

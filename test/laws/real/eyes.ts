@@ -1,9 +1,11 @@
 import type { MachineState, PendingType, RequestState, TaskState } from '../../../src/core/model/enums.js';
+import type { Deploy } from '../../../src/core/model/deploy.js';
 import type { Request } from '../../../src/core/model/request.js';
 import type { PendingTask } from '../../../src/core/model/task.js';
 import { parseTaskId } from '../../../src/core/task-id.js';
 import { TaskRepository } from '../../../src/modules/tasks/task.repository.js';
 import type { SchedulerWorld } from '../../support/scheduler-world.js';
+import { strategies } from '../world/strategies.js';
 import type { SeenEnd, SeenMachine, SeenRequest, SeenTask, Sight } from '../world/world.js';
 
 /** Reads what is committed. */
@@ -13,8 +15,11 @@ export class Eyes {
   constructor(private readonly world: SchedulerWorld) {}
 
   async look(): Promise<Sight> {
-    const [requests, machines, tasks, newEnds, pending, queue, orders] = await Promise.all([
+    const [requests, deploys, machines, tasks, newEnds, pending, queue, orders] = await Promise.all([
       this.requests(),
+      this.world.query<Pick<Deploy, 'requestId' | 'id' | 'deployStrategy'>>(
+        `SELECT request_id AS "requestId", deploy_id AS id, data #>> '{deploy,deployStrategy}' AS "deployStrategy" FROM deploy_history`,
+      ),
       this.machines(),
       this.tasks(),
       this.newEnds(),
@@ -32,6 +37,7 @@ export class Eyes {
     return {
       now: this.world.now,
       requests,
+      oldFirst: strategies(deploys),
       machines,
       tasks,
       newEnds,

@@ -8,12 +8,16 @@ import { MachinesPoller } from '../../../src/modules/slaves/machines.poller.js';
 import { CleanupModule } from '../../../src/modules/tasks/cleanup/cleanup.module.js';
 import { CleanupPoller } from '../../../src/modules/tasks/cleanup/cleanup.poller.js';
 import { TasksModule } from '../../../src/modules/tasks/tasks.module.js';
+import { ClusterWatch } from '../../../src/scheduler/cluster/cluster-watch.service.js';
+import { LeaderMemory } from '../../../src/scheduler/memory/leader-memory.service.js';
+import { MemoryCheck } from '../../../src/scheduler/memory/memory-check.service.js';
 import { PlacementWriter } from '../../../src/scheduler/placement/placement-writer.service.js';
 import { CooldownPoller } from '../../../src/scheduler/pollers/cooldown.poller.js';
 import { Reconciliation } from '../../../src/scheduler/reconciliation/reconciliation.service.js';
 import type { LentDatabase } from '../../support/lent-database.js';
 import { SchedulerWorld, type FormerLeader } from '../../support/scheduler-world.js';
 import { clusterOptions, takeOverMillis } from '../world/perform.js';
+import { LawBroken } from '../rules/law-broken.js';
 import type { WorldPlan } from '../world/plan.js';
 import { worldSettings } from '../world/settings.js';
 import type { LeaderPass } from '../world/steps.js';
@@ -128,6 +132,13 @@ export class RealWorld implements World {
     this.former.push(await this.scheduler.overtake());
   }
 
+  async giveUp(slaveId: string): Promise<void> {
+    const watch = this.scheduler.get(ClusterWatch);
+    await watch.machineSilent(slaveId, 'its agent is silent');
+    await watch.tasksUnreachable([slaveId]);
+    await this.scheduler.settled();
+  }
+
   async formerGoesOn(): Promise<void> {
     for (const former of this.former.splice(0)) {
       former.driver.thaw();
@@ -145,5 +156,14 @@ export class RealWorld implements World {
 
   close(): Promise<void> {
     return this.scheduler.close();
+  }
+}
+
+/** After every step the leader's memory equals a fresh load. */
+export async function memoryEqualsRows({ scheduler }: RealWorld): Promise<void> {
+  await scheduler.get(LeaderMemory).refresh(scheduler.now);
+  const differences = await scheduler.get(MemoryCheck).compareAll(scheduler.now);
+  if (differences.length > 0) {
+    throw new LawBroken('The memory of the leader equals a fresh load', JSON.stringify(differences));
   }
 }

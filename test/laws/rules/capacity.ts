@@ -1,6 +1,7 @@
 import type { MachineSnapshot } from '../../../src/cluster/cluster-driver.js';
 import type { SimulatedCluster } from '../../support/simulated-cluster/simulated-cluster.js';
 import type { Sight } from '../world/world.js';
+import { isGivenUp } from './course.js';
 import { LawBroken } from './law-broken.js';
 
 interface Use {
@@ -11,7 +12,10 @@ interface Use {
   ports: readonly number[];
 }
 
-/** No machine is over-committed in any resource or port: neither by what is written, nor by what really runs. */
+/**
+ * No machine is over-committed in any resource or port: neither by what is written, nor by what really runs, but for what was given up
+ * and is being ended since its machine is back.
+ */
 export function checkCapacity(sight: Sight, cluster: SimulatedCluster): void {
   const written = new Map<string, Use[]>();
   for (const task of sight.tasks.values()) {
@@ -20,7 +24,10 @@ export function checkCapacity(sight: Sight, cluster: SimulatedCluster): void {
     add(written, task.slaveId, { taskId: task.taskId.id, cpus, memoryMb, diskMb, ports });
   }
   const running = new Map<string, Use[]>();
-  for (const spec of cluster.runningTasks()) add(running, spec.slaveId, spec);
+  for (const spec of cluster.runningTasks()) {
+    const row = sight.tasks.get(spec.taskId);
+    if (!row || !isGivenUp(row)) add(running, spec.slaveId, spec);
+  }
   for (const slaveId of new Set([...written.keys(), ...running.keys()])) {
     const machine = cluster.findAgent(slaveId)?.machines.get(slaveId);
     if (!machine) continue;

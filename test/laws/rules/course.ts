@@ -12,9 +12,13 @@ const ranks: Partial<Record<TaskState, number>> = {
 };
 const rank = (state: TaskState): number => ranks[state] ?? 5;
 
-/** Task states only move forward, and what has ended never changes again. */
+/** Its end was concluded from the silence of its machine, on which it may run on. */
+export const isGivenUp = ({ state }: Pick<SeenTask, 'state'>): boolean => state === 'TASK_UNREACHABLE';
+
+/** Task states only move forward, and what has ended never changes again, unless it was given up. */
 export function checkForward(before: Pick<SeenTask, 'state' | 'endedAt'>, after: SeenTask): void {
   const law = 'Task states only move forward';
+  if (isGivenUp(before)) return;
   if (rank(after.state) < rank(before.state)) {
     throw new LawBroken(law, `${after.taskId.id} from ${before.state} to ${after.state}`);
   }
@@ -24,8 +28,11 @@ export function checkForward(before: Pick<SeenTask, 'state' | 'endedAt'>, after:
   }
 }
 
-/** The history of a task that has ended has no gaps. */
-export function checkHistory({ taskId, updates }: SeenEnd, cluster: SimulatedCluster): void {
+/**
+ * The history of a task that has ended has no gaps. One that was given up and could not go on when its machine was back has its end only:
+ * what it had reported before came after it was over.
+ */
+export function checkHistory({ taskId, updates }: SeenEnd, cluster: SimulatedCluster, wasGivenUp = false): void {
   const broken = (what: string) =>
     new LawBroken('History has no gaps', `${taskId.id} ${what}: ${updates.map(({ state }) => state).join(', ')}`);
   const course = updates.filter(({ state }) => state !== 'TASK_CLEANING');
@@ -37,7 +44,7 @@ export function checkHistory({ taskId, updates }: SeenEnd, cluster: SimulatedClu
   if (course.some(({ at }) => at > end.at)) throw broken('goes on after its end');
   const toldByMachine = end.state === 'TASK_FINISHED' || end.state === 'TASK_FAILED' || end.state === 'TASK_KILLED';
   const hasStarted = (cluster.starts.get(taskId.id) ?? 0) > 0;
-  if (toldByMachine && hasStarted && !course.some(({ state }) => state === 'TASK_STARTING')) {
+  if (toldByMachine && hasStarted && !wasGivenUp && !course.some(({ state }) => state === 'TASK_STARTING')) {
     throw broken('lacks its start');
   }
 }

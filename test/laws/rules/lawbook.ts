@@ -2,7 +2,8 @@ import type { SimulatedCluster } from '../../support/simulated-cluster/simulated
 import type { SeenTask, Sight } from '../world/world.js';
 import { checkCapacity } from './capacity.js';
 import { activeRacks, checkConstraints, checkWanted } from './constraints.js';
-import { checkForward, checkHistory } from './course.js';
+import { checkForward, checkHistory, isGivenUp } from './course.js';
+import { checkOldFirst } from './old-first.js';
 import { LawBroken } from './law-broken.js';
 import { worldSettings } from '../world/settings.js';
 import { isHit } from './slots.js';
@@ -28,17 +29,21 @@ export class Lawbook {
   /** Tasks that had to go at some moment, also those that may stay after all. */
   private readonly replaced = new Set<string>();
 
+  /** Tasks that were given up at some moment. */
+  private readonly givenUp = new Set<string>();
+
   constructor(private readonly cluster: SimulatedCluster) {}
 
   /** `single`: the leader has made one pass at most since the last look, so that the rows are as it saw them. */
   check(sight: Sight, single: boolean): void {
     for (const end of sight.newEnds) {
-      checkHistory(end, this.cluster);
+      checkHistory(end, this.cluster, this.givenUp.has(end.taskId.id));
       this.endedAt.set(end.taskId.id, end.updates.at(-1)!.at);
       this.ends.set(end.taskId.requestId, (this.ends.get(end.taskId.requestId) ?? 0) + 1);
       if (end.runId !== undefined) this.runs.add(end.runId);
     }
     for (const [id, task] of sight.tasks) {
+      if (isGivenUp(task)) this.givenUp.add(id);
       const before = this.tasks.get(id);
       if (before) checkForward(before, task);
       else if (task.endedAt === undefined) this.launched(task, sight, single);
@@ -63,6 +68,7 @@ export class Lawbook {
     const racks = Math.min(this.racks, activeRacks(sight));
     checkConstraints(task, sight, this.cluster, { racks, machines: single ? undefined : this.machines });
     if (single) checkWanted(task, sight);
+    checkOldFirst(task, sight, single, this.cluster);
     const { request } = sight.requests.get(requestId)!;
     const isOfSlot = task.pendingType !== 'RETRY' && task.pendingType !== 'IMMEDIATE';
     if (request.requestType !== 'SCHEDULED' || !isOfSlot) return;
@@ -92,7 +98,7 @@ export class Lawbook {
   private onlyWhatIsWritten(sight: Sight): void {
     for (const { taskId } of this.cluster.runningTasks()) {
       const row = sight.tasks.get(taskId);
-      if (row && row.endedAt === undefined) continue;
+      if (row && (row.endedAt === undefined || isGivenUp(row))) continue;
       throw new LawBroken('A task is given up only when nothing of it runs', `${taskId} runs on its machine`);
     }
     for (const [id, times] of this.cluster.starts) {
@@ -105,7 +111,7 @@ export class Lawbook {
   }
 
   /**
-   * At most one live task per request, deploy and instance number. A task that had to go is replaced while it still
+   * At most one live task per request, deploy and instance number. A task that had to go, or was given up, is replaced while it still
    * runs, and both count until the next look at the queue, should its order be taken back. Runs of ON_DEMAND requests
    * are told apart by their run ids instead.
    */
@@ -114,7 +120,7 @@ export class Lawbook {
     for (const task of sight.tasks.values()) {
       const { requestId, deployId, instanceNo, id } = task.taskId;
       const type = sight.requests.get(requestId)?.request.requestType;
-      if (task.cleaning || task.killed) this.replaced.add(id);
+      if (task.cleaning || task.killed || isGivenUp(task)) this.replaced.add(id);
       if (task.endedAt !== undefined || this.replaced.has(id) || type === 'ON_DEMAND') continue;
       const key = `${requestId}-${deployId}-${instanceNo}`;
       const other = seen.get(key);

@@ -17,6 +17,8 @@ export interface Storm<W extends World> {
   /** Runs one schedule and closes its world. */
   start: (plan: WorldPlan) => Promise<W>;
   options?: LiveOptions<W>;
+  /** Agents fall silent until their tasks are given up, too. */
+  silent?: boolean;
 }
 
 export type Schedule = [WorldPlan, Step[]];
@@ -25,9 +27,16 @@ export type Schedule = [WorldPlan, Step[]];
  * Random schedules, each in a world of its own. The first that breaks a law is made as small as possible and printed
  * with what replays it.
  */
-export async function holdLaws<W extends World>({ types, length, runs, start, options }: Storm<W>): Promise<void> {
+export async function holdLaws<W extends World>({
+  types,
+  length,
+  runs,
+  start,
+  options,
+  silent,
+}: Storm<W>): Promise<void> {
   const { seed = Date.now() % 2 ** 31, path } = lawSettings;
-  const property = fc.asyncProperty(anyWorld(types), anySteps(types, length), (plan, steps) =>
+  const property = fc.asyncProperty(anyWorld(types), anySteps(types, length, { silent }), (plan, steps) =>
     runSchedule([plan, steps], start, options),
   );
   const parameters = {

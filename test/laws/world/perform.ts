@@ -110,6 +110,11 @@ export class Performer {
       case 'reachable':
         for (const id of this.world.cluster.machineIds) cluster.setReachable(id, true);
         return;
+      case 'giveUp':
+        return this.onMachine(step.machine, async (id) => {
+          cluster.setReachable(id, false);
+          await world.giveUp!(id);
+        });
       case 'slow':
         return this.onMachine(step.machine, (id) => cluster.setLatency(id, step.millis));
       case 'newFolder':
@@ -193,7 +198,10 @@ export class Performer {
       id: `d${++this.named}`,
       command: plan.behaviour,
       resources: { cpus: plan.cpus, memoryMb: plan.memoryMb, diskMb: 0, numPorts: plan.numPorts },
-      ...(plan.perStep !== undefined && { deployInstanceCountPerStep: plan.perStep }),
+      ...(plan.perStep !== undefined && {
+        deployInstanceCountPerStep: Math.min(plan.perStep, plan.oldFirst ?? plan.perStep),
+      }),
+      ...(plan.oldFirst !== undefined && { deployStrategy: 'OLD_FIRST', maxUnavailable: plan.oldFirst }),
       ...(plan.maxTaskRetries !== undefined && { maxTaskRetries: plan.maxTaskRetries }),
     };
   }
@@ -210,9 +218,9 @@ export class Performer {
     if (id !== undefined) await act(id);
   }
 
-  private onMachine(which: Which, act: (id: string) => void): void {
+  private async onMachine(which: Which, act: (id: string) => void | Promise<void>): Promise<void> {
     const id = pick(this.world.cluster.machineIds, which);
-    if (id !== undefined) act(id);
+    if (id !== undefined) await act(id);
   }
 }
 

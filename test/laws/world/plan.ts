@@ -21,6 +21,8 @@ export interface DeployPlan {
   /** Instances per step; absent: all at once. */
   perStep?: number;
   maxTaskRetries?: number;
+  /** The most instances that may be missing; absent: new tasks start before old ones end. */
+  oldFirst?: number;
 }
 
 export interface RequestPlan {
@@ -91,6 +93,7 @@ export const anyDeploy = (type: RequestType): fc.Arbitrary<DeployPlan> =>
     numPorts: fc.constantFrom(0, 0, 1, 2),
     perStep: isLong(type) ? fc.constantFrom(undefined, undefined, 1, 2) : fc.constant(undefined),
     maxTaskRetries: isLong(type) ? fc.constantFrom(undefined, 2) : fc.constant(undefined),
+    oldFirst: isLong(type) ? fc.constantFrom(undefined, 1, 1, 2) : fc.constant(undefined),
   });
 
 const placing = {

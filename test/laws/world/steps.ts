@@ -32,6 +32,7 @@ export type Misfortune =
   | { do: 'formerGoesOn' }
   | { do: 'unreachable'; machine: Which }
   | { do: 'reachable' }
+  | { do: 'giveUp'; machine: Which }
   | { do: 'slow'; machine: Which; millis: number }
   | { do: 'newFolder'; machine: Which }
   | { do: 'vanish'; machine: Which }
@@ -113,6 +114,12 @@ const orders = (types: readonly RequestType[]): fc.Arbitrary<Order> =>
     },
   );
 
+/** Agents are silent for so long that their tasks are given up; only some worlds know it. */
+const silence: fc.Arbitrary<Step> = fc.oneof(
+  fc.record({ do: fc.constant('giveUp' as const), machine: which }),
+  fc.constant({ do: 'reachable' as const }),
+);
+
 const misfortunes: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ do: fc.constant('crash' as const), unsent: fc.boolean() }),
   fc.record({ do: fc.constant('overtake' as const) }),
@@ -168,12 +175,17 @@ const waits: fc.Arbitrary<Step> = fc.record({
 });
 
 /** One thing after the other, as it comes: orders of people, passes of the leader, time and misfortune. */
-export const anySteps = (types: readonly RequestType[], length: number): fc.Arbitrary<Step[]> =>
+export const anySteps = (
+  types: readonly RequestType[],
+  length: number,
+  { silent = false }: { silent?: boolean } = {},
+): fc.Arbitrary<Step[]> =>
   fc.array(
     fc.oneof(
       { weight: 4, arbitrary: orders(types) },
       { weight: 2, arbitrary: fc.record({ do: fc.constant('between' as const), order: orders(types) }) },
       { weight: 4, arbitrary: misfortunes },
+      { weight: silent ? 4 : 0, arbitrary: silence },
       { weight: 5, arbitrary: passes },
       { weight: 3, arbitrary: waits },
       { weight: 4, arbitrary: spans },

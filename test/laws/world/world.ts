@@ -65,6 +65,8 @@ export interface SeenMachine {
 export interface Sight {
   now: number;
   requests: ReadonlyMap<string, SeenRequest>;
+  /** By request: its deploys, and whether each ends old tasks before it starts new ones. */
+  oldFirst: ReadonlyMap<string, ReadonlyMap<string, boolean>>;
   machines: ReadonlyMap<string, SeenMachine>;
   /** Live rows, ended ones included. */
   tasks: ReadonlyMap<string, SeenTask>;
@@ -107,6 +109,8 @@ export interface World {
   crash(unsent: boolean): Promise<void>;
   /** Another leader takes over from one that stands still and knows nothing of it. */
   overtake(): Promise<void>;
+  /** The machine's agent, which does not answer, has had its time: its tasks are given up, and run on. */
+  giveUp?(slaveId: string): Promise<void>;
   /** Former leaders that stood still go on, as if nothing had been. */
   formerGoesOn(): Promise<void>;
   look(): Promise<Sight>;

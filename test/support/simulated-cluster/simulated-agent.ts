@@ -47,8 +47,8 @@ export interface World {
 /** An agent in memory that keeps the launch protocol: ids start once, kills leave tombstones, updates are numbered. */
 export class SimulatedAgent {
   readonly machines = new Map<string, MachineSnapshot>();
-  /** False: calls to it fail and nothing comes from it, while its tasks run on. */
-  reachable = true;
+  /** Set: calls to it fail and nothing comes from it, while its tasks run on. */
+  unreachableSince: number | undefined;
   /** Time that a message takes to the agent, and an update from it. */
   latencyMillis = 0;
   private epoch = 0;
@@ -68,6 +68,10 @@ export class SimulatedAgent {
     public incarnation: string,
     private readonly world: World,
   ) {}
+
+  get reachable(): boolean {
+    return this.unreachableSince === undefined;
+  }
 
   hello(epoch: Epoch): void {
     if (epoch < this.epoch) throw new StaleEpochError(epoch, this.epoch);

@@ -186,7 +186,7 @@ test('what a scheduler sent before it stood still arrives when it goes on, and i
   cluster.setReachable('slave-2', false);
   const second = new EventRecorder();
   await cluster.driver().start(2, second, second.appliedUpdate);
-  cluster.agents.get('agent-2')!.reachable = true;
+  cluster.agents.get('agent-2')!.unreachableSince = undefined;
   driver.thaw();
   // slave-2 has heard of no other leader: what was committed before the takeover may start there.
   expect([...cluster.startOf]).toEqual([['task-2', { at: cluster.now(), epoch: 1 }]]);

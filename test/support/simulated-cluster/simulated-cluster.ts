@@ -17,6 +17,8 @@ export interface SimulatedClusterOptions {
   machinesPerAgent?: number;
   /** True if drivers know of machines whose agents have not answered them. Default true. */
   listsEveryMachine?: boolean;
+  /** True if drivers tell for how long an agent has been out of reach, as that of a real agent does. Default false. */
+  tellsSilence?: boolean;
   /** Updates are handed over at most this often while time passes. Default 0: at their very moment. */
   deliverEveryMillis?: number;
   faults?: Faults;
@@ -58,6 +60,7 @@ export class SimulatedCluster {
   private script: LaunchScript = () => ({});
   private readonly drivers = new Set<SimulatedDriver>();
   readonly listsEveryMachine: boolean;
+  readonly tellsSilence: boolean;
   private readonly machinesPerAgent: number;
   private readonly deliverEveryMillis: number;
   private deliveredAt = 0;
@@ -70,6 +73,7 @@ export class SimulatedCluster {
     machines = 1,
     machinesPerAgent = 1,
     listsEveryMachine = true,
+    tellsSilence = false,
     deliverEveryMillis = 0,
     faults = {},
   }: SimulatedClusterOptions = {}) {
@@ -78,6 +82,7 @@ export class SimulatedCluster {
     this.faults = faults;
     this.machinesPerAgent = machinesPerAgent;
     this.listsEveryMachine = listsEveryMachine;
+    this.tellsSilence = tellsSilence;
     this.deliverEveryMillis = deliverEveryMillis;
     for (let number = 1; number <= machines; number++) this.addMachine({ slaveId: `slave-${number}` });
   }
@@ -128,7 +133,7 @@ export class SimulatedCluster {
   setReachable(slaveId: string, reachable: boolean): void {
     const agent = this.agentOf(slaveId);
     if (!reachable && agent.reachable) this.count('unreachable');
-    agent.reachable = reachable;
+    agent.unreachableSince = reachable ? undefined : (agent.unreachableSince ?? this.now());
     if (reachable) this.tellMachines(agent);
   }
 

@@ -94,7 +94,12 @@ export class SimulatedDriver implements ClusterDriver {
   machines(): MachineSnapshot[] {
     return [...this.cluster.agents.values()]
       .filter(({ agentId }) => this.listsEveryMachine || this.heard.has(agentId))
-      .flatMap((agent) => [...agent.machines.values()]);
+      .flatMap((agent) => [...agent.machines.values()].map((machine) => this.withSilence(machine, agent)));
+  }
+
+  private withSilence(machine: MachineSnapshot, { unreachableSince }: SimulatedAgent): MachineSnapshot {
+    if (!this.cluster.tellsSilence || unreachableSince === undefined) return machine;
+    return { ...machine, silentForMillis: this.cluster.now() - unreachableSince };
   }
 
   async launch(batch: readonly LaunchSpec[], epoch: Epoch): Promise<LaunchAnswer[]> {

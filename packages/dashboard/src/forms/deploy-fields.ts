@@ -91,6 +91,14 @@ export const deployGroups: readonly FieldGroup[] = [
   {
     title: 'Steps',
     fields: [
+      choice('deployStrategy', 'What comes first', [
+        ['NEW_FIRST', 'new tasks start, then old ones end'],
+        ['OLD_FIRST', 'old tasks end, then new ones start'],
+      ]),
+      number('maxUnavailable', 'Instances that may be missing', {
+        placeholder: '1',
+        when: (document) => valueAt(document, 'deployStrategy') === 'OLD_FIRST',
+      }),
       number('deployInstanceCountPerStep', 'Instances a step'),
       number('deployStepWaitTimeMs', 'Pause between steps in ms'),
       check('autoAdvanceDeploySteps', 'Advance by itself'),

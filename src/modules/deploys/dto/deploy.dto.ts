@@ -3,6 +3,8 @@ import { IsBoolean, IsOptional } from 'class-validator';
 import { normalizeDeploy } from '../../../core/deploy-validation/index.js';
 import type { Deploy } from '../../../core/model/deploy.js';
 import {
+  deployStrategies,
+  type DeployStrategy,
   healthcheckProtocols,
   type HealthcheckProtocol,
   killSignals,
@@ -269,6 +271,19 @@ export class DeployDto implements Deploy {
   @IsOptional()
   @Text('name')
   user?: string;
+  /**
+   * Order of a rollout, a bounce and a replacement: new tasks start before old ones end, or old ones end first, as fixed ports and single
+   * licences need. Default: NEW_FIRST.
+   */
+  @Since('muster')
+  @IsOptional()
+  @OneOf(deployStrategies, 'DeployStrategy')
+  deployStrategy?: DeployStrategy;
+  /** With OLD_FIRST: the most instances that may be missing at a time, and so the size of a step. Default: 1. */
+  @Since('muster')
+  @IsOptional()
+  @Int32({ min: 1 })
+  maxUnavailable?: number;
   /** Signal that asks a task to end. Default: SIGTERM; of a container what its image says. */
   @Since('muster')
   @IsOptional()

@@ -65,6 +65,10 @@ export class DeployProgressDto implements DeployProgress {
   /** Time at which the current step began, in epoch milliseconds; its time limit counts from here. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   timestamp: number;
+  /** Only with deployStrategy OLD_FIRST: the most instances that may be missing at a time. */
+  @Since('muster')
+  @ApiProperty({ type: 'integer', format: 'int32' })
+  maxUnavailable?: number;
   /** Only with canaryDeploySettings, and of jobs: it is rolled out in groups. */
   @Since('1.5')
   canary?: boolean;

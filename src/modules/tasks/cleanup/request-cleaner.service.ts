@@ -154,7 +154,10 @@ export class RequestCleaner {
       tx,
       live.map(({ taskId }) => taskId.id),
     );
-    const ids = [...new Set(live.map(({ taskId }) => taskId.deployId))];
+    const givenUp = new Set(live.filter(({ mayRun }) => mayRun).map(({ taskId }) => taskId.id));
+    const { activeDeployId, pendingDeployId } = stored ?? {};
+    const inUse = [activeDeployId, pendingDeployId].filter((id) => id !== undefined);
+    const ids = [...new Set([...live.map(({ taskId }) => taskId.deployId), ...inUse])];
     const found = await this.rows.deploys.findMany(
       tx,
       ids.map((deployId) => ({ requestId, deployId })),
@@ -162,13 +165,14 @@ export class RequestCleaner {
     return {
       request: stored?.request,
       requestState: stored?.state,
-      activeDeployId: stored?.activeDeployId,
-      pendingDeployId: stored?.pendingDeployId,
+      activeDeployId,
+      pendingDeployId,
       deploys: new Map([...found.values()].map(({ deploy }): [string, Deploy] => [deploy.id, deploy])),
       loadBalanced: this.loadBalancer.enabled && stored?.request.loadBalanced === true,
       tasks: watched.map((task) => ({
         ...task,
         cleanup: orders.get(task.taskId.id),
+        mayRun: givenUp.has(task.taskId.id),
         balancing: balancing.get(task.taskId.id),
         awaitsCommand: holding.has(task.taskId.id),
       })),

@@ -1,8 +1,14 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { taskCleanupTypes, type TaskCleanupType } from '../../../core/model/enums.js';
+import {
+  deployStrategies,
+  type DeployStrategy,
+  taskCleanupTypes,
+  type TaskCleanupType,
+} from '../../../core/model/enums.js';
 import { waitingReasons, type WaitingReason } from '../../../core/placement/index.js';
 import { gateTypes, type GateType } from '../../../core/model/gate.js';
 import type { FieldChange, PlannedGate } from '../../../core/plan/index.js';
+import { Since } from '../../../platform/http/since.js';
 import { TaskIdDto } from '../../../modules/tasks/dto/task-id.dto.js';
 import { RejectionDto } from '../../explain/dto/explanation.dto.js';
 
@@ -74,7 +80,7 @@ export class PlannedGateDto implements PlannedGate {
   message?: string;
 }
 
-/** Tasks that would start together, and those that would go when all of them are healthy. */
+/** Tasks that would start together, and those that would go when all of them are healthy; the next step begins when they have ended. */
 export class PlannedStepDto {
   /** Tasks that would start, in the order of instance numbers. */
   start: PlannedStartDto[];
@@ -117,6 +123,14 @@ export class DeployPlanDto extends PlanDto {
   deployId: string;
   /** The deploy that it would replace, and that the changes are told against. */
   activeDeployId?: string;
+  /** Order in which it would replace tasks. Absent for jobs. */
+  @Since('muster')
+  @ApiProperty({ required: false, enum: deployStrategies, enumName: 'DeployStrategy' })
+  deployStrategy?: DeployStrategy;
+  /** Only of OLD_FIRST: the most instances that would be missing at a time. */
+  @Since('muster')
+  @ApiProperty({ type: 'integer', format: 'int32' })
+  maxUnavailable?: number;
   /** Least time that waits between steps and gates take together, in milliseconds, besides the start of tasks. Only with gates. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   leastMillis?: number;
