@@ -1,4 +1,4 @@
-import type { CDPSession, Page } from 'playwright-core';
+import type { CDPSession, Page, Route } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { waitFor } from '../../support/wait-for.js';
 import type { Dashboard } from './scene.js';
@@ -72,11 +72,8 @@ export function budgetStories({ open, go }: Dashboard): void {
     const page = await open('/ui/status');
     let lists = 0;
     let batches = 0;
-    let begin = (): void => undefined;
-    const begun = new Promise<void>((resolve) => {
-      begin = resolve;
-    });
-    let streams = 0;
+    /** The newest connection: one that the page before had begun is given up. */
+    let stream: Route | undefined;
     let lastSeen = '';
     await page.route(/\/api\/requests$/, (route) => {
       lists++;
@@ -87,13 +84,10 @@ export function budgetStories({ open, go }: Dashboard): void {
       const asked = new URL(route.request().url()).searchParams.getAll('id');
       return route.fulfill({ json: { requests: asked.map(row), notFound: [] } });
     });
-    await page.route(/\/api\/events/, async (route) => {
+    // The page has seen all that came, and waits for what is to come.
+    await page.route(/\/api\/events/, (route) => {
       lastSeen = new URL(route.request().url()).searchParams.get('lastEventId') ?? '';
-      // The page has seen all that came, and waits for what is to come.
-      if (streams++ > 0) return;
-      await begun;
-      const body = Array.from({ length: events }, (_each, index) => event(index + 1)).join('');
-      await route.fulfill({ contentType: 'text/event-stream', body });
+      stream = route;
     });
     const meter = await Meter.of(page);
     await go(page, '/ui/requests');
@@ -121,7 +115,8 @@ export function budgetStories({ open, go }: Dashboard): void {
     const callsBefore = lists + batches;
     await rowsMade(page);
     const quiet = await meter.read();
-    begin();
+    const body = Array.from({ length: events }, (_each, index) => event(index + 1)).join('');
+    await (await waitFor('its connection', () => stream)).fulfill({ contentType: 'text/event-stream', body });
     await waitFor('the last event', () => lastSeen === String(events), { timeoutMillis: 60_000 });
     let calls = -1;
     const isSettled = (): boolean => {
