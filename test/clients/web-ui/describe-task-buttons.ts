@@ -144,6 +144,9 @@ export function describeTaskButtons(at: () => { scene: Scene; visitor: Visitor }
     test('that a bounce cleans up are killed by the button that overrides it', async () => {
       const { visitor, scene } = at();
       const { taskId } = await scene.slowToEnd('bounced');
+      // No replacement fits: the bounce waits for it, and the task for the bounce.
+      const { request } = await scene.api.request('bounced');
+      await scene.api.saveRequest({ ...request, requiredSlaveAttributes: { nowhere: 'here' } });
       await scene.api.post('requests/request/bounced/bounce', {});
       const ordered = async (): Promise<string | undefined> => {
         const cleanups = await scene.api.get<TaskCleanup[]>('tasks/cleaning');
@@ -152,7 +155,7 @@ export function describeTaskButtons(at: () => { scene: Scene; visitor: Visitor }
       await patiently('the bounce', async () => (await ordered()) === 'BOUNCING');
       await visitor.open(`/task/${taskId.id}`, 'Override cleanup');
       await visitor.presses('KillTask', 'Override cleanup');
-      // It may have ended by now, and its cleanup with it.
+      // Its cleanup may have become the kill by now.
       const { taskUpdates } = await scene.api.get<TaskHistory>(`history/task/${taskId.id}`);
       const told = taskUpdates.filter(({ taskState }) => taskState === 'TASK_CLEANING');
       expect(told.map(({ statusMessage }) => statusMessage).join()).toMatch(/^USER_REQUESTED.* by visitor/);
