@@ -139,6 +139,11 @@ export const errorCodes = {
     'An operator has disabled this action.',
     'Wait until it is enabled again (`GET /api/disasters/disabled-actions` shows the reason).',
   ),
+  DEPLOY_WINDOW_CLOSED: info(
+    409,
+    'The request takes deploys within its `deployWindows` only.',
+    'Deploy again when the next window opens, which the message names. A rollback starts at any time.',
+  ),
   CHANGED_MEANWHILE: info(
     409,
     'Another call changed the record between being read and being written.',

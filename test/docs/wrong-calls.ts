@@ -194,6 +194,13 @@ export const wrong: [rule: string, ...Call[]][] = [
   ['`schedule`, `quartzSchedule`, `scheduleTimeZone`', scheduled({ schedule: '0 0 30 2 *' })],
   ['`H` in a crontab', scheduled({ schedule: 'H(50-70) * * * *' }), scheduled({ schedule: 'H/61 * * * *' })],
   [
+    '`deployWindows`: 1 to 50',
+    request({ deployWindows: [] }),
+    request({ deployWindows: [{ schedule: '0 0 * * *' }] }),
+    request({ deployWindows: [{ from: 2, to: 1 }] }),
+    request({ deployWindows: [{ from: 1, to: 2 }] }),
+  ],
+  [
     '`schedules`: 1 to 20',
     scheduled({ schedules: [{ schedule: '0 0 * * *' }] }),
     scheduled({ schedule: undefined, scheduleType: undefined, schedules: [] }),

@@ -117,6 +117,7 @@ interface DisasterFlags {
   disable?: string;
   enable?: string;
   message?: string;
+  exceptGroup?: string[];
 }
 
 const word = (text: string): string => text.toUpperCase().replaceAll('-', '_');
@@ -127,19 +128,27 @@ function disasters(...[command, run]: Parameters<Define>): void {
     .option('--end <type>', 'end a declared disaster')
     .option('--disable <action>', 'disable an action, such as bounce-request; refused calls get the message')
     .option('--enable <action>', 'enable an action again')
-    .option('-m, --message <text>', 'reason, with --disable');
+    .option('-m, --message <text>', 'reason, with --disable')
+    .option(
+      '--except-group <group...>',
+      'with --disable deploy: requests of these groups may be deployed all the same',
+    );
   examples(
     command,
     'muster disasters',
     'muster disasters --disable bounce-request -m "the network is being mended"',
     'muster disasters --enable bounce-request',
+    'muster disasters --disable deploy --except-group payments -m "code freeze until 2 January"',
   );
   remote<DisasterFlags, []>(command, run, async ({ api, out }, flags) => {
     if (flags.declare !== undefined) await api.disasters.activate({ type: word(flags.declare) as DisasterType });
     if (flags.end !== undefined) await api.disasters.deactivate({ type: word(flags.end) as DisasterType });
     if (flags.disable !== undefined) {
       const type = word(flags.disable) as ActionType;
-      const body = flags.message === undefined ? {} : { message: flags.message };
+      const body = {
+        ...(flags.message !== undefined && { message: flags.message }),
+        ...(flags.exceptGroup && { exceptGroups: flags.exceptGroup }),
+      };
       await api.disasters.disableAction({ action: type, body });
     }
     if (flags.enable !== undefined) await api.disasters.enableAction({ action: word(flags.enable) as ActionType });
@@ -153,13 +162,14 @@ function disasters(...[command, run]: Parameters<Define>): void {
       );
       if (disabledActions.length > 0) {
         out.line('');
-        const rows = disabledActions.map(({ type, expiresAt, user, message }) => [
+        const rows = disabledActions.map(({ type, expiresAt, user, message, exceptGroups }) => [
           type,
           expiresAt === undefined ? 'enabled' : shownTime(expiresAt),
           user,
           message,
+          exceptGroups?.join(', '),
         ]);
-        await out.table(['DISABLED', 'UNTIL', 'WHO', 'MESSAGE'], rows);
+        await out.table(['DISABLED', 'UNTIL', 'WHO', 'MESSAGE', 'EXCEPT GROUPS'], rows);
       }
     });
   });

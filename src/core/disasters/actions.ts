@@ -20,6 +20,15 @@ export const disableableActions: readonly ActionType[] = actionTypes.filter(canB
 export const disabledMessage = (action: ActionType, reason: string | undefined): string =>
   reason ? `Action ${action} is disabled: ${reason}` : `Action ${action} is disabled for now`;
 
+/** Actions on a request whose service asks for the group of the request: these may be switched off for all but some groups. */
+export const mayExceptGroups = (action: ActionType): boolean => action === 'DEPLOY';
+
+/** True for requests of a group that the action is not switched off for. */
+export const isExcepted = (
+  { exceptGroups = [] }: Pick<DisabledAction, 'exceptGroups'>,
+  group: string | undefined,
+): boolean => group !== undefined && exceptGroups.includes(group);
+
 export const hasExpired = ({ expiresAt }: Pick<DisabledAction, 'expiresAt'>, now: number): boolean =>
   expiresAt !== undefined && expiresAt <= now;
 

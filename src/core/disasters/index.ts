@@ -1,2 +1,10 @@
-export { actionsToDisable, canBeDisabled, disableableActions, disabledMessage, hasExpired } from './actions.js';
+export {
+  actionsToDisable,
+  canBeDisabled,
+  disableableActions,
+  disabledMessage,
+  hasExpired,
+  isExcepted,
+  mayExceptGroups,
+} from './actions.js';
 export { detectionRules, disableRules, judgeDisasters } from './detection.js';

@@ -24,8 +24,8 @@ export interface MissedRuns {
   withinMillis?: number;
 }
 
-/** A time in which no run of a request starts: a window that recurs by a schedule, or one between two times. */
-export interface Exclusion extends Partial<ScheduleEntry> {
+/** A window that recurs by a schedule, or one between two times. */
+export interface TimeWindow extends Partial<ScheduleEntry> {
   /** Length of a window that recurs. */
   durationMillis?: number;
   /** Epoch milliseconds; the first of the window. */
@@ -65,7 +65,9 @@ export interface Request {
   /** Epoch milliseconds; no run is planned after. */
   endAt?: number;
   maxRuns?: number;
-  exclusions?: Exclusion[];
+  exclusions?: TimeWindow[];
+  /** Deploys start in these only. Absent: at any time. */
+  deployWindows?: TimeWindow[];
   rackAffinity?: string[];
   slavePlacement?: SlavePlacement;
   requiredSlaveAttributes?: Record<string, string>;

@@ -93,6 +93,8 @@ export interface DisabledAction {
   automaticallyClearable: boolean;
   /** Epoch milliseconds from which on it does not count any more. */
   expiresAt?: number;
+  /** Requests of these groups may take it. Absent: none may. */
+  exceptGroups?: string[];
 }
 
 export interface Disaster {

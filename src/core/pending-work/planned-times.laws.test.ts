@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { lawSettings } from '../../../test/support/law-settings.js';
 import { missedRunPolicies, overlapPolicies } from '../model/enums.js';
 import type { PendingRequest, PendingTask } from '../model/task.js';
-import type { Exclusion, Request } from '../model/request.js';
+import type { Request, TimeWindow } from '../model/request.js';
 import {
   exclusionAt,
   nextRun,
@@ -147,7 +147,7 @@ function hits(schedule: ScheduleSpec, from: number, to: number): number[] {
 
 /** The windows in which nothing starts, each with its begin and its end. */
 function windows({ request, from, to }: Case): [number, number][] {
-  return (request.exclusions ?? []).flatMap(({ schedule, durationMillis, from: begin, to: end }: Exclusion) => {
+  return (request.exclusions ?? []).flatMap(({ schedule, durationMillis, from: begin, to: end }: TimeWindow) => {
     if (schedule === undefined) return [[begin!, end!] satisfies [number, number]];
     const read = readSchedule({ schedule, scheduleTimeZone: request.scheduleTimeZone });
     if ('errors' in read) throw new Error('cannot be read');

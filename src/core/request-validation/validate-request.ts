@@ -1,4 +1,5 @@
 import { type ResourceLimits, resourceProblems } from '../deploy-validation/index.js';
+import { canonical } from '../content-id.js';
 import { type FieldError, problem } from '../field-error.js';
 import { followProblems } from '../flows/index.js';
 import type { Resources } from '../model/deploy.js';
@@ -7,7 +8,14 @@ import { isLongRunning, type RequestType } from '../model/enums.js';
 import { instancesOf, type Request } from '../model/request.js';
 import { type RecordLimits, sizeProblem } from '../record-size.js';
 import { runRules } from './run-rules.js';
-import { readSchedule, resolveTimeZone, timingMembers, unknownZone } from '../schedules/index.js';
+import {
+  closedWindows,
+  readDeployWindows,
+  readSchedule,
+  resolveTimeZone,
+  timingMembers,
+  unknownZone,
+} from '../schedules/index.js';
 import { timingProblems } from './timing-rules.js';
 
 export interface RequestLimits extends ResourceLimits, RecordLimits {
@@ -75,6 +83,7 @@ const rules: readonly Rule[] = [
   lifetimeRule,
   followProblems,
   restartRule,
+  deployWindowsRule,
   ({ loadBalanced }, { limits, stored, isOlder }) =>
     loadBalanced && !stored?.loadBalanced && !isOlder && limits.loadBalancerUri === undefined
       ? problem('loadBalanced', 'loadBalancer', 'loadBalanced needs a load balancer, and loadBalancerUri is not set')
@@ -95,6 +104,17 @@ const rules: readonly Rule[] = [
       })),
     ),
 ];
+
+/** Windows that are stored may be over: other members of their request can still be changed. */
+function deployWindowsRule(request: Request, { stored, now, isOlder }: RequestContext): FieldError[] {
+  const { errors } = readDeployWindows(request);
+  if (errors.length > 0 || now === undefined || isOlder) return errors;
+  const isStored = canonical(request.deployWindows ?? null) === canonical(stored?.deployWindows ?? null);
+  const closed = closedWindows(request, undefined, now);
+  return !isStored && closed && closed.opensAt === undefined
+    ? problem('deployWindows', 'future', 'deployWindows leave no future time: no deploy could start')
+    : [];
+}
 
 /** Groups that it has had may stay. */
 function groupsRule(request: Request, { stored }: RequestContext): FieldError[] {

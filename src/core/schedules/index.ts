@@ -13,6 +13,7 @@ export {
   type Timetable,
   type TimetableFields,
 } from './timetable.js';
+export { type ClosedWindows, closedWindows, readDeployWindows } from './deploy-windows.js';
 export { timetableMembers, timingMembers } from './timing-members.js';
 export {
   decideDue,

@@ -10,6 +10,8 @@ import {
 } from '../../core/model/deploy.js';
 import { isLongRunning, promisedTypes } from '../../core/model/enums.js';
 import { instancesOf, type Request, type RequestParent } from '../../core/model/request.js';
+import { closedWindows } from '../../core/schedules/index.js';
+import { DisabledActions } from '../../platform/actions/disabled-actions.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
 import type { Transaction } from '../../platform/database/transaction.js';
@@ -56,6 +58,7 @@ export class DeploysService {
     private readonly rows: Rows,
     private readonly parents: RequestParents,
     private readonly checks: DeployChecks,
+    private readonly actions: DisabledActions,
     private readonly wake: Wake,
     private readonly clock: Clock,
     @Inject(SETTINGS) private readonly settings: Settings,
@@ -109,6 +112,8 @@ export class DeploysService {
 
   /** Everything that may be wrong with a deploy, without starting it. */
   async check(tx: Transaction, stored: StoredRequest, start: StartDeploy, now: number): Promise<CheckedDeploy> {
+    await this.actions.refuseFor(stored.request.group, 'DEPLOY', tx);
+    if (!start.isStored) refuseClosed(stored, now);
     const request = await this.checks.effectiveRequest(tx, stored, start.updatedRequest);
     await this.checks.checkScale(tx, request, start.largeScaleDownAcknowledged);
     this.refuseByState(stored, start);
@@ -287,6 +292,17 @@ export class DeploysService {
     if (!parent) throw SchedulerError.requestNotFound(requestId);
     return parent;
   }
+}
+
+/** Outside of the windows of its request. */
+function refuseClosed({ request, scheduleSince }: StoredRequest, now: number): void {
+  const closed = closedWindows(request, scheduleSince, now);
+  if (!closed) return;
+  const { opensAt } = closed;
+  const next =
+    opensAt === undefined ? 'none of them opens again' : `the next one opens at ${new Date(opensAt).toISOString()}`;
+  const message = `Deploys of request '${request.id}' start within its deployWindows only; ${next}`;
+  throw new SchedulerError('DEPLOY_WINDOW_CLOSED', message);
 }
 
 /** A larger target would begin the next step before the gates of this one have passed. */

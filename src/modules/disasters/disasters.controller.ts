@@ -44,15 +44,15 @@ export class DisastersController {
     return this.disasters.disabledActions();
   }
 
-  /** Switches an action off until it is enabled again. */
+  /** Switches an action off until it is enabled again; DEPLOY also for all but some groups. */
   @Post('disabled-actions/:action')
   @HttpCode(204)
   disableAction(
     @Param() { action }: ActionParams,
-    @Body() { message }: DisabledActionRequestDto,
+    @Body() { message, exceptGroups }: DisabledActionRequestDto,
     @CallerUser() caller: Caller,
   ): Promise<void> {
-    return this.disasters.disable(action, message, caller);
+    return this.disasters.disable(action, { reason: message, exceptGroups }, caller);
   }
 
   /** Switches an action on again. */

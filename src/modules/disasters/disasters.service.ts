@@ -1,5 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { actionsToDisable, canBeDisabled, disabledMessage, disableRules } from '../../core/disasters/index.js';
+import {
+  actionsToDisable,
+  canBeDisabled,
+  disabledMessage,
+  disableRules,
+  mayExceptGroups,
+} from '../../core/disasters/index.js';
 import type { DisabledAction, DisasterDataPoint, DisastersData, ShownDataPoint } from '../../core/model/state.js';
 import { disasterTypes, type ActionType, type DisasterType } from '../../core/model/enums.js';
 import { DisabledActionRepository } from '../../platform/actions/disabled-action.repository.js';
@@ -53,13 +59,22 @@ export class DisastersService {
     return this.disabled.list();
   }
 
-  disable(type: ActionType, reason: string | undefined, { id: user }: Caller): Promise<void> {
+  disable(
+    type: ActionType,
+    { reason, exceptGroups }: { reason?: string; exceptGroups?: string[] },
+    { id: user }: Caller,
+  ): Promise<void> {
     if (!canBeDisabled(type)) {
       const message = `action ${type} cannot be disabled`;
       throw SchedulerError.invalid('INVALID_PARAMETER', [{ field: 'action', rule: 'canBeDisabled', message }]);
     }
+    if (exceptGroups && !mayExceptGroups(type)) {
+      const text = `exceptGroups is for action DEPLOY only, not for ${type}`;
+      throw SchedulerError.invalid('INVALID_PARAMETER', [{ field: 'exceptGroups', rule: 'action', message: text }]);
+    }
     const message = disabledMessage(type, reason);
-    return this.change((tx) => this.actions.disable(tx, { type, message, user, automaticallyClearable: false }));
+    const disabled = { type, message, user, automaticallyClearable: false, exceptGroups };
+    return this.change((tx) => this.actions.disable(tx, disabled));
   }
 
   enable(action: ActionType): Promise<void> {

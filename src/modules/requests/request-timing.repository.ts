@@ -14,7 +14,8 @@ const rule = (document: string): string =>
 const timing = (document: string): string => members(document, timingMembers);
 
 const anyRule = (list: string): string => `$9::jsonb->'${list}' @> '[{"scheduleType":"RFC5545"}]'`;
-const hasRule = `($9::jsonb->>'scheduleType' = 'RFC5545' OR ${anyRule('schedules')} OR ${anyRule('exclusions')})`;
+const hasRule = `($9::jsonb->>'scheduleType' = 'RFC5545' OR ${anyRule('schedules')} OR ${anyRule('exclusions')}
+  OR ${anyRule('deployWindows')})`;
 const sinceSql = (kept: string): string => `CASE WHEN ${hasRule} THEN coalesce(${kept}, $5::timestamptz) END`;
 /** SQL: when the schedule of a new row was saved, from `requestParameters`. */
 export const newScheduleSince = sinceSql('$10::timestamptz');

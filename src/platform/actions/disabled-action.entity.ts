@@ -16,6 +16,9 @@ export class DisabledActionEntity {
   @Column({ name: 'automatically_clearable', type: 'boolean' })
   automaticallyClearable: boolean;
 
+  @Column({ name: 'except_groups', type: 'text', array: true, nullable: true })
+  exceptGroups: string[] | null;
+
   @Column({ name: 'expires_at', type: 'timestamptz', nullable: true })
   expiresAt: Date | null;
 }

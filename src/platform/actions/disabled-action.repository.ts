@@ -22,6 +22,7 @@ export class DisabledActionRepository {
       user_name: string | null;
       automatically_clearable: boolean;
       expires_at: Date | null;
+      except_groups: string[] | null;
     }>(tx, 'SELECT * FROM disabled_action ORDER BY action');
     return new Map(
       found.map((row) => [
@@ -32,6 +33,7 @@ export class DisabledActionRepository {
           user: row.user_name ?? undefined,
           automaticallyClearable: row.automatically_clearable,
           expiresAt: toMillis(row.expires_at),
+          exceptGroups: row.except_groups ?? undefined,
         },
       ]),
     );
@@ -52,7 +54,7 @@ export class DisabledActionRepository {
       .createQueryBuilder('former')
       .insert()
       .values([...byAction.values()])
-      .orUpdate(['message', 'user_name', 'automatically_clearable', 'expires_at'], ['action'], {
+      .orUpdate(['message', 'user_name', 'automatically_clearable', 'expires_at', 'except_groups'], ['action'], {
         overwriteCondition: { where: 'former.automatically_clearable' },
       })
       .execute();
@@ -87,4 +89,5 @@ const toEntity = (disabled: DisabledAction): DisabledActionEntity => ({
   userName: disabled.user ?? null,
   automaticallyClearable: disabled.automaticallyClearable,
   expiresAt: toTime(disabled.expiresAt),
+  exceptGroups: disabled.exceptGroups ?? null,
 });

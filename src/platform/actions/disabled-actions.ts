@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DatabasePool } from '../database/pool.js';
-import { hasExpired } from '../../core/disasters/index.js';
+import { hasExpired, isExcepted } from '../../core/disasters/index.js';
 import type { DisabledAction } from '../../core/model/state.js';
 import type { ActionType } from '../../core/model/enums.js';
 import { Clock } from '../clock.js';
@@ -53,6 +53,18 @@ export class DisabledActions {
   /** Fails with 409 and the reason while the action is switched off. */
   async refuse(action: ActionType, tx?: Transaction): Promise<void> {
     this.refuseIn(await (tx ? this.store.all(tx) : this.read()), action);
+  }
+
+  /** Fails with 409 and the reason while the action is switched off for requests of this group. */
+  async refuseFor(group: string | undefined, action: ActionType, tx: Transaction): Promise<void> {
+    const disabled = await this.find(action, tx);
+    if (disabled && !isExcepted(disabled, group)) throw new SchedulerError('ACTION_DISABLED', disabled.message);
+  }
+
+  /** Fails with 409 and the reason while the action is switched off for requests of all groups. */
+  async refuseForAll(action: ActionType): Promise<void> {
+    const disabled = await this.find(action);
+    if (disabled && !disabled.exceptGroups) throw new SchedulerError('ACTION_DISABLED', disabled.message);
   }
 
   /** Refuses by actions that were read already. */

@@ -25,14 +25,15 @@ class ActionGuard implements CanActivate {
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const places = [context.getHandler(), context.getClass()];
     const actions = this.reflector.getAllAndOverride<ActionType[] | undefined>(neededActions, places) ?? [];
-    for (const action of actions) await this.actions.refuse(action);
+    for (const action of actions) await this.actions.refuseForAll(action);
     return true;
   }
 }
 
 /**
  * On a handler, or on a controller for all its handlers: 409 while one of the actions is switched off. Where the action depends
- * on what is asked for, the service asks `DisabledActions.refuse` instead.
+ * on what is asked for, the service asks `DisabledActions.refuse` instead. For an action that some groups may still take, the service
+ * asks `refuseFor` as well.
  */
 export const NeedsAction = (...actions: ActionType[]) =>
   applyDecorators(

@@ -64,6 +64,7 @@ import { NextRunsOfTimetables1766700000000 } from '../../../migrations/176670000
 import { StartOrder1766760000000 } from '../../../migrations/1766760000000-start-order.js';
 import { DeployGates1766770000000 } from '../../../migrations/1766770000000-deploy-gates.js';
 import { GivenUpTasks1766780000000 } from '../../../migrations/1766780000000-given-up-tasks.js';
+import { DeployFreezes1766790000000 } from '../../../migrations/1766790000000-deploy-freezes.js';
 
 /** Every migration, in order. Named here one by one: what is compiled in is what runs. */
 export const migrations = [
@@ -133,4 +134,5 @@ export const migrations = [
   StartOrder1766760000000,
   DeployGates1766770000000,
   GivenUpTasks1766780000000,
+  DeployFreezes1766790000000,
 ];

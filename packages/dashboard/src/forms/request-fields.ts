@@ -30,6 +30,9 @@ export const requestGroups: readonly FieldGroup[] = [
       text('scheduleTimeZone', 'Time zone of the schedule', { placeholder: 'UTC', ...scheduled }),
       lines('owners', 'Owners, one a line', { help: 'Addresses that are sent mail' }),
       text('group', 'Group'),
+      json('deployWindows', 'Deploys start only in these windows, as JSON', {
+        help: '[{"schedule": "0 9 * * MON-THU", "durationMillis": 28800000}], or windows with "from" and "to"',
+      }),
     ],
   },
   {

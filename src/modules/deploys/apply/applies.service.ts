@@ -4,7 +4,6 @@ import { decideApply, leftOut } from '../../../core/deploys/apply.js';
 import type { User } from '../../../core/authorization/index.js';
 import type { Deploy } from '../../../core/model/deploy.js';
 import type { Request } from '../../../core/model/request.js';
-import { DisabledActions } from '../../../platform/actions/disabled-actions.js';
 import { Database } from '../../../platform/database/database.js';
 import type { Transaction } from '../../../platform/database/transaction.js';
 import { SchedulerError } from '../../../platform/errors.js';
@@ -48,7 +47,6 @@ export class Applies {
     private readonly requests: RequestRepository,
     private readonly deploys: DeployRepository,
     private readonly starts: DeploysService,
-    private readonly disabled: DisabledActions,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
@@ -87,7 +85,6 @@ export class Applies {
       applied.deploy = step.kind === 'inProgress' ? 'IN_PROGRESS' : 'UNCHANGED';
       return { applied: { ...applied, deployId: step.deployId }, saved };
     }
-    await this.disabled.refuse('DEPLOY', tx);
     const started = { ...wish.deploy, id: wish.deploy.id || (await this.newId(tx, wish.deploy)) };
     const { message, unpauseOnSuccessfulDeploy, largeScaleDownAcknowledged } = wish;
     const start = { deploy: started, message, unpauseOnSuccessfulDeploy, largeScaleDownAcknowledged };

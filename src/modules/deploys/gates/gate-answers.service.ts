@@ -3,6 +3,7 @@ import type { User } from '../../../core/authorization/index.js';
 import { answerGate, isOpen } from '../../../core/gates/index.js';
 import type { DeployKey } from '../../../core/model/deploy.js';
 import type { GateRow } from '../../../core/model/gate.js';
+import { DisabledActions } from '../../../platform/actions/disabled-actions.js';
 import { Clock } from '../../../platform/clock.js';
 import { Database } from '../../../platform/database/database.js';
 import type { Transaction } from '../../../platform/database/transaction.js';
@@ -30,6 +31,7 @@ export class GateAnswers {
     private readonly rows: Rows,
     private readonly wake: Wake,
     private readonly clock: Clock,
+    private readonly actions: DisabledActions,
   ) {}
 
   /** Answers the gate as it is from now on. */
@@ -44,7 +46,8 @@ export class GateAnswers {
   }
 
   private async answerIn(tx: Transaction, key: DeployKey, reply: GateReply, user: User): Promise<GateRow> {
-    const { pending, stored } = await this.lock(tx, key);
+    const { pending, stored, group } = await this.lock(tx, key);
+    if (reply.approves) await this.actions.refuseFor(group, 'DEPLOY', tx);
     const row = await this.gateOf(tx, pending, reply);
     const gate = stored.deploy.canaryDeploySettings!.gates![row.gate - 1]!;
     const name = user.email ?? (user.authenticated ? user.id : undefined);
@@ -65,12 +68,16 @@ export class GateAnswers {
   }
 
   /** With the deploy in progress, under the lock of its request. */
-  private async lock(tx: Transaction, key: DeployKey): Promise<{ pending: StoredPendingDeploy; stored: StoredDeploy }> {
+  private async lock(
+    tx: Transaction,
+    key: DeployKey,
+  ): Promise<{ pending: StoredPendingDeploy; stored: StoredDeploy; group?: string }> {
     const { requestId, deployId } = key;
-    if (!(await this.rows.requests.lock(tx, requestId))) throw SchedulerError.requestNotFound(requestId);
+    const locked = await this.rows.requests.lock(tx, requestId);
+    if (!locked) throw SchedulerError.requestNotFound(requestId);
     const [pending] = await this.rows.deploys.findPending(tx, [requestId]);
     const stored = pending?.deployId === deployId ? await this.rows.deploys.find(tx, key) : undefined;
-    if (pending && stored && !pending.ending) return { pending, stored };
+    if (pending && stored && !pending.ending) return { pending, stored, group: locked.request.group };
     throw new SchedulerError('NOT_PENDING', `Deploy '${deployId}' of request '${requestId}' is not in progress`);
   }
 

@@ -7,6 +7,7 @@ import { testSettings } from '../../../../test/support/test-settings.js';
 import { toldEvents } from '../../../../test/support/told-events.js';
 import { waitFor } from '../../../../test/support/wait-for.js';
 import { builtInUser, type User } from '../../../core/authorization/index.js';
+import { DisabledActionRepository } from '../../../platform/actions/disabled-action.repository.js';
 import type { Settings } from '../../../platform/settings/settings.js';
 import { ExplainService } from '../../../scheduler/explain/explain.service.js';
 import { DeploysPoller } from '../deploys.poller.js';
@@ -109,6 +110,16 @@ describe('MANUAL', () => {
     expect(await states()).toEqual(['1.1 WAITING']);
     await answer();
     expect(await states()).toEqual(['1.1 PASSED']);
+  });
+
+  test('while deploys are frozen for its group, it can be rejected only', async () => {
+    await deployed([{ type: 'MANUAL' }]);
+    const { world } = service;
+    const freeze = { message: 'code freeze', automaticallyClearable: false, exceptGroups: ['other'] };
+    await world.db.transaction((tx) => world.get(DisabledActionRepository).disable(tx, { type: 'DEPLOY', ...freeze }));
+    await expect(answer()).rejects.toMatchObject({ code: 'ACTION_DISABLED' });
+    expect(await states()).toEqual(['1.1 WAITING']);
+    expect(await answer({ approves: false })).toMatchObject({ state: 'FAILED' });
   });
 
   test('a cancel leaves no gate that waits, and nothing can be approved then', async () => {

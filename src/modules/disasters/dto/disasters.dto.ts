@@ -2,7 +2,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import type { DisabledAction, Disaster, DisastersData, ShownDataPoint } from '../../../core/model/state.js';
 import { type ActionType, actionTypes, type DisasterType, disasterTypes } from '../../../core/model/enums.js';
-import { OlderNames, OneOf, Text } from '../../../platform/http/fields.js';
+import { OlderNames, OneOf, Text, Texts } from '../../../platform/http/fields.js';
 import { PathWord } from '../../../platform/http/query.js';
 import { Since } from '../../../platform/http/since.js';
 
@@ -35,6 +35,11 @@ export class DisabledActionRequestDto {
   @IsOptional()
   @Text('message')
   message?: string;
+  /** Groups whose requests may take it all the same. Only for DEPLOY. */
+  @Since('muster')
+  @IsOptional()
+  @Texts('name')
+  exceptGroups?: string[];
 }
 
 /** An action that is switched off. */
@@ -48,6 +53,9 @@ export class DisabledActionDto implements DisabledAction {
   user?: string;
   /** True if it comes back by itself when no disaster is left. */
   automaticallyClearable: boolean;
+  /** Groups whose requests may take it all the same; absent: none. */
+  @Since('muster')
+  exceptGroups?: string[];
   /** Time at which it comes back at the latest, in epoch milliseconds; absent: an operator has to enable it. */
   @ApiProperty(int64)
   expiresAt?: number;

@@ -8,7 +8,7 @@ import {
   type OverlapPolicy,
   type ScheduleType,
 } from '../../../core/model/enums.js';
-import type { Exclusion, MissedRuns, Request, ScheduleEntry } from '../../../core/model/request.js';
+import type { MissedRuns, Request, ScheduleEntry, TimeWindow } from '../../../core/model/request.js';
 import { longestJitterMillis } from '../../../core/request-validation/index.js';
 import { Int32, Millis, Nested, NestedList, OneOf, Text, Timestamp } from '../../../platform/http/fields.js';
 import { Since } from '../../../platform/http/since.js';
@@ -43,8 +43,8 @@ export class MissedRunsDto implements MissedRuns {
   withinMillis?: number;
 }
 
-/** A window in which no run starts: one that recurs (schedule, durationMillis), or one between two times (from, to). */
-export class ExclusionDto implements Exclusion {
+/** A window of time: one that recurs (schedule, durationMillis), or one between two times (from, to). */
+export class TimeWindowDto implements TimeWindow {
   /** Begin of each window, as scheduleType says. */
   @ApiProperty({ example: '0 22 * * FRI' })
   @IsOptional()
@@ -125,6 +125,6 @@ export class RequestTimingDto implements Partial<Request> {
   /** Windows in which none of its runs starts unless a caller asks for it, at most 50. Only SCHEDULED. */
   @Since('muster')
   @IsOptional()
-  @NestedList(() => ExclusionDto, 50)
-  exclusions?: ExclusionDto[];
+  @NestedList(() => TimeWindowDto, 50)
+  exclusions?: TimeWindowDto[];
 }

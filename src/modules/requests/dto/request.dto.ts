@@ -39,6 +39,7 @@ import { mostMembers } from '../../../platform/http/input-limits.js';
 import { Holds } from '../../../platform/http/known-members.js';
 import { Since } from '../../../platform/http/since.js';
 import { RunPoliciesDto } from './run-policies.dto.js';
+import { TimeWindowDto } from './request-timing.dto.js';
 import { RestartPolicyDto } from './restart-policy.dto.js';
 
 const isActions = (value: unknown): boolean =>
@@ -178,6 +179,14 @@ export class RequestDto extends RunPoliciesDto implements Request {
   @IsOptional()
   @Nested(() => RestartPolicyDto)
   restart?: RestartPolicyDto;
+  /**
+   * Windows in which deploys start, at most 50; outside of them a deploy is refused. One in progress goes on, and a rollback starts at
+   * any time. Default: at any time.
+   */
+  @Since('muster')
+  @IsOptional()
+  @NestedList(() => TimeWindowDto, 50)
+  deployWindows?: TimeWindowDto[];
   /** Group whose members may see and change it. */
   @IsOptional()
   @Text('name')

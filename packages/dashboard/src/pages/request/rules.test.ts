@@ -25,6 +25,11 @@ test.each<[Partial<Request>, string, string]>([
     'No runs',
     '0 22 * * * (CET) for 1 m; at 1 to at 2',
   ],
+  [
+    { deployWindows: [{ schedule: '0 9 * * MON-THU', durationMillis: 28_800_000 }] },
+    'Deploys only',
+    '0 9 * * MON-THU (UTC) for 8 h',
+  ],
   [{ endAt: 5 }, 'Runs from, until', 'until at 5'],
   [{ maxRuns: 3 }, 'Most runs', '3'],
   [{ retry: { attempts: 2, onLost: false } }, 'Retries', '2, not of lost tasks'],

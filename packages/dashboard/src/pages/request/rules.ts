@@ -1,4 +1,4 @@
-import type { Deploy, Request } from 'muster-client';
+import type { Deploy, Request, TimeWindow } from 'muster-client';
 import { formatDuration } from '../../ui/duration';
 import { inWords } from '../../ui/words';
 
@@ -19,10 +19,14 @@ const given = (rules: readonly (readonly [string, string | undefined])[]): reado
 
 /** What a request says of its times, its failures and what it follows. `shown` writes a time. */
 export function rulesOfRequest(request: Request, shown: Shown): readonly Rule[] {
-  const { schedules, missedRuns, exclusions, startAt, endAt, retry, restart, keepRuns } = request;
+  const { schedules, missedRuns, exclusions, deployWindows, startAt, endAt, retry, restart, keepRuns } = request;
   const schedule = request.schedule ?? request.quartzSchedule;
   const zoned = (of: { schedule?: string; scheduleTimeZone?: string }): string =>
     `${of.schedule ?? ''} (${of.scheduleTimeZone ?? request.scheduleTimeZone ?? 'UTC'})`;
+  const windowed = (window: TimeWindow): string =>
+    window.schedule === undefined
+      ? `${shown(window.from ?? 0)} to ${shown(window.to ?? 0)}`
+      : `${zoned(window)} for ${formatDuration(window.durationMillis ?? 0)}`;
   return given([
     [
       'Schedule',
@@ -34,16 +38,7 @@ export function rulesOfRequest(request: Request, shown: Shown): readonly Rule[] 
       missedRuns && joined(inWords(missedRuns.policy), named('late by at most', ms(missedRuns.withinMillis))),
     ],
     ['Spread over', ms(request.scheduleJitterMillis)],
-    [
-      'No runs',
-      exclusions
-        ?.map((window) =>
-          window.schedule === undefined
-            ? `${shown(window.from ?? 0)} to ${shown(window.to ?? 0)}`
-            : `${zoned(window)} for ${formatDuration(window.durationMillis ?? 0)}`,
-        )
-        .join('; '),
-    ],
+    ['No runs', exclusions?.map(windowed).join('; ')],
     [
       'Runs from, until',
       joined(startAt !== undefined && `from ${shown(startAt)}`, endAt !== undefined && `until ${shown(endAt)}`),
@@ -85,6 +80,7 @@ export function rulesOfRequest(request: Request, shown: Shown): readonly Rule[] 
           request.argsFrom === 'PARENT' && 'with its arguments',
         ),
     ],
+    ['Deploys only', deployWindows?.map(windowed).join('; ')],
     [
       'Concurrency group',
       request.concurrencyGroup && `${request.concurrencyGroup.name}, at most ${request.concurrencyGroup.limit}`,

@@ -50,12 +50,20 @@ const disable: Action = {
       choices: enumerations.ActionType.map((type) => [type, inWords(type)] as const),
     },
     message,
+    {
+      kind: 'lines',
+      name: 'exceptGroups',
+      label: 'Except for requests of these groups, one a line',
+      help: 'Only for deploy; empty: for none',
+    },
   ],
-  run: (values) =>
-    muster.disasters.disableAction({
+  run: (values) => {
+    const exceptGroups = values.lines('exceptGroups').map((line) => line.trim());
+    return muster.disasters.disableAction({
       action: values.text('action') as DisabledAction['type'],
-      body: { message: values.text('message') },
-    }),
+      body: { message: values.text('message'), ...(exceptGroups.length > 0 && { exceptGroups }) },
+    });
+  },
   done: 'It is switched off',
   ...common,
 };
@@ -117,6 +125,7 @@ const failOver: Action = {
 const actionColumns: readonly Column<DisabledAction>[] = [
   { id: 'type', title: 'Action', value: ({ type }) => type, cell: ({ type }) => inWords(type) },
   { id: 'message', title: 'Message', cell: ({ message: text }) => text },
+  { id: 'except', title: 'Except for groups', cell: ({ exceptGroups }) => exceptGroups?.join(', ') },
   {
     id: 'user',
     title: 'By',

@@ -1,0 +1,142 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { insertDeploy, insertRequest } from '../../../test/support/builders.js';
+import { startRooms, type RoomApp } from '../../../test/support/room-app.js';
+import type { TimeWindow } from '../../core/model/request.js';
+import type { Queryable } from '../../platform/database/queryable.js';
+import { rows } from '../../platform/database/sql.js';
+import { Leadership } from '../../platform/leadership/leadership.js';
+import { DisastersModule } from '../disasters/disasters.module.js';
+import { DeploysModule } from './deploys.module.js';
+
+let rooms: RoomApp;
+let tx: Queryable;
+beforeAll(async () => {
+  rooms = await startRooms({ modules: [DeploysModule, DisastersModule] });
+  tx = rooms.database.pool;
+  // No instance leads: deploys stay as the API left them.
+  rooms.app.get(Leadership).stepDown('this test is about the API');
+});
+afterAll(() => rooms.close());
+beforeEach(() =>
+  tx.query(
+    'TRUNCATE request, request_history, deploy_history, pending_deploy, pending_request, webhook, webhook_update, disabled_action',
+  ),
+);
+
+const hour = 3_600_000;
+const now = Date.now();
+const open: TimeWindow = { from: now - hour, to: now + hour };
+const opensAt = now + 2 * hour;
+const closed: TimeWindow = { from: opensAt, to: opensAt + hour };
+
+interface Answer {
+  code?: string;
+  message?: string;
+  errors?: { field: string; rule: string }[];
+}
+const call = (method: string, path: string, body?: object) => rooms.call<Answer>(method, `/api/${path}`, body);
+const deployOf = (requestId: string) => ({ requestId, id: 'v3', command: 'serve' });
+const starts: [name: string, (requestId: string) => ReturnType<typeof call>][] = [
+  ['a deploy', (requestId) => call('POST', 'deploys', { deploy: deployOf(requestId) })],
+  ['an apply', (requestId) => call('POST', 'requests/apply', { deploy: deployOf(requestId) })],
+];
+const rollBack = (requestId: string) => call('POST', `deploys/request/${requestId}/rollback`, {});
+
+/** Has had two deploys. */
+async function service(id: string, { deployWindows, group }: { deployWindows?: TimeWindow[]; group?: string }) {
+  const request = { id, deployWindows, group };
+  await insertRequest(tx, { request, activeDeployId: 'v2' });
+  for (const deployId of ['v1', 'v2']) {
+    const result = { deployState: 'SUCCEEDED' as const, timestamp: now, deployFailures: [] };
+    await insertDeploy(tx, { deploy: { requestId: id, id: deployId, command: deployId }, createdAt: now - 1, result });
+  }
+}
+const deploying = async () =>
+  (await rows<{ id: string }>(tx, 'SELECT request_id AS id FROM pending_deploy ORDER BY 1')).map(({ id }) => id);
+
+describe('deploy windows', () => {
+  test.each(starts)('%s starts within one', async (_name, start) => {
+    await service('web', { deployWindows: [closed, open] });
+    expect((await start('web')).status).toBe(200);
+    expect(await deploying()).toEqual(['web']);
+  });
+  test.each(starts)('%s is refused outside of all, and told when the next one opens', async (_name, start) => {
+    await service('web', { deployWindows: [closed] });
+    const { status, body } = await start('web');
+    expect([status, body.code]).toEqual([409, 'DEPLOY_WINDOW_CLOSED']);
+    expect(body.message).toContain(`opens at ${new Date(opensAt).toISOString()}`);
+    expect(await deploying()).toEqual([]);
+  });
+  test('an apply that changes the windows counts by the new ones', async () => {
+    await service('web', { deployWindows: [closed] });
+    const request = { id: 'web', requestType: 'SERVICE' };
+    const refused = await call('POST', 'requests/apply', {
+      request: { ...request, deployWindows: [closed] },
+      deploy: deployOf('web'),
+    });
+    expect(refused.body.code).toBe('DEPLOY_WINDOW_CLOSED');
+    expect((await call('POST', 'requests/apply', { request, deploy: deployOf('web') })).status).toBe(200);
+  });
+  test('none that opens again is told as such', async () => {
+    await service('web', { deployWindows: [{ from: now - hour, to: now - 1 }] });
+    expect((await starts[0]![1]('web')).body.message).toContain('none of them opens again');
+  });
+  test('a rollback starts at any time', async () => {
+    await service('web', { deployWindows: [closed] });
+    expect((await rollBack('web')).status).toBe(200);
+  });
+  test('those that are over stay with their request, and are not taken for another one', async () => {
+    const deployWindows = [{ from: now - hour, to: now - 1 }];
+    await service('web', { deployWindows });
+    const request = { id: 'web', requestType: 'SERVICE', deployWindows };
+    expect((await call('POST', 'requests', { ...request, instances: 2 })).status).toBe(200);
+    const { status, body } = await call('POST', 'requests', { ...request, id: 'other' });
+    expect([status, body.errors?.[0]]).toMatchObject([400, { field: 'deployWindows', rule: 'future' }]);
+  });
+});
+
+describe('a freeze of deploys', () => {
+  const freeze = (exceptGroups?: string[]) =>
+    call('POST', 'disasters/disabled-actions/DEPLOY', { message: 'code freeze', exceptGroups });
+  const all: typeof starts = [...starts, ['a rollback', rollBack]];
+
+  test.each(all)('%s is refused, but for requests of the named groups', async (_name, start) => {
+    await service('web', { group: 'shop' });
+    await service('free', {});
+    await service('pay', { group: 'payments' });
+    expect((await freeze(['payments'])).status).toBe(204);
+    for (const id of ['web', 'free']) {
+      const { status, body } = await start(id);
+      expect([status, body.code, body.message]).toEqual([
+        409,
+        'ACTION_DISABLED',
+        'Action DEPLOY is disabled: code freeze',
+      ]);
+    }
+    expect((await start('pay')).status).toBe(200);
+    expect(await deploying()).toEqual(['pay']);
+  });
+  test('without groups it holds all, and ends', async () => {
+    await service('pay', { group: 'payments' });
+    await freeze(['payments']);
+    await freeze();
+    expect((await starts[0]![1]('pay')).body.code).toBe('ACTION_DISABLED');
+    await call('DELETE', 'disasters/disabled-actions/DEPLOY');
+    expect((await starts[0]![1]('pay')).status).toBe(200);
+  });
+  test('the group of an updatedRequest does not count', async () => {
+    await service('web', { group: 'shop' });
+    await freeze(['payments']);
+    const updatedRequest = { id: 'web', requestType: 'SERVICE', group: 'payments' };
+    expect((await call('POST', 'deploys', { deploy: deployOf('web'), updatedRequest })).status).toBe(409);
+  });
+  test('it is shown', async () => {
+    await freeze(['payments']);
+    const { body } = await call('GET', 'disasters/disabled-actions');
+    expect(body).toMatchObject([{ type: 'DEPLOY', exceptGroups: ['payments'] }]);
+  });
+  test('other actions have no such groups', async () => {
+    const { status, body } = await call('POST', 'disasters/disabled-actions/BOUNCE_REQUEST', { exceptGroups: ['a'] });
+    expect([status, body.errors?.[0]]).toMatchObject([400, { field: 'exceptGroups', rule: 'action' }]);
+  });
+});
