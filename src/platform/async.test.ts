@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { inParallel } from './async.js';
+import { fairly, inParallel } from './async.js';
 
 test('keeps the order of the items, whatever takes longest, and the limit', async () => {
   let [now, most] = [0, 0];
@@ -61,4 +61,30 @@ test('gives other work its turn between many items', async () => {
   });
   clearInterval(counting);
   expect(turns).toBeGreaterThan(0);
+});
+
+test('a group whose work takes long makes no other one wait', async () => {
+  let release = (): void => undefined;
+  const held = new Promise<void>((resolve) => (release = resolve));
+  const done: string[] = [];
+  const items = ['slow 1', 'slow 2', 'slow 3', 'quick 1', 'quick 2', 'quick 3'];
+  const work = async (item: string) => {
+    if (item.startsWith('slow')) await held;
+    done.push(item);
+    if (done.length === 3) release();
+    return item;
+  };
+  const groupOf = (item: string) => item.split(' ')[0];
+  expect(await fairly(items, { groupOf, atMost: 2, forMillis: 60_000 }, work)).toEqual(items);
+  expect(done.slice(0, 3)).toEqual(['quick 1', 'quick 2', 'quick 3']);
+});
+
+test('begins nothing when the time is over, and fails in the end', async () => {
+  const rules = { groupOf: (item: number) => String(item % 2), atMost: 1 };
+  const work = async (item: number) => {
+    if (item === 1) throw new Error('one');
+    return item;
+  };
+  expect(await fairly([1, 2, 3], { ...rules, forMillis: 0 }, work)).toEqual([undefined, undefined, undefined]);
+  await expect(fairly([1, 2, 3], { ...rules, forMillis: 60_000 }, work)).rejects.toThrow('one');
 });

@@ -1,4 +1,5 @@
 import { setImmediate as othersTurn } from 'node:timers/promises';
+import { groupBy } from '../core/group-by.js';
 
 /** After so many items other work of the process gets its turn: items that wait for nothing would keep it out. */
 const itemsPerTurn = 32;
@@ -51,6 +52,34 @@ export async function inParallel<T, R>(
   };
   await Promise.all(Array.from({ length: Math.min(atMost, items.length) }, worker));
   if (failures.length > 0) throw failures[0];
+  return results;
+}
+
+interface FairRules<T> {
+  groupOf: (item: T) => string | undefined;
+  /** Items of one group that are worked on at a time. */
+  atMost: number;
+  /** No item is begun later than so many milliseconds after the begin: its result is undefined. */
+  forMillis: number;
+}
+
+/** Does the work for every item, in the order of the items. Groups do not wait for each other, however long the items of one take. */
+export async function fairly<T, R>(
+  items: readonly T[],
+  { groupOf, atMost, forMillis }: FairRules<T>,
+  work: (item: T) => Promise<R>,
+): Promise<(R | undefined)[]> {
+  const end = performance.now() + forMillis;
+  const results: (R | undefined)[] = items.map(() => undefined);
+  const groups = groupBy(items.entries(), ([, item]) => groupOf(item) ?? '');
+  const isEnough = () => performance.now() >= end;
+  const done = await Promise.allSettled(
+    [...groups.values()].map((own) =>
+      inParallel(own, atMost, async ([index, item]) => (results[index] = await work(item)), { isEnough }),
+    ),
+  );
+  const failed = done.find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined;
+  if (failed) throw failed.reason;
   return results;
 }
 

@@ -162,15 +162,16 @@ export class DeployGateRepository {
     );
   }
 
-  /** Gates with a measurement to come, of steps whose tasks are healthy, the earliest first. */
-  async measured(tx: Queryable, most: number): Promise<(DeployKey & { row: GateRow })[]> {
+  /** Gates with a measurement to come, of steps whose tasks are healthy, the earliest first; of each group at most so many. */
+  async measured(tx: Queryable, most: number, mostOfGroup: number): Promise<(DeployKey & { row: GateRow })[]> {
     const found = await rows<Row>(
       tx,
-      `SELECT g.* FROM deploy_gate g JOIN pending_deploy p USING (request_id, deploy_id)
-       WHERE g.next_at IS NOT NULL AND (p.progress ->> 'step')::integer = g.step
-         AND (p.progress ->> 'stepLaunchComplete')::boolean AND p.ending IS NULL AND p.cancel_requested_at IS NULL
-       ORDER BY g.next_at, g.request_id LIMIT $1`,
-      [most],
+      `SELECT * FROM (SELECT g.*, row_number() OVER (PARTITION BY r.document ->> 'group' ORDER BY g.next_at, g.request_id) AS place
+         FROM deploy_gate g JOIN pending_deploy p USING (request_id, deploy_id) JOIN request r ON r.id = g.request_id
+         WHERE g.next_at IS NOT NULL AND (p.progress ->> 'step')::integer = g.step
+           AND (p.progress ->> 'stepLaunchComplete')::boolean AND p.ending IS NULL AND p.cancel_requested_at IS NULL) AS g
+       WHERE place <= $2 ORDER BY next_at, request_id LIMIT $1`,
+      [most, mostOfGroup],
     );
     return found.map((row) => ({ requestId: row.request_id, deployId: row.deploy_id, row: fromRow(row) }));
   }

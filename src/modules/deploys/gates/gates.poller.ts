@@ -2,7 +2,7 @@ import { Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common';
 import { afterMeasurement, type ComparedDeploys } from '../../../core/gates/index.js';
 import { type DeployKey, deployKeyText } from '../../../core/model/deploy.js';
 import type { DeployGate, GateMeasurement, GateRow } from '../../../core/model/gate.js';
-import { inParallel } from '../../../platform/async.js';
+import { fairly } from '../../../platform/async.js';
 import { Clock } from '../../../platform/clock.js';
 import { concernsAll } from '../../../platform/database/database-errors.js';
 import { Database } from '../../../platform/database/database.js';
@@ -15,16 +15,19 @@ import { Rows } from '../../../rows.js';
 import { measurementsOf } from './deploy-gate.repository.js';
 import { GateAsker } from './gate-asker.service.js';
 
-/** Gates that are asked at the same time. */
-const mostAtOnce = 16;
-/** Gates that one pass looks at; the others follow in the next one. */
-const mostInPass = 200;
+/** Gates of one group that are asked at the same time: a group whose services are slow makes no other one wait. */
+const mostAtOnce = 8;
+/** Gates that one pass looks at, in all and of one group; the others follow in the next one. */
+const mostInPass = 400;
+const mostOfGroup = 50;
 /** Shortest time before a gate is asked again whose answer could not be stored. */
 const retryMillis = 1_000;
 
 interface DueGate extends ComparedDeploys {
   spec: DeployGate;
   row: GateRow;
+  /** Group of the request. */
+  group?: string;
 }
 
 /**
@@ -57,11 +60,16 @@ export class GatesPoller implements OnModuleInit {
 
   /** One pass over the gates that are due. Answers the time of the next measurement. Public so that a test runs it with its own `now`. */
   async runOnce(now: number): Promise<number | undefined> {
-    const measured = await this.rows.deployGates.measured(this.db.pool, mostInPass);
+    const measured = await this.rows.deployGates.measured(this.db.pool, mostInPass, mostOfGroup);
     const due = measured.filter(({ row }) => row.nextAt! <= now);
     if (due.length === 0) return measured[0]?.row.nextAt;
-    const stored = await inParallel(await this.described(due), mostAtOnce, (gate) => this.guarded(gate));
-    const [next] = await this.rows.deployGates.measured(this.db.pool, 1);
+    const rules = {
+      groupOf: ({ group }: DueGate) => group,
+      atMost: mostAtOnce,
+      forMillis: this.settings.gates.requestTimeoutMillis,
+    };
+    const stored = await fairly(await this.described(due), rules, (gate) => this.guarded(gate));
+    const [next] = await this.rows.deployGates.measured(this.db.pool, 1, 1);
     // One that could not be stored is due still.
     const earliest = stored.filter(Boolean).length < due.length ? now + retryMillis : now;
     return next && Math.max(next.row.nextAt!, earliest);
@@ -73,12 +81,13 @@ export class GatesPoller implements OnModuleInit {
       this.rows.deploys.findMany(this.db.pool, due),
       this.rows.requests.findMany(this.db.pool, ids),
     ]);
-    const active = new Map(requests.map(({ request, activeDeployId }) => [request.id, activeDeployId]));
+    const stored = new Map(requests.map((request) => [request.request.id, request]));
     return due.flatMap(({ requestId, deployId, row }): DueGate[] => {
       const spec = deploys.get(deployKeyText({ requestId, deployId }))?.deploy.canaryDeploySettings?.gates?.[
         row.gate - 1
       ];
-      return spec ? [{ requestId, deployId, activeDeployId: active.get(requestId), row, spec }] : [];
+      const { activeDeployId, request } = stored.get(requestId) ?? {};
+      return spec ? [{ requestId, deployId, activeDeployId, group: request?.group, row, spec }] : [];
     });
   }
 

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { DeployGate } from '../../../core/model/gate.js';
 import { canarySettings } from '../../../../test/support/fixtures/deploys.js';
+import { insertRequest } from '../../../../test/support/builders.js';
 import { startReceiver, type HttpReceiver } from '../../../../test/support/http-receiver.js';
 import { caller, RollingService } from '../../../../test/support/rolling-service.js';
 import { testSettings } from '../../../../test/support/test-settings.js';
@@ -261,4 +262,26 @@ test('gates are told of as they are opened and decided', async () => {
     { requestId: 'web', deployId: 'v2', step: 1, gate: 1, gateState: 'WAITING' },
     { requestId: 'web', deployId: 'v2', step: 1, gate: 1, gateState: 'PASSED', user: bob.email },
   ]);
+});
+
+test('of one group no more gates are read for a pass than it may have, however many are due', async () => {
+  await deployed([{ type: 'MANUAL' }]);
+  const { pool } = service.world.db;
+  const progress = JSON.stringify({ step: 1, stepLaunchComplete: true });
+  for (const [group, requests] of Object.entries({ many: 5, few: 1 }))
+    for (let number = 1; number <= requests; number++) {
+      const requestId = `${group}${number}`;
+      await insertRequest(pool, { request: { id: requestId, group } });
+      await pool.query(
+        `INSERT INTO pending_deploy (request_id, deploy_id, state, progress) VALUES ($1, 'd', 'WAITING', $2)`,
+        [requestId, progress],
+      );
+      await pool.query(
+        `INSERT INTO deploy_gate (request_id, deploy_id, step, gate, type, state, since, next_at, passes, failures, inconclusive)
+         VALUES ($1, 'd', 1, 1, 'HTTP', 'WAITING', now(), now(), 0, 0, 0)`,
+        [requestId],
+      );
+    }
+  const read = await service.world.get(DeployGateRepository).measured(pool, 100, 2);
+  expect(read.map(({ requestId }) => requestId).toSorted()).toEqual(['few1', 'many1', 'many2']);
 });
