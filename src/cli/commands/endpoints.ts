@@ -160,10 +160,12 @@ async function follow(
   // A server that is away or refuses is told of at once; later it is waited for.
   await file.bring(await read());
   let change = new AbortController();
+  let isAway = false;
   const onConnection = (state: 'open' | 'away'): void => {
-    if (state === 'away') out.note(`${address.url} does not answer; retrying`);
+    if (state === 'away' && !isAway) out.note(`${address.url} does not answer; retrying`);
+    isAway = state === 'away';
     // Events before the connection are not told.
-    else change.abort();
+    if (!isAway) change.abort();
   };
   const listen = async (): Promise<void> => {
     const wish = { type: [...eventTypes], requestId: [...services] };

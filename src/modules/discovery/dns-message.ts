@@ -89,16 +89,7 @@ function resourceOf(record: DnsRecord): Resource {
 }
 
 /** For how long others may remember that there is nothing. */
-const startOf = (domain: string): Resource =>
-  ({
-    ...{ name: domain, type: Packet.TYPE.SOA, class: Packet.CLASS.IN, ttl },
-    ...{
-      primary: domain,
-      admin: `hostmaster.${domain}`,
-      serial: 1,
-      refresh: 60,
-      retry: 60,
-      expiration: 60,
-      minimum: ttl,
-    },
-  }) as unknown as Resource;
+const startOf = (domain: string): Resource => {
+  const start = { primary: domain, admin: `hostmaster.${domain}`, serial: 1, refresh: 60, retry: 60, expiration: 60 };
+  return { name: domain, type: Packet.TYPE.SOA, class: Packet.CLASS.IN, ttl, minimum: ttl, ...start } as Resource;
+};

@@ -29,8 +29,9 @@ interface ReadService extends ServiceEndpoints {
   route?: ServiceRoute;
 }
 
-/** A service has some kilobytes of deploys and some rows per task. */
+/** A service has some kilobytes of deploys, and some rows per task. */
 const mostServices = 2_000;
+const mostTasks = 20_000;
 
 /** Reads services as those see them who call them. Every instance reads the rows, and keeps nothing. */
 @Injectable()
@@ -95,6 +96,7 @@ export class ServiceReads {
 
   private async withTasks(tx: Transaction, stored: readonly StoredRequest[]): Promise<ReadService[]> {
     const live = await this.rows.tasks.find(tx, { requestIds: stored.map(({ request }) => request.id) });
+    if (live.length > mostTasks) throw tooMany();
     const described = new Map(stored.flatMap((one): [string, DeployKey][] => describedBy(one)));
     const keys = [...live.map(({ taskId }) => taskId), ...described.values()];
     const deploys = await this.rows.deploys.findMany(tx, [
@@ -131,4 +133,7 @@ const refused = (rule: string, message: string): SchedulerError =>
   SchedulerError.invalid('INVALID_PARAMETER', [{ field: 'requestId', rule, message }]);
 
 const tooMany = (): SchedulerError =>
-  refused('maximum', `There are more than ${mostServices} services: name at most so many by requestId`);
+  refused(
+    'maximum',
+    `There are more than ${mostServices} services, or ${mostTasks} tasks: name fewer services by requestId`,
+  );
