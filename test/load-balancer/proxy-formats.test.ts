@@ -3,12 +3,14 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
-import { isHost, type ProxiedService, proxyText } from '../../src/core/discovery/index.js';
+import { plainHost, type ProxiedService, proxyText } from '../../src/core/discovery/index.js';
 import { isInstalled, type ProxyName } from '../support/proxies/example-proxy.js';
 import { tempFolder } from '../support/temp-folder.js';
 
 /** What is written for nginx and HAProxy, as these read it. */
-const host = fc.oneof(fc.ipV4(), fc.ipV6(), fc.constantFrom('localhost', '::1', '::ffff:10.0.0.1')).filter(isHost);
+const host = fc
+  .oneof(fc.ipV4(), fc.ipV6(), fc.constantFrom('localhost', '::1', '::ffff:10.0.0.1'))
+  .map((text) => plainHost(text)!);
 const endpoint = fc.record({ host, port: fc.integer({ min: 1, max: 65_535 }), rackId: fc.constant('r') });
 const service: fc.Arbitrary<ProxiedService> = fc.record({
   requestId: fc.stringMatching(/^[a-zA-Z0-9][a-zA-Z0-9_-]{0,20}$/),
@@ -31,7 +33,7 @@ function check(name: ProxyName, text: string): string {
   writeFileSync(join(path, 'nginx.conf'), nginx);
   writeFileSync(
     join(path, 'haproxy.cfg'),
-    'defaults\n  mode http\n  timeout connect 1s\n  timeout client 1s\n  timeout server 1s\n',
+    'defaults\n  mode http\n  timeout connect 1s\n  timeout client 1s\n  timeout server 1s\nfrontend any\n  bind 127.0.0.1:1\n',
   );
   const words =
     name === 'nginx'

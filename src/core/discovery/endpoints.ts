@@ -70,6 +70,7 @@ export function serviceEndpoints(requestId: string, tasks: readonly ServiceTask[
   for (const task of tasks.toSorted(byInstance)) {
     const { taskId, host, slaveId, rackId, ports, context } = task;
     const { id, deployId, instanceNo } = taskId;
+    const plain = plainHost(host);
     const place = { taskId: id, deployId, instanceNo, host, slaveId, rackId, ports: [...ports] };
     const leave = (reason: LeftOutReason, message: string) => found.leftOut.push({ ...place, reason, message });
     const unwell = whyUnwell(task, now);
@@ -80,11 +81,11 @@ export function serviceEndpoints(requestId: string, tasks: readonly ServiceTask[
     const index = context.deploy.loadBalancerPortIndex ?? 0;
     const port = ports[index];
     if (port === undefined) leave('NO_PORT', `It has no port ${index}`);
-    else if (!isHost(host)) leave('BAD_ADDRESS', 'Its host is neither a host name nor an address');
-    else if (taken.has(addressOf({ host, port }))) leave('ADDRESS_TAKEN', 'Another task has the same address');
+    else if (plain === undefined) leave('BAD_ADDRESS', 'Its host is neither a host name nor an address');
+    else if (taken.has(addressOf({ host: plain, port }))) leave('ADDRESS_TAKEN', 'Another task has the same address');
     else {
-      taken.add(addressOf({ host, port }));
-      found.endpoints.push({ ...place, port, healthySince: healthySince(task, context) });
+      taken.add(addressOf({ host: plain, port }));
+      found.endpoints.push({ ...place, host: plain, port, healthySince: healthySince(task, context) });
     }
   }
   return found;
@@ -122,10 +123,16 @@ function byInstance({ taskId: a }: ServiceTask, { taskId: b }: ServiceTask): num
 }
 
 const name = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$/i;
-const isIpv6 = (host: string): boolean => /^[0-9a-f:.]+$/i.test(host) && URL.canParse(`http://[${host}]`);
 
-/** A host name or an address. Nothing else is written into the configuration of a proxy. */
-export const isHost = (host: string): boolean => name.test(host) || isIpv6(host);
+/**
+ * A host name or an address, the latter of IPv6 in the one form that every program reads. Nothing else is written into the
+ * configuration of a proxy. undefined: it is neither.
+ */
+export function plainHost(host: string): string | undefined {
+  if (name.test(host)) return host;
+  const url = `http://[${host}]`;
+  return /^[0-9a-f:.]+$/i.test(host) && URL.canParse(url) ? new URL(url).hostname.slice(1, -1) : undefined;
+}
 
 export const addressOf = ({ host, port }: Pick<Endpoint, 'host' | 'port'>): string =>
   `${host.includes(':') ? `[${host}]` : host}:${port}`;

@@ -1,10 +1,10 @@
 export {
   addressOf,
   type Endpoint,
-  isHost,
   type LeftOutReason,
   leftOutReasons,
   type LeftOutTask,
+  plainHost,
   routeOf,
   type ServiceEndpoints,
   serviceEndpoints,

@@ -17,7 +17,7 @@ const at = (host: string, port: number, ports = [port]): Endpoint => ({
 const endpoints = [
   at('10.0.0.1', 31_000, [30_999, 31_000]),
   at('10.0.0.1', 31_001),
-  at('2001:db8:0::7', 31_002),
+  at('2001:db8::7', 31_002),
   at('node1.example.com', 31_003),
 ];
 const ask = (name: string, type?: string, found: Endpoint[] | undefined = endpoints) =>

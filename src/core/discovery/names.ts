@@ -79,9 +79,7 @@ const once = (records: readonly Address[]): Address[] => [
 /** The target of an SRV record is a name: a machine that has an address alone gets one. undefined: it has a name of its own. */
 function addressRecord({ host }: Endpoint, zone: string): Address | undefined {
   if (host.includes(':')) {
-    // The form in which each address is written once.
-    const address = new URL(`http://[${host}]`).hostname.slice(1, -1);
-    return { name: `ip-${address.replaceAll(':', '-')}.${zone}`, type: 'AAAA', address };
+    return { name: `ip-${host.replaceAll(':', '-')}.${zone}`, type: 'AAAA', address: host };
   }
   const isIpv4 = /^\d{1,3}(\.\d{1,3}){3}$/.test(host) && URL.canParse(`http://${host}`);
   if (!isIpv4) return undefined;

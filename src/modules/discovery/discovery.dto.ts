@@ -44,7 +44,7 @@ class TaskPlaceDto {
   /** Number of the instance, from 1. */
   @ApiProperty(count)
   instanceNo: number;
-  /** Host name or address of its machine, as the machine gave it. */
+  /** Host name or address of its machine, as the machine gave it; an endpoint has the shortest form of an address of IPv6. */
   host: string;
   /** Id of its machine. */
   slaveId: string;
