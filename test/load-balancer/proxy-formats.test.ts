@@ -52,5 +52,5 @@ test.skipIf(!isInstalled('nginx'))('nginx takes whatever is written for it', { t
 test.skipIf(!isInstalled('haproxy'))('HAProxy takes whatever is written for it', { timeout: 120_000 }, () => {
   for (const sample of fc.sample(services, 20))
     expect(check('haproxy', proxyText('HAPROXY', sample) as string)).toBe('');
-  expect(check('haproxy', 'backend a b\n')).not.toBe('');
+  expect(check('haproxy', 'backend a;b\n')).not.toBe('');
 });
