@@ -116,7 +116,7 @@ class ProxyFile {
 
   /** Brings the file to this text. false: the command failed, and is to be tried again. */
   async bring(text: string): Promise<boolean> {
-    const hasChanged = await this.write(text);
+    const hasChanged = await this.replace(text);
     if (this.exec === undefined || this.applied === text || !(hasChanged || this.runsFirst)) return true;
     const problem = await failureOf(this.exec);
     if (problem === undefined) this.applied = text;
@@ -124,7 +124,7 @@ class ProxyFile {
     return problem === undefined;
   }
 
-  private async write(text: string): Promise<boolean> {
+  private async replace(text: string): Promise<boolean> {
     const { readIfThere, writeDurably } = await import('../../platform/files.js');
     try {
       if ((await readIfThere(this.path)) === text) return false;
