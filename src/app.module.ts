@@ -3,6 +3,7 @@ import { entities } from './entities.js';
 import { AuthModule } from './modules/auth/auth.module.js';
 import { ConfigurationModule } from './modules/configuration/configuration.module.js';
 import { DeploysModule } from './modules/deploys/deploys.module.js';
+import { DiscoveryModule } from './modules/discovery/discovery.module.js';
 import { DisastersModule } from './modules/disasters/disasters.module.js';
 import { EventsModule } from './modules/events/events.module.js';
 import { FlowsModule } from './modules/flows/flows.module.js';
@@ -39,6 +40,7 @@ const rooms = [
   RequestsModule,
   DeploysModule,
   DisastersModule,
+  DiscoveryModule,
   EventsModule,
   FlowsModule,
   MetricsModule,

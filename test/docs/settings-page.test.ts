@@ -89,7 +89,11 @@ const topics: Topic[] = [
     keys: /^(hardKill|cpuHard|askDriver|kill(After|NonLong)|dispatchTask|runBeforeKill|max(Unfinished)?Shell|maxUnfinished|sandbox|(allowed|max)Metadata)/,
     sections: ['logFolder', 'taskMetadata'],
   },
-  { title: 'Load balancer', keys: /^(loadBalancer|deleteRemoved|preResolve|skipDNS|taskLabelFor|checkUpstreams)/ },
+  {
+    title: 'Load balancer',
+    keys: /^(loadBalancer|deleteRemoved|preResolve|skipDNS|taskLabelFor|checkUpstreams)/,
+    sections: ['dns'],
+  },
   { title: 'Priority', keys: /^(defaultTaskPriority|checkPriority|schedulerPriority)/ },
   { title: 'Failures and disasters', keys: /^deltaAfter/, sections: ['crashLoop', 'disasterDetection'] },
   {

@@ -104,7 +104,7 @@ test.each([...first, ...namesOf(false).filter((name) => ![...first, ...last].inc
     const lines = help.out.split('\nExamples:\n')[1]!.split('\n\n')[0]!.trimEnd().split('\n');
     for (const line of lines.map((each) => each.replace(/^ {2}\$ /, ''))) {
       // Those that go on until Ctrl-C are given it.
-      const follows = / -f( |$)/.test(line) && /^muster (logs|events)/.test(line);
+      const follows = / --watch( |$)/.test(line) || (/ -f( |$)/.test(line) && /^muster (logs|events)/.test(line));
       const given = follows ? `${line.replace(/^muster/, forThreeSeconds)} || test $? = 124` : line;
       const ended = await inFolder(given);
       expect(ended.code, `${line}\n${ended.out}${ended.err}`).toBe(otherCodes[line] ?? 0);

@@ -99,6 +99,7 @@ const ofVault = (): Record<string, string> => ({
   runId: 'run1',
   slaveId: 's1',
   userId: 'ann',
+  format: 'nginx',
 });
 const pathOf = (route: string, ids = ofVault()): string =>
   route.replaceAll(/:(\w+)/g, (_all, name: string) => encodeURIComponent(ids[name] ?? 'vault'));
@@ -111,7 +112,7 @@ function reads(): { naming: [string, string, unknown?][]; lists: string[] } {
     .map((name) => name.slice('GET '.length));
   const file = encodeURIComponent(`${sandboxRoot(taskId)}/stdout`);
   return {
-    lists: routes.filter((route) => !route.includes(':')),
+    lists: [...routes.filter((route) => !route.includes(':')), '/api/services/endpoints/nginx'],
     naming: [
       ...routes
         .filter((route) => route.includes(':'))

@@ -10,6 +10,7 @@ export const groups = {
   Configuration: ['configuration', 'Limits, and what holds for the placement of all requests.'],
   'Request groups': ['groups', 'Requests that belong together.'],
   Requests: ['requests', 'Requests: what is to run, and everything that can be done to it.'],
+  Services: ['services', 'Where calls of services go.'],
   Deploys: ['deploys', 'Deploys: new versions of requests.'],
   Flows: ['flows', 'Runs that follow each other, and who follows whom.'],
   Disasters: ['disasters', 'Disasters, and actions that are switched off.'],

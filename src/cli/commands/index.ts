@@ -27,6 +27,11 @@ export const commands: readonly Topic[] = [
     load: async () => (await import('./look.js')).look,
   },
   {
+    topic: 'Inspect:',
+    summaries: { endpoints: 'show where calls of services go, and write it for a proxy' },
+    load: async () => (await import('./endpoints.js')).endpoints,
+  },
+  {
     topic: 'Deploy and run:',
     summaries: {
       apply: 'create or update requests and deploys from files; repeating it changes nothing',

@@ -58,16 +58,16 @@ export interface PendingChanged extends OfRequest {
   message?: string;
 }
 
-export const healthEventTypes = ['UNHEALTHY', 'RECOVERED'] as const;
+export const healthEventTypes = ['UNHEALTHY', 'RECOVERED', 'LEAVING'] as const;
 export type HealthEventType = (typeof healthEventTypes)[number];
 
-/** A task has passed its health checks; with an eventType: its liveness has changed. */
+/** A task has passed its health checks; UNHEALTHY, RECOVERED: its liveness has changed; LEAVING: it gets no more calls, and is ended. */
 export interface HealthChanged extends OfRequest {
   type: 'HEALTH';
   deployId: string;
   taskId: string;
   eventType?: HealthEventType;
-  /** Result of the last check. */
+  /** Result of the last check; of LEAVING: type of its cleanup. */
   message?: string;
 }
 

@@ -64,6 +64,26 @@ describe('lists', () => {
     expect((await call(who, 'GET', '/api/requests/ids')).body).toEqual(expected);
   });
 
+  test('of services, and files for proxies, have those that the caller may read; another one is 403', async () => {
+    const read = async (who: Who, path: string) => (await call(who, 'GET', `/api/services/${path}`)).body;
+    const ids = async (who: Who) =>
+      ((await read(who, 'endpoints')) as unknown as { requestId: string }[]).map(({ requestId }) => requestId);
+    expect([await ids('reader'), await ids('db')]).toEqual([
+      ['free', 'shop'],
+      ['free', 'store'],
+    ]);
+    expect(await read('db', 'endpoints/haproxy')).toBe('backend free\nbackend store\n');
+    for (const path of [
+      'shop/endpoints',
+      'endpoints?requestId=shop',
+      'endpoints/nginx?requestId=free&requestId=shop',
+    ]) {
+      expect(await call('db', 'GET', `/api/services/${path}`), path).toRefuse(403, 'FORBIDDEN');
+      expect((await call('reader', 'GET', `/api/services/${path}`)).status, path).toBe(200);
+    }
+    expect(await call('db', 'GET', '/api/services/nobody/endpoints')).toRefuse(403, 'FORBIDDEN');
+  });
+
   test('of upcoming runs have those of what the caller may read; those of another request are 403', async () => {
     for (const [id, group] of [
       ['web-cron', 'web'],

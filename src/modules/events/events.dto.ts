@@ -73,8 +73,8 @@ export class EventDto {
 
   /**
    * Kind of change, for REQUEST; STARTING, STEP, GATE or FINISHED, for DEPLOY; QUEUED, WAITING (due and not placed, or no longer for the same
-   * reason) or REMOVED, for PENDING; UNHEALTHY (it fails its liveness checks) or RECOVERED, for HEALTH: absent, it has passed its health
-   * checks.
+   * reason) or REMOVED, for PENDING; UNHEALTHY (it fails its liveness checks), RECOVERED or LEAVING (it gets no more calls, and is ended),
+   * for HEALTH: absent, it has passed its health checks.
    */
   @Since('muster')
   @ApiProperty({ enum: [...requestEventTypes, 'STARTING', 'STEP', 'GATE', ...pendingEventTypes, ...healthEventTypes] })

@@ -7,7 +7,7 @@ import type { PendingEventType, WrittenEvent } from '../../core/model/event.js';
 import type { GateRow } from '../../core/model/gate.js';
 import type { MachineKind, MachineStateHistoryUpdate } from '../../core/model/machine.js';
 import type { RequestHistory } from '../../core/model/request.js';
-import type { Task, TaskHistoryUpdate } from '../../core/model/task.js';
+import type { Task, TaskCleanup, TaskHistoryUpdate } from '../../core/model/task.js';
 import { Clock } from '../../platform/clock.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { WebhookOutboxRepository } from '../webhooks/webhook-outbox.repository.js';
@@ -92,6 +92,17 @@ export class OutboxRepository {
       tx,
       changes.map(({ taskId, isSick, message }): WrittenEvent => {
         return { type: 'HEALTH', at, taskId, eventType: isSick ? 'UNHEALTHY' : 'RECOVERED', message };
+      }),
+    );
+  }
+
+  /** Tasks of services that are ended from now on. */
+  leaving(tx: Transaction, cleanups: readonly TaskCleanup[]): Promise<void> {
+    const at = this.clock.now();
+    return this.events.add(
+      tx,
+      cleanups.map(({ taskId, cleanupType: message }): WrittenEvent => {
+        return { type: 'HEALTH', at, taskId: taskId.id, eventType: 'LEAVING', message };
       }),
     );
   }

@@ -143,6 +143,22 @@ export class RequestRepository {
     return found.map(storedRequest);
   }
 
+  /** Of type SERVICE, all or those of these ids, in the order of ids. */
+  async findServices(
+    tx: Queryable,
+    sight: ReadFilter,
+    ids: readonly string[] | undefined,
+    limit: number,
+  ): Promise<StoredRequest[]> {
+    const found = await rows<RequestRow>(
+      tx,
+      `SELECT ${columns} FROM request WHERE request_type = 'SERVICE' AND ($1::text[] IS NULL OR id = ANY ($1))
+         AND ${seenSql(2)} ORDER BY id LIMIT $6`,
+      [ids ?? null, ...seenParameters(sight), limit],
+    );
+    return found.map(storedRequest);
+  }
+
   /** A page of them, and of the given types, with what keysetOf reads beyond it. */
   async findSeenPage(
     tx: Transaction,

@@ -20,13 +20,15 @@ interface Schema {
 const at = Date.UTC(2026, 0, 1);
 const host = { host: 'localhost', sanitizedHost: 'localhost', rackId: 'rack1', sanitizedRackId: 'rack1' };
 const task = { requestId: 'web', deployId: 'v1', startedAt: at, instanceNo: 1, ...host };
+const taskId = `web-v1-${at}-1-localhost-rack1`;
+const place = { deployId: 'v1', instanceNo: 1, host: 'localhost', slaveId: 'slave1', rackId: 'rack1' };
 const pending = { requestId: 'web', deployId: 'v1', nextRunAt: at, instanceNo: 1, createdAt: at };
 
 /** Records as the service answers them when the example `web` is deployed, by the names of their schemas. */
 const records: Readonly<Record<string, () => unknown>> = {
   RequestDto: () => exampleFile('request'),
   DeployDto: () => ({ id: 'v1', ...(exampleFile('deploy-v1') as { deploy?: object }).deploy }),
-  TaskIdDto: () => ({ id: `web-v1-${at}-1-localhost-rack1`, ...task }),
+  TaskIdDto: () => ({ id: taskId, ...task }),
   PendingTaskIdDto: () => ({ id: `web-v1-${at}-1-NEW_DEPLOY-${at}`, ...pending, pendingType: 'NEW_DEPLOY' }),
   DeployMarkerDto: () => ({ requestId: 'web', deployId: 'v1', timestamp: at, message: 'the first version' }),
   AuditEntryDto: () => ({
@@ -49,9 +51,10 @@ const records: Readonly<Record<string, () => unknown>> = {
     state: 'SUCCESS',
     parentRuns: [],
     createdAt: at,
-    taskId: `web-v1-${at}-1-localhost-rack1`,
+    taskId,
   }),
   FlowEdgeDto: () => ({ requestId: 'report', parentId: 'web', on: 'SUCCESS' }),
+  EndpointDto: () => ({ taskId, ...place, ports: [31_000], port: 31_000, healthySince: at }),
   RequestGroupDto: () => ({ id: 'shop', requestIds: ['web'], metadata: {} }),
   WebhookDto: () => ({ id: webhookId, type: 'TASK', uri: 'https://example.com/hook', timestamp: at }),
   ClusterFileChunkObjectDto: () => ({ data: 'version 1 listens on 31000\n', offset: 0, nextOffset: 27 }),

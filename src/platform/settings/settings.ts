@@ -7,6 +7,7 @@ import { deploySettings, loadBalancerSettings } from './deploy-settings.js';
 import { DisasterDetectionSettings } from './disaster-settings.js';
 import { EventSettings } from './event-settings.js';
 import { GateSettings, PrometheusSettings } from './gate-settings.js';
+import { DnsSettings } from './dns-settings.js';
 import { HistoryPurgingSettings, historySettings } from './history-settings.js';
 import { httpSettings } from './http-settings.js';
 import { checkRacks } from './local-settings.js';
@@ -71,6 +72,7 @@ const Sections = z.strictObject({
   webhookAuth: WebhookAuthSettings.prefault({}),
   objstore: ObjstoreSettings.optional(),
   logFolder: LogFolderSettings.prefault({}),
+  dns: DnsSettings.prefault({}),
   events: EventSettings.prefault({}),
   webhooks: WebhookSettings.prefault({}),
   gates: GateSettings.prefault({}),

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { failedCalls, LoadTool, type LoadResult } from './load-tool.js';
 import { ended } from './phases.js';
-import type { Stage } from './stage.js';
+import type { Front, Stage } from './stage.js';
 
 /** Of this many instances one may be missing. */
 const maxUnavailable = 1;
@@ -10,7 +10,7 @@ const sampleEveryMillis = 50;
 interface Course {
   name: string;
   instances: number;
-  run: (stage: Stage) => Promise<void>;
+  run: (stage: Stage, front: Front) => Promise<void>;
 }
 
 export interface OldFirstResult {
@@ -27,43 +27,43 @@ export interface OldFirstResult {
   keepsPromise: boolean;
 }
 
-async function deployed(stage: Stage, id: string, version: string, wanted: string): Promise<void> {
-  await stage.deployOldFirst(id, version, maxUnavailable);
-  await ended(stage, id, wanted);
+async function deployed(stage: Stage, front: Front, id: string, version: string, wanted: string): Promise<void> {
+  await stage.deployOldFirst(front, id, version, maxUnavailable);
+  await ended(stage, front, id, wanted);
 }
 
 const courses: readonly Course[] = [
   {
     name: 'deploy',
     instances: 2,
-    run: async (stage) => {
-      await deployed(stage, 'v4', '4', 'SUCCEEDED');
-      await stage.settled(2, 'v4');
+    run: async (stage, front) => {
+      await deployed(stage, front, 'v4', '4', 'SUCCEEDED');
+      await stage.settled(front, 2, 'v4');
     },
   },
   {
     name: 'deploy, broken in its second step',
     instances: 2,
-    run: async (stage) => {
-      await deployed(stage, 'v5', '3', 'FAILED');
-      await stage.settled(2, 'v4');
+    run: async (stage, front) => {
+      await deployed(stage, front, 'v5', '3', 'FAILED');
+      await stage.settled(front, 2, 'v4');
     },
   },
   {
     name: 'bounce',
     instances: 2,
-    run: async (stage) => {
-      const before = await stage.settled(2, 'v4');
-      await stage.bounce();
-      await stage.settled(2, 'v4', before);
+    run: async (stage, front) => {
+      const before = await stage.settled(front, 2, 'v4');
+      await stage.bounce(front);
+      await stage.settled(front, 2, 'v4', before);
     },
   },
   {
     name: 'deploy of the only instance',
     instances: 1,
-    run: async (stage) => {
-      await deployed(stage, 'v6', '6', 'SUCCEEDED');
-      await stage.settled(1, 'v6');
+    run: async (stage, front) => {
+      await deployed(stage, front, 'v6', '6', 'SUCCEEDED');
+      await stage.settled(front, 1, 'v6');
     },
   },
 ];
@@ -71,15 +71,16 @@ const courses: readonly Course[] = [
 /** Changes to a service whose old tasks end first, each under load of its own. It begins with two instances. */
 export async function playOldFirst(
   stage: Stage,
+  front: Front,
   callsPerSecond: number,
   say: (line: string) => void,
 ): Promise<OldFirstResult[]> {
   const results: OldFirstResult[] = [];
   let instances = 2;
   for (const course of courses) {
-    if (course.instances !== instances) await stage.scaledTo(course.instances, 'v4');
+    if (course.instances !== instances) await stage.scaledTo(front, course.instances, 'v4');
     ({ instances } = course);
-    const result = await play(stage, course, callsPerSecond);
+    const result = await play(stage, front, course, callsPerSecond);
     results.push(result);
     const { fewestServing, mostLive, answered, failed } = result;
     say(
@@ -90,13 +91,18 @@ export async function playOldFirst(
   return results;
 }
 
-async function play(stage: Stage, { name, instances, run }: Course, callsPerSecond: number): Promise<OldFirstResult> {
-  const watch = new Watch(stage);
-  const tool = LoadTool.start(stage.url, callsPerSecond);
+async function play(
+  stage: Stage,
+  front: Front,
+  { name, instances, run }: Course,
+  callsPerSecond: number,
+): Promise<OldFirstResult> {
+  const watch = new Watch(stage, front);
+  const tool = LoadTool.start(front.url, callsPerSecond);
   const began = performance.now();
   let load: LoadResult;
   try {
-    await run(stage);
+    await run(stage, front);
     load = await tool.stop();
   } finally {
     tool.kill();
@@ -118,7 +124,10 @@ class Watch {
   private isOver = false;
   private readonly watching: Promise<void>;
 
-  constructor(private readonly stage: Stage) {
+  constructor(
+    private readonly stage: Stage,
+    private readonly front: Front,
+  ) {
     this.watching = this.look();
   }
 
@@ -129,8 +138,8 @@ class Watch {
 
   private async look(): Promise<void> {
     while (!this.isOver) {
-      this.fewestServing = Math.min(this.fewestServing, this.stage.serving());
-      this.mostLive = Math.max(this.mostLive, await this.stage.live());
+      this.fewestServing = Math.min(this.fewestServing, this.front.upstreams().length);
+      this.mostLive = Math.max(this.mostLive, await this.stage.live(this.front));
       await delay(sampleEveryMillis);
     }
   }

@@ -1,88 +1,154 @@
-import { readFileSync } from 'node:fs';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Deploy } from '../../../src/core/model/deploy.js';
 import type { Request } from '../../../src/core/model/request.js';
 import { portsOf, type Api } from '../../e2e/support/api.js';
+import { program } from '../../e2e/support/muster-command.js';
 import { Installation } from '../../e2e/support/product.js';
 import { startBalancer, type BalancerServer } from '../../support/load-balancer/balancer-server.js';
 import { balancerBefore, Nginx } from '../../support/load-balancer/nginx.js';
+import { ExampleProxy, isInstalled } from '../../support/proxies/example-proxy.js';
+import { readers } from '../../support/proxies/readers.js';
+import { tempFolder } from '../../support/temp-folder.js';
 import { waitFor } from '../../support/wait-for.js';
 
 const example = <T>(name: string): T =>
   JSON.parse(readFileSync(new URL(`../../../examples/balanced/${name}.json`, import.meta.url), 'utf8')) as T;
 
-export const service = 'balanced';
+/** A service with a proxy of its own in front of it. */
+export interface Front {
+  service: string;
+  proxy: string;
+  url: string;
+  /** Addresses of tasks to which the proxy sends calls, as host:port. */
+  upstreams: () => string[];
+  /** What makes the service another one than that of the example. */
+  request: Partial<Request>;
+  deploy: Partial<Deploy>;
+}
 
-/** The product, a load balancer that speaks its protocol, and the proxy that this one sets up; all of them real processes. */
+export const isStageInstalled = (): boolean => Nginx.isInstalled() && isInstalled('haproxy');
+
+/**
+ * The product; a load balancer that speaks its protocol, and nginx, which this one sets up; HAProxy, which follows `muster endpoints`.
+ * All of them are real processes.
+ */
 export class Stage {
   private constructor(
-    private readonly nginx: Nginx,
-    private readonly balancer: BalancerServer,
-    private readonly installation: Installation,
+    readonly fronts: readonly Front[],
     readonly api: Api,
+    private readonly parts: { close(): unknown }[],
   ) {}
 
   static async build(): Promise<Stage> {
-    const nginx = await Nginx.start();
-    const balancer = await startBalancer(balancerBefore(nginx));
-    const installation = new Installation({
-      hostname: '127.0.0.1',
-      settings: {
-        loadBalancerUri: balancer.uri,
-        loadBalancerRequestTimeoutMillis: 20_000,
-        // Calls that the proxy had passed on already come to their end.
-        loadBalancerRemovalGracePeriodMillis: 500,
-      },
-    });
-    const { api } = await installation.start();
-    return new Stage(nginx, balancer, installation, api);
+    const parts: { close(): unknown }[] = [];
+    try {
+      const nginx = await Nginx.start();
+      parts.unshift({ close: () => nginx.stop() });
+      const balancer = await startBalancer(balancerBefore(nginx));
+      parts.unshift(balancer);
+      const installation = new Installation({
+        hostname: '127.0.0.1',
+        settings: {
+          loadBalancerUri: balancer.uri,
+          loadBalancerRequestTimeoutMillis: 20_000,
+          // Calls that the proxy had passed on already come to their end.
+          loadBalancerRemovalGracePeriodMillis: 500,
+        },
+      });
+      parts.unshift({ close: () => installation.dispose() });
+      const { api } = await installation.start();
+      const followed = await followedFront(api, parts);
+      return new Stage([balancedFront(nginx, balancer), followed], api, parts);
+    } catch (cause) {
+      for (const part of parts) await part.close();
+      throw cause;
+    }
   }
 
-  get url(): string {
-    return `${this.nginx.url}/${service}/`;
-  }
+  saveRequest = ({ service, request }: Front) =>
+    this.api.saveRequest({ ...example<Request>('request'), id: service, ...request });
+  deploy = ({ service, deploy }: Front, id: string) =>
+    this.api.deploy({ ...example<{ deploy: Deploy }>(`deploy-${id}`).deploy, id, requestId: service, ...deploy });
 
-  saveRequest = () => this.api.saveRequest(example<Request>('request'));
-  deploy = (id: string) => this.api.deploy({ ...example<{ deploy: Deploy }>(`deploy-${id}`).deploy, id });
-
-  deployOldFirst = (id: string, version: string, maxUnavailable: number) =>
+  deployOldFirst = ({ service, deploy }: Front, id: string, version: string, maxUnavailable: number) =>
     this.api.deploy({
       ...example<{ deploy: Deploy }>('deploy-v2').deploy,
+      ...deploy,
       id,
+      requestId: service,
       env: { VERSION: version },
       deployStrategy: 'OLD_FIRST',
       maxUnavailable,
     });
-  bounce = () => this.api.post(`requests/request/${service}/bounce`);
+  bounce = ({ service }: Front) => this.api.post(`requests/request/${service}/bounce`);
 
-  async scaledTo(instances: number, version: string): Promise<void> {
-    await this.api.call('PUT', `requests/request/${service}/scale`, { instances });
-    await this.settled(instances, version);
+  async scaledTo(front: Front, instances: number, version: string): Promise<void> {
+    await this.api.call('PUT', `requests/request/${front.service}/scale`, { instances });
+    await this.settled(front, instances, version);
   }
 
-  /** Number of tasks that the proxy sends calls to. */
-  serving = (): number => this.balancer.balancer.upstreams(service).length;
   /** Number of tasks that have not ended. */
-  live = async (): Promise<number> => (await this.api.activeTasks(service)).length;
+  live = async ({ service }: Front): Promise<number> => (await this.api.activeTasks(service)).length;
 
   /** Exactly these many tasks run, all of one version, and the proxy sends calls to them and to no others. */
-  async settled(count: number, version: string, without: readonly string[] = []): Promise<string[]> {
+  async settled(front: Front, count: number, version: string, without: readonly string[] = []): Promise<string[]> {
     return waitFor(
-      `${count} tasks of ${version} behind the proxy`,
+      `${count} tasks of ${version} behind ${front.proxy}`,
       async () => {
-        const tasks = await this.api.running(service, count, 120_000);
+        const tasks = await this.api.running(front.service, count, 120_000);
         const ids = tasks.map(({ taskId }) => taskId.id);
         if (tasks.some(({ taskId }) => taskId.deployId !== version) || ids.some((id) => without.includes(id))) return;
         const upstreams = tasks.flatMap(portsOf).map((port) => `127.0.0.1:${port}`);
-        const served = this.balancer.balancer.upstreams(service);
-        return JSON.stringify(upstreams.toSorted()) === JSON.stringify(served) ? ids : undefined;
+        return JSON.stringify(upstreams.toSorted()) === JSON.stringify(front.upstreams()) ? ids : undefined;
       },
       { timeoutMillis: 120_000, everyMillis: 200 },
     );
   }
 
   async close(): Promise<void> {
-    await this.installation.dispose();
-    await this.balancer.close();
-    await this.nginx.stop();
+    for (const part of this.parts) await part.close();
   }
+}
+
+const balancedFront = (nginx: Nginx, balancer: BalancerServer): Front => ({
+  service: 'balanced',
+  proxy: 'nginx',
+  url: `${nginx.url}/balanced/`,
+  upstreams: () => balancer.balancer.upstreams('balanced'),
+  request: {},
+  deploy: {},
+});
+
+async function followedFront(api: Api, parts: { close(): unknown }[]): Promise<Front> {
+  const folder = tempFolder();
+  parts.push({ close: () => folder.remove() });
+  const file = ExampleProxy.fileOf('haproxy');
+  const path = join(folder.path, file);
+  writeFileSync(path, 'backend followed\n');
+  const proxy = await ExampleProxy.start('haproxy', folder.path, 'followed');
+  parts.unshift({ close: () => proxy.stop() });
+  const front: Front = {
+    service: 'followed',
+    proxy: 'HAProxy',
+    url: proxy.url,
+    upstreams: () => readers.HAPROXY(readFileSync(path, 'utf8'))['followed']!.toSorted(),
+    request: { loadBalanced: false },
+    deploy: {
+      loadBalancerGroups: [],
+      // Until the proxy knows that the task leaves.
+      preStop: { command: 'sleep 3' },
+      killGracePeriodMillis: 10_000,
+    },
+  };
+  await api.saveRequest({ ...example<Request>('request'), id: front.service, ...front.request });
+  const words = ['endpoints', front.service, '--format', 'haproxy', '--output', file, '--watch'];
+  const watch: ChildProcess = spawn(process.execPath, [program, ...words, '--exec', ExampleProxy.reloadOf('haproxy')], {
+    cwd: folder.path,
+    env: { ...process.env, MUSTER_URL: api.url },
+    stdio: ['ignore', 'ignore', 'ignore'],
+  });
+  parts.unshift({ close: () => watch.kill('SIGKILL') });
+  return front;
 }

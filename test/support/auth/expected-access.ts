@@ -54,7 +54,9 @@ const asked: Record<Ask, string[]> = {
     GET /api/tasks/scheduled
     GET /api/tasks/scheduled/ids
     GET /api/tasks/scheduled/reasons
-    GET /api/schedules/upcoming`),
+    GET /api/schedules/upcoming
+    GET /api/services/endpoints
+    GET /api/services/endpoints/:format`),
   READ: lines(`
     GET /api/history/request/:requestId/deploy/:deployId
     GET /api/history/request/:requestId/tasks
@@ -103,7 +105,8 @@ const asked: Record<Ask, string[]> = {
     GET /api/track/task/:taskId
     GET /api/track/run/:requestId/:runId
     GET /api/usage/requests/request/:requestId
-    GET /api/usage/tasks/:taskId/history`),
+    GET /api/usage/tasks/:taskId/history
+    GET /api/services/:requestId/endpoints`),
   WRITE: lines(`
     POST /api/requests
     POST /api/requests/apply

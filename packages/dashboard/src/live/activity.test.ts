@@ -15,6 +15,7 @@ test.each<[Partial<Event>, string, string]>([
   [{ type: 'HEALTH' }, 'healthy', 'good'],
   [{ type: 'HEALTH', eventType: 'UNHEALTHY', message: 'status 500' }, 'unhealthy: status 500', 'bad'],
   [{ type: 'HEALTH', eventType: 'RECOVERED', message: 'status 200' }, 'healthy again', 'good'],
+  [{ type: 'HEALTH', eventType: 'LEAVING', message: 'BOUNCING' }, 'gets no more calls: BOUNCING', 'off'],
   [{ type: 'CRASHLOOP', crashLoopType: 'OOM' }, 'crash loop: oom', 'bad'],
   [{ type: 'CRASHLOOP', crashLoopType: 'OOM', end: 5 }, 'crash loop is over: oom', 'good'],
   [{ type: 'SLAVE', state: 'FROZEN', message: 'disk' }, 'machine frozen: disk', 'off'],

@@ -39,6 +39,7 @@ export function textOf(event: Event): EventText {
       return { text: why === text ? text.toLowerCase() : `${text.toLowerCase()}: ${why}`, tone };
     }
     case 'HEALTH':
+      if (event.eventType === 'LEAVING') return { text: `gets no more calls${because}`, tone: 'off' };
       if (event.eventType === 'UNHEALTHY') return { text: `unhealthy${because}`, tone: 'bad' };
       return { text: event.eventType === 'RECOVERED' ? 'healthy again' : 'healthy', tone: 'good' };
     case 'CRASHLOOP': {

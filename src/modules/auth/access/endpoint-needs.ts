@@ -57,6 +57,9 @@ const upcomingRuns = depends((call) =>
     ? on(inQuery, 'READ')
     : askedByService('a list is cut to its limit after what may not be read is gone'),
 );
+const services = depends((call) =>
+  inQuery(call).length > 0 ? on(inQuery, 'READ') : askedByService('only services that the caller may read are read'),
+);
 const requestList = askedByService('a list is cut to its limit after what may not be read is gone');
 const files = openable('FILES', on(ofFile, 'READ', { unnamed: 'forbidden' }));
 
@@ -248,6 +251,10 @@ export const endpointNeeds: Readonly<Record<string, Need>> = {
   'POST /api/slaves/slave/:slaveId/freeze': admin,
   'DELETE /api/slaves/slave/:slaveId/expiring': admin,
   'DELETE /api/slaves/dead': admin,
+
+  'GET /api/services/:requestId/endpoints': read,
+  'GET /api/services/endpoints': services,
+  'GET /api/services/endpoints/:format': services,
 
   'GET /api/state': openable('STATE', globalRead),
   'GET /api/state/task-reconciliation': openable('STATE', globalRead),

@@ -11,6 +11,7 @@ import {
   start,
 } from '../../../../test/support/builders.js';
 import { startRooms, type RoomApp } from '../../../../test/support/room-app.js';
+import { toldEvents } from '../../../../test/support/told-events.js';
 import { Clock } from '../../../platform/clock.js';
 import type { Queryable } from '../../../platform/database/queryable.js';
 import { DeployRepository } from '../../deploys/deploy.repository.js';
@@ -63,6 +64,29 @@ const count = async (table: string): Promise<number> =>
   (await tx.query(`SELECT count(*)::int AS n FROM ${table}`))[0].n;
 const ends = async (taskId: TaskId) =>
   tx.query(`UPDATE task SET state = 'TASK_KILLED', ended_at = now() WHERE task_id = $1`, [taskId.id]);
+
+describe('events tell that a task gets no more calls', () => {
+  const told = async () =>
+    (await toldEvents(tx, 'HEALTH')).map(({ taskId, eventType, message }) => [taskId, eventType, message]);
+  beforeEach(() => tx.query('TRUNCATE live_event'));
+
+  test('when its replacement is healthy and it is killed, and not while it waits for that', async () => {
+    await serving(1);
+    const old = await running(1);
+    await orderTask(old, 'BOUNCING');
+    await clean();
+    expect(await told()).toEqual([]);
+    await running(1, start - 30_000);
+    await clean();
+    expect(await told()).toEqual([[old.id, 'LEAVING', 'BOUNCING']]);
+  });
+  test('if it is of a service: jobs get none', async () => {
+    await serving(1, 'SCHEDULED');
+    await orderTask(await running(1), 'USER_REQUESTED');
+    await clean();
+    expect([(await kills()).length, await told()]).toEqual([1, []]);
+  });
+});
 
 describe('a task that has to go at once', () => {
   test('is to be killed, and its cleanup is done with', async () => {

@@ -120,6 +120,8 @@ export class RequestCleaner {
       decisions.filter(({ kind }) => kind === wanted).map(({ cleanup }) => cleanup);
     const kills = of('kill').map((cleanup) => ({ cleanup, deploy: view.deploys.get(cleanup.taskId.deployId) }));
     await this.rows.killedTasks.decideAll(tx, kills, now);
+    // Those of a bounce have worked on until now: proxies that follow the events hear of it before their port is closed.
+    if (view.request?.requestType === 'SERVICE') await this.rows.outbox.leaving(tx, of('kill'));
     for (const { cleanup } of decisions) orders.delete(cleanup.taskId.id);
     // What is left over is of tasks that are in the history already.
     await this.rows.taskCleanups.remove(tx, [...of('kill'), ...of('drop'), ...orders.values()]);

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { ObservedTask } from '../../../core/health/index.js';
-import type { TaskCleanupType } from '../../../core/model/enums.js';
+import type { SickTaskWait, TaskCleanupType } from '../../../core/model/enums.js';
 import type { TaskHealthcheckResult, TaskId } from '../../../core/model/task.js';
 import type { ClockLimit } from '../../../platform/clock-limit.js';
 import type { Queryable } from '../../../platform/database/queryable.js';
@@ -16,6 +16,8 @@ export interface WatchedTask extends ObservedTask {
   killed: boolean;
   /** REASON_... of its newest status. */
   statusReason?: string;
+  /** Of a sick task: why it was not replaced; absent: nothing was decided yet. */
+  sickWait?: SickTaskWait;
 }
 
 /** The members of a live task that tell its health where it is not checked. */
@@ -33,6 +35,7 @@ interface ChecksRow {
   skipped_by_request: boolean;
   checks_counted: number;
   is_sick: boolean;
+  sick_wait: SickTaskWait | null;
   checked_at: Date | null;
   startup: boolean | null;
   status_code: number | null;
@@ -67,7 +70,8 @@ export class WatchedTaskRepository {
          cleaning.cleanup_type, (counted.number + t.healthchecks_dropped)::int AS checks_counted,
          coalesce((launch.document #>> '{request,skipHealthchecks}')::boolean, false)
            OR coalesce(at_start.skips, false) AS skipped_by_request,
-         sick.task_id IS NOT NULL AS is_sick, last.checked_at, last.startup, last.status_code, last.duration_millis, last.error_message
+         sick.task_id IS NOT NULL AS is_sick, sick.waits_for AS sick_wait,
+         last.checked_at, last.startup, last.status_code, last.duration_millis, last.error_message
        FROM task t
        LEFT JOIN task_update newest ON newest.task_id = t.task_id AND newest.state = t.state
        LEFT JOIN task_update cleaning ON cleaning.task_id = t.task_id AND cleaning.state = 'TASK_CLEANING'
@@ -157,7 +161,7 @@ const watched = (task: JudgedTask, row: ChecksRow | undefined): WatchedTask => (
   skippedByRequest: row?.skipped_by_request ?? false,
   lastResult: row && lastResult(task.taskId, row),
   checksCounted: row?.checks_counted ?? 0,
-  ...(row?.is_sick && { isSick: true }),
+  ...(row?.is_sick && { isSick: true, sickWait: row.sick_wait ?? undefined }),
   cleanupType: task.cleaning ?? (task.endedAt === undefined ? undefined : (row?.cleanup_type ?? undefined)),
   killed: task.killed,
 });
