@@ -62,6 +62,7 @@ import { DeploysWithLiveness1766650000001 } from '../../../migrations/1766650000
 import { InstanceFailures1766650000002 } from '../../../migrations/1766650000002-instance-failures.js';
 import { NextRunsOfTimetables1766700000000 } from '../../../migrations/1766700000000-next-runs-of-timetables.js';
 import { StartOrder1766760000000 } from '../../../migrations/1766760000000-start-order.js';
+import { Autoscaling1766780000000 } from '../../../migrations/1766780000000-autoscaling.js';
 import { DeployGates1766770000000 } from '../../../migrations/1766770000000-deploy-gates.js';
 
 /** Every migration, in order. Named here one by one: what is compiled in is what runs. */
@@ -131,4 +132,5 @@ export const migrations = [
   NextRunsOfTimetables1766700000000,
   StartOrder1766760000000,
   DeployGates1766770000000,
+  Autoscaling1766780000000,
 ];

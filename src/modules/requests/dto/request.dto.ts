@@ -39,6 +39,7 @@ import { mostMembers } from '../../../platform/http/input-limits.js';
 import { Holds } from '../../../platform/http/known-members.js';
 import { Since } from '../../../platform/http/since.js';
 import { RunPoliciesDto } from './run-policies.dto.js';
+import { AutoscaleDto } from './autoscale.dto.js';
 import { RestartPolicyDto } from './restart-policy.dto.js';
 
 const isActions = (value: unknown): boolean =>
@@ -281,6 +282,14 @@ export class RequestDto extends RunPoliciesDto implements Request {
   @IsOptional()
   @Texts('name')
   startAfter?: string[];
+  /**
+   * A metric decides how many instances there are; `instances` is the number to begin with. Only of SERVICE and WORKER. Default: there are
+   * `instances`.
+   */
+  @Since('muster')
+  @IsOptional()
+  @Nested(() => AutoscaleDto)
+  autoscale?: AutoscaleDto;
   /** ALL: it runs when every request of `after` has ended so in one flow; ANY: for each such end. Default: ALL. */
   @Since('muster')
   @IsOptional()
