@@ -5,7 +5,7 @@ import { phases } from '../bench/rollout/phases.js';
 import { Nginx } from '../support/load-balancer/nginx.js';
 
 test.skipIf(!Nginx.isInstalled())(
-  'behind a real proxy no call fails while a service is deployed, rolled back, bounced, scaled and killed',
+  'behind a real proxy no call fails while a service is deployed, rolled back, bounced, scaled, autoscaled and killed',
   { timeout: 420_000 },
   async () => {
     const lines: string[] = [];

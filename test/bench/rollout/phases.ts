@@ -1,4 +1,4 @@
-import { service, type Stage } from './stage.js';
+import { instanceLoad, service, type Stage } from './stage.js';
 
 export interface Phase {
   name: string;
@@ -67,6 +67,26 @@ export const phases: readonly Phase[] = [
       await stage.api.call('DELETE', `tasks/task/${victim}`, { message: 'goes on purpose' });
       await stage.settled(2, 'v2', [victim!]);
       return 'replaced';
+    },
+  },
+  {
+    name: 'autoscale up and down',
+    run: async (stage) => {
+      const uri = stage.tellLoad(5 * instanceLoad);
+      const autoscale = {
+        min: 2,
+        max: 5,
+        metric: 'HTTP',
+        target: instanceLoad,
+        uri,
+        scaleDownDelayMillis: 2_000,
+      } as const;
+      await stage.saveRequest({ instances: 2, autoscale });
+      await stage.settled(5, 'v2');
+      stage.tellLoad(instanceLoad);
+      await stage.settled(2, 'v2');
+      await stage.saveRequest({ instances: 2 });
+      return '2 tasks, 5, and 2 again';
     },
   },
 ];

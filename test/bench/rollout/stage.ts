@@ -5,18 +5,22 @@ import { portsOf, type Api } from '../../e2e/support/api.js';
 import { Installation } from '../../e2e/support/product.js';
 import { startBalancer, type BalancerServer } from '../../support/load-balancer/balancer-server.js';
 import { balancerBefore, Nginx } from '../../support/load-balancer/nginx.js';
+import { startReceiver, type HttpReceiver } from '../../support/http-receiver.js';
 import { waitFor } from '../../support/wait-for.js';
 
 const example = <T>(name: string): T =>
   JSON.parse(readFileSync(new URL(`../../../examples/balanced/${name}.json`, import.meta.url), 'utf8')) as T;
 
 export const service = 'balanced';
+/** Calls per second that one instance can take, for autoscaling. */
+export const instanceLoad = 100;
 
 /** The product, a load balancer that speaks its protocol, and the proxy that this one sets up; all of them real processes. */
 export class Stage {
   private constructor(
     private readonly nginx: Nginx,
     private readonly balancer: BalancerServer,
+    private readonly loadSource: HttpReceiver,
     private readonly installation: Installation,
     readonly api: Api,
   ) {}
@@ -24,9 +28,12 @@ export class Stage {
   static async build(): Promise<Stage> {
     const nginx = await Nginx.start();
     const balancer = await startBalancer(balancerBefore(nginx));
+    const loadSource = await startReceiver();
     const installation = new Installation({
       hostname: '127.0.0.1',
       settings: {
+        gates: { allowedTargets: ['127.0.0.1'] },
+        checkAutoscaleEverySeconds: 1,
         loadBalancerUri: balancer.uri,
         loadBalancerRequestTimeoutMillis: 20_000,
         // Calls that the proxy had passed on already come to their end.
@@ -34,14 +41,22 @@ export class Stage {
       },
     });
     const { api } = await installation.start();
-    return new Stage(nginx, balancer, installation, api);
+    return new Stage(nginx, balancer, loadSource, installation, api);
   }
 
   get url(): string {
     return `${this.nginx.url}/${service}/`;
   }
 
-  saveRequest = () => this.api.saveRequest(example<Request>('request'));
+  saveRequest = (changes: Partial<Request> = {}) =>
+    this.api.saveRequest({ ...example<Request>('request'), ...changes });
+
+  /** From now on autoscaling finds so many calls per second. */
+  tellLoad(load: number): string {
+    this.loadSource.answer = (_call, response) => response.end(String(load));
+    return this.loadSource.url;
+  }
+
   deploy = (id: string) => this.api.deploy({ ...example<{ deploy: Deploy }>(`deploy-${id}`).deploy, id });
 
   /** Exactly these many tasks run, all of one version, and the proxy sends calls to them and to no others. */
@@ -62,6 +77,7 @@ export class Stage {
 
   async close(): Promise<void> {
     await this.installation.dispose();
+    await this.loadSource.close();
     await this.balancer.close();
     await this.nginx.stop();
   }
