@@ -1,3 +1,4 @@
+import { withinBounds } from '../autoscale/index.js';
 import { type ResourceLimits, resourceProblems } from '../deploy-validation/index.js';
 import { type FieldError, problem } from '../field-error.js';
 import { followProblems } from '../flows/index.js';
@@ -7,7 +8,6 @@ import { isLongRunning, type RequestType } from '../model/enums.js';
 import { instancesOf, type Request } from '../model/request.js';
 import { type RecordLimits, sizeProblem } from '../record-size.js';
 import { type AutoscaleLimits, autoscaleProblems } from './autoscale-rules.js';
-import { withinBounds } from '../autoscale/index.js';
 import { runRules } from './run-rules.js';
 import { readSchedule, resolveTimeZone, timingMembers, unknownZone } from '../schedules/index.js';
 import { timingProblems } from './timing-rules.js';

@@ -33,7 +33,6 @@ export class AutoscaleDecisions {
       return await this.db.leaderTransaction((tx) => this.decideIn(tx, seen, measured));
     } catch (cause) {
       if (!(cause instanceof SchedulerError)) throw cause;
-      this.log.warn(`Autoscaling of request '${seen.request.id}' is refused: ${cause.message}`);
       return this.db.leaderTransaction((tx) => this.decideIn(tx, seen, measured, cause.message));
     }
   }
@@ -58,6 +57,8 @@ export class AutoscaleDecisions {
     const everyMillis = this.settings.checkAutoscaleEverySeconds * 1000;
     const { state, to } = decideAutoscale(spec, facts, former, locked.now, everyMillis);
     if (to !== undefined && refusal !== undefined) {
+      // It is tried in each pass.
+      if (former?.reason !== refusal) this.log.warn(`Autoscaling of request '${id}' is refused: ${refusal}`);
       const { scaledAt, scaledFrom, scaledTo } = former ?? {};
       const refused = { ...state, outcome: 'REFUSED', instances, scaledAt, scaledFrom, scaledTo } as const;
       await this.rows.autoscales.save(tx, id, { ...refused, reason: refusal });
