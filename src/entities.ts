@@ -26,6 +26,7 @@ import { RackEntity } from './modules/slaves/rack.entity.js';
 import { RequestGroupEntity } from './modules/requests/groups/request-group.entity.js';
 import { RunBackfillEntity, RunBackfillTimeEntity } from './modules/requests/backfills/run-backfill.entity.js';
 import { CrashLoopEntity } from './modules/requests/crash-loops/crash-loop.entity.js';
+import { AutoscaleEntity } from './modules/requests/autoscale/autoscale.entity.js';
 import { ExpiringActionEntity } from './modules/requests/expiring/expiring-action.entity.js';
 import { RequestCleanupEntity } from './modules/requests/request-cleanup.entity.js';
 import { RequestHistoryEntity } from './modules/requests/request.entity.js';
@@ -77,6 +78,7 @@ export const entities = [
   AuthSessionEntity,
   AuthTokenEntity,
   AutomatedActionsEntity,
+  AutoscaleEntity,
   ClusterUtilizationEntity,
   DeployGateEntity,
   DeployHistoryEntity,

@@ -38,6 +38,7 @@ import { PendingTaskRepository } from './modules/tasks/pending-task.repository.j
 import { PriorityFreezeRepository } from './modules/priority/priority-freeze.repository.js';
 import { RequestParentRepository } from './modules/requests/request-parent.repository.js';
 import { ReconciliationWishRepository } from './modules/tasks/reconciliation-wish.repository.js';
+import { AutoscaleRepository } from './modules/requests/autoscale/autoscale.repository.js';
 import { RunBackfillRepository } from './modules/requests/backfills/run-backfill.repository.js';
 import { WaitingRunRepository } from './modules/tasks/waiting-run.repository.js';
 import { ConcurrencyGroupRepository } from './modules/requests/concurrency-group.repository.js';
@@ -120,6 +121,7 @@ const repositories = [
   PriorityFreezeRepository,
   RequestParentRepository,
   ReconciliationWishRepository,
+  AutoscaleRepository,
   ConcurrencyGroupRepository,
   RunBackfillRepository,
   WaitingRunRepository,

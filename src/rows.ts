@@ -20,6 +20,7 @@ import { MailOutboxRepository } from './modules/mail/mail-outbox.repository.js';
 import { MailQueueRepository } from './modules/mail/mail-queue.repository.js';
 import { PriorityFreezeRepository } from './modules/priority/priority-freeze.repository.js';
 import { ConcurrencyGroupRepository } from './modules/requests/concurrency-group.repository.js';
+import { AutoscaleRepository } from './modules/requests/autoscale/autoscale.repository.js';
 import { RunBackfillRepository } from './modules/requests/backfills/run-backfill.repository.js';
 import { CrashLoopRepository } from './modules/requests/crash-loops/crash-loop.repository.js';
 import { ExpiringActionRepository } from './modules/requests/expiring/expiring-action.repository.js';
@@ -66,6 +67,7 @@ import { DisabledActionRepository } from './platform/actions/disabled-action.rep
  */
 @Injectable()
 export class Rows {
+  @Inject() readonly autoscales!: AutoscaleRepository;
   @Inject() readonly concurrencyGroups!: ConcurrencyGroupRepository;
   @Inject() readonly crashLoops!: CrashLoopRepository;
   @Inject() readonly deployGates!: DeployGateRepository;

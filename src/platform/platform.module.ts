@@ -31,6 +31,7 @@ import { StatusDelays } from './metrics/status-delays.js';
 import { noOtherProcess, ProcessMessages } from './process/process-messages.js';
 import { PROCESS_ROLE, type ProcessRole, singleProcess } from './process/process-role.js';
 import { Pollers } from './poller/pollers.js';
+import { ServiceAsker } from './service-asker.js';
 import { SETTINGS, type Settings } from './settings/settings.js';
 import { Notifier } from './wake/notifier.js';
 import { Wake } from './wake/wake.js';
@@ -114,6 +115,7 @@ export class PlatformModule implements NestModule, BeforeApplicationShutdown, On
         Metrics,
         PlacementFigures,
         Pollers,
+        ServiceAsker,
         StatusDelays,
       ],
       exports: [
@@ -137,6 +139,7 @@ export class PlatformModule implements NestModule, BeforeApplicationShutdown, On
         Metrics,
         PlacementFigures,
         Pollers,
+        ServiceAsker,
         StatusDelays,
       ],
     };

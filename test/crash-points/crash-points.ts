@@ -1,5 +1,5 @@
 import type { SimulatedDriver } from '../support/simulated-cluster/simulated-driver.js';
-import { GateAsker } from '../../src/modules/deploys/gates/gate-asker.service.js';
+import { ServiceAsker } from '../../src/platform/service-asker.js';
 import { Leadership } from '../../src/platform/leadership/leadership.js';
 import type { SchedulerWorld } from '../support/scheduler-world.js';
 import type { Transaction } from '../../src/platform/database/transaction.js';
@@ -54,7 +54,7 @@ export class CrashPoints {
     process.aroundTransactions('leaderTransaction');
     process.aroundTransactions('transaction', () => (this.ordersCommitted += 1));
     for (const call of driverCalls) process.around(world.driver, call);
-    process.around(world.get(GateAsker), 'measure');
+    process.around(world.get(ServiceAsker), 'ask');
   }
 
   private isHere(when: When, what: string, now: number): boolean {

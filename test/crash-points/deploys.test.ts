@@ -9,6 +9,7 @@ let database: LentDatabase;
 beforeAll(async () => {
   database = await LentDatabase.create();
   judge = await startReceiver();
+  judge.answer = (_call, response) => response.end('300');
   judgedAt(judge.url);
 });
 afterAll(async () => {

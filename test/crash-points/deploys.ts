@@ -3,9 +3,11 @@ import type { Scenario } from './scenario.js';
 import type { Stage } from './stage.js';
 import { builtInUser } from '../../src/core/authorization/index.js';
 import { canarySettings } from '../support/fixtures/deploys.js';
+import type { Autoscale } from '../../src/core/model/autoscale.js';
 import type { DeployGate } from '../../src/core/model/gate.js';
 import { GateAnswers } from '../../src/modules/deploys/gates/gate-answers.service.js';
 import { DeploysService } from '../../src/modules/deploys/deploys.service.js';
+import { RequestsService } from '../../src/modules/requests/requests.service.js';
 import { Pauses } from '../../src/modules/requests/actions/pauses.service.js';
 import { builtInCaller as caller } from '../../src/platform/http/caller.js';
 import { SettingsFile } from '../../src/platform/settings/settings.js';
@@ -15,7 +17,7 @@ const settings = SettingsFile.parse({});
 
 const oldFirst = { deployStrategy: 'OLD_FIRST' } as const;
 
-/** A real service that is asked by gates: the test starts it. */
+/** A real service that is asked by gates and autoscaling, and answers a load of 300: the test starts it. */
 const judge = { uri: '' };
 export const judgedAt = (uri: string): void => void (judge.uri = uri);
 const judgeUri = (): string => judge.uri;
@@ -93,6 +95,18 @@ export const deploys: Scenario[] = [
       await deployIsOver(stage);
     },
     leaves: ['svc d1 1', 'svc d1 2'],
+  },
+  {
+    name: 'a scale by autoscaling',
+    given: (stage) => stage.deployed(service({ instances: 1 }), version('d1')),
+    settings: { gates: { allowedTargets: ['127.0.0.1'], requestTimeoutMillis: 5_000 } },
+    story: async (stage) => {
+      const autoscale: Autoscale = { min: 1, max: 4, metric: 'HTTP', target: 100, uri: judgeUri(), stepLimit: 1 };
+      await stage.order((world) => world.get(RequestsService).saveRequest(service({ autoscale }), builtInUser));
+      await stage.until('there are three', ({ tasks }) => tasks.size === 3);
+      await stage.live(60);
+    },
+    leaves: ['svc d1 1', 'svc d1 2', 'svc d1 3'],
   },
   {
     name: 'a deploy that brings another request and wakes it from its pause',

@@ -17,6 +17,7 @@ const facts: Record<string, string> = {
   gates: `SELECT request_id || ' ' || deploy_id || ' ' || step || '.' || gate || ' ' || type || ' ' || state || ' ' || passes || ' passed, ' ||
       (SELECT count(*) FROM gate_measurement m WHERE (m.request_id, m.deploy_id, m.step, m.gate) = (g.request_id, g.deploy_id, g.step, g.gate))
       || ' measured' AS line FROM deploy_gate g`,
+  autoscaling: `SELECT request_id || ' ' || instances || ', last ' || scaled_from || ' to ' || scaled_to AS line FROM autoscale`,
   'deploys in progress': `SELECT request_id || ' ' || deploy_id || ' ' || state AS line FROM pending_deploy`,
   'live tasks': `SELECT request_id || ' ' || deploy_id || ' ' || instance_no || ' ' || state AS line FROM task`,
   'ended tasks': `SELECT request_id || ' ' || deploy_id || ' ' || instance_no || ': ' ||

@@ -104,7 +104,7 @@ const topics: Topic[] = [
   { title: 'Notifications', keys: /^check(Webhooks|QueuedMails)/, sections: ['webhooks', 'smtp', 'events', 'log'] },
   {
     title: 'Intervals of the leader',
-    keys: /^(check(Scheduler|Deploys|Expiring|Reconcile)|cleanupEvery|startNewReconcile|reconcileLaunch|saveState)/,
+    keys: /^(check(Scheduler|Deploys|Autoscale|Expiring|Reconcile)|cleanupEvery|startNewReconcile|reconcileLaunch|saveState)/,
     sections: ['leadership'],
   },
 ];

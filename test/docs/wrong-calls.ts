@@ -24,6 +24,7 @@ const tokenFor = (more: object): Call => ['POST', 'auth/token', { user: { id: 'a
 const day = 86_400_000;
 const backfill = (more: object): Call => ['POST', 'requests/request/cron/backfill', { from: 0, to: day, ...more }];
 
+const autoscale = (more: object) => ({ autoscale: { min: 1, max: 4, metric: 'CPU', target: 60, ...more } });
 const gates = (gate: object) => ({ canaryDeploySettings: { gates: [gate] } });
 const query = {
   type: 'PROMETHEUS',
@@ -182,6 +183,37 @@ export const wrong: [rule: string, ...Call[]][] = [
   ],
   ['`instances`: at most', request({ instances: 26 }), ['PUT', 'requests/request/svc/scale', { instances: 1_000_000 }]],
   ['`instances`: of SERVICE and WORKER', request({ instances: 3, maxScale: 2 }), request({ maxScale: 0 })],
+  ['`instances`: within `autoscale.min`', request({ instances: 5, ...autoscale({}) })],
+  [
+    '`autoscale`: of SERVICE',
+    job(autoscale({})),
+    request({ slavePlacement: 'SPREAD_ALL_SLAVES', ...autoscale({}) }),
+    request(autoscale({ min: 0 })),
+    request(autoscale({ stepLimit: 0 })),
+    request(autoscale({ target: 0 })),
+    request(autoscale({ scaleDownDelayMillis: day + 1 })),
+    request({ autoscale: { metric: 'CPU' } }),
+  ],
+  [
+    '`autoscale.max`',
+    request(autoscale({ max: 0 })),
+    request(autoscale({ max: 26 })),
+    request({ maxScale: 2, ...autoscale({}) }),
+  ],
+  [
+    '`autoscale.uri`, `valuePath`, `query`',
+    request(autoscale({ query: 'up' })),
+    request(autoscale({ uri: 'https://example.com' })),
+    request(autoscale({ metric: 'HTTP' })),
+    request(autoscale({ metric: 'PROMETHEUS', uri: 'https://example.com' })),
+  ],
+  ['`autoscale.uri` of PROMETHEUS', request(autoscale({ metric: 'PROMETHEUS', query: 'up' }))],
+  [
+    '`autoscale.uri`: http or https',
+    request(autoscale({ metric: 'HTTP', uri: 'ftp://example.com' })),
+    request(autoscale({ metric: 'HTTP', uri: 'http://a:b@example.com' })),
+    request(autoscale({ metric: 'HTTP', uri: 'http://169.254.169.254/latest' })),
+  ],
   ['`taskPriorityLevel`', request({ taskPriorityLevel: 1.1 })],
   [
     '`schedule`, `quartzSchedule`: SCHEDULED',

@@ -1,3 +1,4 @@
+import type { Type } from '@nestjs/common';
 import type { TaskScript } from './simulated-cluster/script.js';
 import type { Deploy } from '../../src/core/model/deploy.js';
 import type { Request } from '../../src/core/model/request.js';
@@ -27,8 +28,8 @@ export class RollingService {
   private constructor(readonly world: SchedulerWorld) {
     world.cluster.onLaunch((spec) => this.script(spec.taskId.split('-')[1]!));
   }
-  static async start(settings: Partial<Settings> = {}): Promise<RollingService> {
-    const modules = [DeploysModule, CleanupModule, LoadBalancerModule];
+  static async start(settings: Partial<Settings> = {}, further: Type[] = []): Promise<RollingService> {
+    const modules = [DeploysModule, CleanupModule, LoadBalancerModule, ...further];
     return new RollingService(await SchedulerWorld.start({ machines: 2, modules, settings }));
   }
 

@@ -145,6 +145,7 @@ function explain(...[command, run]: Parameters<Define>): void {
       for (const { local, timeZone } of about.nextRuns ?? []) out.line(`next run: ${local} (${timeZone})`);
       for (const { pendingType, deployId, message } of about.queued)
         out.text(`queued: ${pendingType} of ${deployId}: ${message}`);
+      if (about.autoscale) out.text(about.autoscale.message);
       if (about.waitingGate) out.text(`deploy ${about.waitingGate.deployId}: ${about.waitingGate.message}`);
       for (const task of about.pendingTasks) tell(out, task);
       for (const taskId of about.heldBy ?? []) out.text(`held by ${taskId}`);

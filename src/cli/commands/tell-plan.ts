@@ -15,6 +15,7 @@ export function tellPlan(out: Output, plan: DeployPlan | ScalePlan): void {
   }
   for (const change of plan.changes) tellChange(out, change);
   if (plan.changes.length === 0) out.line('  nothing changes');
+  if ('autoscale' in plan && plan.autoscale !== undefined) out.text(`  ${plan.autoscale}`);
   plan.steps.forEach((step, index) => tellStep(out, step, index + 1));
   if ('leastMillis' in plan && plan.leastMillis !== undefined)
     out.text(`waits and gates take at least ${shownDuration(plan.leastMillis)}`);

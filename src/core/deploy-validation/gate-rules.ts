@@ -92,28 +92,27 @@ function memberProblems(
   ];
 }
 
-/** Where the leader would ask. The operator's Prometheus is asked wherever it is. */
-function targetProblems(
-  { type, uri }: DeployGate,
-  field: string,
-  { settings, mayAskHost }: DeployValidationContext,
-): FieldError[] {
+function targetProblems(gate: DeployGate, field: string, context: DeployValidationContext): FieldError[] {
+  const broken = addressProblem(gate, {
+    prometheusUri: context.settings.prometheus.uri,
+    mayAskHost: context.mayAskHost,
+  });
+  return broken ? problem(true, `${field}.uri`, broken.rule, broken.text) : [];
+}
+
+/** What is wrong with the address of a gate, or of the metric of autoscaling. The operator's Prometheus is asked wherever it is. */
+export function addressProblem(
+  { type, uri }: { type: string; uri?: string },
+  { prometheusUri, mayAskHost }: { prometheusUri?: string | undefined; mayAskHost?: (host: string) => boolean },
+): { rule: string; text: string } | undefined {
   if (uri === undefined) {
-    return problem(
-      type === 'PROMETHEUS' && settings.prometheus.uri === undefined,
-      `${field}.uri`,
-      'required',
-      'is required for type PROMETHEUS: the setting prometheus.uri is not set',
-    );
+    if (type !== 'PROMETHEUS' || prometheusUri !== undefined) return undefined;
+    return { rule: 'required', text: 'is required for PROMETHEUS: the setting prometheus.uri is not set' };
   }
   // Variables stand in the path or the query, never in the host.
   const url = URL.canParse(uri) ? new URL(uri) : undefined;
   const isWeb = url !== undefined && /^https?:$/.test(url.protocol) && !url.username && !url.password;
-  if (!isWeb) return problem(true, `${field}.uri`, 'uri', 'must be an http or https URL without user and password');
-  return problem(
-    mayAskHost?.(url.hostname) === false,
-    `${field}.uri`,
-    'allowedTargets',
-    'must lead to one of the targets that gates.allowedTargets lists',
-  );
+  if (!isWeb) return { rule: 'uri', text: 'must be an http or https URL without user and password' };
+  if (mayAskHost?.(url.hostname) !== false) return undefined;
+  return { rule: 'allowedTargets', text: 'must lead to one of the targets that gates.allowedTargets lists' };
 }

@@ -1,3 +1,4 @@
+export { addressProblem } from './gate-rules.js';
 export { type DeployValidationContext, type DeployValidationSettings, type ResourceLimits } from './context.js';
 export { normalizeDeploy } from './normalize-deploy.js';
 export { resourceProblems } from './resource-rules.js';

@@ -13,11 +13,15 @@ export {
   type StepFacts,
 } from './judge.js';
 export {
+  type AnsweredNumber,
   type ComparedDeploys,
   fillVariables,
+  httpNumber,
   type JudgeAnswer,
+  measure,
   type Measured,
   measureHttp,
   measurePrometheus,
+  prometheusNumber,
 } from './measure.js';
 export { waitText } from './texts.js';

@@ -42,6 +42,11 @@ describe('an answer of Prometheus', () => {
       answer: answered({ status: 'error', error: 'parse error' }, 400),
       why: 'it answered 400: parse error',
     },
+    {
+      name: 'an error that no database could store',
+      answer: answered({ status: 'error', error: 'a\0b\ud800c' }, 400),
+      why: 'it answered 400: a\ufffdb\ufffdc',
+    },
     { name: 'an error with status 200', answer: answered({ status: 'error' }), why: 'it answered 200' },
     {
       name: 'no data',

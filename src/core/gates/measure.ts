@@ -1,46 +1,70 @@
 import type { DeployGate, GateMeasurement, GateThreshold } from '../model/gate.js';
+import { storableText } from '../storable-text.js';
 import { thresholdText } from './texts.js';
 
-/** Answer of the service that a gate asks; problem: why there was none. */
+/** Answer of a service that was asked; problem: why there was none. */
 export type JudgeAnswer = { status: number; body: string } | { problem: string };
 
 export type Measured = Omit<GateMeasurement, 'at'>;
 
-const inconclusive = (message: string): Measured => ({
-  outcome: 'INCONCLUSIVE',
-  message: message.slice(0, longestMessage),
-});
+const inconclusive = (message: string): Measured => ({ outcome: 'INCONCLUSIVE', message: toldProblem(message) });
+/** What a service says may be long, and have characters that cannot be stored. */
+const toldProblem = (problem: string): string => storableText(problem.slice(0, longestMessage));
 const longestMessage = 500;
+
+/** A number in an answer; problem: why there is none. */
+export type AnsweredNumber = { value: number } | { problem: string };
+
+/** Judges the answer to a gate of type HTTP or PROMETHEUS. */
+export const measure = (gate: DeployGate, answer: JudgeAnswer): Measured =>
+  gate.type === 'PROMETHEUS' ? measurePrometheus(gate, answer) : measureHttp(gate, answer);
 
 /** Without a threshold the status decides; with one a number in the answer does, and another status says nothing. */
 export function measureHttp(gate: DeployGate, answer: JudgeAnswer): Measured {
   if ('problem' in answer) return inconclusive(answer.problem);
-  const { expectedStatus, threshold, valuePath } = gate;
-  const { status, body } = answer;
-  const isExpected = expectedStatus === undefined ? status >= 200 && status <= 299 : status === expectedStatus;
-  const other = `it answered ${status}, not ${expectedStatus ?? '200 to 299'}`;
-  if (!threshold) return isExpected ? { outcome: 'PASSED' } : { outcome: 'FAILED', message: other };
-  if (!isExpected) return inconclusive(other);
-  const value = numberAt(parsed(body), valuePath);
-  const place = valuePath === undefined ? 'the answer' : `${valuePath} of the answer`;
-  return value === undefined ? inconclusive(`${place} is no number`) : compared(threshold, value);
+  const { threshold } = gate;
+  if (threshold) return compared(threshold, httpNumber(gate, answer));
+  const problem = statusProblem(gate, answer);
+  return problem === undefined ? { outcome: 'PASSED' } : { outcome: 'FAILED', message: problem };
 }
 
 /** The query has to give exactly one number. */
-export function measurePrometheus({ threshold }: DeployGate, answer: JudgeAnswer): Measured {
-  if ('problem' in answer) return inconclusive(answer.problem);
+export const measurePrometheus = ({ threshold }: DeployGate, answer: JudgeAnswer): Measured =>
+  compared(threshold!, prometheusNumber(answer));
+
+function statusProblem({ expectedStatus }: Pick<DeployGate, 'expectedStatus'>, { status }: { status: number }) {
+  const isExpected = expectedStatus === undefined ? status >= 200 && status <= 299 : status === expectedStatus;
+  return isExpected ? undefined : `it answered ${status}, not ${expectedStatus ?? '200 to 299'}`;
+}
+
+/** The number in the JSON of an answer with a good status. */
+export function httpNumber(
+  asked: Pick<DeployGate, 'expectedStatus' | 'valuePath'>,
+  answer: JudgeAnswer,
+): AnsweredNumber {
+  if ('problem' in answer) return { problem: toldProblem(answer.problem) };
+  const problem = statusProblem(asked, answer);
+  if (problem !== undefined) return { problem };
+  const value = numberAt(parsed(answer.body), asked.valuePath);
+  const place = asked.valuePath === undefined ? 'the answer' : `${asked.valuePath} of the answer`;
+  return value === undefined ? { problem: `${place} is no number` } : { value };
+}
+
+/** The only number that a query gave. */
+export function prometheusNumber(answer: JudgeAnswer): AnsweredNumber {
+  if ('problem' in answer) return { problem: toldProblem(answer.problem) };
   const { status, body } = answer;
   const document = parsed(body);
-  if (!isRecord(document)) return inconclusive(`it answered ${status} without JSON`);
+  if (!isRecord(document)) return { problem: `it answered ${status} without JSON` };
   if (status !== 200 || document['status'] !== 'success') {
     const error = document['error'];
-    return inconclusive(`it answered ${status}${typeof error === 'string' ? `: ${error}` : ''}`);
+    return { problem: toldProblem(`it answered ${status}${typeof error === 'string' ? `: ${error}` : ''}`) };
   }
   const samples = samplesOf(document['data']);
-  if (!samples) return inconclusive('the query gives neither a scalar nor an instant vector');
-  if (samples.length !== 1) return inconclusive(`the query gives ${samples.length} values, not one`);
+  if (!samples) return { problem: 'the query gives neither a scalar nor an instant vector' };
+  if (samples.length !== 1) return { problem: `the query gives ${samples.length} values, not one` };
   const value = Number(samples[0] === '' ? Number.NaN : samples[0]);
-  return Number.isFinite(value) ? compared(threshold!, value) : inconclusive(`the query gives ${samples[0]}`);
+  return Number.isFinite(value) ? { value } : { problem: toldProblem(`the query gives ${samples[0]}`) };
 }
 
 /** Values of a result, as Prometheus writes them: [time, text]. */
@@ -57,7 +81,9 @@ function samplesOf(data: unknown): string[] | undefined {
   return values?.map((pair) => (Array.isArray(pair) && typeof pair[1] === 'string' ? pair[1] : ''));
 }
 
-function compared(threshold: GateThreshold, value: number): Measured {
+function compared(threshold: GateThreshold, answered: AnsweredNumber): Measured {
+  if ('problem' in answered) return inconclusive(answered.problem);
+  const { value } = answered;
   if (meets(threshold, value)) return { outcome: 'PASSED', value };
   return { outcome: 'FAILED', value, message: `${value} is not ${thresholdText(threshold)}` };
 }

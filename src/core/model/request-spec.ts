@@ -1,3 +1,4 @@
+import type { Autoscale } from './autoscale.js';
 import type {
   ArgumentSource,
   EmailDestination,
@@ -100,6 +101,8 @@ export interface Request {
   restart?: RestartPolicy;
   /** Requests that have to be in service before its first task starts. Only SERVICE and WORKER. */
   startAfter?: string[];
+  /** Only SERVICE and WORKER. */
+  autoscale?: Autoscale;
 }
 
 /** A request whose runs are followed, and by which of their ends. */

@@ -15,6 +15,7 @@ import {
 } from './index.js';
 
 const limits: RequestLimits = {
+  prometheus: {},
   loadBalancerUri: 'http://balancer',
   maxRequestIdSize: 100,
   allowRequestsWithoutOwners: true,
@@ -351,4 +352,59 @@ test('a RUN_ONCE request has one instance, unless it was taken over with more', 
   expect(broken(sent, { stored: sent })).toEqual([]);
   expect(broken({ ...sent, instances: 4 }, { stored: sent })).toEqual(['instances single']);
   expect(broken(sent, { isOlder: true })).toEqual([]);
+});
+
+describe('autoscaling', () => {
+  const cpu = { min: 2, max: 10, metric: 'CPU', target: 60 } as const;
+  const http = { ...cpu, metric: 'HTTP', uri: 'http://load.example.com/$REQUEST_ID' } as const;
+  const prometheus = { ...cpu, metric: 'PROMETHEUS', query: 'sum(load)' } as const;
+  const scaled = (autoscale: Request['autoscale'], members: Partial<Request> = {}) =>
+    request({ instances: 2, autoscale, ...members });
+  const asksOwn = { limits: { ...limits, prometheus: { uri: 'http://prometheus' } } };
+  test.each<[string, Request, string[]]>([
+    ['by CPU', scaled(cpu), []],
+    ['by a number', scaled(http), []],
+    ['without a number of instances', scaled(cpu, { instances: undefined }), []],
+    ['of a job', scaled(cpu, { requestType: 'ON_DEMAND' }), ['autoscale notAllowed']],
+    [
+      'of one task per slave',
+      scaled(cpu, { slavePlacement: 'SPREAD_ALL_SLAVES' }),
+      ['autoscale followsSlaves', 'slavePlacement supported'],
+    ],
+    ['with min above max', scaled({ ...cpu, min: 11 }), ['autoscale.max range']],
+    ['beyond the limit of instances', scaled({ ...cpu, max: 26 }), ['autoscale.max max']],
+    ['beyond maxScale', scaled(cpu, { maxScale: 9 }), ['autoscale.max maxScale']],
+    ['with a target of 0', scaled({ ...cpu, target: 0 }), ['autoscale.target min']],
+    ['with fewer instances', scaled(cpu, { instances: 1 }), ['instances autoscale']],
+    ['with more instances', scaled(cpu, { instances: 11 }), ['instances autoscale']],
+    ['by CPU with an address', scaled({ ...cpu, uri: http.uri }), ['autoscale.uri metric']],
+    ['by MEMORY with a query', scaled({ ...cpu, metric: 'MEMORY', query: 'up' }), ['autoscale.query metric']],
+    ['by HTTP without an address', scaled({ ...cpu, metric: 'HTTP' }), ['autoscale.uri required']],
+    ['by HTTP with a query', scaled({ ...http, query: 'up' }), ['autoscale.query metric']],
+    [
+      'by PROMETHEUS with a path',
+      scaled({ ...prometheus, uri: http.uri, valuePath: 'a' }),
+      ['autoscale.valuePath metric'],
+    ],
+    [
+      'by PROMETHEUS without a query',
+      scaled({ ...prometheus, uri: http.uri, query: undefined }),
+      ['autoscale.query required'],
+    ],
+    ['by a Prometheus that is not known', scaled(prometheus), ['autoscale.uri required']],
+    ['at a file', scaled({ ...http, uri: 'file:///etc/passwd' }), ['autoscale.uri uri']],
+    ['at an address with a password', scaled({ ...http, uri: 'http://a:b@load.example.com' }), ['autoscale.uri uri']],
+  ])('%s: %j', (_, sent, problems) => expect(broken(sent)).toEqual(problems));
+  test('asks the Prometheus of the operator without an address', () =>
+    expect(broken(scaled(prometheus), asksOwn)).toEqual([]));
+  test('may ask allowed hosts alone', () =>
+    expect(broken(scaled(http), { mayAskHost: () => false })).toEqual(['autoscale.uri allowedTargets']));
+  test('begins within its bounds', () =>
+    expect(broken(scaled(cpu, { instances: 1 }), { stored: request({ instances: 1 }) })).toEqual([
+      'instances autoscale',
+    ]));
+  test('leaves a number beyond the bounds that is for a while, or stored', () => {
+    expect(broken(scaled(cpu, { instances: 20 }), { isLapsing: true })).toEqual([]);
+    expect(broken(scaled(cpu, { instances: 20 }), { stored: scaled(cpu, { instances: 20 }) })).toEqual([]);
+  });
 });

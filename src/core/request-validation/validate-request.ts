@@ -1,3 +1,4 @@
+import { withinBounds } from '../autoscale/index.js';
 import { type ResourceLimits, resourceProblems } from '../deploy-validation/index.js';
 import { canonical } from '../content-id.js';
 import { type FieldError, problem } from '../field-error.js';
@@ -7,6 +8,7 @@ import { reservedNameProblem } from '../ids.js';
 import { isLongRunning, type RequestType } from '../model/enums.js';
 import { instancesOf, type Request } from '../model/request.js';
 import { type RecordLimits, sizeProblem } from '../record-size.js';
+import { type AutoscaleLimits, autoscaleProblems } from './autoscale-rules.js';
 import { runRules } from './run-rules.js';
 import {
   closedWindows,
@@ -18,10 +20,9 @@ import {
 } from '../schedules/index.js';
 import { timingProblems } from './timing-rules.js';
 
-export interface RequestLimits extends ResourceLimits, RecordLimits {
+export interface RequestLimits extends ResourceLimits, RecordLimits, AutoscaleLimits {
   maxRequestIdSize: number;
   allowRequestsWithoutOwners: boolean;
-  maxNumInstancesPerRequest: number;
   spreadAllSlavesEnabled: boolean;
   /** Absent: there is no load balancer. */
   loadBalancerUri?: string | undefined;
@@ -36,6 +37,10 @@ interface RequestContext {
   isOlder?: boolean;
   /** Resources of its active and of its pending deploy: they are multiplied by the new number of instances. */
   deploys?: readonly { id: string; resources?: Resources }[];
+  /** Whether the metric of autoscaling may be asked from a host; absent: from any. */
+  mayAskHost?: (host: string) => boolean;
+  /** Its number of instances is for a while. */
+  isLapsing?: boolean;
 }
 
 /** Paths of the API stand in the way of a request of such a name. */
@@ -84,6 +89,7 @@ const rules: readonly Rule[] = [
   followProblems,
   restartRule,
   deployWindowsRule,
+  autoscaleProblems,
   ({ loadBalanced }, { limits, stored, isOlder }) =>
     loadBalanced && !stored?.loadBalanced && !isOlder && limits.loadBalancerUri === undefined
       ? problem('loadBalanced', 'loadBalancer', 'loadBalanced needs a load balancer, and loadBalancerUri is not set')
@@ -131,8 +137,8 @@ const namedGroups = ({ group, readWriteGroups, readOnlyGroups, actionPermissions
 ];
 
 function instancesRule(
-  { requestType, instances, maxScale, slavePlacement, overlapPolicy }: Request,
-  { limits, stored, isOlder }: RequestContext,
+  { requestType, instances, maxScale, slavePlacement, overlapPolicy, autoscale }: Request,
+  { limits, stored, isOlder, isLapsing }: RequestContext,
 ): FieldError[] {
   if (maxScale !== undefined && maxScale <= 0) return problem('maxScale', 'min', 'maxScale must be more than 0');
   if (instances === undefined) return [];
@@ -153,12 +159,16 @@ function instancesRule(
     );
   }
   const most = limits.maxNumInstancesPerRequest;
-  return instances > most
-    ? problem(
-        'instances',
-        'max',
-        `instances must be at most ${most} (cluster.maxNumInstancesPerRequest), not ${instances}`,
-      )
+  if (instances > most) {
+    const message = `instances must be at most ${most} (cluster.maxNumInstancesPerRequest), not ${instances}`;
+    return problem('instances', 'max', message);
+  }
+  // A person may leave the bounds for a while, and other changes keep what is so.
+  if (!autoscale || isLapsing || (stored?.autoscale && instances === stored.instances)) return [];
+  const { min, max } = autoscale;
+  const message = `instances must be within autoscale, ${min} to ${max}, not ${instances}; a scale with durationMillis need not be`;
+  return min <= max && withinBounds(autoscale, instances) !== instances
+    ? problem('instances', 'autoscale', message)
     : [];
 }
 

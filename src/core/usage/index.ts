@@ -1,6 +1,7 @@
 export {
   type Amounts,
   amountsOf,
+  bytesPerMb,
   currentCpus,
   largestUsage,
   noAmounts,

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { Inject, Injectable } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
 import { CLUSTER_DRIVER, type ClusterDriver } from '../../cluster/cluster-driver.js';
+import { withPresentInstances } from '../../core/autoscale/index.js';
 import { validateDeploy } from '../../core/deploy-validation/index.js';
 import type { FieldError } from '../../core/field-error.js';
 import type { Deploy } from '../../core/model/deploy.js';
@@ -9,12 +10,12 @@ import { instancesOf, type Request } from '../../core/model/request.js';
 import type { Queryable } from '../../platform/database/queryable.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { SchedulerError } from '../../platform/errors.js';
+import { ServiceAsker } from '../../platform/service-asker.js';
 import { uploadBucketsOf } from '../../platform/settings/log-store-settings.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { PriorityFreezeRepository } from '../priority/priority-freeze.repository.js';
 import { RequestChecks } from '../requests/request-checks.service.js';
 import type { StoredRequest } from '../requests/request.repository.js';
-import { GateAsker } from './gates/gate-asker.service.js';
 import { TaskRepository } from '../tasks/task.repository.js';
 import { refusedContainerErrors, refusedUserErrors, unsupportedDeployErrors } from '../requests/driver-refusals.js';
 
@@ -25,7 +26,7 @@ export class DeployChecks {
     private readonly tasks: TaskRepository,
     private readonly requests: RequestChecks,
     private readonly freezes: PriorityFreezeRepository,
-    private readonly gates: GateAsker,
+    private readonly asker: ServiceAsker,
     @Inject(CLUSTER_DRIVER) private readonly driver: ClusterDriver,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
@@ -45,7 +46,8 @@ export class DeployChecks {
       const message = `${field} must be as it is stored: save the request to change whom it follows`;
       throw SchedulerError.invalid('INVALID_REQUEST', [{ field, rule: 'unchanged', message }]);
     }
-    return this.requests.valid(tx, updated, stored).catch(tellBelow('updatedRequest'));
+    const sent = withPresentInstances(updated, stored.request);
+    return this.requests.valid(tx, sent, stored).catch(tellBelow('updatedRequest'));
   }
 
   /** Enough machines for its instances, and no slip that ends many tasks at once. */
@@ -66,7 +68,7 @@ export class DeployChecks {
     const { settings } = this;
     const minimumPriorityLevel = freeze?.minimumPriorityLevel;
     const uploadBuckets = uploadBucketsOf(settings, { name: request.group });
-    const mayAskHost = (host: string): boolean => this.gates.mayName(host);
+    const mayAskHost = (host: string): boolean => this.asker.mayName(host);
     const context = { request, settings, minimumPriorityLevel, uploadBuckets, mayAskHost, isStored, now };
     const errors = validateDeploy(deploy, context);
     if (errors.length > 0) throw SchedulerError.invalid('INVALID_DEPLOY', errors);

@@ -14,7 +14,6 @@ import { DeploysController, RollbackController } from './deploys.controller.js';
 import { DeploysPoller } from './deploys.poller.js';
 import { DeploysService } from './deploys.service.js';
 import { GateAnswers } from './gates/gate-answers.service.js';
-import { GateAsker } from './gates/gate-asker.service.js';
 import { GatesController } from './gates/gates.controller.js';
 import { GatesPoller } from './gates/gates.poller.js';
 import { Rollbacks } from './rollbacks.service.js';
@@ -37,7 +36,6 @@ import { Rollbacks } from './rollbacks.service.js';
     DeployAcceptance,
     AcceptanceChecks,
     GateAnswers,
-    GateAsker,
     GatesPoller,
   ],
   exports: [DeploysService, DeployChecks, AcceptanceChecks],

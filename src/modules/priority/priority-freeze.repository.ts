@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { PriorityFreeze } from '../../core/model/state.js';
 import type { Request } from '../../core/model/request.js';
+import type { FieldError } from '../../core/field-error.js';
 import { freezeRefusal } from '../../core/placement/index.js';
 import { replaceRows } from '../../platform/database/entity-values.js';
 import type { Queryable } from '../../platform/database/queryable.js';
@@ -34,8 +35,13 @@ export class PriorityFreezeRepository {
 
   /** 400 when a freeze in force would hold back the tasks that are to replace those of the request. */
   async refuse(tx: Transaction, request: Request): Promise<void> {
-    const problem = freezeRefusal(request, await this.active(tx), priorityRules(this.settings));
+    const problem = await this.refusal(tx, request);
     if (problem) throw SchedulerError.invalid('INVALID_REQUEST', [problem]);
+  }
+
+  /** Why a freeze in force holds back tasks of the request; undefined: none does. */
+  async refusal(tx: Transaction, request: Request): Promise<FieldError | undefined> {
+    return freezeRefusal(request, await this.active(tx), priorityRules(this.settings));
   }
 
   /** Takes the place of one in force, and of what that one wanted killed. */

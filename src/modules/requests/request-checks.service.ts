@@ -19,6 +19,7 @@ import { Clock } from '../../platform/clock.js';
 import type { Queryable } from '../../platform/database/queryable.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { SchedulerError } from '../../platform/errors.js';
+import { ServiceAsker } from '../../platform/service-asker.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Rows } from '../../rows.js';
 import { Access } from '../auth/access/access.service.js';
@@ -35,6 +36,7 @@ export class RequestChecks {
     private readonly rows: Rows,
     private readonly quotas: RequestQuotas,
     private readonly access: Access,
+    private readonly asker: ServiceAsker,
     private readonly clock: Clock,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {
@@ -43,13 +45,17 @@ export class RequestChecks {
 
   /**
    * Answers the request as it is to be stored in place of `stored`. isOlder: of an older installation, or its clients. `reader`: who is told
-   * what is wrong, and may not know of all requests.
+   * what is wrong, and may not know of all requests. `isLapsing`: its number of instances is for a while.
    */
   async valid(
     tx: Queryable,
     request: Request,
     stored: StoredRequest | undefined,
-    { isOlder = this.settings.compatibility === '1.5', reader }: { isOlder?: boolean; reader?: User } = {},
+    {
+      isOlder = this.settings.compatibility === '1.5',
+      reader,
+      isLapsing,
+    }: { isOlder?: boolean; reader?: User; isLapsing?: boolean } = {},
   ): Promise<Request> {
     const normalized = normalizeRequest(await this.sized(tx, request), stored?.request);
     const errors = validateRequest(normalized, {
@@ -57,6 +63,8 @@ export class RequestChecks {
       stored: stored?.request,
       now: this.clock.now(),
       isOlder,
+      isLapsing,
+      mayAskHost: (host) => this.asker.mayName(host),
       deploys: stored ? await this.deploysOf(tx, stored) : [],
     });
     if (errors.length > 0) throw SchedulerError.invalid('INVALID_REQUEST', errors);

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { withPresentInstances } from '../../core/autoscale/index.js';
 import { instancesOf, type Request, type RequestHistory } from '../../core/model/request.js';
 import { diffFields, type FieldChange } from '../../core/plan/index.js';
 import { refuseUpdate } from '../../core/requests/action-rules.js';
@@ -36,9 +37,10 @@ export class RequestSaves {
   ) {}
 
   /** The caller says so after the commit (`saved`). `unlessSame`: what is so already is left alone. */
-  async save(tx: Transaction, sent: Request, caller: User, { unlessSame = false } = {}): Promise<SavedRequest> {
+  async save(tx: Transaction, given: Request, caller: User, { unlessSame = false } = {}): Promise<SavedRequest> {
     for (;;) {
-      const [stored, around] = await Promise.all([this.requests.lock(tx, sent.id), this.creations.look(tx, sent.id)]);
+      const [stored, around] = await Promise.all([this.requests.lock(tx, given.id), this.creations.look(tx, given.id)]);
+      const sent = withPresentInstances(given, stored?.request);
       if (stored) {
         const isLeaving = stored.state === 'DELETING' || around.cleanups.includes('DELETING');
         const checked = unlessSame ? await this.checks.valid(tx, sent, stored, { reader: caller }) : undefined;

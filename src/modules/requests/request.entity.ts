@@ -5,6 +5,7 @@ import type { RequestEventType } from '../../core/model/enums.js';
 /** A request as it is now. */
 @Index('request_by_concurrency_group', { synchronize: false })
 @Index('request_by_group', { synchronize: false })
+@Index('request_autoscaled', { synchronize: false })
 @Index('request_bouncing', ['id'], { where: 'bouncing' })
 @Index('request_to_plan', ['planAt'], { where: 'plan_at IS NOT NULL' })
 @Entity('request')

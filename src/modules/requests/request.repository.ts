@@ -118,6 +118,12 @@ export class RequestRepository {
     return found.map(storedRequest);
   }
 
+  /** Requests with autoscaling, in the order of ids. */
+  async findAutoscaled(tx: Queryable): Promise<StoredRequest[]> {
+    const found = await rows<RequestRow>(tx, `SELECT ${columns} FROM request WHERE document ? 'autoscale' ORDER BY id`);
+    return found.map(storedRequest);
+  }
+
   /** The requests that a caller may read, by their groups: documents of others are not read. */
   async findSeen(
     tx: Transaction,

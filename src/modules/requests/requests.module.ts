@@ -14,6 +14,9 @@ import { CrashLoops } from './crash-loops/crash-loops.service.js';
 import { BackfillsController } from './backfills/backfills.controller.js';
 import { BackfillsPoller } from './backfills/backfills.poller.js';
 import { Backfills } from './backfills/backfills.service.js';
+import { AutoscaleDecisions } from './autoscale/autoscale-decisions.service.js';
+import { AutoscaleMetrics } from './autoscale/autoscale-metrics.service.js';
+import { AutoscalePoller } from './autoscale/autoscale.poller.js';
 import { BounceReverts } from './expiring/bounce-reverts.service.js';
 import { ExpiringPoller, ExpiringReverts } from './expiring/expiring.poller.js';
 import { ExpiringRemovals } from './expiring/expiring-removals.service.js';
@@ -68,6 +71,9 @@ import { SpreadAllPoller } from './spread-all.poller.js';
     Priorities,
     Runs,
     Scaling,
+    AutoscaleMetrics,
+    AutoscaleDecisions,
+    AutoscalePoller,
     BounceReverts,
     ExpiringRemovals,
     ExpiringReverts,

@@ -15,7 +15,7 @@ interface TaskOnSlave extends SampledTask {
 interface MeasuredRequest {
   requestId: string;
   deployId: string;
-  tasks: MeasuredTask[];
+  tasks: (MeasuredTask & { taskId: string })[];
 }
 
 interface TaskOnSlaveRow {
@@ -30,6 +30,7 @@ interface TaskOnSlaveRow {
 }
 
 interface MeasuredRow {
+  task_id: string;
   request_id: string;
   current_deploy_id: string;
   started_at: Date;
@@ -121,7 +122,7 @@ export class TaskUsageRepository {
     // The samples of a task come as one value: reading many thousands of rows would hold up everything else.
     const found = await rows<MeasuredRow>(
       tx,
-      `SELECT t.request_id, coalesce(r.active_deploy_id, r.pending_deploy_id) AS current_deploy_id, t.started_at,
+      `SELECT t.task_id, t.request_id, coalesce(r.active_deploy_id, r.pending_deploy_id) AS current_deploy_id, t.started_at,
          t.cpus, t.memory_mb, t.disk_mb, kept.samples
        FROM task t JOIN request r ON r.id = t.request_id
        JOIN LATERAL (
@@ -169,7 +170,8 @@ export class TaskUsageRepository {
   }
 }
 
-const toMeasured = (row: MeasuredRow): MeasuredTask => ({
+const toMeasured = (row: MeasuredRow): MeasuredRequest['tasks'][number] => ({
+  taskId: row.task_id,
   startedAt: row.started_at.getTime(),
   cpus: row.cpus,
   memoryMb: row.memory_mb,

@@ -65,6 +65,7 @@ import { StartOrder1766760000000 } from '../../../migrations/1766760000000-start
 import { DeployGates1766770000000 } from '../../../migrations/1766770000000-deploy-gates.js';
 import { GivenUpTasks1766780000000 } from '../../../migrations/1766780000000-given-up-tasks.js';
 import { DeployFreezes1766790000000 } from '../../../migrations/1766790000000-deploy-freezes.js';
+import { Autoscaling1766800000000 } from '../../../migrations/1766800000000-autoscaling.js';
 
 /** Every migration, in order. Named here one by one: what is compiled in is what runs. */
 export const migrations = [
@@ -135,4 +136,5 @@ export const migrations = [
   DeployGates1766770000000,
   GivenUpTasks1766780000000,
   DeployFreezes1766790000000,
+  Autoscaling1766800000000,
 ];

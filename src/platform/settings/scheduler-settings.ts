@@ -5,6 +5,9 @@ import { amount, count, millis, minutes, seconds } from './bounds.js';
 export const schedulerSettings = {
   checkSchedulerEverySeconds: seconds().default(1).describe('Timer of the poller `scheduler`; it is also woken'),
   checkDeploysEverySeconds: seconds().default(5).describe('Timer of the poller `deploys`; it is also woken'),
+  checkAutoscaleEverySeconds: seconds()
+    .default(15)
+    .describe('Time between two decisions about the instances of a request with `autoscale` (poller `autoscale`)'),
   cleanupEverySeconds: seconds().default(5).describe('Timer of the poller `cleanup`; it is also woken'),
   checkExpiringUserActionEveryMillis: millis()
     .default(45_000)

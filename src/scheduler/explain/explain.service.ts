@@ -12,6 +12,7 @@ import { nextStart } from '../../core/restarts/index.js';
 import { nextTimes, plansAhead, timeIn, type TimeInZone, zoneOf } from '../../core/schedules/index.js';
 import type { HeldRequest } from '../../core/working-set/index.js';
 import { parsePendingTaskId } from '../../core/task-id.js';
+import { autoscaleStatus } from '../../modules/requests/autoscale/autoscale-status.js';
 import { Access } from '../../modules/auth/access/access.service.js';
 import { saysOf, type SickTaskRow } from '../../modules/tasks/health/task-liveness.repository.js';
 import { Rows } from '../../rows.js';
@@ -60,12 +61,13 @@ export class ExplainService {
   }
 
   async request(id: string, user: User): Promise<RequestExplanationDto> {
-    const [data, queued, [newest], orders, sick] = await Promise.all([
+    const [data, queued, [newest], orders, sick, autoscales] = await Promise.all([
       this.loader.load(id),
       this.rows.pendingRequests.list(this.db.pool, id),
       this.rows.deployHistory.list(this.db.pool, id, { count: 1, offset: 0 }),
       this.rows.requestCleanups.find(this.db.pool, id),
       this.rows.taskLiveness.sickOf(this.db.pool, id),
+      this.rows.autoscales.find(this.db.pool, [id]),
     ]);
     const { request, startedRuns, tasks, pendingTasks } = data.loaded;
     if (!request) throw SchedulerError.requestNotFound(id);
@@ -74,6 +76,7 @@ export class ExplainService {
     );
     const explained = ordered.map((pending) => this.explain(pending, data));
     const [failed, waitingGate] = await Promise.all([this.failedInstances(request), this.gates.waiting(request)]);
+    const autoscale = autoscaleStatus(request.request, autoscales.get(id));
     const gateFailed = newest !== undefined && (await this.gates.hasFailed(newest));
     return {
       requestId: id,
@@ -88,6 +91,7 @@ export class ExplainService {
       ...(waitingGate && { waitingGate }),
       ...(sick.length > 0 && { unhealthyTasks: sick.map(unhealthyTask) }),
       ...(failed.length > 0 && { failedInstances: failed }),
+      ...(autoscale && { autoscale }),
     };
   }
 

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { ScaleRequest } from '../../core/model/request.js';
+import { scalePlanText } from '../../core/autoscale/index.js';
 import { planScale, type PlannedStep } from '../../core/plan/index.js';
 import { stateAfterUpdate } from '../../core/requests/changes.js';
 import { DeployRepository } from '../../modules/deploys/deploy.repository.js';
@@ -42,7 +43,8 @@ export class ScalePlans {
     );
     const { next, from, to } = checked;
     const fits = await this.room.fit([step], standing, undefined, now);
-    return { ...toPlan(stored, requestChanges(stored, next), [step], fits), from, to };
+    const autoscale = next.autoscale && scalePlanText(next.autoscale, scale.durationMillis !== undefined);
+    return { ...toPlan(stored, requestChanges(stored, next), [step], fits), from, to, ...(autoscale && { autoscale }) };
   }
 
   private async read(

@@ -1,4 +1,4 @@
-import type { Front, Stage } from './stage.js';
+import { instanceLoad, type Front, type Stage } from './stage.js';
 
 export interface Phase {
   name: string;
@@ -63,6 +63,26 @@ export const phases: readonly Phase[] = [
       await stage.api.call('DELETE', `tasks/task/${victim}`, { message: 'goes on purpose' });
       await stage.settled(front, 2, 'v2', [victim!]);
       return 'replaced';
+    },
+  },
+  {
+    name: 'autoscale up and down',
+    run: async (stage, front) => {
+      const uri = front.tellLoad(5 * instanceLoad);
+      const autoscale = {
+        min: 2,
+        max: 5,
+        metric: 'HTTP',
+        target: instanceLoad,
+        uri,
+        scaleDownDelayMillis: 2_000,
+      } as const;
+      await stage.saveRequest(front, { instances: 2, autoscale });
+      await stage.settled(front, 5, 'v2');
+      front.tellLoad(instanceLoad);
+      await stage.settled(front, 2, 'v2');
+      await stage.saveRequest(front, { instances: 2 });
+      return '2 tasks, 5, and 2 again';
     },
   },
 ];

@@ -8,6 +8,7 @@ import { program } from '../../e2e/support/muster-command.js';
 import { Installation } from '../../e2e/support/product.js';
 import { startBalancer, type BalancerServer } from '../../support/load-balancer/balancer-server.js';
 import { balancerBefore, Nginx } from '../../support/load-balancer/nginx.js';
+import { startReceiver } from '../../support/http-receiver.js';
 import { ExampleProxy, isInstalled } from '../../support/proxies/example-proxy.js';
 import { readers } from '../../support/proxies/readers.js';
 import { tempFolder } from '../../support/temp-folder.js';
@@ -15,6 +16,9 @@ import { waitFor } from '../../support/wait-for.js';
 
 const example = <T>(name: string): T =>
   JSON.parse(readFileSync(new URL(`../../../examples/balanced/${name}.json`, import.meta.url), 'utf8')) as T;
+
+/** Calls per second that one instance can take, for autoscaling. */
+export const instanceLoad = 100;
 
 /** A service with a proxy of its own in front of it. */
 export interface Front {
@@ -26,6 +30,8 @@ export interface Front {
   /** What makes the service another one than that of the example. */
   request: Partial<Request>;
   deploy: Partial<Deploy>;
+  /** From now on autoscaling finds so many calls per second, at the address that it answers. */
+  tellLoad: (load: number) => string;
 }
 
 export const isStageInstalled = (): boolean => Nginx.isInstalled() && isInstalled('haproxy');
@@ -51,6 +57,8 @@ export class Stage {
       const installation = new Installation({
         hostname: '127.0.0.1',
         settings: {
+          gates: { allowedTargets: ['127.0.0.1'] },
+          checkAutoscaleEverySeconds: 1,
           loadBalancerUri: balancer.uri,
           loadBalancerRequestTimeoutMillis: 20_000,
           // Calls that the proxy had passed on already come to their end.
@@ -60,15 +68,15 @@ export class Stage {
       parts.unshift({ close: () => installation.dispose() });
       const { api } = await installation.start();
       const followed = await followedFront(api, parts);
-      return new Stage([balancedFront(nginx, balancer), followed], api, parts);
+      return new Stage([balancedFront(nginx, balancer, await loadSource(parts)), followed], api, parts);
     } catch (cause) {
       for (const part of parts) await part.close();
       throw cause;
     }
   }
 
-  saveRequest = ({ service, request }: Front) =>
-    this.api.saveRequest({ ...example<Request>('request'), id: service, ...request });
+  saveRequest = ({ service, request }: Front, changes: Partial<Request> = {}) =>
+    this.api.saveRequest({ ...example<Request>('request'), id: service, ...request, ...changes });
   deploy = ({ service, deploy }: Front, id: string) =>
     this.api.deploy({ ...example<{ deploy: Deploy }>(`deploy-${id}`).deploy, id, requestId: service, ...deploy });
 
@@ -112,13 +120,23 @@ export class Stage {
   }
 }
 
-const balancedFront = (nginx: Nginx, balancer: BalancerServer): Front => ({
+async function loadSource(parts: { close(): unknown }[]): Promise<Front['tellLoad']> {
+  const receiver = await startReceiver();
+  parts.push(receiver);
+  return (load) => {
+    receiver.answer = (_call, response) => response.end(String(load));
+    return receiver.url;
+  };
+}
+
+const balancedFront = (nginx: Nginx, balancer: BalancerServer, tellLoad: Front['tellLoad']): Front => ({
   service: 'balanced',
   proxy: 'nginx',
   url: `${nginx.url}/balanced/`,
   upstreams: () => balancer.balancer.upstreams('balanced'),
   request: {},
   deploy: {},
+  tellLoad,
 });
 
 async function followedFront(api: Api, parts: { close(): unknown }[]): Promise<Front> {
@@ -141,6 +159,7 @@ async function followedFront(api: Api, parts: { close(): unknown }[]): Promise<F
       preStop: { command: 'sleep 3' },
       killGracePeriodMillis: 10_000,
     },
+    tellLoad: await loadSource(parts),
   };
   await api.saveRequest({ ...example<Request>('request'), id: front.service, ...front.request });
   const words = ['endpoints', front.service, '--format', 'haproxy', '--output', file, '--watch'];

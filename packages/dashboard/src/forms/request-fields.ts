@@ -79,6 +79,23 @@ export const requestGroups: readonly FieldGroup[] = [
     ],
   },
   {
+    title: 'Autoscaling',
+    fields: [
+      number('autoscale.min', 'Fewest instances', longRunning),
+      number('autoscale.max', 'Most instances', longRunning),
+      choice('autoscale.metric', 'Metric', same(...enumerations.AutoscaleMetric), longRunning),
+      number('autoscale.target', 'Target', {
+        help: 'Percent of CPU, MEMORY; else the load of one instance',
+        ...longRunning,
+      }),
+      text('autoscale.uri', 'Address of the metric', longRunning),
+      text('autoscale.valuePath', 'Path to the number in the answer', longRunning),
+      text('autoscale.query', 'Query of Prometheus', longRunning),
+      number('autoscale.scaleDownDelayMillis', 'Fewer are enough for ms', { placeholder: '300000', ...longRunning }),
+      number('autoscale.stepLimit', 'Most instances added or removed at once', longRunning),
+    ],
+  },
+  {
     title: 'Kept runs and shared limits',
     fields: [
       number('keepRuns.count', 'Kept ended tasks', jobs),

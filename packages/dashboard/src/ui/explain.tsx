@@ -49,14 +49,25 @@ export function Rejections({ rejections }: { rejections: readonly Rejection[] })
 export function ExplainedRequest({ explanation }: { explanation: RequestExplanation }) {
   const { message, pendingTasks, queued, nextRuns, heldBy = [] } = explanation;
   const { unhealthyTasks = [], failedInstances = [] } = explanation;
-  const { waitingGate } = explanation;
+  const { waitingGate, autoscale } = explanation;
   const waiting = pendingTasks.filter(({ reason }) => reason !== 'NOT_DUE');
   const isWrong = waiting.length + unhealthyTasks.length + failedInstances.length > 0;
-  const isQuiet = message === undefined && waitingGate === undefined && queued.length === 0 && !nextRuns?.length;
+  const isQuiet = message === undefined && !waitingGate && !autoscale && queued.length === 0 && !nextRuns?.length;
   if (isQuiet && !isWrong) return null;
   return (
     <section className={isWrong ? 'notice warn' : 'notice'} aria-label="Why it waits">
       {message !== undefined && <p>{ofMachines(message)}</p>}
+      {autoscale !== undefined && (
+        <p>
+          {autoscale.message}
+          {autoscale.at !== undefined && (
+            <span className="faint">
+              {' '}
+              (<Time at={autoscale.at} />)
+            </span>
+          )}
+        </p>
+      )}
       {waitingGate !== undefined && (
         <p>
           <Mark tone="warn">

@@ -9,6 +9,7 @@ export const ScalePlanView = ({ plan }: { plan: ScalePlan }) => (
     <p>
       From {plan.from} to {plan.to}: {plan.starting} start, {plan.stopping} stop.
     </p>
+    {plan.autoscale !== undefined && <p>{plan.autoscale}</p>}
     <Steps steps={plan.steps} fits={plan.fits} />
   </>
 );

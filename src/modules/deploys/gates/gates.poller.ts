@@ -1,5 +1,5 @@
 import { Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common';
-import { afterMeasurement, type ComparedDeploys } from '../../../core/gates/index.js';
+import { afterMeasurement, type ComparedDeploys, measure } from '../../../core/gates/index.js';
 import { type DeployKey, deployKeyText } from '../../../core/model/deploy.js';
 import type { DeployGate, GateMeasurement, GateRow } from '../../../core/model/gate.js';
 import { fairly } from '../../../platform/async.js';
@@ -8,12 +8,12 @@ import { concernsAll } from '../../../platform/database/database-errors.js';
 import { Database } from '../../../platform/database/database.js';
 import type { Transaction } from '../../../platform/database/transaction.js';
 import { Pollers } from '../../../platform/poller/pollers.js';
+import { ServiceAsker } from '../../../platform/service-asker.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
 import { tellFailure } from '../../../platform/tell-failure.js';
 import { Wake } from '../../../platform/wake/wake.js';
 import { Rows } from '../../../rows.js';
 import { measurementsOf } from './deploy-gate.repository.js';
-import { GateAsker } from './gate-asker.service.js';
 
 /** Gates of one group that are asked at the same time: a group whose services are slow makes no other one wait. */
 const mostAtOnce = 8;
@@ -41,7 +41,7 @@ export class GatesPoller implements OnModuleInit {
   constructor(
     private readonly db: Database,
     private readonly rows: Rows,
-    private readonly asker: GateAsker,
+    private readonly asker: ServiceAsker,
     private readonly clock: Clock,
     private readonly wake: Wake,
     private readonly pollers: Pollers,
@@ -94,8 +94,8 @@ export class GatesPoller implements OnModuleInit {
   /** The others are still measured when one goes wrong. */
   private async guarded(gate: DueGate): Promise<boolean> {
     try {
-      const said = await this.asker.measure(gate.spec, gate);
-      const measurement = { at: this.clock.now(), ...said };
+      const answer = await this.asker.ask(gate.spec, gate);
+      const measurement = { at: this.clock.now(), ...measure(gate.spec, answer) };
       const isDecided = await this.db.leaderTransaction((tx) => this.store(tx, gate, measurement));
       if (isDecided) this.wake.signalOf([gate.requestId], 'deploys');
       return true;

@@ -60,6 +60,7 @@ export class Scaling {
       const { skipHealthchecks, actionId = randomUUID() } = scale;
       const message = scaleMessage(from, to, scale.message);
       await this.apply(tx, locked, next, bounce, {
+        isLapsing: scale.durationMillis !== undefined,
         eventType: 'SCALED',
         now,
         user: caller.email,
@@ -75,10 +76,22 @@ export class Scaling {
     });
   }
 
+  /** The scale that autoscaling has decided for a request whose row is locked in `tx`. Its owners get no mail of it. */
+  async autoscale(tx: Transaction, locked: LockedRequest, instances: number, reason: string): Promise<void> {
+    const { next, from, to, bounce } = await this.check(tx, locked, { instances }, true);
+    const message = scaleMessage(from, to, reason);
+    await this.apply(tx, locked, next, bounce, {
+      eventType: 'SCALED',
+      now: locked.now,
+      message,
+      actionId: randomUUID(),
+    });
+  }
+
   /** Everything that may be wrong with a scale, without making it. */
   async plan(tx: Transaction, seen: LockedRequest, scale: ScaleRequest, acknowledged: boolean): Promise<CheckedScale> {
     const checked = await this.check(tx, seen, scale, acknowledged);
-    return { ...checked, next: await this.checkUpdate(tx, seen, checked.next) };
+    return { ...checked, next: await this.checkUpdate(tx, seen, checked.next, scale.durationMillis !== undefined) };
   }
 
   private async check(
@@ -105,9 +118,14 @@ export class Scaling {
     return { next, from, to, bounce: bounce ? { incremental } : undefined };
   }
 
-  private checkUpdate(tx: Transaction, { stored, facts }: LockedRequest, next: Request): Promise<Request> {
+  private checkUpdate(
+    tx: Transaction,
+    { stored, facts }: LockedRequest,
+    next: Request,
+    isLapsing?: boolean,
+  ): Promise<Request> {
     throwIf(refuseUpdate(facts));
-    return this.checks.valid(tx, next, stored);
+    return this.checks.valid(tx, next, stored, { isLapsing });
   }
 
   /** Also the way back when a scale lapses. The checks of any update are made here. */
@@ -116,10 +134,10 @@ export class Scaling {
     locked: LockedRequest,
     next: Request,
     bounce: { incremental: boolean } | undefined,
-    note: RequestChangeNote,
+    { isLapsing, ...note }: RequestChangeNote & { isLapsing?: boolean },
   ): Promise<void> {
     const { stored } = locked;
-    const checked = await this.checkUpdate(tx, locked, next);
+    const checked = await this.checkUpdate(tx, locked, next, isLapsing);
     const bounced = bounce !== undefined && deployInUse(stored) !== undefined;
     const saved = await this.changes.apply(tx, stored, checked, { ...note, quiet: bounced });
     if (!bounced) return;

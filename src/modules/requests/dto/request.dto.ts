@@ -40,6 +40,7 @@ import { Holds } from '../../../platform/http/known-members.js';
 import { Since } from '../../../platform/http/since.js';
 import { RunPoliciesDto } from './run-policies.dto.js';
 import { TimeWindowDto } from './request-timing.dto.js';
+import { AutoscaleDto } from './autoscale.dto.js';
 import { RestartPolicyDto } from './restart-policy.dto.js';
 
 const isActions = (value: unknown): boolean =>
@@ -290,6 +291,14 @@ export class RequestDto extends RunPoliciesDto implements Request {
   @IsOptional()
   @Texts('name')
   startAfter?: string[];
+  /**
+   * A metric decides how many instances there are; `instances` is the number to begin with. Only of SERVICE and WORKER. Default: there are
+   * `instances`.
+   */
+  @Since('muster')
+  @IsOptional()
+  @Nested(() => AutoscaleDto)
+  autoscale?: AutoscaleDto;
   /** ALL: it runs when every request of `after` has ended so in one flow; ANY: for each such end. Default: ALL. */
   @Since('muster')
   @IsOptional()

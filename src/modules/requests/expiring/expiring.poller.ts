@@ -1,5 +1,6 @@
 import { Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common';
-import type { Request } from '../../../core/model/request.js';
+import { withinBounds } from '../../../core/autoscale/index.js';
+import { instancesOf, type Request } from '../../../core/model/request.js';
 import { refuseBounce } from '../../../core/requests/action-rules.js';
 import { hasLapsed, lapseMessage } from '../../../core/requests/changes.js';
 import { concernsAll } from '../../../platform/database/database-errors.js';
@@ -86,7 +87,11 @@ export class ExpiringReverts {
     message: string,
   ): Promise<void> {
     const { request } = locked.stored;
-    const next: Request = { ...request, instances: action.revert.revertToInstances };
+    const { autoscale } = request;
+    const former = action.revert.revertToInstances;
+    // The bounds may have changed meanwhile.
+    const instances = autoscale ? withinBounds(autoscale, instancesOf({ instances: former })) : former;
+    const next: Request = { ...request, instances };
     // Of a request that cannot be bounced now, such as a paused one, the number is restored all the same.
     const mayBounce = deployInUse(locked.stored) !== undefined && refuseBounce(locked.facts) === undefined;
     const bounce = mayBounce && (action.revert.bounce ?? request.bounceAfterScale);

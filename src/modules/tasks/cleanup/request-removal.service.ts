@@ -28,6 +28,7 @@ export class RequestRemoval {
     await this.rows.requestCleanups.removeAll(tx, requestId);
     await this.rows.usage.removeUtilization(tx, requestId);
     await this.rows.expiringActions.removeAll(tx, requestId);
+    await this.rows.autoscales.remove(tx, requestId);
     await this.rows.crashLoops.removeAll(tx, requestId);
     await this.rows.runBackfills.removeAll(tx, requestId);
     await this.rows.taskLiveness.removeWaves(tx, requestId);

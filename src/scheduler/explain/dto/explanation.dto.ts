@@ -18,6 +18,7 @@ import {
 } from '../../../core/placement/index.js';
 import { gateStates, gateTypes, type GateState, type GateType } from '../../../core/model/gate.js';
 import { GateMeasurementDto } from '../../../modules/deploys/dto/gate.dto.js';
+import { AutoscaleStatusDto } from '../../../modules/requests/dto/autoscale-status.dto.js';
 import { TimeInZoneDto } from '../../../modules/requests/dto/request-parent.dto.js';
 import { PendingTaskIdDto, TaskIdDto } from '../../../modules/tasks/dto/task-id.dto.js';
 
@@ -205,4 +206,6 @@ export class RequestExplanationDto {
   unhealthyTasks?: UnhealthyTaskDto[];
   /** Instances that failed, of a request with a restart policy. Absent: it has none, or no instance has failed. */
   failedInstances?: FailedInstanceDto[];
+  /** Why there are as many instances as there are, of a request with autoscaling. */
+  autoscale?: AutoscaleStatusDto;
 }

@@ -144,4 +144,6 @@ export class ScalePlanDto extends PlanDto {
   /** Instances then. */
   @ApiProperty({ type: 'integer', format: 'int32' })
   to: number;
+  /** What autoscaling does then, of a request with autoscaling. */
+  autoscale?: string;
 }

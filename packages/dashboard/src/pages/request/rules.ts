@@ -19,7 +19,8 @@ const given = (rules: readonly (readonly [string, string | undefined])[]): reado
 
 /** What a request says of its times, its failures and what it follows. `shown` writes a time. */
 export function rulesOfRequest(request: Request, shown: Shown): readonly Rule[] {
-  const { schedules, missedRuns, exclusions, deployWindows, startAt, endAt, retry, restart, keepRuns } = request;
+  const { schedules, missedRuns, exclusions, deployWindows, startAt, endAt, retry, restart, keepRuns, autoscale } =
+    request;
   const schedule = request.schedule ?? request.quartzSchedule;
   const zoned = (of: { schedule?: string; scheduleTimeZone?: string }): string =>
     `${of.schedule ?? ''} (${of.scheduleTimeZone ?? request.scheduleTimeZone ?? 'UTC'})`;
@@ -70,6 +71,16 @@ export function rulesOfRequest(request: Request, shown: Shown): readonly Rule[] 
           named('most in a row', restart.maxRestarts),
         ) ??
           'with delays that grow'),
+    ],
+    [
+      'Autoscaling',
+      autoscale &&
+        joined(
+          `${autoscale.min} to ${autoscale.max} instances by ${autoscale.metric}`,
+          named('target', autoscale.target),
+          named('removed after', ms(autoscale.scaleDownDelayMillis)),
+          named('at once', autoscale.stepLimit),
+        ),
     ],
     [
       'Follows',

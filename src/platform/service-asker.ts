@@ -1,35 +1,29 @@
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Agent, request } from 'undici';
-import {
-  type ComparedDeploys,
-  fillVariables,
-  type JudgeAnswer,
-  type Measured,
-  measureHttp,
-  measurePrometheus,
-} from '../../../core/gates/index.js';
-import type { DeployGate } from '../../../core/model/gate.js';
-import { lookUpWithin, publicTargets, refuseForeign, type TargetRules } from '../../../platform/guarded-lookup.js';
-import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
-import { Targets } from '../../../platform/targets.js';
+import { type ComparedDeploys, fillVariables, type JudgeAnswer } from '../core/gates/index.js';
+import type { DeployGate } from '../core/model/gate.js';
+import { lookUpWithin, publicTargets, refuseForeign, type TargetRules } from './guarded-lookup.js';
+import { SETTINGS, type Settings } from './settings/settings.js';
+import { Targets } from './targets.js';
 
 /** Longest answer that is read. */
 const answerBytes = 65_536;
+
+/** The place of a measurement. Of type PROMETHEUS without `uri`: the setting prometheus.uri. */
+export type AskedService = Pick<DeployGate, 'type' | 'uri' | 'method' | 'query'>;
 
 interface Question {
   uri: string;
   method: 'GET' | 'POST';
   form?: URLSearchParams;
-  /** Absent: the operator named the address. */
-  rules?: TargetRules;
 }
 
 /**
- * Asks the service of a gate once: bounded in time and size, without redirects, which would lead past gates.allowedTargets. Whatever goes
- * wrong is an inconclusive measurement. Not in a transaction.
+ * Asks the service of a gate, or of autoscaling, once: bounded in time and size, without redirects, which would lead past
+ * gates.allowedTargets. Whatever goes wrong is told as a problem. Not in a transaction.
  */
 @Injectable()
-export class GateAsker implements OnApplicationShutdown {
+export class ServiceAsker implements OnApplicationShutdown {
   private readonly rules: TargetRules;
   private readonly guarded: Agent;
   private readonly plain = new Agent();
@@ -47,32 +41,27 @@ export class GateAsker implements OnApplicationShutdown {
     this.prometheusUri = settings.prometheus.uri;
   }
 
-  /** Whether a gate may name this host. The address that it turns out to have is judged when it is asked. */
+  /** Whether this host may be named. The address that it turns out to have is judged when it is asked. */
   mayName(host: string): boolean {
     return this.rules.targets.mayName(host);
   }
 
-  async measure(gate: DeployGate, deploys: ComparedDeploys): Promise<Measured> {
-    const question = gate.type === 'PROMETHEUS' ? this.toPrometheus(gate, deploys) : this.toService(gate, deploys);
-    const answer = question ? await this.ask(question) : { problem: 'there is no other deploy to compare with' };
-    return gate.type === 'PROMETHEUS' ? measurePrometheus(gate, answer) : measureHttp(gate, answer);
+  async ask(service: AskedService, deploys: ComparedDeploys): Promise<JudgeAnswer> {
+    const question = service.type === 'PROMETHEUS' ? this.toPrometheus(service, deploys) : toService(service, deploys);
+    if (!question) return { problem: 'there is no other deploy to compare with' };
+    return this.send(question, service.type === 'PROMETHEUS' && service.uri === undefined ? undefined : this.rules);
   }
 
-  private toService({ uri = '', method = 'GET' }: DeployGate, deploys: ComparedDeploys): Question | undefined {
-    const filled = fillVariables(uri, deploys, encodeURIComponent);
-    return filled === undefined ? undefined : { uri: filled, method, rules: this.rules };
-  }
-
-  private toPrometheus({ uri, query = '' }: DeployGate, deploys: ComparedDeploys): Question | undefined {
+  private toPrometheus({ uri, query = '' }: AskedService, deploys: ComparedDeploys): Question | undefined {
     const base = fillVariables(uri ?? this.prometheusUri ?? '', deploys, encodeURIComponent);
     const filled = fillVariables(query, deploys);
     if (base === undefined || filled === undefined) return undefined;
     const form = new URLSearchParams({ query: filled, timeout: `${this.wholeMillis}ms` });
-    const place = `${base.replace(/\/$/, '')}/api/v1/query`;
-    return { uri: place, method: 'POST', form, ...(uri !== undefined && { rules: this.rules }) };
+    return { uri: `${base.replace(/\/$/, '')}/api/v1/query`, method: 'POST', form };
   }
 
-  private async ask({ uri, method, form, rules }: Question): Promise<JudgeAnswer> {
+  /** Without `rules` the operator named the address. */
+  private async send({ uri, method, form }: Question, rules: TargetRules | undefined): Promise<JudgeAnswer> {
     const signal = AbortSignal.timeout(this.wholeMillis);
     try {
       if (rules) refuseForeign(rules, new URL(uri).hostname);
@@ -92,6 +81,11 @@ export class GateAsker implements OnApplicationShutdown {
   async onApplicationShutdown(): Promise<void> {
     await Promise.all([this.guarded.destroy(), this.plain.destroy()]);
   }
+}
+
+function toService({ uri = '', method = 'GET' }: AskedService, deploys: ComparedDeploys): Question | undefined {
+  const filled = fillVariables(uri, deploys, encodeURIComponent);
+  return filled === undefined ? undefined : { uri: filled, method };
 }
 
 async function wholeText(body: AsyncIterable<Buffer>): Promise<string> {
