@@ -19,6 +19,8 @@ export interface SimulatedClusterOptions {
   listsEveryMachine?: boolean;
   /** Updates are handed over at most this often while time passes. Default 0: at their very moment. */
   deliverEveryMillis?: number;
+  /** False: time goes on while updates are stored, and those of several agents are stored side by side. For benchmarks. Default true. */
+  waitsForAgents?: boolean;
   faults?: Faults;
 }
 
@@ -58,6 +60,7 @@ export class SimulatedCluster {
   private script: LaunchScript = () => ({});
   private readonly drivers = new Set<SimulatedDriver>();
   readonly listsEveryMachine: boolean;
+  readonly waitsForAgents: boolean;
   private readonly machinesPerAgent: number;
   private readonly deliverEveryMillis: number;
   private deliveredAt = 0;
@@ -71,6 +74,7 @@ export class SimulatedCluster {
     machinesPerAgent = 1,
     listsEveryMachine = true,
     deliverEveryMillis = 0,
+    waitsForAgents = true,
     faults = {},
   }: SimulatedClusterOptions = {}) {
     this.random = new Random(seed);
@@ -78,6 +82,7 @@ export class SimulatedCluster {
     this.faults = faults;
     this.machinesPerAgent = machinesPerAgent;
     this.listsEveryMachine = listsEveryMachine;
+    this.waitsForAgents = waitsForAgents;
     this.deliverEveryMillis = deliverEveryMillis;
     for (let number = 1; number <= machines; number++) this.addMachine({ slaveId: `slave-${number}` });
   }
