@@ -8,8 +8,7 @@ import { DrainService } from './drain/drain.service.js';
 
 let world: SchedulerWorld;
 const begin = Date.parse('2026-01-05T12:00:05Z');
-const start = (machines = 1) =>
-  SchedulerWorld.start({ startAt: begin, machines }).then((started) => (world = started));
+const start = (machines = 1) => SchedulerWorld.start({ startAt: begin, machines }).then((started) => (world = started));
 afterEach(() => world.close());
 
 const job = (id: string, members: Partial<Request>) =>
