@@ -1,11 +1,14 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { Request } from '../core/model/request.js';
 import { SchedulerWorld } from '../../test/support/scheduler-world.js';
 import { RequestRepository } from '../modules/requests/request.repository.js';
+import { Database } from '../platform/database/database.js';
+import { NotLeaderError } from '../platform/leadership/leadership.js';
+import { DrainService } from './drain/drain.service.js';
 
 let world: SchedulerWorld;
 const begin = Date.parse('2026-01-05T12:00:05Z');
-const start = () => SchedulerWorld.start({ startAt: begin }).then((started) => (world = started));
+const start = (machines = 1) => SchedulerWorld.start({ startAt: begin, machines }).then((started) => (world = started));
 afterEach(() => world.close());
 
 const job = (id: string, members: Partial<Request>) =>
@@ -113,6 +116,64 @@ describe('runs that take longer than the interval', () => {
     await job('all', { overlapPolicy: 'BUFFER_ALL', numRetriesOnFailure: 1 });
     await world.run(40);
     expect(await runs('all')).toEqual(['10@10', '10@25', '20@40']);
+  });
+});
+
+describe('many times that come at once', () => {
+  /** Statements of each transaction of a drain, and the most transactions at a time. */
+  async function drained(requests: number): Promise<{ perTransaction: number[]; atOnce: number }> {
+    await start(9);
+    for (let number = 0; number < requests; number++) await job(`job${number}`, { overlapPolicy: 'BUFFER_ONE' });
+    await world.run(1);
+    await world.cluster.advance(10_000);
+    const perTransaction: number[] = [];
+    let [going, atOnce] = [0, 0];
+    const { leaderTransaction } = Database.prototype;
+    const transactions = vi.spyOn(world.db, 'leaderTransaction').mockImplementation(async (work) => {
+      atOnce = Math.max(atOnce, ++going);
+      try {
+        return await leaderTransaction.call(world.db, async (tx, epoch) => {
+          const sent = vi.spyOn(tx, 'query');
+          const result = await work(tx, epoch);
+          perTransaction.push(sent.mock.calls.length);
+          return result as never;
+        });
+      } finally {
+        going -= 1;
+      }
+    });
+    await world.get(DrainService).runOnce(world.now);
+    transactions.mockRestore();
+    return { perTransaction, atOnce };
+  }
+
+  test('are decided in a few statements, however many they are, and in two transactions at a time', async () => {
+    const few = await drained(2);
+    await world.close();
+    const many = await drained(140);
+    expect(few.perTransaction).toHaveLength(1);
+    expect(many.perTransaction).toEqual(Array.from({ length: 3 }, () => few.perTransaction[0]));
+    expect([few.atOnce, many.atOnce]).toEqual([1, 2]);
+    await world.scheduler.runOnce(world.now);
+    expect(await world.query('SELECT count(*)::int AS count FROM task')).toEqual([{ count: 140 }]);
+  });
+
+  test('are none any more after a failure of all, and the one that was under way has ended', async () => {
+    await start();
+    for (let number = 0; number < 240; number++) await job(`job${number}`, { overlapPolicy: 'BUFFER_ONE' });
+    await world.run(1);
+    await world.cluster.advance(10_000);
+    let [begun, ended] = [0, 0];
+    const { leaderTransaction } = Database.prototype;
+    const transactions = vi.spyOn(world.db, 'leaderTransaction').mockImplementation(async (work) => {
+      if ((begun += 1) === 1) throw new NotLeaderError('it holds no lease');
+      const result = await leaderTransaction.call(world.db, work);
+      ended += 1;
+      return result as never;
+    });
+    await expect(world.get(DrainService).runOnce(world.now)).rejects.toThrow(NotLeaderError);
+    expect([begun, ended]).toEqual([2, 1]);
+    transactions.mockRestore();
   });
 });
 

@@ -49,7 +49,7 @@ let launches = [];
 let millisOfRun = runMillis;
 
 const server = await startServer();
-const cluster = new SimulatedCluster({ machines: 0, machinesPerAgent: 10, startAt: Date.now() });
+const cluster = new SimulatedCluster({ machines: 0, machinesPerAgent: 10, waitsForAgents: false, startAt: Date.now() });
 for (let number = 1; number <= machines; number++) cluster.addMachine({ slaveId: `slave-${number}`, cpus: 64 });
 cluster.onLaunch(({ taskId, environment }) => {
   launches.push({ taskId, environment, at: Date.now() });

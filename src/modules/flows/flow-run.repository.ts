@@ -83,16 +83,23 @@ export class FlowRunRepository {
     return found.map((row) => row.id);
   }
 
-  /** The first of the runs of a request, whose row is locked in `tx`, that wait. */
-  async waiting(tx: Transaction, requestId: string, most: number): Promise<WaitingRun[]> {
+  /**
+   * The oldest of the runs that wait for these requests, whose rows are locked in `tx`: of each request no more than it has room for, and
+   * `most` together.
+   */
+  async waiting(tx: Transaction, rooms: ReadonlyMap<string, number>, most: number): Promise<WaitingRun[]> {
+    const open = [...rooms].filter(([, room]) => room > 0);
+    if (open.length === 0) return [];
     const found = await rows<RunRow & { told: Record<string, string>[] }>(
       tx,
-      `SELECT ${runColumns}, (SELECT coalesce(jsonb_agg(parent.outputs ORDER BY place), '[]')
+      `SELECT w.*, (SELECT coalesce(jsonb_agg(parent.outputs ORDER BY place), '[]')
            FROM unnest(w.parent_runs) WITH ORDINALITY AS p (id, place)
            JOIN flow_run parent ON parent.flow_id = w.flow_id AND parent.task_id = p.id) AS told
-       FROM flow_run w WHERE request_id = $1 AND queued_at IS NULL AND ended_at IS NULL AND ${isTold('w')}
-       ORDER BY created_at, flow_id, run_id LIMIT $2`,
-      [requestId, most],
+       FROM unnest($1::text[], $2::bigint[]) AS r (id, room) CROSS JOIN LATERAL (SELECT ${runColumns} FROM flow_run w
+         WHERE request_id = r.id AND queued_at IS NULL AND ended_at IS NULL AND ${isTold('w')}
+         ORDER BY created_at, flow_id, run_id LIMIT r.room) AS w
+       ORDER BY created_at, flow_id, run_id LIMIT $3`,
+      [open.map(([id]) => id), open.map(([, room]) => room), most],
     );
     return found.map((row) => ({ ...storedRun(row), outputsOfParents: row.told }));
   }
@@ -161,12 +168,12 @@ export class FlowRunRepository {
     );
   }
 
-  /** Runs that wait are given up with their request. */
-  async giveUp(tx: Transaction, requestId: string, now: number): Promise<void> {
+  /** Runs that wait are given up with their requests. */
+  async giveUp(tx: Transaction, requestIds: readonly string[], now: number): Promise<void> {
     await tx.query(
-      `UPDATE flow_run SET ended_at = $2 WHERE request_id = $1 AND ended_at IS NULL
-         AND NOT EXISTS (SELECT 1 FROM task t WHERE t.request_id = $1 AND t.run_id = flow_run.run_id AND t.ended_at IS NULL)`,
-      [requestId, new Date(now)],
+      `UPDATE flow_run SET ended_at = $2 WHERE request_id = ANY ($1) AND ended_at IS NULL AND NOT EXISTS (SELECT 1 FROM task t
+         WHERE t.request_id = flow_run.request_id AND t.run_id = flow_run.run_id AND t.ended_at IS NULL)`,
+      [requestIds, new Date(now)],
     );
   }
 

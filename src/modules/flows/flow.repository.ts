@@ -34,7 +34,7 @@ export interface StoredFlow {
  */
 @Injectable()
 export class FlowRepository {
-  /** Locks flows in the order of their ids; those that are not there yet begin with a run of this request. */
+  /** Flows that are not there yet begin with a run of this request. `load` then locks all of them. */
   async begin(tx: Transaction, flows: ReadonlyMap<string, string>, now: number): Promise<void> {
     const ids = [...flows.keys()].toSorted();
     await tx.query(
@@ -43,30 +43,34 @@ export class FlowRepository {
        ORDER BY position ON CONFLICT (id) DO NOTHING`,
       [ids, ids.map((id) => flows.get(id)), new Date(now)],
     );
-    await rows(tx, 'SELECT 1 FROM flow WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE', [ids]);
   }
 
-  /** The flows, which are locked in `tx`, with what is known of these runs and of what these followers wait for. */
+  /** Locks the flows in the order of their ids; then reads what is known of these runs and of what these followers wait for. */
   async load(
     tx: Transaction,
     flowIds: readonly string[],
     runs: readonly { flowId: string; requestId: string; runId: string }[],
     followerIds: readonly string[],
   ): Promise<Map<string, Flow>> {
-    const found = await rows<{ id: string; runs: number }>(tx, 'SELECT id, runs FROM flow WHERE id = ANY ($1)', [
-      flowIds,
+    // In one go and in this order: what comes after the lock sees what its former holder has written.
+    const [found, known, met] = await Promise.all([
+      rows<{ id: string; runs: number }>(
+        tx,
+        'SELECT id, runs FROM flow WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE',
+        [flowIds],
+      ),
+      rows<{ flow_id: string; request_id: string; run_id: string; ended: boolean }>(
+        tx,
+        `SELECT flow_id, request_id, run_id, ended_at IS NOT NULL AS ended FROM flow_run
+         JOIN unnest($1::text[], $2::text[], $3::text[]) AS k (f, r, n) ON flow_id = f AND request_id = r AND run_id = n`,
+        [runs.map(({ flowId }) => flowId), runs.map(({ requestId }) => requestId), runs.map(({ runId }) => runId)],
+      ),
+      rows<{ flow_id: string; request_id: string; parent_id: string; task_id: string }>(
+        tx,
+        'SELECT flow_id, request_id, parent_id, task_id FROM flow_fan_in WHERE flow_id = ANY ($1) AND request_id = ANY ($2)',
+        [flowIds, followerIds],
+      ),
     ]);
-    const known = await rows<{ flow_id: string; request_id: string; run_id: string; ended: boolean }>(
-      tx,
-      `SELECT flow_id, request_id, run_id, ended_at IS NOT NULL AS ended FROM flow_run
-       JOIN unnest($1::text[], $2::text[], $3::text[]) AS k (f, r, n) ON flow_id = f AND request_id = r AND run_id = n`,
-      [runs.map(({ flowId }) => flowId), runs.map(({ requestId }) => requestId), runs.map(({ runId }) => runId)],
-    );
-    const met = await rows<{ flow_id: string; request_id: string; parent_id: string; task_id: string }>(
-      tx,
-      'SELECT flow_id, request_id, parent_id, task_id FROM flow_fan_in WHERE flow_id = ANY ($1) AND request_id = ANY ($2)',
-      [flowIds, followerIds],
-    );
     const [knownOf, metOf] = [groupBy(known, (row) => row.flow_id), groupBy(met, (row) => row.flow_id)];
     return new Map(
       found.map(({ id, runs: count }) => {

@@ -81,8 +81,6 @@ export class FollowUps {
     now: number,
   ): Promise<void> {
     const asked = new Map(ends.map((end) => [end.taskId, end.asked]));
-    await this.flows.end(tx, changes, asked, now);
-    await this.flows.meet(tx, changes);
     const made = changes.flatMap(({ flowId, change }) =>
       change.made.map(({ requestId, cause, parentRuns, args }): NewRun => {
         const options = args ? { cmdLineArgsList: [...args] } : {};
@@ -90,12 +88,14 @@ export class FollowUps {
         return { ...of, cause, parentRuns: [...parentRuns], trigger: 'AFTER', asked: options };
       }),
     );
-    await this.flows.add(tx, made, now);
-    await this.flows.count(
-      tx,
-      changes.map(({ flowId, change: { refused } }) => ({ flowId, refused })),
-      now,
-    );
+    const refused = changes.map(({ flowId, change }) => ({ flowId, refused: change.refused }));
+    // In one go and in this order: the runs are counted when they are written.
+    await Promise.all([
+      this.flows.end(tx, changes, asked, now),
+      this.flows.meet(tx, changes),
+      this.flows.add(tx, made, now),
+      this.flows.count(tx, refused, now),
+    ]);
   }
 }
 

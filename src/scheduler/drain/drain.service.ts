@@ -14,6 +14,7 @@ import { SlaveRepository } from '../../modules/slaves/slave.repository.js';
 import type { QueueEntry } from '../../modules/tasks/pending-request.repository.js';
 import type { PlannedRun } from '../../modules/tasks/planned-run.repository.js';
 import type { LiveTask } from '../../modules/tasks/task.repository.js';
+import { inParallel } from '../../platform/async.js';
 import { concernsAll, isLockTimeout } from '../../platform/database/database-errors.js';
 import { Database } from '../../platform/database/database.js';
 import { commitLazily } from '../../platform/database/commit-lazily.js';
@@ -27,6 +28,8 @@ import { isPlannedAhead, RunPlanning, type RunsWork } from './run-planning.servi
 
 /** Requests drained in one transaction: enough to pay the commit for many, few enough that the API waits briefly. */
 const requestsPerTransaction = 50;
+/** While the database works for one, the next one is decided. They share no request. */
+const transactionsAtOnce = 2;
 
 /** Effects of a transaction, for after its commit. */
 interface DrainResult {
@@ -125,11 +128,21 @@ export class DrainService {
 
   /** Answers those that were held by another transaction. */
   private async drainAll(requestIds: readonly string[], lock: RowLock, now: number): Promise<readonly string[]> {
-    const held: string[] = [];
-    for (let first = 0; first < requestIds.length; first += requestsPerTransaction) {
-      held.push(...(await this.drainTogether(requestIds.slice(first, first + requestsPerTransaction), lock, now)));
-    }
-    return held;
+    const batches = Array.from({ length: Math.ceil(requestIds.length / requestsPerTransaction) }, (_, index) =>
+      requestIds.slice(index * requestsPerTransaction, (index + 1) * requestsPerTransaction),
+    );
+    let hasFailed = false;
+    const drainOne = async (ids: readonly string[]): Promise<readonly string[]> => {
+      try {
+        return await this.drainTogether(ids, lock, now);
+      } catch (cause) {
+        hasFailed = true;
+        throw cause;
+      }
+    };
+    // After a failure none is begun; the one that is under way ends within this pass.
+    const held = await inParallel(batches, transactionsAtOnce, drainOne, { isEnough: () => hasFailed });
+    return held.flatMap((ids) => ids ?? []);
   }
 
   private async drainTogether(requestIds: readonly string[], lock: RowLock, now: number): Promise<readonly string[]> {
@@ -171,7 +184,8 @@ export class DrainService {
     const deploying = free.filter((id) => held.get(id)?.pendingDeployId !== undefined);
     const [onDemand, scheduled, once] = [ofType('ON_DEMAND'), ofType('SCHEDULED'), ofType('RUN_ONCE')];
     const jobs = [...onDemand, ...scheduled, ...once];
-    const [queued, live, pendingDeploys, pendingTaskIds, withRuns, followed, slaves] = await Promise.all([
+    const ahead = scheduled.filter((id) => isPlannedAhead(held.get(id)));
+    const [queued, live, pendingDeploys, pendingTaskIds, withRuns, waiting, followed, slaves] = await Promise.all([
       this.rows.pendingRequests.lockOf(tx, free),
       this.rows.tasks.find(tx, { requestIds: free }),
       deploying.length > 0 ? this.rows.deploys.findPending(tx, deploying) : [],
@@ -179,11 +193,13 @@ export class DrainService {
         ? this.rows.pendingTasks.takenIds(tx, [...onDemand, ...scheduled])
         : new Set<string>(),
       scheduled.length > 0 ? this.rows.pendingTasks.withPromisedRuns(tx, scheduled) : [],
+      ahead.length > 0 ? this.rows.pendingTasks.wanted(tx, ahead) : [],
       jobs.length > 0 ? this.rows.flowGraph.followed(tx, jobs) : new Set<string>(),
       this.slavesFor(tx, [...held.values()]),
     ]);
     const entries = groupBy(queued, ({ entry }) => entry.requestId);
     const tasks = groupBy(live, (task) => task.taskId.requestId);
+    const pendingTasks = groupBy(waiting, (task) => task.pendingTaskId.requestId);
     const runOnce = once.flatMap((id) => (entries.get(id) ?? []).map(({ entry }) => entry));
     const restarted = queued.filter(({ entry }) => held.get(entry.requestId)?.request.restart);
     const [runOnceCounts, failures] = await Promise.all([
@@ -195,17 +211,18 @@ export class DrainService {
     ]);
     const rules = workRules(this.settings, slaves);
     const writes: Writes = { done: [], replaced: [], create: [], cleanups: [], begunAnew: [] };
-    const ahead: RunsWork[] = [];
+    const toPlan: RunsWork[] = [];
     let again = false;
     for (const requestId of free) {
       const stored = held.get(requestId);
       if (isPlannedAhead(stored)) {
-        const waiting = entries.get(requestId) ?? [];
-        writes.done.push(...waiting.map(({ id }) => id));
-        ahead.push({
+        const own = entries.get(requestId) ?? [];
+        writes.done.push(...own.map(({ id }) => id));
+        toPlan.push({
           stored,
-          entries: waiting.map(({ entry }) => entry),
+          entries: own.map(({ entry }) => entry),
           tasks: tasks.get(requestId) ?? [],
+          pendingTasks: pendingTasks.get(requestId) ?? [],
           isFollowed: followed.has(requestId),
         });
         continue;
@@ -224,7 +241,8 @@ export class DrainService {
       };
       again = (await this.drainRequest(tx, work, rules, writes, now)) || again;
     }
-    await Promise.all([
+    const [replaced] = await Promise.all([
+      this.planning.plan(tx, toPlan, now),
       this.rows.pendingRequests.remove(tx, writes.done),
       // One after the other, as streams are told of them.
       this.rows.pendingTasks
@@ -233,7 +251,6 @@ export class DrainService {
       this.rows.taskCleanups.createAll(tx, writes.cleanups),
       this.rows.instanceFailures.forget(tx, writes.begunAnew),
     ]);
-    const replaced = await this.planning.plan(tx, ahead, now);
     return { cleanups: writes.cleanups.length + replaced, again, held: [...busy] };
   }
 

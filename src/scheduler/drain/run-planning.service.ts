@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { noCounts } from '../../core/completion/index.js';
-import { groupBy } from '../../core/group-by.js';
 import { deployKeyText } from '../../core/model/deploy.js';
-import type { PendingRequest, TaskCleanup } from '../../core/model/task.js';
+import type { PendingRequest, PendingTask, TaskCleanup } from '../../core/model/task.js';
 import { type ActiveTask, planRuns, type RunPlan } from '../../core/pending-work/index.js';
 import { plansAhead } from '../../core/schedules/index.js';
 import type { StoredRequest } from '../../modules/requests/request.repository.js';
@@ -18,6 +17,8 @@ export interface RunsWork {
   stored: StoredRequest;
   entries: readonly PendingRequest[];
   tasks: readonly ActiveTask[];
+  /** Its pending tasks that are wanted. */
+  pendingTasks: readonly PendingTask[];
   isFollowed: boolean;
 }
 
@@ -36,17 +37,15 @@ export class RunPlanning {
   /** The requests are locked in `tx`. Answers how many runs are asked to end. */
   async plan(tx: Transaction, works: readonly RunsWork[], now: number): Promise<number> {
     if (works.length === 0) return 0;
-    const ids = works.map(({ stored }) => stored.request.id);
-    const waiting = groupBy(await this.rows.pendingTasks.wanted(tx, ids), (task) => task.pendingTaskId.requestId);
     const { cooldownMinScheduleMillis } = workRules(this.settings, []);
     const plans: { stored: StoredRequest; plan: RunPlan }[] = [];
-    for (const { stored, entries, tasks, isFollowed } of works) {
+    for (const { stored, entries, tasks, pendingTasks, isFollowed } of works) {
       const { request, state, scheduleSince, startedRuns, activeDeployId, plannedUntil } = stored;
       const work = {
         request: { request, state, scheduleSince, startedRuns, activeDeployId },
         entries,
         tasks,
-        pendingTasks: waiting.get(request.id) ?? [],
+        pendingTasks,
         plannedUntil,
         newFlowId: isFollowed ? randomUUID : undefined,
         failingFast: await this.states.isFailingFast(tx, stored, activeDeployId ?? '', now),
@@ -62,35 +61,39 @@ export class RunPlanning {
     now: number,
   ): Promise<number> {
     const all = <T>(of: (plan: RunPlan) => readonly T[]): T[] => plans.flatMap(({ plan }) => of(plan));
-    await this.rows.pendingTasks.remove(
-      tx,
-      all(({ drop }) => drop),
-    );
-    await this.rows.plannedRuns.markBuffered(
-      tx,
-      all(({ buffer }) => buffer),
-    );
-    await this.rows.pendingTasks.insert(
-      tx,
-      all(({ create }) => create),
-    );
     const cleanups = all(({ end }) => end).map((taskId): TaskCleanup => ({
       taskId,
       cleanupType: 'REPLACED_BY_NEXT_RUN',
       timestamp: now,
       message: 'The next run of its request is due, and replaces it',
     }));
-    // In the place of an order that leaves a run to its end.
-    await this.rows.taskCleanups.saveAll(tx, cleanups);
-    await this.rows.requestTimings.save(
-      tx,
-      plans.map(({ stored, plan: { plannedUntil, lookAt } }) => ({
-        requestId: stored.request.id,
-        plannedUntil,
-        lookAt,
-      })),
-    );
-    await this.countSkipped(tx, plans);
+    const plannings = plans.map(({ stored, plan: { plannedUntil, lookAt } }) => ({
+      requestId: stored.request.id,
+      plannedUntil,
+      lookAt,
+    }));
+    await Promise.all([
+      // One after the other, as streams are told of them.
+      this.rows.pendingTasks
+        .remove(
+          tx,
+          all(({ drop }) => drop),
+        )
+        .then(() =>
+          this.rows.pendingTasks.insert(
+            tx,
+            all(({ create }) => create),
+          ),
+        ),
+      this.rows.plannedRuns.markBuffered(
+        tx,
+        all(({ buffer }) => buffer),
+      ),
+      // In the place of an order that leaves a run to its end.
+      this.rows.taskCleanups.saveAll(tx, cleanups),
+      this.rows.requestTimings.save(tx, plannings),
+      this.countSkipped(tx, plans),
+    ]);
     for (const { stored, plan } of plans) await this.states.change(tx, stored, plan, now);
     return cleanups.length;
   }

@@ -9,12 +9,14 @@ import { mostOutputBytes, type Outputs, outputsFile, readOutputs } from '../../c
 import { groupBy } from '../../core/group-by.js';
 import type { RunWithOutputs, ToldRun } from '../../modules/flows/flow-run.repository.js';
 import { inParallel } from '../../platform/async.js';
+import { commitLazily } from '../../platform/database/commit-lazily.js';
 import { Database } from '../../platform/database/database.js';
 import { Pollers } from '../../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { tellFailure } from '../../platform/tell-failure.js';
 import { Wake } from '../../platform/wake/wake.js';
 import { Rows } from '../../rows.js';
+import { BatchLanes } from '../batch-lanes.js';
 
 const everyMs = 2_000;
 const runsPerPass = 500;
@@ -31,6 +33,8 @@ const folders = ['', 'app/'];
 @Injectable()
 export class FlowOutputs {
   private readonly log = new Logger(FlowOutputs.name);
+  /** Machines answer one by one; what they answer is written together. */
+  private readonly told = new BatchLanes<ToldRun>(runsPerPass, 1, (told) => this.save(told));
 
   constructor(
     pollers: Pollers,
@@ -54,12 +58,19 @@ export class FlowOutputs {
     const byMachine = groupBy(runs, ({ slaveId }) => slaveId);
     await inParallel([...byMachine], machinesAtOnce, async ([slaveId, ofMachine]) => {
       const told = await this.ask(slaveId, ofMachine, now);
-      if (told.length === 0) return;
       for (const { taskId, problem } of told)
         if (problem !== undefined) this.log.warn(`Task '${taskId}' tells its followers nothing: ${problem}`);
-      await this.db.leaderTransaction((tx) => this.rows.flowRuns.saveOutputs(tx, told));
-      this.wake.signal('scheduler');
+      await this.told.add(slaveId ?? '', told);
     });
+  }
+
+  /** Should the database lose this commit, they are read once more. */
+  private async save(told: readonly ToldRun[]): Promise<void> {
+    await this.db.leaderTransaction(async (tx) => {
+      await commitLazily(tx);
+      await this.rows.flowRuns.saveOutputs(tx, told);
+    });
+    this.wake.signal('scheduler');
   }
 
   /** One after the other. A machine that is away may be there again soon: then nothing is told of what it has. */

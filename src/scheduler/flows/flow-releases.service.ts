@@ -3,6 +3,8 @@ import { parentVariables, releasable } from '../../core/flows/index.js';
 import type { PendingRequest } from '../../core/model/task.js';
 import type { WaitingRun } from '../../modules/flows/flow-run.repository.js';
 import type { StoredRequest } from '../../modules/requests/request.repository.js';
+import { byHalves } from '../../platform/database/by-halves.js';
+import { commitLazily } from '../../platform/database/commit-lazily.js';
 import { concernsAll } from '../../platform/database/database-errors.js';
 import { Database } from '../../platform/database/database.js';
 import type { Queryable } from '../../platform/database/queryable.js';
@@ -11,7 +13,9 @@ import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { tellFailure } from '../../platform/tell-failure.js';
 import { Rows } from '../../rows.js';
 
-/** Runs of one request that go into its queue in one transaction. */
+/** Requests whose runs go into their queues in one transaction: as many as are drained in one. */
+const requestsPerTransaction = 50;
+/** Runs of all of them together, the oldest first. */
 const runsPerTransaction = 500;
 
 /**
@@ -28,51 +32,59 @@ export class FlowReleases {
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
-  /** One look at all requests with such runs; answers whether another transaction held one of them. */
+  /** One look at all requests with such runs; answers whether to look again soon: another transaction held one of them, or there are more runs. */
   async runOnce(now: number): Promise<boolean> {
     const pool = this.db.leaderPool;
     const requestIds = await this.rows.flowRuns.waitingRequestIds(pool);
     if (requestIds.length === 0) return false;
-    // A request whose queue is full costs no transaction of its own: there may be thousands, at each look.
+    // A request whose queue is full is not locked: there may be thousands, at each look.
     const rooms = await this.rooms(pool, await this.rows.requests.findMany(pool, requestIds));
-    let someAreHeld = false;
-    for (const requestId of requestIds) {
-      if (rooms.get(requestId) === 0) continue;
-      try {
-        const released = await this.db.leaderTransaction((tx) => this.release(tx, requestId, now));
-        someAreHeld ||= released === 'HELD';
-      } catch (cause) {
-        if (concernsAll(cause)) throw cause;
-        // The others are still looked at.
-        tellFailure(this.log, `Runs of request '${requestId}' that follow others are stuck`, cause);
-      }
+    const ready = requestIds.filter((id) => rooms.get(id) !== 0);
+    let isLeft = false;
+    for (let first = 0; first < ready.length; first += requestsPerTransaction) {
+      await byHalves(ready.slice(first, first + requestsPerTransaction), {
+        work: async (ids) => {
+          const released = await this.db.leaderTransaction((tx) => this.release(tx, ids, now));
+          isLeft ||= released === 'SOME_LEFT';
+        },
+        isAboutItems: (cause) => !concernsAll(cause),
+        alone: (id, cause) => tellFailure(this.log, `Runs of request '${id}' that follow others are stuck`, cause),
+      });
     }
-    return someAreHeld;
+    return isLeft;
   }
 
-  private async release(tx: Transaction, requestId: string, now: number): Promise<'DONE' | 'HELD'> {
-    const [stored] = await this.rows.requests.lockFree(tx, [requestId]);
-    if (!stored) {
-      if (await this.rows.requests.find(tx, requestId)) return 'HELD';
-      await this.rows.flowRuns.giveUp(tx, requestId, now);
-      return 'DONE';
-    }
-    const room = (await this.rooms(tx, [stored])).get(requestId)!;
-    if (room === 0) return 'DONE';
-    const runs = await this.rows.flowRuns.waiting(tx, requestId, Math.min(room, runsPerTransaction));
-    await this.rows.pendingRequests.enqueueAll(
-      tx,
-      runs.map((run) => entryOf(run, stored, now)),
-    );
-    await this.rows.flowRuns.queued(tx, runs, now);
-    return 'DONE';
+  private async release(tx: Transaction, requestIds: readonly string[], now: number): Promise<'ALL' | 'SOME_LEFT'> {
+    // Should the database lose this commit, the runs still wait. A launch, which others see, makes it durable.
+    const [, locked] = await Promise.all([commitLazily(tx), this.rows.requests.lockFree(tx, requestIds)]);
+    const isLocked = new Set(locked.map(({ request }) => request.id));
+    const missing = requestIds.filter((id) => !isLocked.has(id));
+    const held = new Set((await this.findMissing(tx, missing)).map(({ request }) => request.id));
+    const gone = missing.filter((id) => !held.has(id));
+    if (gone.length > 0) await this.rows.flowRuns.giveUp(tx, gone, now);
+    const runs = await this.rows.flowRuns.waiting(tx, await this.rooms(tx, locked), runsPerTransaction);
+    const requests = new Map(locked.map((stored) => [stored.request.id, stored]));
+    await Promise.all([
+      this.rows.pendingRequests.enqueueAll(
+        tx,
+        runs.map((run) => entryOf(run, requests.get(run.requestId)!, now)),
+      ),
+      this.rows.flowRuns.queued(tx, runs, now),
+    ]);
+    return held.size > 0 || runs.length === runsPerTransaction ? 'SOME_LEFT' : 'ALL';
+  }
+
+  private findMissing(tx: Transaction, ids: readonly string[]): Promise<StoredRequest[]> {
+    return ids.length > 0 ? this.rows.requests.findMany(tx, ids) : Promise.resolve([]);
   }
 
   /** For how many runs each of them has room. */
   private async rooms(tx: Queryable, requests: readonly StoredRequest[]): Promise<Map<string, number>> {
     const ids = requests.map(({ request }) => request.id);
-    const waiting = await this.rows.pendingRequests.runsOf(tx, ids);
-    const counts = await this.rows.tasks.runCounts(tx, ids);
+    const [waiting, counts] = await Promise.all([
+      this.rows.pendingRequests.runsOf(tx, ids),
+      this.rows.tasks.runCounts(tx, ids),
+    ]);
     const { maxPendingRunsPerRequest: mostWaiting } = this.settings;
     return new Map(
       requests.map(({ request: { id, requestType }, state, activeDeployId }) => {

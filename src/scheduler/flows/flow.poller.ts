@@ -52,7 +52,7 @@ export class FlowPoller {
   /** The lock on the request keeps its queue, its placement and the ends of its tasks as they are. */
   private async recover(tx: Transaction, requestId: string, now: number): Promise<void> {
     const stored = await this.rows.requests.lock(tx, requestId);
-    if (!stored) return this.rows.flowRuns.giveUp(tx, requestId, now);
+    if (!stored) return this.rows.flowRuns.giveUp(tx, [requestId], now);
     for (const run of await this.rows.flowRuns.lost(tx, runsPerPass, requestId)) {
       const last = run.last ?? lastKnown(run, now);
       if (last) await this.followUps.concluded(tx, run, last, now);

@@ -9,6 +9,7 @@ import { HistoryModule } from '../../modules/history/history.module.js';
 import { HistoryPoller } from '../../modules/history/history-mover.service.js';
 import { FollowUps } from '../../modules/flows/follow-ups.service.js';
 import { Database } from '../../platform/database/database.js';
+import { FlowOutputs } from './flow-outputs.poller.js';
 import { FlowReleases } from './flow-releases.service.js';
 import { FlowPoller } from './flow.poller.js';
 
@@ -200,6 +201,27 @@ describe('what a run tells its followers', () => {
     expect(count('b')).toBe(1);
     world.driver.sandbox = away;
   });
+  test('is stored together, on however many machines they ran', async () => {
+    const machines = 12;
+    await start({ machines });
+    const ids = Array.from({ length: machines }, (_, index) => `a${index}`);
+    for (const id of ids) {
+      await job(id);
+      await follows(`b${id}`, { [id]: 'SUCCESS' });
+      await run(id);
+    }
+    const outputs = world.get(FlowOutputs);
+    const none = vi.spyOn(outputs, 'runOnce').mockResolvedValue();
+    await world.run(3);
+    none.mockRestore();
+    expect(await world.query('SELECT DISTINCT slave_id FROM task_history')).not.toHaveLength(1);
+    const transactions = vi.spyOn(world.get(Database), 'leaderTransaction');
+    await outputs.runOnce(world.now);
+    expect(transactions).toHaveBeenCalledTimes(1);
+    transactions.mockRestore();
+    await world.run(3);
+    expect(counts(...ids.map((id) => `b${id}`))).toEqual(ids.map(() => 1));
+  });
   test('of one that cannot be read holds up no other of its machine', async () => {
     await start();
     for (const id of ['a', 'c']) await job(id);
@@ -314,6 +336,31 @@ describe('a run that follows', () => {
        SELECT 'f', id, run_id, 'a-task ' || run_id, 'AFTER', '{a-task}', '{}', now() FROM unnest($1::text[], $2::text[]) AS r (id, run_id)`,
       [runs.map(([id]) => id), runs.map(([, runId]) => runId)],
     );
+
+  test('goes into its queue together with those of other requests', async () => {
+    await start();
+    const ids = Array.from({ length: 12 }, (_, index) => `b${index}`);
+    for (const id of ids) await job(id);
+    await waiting(...ids.flatMap((id): [string, string][] => [`${id} 1`, `${id} 2`].map((runId) => [id, runId])));
+    const transactions = vi.spyOn(world.get(Database), 'leaderTransaction');
+    expect(await world.get(FlowReleases).runOnce(world.now)).toBe(false);
+    expect(transactions).toHaveBeenCalledTimes(1);
+    transactions.mockRestore();
+    await world.run(3);
+    expect(counts(...ids)).toEqual(ids.map(() => 2));
+  });
+
+  test('that is one of very many waits for the next look, which is asked for, with the youngest', async () => {
+    await start({ settings: { maxPendingRunsPerRequest: 1_000 } });
+    await job('b');
+    await world.query(`INSERT INTO flow_run (flow_id, request_id, run_id, cause, trigger, parent_runs, asked, created_at)
+      SELECT 'f', 'b', 'r' || n, 'a-task' || n, 'AFTER', '{a-task}', '{}', now() + n * interval '1 s' FROM generate_series(1, 502) n`);
+    const waits = () => world.query('SELECT run_id FROM flow_run WHERE queued_at IS NULL ORDER BY created_at');
+    expect(await world.get(FlowReleases).runOnce(world.now)).toBe(true);
+    expect(await waits()).toEqual([{ run_id: 'r501' }, { run_id: 'r502' }]);
+    expect(await world.get(FlowReleases).runOnce(world.now)).toBe(false);
+    expect(await waits()).toEqual([]);
+  });
 
   test('whose request another transaction holds holds up no other', async () => {
     await start();

@@ -48,14 +48,14 @@ export class Completions {
     requests: Map<string, StoredRequest>,
     now: number,
   ): Promise<number> {
-    const launched = await this.rows.taskLaunches.launchData(
-      tx,
-      ends.map(({ taskId }) => taskId.id),
-    );
-    const counts = await this.rows.deployStatistics.find(
-      tx,
-      ends.map(({ taskId }) => taskId),
-    );
+    const taskIds = ends.map(({ taskId }) => taskId);
+    const [launched, counts] = await Promise.all([
+      this.rows.taskLaunches.launchData(
+        tx,
+        taskIds.map(({ id }) => id),
+      ),
+      this.rows.deployStatistics.find(tx, taskIds),
+    ]);
     const changed = new Map<string, { key: DeployKey; counts: DeployCounts }>();
     const entries: PendingRequest[] = [];
     const leaving: TaskId[] = [];
@@ -90,12 +90,14 @@ export class Completions {
       }
     }
     entries.push(...(await this.goOnWithBackfills(tx, backfilled, requests, now)));
-    await this.rows.instanceFailures.note(tx, failed);
-    await this.rows.pendingRequests.enqueueAll(tx, entries);
-    await this.leaveLoadBalancer(tx, leaving, now);
-    await this.rows.deployStatistics.save(tx, [...changed.values()]);
-    await this.followUps.after(tx, runs, now);
-    await this.rows.mailOutbox.queue(tx, told);
+    await Promise.all([
+      this.rows.instanceFailures.note(tx, failed),
+      this.rows.pendingRequests.enqueueAll(tx, entries),
+      this.leaveLoadBalancer(tx, leaving, now),
+      this.rows.deployStatistics.save(tx, [...changed.values()]),
+      this.followUps.after(tx, runs, now),
+      this.rows.mailOutbox.queue(tx, told),
+    ]);
     return skipped;
   }
 

@@ -90,8 +90,10 @@ export class StatusApplier {
     let skippedRuns = 0;
     if (ended.length > 0) {
       skippedRuns = await this.completions.complete(tx, batch.ends, locked, now);
-      await this.rows.shellCommands.endThoseOf(tx, endedIds, now);
-      await this.rows.tasks.dropOrders(tx, endedIds);
+      await Promise.all([
+        this.rows.shellCommands.endThoseOf(tx, endedIds, now),
+        this.rows.tasks.dropOrders(tx, endedIds),
+      ]);
     }
     const { unexpected, dataless } = batch;
     const endReports = batch.ends.map(({ report }) => report);

@@ -5,6 +5,7 @@ import { isTerminal, type TaskState } from '../../../src/core/model/enums.js';
 import type { LaunchSpec } from '../../../src/core/model/launch.js';
 import { EventRecorder } from '../event-recorder.js';
 import { launchSpec } from '../launch-spec.js';
+import { waitFor } from '../wait-for.js';
 import { EventQueue } from './event-queue.js';
 import type { Faults } from './script.js';
 import { SimulatedCluster, type SimulatedClusterOptions } from './simulated-cluster.js';
@@ -119,6 +120,30 @@ test('machines that come and change are told', async () => {
 test('one agent may present many machines', async () => {
   const { cluster, seen } = await lead({ machines: 5_000, machinesPerAgent: 1_000 });
   expect([seen.slaves.size, cluster.agents.size]).toEqual([5_000, 5]);
+});
+
+test('time and other agents go on while updates of one are stored, where it is told so', async () => {
+  const { cluster, driver, seen, spec } = await lead({ machines: 2, waitsForAgents: false });
+  cluster.onLaunch(() => ({ runFor: 100 }));
+  let store = () => undefined as void;
+  const stored = new Promise<void>((resolve) => (store = resolve));
+  const { statusUpdates } = EventRecorder.prototype;
+  seen.statusUpdates = async (updates) => {
+    if (updates[0]?.slaveId === 'slave-1') await stored;
+    return statusUpdates.call(seen, updates);
+  };
+  await driver.launch([spec(1)], 1);
+  await driver.launch([spec(2, { slaveId: 'slave-2' })], 1);
+  for (let passed = 0; passed < 200; passed += 10) await cluster.advance(10);
+  const states = () => [1, 2].map((number) => seen.statesOf(`task-${number}`));
+  const all = ['TASK_STARTING', 'TASK_RUNNING', 'TASK_FINISHED'];
+  expect(states()).toEqual([[], all]);
+  store();
+  await waitFor('the updates that were held up', async () => {
+    await cluster.advance(10);
+    return seen.statesOf('task-1').length === all.length;
+  });
+  expect(states()).toEqual([all, all]);
 });
 
 test('orders to a slow machine are not answered, and carried out late; its updates come late, too', async () => {

@@ -21,6 +21,8 @@ export interface SimulatedClusterOptions {
   tellsSilence?: boolean;
   /** Updates are handed over at most this often while time passes. Default 0: at their very moment. */
   deliverEveryMillis?: number;
+  /** False: time goes on while updates are stored, and those of several agents are stored side by side. For benchmarks. Default true. */
+  waitsForAgents?: boolean;
   faults?: Faults;
 }
 
@@ -61,6 +63,7 @@ export class SimulatedCluster {
   private readonly drivers = new Set<SimulatedDriver>();
   readonly listsEveryMachine: boolean;
   readonly tellsSilence: boolean;
+  readonly waitsForAgents: boolean;
   private readonly machinesPerAgent: number;
   private readonly deliverEveryMillis: number;
   private deliveredAt = 0;
@@ -75,6 +78,7 @@ export class SimulatedCluster {
     listsEveryMachine = true,
     tellsSilence = false,
     deliverEveryMillis = 0,
+    waitsForAgents = true,
     faults = {},
   }: SimulatedClusterOptions = {}) {
     this.random = new Random(seed);
@@ -83,6 +87,7 @@ export class SimulatedCluster {
     this.machinesPerAgent = machinesPerAgent;
     this.listsEveryMachine = listsEveryMachine;
     this.tellsSilence = tellsSilence;
+    this.waitsForAgents = waitsForAgents;
     this.deliverEveryMillis = deliverEveryMillis;
     for (let number = 1; number <= machines; number++) this.addMachine({ slaveId: `slave-${number}` });
   }

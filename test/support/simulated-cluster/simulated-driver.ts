@@ -44,6 +44,8 @@ export class SimulatedDriver implements ClusterDriver {
   /** Agents to introduce, and agents to pull from. A set keeps the order, so runs are repeatable. */
   private readonly changed = new Set<SimulatedAgent>();
   private readonly withNews = new Set<SimulatedAgent>();
+  /** Agents whose updates are on their way beside the time. */
+  private readonly pulling = new Set<SimulatedAgent>();
   private readonly gone: { slaveId: string; reason: string }[] = [];
   /** By agent: until when its updates are held up. */
   private readonly heldUp = new Map<SimulatedAgent, number>();
@@ -168,7 +170,22 @@ export class SimulatedDriver implements ClusterDriver {
     if (!this.network.isOpen) return;
     for (const { slaveId, reason } of this.gone.splice(0)) await this.session?.events.machineDown(slaveId, reason);
     for (const agent of this.take(this.changed)) await this.introduce(agent);
-    for (const agent of this.take(this.withNews)) await this.pull(agent);
+    for (const agent of this.take(this.withNews)) {
+      if (this.cluster.waitsForAgents) await this.pull(agent);
+      else this.pullBeside(agent);
+    }
+  }
+
+  /** As real agents do: each acknowledges before it goes on, and waits for no other. */
+  private pullBeside(agent: SimulatedAgent): void {
+    if (this.pulling.has(agent)) {
+      this.withNews.add(agent);
+      return;
+    }
+    this.pulling.add(agent);
+    void this.pull(agent)
+      .catch(() => this.retryLater(agent))
+      .finally(() => this.pulling.delete(agent));
   }
 
   private async introduce(agent: SimulatedAgent): Promise<void> {

@@ -23,7 +23,7 @@ export class RequestRemoval {
   ): Promise<void> {
     await this.rows.pendingRequests.removeAll(tx, requestId);
     await this.rows.pendingTasks.removeAll(tx, requestId);
-    await this.rows.flowRuns.giveUp(tx, requestId, now);
+    await this.rows.flowRuns.giveUp(tx, [requestId], now);
     // Orders that came later, such as a bounce, have lost their object.
     await this.rows.requestCleanups.removeAll(tx, requestId);
     await this.rows.usage.removeUtilization(tx, requestId);
