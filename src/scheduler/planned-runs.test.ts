@@ -120,12 +120,35 @@ describe('runs that take longer than the interval', () => {
 });
 
 describe('many times that come at once', () => {
-  /** Statements of each transaction of a drain, and the most transactions at a time. */
-  async function drained(requests: number): Promise<{ perTransaction: number[]; atOnce: number }> {
-    await start(9);
-    for (let number = 0; number < requests; number++) await job(`job${number}`, { overlapPolicy: 'BUFFER_ONE' });
+  /** Requests as their deploys leave them, many at a time; their first times have come. */
+  async function due(requests: number): Promise<void> {
+    await start(4);
+    const deploy = { id: 'd1', command: 'run', resources: { cpus: 0.1, memoryMb: 64 } };
+    const parameters = [requests, new Date(world.now)];
+    const each = `FROM (SELECT 'job' || n AS id FROM generate_series(1, $1) n) j`;
+    await world.query(
+      `INSERT INTO request (id, request_type, state, changed_at, active_deploy_id, document)
+       SELECT id, 'SCHEDULED', 'ACTIVE', $2, 'd1', jsonb_build_object('id', id, 'requestType', 'SCHEDULED',
+         'quartzSchedule', '0/10 * * * * ?', 'overlapPolicy', 'BUFFER_ONE') ${each}`,
+      parameters,
+    );
+    await world.query(
+      `INSERT INTO deploy_history (request_id, deploy_id, created_at, data)
+       SELECT id, 'd1', $2, jsonb_build_object('deploy', $3::jsonb || jsonb_build_object('requestId', id)) ${each}`,
+      [...parameters, JSON.stringify(deploy)],
+    );
+    await world.query(
+      `INSERT INTO pending_request (request_id, deploy_id, pending_type, created_at, document)
+       SELECT id, 'd1', 'STARTUP', $2, jsonb_build_object('requestId', id, 'deployId', 'd1', 'pendingType', 'STARTUP', 'timestamp', $3::bigint) ${each}`,
+      [...parameters, world.now],
+    );
     await world.run(1);
     await world.cluster.advance(10_000);
+  }
+
+  /** Statements of each transaction of a drain, and the most transactions at a time. */
+  async function drained(requests: number): Promise<{ perTransaction: number[]; atOnce: number }> {
+    await due(requests);
     const perTransaction: number[] = [];
     let [going, atOnce] = [0, 0];
     const { leaderTransaction } = Database.prototype;
@@ -150,19 +173,16 @@ describe('many times that come at once', () => {
   test('are decided in a few statements, however many they are, and in two transactions at a time', async () => {
     const few = await drained(2);
     await world.close();
-    const many = await drained(140);
+    const many = await drained(410);
     expect(few.perTransaction).toHaveLength(1);
     expect(many.perTransaction).toEqual(Array.from({ length: 3 }, () => few.perTransaction[0]));
     expect([few.atOnce, many.atOnce]).toEqual([1, 2]);
     await world.scheduler.runOnce(world.now);
-    expect(await world.query('SELECT count(*)::int AS count FROM task')).toEqual([{ count: 140 }]);
+    expect(await world.query('SELECT count(*)::int AS count FROM task')).toEqual([{ count: 410 }]);
   });
 
   test('are none any more after a failure of all, and the one that was under way has ended', async () => {
-    await start();
-    for (let number = 0; number < 240; number++) await job(`job${number}`, { overlapPolicy: 'BUFFER_ONE' });
-    await world.run(1);
-    await world.cluster.advance(10_000);
+    await due(410);
     let [begun, ended] = [0, 0];
     const { leaderTransaction } = Database.prototype;
     const transactions = vi.spyOn(world.db, 'leaderTransaction').mockImplementation(async (work) => {

@@ -27,7 +27,7 @@ import { DrainedStates } from './drained-states.service.js';
 import { isPlannedAhead, RunPlanning, type RunsWork } from './run-planning.service.js';
 
 /** Requests drained in one transaction: enough to pay the commit for many, few enough that the API waits briefly. */
-const requestsPerTransaction = 50;
+const requestsPerTransaction = 200;
 /** While the database works for one, the next one is decided. They share no request. */
 const transactionsAtOnce = 2;
 
@@ -160,9 +160,9 @@ export class DrainService {
         return [];
       }
       // The broken one must not hold up the others.
-      const held: string[] = [];
-      for (const requestId of requestIds) held.push(...(await this.drainTogether([requestId], lock, now)));
-      return held;
+      const half = Math.ceil(requestIds.length / 2);
+      const held = await this.drainTogether(requestIds.slice(0, half), lock, now);
+      return [...held, ...(await this.drainTogether(requestIds.slice(half), lock, now))];
     }
   }
 

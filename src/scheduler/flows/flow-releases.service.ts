@@ -14,7 +14,7 @@ import { tellFailure } from '../../platform/tell-failure.js';
 import { Rows } from '../../rows.js';
 
 /** Requests whose runs go into their queues in one transaction: as many as are drained in one. */
-const requestsPerTransaction = 50;
+const requestsPerTransaction = 200;
 /** Runs of all of them together, the oldest first. */
 const runsPerTransaction = 500;
 
