@@ -71,7 +71,9 @@ export const deep = [
   'src/modules/auth/users.test.ts',
   // Stories of the scheduler on a virtual clock, told to their end.
   'src/modules/deploys/balanced-rollout.test.ts',
+  'src/modules/requests/autoscale/autoscale.test.ts',
   'src/modules/requests/bouncing.test.ts',
+  'src/modules/deploys/gates/gates.test.ts',
   'src/modules/deploys/rollout.test.ts',
   'src/modules/tasks/shell-commands/running.test.ts',
   'src/modules/usage/sampling.test.ts',
@@ -80,6 +82,7 @@ export const deep = [
   'src/scheduler/crashes.test.ts',
   'src/scheduler/decommission.test.ts',
   'src/scheduler/explain/explain.test.ts',
+  'src/scheduler/given-up-tasks.test.ts',
   'src/scheduler/memory/leader-memory.test.ts',
   'src/scheduler/plan/plan.test.ts',
   'src/scheduler/pollers/cooldown.test.ts',
