@@ -118,9 +118,13 @@ export class RequestRepository {
     return found.map(storedRequest);
   }
 
-  /** Requests with autoscaling, in the order of ids. */
+  /** Requests with autoscaling: first those for which no decision was made yet, then the one whose decision is the oldest. */
   async findAutoscaled(tx: Queryable): Promise<StoredRequest[]> {
-    const found = await rows<RequestRow>(tx, `SELECT ${columns} FROM request WHERE document ? 'autoscale' ORDER BY id`);
+    const found = await rows<RequestRow>(
+      tx,
+      `SELECT ${columns} FROM request WHERE document ? 'autoscale'
+       ORDER BY (SELECT at FROM autoscale WHERE request_id = request.id) NULLS FIRST, id`,
+    );
     return found.map(storedRequest);
   }
 

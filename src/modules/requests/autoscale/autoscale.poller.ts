@@ -1,5 +1,5 @@
 import { Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common';
-import { inParallel } from '../../../platform/async.js';
+import { fairly } from '../../../platform/async.js';
 import { concernsAll } from '../../../platform/database/database-errors.js';
 import { Database } from '../../../platform/database/database.js';
 import { Pollers } from '../../../platform/poller/pollers.js';
@@ -10,8 +10,8 @@ import { RequestRepository, type StoredRequest } from '../request.repository.js'
 import { AutoscaleDecisions } from './autoscale-decisions.service.js';
 import { AutoscaleMetrics } from './autoscale-metrics.service.js';
 
-/** Requests that are looked at at the same time. */
-const mostAtOnce = 16;
+/** Requests of one group that are looked at at the same time: a group whose services are slow makes no other one wait. */
+const mostAtOnce = 8;
 
 /**
  * Looks at each request with autoscaling: measures outside of a transaction, then decides, scales and stores the decision in one of the
@@ -39,10 +39,15 @@ export class AutoscalePoller implements OnModuleInit {
     });
   }
 
-  /** One pass over all requests with autoscaling. Public so that a test runs it when it wants. */
+  /** One pass over requests with autoscaling; those that it has no time for are the first of the next one. Public so that a test runs it when it wants. */
   async runOnce(): Promise<void> {
     const found = await this.requests.findAutoscaled(this.db.leaderPool);
-    await inParallel(found, mostAtOnce, (stored) => this.guarded(stored));
+    const rules = {
+      groupOf: ({ request }: StoredRequest) => request.group,
+      atMost: mostAtOnce,
+      forMillis: this.settings.gates.requestTimeoutMillis,
+    };
+    await fairly(found, rules, (stored) => this.guarded(stored));
   }
 
   /** The others are still looked at when one goes wrong. */

@@ -341,3 +341,13 @@ test('the decision goes with its request', async () => {
   expect(await service.world.query('SELECT id FROM request')).toEqual([]);
   expect(await service.world.query('SELECT * FROM autoscale')).toEqual([]);
 });
+
+test('of several requests the one that was looked at least lately comes first', async () => {
+  await serving();
+  load = 200;
+  await look();
+  await service.world.get(RequestsService).saveRequest({ ...(await stored()), id: 'zoo' }, caller);
+  const order = async () =>
+    (await rows().requests.findAutoscaled(service.world.db.pool)).map(({ request }) => request.id);
+  expect(await order()).toEqual(['zoo', 'web']);
+});
