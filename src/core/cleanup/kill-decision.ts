@@ -35,6 +35,8 @@ export interface CleanupTask extends ObservedTask {
   mayRun?: boolean;
   /** The changes of the load balancer for this task; absent: nothing. */
   balancing?: BalancerRecords;
+  /** It was decided that the load balancer lets go of it, which that may not have been told yet. */
+  isLeaving?: boolean;
   /** The command that was to run before its kill has not ended. */
   awaitsCommand?: boolean;
 }
@@ -237,8 +239,8 @@ class OldFirst {
   }
 }
 
-const goesAnyway = ({ cleanup, killed }: CleanupTask): boolean =>
-  killed || (cleanup !== undefined && cleanupRules[cleanup.cleanupType].longRunningAtOnce);
+const goesAnyway = ({ cleanup, killed, isLeaving }: CleanupTask): boolean =>
+  killed || isLeaving === true || (cleanup !== undefined && cleanupRules[cleanup.cleanupType].longRunningAtOnce);
 
 const isAvailable = (view: CleanupView, task: CleanupTask, now: number): boolean =>
   isUp(view, task, now) && isServing(view, task);

@@ -105,4 +105,9 @@ describe('where old tasks end first', () => {
     { name: 'no second one while the first leaves', balancing: [removed(), inside], decisions: ['kill', missing] },
     { name: 'those that get none go at once', balancing: [records(), records()], decisions: ['kill', 'kill'] },
   ])('$name', ({ balancing, decisions }) => expect(bounce(...balancing)).toEqual(decisions));
+  test('no second one while the first is to leave, though the load balancer does not know of it yet', () => {
+    const tasks = [going(1, inside, 'BOUNCING'), { ...going(2, inside, 'BOUNCING'), isLeaving: true }];
+    const request = { id: 'web', requestType: 'SERVICE', loadBalanced: true, instances: 2 } as const;
+    expect(decide(view(tasks, { deploys, request }))).toEqual([missing, 'leave']);
+  });
 });

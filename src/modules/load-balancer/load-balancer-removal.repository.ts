@@ -15,6 +15,16 @@ export class LoadBalancerRemovalRepository {
     return found.map(({ taskId }) => taskId);
   }
 
+  /** Ids of the tasks of a request. */
+  async ofRequest(tx: Queryable, requestId: string): Promise<Set<string>> {
+    const found = await rows<{ task_id: string }>(
+      tx,
+      'SELECT task_id FROM load_balancer_removal WHERE request_id = $1',
+      [requestId],
+    );
+    return new Set(found.map((row) => row.task_id));
+  }
+
   /** Ids of tasks that have ended and are still waited for, in their order. */
   async endedTaskIds(tx: Queryable): Promise<string[]> {
     const found = await rows<{ task_id: string }>(

@@ -156,6 +156,8 @@ export class RequestCleaner {
       tx,
       live.map(({ taskId }) => taskId.id),
     );
+    const loadBalanced = this.loadBalancer.enabled && stored?.request.loadBalanced === true;
+    const leaving = loadBalanced ? await this.rows.loadBalancerRemovals.ofRequest(tx, requestId) : undefined;
     const givenUp = new Set(live.filter(({ mayRun }) => mayRun).map(({ taskId }) => taskId.id));
     const { activeDeployId, pendingDeployId } = stored ?? {};
     const inUse = [activeDeployId, pendingDeployId].filter((id) => id !== undefined);
@@ -170,12 +172,13 @@ export class RequestCleaner {
       activeDeployId,
       pendingDeployId,
       deploys: new Map([...found.values()].map(({ deploy }): [string, Deploy] => [deploy.id, deploy])),
-      loadBalanced: this.loadBalancer.enabled && stored?.request.loadBalanced === true,
+      loadBalanced,
       tasks: watched.map((task) => ({
         ...task,
         cleanup: orders.get(task.taskId.id),
         mayRun: givenUp.has(task.taskId.id),
         balancing: balancing.get(task.taskId.id),
+        isLeaving: leaving?.has(task.taskId.id),
         awaitsCommand: holding.has(task.taskId.id),
       })),
       settings: await this.health.inForce(tx),
