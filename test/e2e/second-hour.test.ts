@@ -188,7 +188,7 @@ describe('what went wrong is said where one looks:', () => {
 test('the demo tells what it cannot deploy, and goes on', async () => {
   const { out } = await demoOn(url);
   const told = out.trimEnd().split('\n');
-  expect(told).toHaveLength(7);
+  expect(told).toHaveLength(8);
   for (const line of told.slice(1))
     expect(line).toMatch(/^ {2}\w+: cannot be deployed: The caller is not authenticated/);
 });

@@ -92,7 +92,9 @@ describe.skipIf(!both.every(isInstalled))('behind nginx and HAProxy', () => {
       try {
         await deploy('v2');
         await settled('v2', 3, both);
-        for (const { url } of proxies) expect(await (await fetch(url)).text()).toMatch(/^Hello from version 2, /);
+        // The proxy reads its file a moment after it was written.
+        const isNew = async (url: string) => (await (await fetch(url)).text()).startsWith('Hello from version 2, ');
+        for (const { url } of proxies) await waitFor('an answer of version 2', () => isNew(url));
         const before = await served();
         await instance.api.post('requests/request/discovered/bounce');
         await waitFor('other tasks', async () => {

@@ -72,7 +72,7 @@ test('requests, deploys and their tasks', async () => {
   const { id } = task!.taskId;
   const waits = data(client).filter(({ type }) => type === 'PENDING');
   expect(waits[0]).toEqual({ type: 'PENDING', at, requestId, deployId: 'd1', eventType: 'QUEUED', tasks: 1 });
-  const states = data(client).filter(({ taskId }) => taskId === id);
+  const states = data(client).filter(({ type, taskId }) => type === 'TASK' && taskId === id);
   const stored = (await api.history(id)).taskUpdates;
   expect(states.map(({ taskState }) => taskState)).toEqual(stored.map(({ taskState }) => taskState));
   for (const [index, { taskState, timestamp, statusMessage, statusReason }] of stored.entries()) {
