@@ -2,12 +2,16 @@ import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Agent, request } from 'undici';
 import { type ComparedDeploys, fillVariables, type JudgeAnswer } from '../core/gates/index.js';
 import type { DeployGate } from '../core/model/gate.js';
+import { fairly } from './async.js';
 import { lookUpWithin, publicTargets, refuseForeign, type TargetRules } from './guarded-lookup.js';
 import { SETTINGS, type Settings } from './settings/settings.js';
 import { Targets } from './targets.js';
 
 /** Longest answer that is read. */
 const answerBytes = 65_536;
+
+/** Questions of one group at a time: a group whose services are slow makes no other one wait. */
+const mostOfGroup = 8;
 
 /** The place of a measurement. Of type PROMETHEUS without `uri`: the setting prometheus.uri. */
 export type AskedService = Pick<DeployGate, 'type' | 'uri' | 'method' | 'query'>;
@@ -44,6 +48,18 @@ export class ServiceAsker implements OnApplicationShutdown {
   /** Whether this host may be named. The address that it turns out to have is judged when it is asked. */
   mayName(host: string): boolean {
     return this.rules.targets.mayName(host);
+  }
+
+  /**
+   * Work that asks, for each item: groups do not wait for each other, and nothing is begun when an answer would have had its whole time.
+   * Results of items that were left out by that are undefined.
+   */
+  forAll<T, R>(
+    items: readonly T[],
+    groupOf: (item: T) => string | undefined,
+    work: (item: T) => Promise<R>,
+  ): Promise<(R | undefined)[]> {
+    return fairly(items, { groupOf, atMost: mostOfGroup, forMillis: this.wholeMillis }, work);
   }
 
   async ask(service: AskedService, deploys: ComparedDeploys): Promise<JudgeAnswer> {

@@ -1,5 +1,5 @@
 import type { CooldownRules, CrashLoopRules } from '../core/completion/index.js';
-import type { LaunchRules, UploadRules } from '../core/launch/index.js';
+import { graceRules, type LaunchRules, type UploadRules } from '../core/launch/index.js';
 import { rackCount, spreadRules, type WorkRules } from '../core/pending-work/index.js';
 import type { PlacementRules } from '../core/placement/index.js';
 import { followsActiveSlaves } from '../core/request-validation/index.js';
@@ -101,12 +101,11 @@ export const placementRules = (settings: Settings, slaves: readonly StoredSlave[
 });
 
 export const launchRules = (settings: Settings): LaunchRules => ({
-  killGraceMillis: settings.hardKillAfterMillis,
+  ...graceRules(settings),
   cpuHardLimit: settings.cpuHardLimit,
   cpuHardLimitScaleFactor: settings.cpuHardLimitScaleFactor,
   honorRunningSentinel: settings.cluster.local.honorRunningSentinel,
   uploads: uploadRules(logStoreOf(settings)),
-  containerStopMillis: settings.cluster.local.containers.dockerStopTimeout * 1_000,
   defaultPortMapping: settings.network.defaultPortMapping,
 });
 

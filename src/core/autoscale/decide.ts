@@ -1,7 +1,6 @@
 import type { Autoscale, AutoscaleState } from '../model/autoscale.js';
-import type { Request } from '../model/request.js';
 import { isLongRunning } from '../model/enums.js';
-import { instancesOf } from '../model/request.js';
+import { instancesOf, type Request } from '../model/request.js';
 import type { Measurement } from './usage.js';
 
 /** Share by which load and instances may differ before anything is changed. */

@@ -1,14 +1,11 @@
-import { graceMillis, preStopMillis } from '../launch/index.js';
+import { graceMillis, graceRules, preStopMillis } from '../launch/index.js';
 import { problem, type DeployRule } from './context.js';
 import { isPath, notPath } from './healthcheck-rules.js';
 
 /** The end of a task: one who says how long it may take, and a preStop that comes to an end before that. */
 export const endRule: DeployRule = (deploy, { settings }) => {
   const { killSignal, killGracePeriodMillis, executorData, preStop, resources } = deploy;
-  const grace = graceMillis(deploy, {
-    killGraceMillis: settings.hardKillAfterMillis,
-    containerStopMillis: settings.cluster.local.containers.dockerStopTimeout * 1000,
-  });
+  const grace = graceMillis(deploy, graceRules(settings));
   const { command, http } = preStop ?? {};
   const numPorts = resources?.numPorts ?? 0;
   const portIndex = http?.portIndex ?? 0;

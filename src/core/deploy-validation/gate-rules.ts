@@ -1,14 +1,10 @@
-import type { FieldError } from '../field-error.js';
+import { type FieldError, type KindMember, kindProblems } from '../field-error.js';
 import { isLongRunning } from '../model/enums.js';
 import { type DeployGate, type GateType, gateTypes } from '../model/gate.js';
 import { type DeployRule, type DeployValidationContext, problem } from './context.js';
 
 /** Members with the types of gates that they are for, and those types that need them. */
-const membersOfTypes: readonly {
-  member: Exclude<keyof DeployGate, 'type' | 'message'>;
-  for: readonly GateType[];
-  requiredFor?: readonly GateType[];
-}[] = [
+const membersOfTypes: readonly KindMember<Exclude<keyof DeployGate, 'type' | 'message'>, GateType>[] = [
   { member: 'requireOtherApprover', for: ['MANUAL'] },
   { member: 'timeoutMillis', for: ['MANUAL'] },
   { member: 'durationMillis', for: ['BAKE'], requiredFor: ['BAKE'] },
@@ -53,7 +49,7 @@ function gateProblems(gate: DeployGate, field: string, context: DeployValidation
   const { type, requireOtherApprover, valuePath, threshold } = gate;
   if (!gateTypes.includes(type)) return [];
   return [
-    ...membersOfTypes.flatMap((member) => memberProblems(gate, field, member)),
+    ...kindProblems(gate, `deploy.${field}`, { word: 'type', kind: type }, membersOfTypes),
     ...problem(
       requireOtherApprover === true && !context.settings.auth.enabled,
       `${field}.requireOtherApprover`,
@@ -67,28 +63,6 @@ function gateProblems(gate: DeployGate, field: string, context: DeployValidation
       'needs a threshold, with which its value is compared',
     ),
     ...targetProblems(gate, field, context),
-  ];
-}
-
-function memberProblems(
-  gate: DeployGate,
-  field: string,
-  { member, for: types, requiredFor = [] }: (typeof membersOfTypes)[number],
-): FieldError[] {
-  const isGiven = gate[member] !== undefined;
-  return [
-    ...problem(
-      isGiven && !types.includes(gate.type),
-      `${field}.${member}`,
-      'type',
-      `may not be given for type ${gate.type}`,
-    ),
-    ...problem(
-      !isGiven && requiredFor.includes(gate.type),
-      `${field}.${member}`,
-      'required',
-      `is required for type ${gate.type}`,
-    ),
   ];
 }
 

@@ -7,6 +7,18 @@ export interface GraceRules {
   containerStopMillis?: number;
 }
 
+/** Settings that say how long tasks may take to end. */
+export interface GraceSettings {
+  hardKillAfterMillis: number;
+  /** In seconds. */
+  cluster: { local: { containers: { dockerStopTimeout: number } } };
+}
+
+export const graceRules = ({ hardKillAfterMillis, cluster }: GraceSettings): Required<GraceRules> => ({
+  killGraceMillis: hardKillAfterMillis,
+  containerStopMillis: cluster.local.containers.dockerStopTimeout * 1_000,
+});
+
 /** A deploy's own time wins. */
 export function graceMillis(deploy: Deploy | undefined, { killGraceMillis, containerStopMillis }: GraceRules): number {
   const { executorData } = deploy ?? {};

@@ -10,4 +10,4 @@ export {
 } from './task-record.js';
 export { fitsKernel } from './kernel-limits.js';
 export { textProblems } from './task-texts.js';
-export { graceMillis, type GraceRules, preStopMillis } from './grace.js';
+export { graceMillis, graceRules, type GraceRules, preStopMillis } from './grace.js';

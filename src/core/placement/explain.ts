@@ -8,6 +8,7 @@ import {
   type Candidate,
   causeOf,
   heldBy,
+  mostLiveOf,
   holdReasons,
   obsoleteReasons,
   type PlacementRefusal,
@@ -62,13 +63,9 @@ export function explainPending(
   if (!isDue(pending.pendingTaskId, now)) return unseen(coolsDown(candidate) ? 'COOLDOWN' : 'NOT_DUE');
   const round = new PlacementRound(new Fleet(snapshot.machines, rules), snapshot, rules);
   const room = new GroupRoom(snapshot.groups);
-  const among = {
-    spread: round.spreadOf(candidate.view),
-    deploys: snapshot.deploys,
-    room,
-    excluded: new ExcludedTimes(now),
-    rules,
-  };
+  const spread = round.spreadOf(candidate.view);
+  const mostLive = mostLiveOf(candidate.view, spread, snapshot.deploys);
+  const among = { spread, mostLive, room, excluded: new ExcludedTimes(now), rules };
   const held = heldBy(candidate, among);
   if (held) return { ...unseen(held), cause: causeOf(held, candidate, among) };
   const { view, request } = candidate;

@@ -121,7 +121,8 @@ export function candidateOf(
 export interface HoldView {
   /** Of the request. */
   spread: RequestSpread;
-  deploys: PlacementSnapshot['deploys'];
+  /** See PlacementOutcome. */
+  mostLive?: number;
   room: GroupRoom;
   excluded: ExcludedTimes;
   rules: PlacementRules;
@@ -130,7 +131,7 @@ export interface HoldView {
 /** Does it have to wait, whatever machines there are? */
 export function heldBy(candidate: Candidate, among: HoldView): HoldReason | undefined {
   const { view, request, pending } = candidate;
-  const { spread, room, excluded, rules } = among;
+  const { spread, mostLive = Number.POSITIVE_INFINITY, room, excluded, rules } = among;
   if (rules.disabled) return 'PLACEMENT_DISABLED';
   if (priorityLevel(request, rules) < (rules.minimumPriorityLevel ?? 0)) return 'PRIORITY_FREEZE';
   // A run that is tried again comes before the next time.
@@ -138,14 +139,18 @@ export function heldBy(candidate: Candidate, among: HoldView): HoldReason | unde
   const takesTurn = !isBesideSchedule(pending.pendingTaskId);
   if (takesTurn && spread.inTurn + ahead >= activeLimit(view.request, rules)) return 'INSTANCE_LIMIT';
   if (room.fullFor(view.request)) return 'CONCURRENCY_GROUP';
-  if (spread.live >= (mostLive(view, among) ?? Number.POSITIVE_INFINITY)) return 'OLD_FIRST';
+  if (spread.live >= mostLive) return 'OLD_FIRST';
   if (rules.startWaits?.has(request.id)) return 'START_ORDER';
   if (excluded.hold(pending, request, view)) return 'EXCLUDED_TIME';
   return rules.setAside?.has(pending.pendingTaskId.id) ? 'CANNOT_BE_STORED' : undefined;
 }
 
 /** The most live tasks of a service or worker whose old tasks end before new ones start; undefined: any number. */
-function mostLive(view: RequestView, { spread, deploys }: Pick<HoldView, 'spread' | 'deploys'>): number | undefined {
+export function mostLiveOf(
+  view: RequestView,
+  spread: RequestSpread,
+  deploys: PlacementSnapshot['deploys'],
+): number | undefined {
   const { request, pendingDeploy, activeDeployId } = view;
   if (!isLongRunning(request.requestType)) return undefined;
   const deployOf = (deployId: string | undefined) =>
@@ -165,8 +170,8 @@ function perhapsRunning({ givenUp }: RequestSpread): string {
 
 /** Particulars of a reason to wait. */
 export function causeOf(held: HoldReason, { view, pending }: Candidate, among: HoldView): string | undefined {
-  const { spread, room, rules } = among;
-  if (held === 'OLD_FIRST') return `${spread.live} of at most ${mostLive(view, among)} live${perhapsRunning(spread)}`;
+  const { spread, mostLive, room, rules } = among;
+  if (held === 'OLD_FIRST') return `${spread.live} of at most ${mostLive} live${perhapsRunning(spread)}`;
   if (held === 'START_ORDER') return rules.startWaits?.get(view.request.id);
   const use = held === 'CONCURRENCY_GROUP' ? room.fullFor(view.request) : undefined;
   if (use) return fullText(view.request.concurrencyGroup!.name, use);
@@ -206,7 +211,9 @@ class PlacementPass {
   place({ pending, view, request }: Candidate): PlacementOutcome {
     const candidate = { pending, view, request };
     const { room, excluded, rules } = this;
-    const among = { spread: this.round.spreadOf(view), deploys: this.snapshot.deploys, room, excluded, rules };
+    const spread = this.round.spreadOf(view);
+    const mostLive = mostLiveOf(view, spread, this.snapshot.deploys);
+    const among = { spread, mostLive, room, excluded, rules };
     const held = heldBy(candidate, among);
     if (held) return { kind: 'wait', pending, why: held, cause: causeOf(held, candidate, among) };
     const key = demandKey(pending);
@@ -217,7 +224,7 @@ class PlacementPass {
     const best = this.round.bestMachine(demand);
     if (best instanceof FleetMachine) {
       this.room.take(view.request);
-      return this.occupy(pending, demand, best, mostLive(view, among));
+      return this.occupy(pending, demand, best, mostLive);
     }
     const refusal: PlacementRefusal = { rejections: best, shortages: this.round.shortages(demand) };
     this.refused.set(request.id, refused.set(key, refusal));

@@ -1,5 +1,5 @@
 import { addressProblem } from '../deploy-validation/index.js';
-import { type FieldError, problem } from '../field-error.js';
+import { type FieldError, type KindMember, kindProblems, problem } from '../field-error.js';
 import { type Autoscale, type AutoscaleMetric, autoscaleMetrics } from '../model/autoscale.js';
 import { isLongRunning } from '../model/enums.js';
 import type { Request } from '../model/request.js';
@@ -11,13 +11,9 @@ export interface AutoscaleLimits {
 }
 
 /** Members with the metrics that they are for, and those that need them. */
-const membersOfMetrics: readonly {
-  member: 'uri' | 'valuePath' | 'query';
-  for: readonly AutoscaleMetric[];
-  requiredFor: readonly AutoscaleMetric[];
-}[] = [
+const membersOfMetrics: readonly KindMember<'uri' | 'valuePath' | 'query', AutoscaleMetric>[] = [
   { member: 'uri', for: ['HTTP', 'PROMETHEUS'], requiredFor: ['HTTP'] },
-  { member: 'valuePath', for: ['HTTP'], requiredFor: [] },
+  { member: 'valuePath', for: ['HTTP'] },
   { member: 'query', for: ['PROMETHEUS'], requiredFor: ['PROMETHEUS'] },
 ];
 
@@ -41,15 +37,7 @@ export function autoscaleProblems(
   return [
     ...boundProblems(autoscale, maxScale, limits.maxNumInstancesPerRequest),
     ...(autoscale.target > 0 ? [] : problem('autoscale.target', 'min', 'autoscale.target must be more than 0')),
-    ...membersOfMetrics.flatMap(({ member, for: metrics, requiredFor }) => {
-      const field = `autoscale.${member}`;
-      const isGiven = autoscale[member] !== undefined;
-      if (isGiven && !metrics.includes(metric))
-        return problem(field, 'metric', `${field} may not be given for metric ${metric}`);
-      return !isGiven && requiredFor.includes(metric)
-        ? problem(field, 'required', `${field} is required for metric ${metric}`)
-        : [];
-    }),
+    ...kindProblems(autoscale, 'autoscale', { word: 'metric', kind: metric }, membersOfMetrics),
     ...(broken ? problem('autoscale.uri', broken.rule, `autoscale.uri ${broken.text}`) : []),
   ];
 }

@@ -11,12 +11,13 @@ import { type RecordLimits, sizeProblem } from '../record-size.js';
 import { type AutoscaleLimits, autoscaleProblems } from './autoscale-rules.js';
 import { runRules } from './run-rules.js';
 import {
-  closedWindows,
+  nextWindow,
   readDeployWindows,
   readSchedule,
   resolveTimeZone,
   timingMembers,
   unknownZone,
+  windowAt,
 } from '../schedules/index.js';
 import { timingProblems } from './timing-rules.js';
 
@@ -113,11 +114,10 @@ const rules: readonly Rule[] = [
 
 /** Windows that are stored may be over: other members of their request can still be changed. */
 function deployWindowsRule(request: Request, { stored, now, isOlder }: RequestContext): FieldError[] {
-  const { errors } = readDeployWindows(request);
-  if (errors.length > 0 || now === undefined || isOlder) return errors;
-  const isStored = canonical(request.deployWindows ?? null) === canonical(stored?.deployWindows ?? null);
-  const closed = closedWindows(request, undefined, now);
-  return !isStored && closed && closed.opensAt === undefined
+  const { windows, errors } = readDeployWindows(request);
+  if (errors.length > 0 || windows.length === 0 || now === undefined || isOlder) return errors;
+  const isStored = canonical(request.deployWindows) === canonical(stored?.deployWindows ?? null);
+  return !isStored && !windowAt(windows, now) && nextWindow(windows, now) === undefined
     ? problem('deployWindows', 'future', 'deployWindows leave no future time: no deploy could start')
     : [];
 }

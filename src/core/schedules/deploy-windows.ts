@@ -1,6 +1,6 @@
-import type { FieldError } from '../field-error.js';
+import { type FieldError, errorBelow } from '../field-error.js';
 import type { Request } from '../model/request-spec.js';
-import { nextWindow, readWindow, tellBelow, type Window, windowAt } from './windows.js';
+import { nextWindow, readWindow, type Window, windowAt } from './windows.js';
 
 type WindowedRequest = Pick<Request, 'id' | 'scheduleTimeZone' | 'deployWindows'>;
 
@@ -19,7 +19,7 @@ export function readDeployWindows(
   const errors: FieldError[] = [];
   for (const [index, each] of (request.deployWindows ?? []).entries()) {
     const read = readWindow(each, request, since);
-    if ('errors' in read) errors.push(...read.errors.map((error) => tellBelow(`deployWindows.${index}.`, error)));
+    if ('errors' in read) errors.push(...read.errors.map((error) => errorBelow(`deployWindows.${index}.`, error)));
     else windows.push(read);
   }
   return { windows, errors };

@@ -14,6 +14,7 @@ export {
   type TimetableFields,
 } from './timetable.js';
 export { type ClosedWindows, closedWindows, readDeployWindows } from './deploy-windows.js';
+export { nextWindow, windowAt } from './windows.js';
 export { timetableMembers, timingMembers } from './timing-members.js';
 export {
   decideDue,

@@ -1,9 +1,9 @@
-import type { FieldError } from '../field-error.js';
+import { type FieldError, errorBelow } from '../field-error.js';
 import type { Request } from '../model/request-spec.js';
 import { textHash } from '../text-hash.js';
 import { nextRun, readSchedule, type ScheduleFields, type ScheduleSpec } from './schedule-spec.js';
 import type { timetableMembers } from './timing-members.js';
-import { readWindow, tellBelow, type Window, windowAt, zoned } from './windows.js';
+import { readWindow, type Window, windowAt, zoned } from './windows.js';
 
 /** Everything of a request that says at which times it runs. */
 export type TimetableFields = ScheduleFields & Pick<Request, (typeof timetableMembers)[number]>;
@@ -37,7 +37,7 @@ export function readTimetable(fields: TimetableFields, since?: number): Timetabl
   const errors: FieldError[] = [];
   const collect = <T extends object>(read: T | { errors: FieldError[] }, path: string): T[] => {
     if (!('errors' in read)) return [read];
-    errors.push(...read.errors.map((error) => tellBelow(path, error)));
+    errors.push(...read.errors.map((error) => errorBelow(path, error)));
     return [];
   };
   const schedules = entriesOf(fields).flatMap(({ path, entry }) =>

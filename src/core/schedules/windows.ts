@@ -57,7 +57,3 @@ export function nextWindow(windows: readonly Window[], after: number): number | 
 
 export const zoned = <T extends Partial<ScheduleEntry>>(entry: T, timeZone: string | undefined): T =>
   entry.scheduleTimeZone === undefined && timeZone !== undefined ? { ...entry, scheduleTimeZone: timeZone } : entry;
-
-/** The error of a member, told by its path in the request. */
-export const tellBelow = (path: string, error: FieldError): FieldError =>
-  path === '' ? error : { ...error, field: path + error.field, message: path + error.message };

@@ -114,7 +114,8 @@ export class WorkingSet {
   ): void {
     if (!held || deployId === held.activeDeployId || deployId === held.pendingDeploy?.deployId) return;
     for (const { pendingTaskId } of pending.values()) if (pendingTaskId.deployId === deployId) return;
-    for (const { taskId } of [...tasks.values(), ...givenUp.values()]) if (taskId.deployId === deployId) return;
+    for (const { taskId } of tasks.values()) if (taskId.deployId === deployId) return;
+    for (const { taskId } of givenUp.values()) if (taskId.deployId === deployId) return;
     held.deploys.delete(deployId);
     this.deploys.delete(deployKeyText({ requestId, deployId }));
   }

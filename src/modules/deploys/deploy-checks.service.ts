@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { CLUSTER_DRIVER, type ClusterDriver } from '../../cluster/cluster-driver.js';
 import { withPresentInstances } from '../../core/autoscale/index.js';
 import { validateDeploy } from '../../core/deploy-validation/index.js';
-import type { FieldError } from '../../core/field-error.js';
+import { errorBelow } from '../../core/field-error.js';
 import type { Deploy } from '../../core/model/deploy.js';
 import { instancesOf, type Request } from '../../core/model/request.js';
 import type { Queryable } from '../../platform/database/queryable.js';
@@ -98,8 +98,8 @@ export const tellBelow =
   (field: string) =>
   (cause: unknown): never => {
     if (!(cause instanceof SchedulerError) || cause.errors.length === 0) throw cause;
-    throw SchedulerError.invalid('INVALID_REQUEST', below(field, cause.errors));
+    throw SchedulerError.invalid(
+      'INVALID_REQUEST',
+      cause.errors.map((error) => errorBelow(`${field}.`, error)),
+    );
   };
-
-const below = (field: string, errors: readonly FieldError[]): FieldError[] =>
-  errors.map((error) => ({ ...error, field: `${field}.${error.field}`, message: `${field}.${error.message}` }));

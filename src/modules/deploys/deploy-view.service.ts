@@ -1,12 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { DeployTask, DeploySnapshot } from '../../core/deploys/index.js';
-import { graceMillis } from '../../core/launch/index.js';
-import type { Deploy } from '../../core/model/deploy.js';
+import { graceMillis, graceRules } from '../../core/launch/index.js';
 import type { GateRow } from '../../core/model/gate.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import type { StoredRequest } from '../requests/request.repository.js';
 import { HealthSwitch } from '../tasks/health/health-switch.service.js';
-import type { Settings } from '../../platform/settings/settings.js';
 import { Rows } from '../../rows.js';
 import { DeployAcceptance } from './deploy-acceptance.service.js';
 import { DeployBalancing } from './deploy-balancing.service.js';
@@ -43,7 +41,7 @@ export class DeployViews {
       progress: pending.progress,
       activeDeployId,
       activeDeploy: active?.deploy,
-      activeGraceMillis: active && longestEnd(active.deploy, settings),
+      activeGraceMillis: active && graceMillis(active.deploy, graceRules(settings)),
       cancel: pending.cancel,
       updateTargetInstances: pending.updateTargetInstances,
       balance: pending.balance,
@@ -76,10 +74,3 @@ export class DeployViews {
     }));
   }
 }
-
-/** Milliseconds from the order to end a task until it is ended by force. */
-const longestEnd = (deploy: Deploy, { hardKillAfterMillis, cluster }: Settings): number =>
-  graceMillis(deploy, {
-    killGraceMillis: hardKillAfterMillis,
-    containerStopMillis: cluster.local.containers.dockerStopTimeout * 1000,
-  });

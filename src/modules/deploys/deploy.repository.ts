@@ -16,6 +16,7 @@ import type { Queryable } from '../../platform/database/queryable.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { OutboxRepository } from '../events/outbox.repository.js';
 import { rows, toMillis } from '../../platform/database/sql.js';
+import { liveSql } from '../tasks/task.repository.js';
 
 /** A deploy as stored, in progress or long past. */
 export interface StoredDeploy {
@@ -138,7 +139,7 @@ export class DeployRepository {
        FROM (SELECT id AS request_id, active_deploy_id AS deploy_id FROM request WHERE $1::text[] IS NULL OR id = ANY ($1)
          UNION SELECT id, pending_deploy_id FROM request WHERE $1::text[] IS NULL OR id = ANY ($1)
          UNION SELECT request_id, deploy_id FROM pending_task WHERE $1::text[] IS NULL OR request_id = ANY ($1)
-         UNION SELECT request_id, deploy_id FROM task WHERE (ended_at IS NULL OR may_run) AND ($1::text[] IS NULL OR request_id = ANY ($1))) used
+         UNION SELECT request_id, deploy_id FROM task WHERE ${liveSql('task')} AND ($1::text[] IS NULL OR request_id = ANY ($1))) used
        JOIN deploy_history d USING (request_id, deploy_id) WHERE d.data IS NOT NULL`,
       [requestIds],
     );

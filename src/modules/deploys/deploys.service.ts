@@ -153,13 +153,7 @@ export class DeploysService {
           const message = `targetActiveInstances must be between 1 and ${most}, the instances of request '${key.requestId}'`;
           throw SchedulerError.invalid('INVALID_REQUEST', [{ field: 'targetActiveInstances', rule: 'range', message }]);
         }
-        const { maxUnavailable, targetActiveInstances: former } = pending.progress ?? {};
-        if (maxUnavailable !== undefined && Math.abs(targetActiveInstances - former!) > maxUnavailable) {
-          const message = `targetActiveInstances must be at most ${maxUnavailable} away from the present target, ${former}: maxUnavailable of the deploy`;
-          throw SchedulerError.invalid('INVALID_REQUEST', [
-            { field: 'targetActiveInstances', rule: 'maxUnavailable', message },
-          ]);
-        }
+        refuseLeap(pending, targetActiveInstances);
         refusePassingGates(pending, targetActiveInstances);
         if (pending.updateTargetInstances === undefined) {
           await this.rows.deploys.changePending(tx, { ...pending, updateTargetInstances: targetActiveInstances });
@@ -303,6 +297,16 @@ function refuseClosed({ request, scheduleSince }: StoredRequest, now: number): v
     opensAt === undefined ? 'none of them opens again' : `the next one opens at ${new Date(opensAt).toISOString()}`;
   const message = `Deploys of request '${request.id}' start within its deployWindows only; ${next}`;
   throw new SchedulerError('DEPLOY_WINDOW_CLOSED', message);
+}
+
+/** Another target, of a deploy that ends old tasks first, would have more of them missing than may be. */
+function refuseLeap({ progress }: StoredPendingDeploy, asked: number): void {
+  const { maxUnavailable, targetActiveInstances: present = asked } = progress ?? {};
+  if (maxUnavailable === undefined || Math.abs(asked - present) <= maxUnavailable) return;
+  const message = `targetActiveInstances must be at most ${maxUnavailable} away from the present target, ${present}: maxUnavailable of the deploy`;
+  throw SchedulerError.invalid('INVALID_REQUEST', [
+    { field: 'targetActiveInstances', rule: 'maxUnavailable', message },
+  ]);
 }
 
 /** A larger target would begin the next step before the gates of this one have passed. */

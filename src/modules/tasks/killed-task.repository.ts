@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { killGraceMillis } from '../../core/cleanup/index.js';
+import { graceRules } from '../../core/launch/index.js';
 import type { Deploy } from '../../core/model/deploy.js';
 import type { RequestCleanupType, TaskCleanupType } from '../../core/model/enums.js';
 import type { KilledTaskIdRecord, TaskCleanup } from '../../core/model/task.js';
@@ -59,12 +60,7 @@ export class KilledTaskRepository {
         kills.map(({ cleanup }) => cleanup.taskId.id),
         new Date(now),
         types,
-        kills.map(({ cleanup, deploy }) =>
-          killGraceMillis(cleanup.cleanupType, deploy, {
-            killGraceMillis: this.settings.hardKillAfterMillis,
-            containerStopMillis: this.settings.cluster.local.containers.dockerStopTimeout * 1_000,
-          }),
-        ),
+        kills.map(({ cleanup, deploy }) => killGraceMillis(cleanup.cleanupType, deploy, graceRules(this.settings))),
         types.map(requestCleanupOf),
       ],
     );

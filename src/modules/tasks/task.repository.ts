@@ -92,7 +92,7 @@ interface TaskRow {
 }
 
 /** SQL: a task counts as live, by the rule of `countsAsLive` in the core. */
-const liveSql = (task: string): string => `(${task}.ended_at IS NULL OR ${task}.may_run)`;
+export const liveSql = (task: string): string => `(${task}.ended_at IS NULL OR ${task}.may_run)`;
 
 interface HeldTaskRow {
   task_id: string;

@@ -15,6 +15,7 @@ import type { QueueEntry } from '../../modules/tasks/pending-request.repository.
 import type { PlannedRun } from '../../modules/tasks/planned-run.repository.js';
 import type { LiveTask } from '../../modules/tasks/task.repository.js';
 import { inParallel } from '../../platform/async.js';
+import { byHalves } from '../../platform/database/by-halves.js';
 import { concernsAll, isLockTimeout } from '../../platform/database/database-errors.js';
 import { Database } from '../../platform/database/database.js';
 import { commitLazily } from '../../platform/database/commit-lazily.js';
@@ -146,24 +147,21 @@ export class DrainService {
   }
 
   private async drainTogether(requestIds: readonly string[], lock: RowLock, now: number): Promise<readonly string[]> {
-    try {
-      const work = (tx: Transaction) => this.drainIn(tx, requestIds, lock, now);
-      const { cleanups, again, held } = await this.db.leaderTransaction(work);
-      if (cleanups > 0) this.wake.signalOf(requestIds, 'cleanup');
-      if (again) this.wake.signal('scheduler');
-      return held;
-    } catch (cause) {
-      if (concernsAll(cause)) throw cause;
-      if (requestIds.length === 1) {
-        if (isLockTimeout(cause)) return requestIds;
-        tellFailure(this.log, `The queue of request '${requestIds[0]}' is stuck`, cause);
-        return [];
-      }
-      // The broken one must not hold up the others.
-      const half = Math.ceil(requestIds.length / 2);
-      const held = await this.drainTogether(requestIds.slice(0, half), lock, now);
-      return [...held, ...(await this.drainTogether(requestIds.slice(half), lock, now))];
-    }
+    const held: string[] = [];
+    await byHalves(requestIds, {
+      work: async (ids) => {
+        const drained = await this.db.leaderTransaction((tx) => this.drainIn(tx, ids, lock, now));
+        if (drained.cleanups > 0) this.wake.signalOf(ids, 'cleanup');
+        if (drained.again) this.wake.signal('scheduler');
+        held.push(...drained.held);
+      },
+      isAboutItems: (cause) => !concernsAll(cause),
+      alone: (id, cause) => {
+        if (isLockTimeout(cause)) held.push(id);
+        else tellFailure(this.log, `The queue of request '${id}' is stuck`, cause);
+      },
+    });
+    return held;
   }
 
   private async drainIn(

@@ -107,9 +107,8 @@ export class ListComparison {
         // More is acknowledged than applied only when the database is older than it was: those updates come no more.
         const stored = Math.max(applied, list.acknowledged ?? 0);
         const isCurrent = stored >= list.asOfUpdate;
-        this.compareList(list, tasks, isCurrent, result, reports);
+        this.compareList(list, tasks, isCurrent, result, { reports, gone });
         if (isCurrent) current.push(...slaves);
-        if (isCurrent) gone.push(...this.goneBy(list, tasks));
       }
       await this.status.concluded(await this.withoutDoubt(reports, result, epoch), returning);
       await this.confirmGone(gone);
@@ -124,26 +123,21 @@ export class ListComparison {
     tasks: readonly BelievedTask[],
     isCurrent: boolean,
     result: Comparison,
-    reports: Report[],
+    /** `gone`: tasks that were given up, of which the list confirms that they do not run. */
+    { reports, gone }: { reports: Report[]; gone: string[] },
   ): void {
     const states = new Map(list.tasks.map(({ taskId, state }) => [taskId, state]));
     const timestamp = this.clock.now();
     for (const task of tasks) {
       if (task.incarnation !== list.incarnation) continue;
-      const found = compareTask(task, states.get(task.taskId), list.incarnation);
+      const listed = states.get(task.taskId);
+      if (isCurrent && isGoneByList(task, listed)) gone.push(task.taskId);
+      const found = compareTask(task, listed, list.incarnation);
       if (found && isCurrent) reports.push({ ...found, timestamp });
       const isTooEarly = found && !isCurrent;
       if (task.ended) result.unsettled.push(...(isTooEarly ? [task.taskId] : []));
       else (isTooEarly ? result.tooEarly : result.answered).push(task.taskId);
     }
-  }
-
-  /** Tasks that were given up, of which the list confirms that they do not run. */
-  private goneBy(list: AgentTaskList, tasks: readonly BelievedTask[]): string[] {
-    const states = new Map(list.tasks.map(({ taskId, state }) => [taskId, state]));
-    return tasks
-      .filter((task) => task.incarnation === list.incarnation && isGoneByList(task, states.get(task.taskId)))
-      .map(({ taskId }) => taskId);
   }
 
   private async confirmGone(taskIds: readonly string[]): Promise<void> {

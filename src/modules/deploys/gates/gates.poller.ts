@@ -2,7 +2,6 @@ import { Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common';
 import { afterMeasurement, type ComparedDeploys, measure } from '../../../core/gates/index.js';
 import { type DeployKey, deployKeyText } from '../../../core/model/deploy.js';
 import type { DeployGate, GateMeasurement, GateRow } from '../../../core/model/gate.js';
-import { fairly } from '../../../platform/async.js';
 import { Clock } from '../../../platform/clock.js';
 import { concernsAll } from '../../../platform/database/database-errors.js';
 import { Database } from '../../../platform/database/database.js';
@@ -15,8 +14,6 @@ import { Wake } from '../../../platform/wake/wake.js';
 import { Rows } from '../../../rows.js';
 import { measurementsOf } from './deploy-gate.repository.js';
 
-/** Gates of one group that are asked at the same time: a group whose services are slow makes no other one wait. */
-const mostAtOnce = 8;
 /** Gates that one pass looks at, in all and of one group; the others follow in the next one. */
 const mostInPass = 400;
 const mostOfGroup = 50;
@@ -63,12 +60,12 @@ export class GatesPoller implements OnModuleInit {
     const measured = await this.rows.deployGates.measured(this.db.pool, mostInPass, mostOfGroup);
     const due = measured.filter(({ row }) => row.nextAt! <= now);
     if (due.length === 0) return measured[0]?.row.nextAt;
-    const rules = {
-      groupOf: ({ group }: DueGate) => group,
-      atMost: mostAtOnce,
-      forMillis: this.settings.gates.requestTimeoutMillis,
-    };
-    const stored = await fairly(await this.described(due), rules, (gate) => this.guarded(gate));
+    const gates = await this.described(due);
+    const stored = await this.asker.forAll(
+      gates,
+      ({ group }) => group,
+      (gate) => this.guarded(gate),
+    );
     const [next] = await this.rows.deployGates.measured(this.db.pool, 1, 1);
     // One that could not be stored is due still.
     const earliest = stored.filter(Boolean).length < due.length ? now + retryMillis : now;

@@ -1,17 +1,14 @@
 import { Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common';
-import { fairly } from '../../../platform/async.js';
 import { concernsAll } from '../../../platform/database/database-errors.js';
 import { Database } from '../../../platform/database/database.js';
 import { Pollers } from '../../../platform/poller/pollers.js';
+import { ServiceAsker } from '../../../platform/service-asker.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
 import { tellFailure } from '../../../platform/tell-failure.js';
 import { Wake } from '../../../platform/wake/wake.js';
 import { RequestRepository, type StoredRequest } from '../request.repository.js';
 import { AutoscaleDecisions } from './autoscale-decisions.service.js';
 import { AutoscaleMetrics } from './autoscale-metrics.service.js';
-
-/** Requests of one group that are looked at at the same time: a group whose services are slow makes no other one wait. */
-const mostAtOnce = 8;
 
 /**
  * Looks at each request with autoscaling: measures outside of a transaction, then decides, scales and stores the decision in one of the
@@ -24,6 +21,7 @@ export class AutoscalePoller implements OnModuleInit {
   constructor(
     private readonly db: Database,
     private readonly requests: RequestRepository,
+    private readonly asker: ServiceAsker,
     private readonly metrics: AutoscaleMetrics,
     private readonly decisions: AutoscaleDecisions,
     private readonly pollers: Pollers,
@@ -39,15 +37,17 @@ export class AutoscalePoller implements OnModuleInit {
     });
   }
 
-  /** One pass over requests with autoscaling; those that it has no time for are the first of the next one. Public so that a test runs it when it wants. */
+  /**
+   * One pass over requests with autoscaling; those that it has no time for are the first of the next one. Public so that a test runs it
+   * when it wants.
+   */
   async runOnce(): Promise<void> {
     const found = await this.requests.findAutoscaled(this.db.leaderPool);
-    const rules = {
-      groupOf: ({ request }: StoredRequest) => request.group,
-      atMost: mostAtOnce,
-      forMillis: this.settings.gates.requestTimeoutMillis,
-    };
-    await fairly(found, rules, (stored) => this.guarded(stored));
+    await this.asker.forAll(
+      found,
+      ({ request }) => request.group,
+      (stored) => this.guarded(stored),
+    );
   }
 
   /** The others are still looked at when one goes wrong. */
