@@ -123,7 +123,7 @@ describe.each([
 });
 
 /** Where the end of a run is stored, and where the run that follows goes into its queue. */
-const flowPoints = ['attempt', 'FlowReleases.runOnce'].flatMap((place) =>
+const flowPoints = ['attempt', 'FlowReleases.releaseTogether'].flatMap((place) =>
   ['before', 'after'].map((when) => `${when} the commit of ${place}`),
 );
 

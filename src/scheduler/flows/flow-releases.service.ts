@@ -44,14 +44,17 @@ export class FlowReleases {
     for (let first = 0; first < ready.length; first += requestsPerTransaction) {
       await byHalves(ready.slice(first, first + requestsPerTransaction), {
         work: async (ids) => {
-          const released = await this.db.leaderTransaction((tx) => this.release(tx, ids, now));
-          isLeft ||= released === 'SOME_LEFT';
+          isLeft = (await this.releaseTogether(ids, now)) === 'SOME_LEFT' || isLeft;
         },
         isAboutItems: (cause) => !concernsAll(cause),
         alone: (id, cause) => tellFailure(this.log, `Runs of request '${id}' that follow others are stuck`, cause),
       });
     }
     return isLeft;
+  }
+
+  private releaseTogether(requestIds: readonly string[], now: number): Promise<'ALL' | 'SOME_LEFT'> {
+    return this.db.leaderTransaction((tx) => this.release(tx, requestIds, now));
   }
 
   private async release(tx: Transaction, requestIds: readonly string[], now: number): Promise<'ALL' | 'SOME_LEFT'> {
