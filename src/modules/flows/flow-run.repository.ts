@@ -105,7 +105,7 @@ export class FlowRunRepository {
   }
 
   /** Runs whose followers wait for what they tell. */
-  async withOutputs(tx: Queryable, most: number): Promise<RunWithOutputs[]> {
+  async withOutputs(tx: Queryable, most: number, away: readonly string[]): Promise<RunWithOutputs[]> {
     const found = await rows<{
       flow_id: string;
       request_id: string;
@@ -115,14 +115,15 @@ export class FlowRunRepository {
       slave_id: string | null;
     }>(
       tx,
-      `SELECT p.flow_id, p.request_id, p.run_id, p.task_id, p.ended_at,
-         coalesce((SELECT slave_id FROM task WHERE task_id = p.task_id),
-           (SELECT slave_id FROM task_history WHERE task_id = p.task_id)) AS slave_id
+      `SELECT p.flow_id, p.request_id, p.run_id, p.task_id, p.ended_at, s.slave_id
        FROM (SELECT DISTINCT parent.flow_id, parent.request_id, parent.run_id, parent.task_id, parent.ended_at
          FROM flow_run w JOIN flow_run parent ON parent.flow_id = w.flow_id AND parent.task_id = ANY (w.parent_runs)
          WHERE w.queued_at IS NULL AND w.ended_at IS NULL AND parent.outputs IS NULL) p
+       CROSS JOIN LATERAL (SELECT coalesce((SELECT slave_id FROM task WHERE task_id = p.task_id),
+           (SELECT slave_id FROM task_history WHERE task_id = p.task_id)) AS slave_id) s
+       WHERE s.slave_id IS NULL OR s.slave_id <> ALL ($2)
        ORDER BY p.ended_at LIMIT $1`,
-      [most],
+      [most, away],
     );
     return found.map((row) => ({
       flowId: row.flow_id,

@@ -23,6 +23,8 @@ const runsPerPass = 500;
 const machinesAtOnce = 20;
 /** Time that a machine has to be there again, after which the followers run without what the task told. */
 const patienceMillis = 60_000;
+/** A machine that was away is asked again after this time: one that hangs would delay the others in each pass. */
+const awayMillis = 10_000;
 /** Working directories of tasks, below their sandboxes. */
 const folders = ['', 'app/'];
 
@@ -35,6 +37,8 @@ export class FlowOutputs {
   private readonly log = new Logger(FlowOutputs.name);
   /** Machines answer one by one; what they answer is written together. */
   private readonly told = new BatchLanes<ToldRun>(runsPerPass, 1, (told) => this.save(told));
+  /** Machines that were away, by the time at which each is asked again. */
+  private readonly away = new Map<string, number>();
 
   constructor(
     pollers: Pollers,
@@ -54,7 +58,8 @@ export class FlowOutputs {
   }
 
   async runOnce(now: number): Promise<void> {
-    const runs = await this.rows.flowRuns.withOutputs(this.db.leaderPool, runsPerPass);
+    for (const [slaveId, again] of this.away) if (again <= now) this.away.delete(slaveId);
+    const runs = await this.rows.flowRuns.withOutputs(this.db.leaderPool, runsPerPass, [...this.away.keys()]);
     const byMachine = groupBy(runs, ({ slaveId }) => slaveId);
     await inParallel([...byMachine], machinesAtOnce, async ([slaveId, ofMachine]) => {
       const told = await this.ask(slaveId, ofMachine, now);
@@ -81,6 +86,7 @@ export class FlowOutputs {
     for (const run of runs) {
       const outputs: Outputs | 'AWAY' | 'FAILED' = isAway ? 'AWAY' : await this.outputsOf(run.taskId, slaveId);
       isAway = outputs === 'AWAY';
+      if (isAway) this.away.set(slaveId, now + awayMillis);
       if (typeof outputs === 'object') told.push({ ...run, ...outputs });
       else if (now - run.endedAt >= patienceMillis) {
         told.push({ ...run, values: {}, problem: `slave '${slaveId}' could not be asked for ${outputsFile}` });

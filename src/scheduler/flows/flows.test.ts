@@ -201,6 +201,21 @@ describe('what a run tells its followers', () => {
     expect(count('b')).toBe(1);
     world.driver.sandbox = away;
   });
+  test('of a machine that is away is asked for again after ten seconds', async () => {
+    await start();
+    await job('a');
+    await follows('b', { a: 'SUCCESS' });
+    const asked: number[] = [];
+    world.driver.sandbox = (_taskId, slaveId) => {
+      asked.push(world.now);
+      return Promise.reject(new MachineUnreachableError(slaveId));
+    };
+    await run('a');
+    await world.run(40);
+    expect(asked.length).toBeGreaterThan(1);
+    const pauses = asked.slice(1).map((at, index) => at - asked[index]!);
+    expect(pauses.filter((millis) => millis < 10_000)).toEqual([]);
+  });
   test('is stored together, on however many machines they ran', async () => {
     const machines = 12;
     await start({ machines });
