@@ -1,4 +1,4 @@
-type Grouped = { request: { concurrencyGroup?: { name: string } } } | undefined;
+type InGroup = { request: { concurrencyGroup?: { name: string } } } | undefined;
 
 /** Ids of requests by the concurrency group that they name. */
 export class GroupMembers {
@@ -9,7 +9,7 @@ export class GroupMembers {
   }
 
   /** The request of this id takes the place of the former one. */
-  replace(id: string, former: Grouped, request: Grouped): void {
+  replace(id: string, former: InGroup, request: InGroup): void {
     const before = former?.request.concurrencyGroup?.name;
     const after = request?.request.concurrencyGroup?.name;
     if (before === after) return;

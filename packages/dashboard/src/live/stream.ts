@@ -22,8 +22,8 @@ export class LiveStream {
   private lastEventId: string | undefined;
   private running: AbortController | undefined;
   private hiddenTimer: ReturnType<typeof setTimeout> | undefined;
-  private readonly soon = new Outdated(READ_AGAIN_MS, (key) => void readAgain(this.queries, key));
-  private readonly later = new Outdated(READ_LATER_MS, (key) => void readAgain(this.queries, key));
+  private readonly soon = new OutdatedKeys(READ_AGAIN_MS, (key) => void readAgain(this.queries, key));
+  private readonly later = new OutdatedKeys(READ_LATER_MS, (key) => void readAgain(this.queries, key));
   private wasCut = false;
 
   constructor(private readonly queries: QueryClient) {}
@@ -98,7 +98,7 @@ export class LiveStream {
 }
 
 /** Keys that are told together, some time after the first of them. */
-class Outdated {
+class OutdatedKeys {
   private readonly keys = new Map<string, ReadKey>();
   private timer: ReturnType<typeof setTimeout> | undefined;
 

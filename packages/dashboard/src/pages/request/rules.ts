@@ -5,7 +5,7 @@ import { inWords } from '../../ui/words';
 /** What is set of a rule, in words; nothing, where it is not. */
 export type Rule = readonly [name: string, text: string];
 
-type Shown = (at: number) => string;
+type TextOfTime = (at: number) => string;
 
 const ms = (value: number | undefined): string | undefined => (value === undefined ? undefined : formatDuration(value));
 const joined = (...parts: readonly (string | false | undefined)[]): string | undefined => {
@@ -18,7 +18,7 @@ const given = (rules: readonly (readonly [string, string | undefined])[]): reado
   rules.filter((rule): rule is Rule => rule[1] !== undefined);
 
 /** What a request says of its times, its failures and what it follows. `shown` writes a time. */
-export function rulesOfRequest(request: Request, shown: Shown): readonly Rule[] {
+export function rulesOfRequest(request: Request, shown: TextOfTime): readonly Rule[] {
   const { schedules, missedRuns, exclusions, deployWindows, startAt, endAt, retry, restart, keepRuns, autoscale } =
     request;
   const schedule = request.schedule ?? request.quartzSchedule;
