@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
-import { LongestFirst } from './test/support/longest-first.js';
-import { stepsOf, testFiles } from './test/support/steps.js';
+import { longest, LongestFirst } from './test/support/longest-first.js';
+import { partOf, stepsOf, testFiles } from './test/support/steps.js';
 
 const restContract = fileURLToPath(new URL('packages/rest-contract/src/', import.meta.url));
 const client = fileURLToPath(new URL('packages/client/src/', import.meta.url));
@@ -9,7 +9,9 @@ const client = fileURLToPath(new URL('packages/client/src/', import.meta.url));
 /** 'daily' for `npm test`, 'deep' for `npm run test:deep`; without it, as when paths are named, all tests may run. */
 const step = process.env['MUSTER_TEST_STEP'];
 const root = fileURLToPath(new URL('.', import.meta.url));
-const include = testFiles(root).filter((file) => !step || stepsOf(file).some((each) => each === step));
+const files = testFiles(root).filter((file) => !step || stepsOf(file).some((each) => each === step));
+const { DEEP_EVERY: every = '1', LAWS_SEED: seed = '0' } = process.env;
+const include = step === 'deep' ? partOf(files, longest, Number(every), Number(seed)) : files;
 
 export default defineConfig({
   resolve: {

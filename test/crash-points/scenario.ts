@@ -20,7 +20,7 @@ interface Run {
   end: EndState;
 }
 
-/** Step through the points: CI tries half of them, other ones for another program (`.ci/run`). */
+/** Step through the points: CI tries an eighth of them, other ones for another program (`.ci/run`). */
 const { CRASH_POINTS_EVERY: every = '1', LAWS_SEED: seed = '0' } = process.env;
 
 /** Plays the story once without a kill, then once per point with a kill there, until no further point is come to. */

@@ -2,11 +2,11 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import type { TestSpecification, Vitest } from 'vitest/node';
 import { longest, LongestFirst } from '../support/longest-first.js';
-import { both, byNameOnly, daily, deep, stepsOf, testFiles } from '../support/steps.js';
+import { both, byNameOnly, daily, deep, everyTime, inTurns, partOf, stepsOf, testFiles } from '../support/steps.js';
 
 const files = testFiles(fileURLToPath(new URL('../..', import.meta.url)));
 
-test.each([...deep, ...daily, ...both, ...byNameOnly, ...longest])(
+test.each([...deep, ...daily, ...both, ...byNameOnly, ...inTurns, ...everyTime, ...longest])(
   '%s, which is named for a step or for its length, is there',
   (place) => {
     expect(files.filter((file) => file.startsWith(place))).not.toEqual([]);
@@ -19,6 +19,27 @@ test('every file is run by one step, the laws by both, and by none what runs by 
     expect(stepsOf(file), file).toHaveLength(isByName ? 0 : file.startsWith('test/laws/') ? 2 : 1);
   }
 });
+
+test.each([1, 2, 3])(
+  'of %i parts of the deep step each file is in one or in all, and no folder is missing in any',
+  (parts) => {
+    const ofStep = files.filter((file) => stepsOf(file).includes('deep'));
+    // As `.ci/run` has them: seven hexadecimal digits.
+    const found = Array.from({ length: parts }, (_, seed) => partOf(ofStep, longest, parts, 0xf_ab_c1_23 + seed));
+    for (const file of ofStep) {
+      const isInTurns = inTurns.some((folder) => file.startsWith(folder)) && !everyTime.includes(file);
+      expect(
+        found.filter((part) => part.includes(file)),
+        file,
+      ).toHaveLength(isInTurns ? 1 : parts);
+    }
+    const folderOf = (file: string) => file.split('/').slice(0, 2).join('/');
+    for (const part of found) expect(new Set(part.map(folderOf))).toEqual(new Set(ofStep.map(folderOf)));
+    // The files that take longest are spread, too.
+    const long = found.map((part) => part.filter((file) => longest.includes(file)).length);
+    expect(Math.max(...long) - Math.min(...long)).toBeLessThan(longest.length / 4);
+  },
+);
 
 test('in a clone that remembers no times, the files that take longest begin', async () => {
   const nothing = () => undefined;

@@ -6,8 +6,8 @@ export const lawSettings = {
   path: process.env['LAWS_PATH'],
   /** Schedules per test. */
   runs: numberIn('LAWS_RUNS'),
-  /** Share of the schedules that a test names: `npm test` tries few, the deep step all. */
-  share: process.env['MUSTER_TEST_STEP'] === 'daily' ? 1 / 20 : 1,
+  /** Share of the schedules that a test names: `npm test` tries few, the deep step all, or one in DEEP_EVERY. */
+  share: process.env['MUSTER_TEST_STEP'] === 'daily' ? 1 / 20 : 1 / (numberIn('DEEP_EVERY') ?? 1),
 };
 
 function numberIn(name: string): number | undefined {

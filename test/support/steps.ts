@@ -75,20 +75,38 @@ export const deep = [
   'src/modules/requests/bouncing.test.ts',
   'src/modules/deploys/gates/gates.test.ts',
   'src/modules/deploys/rollout.test.ts',
+  'src/modules/deploys/waiting-deploy.test.ts',
   'src/modules/tasks/shell-commands/running.test.ts',
   'src/modules/usage/sampling.test.ts',
+  'src/scheduler/backfills.test.ts',
   'src/scheduler/cluster/known-fleet.test.ts',
   'src/scheduler/cluster/slave-reconciliation.test.ts',
+  'src/scheduler/concurrency-groups.test.ts',
+  'src/scheduler/contention.test.ts',
   'src/scheduler/crashes.test.ts',
   'src/scheduler/decommission.test.ts',
   'src/scheduler/explain/explain.test.ts',
+  'src/scheduler/flows/flows.test.ts',
   'src/scheduler/given-up-tasks.test.ts',
   'src/scheduler/memory/leader-memory.test.ts',
+  'src/scheduler/plan/decommission-plans.test.ts',
   'src/scheduler/plan/plan.test.ts',
+  'src/scheduler/planned-runs.test.ts',
   'src/scheduler/pollers/cooldown.test.ts',
   'src/scheduler/pollers/crash-loop.poller.test.ts',
+  'src/scheduler/pollers/job.poller.test.ts',
   'src/scheduler/reconciliation/reconciliation.test.ts',
+  'src/scheduler/removal.test.ts',
+  'src/scheduler/retries.test.ts',
+  'src/scheduler/schedule-start.test.ts',
+  'src/scheduler/scheduled-runs.test.ts',
+  'src/scheduler/spread-all.test.ts',
+  'src/scheduler/start-order.test.ts',
   'src/scheduler/status/returned-tasks.test.ts',
+  'src/scheduler/status/status-updates.test.ts',
+  // Random writers and listeners, and a compiler for each small tree.
+  'src/modules/events/event-streams.laws.test.ts',
+  'test/house/house.test.ts',
   // Thousands of rows or targets, servers and workers that are started and stopped, whole programs that are compiled.
   'packages/rest-contract/test/compiler-messages.test.ts',
   'packages/rest-contract/test/package.test.ts',
@@ -104,10 +122,8 @@ export const deep = [
 
 /** Inside of a folder of `deep`, and run by `npm test` all the same: one of each kind. */
 export const daily = [
-  'test/e2e/field-limits.test.ts',
   'test/e2e/openapi.test.ts',
   'test/e2e/product.test.ts',
-  'test/e2e/first-job.test.ts',
   'test/e2e/readme.test.ts',
   'test/operations/ledger.test.ts',
   'test/operations/priority.test.ts',
@@ -123,6 +139,29 @@ export const both = ['test/laws/'];
  */
 export const byNameOnly = ['test/clients/web-ui/', 'test/clients/java-states.test.ts', 'test/kubernetes/'];
 
+/**
+ * Folders of deep tests of which `.ci/run` runs a third (DEEP_EVERY), by the seed that the program's files give: after other
+ * changes it runs the others. Each part has every kind. All other deep tests run each time, and `npm run test:deep` runs everything.
+ */
+export const inTurns = [
+  'packages/migrate/',
+  'src/modules/',
+  'src/scheduler/',
+  'test/agent/',
+  'test/clients/',
+  'test/e2e/',
+  'test/faults/',
+  'test/load-balancer/',
+  'test/mail/',
+  'test/older-clients/',
+  'test/operations/',
+  'test/security/',
+  'test/setup/',
+];
+
+/** Inside of a folder of `inTurns`, and in every part all the same: the only ones of their kind. */
+export const everyTime = ['test/e2e/dashboard.test.ts'];
+
 const inside = (file: string, places: readonly string[]): boolean =>
   places.some((place) => (place.endsWith('/') ? file.startsWith(place) : file === place));
 
@@ -130,6 +169,25 @@ export function stepsOf(file: string): ('daily' | 'deep')[] {
   if (inside(file, byNameOnly)) return [];
   if (inside(file, both)) return ['daily', 'deep'];
   return inside(file, deep) && !inside(file, daily) ? ['deep'] : ['daily'];
+}
+
+/**
+ * Those of the deep `files` that one run in `every` runs, for this seed. Of each folder the files that take longest, which `longest` has
+ * in their order, are dealt out first: no part has much more of them than another.
+ */
+export function partOf(files: readonly string[], longest: readonly string[], every: number, seed: number): string[] {
+  const place = (file: string): number => {
+    const found = longest.indexOf(file);
+    return found < 0 ? longest.length : found;
+  };
+  const rests = inTurns.flatMap((folder, index) =>
+    files
+      .filter((file) => file.startsWith(folder) && !everyTime.includes(file))
+      .toSorted((a, b) => place(a) - place(b))
+      // Another folder begins with another part: the longest files of all folders do not meet in one.
+      .filter((_, at) => (at + index + seed) % every !== 0),
+  );
+  return files.filter((file) => !rests.includes(file));
 }
 
 /** Test files of the whole project, by their paths from its root. */

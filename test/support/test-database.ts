@@ -40,7 +40,7 @@ export async function createDatabase(
 ): Promise<{ url: string; remove(): Promise<void> }> {
   const name = `muster_test_${randomUUID().replaceAll('-', '')}`;
   const template = options.empty ? 'template1' : inject('templateName');
-  await admin(`CREATE DATABASE ${name} TEMPLATE ${template}`);
+  await admin(`CREATE DATABASE ${name} TEMPLATE ${template} ${inject('copying')}`);
   return {
     url: databaseUrl(inject('adminUrl'), name),
     remove: () => admin(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),

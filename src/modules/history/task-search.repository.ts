@@ -3,7 +3,7 @@ import type { TimeRange } from '../../core/authorization/index.js';
 import type { TaskState } from '../../core/model/enums.js';
 import type { RunKey, RunTrigger, TaskHistory, TaskIdHistory } from '../../core/model/task.js';
 import { parseTaskId, sanitize } from '../../core/task-id.js';
-import { plannedEachTime } from '../../platform/database/prepared-statements.js';
+import { plannedEachTime } from '../../platform/database/sql.js';
 import type { Queryable } from '../../platform/database/queryable.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { rows, timeTests } from '../../platform/database/sql.js';

@@ -5,7 +5,7 @@ import { bracketsOfCall, outsideOfCalls } from './permits.js';
 import { OutcomeUnknownError } from '../errors.js';
 import { isUnanswered } from './database-errors.js';
 import type { DatabasePool } from './pool.js';
-import { isPlanOutdated } from './prepared-statements.js';
+import { isPlanOutdated } from './sql.js';
 import type { Transaction } from './transaction.js';
 import { Turns } from './turns.js';
 

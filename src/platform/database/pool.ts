@@ -11,7 +11,7 @@ import {
   withParameters,
 } from './connection.js';
 import { migrations as allMigrations } from './migrations.js';
-import { send } from './prepared-statements.js';
+import { send } from './sql.js';
 import type { Queryable } from './queryable.js';
 import { isOfServer, Transaction } from './transaction.js';
 import { TransactionSubscriber } from './transaction-subscriber.js';

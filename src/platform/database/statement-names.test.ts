@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { plannedEachTime, StatementNames } from './prepared-statements.js';
+import { plannedEachTime, StatementNames } from './sql.js';
 
 test('a statement gets a name when it is sent for the third time, its own and always the same', () => {
   const names = new StatementNames();

@@ -1,6 +1,6 @@
 import { DatabaseError, type PoolClient, type QueryResult } from 'pg';
 import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
-import { send } from './prepared-statements.js';
+import { send } from './sql.js';
 import type { Queryable } from './queryable.js';
 
 /** Nothing is done in this transaction any more, because something before has failed. */

@@ -13,10 +13,16 @@ import { IgnoredMembers } from './ignored-members.js';
 import { InputPipe } from './input.pipe.js';
 import { followPathAliases, leniencyOf } from './legacy-names.js';
 import { admitCalls, awaitBodies } from './admission.js';
-import { assignRequestId, compressAnswers, inOrder, securityHeaders } from './middleware.js';
-import { endUnreadAnswers } from './unread-answers.js';
-import { answerUnreadableCalls, requireHost } from './unreadable-calls.js';
-import { refuseUndecodedQueries } from './query.js';
+import {
+  assignRequestId,
+  compressAnswers,
+  endUnreadAnswers,
+  inOrder,
+  refuseUndecodedQueries,
+  requireHost,
+  securityHeaders,
+} from './middleware.js';
+import { answerUnreadableCalls } from './unreadable-calls.js';
 
 /** Options for NestFactory.create: the body parser is ours. */
 export const httpOptions = { bodyParser: false } as const;
@@ -49,7 +55,7 @@ export function configureHttp(
     inOrder(
       assignRequestId,
       securityHeaders(),
-      belowContextPath(settings.http),
+      ...(settings.http.contextPath === '' ? [] : [belowContextPath(settings.http)]),
       ...watch,
       requireHost,
       refuseUndecodedQueries,

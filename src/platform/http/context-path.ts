@@ -22,7 +22,6 @@ export function belowContextPath({ contextPath }: Settings['http']): RequestHand
 
 /** undefined: it lies outside. */
 function urlBelow(contextPath: string, url: string): string | undefined {
-  if (contextPath === '') return url;
   // A proxy may be called by the whole address, which a service has to understand as well.
   const target = url.replace(/^https?:\/\/[^/?#]*/i, '') || '/';
   const below = target.slice(contextPath.length);

@@ -98,6 +98,31 @@ export function securityHeaders(): RequestHandler {
   };
 }
 
+/** In place of Node.js, which was told to leave that to us (`requireHostHeader`). */
+export function requireHost(request: Request, _response: Response, next: NextFunction): void {
+  const isMissing = request.httpVersion === '1.1' && request.headers.host === undefined;
+  next(isMissing ? new SchedulerError('MALFORMED_CALL', 'A call in HTTP/1.1 needs the header Host') : undefined);
+}
+
+/** Node.js has each byte of an address as a character of Latin-1. */
+const bytesOf = (text: string): Buffer =>
+  Buffer.from(
+    text.replaceAll(/%([\da-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),
+    'latin1',
+  );
+
+/** Refuses bytes that are no text: the parser would put U+FFFD in their place. A percent sign that encodes nothing stands for itself. */
+export function refuseUndecodedQueries({ url }: Request, _response: Response, next: NextFunction): void {
+  const start = url.indexOf('?');
+  if (start < 0 || !/%[89a-f]/i.test(url)) return next();
+  try {
+    new TextDecoder('utf-8', { fatal: true }).decode(bytesOf(url.slice(start)));
+    next();
+  } catch {
+    next(new SchedulerError('INVALID_PARAMETER', 'The query must be text in UTF-8, percent-encoded'));
+  }
+}
+
 /** Shorter answers become longer by it. */
 const compressedFromBytes = 256;
 
@@ -108,6 +133,15 @@ export function compressAnswers(): RequestHandler {
     if (request.headers['accept-encoding'] !== undefined) return compress(request, response, next);
     if (response.hasHeader('Vary')) response.vary('Accept-Encoding');
     else response.setHeader('Vary', 'Accept-Encoding');
+    next();
+  };
+}
+
+/** Ends the connection of a caller who has read nothing of its answer for so long: all of it stands in memory until then. */
+export function endUnreadAnswers(millis: number): RequestHandler {
+  return (_request, response, next) => {
+    // Node.js ends a connection that is idle for so long, and sets the limit anew with the next call.
+    response.once('prefinish', () => response.socket?.setTimeout(millis));
     next();
   };
 }

@@ -2,8 +2,6 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { ArrayMaxSize, IsBoolean, IsIn, IsInt, IsOptional, Max, Min } from 'class-validator';
-import type { NextFunction, Request, Response } from 'express';
-import { SchedulerError } from '../errors.js';
 import { Text, Texts } from './fields.js';
 import { lastMillis, mostRecords, type TextKind } from './input-limits.js';
 
@@ -12,25 +10,6 @@ import { lastMillis, mostRecords, type TextKind } from './input-limits.js';
  * an empty, 'undefined', 'null' or zero value, which means "not given". What cannot be read stays as it came, so that
  * the validator beside the transform names it in a 400.
  */
-
-/** Node.js has each byte of an address as a character of Latin-1. */
-const bytesOf = (text: string): Buffer =>
-  Buffer.from(
-    text.replaceAll(/%([\da-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),
-    'latin1',
-  );
-
-/** Refuses bytes that are no text: the parser would put U+FFFD in their place. A percent sign that encodes nothing stands for itself. */
-export function refuseUndecodedQueries({ url }: Request, _response: Response, next: NextFunction): void {
-  const start = url.indexOf('?');
-  if (start < 0 || !/%[89a-f]/i.test(url)) return next();
-  try {
-    new TextDecoder('utf-8', { fatal: true }).decode(bytesOf(url.slice(start)));
-    next();
-  } catch {
-    next(new SchedulerError('INVALID_PARAMETER', 'The query must be text in UTF-8, percent-encoded'));
-  }
-}
 
 const notGivenWords = new Set(['', 'undefined', 'null']);
 export const isNotGiven = (value: unknown): boolean => typeof value === 'string' && notGivenWords.has(value);

@@ -5,6 +5,7 @@ import { Controller, Get, Module, Post } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { afterEach, expect, test } from 'vitest';
 import { startHttpApp } from '../../../test/support/http-app.js';
+import { waitFor } from '../../../test/support/wait-for.js';
 
 @Controller()
 class Rooms {
@@ -24,14 +25,21 @@ async function start(settings: Record<string, unknown> = {}): Promise<void> {
 }
 afterEach(() => app.close());
 
+/** Between parts of a call: the next one is sent when an answer has come. */
+const answered = Symbol('answered');
+
 /** All that comes back until the service hangs up, which it must do; parts after the first are sent later. */
-async function answersTo(...parts: string[]): Promise<string> {
+async function answersTo(...parts: (string | typeof answered)[]): Promise<string> {
   const { port } = app.getHttpServer().address() as { port: number };
   const socket = connect(port, '127.0.0.1');
   let got = '';
   const closed = new Promise<void>((resolve) => socket.on('close', () => resolve()).on('error', () => undefined));
   socket.on('data', (bytes) => (got += bytes.toString()));
   for (const part of parts) {
+    if (part === answered) {
+      await waitFor('an answer', () => got !== '');
+      continue;
+    }
     socket.write(part);
     await delay(20);
   }
@@ -85,7 +93,7 @@ test('HTTP/1.0 needs no Host', async () => {
 test('what follows a good call on its connection is refused after the answer to that one', async () => {
   await start();
   const [first, second] = (
-    await answersTo('GET /api/names HTTP/1.1\r\nHost: localhost\r\n\r\n', 'GARBAGE\r\n\r\n')
+    await answersTo('GET /api/names HTTP/1.1\r\nHost: localhost\r\n\r\n', answered, 'GARBAGE\r\n\r\n')
   ).split(/(?=HTTP\/1\.1)/);
   expect(first).toMatch(/^HTTP\/1.1 200[^]*\["a"\]$/);
   expect(read(second!)).toMatchObject({ status: 400, body: { code: 'MALFORMED_CALL' } });

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { NextFunction, Request, Response } from 'express';
 import { errorCodes } from '../error-codes.js';
-import { type ErrorCode, SchedulerError } from '../errors.js';
+import type { ErrorCode } from '../errors.js';
 import { errorBody } from './error.filter.js';
 
 type Problem = readonly [ErrorCode, string];
@@ -40,12 +39,6 @@ export function answerUnreadableCalls(server: Server, numericCode: boolean): voi
   server.on('connect', (_request, socket) =>
     refuse(socket, ['METHOD_NOT_ALLOWED', 'This service is no proxy'], 'Allow: GET, HEAD, OPTIONS\r\n'),
   );
-}
-
-/** In place of what Node.js was told to leave. */
-export function requireHost(request: Request, _response: Response, next: NextFunction): void {
-  const isMissing = request.httpVersion === '1.1' && request.headers.host === undefined;
-  next(isMissing ? new SchedulerError('MALFORMED_CALL', 'A call in HTTP/1.1 needs the header Host') : undefined);
 }
 
 function rawError(code: ErrorCode, message: string, numericCode: boolean, headers: string): string {
