@@ -38,6 +38,7 @@ import { SlaveEntity } from './modules/slaves/slave.entity.js';
 import { TaskReconciliationEntity } from './modules/state/task-reconciliation.entity.js';
 import { KilledTaskEntity, TaskCleanupEntity } from './modules/tasks/task-cleanup.entity.js';
 import { InstanceFailureEntity } from './modules/tasks/instance-failure.entity.js';
+import { TaskProgramEntity } from './modules/tasks/programs/task-program.entity.js';
 import { PendingRequestEntity, PendingTaskEntity } from './modules/tasks/pending-task.entity.js';
 import {
   ReconciliationWishEntity,
@@ -130,6 +131,7 @@ export const entities = [
   TaskCleanupEntity,
   TaskEntity,
   InstanceFailureEntity,
+  TaskProgramEntity,
   ReplacementWaveEntity,
   TaskHealthcheckEntity,
   TaskLivenessEntity,

@@ -62,6 +62,7 @@ import { TaskHistoryMoveRepository } from './modules/history/task-history-move.r
 import { TaskHistoryRepository } from './modules/history/task-history.repository.js';
 import { UploadPlacesRepository } from './modules/logs/upload-places.repository.js';
 import { TaskLaunchRepository } from './modules/tasks/task-launch.repository.js';
+import { TaskProgramRepository } from './modules/tasks/programs/task-program.repository.js';
 import { TaskMetadataRepository } from './modules/tasks/metadata/task-metadata.repository.js';
 import { TaskRepository } from './modules/tasks/task.repository.js';
 import { TaskSearchRepository } from './modules/history/task-search.repository.js';
@@ -145,6 +146,7 @@ const repositories = [
   UploadPlacesRepository,
   TaskLaunchRepository,
   TaskMetadataRepository,
+  TaskProgramRepository,
   TaskRepository,
   TaskSearchRepository,
   TaskStatusRepository,

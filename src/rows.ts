@@ -45,6 +45,7 @@ import { MachineTaskRepository } from './modules/tasks/machine-task.repository.j
 import { PendingRequestRepository } from './modules/tasks/pending-request.repository.js';
 import { PendingTaskRepository } from './modules/tasks/pending-task.repository.js';
 import { PlannedRunRepository } from './modules/tasks/planned-run.repository.js';
+import { TaskProgramRepository } from './modules/tasks/programs/task-program.repository.js';
 import { ReconciliationWishRepository } from './modules/tasks/reconciliation-wish.repository.js';
 import { ShellCommandRepository } from './modules/tasks/shell-commands/shell-command.repository.js';
 import { TaskCleanupRepository } from './modules/tasks/task-cleanup.repository.js';
@@ -116,6 +117,7 @@ export class Rows {
   @Inject() readonly taskHistory!: TaskHistoryRepository;
   @Inject() readonly taskLaunches!: TaskLaunchRepository;
   @Inject() readonly taskLiveness!: TaskLivenessRepository;
+  @Inject() readonly taskPrograms!: TaskProgramRepository;
   @Inject() readonly tasks!: TaskRepository;
   @Inject() readonly taskSearch!: TaskSearchRepository;
   @Inject() readonly taskStatuses!: TaskStatusRepository;

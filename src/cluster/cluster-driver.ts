@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ShellCommandUpdateType, TaskState } from '../core/model/enums.js';
+import type { ProgramRole, ProgramState, ShellCommandUpdateType, TaskState } from '../core/model/enums.js';
 import type { Deploy } from '../core/model/deploy.js';
 import type { LaunchSpec } from '../core/model/launch.js';
 import type { RunNowRequest } from '../core/model/request.js';
@@ -118,6 +118,18 @@ export interface ShellCommandReport {
   outputFilename?: string;
 }
 
+/** State of a program around the main one of its task. Told again it changes nothing. */
+export interface ProgramReport {
+  name: string;
+  role: ProgramRole;
+  state: ProgramState;
+  /** Number of its starts by now. */
+  starts: number;
+  /** Exit code of its last end; absent: it has not ended, or how is not known. */
+  exitCode?: number;
+  message?: string;
+}
+
 /** One status of one task, numbered by its agent within an incarnation. */
 export interface StatusUpdate {
   agentId: string;
@@ -140,6 +152,8 @@ export interface StatusUpdate {
   directory?: string;
   /** Set: the update is about a command of the task. Its state says nothing new then; nothing comes after the task's end. */
   shellCommand?: ShellCommandReport;
+  /** Set: the update is about a program around the main one, as above. */
+  program?: ProgramReport;
 }
 
 /** Tasks of an agent, with the number of its newest update when the list was made. */

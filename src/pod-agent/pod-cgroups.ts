@@ -5,6 +5,7 @@ import { directoriesIn, type Hierarchy, pidsBelow, readText } from '../agent/cgr
 import { V1Hierarchy } from '../agent/cgroups/v1.js';
 import { V2Hierarchy } from '../agent/cgroups/v2.js';
 import { isLive, type ProcessStat, readStat } from '../agent/processes/process-identity.js';
+import { programVariable, variableOf } from '../agent/processes/processes.js';
 import { podSandboxPath } from './pod-agent-api.js';
 
 /** Hierarchies of version 1 with metrics of pods, by the names that their directories have everywhere. */
@@ -60,6 +61,8 @@ export class PodCgroups {
         .filter(isLive);
       if (processes.some(({ pid }) => seesSandbox(pid))) {
         this.limitProcesses(join(podPath, name));
+        // One of a program around the main one.
+        if (processes.some(({ pid }) => variableOf(pid, programVariable) !== undefined)) continue;
         return new PodContainer(this.groupAt(join(podPath, name)));
       }
     }

@@ -5,6 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { AgentCluster, occupyPort, testSlave } from '../support/agent-cluster.js';
 import { LocalDriver } from '../../src/cluster/local/local-driver.js';
 import { describeClusterDriver, type DriverHarness, type TaskKind } from '../support/describe-cluster-driver.js';
+import { describePrograms } from '../support/describe-programs.js';
 import { waitFor } from '../support/wait-for.js';
 
 /** First of all the task notes that it was started; so could a second start of it, which would have another user. */
@@ -15,7 +16,7 @@ const scriptOf = (kind: TaskKind): string => {
   return `${note}; printf '${kind.prints ?? ''}'; exit ${kind.exit}`;
 };
 
-describeClusterDriver('local', async (): Promise<DriverHarness> => {
+const factory = async (): Promise<DriverHarness> => {
   const shellCommands = [
     { name: 'ENDS', command: ['/bin/true'] },
     { name: 'RUNS', command: ['/bin/sleep', '600'] },
@@ -48,7 +49,10 @@ describeClusterDriver('local', async (): Promise<DriverHarness> => {
     pause: () => delay(300),
     close: () => cluster.close(),
   };
-});
+};
+
+describeClusterDriver('local', factory);
+describePrograms('local', factory);
 
 test('a launch that the line holds back starts nothing when it comes after it was withdrawn', async () => {
   const cluster = await AgentCluster.start();

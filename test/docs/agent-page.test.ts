@@ -19,7 +19,7 @@ const sections = [
 /** The records that a deploy or a run is made of, and their fields, as `Record.field`. */
 function fieldsOf(...roots: string[]): string[] {
   const records = new Map<string, ts.InterfaceDeclaration>();
-  for (const name of ['deploy', 'deploy-spec', 'task-care', 'request', 'request-spec']) {
+  for (const name of ['deploy', 'deploy-spec', 'deploy-tasks', 'task-care', 'request', 'request-spec']) {
     const url = new URL(`../../src/core/model/${name}.ts`, import.meta.url);
     const source = ts.createSourceFile(name, readFileSync(url, 'utf8'), ts.ScriptTarget.Latest, true);
     for (const statement of source.statements)

@@ -26,6 +26,7 @@ const backfill = (more: object): Call => ['POST', 'requests/request/cron/backfil
 
 const autoscale = (more: object) => ({ autoscale: { min: 1, max: 4, metric: 'CPU', target: 60, ...more } });
 const gates = (gate: object) => ({ canaryDeploySettings: { gates: [gate] } });
+const step = (name: string, more: object = {}) => ({ name, command: 'true', ...more });
 const query = {
   type: 'PROMETHEUS',
   uri: 'https://example.com',
@@ -418,6 +419,36 @@ export const wrong: [rule: string, ...Call[]][] = [
     deploy(gates({ ...query, intervalMillis: 999 })),
     deploy(gates({ ...query, count: 101 })),
     deploy(gates({ ...query, failureLimit: 101 })),
+  ],
+  [
+    '`tasks`: at least one',
+    deploy({ tasks: {} }),
+    deploy({ tasks: { init: [] } }),
+    deploy({ tasks: { post: Array.from({ length: 11 }, (_, index) => step(`s${index}`)) } }),
+    deploy({ command: undefined, customExecutorCmd: 'x', executorData: { cmd: 'true' }, tasks: { init: [step('a')] } }),
+  ],
+  [
+    '`tasks.init[].name`, as',
+    deploy({ tasks: { init: [step('a')], post: [step('a')] } }),
+    deploy({ tasks: { init: [step('A')] } }),
+    deploy({ tasks: { sidecars: [step('main')] } }),
+    deploy({ tasks: { post: [step('a'.repeat(41))] } }),
+  ],
+  [
+    '`tasks.init[].command`, as',
+    deploy({ tasks: { init: [{ name: 'a' }] } }),
+    deploy({ tasks: { init: [step('a', { command: ' ' })] } }),
+    deploy({ tasks: { sidecars: [step('a', { env: { STARTED_BY_USER: 'me' } })] } }),
+  ],
+  [
+    '`tasks.init[].timeoutMillis`, as',
+    deploy({ tasks: { init: [step('a', { timeoutMillis: 0 })] } }),
+    deploy({ tasks: { post: [step('a', { timeoutMillis: 86_400_001 })] } }),
+  ],
+  [
+    '`tasks.sidecars[].resources`',
+    deploy({ tasks: { sidecars: [step('a', { resources: { cpus: -1 } })] } }),
+    deploy({ tasks: { sidecars: [step('a', { resources: { cpus: 51 } })] } }),
   ],
   ['`preStop`: `command`', deploy({ preStop: {} }), deploy({ preStop: { http: { uri: '/' } } })],
   ['`preStop.timeoutMillis`', deploy({ killGracePeriodMillis: 5, preStop: { command: 'true', timeoutMillis: 5 } })],

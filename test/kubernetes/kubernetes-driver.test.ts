@@ -6,6 +6,7 @@ import { type ClusterDriver, StaleEpochError } from '../../src/cluster/cluster-d
 import { KubernetesDriver } from '../../src/cluster/kubernetes/kubernetes-driver.js';
 import { LocalSettings } from '../../src/platform/settings/local-settings.js';
 import { describeClusterDriver, type DriverHarness, type TaskKind } from '../support/describe-cluster-driver.js';
+import { describePrograms } from '../support/describe-programs.js';
 import { launchSpec } from '../support/launch-spec.js';
 import { waitFor } from '../support/wait-for.js';
 import { testImage } from './lab/image.js';
@@ -70,70 +71,69 @@ describe.skipIf(labBinaries === undefined)('on a real Kubernetes', () => {
   });
   afterAll(() => lab?.stop());
 
-  describeClusterDriver(
-    'kubernetes',
-    async (): Promise<DriverHarness> => {
-      const starts = join(lab.folder, 'starts');
-      mkdirSync(starts, { recursive: true });
-      chmodSync(starts, 0o777);
-      const settings = lab.settings({ allowedHostPaths: [starts] });
-      // Agents keep the highest epoch that they have seen.
-      const base = (tests += 100);
-      const drivers: KubernetesDriver[] = [];
-      const untilShown = (what: string, port: number, isShown: boolean) =>
-        waitFor(what, () => drivers.some((each) => each.machines()[0]?.portsInUse.includes(port)) === isShown);
-      const open = () =>
-        KubernetesDriver.open({ now: Date.now, settings, defaultRackId: 'DEFAULT', commands, log: quiet });
-      // A driver is made without waiting; these wait to be asked for.
-      const spare = await Promise.all([open(), open(), open()]);
-      return {
-        driver: () => {
-          const driver = spare.pop()!;
-          drivers.push(driver);
-          return withEpochsFrom(base, driver);
-        },
-        commandOf: (kind, taskId) => ({ taskId, name: kind.toLowerCase(), timestamp: Date.now(), options: [] }),
-        launchOf: (kind, taskId, incarnation) =>
-          launchSpec({
-            taskId,
-            incarnation,
-            slaveId: lab.nodes[0]!.name,
-            command: { shell: true, value: scriptOf(kind), arguments: [] },
-            environment: { STARTS: join('/starts', taskId) },
-            container: {
-              type: 'DOCKER',
-              docker: { image: testImage, privileged: false, network: 'BRIDGE' },
-              volumes: [{ hostPath: starts, containerPath: '/starts', mode: 'RW' }],
-            },
-          }),
-        starts: (taskId) => {
-          try {
-            return readFileSync(join(starts, taskId), 'utf8').trim().split('\n').length;
-          } catch {
-            return 0;
-          }
-        },
-        occupyPort: async () => {
-          const port = lab.nodes[0]!.ports.end;
-          await lab.occupy({ port, node: lab.nodes[0]!.name });
-          await untilShown('the port to be seen', port, true);
-          return {
-            port,
-            free: async () => {
-              await lab.release(port);
-              await untilShown('the port to be free again', port, false);
-            },
-          };
-        },
-        until: async (what, condition) => void (await waitFor(what, condition, { timeoutMillis: 40_000 })),
-        pause: () => delay(2_000),
-        close: async () => {
-          await Promise.all([...drivers, ...spare].map((driver) => driver.close()));
-          await lab.clean();
-        },
-      };
-    },
-    // Kubelets do not look up while they wait for a container to end.
-    ['SHORTER_GRACE'],
-  );
+  const factory = async (): Promise<DriverHarness> => {
+    const starts = join(lab.folder, 'starts');
+    mkdirSync(starts, { recursive: true });
+    chmodSync(starts, 0o777);
+    const settings = lab.settings({ allowedHostPaths: [starts] });
+    // Agents keep the highest epoch that they have seen.
+    const base = (tests += 100);
+    const drivers: KubernetesDriver[] = [];
+    const untilShown = (what: string, port: number, isShown: boolean) =>
+      waitFor(what, () => drivers.some((each) => each.machines()[0]?.portsInUse.includes(port)) === isShown);
+    const open = () =>
+      KubernetesDriver.open({ now: Date.now, settings, defaultRackId: 'DEFAULT', commands, log: quiet });
+    // A driver is made without waiting; these wait to be asked for.
+    const spare = await Promise.all([open(), open(), open()]);
+    return {
+      driver: () => {
+        const driver = spare.pop()!;
+        drivers.push(driver);
+        return withEpochsFrom(base, driver);
+      },
+      commandOf: (kind, taskId) => ({ taskId, name: kind.toLowerCase(), timestamp: Date.now(), options: [] }),
+      launchOf: (kind, taskId, incarnation) =>
+        launchSpec({
+          taskId,
+          incarnation,
+          slaveId: lab.nodes[0]!.name,
+          command: { shell: true, value: scriptOf(kind), arguments: [] },
+          environment: { STARTS: join('/starts', taskId) },
+          container: {
+            type: 'DOCKER',
+            docker: { image: testImage, privileged: false, network: 'BRIDGE' },
+            volumes: [{ hostPath: starts, containerPath: '/starts', mode: 'RW' }],
+          },
+        }),
+      starts: (taskId) => {
+        try {
+          return readFileSync(join(starts, taskId), 'utf8').trim().split('\n').length;
+        } catch {
+          return 0;
+        }
+      },
+      occupyPort: async () => {
+        const port = lab.nodes[0]!.ports.end;
+        await lab.occupy({ port, node: lab.nodes[0]!.name });
+        await untilShown('the port to be seen', port, true);
+        return {
+          port,
+          free: async () => {
+            await lab.release(port);
+            await untilShown('the port to be free again', port, false);
+          },
+        };
+      },
+      until: async (what, condition) => void (await waitFor(what, condition, { timeoutMillis: 40_000 })),
+      pause: () => delay(2_000),
+      close: async () => {
+        await Promise.all([...drivers, ...spare].map((driver) => driver.close()));
+        await lab.clean();
+      },
+    };
+  };
+
+  // Kubelets do not look up while they wait for a container to end.
+  describeClusterDriver('kubernetes', factory, ['SHORTER_GRACE']);
+  describePrograms('kubernetes', factory);
 });

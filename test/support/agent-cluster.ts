@@ -8,6 +8,7 @@ import { Cgroups } from '../../src/agent/cgroups/cgroups.js';
 import { readMounts } from '../../src/agent/cgroups/mounts.js';
 import { processesUnder, signal } from '../../src/agent/processes/processes.js';
 import { LocalDriver } from '../../src/cluster/local/local-driver.js';
+import { isTerminal, type TaskState } from '../../src/core/model/enums.js';
 import type { LaunchSpec } from '../../src/core/model/launch.js';
 import { fetchProgram, rotateProgram, uploadProgram } from './agent-programs.js';
 import { EventRecorder } from './event-recorder.js';
@@ -169,7 +170,7 @@ export class AgentCluster {
   async untilEnd(spec: LaunchSpec): Promise<void> {
     await waitFor(
       `the end of ${spec.taskId}`,
-      () => this.seen.statesOf(spec.taskId).some((state) => !['TASK_STARTING', 'TASK_RUNNING'].includes(state)),
+      () => this.seen.statesOf(spec.taskId).some((state) => isTerminal(state as TaskState)),
       { timeoutMillis: 25_000, everyMillis: 5 },
     );
   }

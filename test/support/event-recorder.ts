@@ -75,7 +75,15 @@ export class EventRecorder implements ClusterEvents {
   }
 
   statesOf = (taskId: string): string[] =>
-    this.updates.filter((update) => update.taskId === taskId && !update.shellCommand).map((update) => update.state);
+    this.updates
+      .filter((update) => update.taskId === taskId && !update.shellCommand && !update.program)
+      .map((update) => update.state);
+
+  /** In the order in which they came: name and state of a program around the main one, with the number of its starts. */
+  programsOf = (taskId: string): string[] =>
+    this.updates.flatMap(({ taskId: id, program }) =>
+      program && id === taskId ? `${program.name} ${program.state} ${program.starts}` : [],
+    );
 
   /** In the order in which they came. */
   commandUpdatesOf = (order: Pick<ShellCommandOrder, 'taskId' | 'name' | 'timestamp'>): string[] =>

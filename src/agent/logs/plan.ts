@@ -39,8 +39,12 @@ type Settings = Pick<
   | 'maxServiceLogSizeMb'
 >;
 
-/** The outputs of the task's program. */
-export function mainLogs(spec: LaunchSpec, { root, executor }: Sandbox, settings: Settings): TaskLog[] {
+/** The outputs of the task's programs. */
+export function mainLogs(
+  spec: LaunchSpec,
+  { root, executor, programLogs = [] }: Sandbox,
+  settings: Settings,
+): TaskLog[] {
   if (spec.executorData?.skipLogrotateAndCompress) return [];
   const { maxServiceLogSizeMb } = settings;
   const each = (path: string, into: string): TaskLog => ({
@@ -52,7 +56,7 @@ export function mainLogs(spec: LaunchSpec, { root, executor }: Sandbox, settings
     maxBytes: maxServiceLogSizeMb && maxServiceLogSizeMb * megabyte,
     deleteAfterEnd: false,
   });
-  if (!executor) return ['stdout', 'stderr'].map((name) => each(name, 'logs'));
+  if (!executor) return ['stdout', 'stderr', ...programLogs].map((name) => ({ ...each(name, 'logs'), extension: '' }));
   return [each(relative(root, executor.serviceLog), join(relative(root, executor.directory), 'logs'))];
 }
 

@@ -122,6 +122,10 @@ function uploadRecords(
     // Their results have a date in their names.
     add('default', logs, `std*-[0-9]*${finished ? '' : ending}`);
     for (const name of finished ? outputs : []) add(name, area, name, {}, true);
+    if (sandbox.programLogs) {
+      add('programs', logs, `*.std*-[0-9]*${finished ? '' : ending}`);
+      for (const name of finished ? sandbox.programLogs : []) add(name, area, name, {}, true);
+    }
     return records;
   }
   if (![...records.values()].some(({ fileGlob }) => fileGlob === rotated(serviceLog)))

@@ -5,6 +5,9 @@ import { errorCode } from '../../platform/files.js';
 /** Name of the variable by which the processes of a task are known wherever they went: the path of its sandbox. */
 export const sandboxVariable = 'CLUSTER_SANDBOX';
 
+/** Name of the variable by which the processes of a program around the main one are known: the name of the program. */
+export const programVariable = 'CLUSTER_PROGRAM';
+
 /** Ids of all processes of this machine, also of those that have ended and that nothing has waited for. */
 export const allPids = (): number[] =>
   readdirSync('/proc')
@@ -52,10 +55,15 @@ export interface TaskMark {
   hasStarted: boolean;
   /** Processes that earlier checks found, by pid, if there are no cgroups. Each check brings it up to date. */
   known: Map<number, ProcessStat>;
+  /** Leaves others out, of those that are found; absent: none. */
+  includes?: (found: ProcessStat) => boolean;
 }
 
 /** The live processes of a task except its shim. */
-export function processesOf(mark: TaskMark): ProcessStat[] {
+export const processesOf = (mark: TaskMark): ProcessStat[] =>
+  mark.includes ? allOf(mark).filter(mark.includes) : allOf(mark);
+
+function allOf(mark: TaskMark): ProcessStat[] {
   const inGroup = mark.cgroupPids();
   if (inGroup && mark.hasStarted) return inGroup.map(readStat).filter(isLive);
   const { shim, known } = mark;

@@ -2,7 +2,7 @@ import { chownSync, constants, mkdirSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { LaunchSpec } from '../../core/model/launch.js';
+import type { LaunchSpec, ProgramOfLaunch } from '../../core/model/launch.js';
 import type { AgentDirectory } from '../state/agent-directory.js';
 import { isMissing } from '../../platform/files.js';
 import { monotonicMillis } from '../../platform/monotonic.js';
@@ -25,7 +25,15 @@ export interface ExecutorLayout {
 export interface Sandbox {
   root: string;
   executor?: ExecutorLayout;
+  /** Output files of the programs around the main one. */
+  programLogs?: string[];
 }
+
+/** Files at the top of the sandbox that take the output and the errors of a program around the main one. */
+export const outputsOf = ({ name }: Pick<ProgramOfLaunch, 'name'>): [string, string] => [
+  `${name}.stdout`,
+  `${name}.stderr`,
+];
 
 export const sandboxRoot = (agent: AgentDirectory, taskId: string): string => agent.sandboxOf(fileNameOf(taskId));
 
@@ -39,6 +47,7 @@ export const startFilesOf = (taskId: string): string[] =>
 
 export function sandboxOfSpec(agent: AgentDirectory, spec: LaunchSpec): Sandbox {
   const root = sandboxRoot(agent, spec.taskId);
+  if (spec.programs) return { root, programLogs: Object.values(spec.programs).flat().flatMap(outputsOf) };
   if (!spec.executorData) return { root };
   const directory = join(root, areaOf(spec.taskId));
   const at = (name: string) => join(directory, name);
@@ -69,7 +78,11 @@ export interface NewFile {
  * Until everything is there, the sandbox is closed to that user, whose other tasks could put links in the way. At once, see
  * `writeForUser`.
  */
-export function createSandbox({ root, executor }: Sandbox, runAs: RunAs | undefined, files: readonly NewFile[]): void {
+export function createSandbox(
+  { root, executor, programLogs = [] }: Sandbox,
+  runAs: RunAs | undefined,
+  files: readonly NewFile[],
+): void {
   mkdirSync(root, { mode: 0o700 });
   const give = (path: string) => {
     if (runAs) chownSync(path, runAs.uid, runAs.gid);
@@ -90,7 +103,7 @@ export function createSandbox({ root, executor }: Sandbox, runAs: RunAs | undefi
     directory(join(area, 'tmp'), 0o750);
     directory(join(area, 'logs'), 0o755);
     for (const path of [serviceLog, bashLog, executorLog]) file(log(path));
-  } else for (const name of ['stdout', 'stderr']) file(log(join(root, name)));
+  } else for (const name of ['stdout', 'stderr', ...programLogs]) file(log(join(root, name)));
   for (const one of files) file(one);
   // Everything below is as closed as this: to all but the task and the agent, as far as the agent is root.
   give(root);

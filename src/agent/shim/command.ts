@@ -1,10 +1,10 @@
 import { homedir } from 'node:os';
 import { basename, join } from 'node:path';
-import type { LaunchSpec } from '../../core/model/launch.js';
-import { sandboxVariable } from '../processes/processes.js';
+import type { LaunchSpec, ProgramOfLaunch } from '../../core/model/launch.js';
+import { programVariable, sandboxVariable } from '../processes/processes.js';
 import type { AgentContext } from '../agent-context.js';
 import type { RunAs } from '../processes/run-as.js';
-import type { Sandbox } from '../sandbox/sandbox-layout.js';
+import { outputsOf, type Sandbox } from '../sandbox/sandbox-layout.js';
 
 /** Program of the task, its output files, and its working directory. */
 export interface TaskCommand {
@@ -29,14 +29,24 @@ export function commandOf(spec: LaunchSpec, sandbox: Sandbox, shell: string, lin
       workingDirectory: directory,
     };
   }
-  const { shell: asText, value, arguments: words } = spec.command;
-  return {
-    words: [...(asText ? [lineShell, '-c', value, 'sh'] : [value]), ...words],
-    stdout: join(sandbox.root, 'stdout'),
-    stderr: join(sandbox.root, 'stderr'),
-    workingDirectory: sandbox.root,
-  };
+  return plainCommand(spec.command, sandbox, lineShell, ['stdout', 'stderr']);
 }
+
+/** A program around the main one writes to files of its own. */
+export const commandOfProgram = (program: ProgramOfLaunch, sandbox: Sandbox, lineShell: string): TaskCommand =>
+  plainCommand(program.command, sandbox, lineShell, outputsOf(program));
+
+const plainCommand = (
+  { shell, value, arguments: words }: LaunchSpec['command'],
+  { root }: Sandbox,
+  lineShell: string,
+  [stdout, stderr]: readonly [string, string],
+): TaskCommand => ({
+  words: [...(shell ? [lineShell, '-c', value, 'sh'] : [value]), ...words],
+  stdout: join(root, stdout),
+  stderr: join(root, stderr),
+  workingDirectory: root,
+});
 
 /** cmd and its arguments are shell text as a whole: quoting in them is the user's. */
 const commandText = (spec: LaunchSpec): string => [spec.command.value, ...spec.command.arguments].join(' ');
@@ -65,6 +75,16 @@ export function taskEnvironment(
     [sandboxVariable]: sandbox.root,
   };
 }
+
+/** The variables of the task, those of the program, and one by which its processes are known. */
+export const programEnvironment = (
+  spec: LaunchSpec,
+  program: ProgramOfLaunch,
+  ...where: [Sandbox, RunAs | undefined, Pick<AgentContext, 'searchPath' | 'settings'>]
+): Record<string, string> => ({
+  ...taskEnvironment({ ...spec, environment: { ...spec.environment, ...program.environment } }, ...where),
+  [programVariable]: program.name,
+});
 
 /** Environment that the start script of a task with executorData needs before it reads the rest from deploy.env. */
 export function bootstrapEnvironment(environment: Record<string, string>, searchPath: string): Record<string, string> {

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { TaskCommand } from './command.js';
 import { errorCode, messageOf } from '../../platform/files.js';
 import { DeployFault } from '../artifacts/order.js';
-import { sandboxVariable } from '../processes/processes.js';
+import { programVariable, sandboxVariable } from '../processes/processes.js';
 import { cleanEnvironment } from '../processes/run-as.js';
 import { launcherWords, plainShell } from './launcher.js';
 import { isAlive, type ProcessIdentity, readStat } from '../processes/process-identity.js';
@@ -19,6 +19,8 @@ export interface Shim {
 /** Context that the task's program is put into before it begins. */
 export interface ShimContext {
   sandboxRoot: string;
+  /** Name of a program around the main one. */
+  program?: string;
   /** Words that become the task's user; none: it is the agent's. */
   switchUser: readonly string[];
   cgroupFiles: readonly string[];
@@ -52,6 +54,7 @@ export function startShim(
   command: TaskCommand,
   {
     sandboxRoot,
+    program,
     switchUser,
     cgroupFiles,
     maxProcesses,
@@ -73,7 +76,12 @@ export function startShim(
       const child = spawn(shell, [script, directory.path, ...limits, ...groups, ...launcher, ...words], {
         cwd: '/',
         // By the sandbox the processes of a task are known; the agent made its name.
-        env: { ...handedDown, ...cleanEnvironment, [sandboxVariable]: sandboxRoot },
+        env: {
+          ...handedDown,
+          ...cleanEnvironment,
+          [sandboxVariable]: sandboxRoot,
+          ...(program !== undefined && { [programVariable]: program }),
+        },
         detached: true,
         stdio: outputs ? [...none, outputs.stdout, outputs.stderr] : 'ignore',
       });

@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { fitsKernel } from '../../core/launch/index.js';
-import type { LaunchSpec } from '../../core/model/launch.js';
+import type { LaunchSpec, ProgramOfLaunch } from '../../core/model/launch.js';
 import type { AgentContext } from '../agent-context.js';
 import { fetchArtifacts, type FetchContext } from '../artifacts/fetch.js';
 import { DeployFault } from '../artifacts/order.js';
@@ -10,7 +10,14 @@ import { bytesOfMb } from '../../platform/files.js';
 import type { RunAs } from '../processes/run-as.js';
 import { createSandbox, type ExecutorLayout, type NewFile, type Sandbox } from '../sandbox/sandbox-layout.js';
 import type { TaskDirectory } from '../state/task-directory.js';
-import { bootstrapEnvironment, commandOf, taskEnvironment } from './command.js';
+import {
+  bootstrapEnvironment,
+  commandOf,
+  commandOfProgram,
+  programEnvironment,
+  type TaskCommand,
+  taskEnvironment,
+} from './command.js';
 import { beyondShells, isBeyondShells, isOfShells, launcherScript, shellFor, writeForUser } from './launcher.js';
 import { type Shim, startShim } from './shim.js';
 import { runner } from './shim-scripts.js';
@@ -26,25 +33,69 @@ export interface TaskStart {
   signal: AbortSignal;
 }
 
-/** Prepares the sandbox and the limits, then starts the task under its shim. */
-export async function prepareAndStart(context: FetchContext, start: TaskStart): Promise<Shim> {
-  const { spec, directory, sandbox, group, runAs, signal } = start;
-  const { searchPath, shim, shell } = context;
+/** Prepares the sandbox and the limits of a task, before its first program is started. */
+export async function prepare(context: FetchContext, start: TaskStart): Promise<void> {
+  const { spec, sandbox, group, runAs, signal } = start;
   const environment = taskEnvironment(spec, sandbox, runAs, context);
-  refuseWithoutBash(environment, shell);
+  refuseWithoutBash(environment, context.shell);
   await prepareSandbox({ context, spec, sandbox, environment, runAs, signal });
-  const limits = limitsOf(context, spec);
-  group.create(limits);
+  group.create(limitsOf(context, spec));
+}
+
+/** Starts the main program under its shim. */
+export async function startMain(context: FetchContext, start: TaskStart): Promise<Shim> {
+  const { spec, sandbox, runAs } = start;
+  const { searchPath, shell } = context;
+  const environment = taskEnvironment(spec, sandbox, runAs, context);
   const handedDown = beyondShells(environment);
   const starter = shellFor(environment, shell);
-  const command = commandOf(spec, sandbox, shell, starter);
   const given = sandbox.executor ? { ...bootstrapEnvironment(environment, searchPath), ...handedDown } : environment;
-  if (!fitsKernel(given, command.words)) throw new DeployFault('Command line and environment are too long');
-  writeForUser(directory.launcher, launcherScript(given, 'FILES'), runAs);
+  return startUnderShim(context, start, {
+    command: commandOf(spec, sandbox, shell, starter),
+    environment: given,
+    handedDown,
+    starter,
+  });
+}
+
+/** Starts a program around the main one; the directory of `start` is that of this one start. */
+export async function startProgram(context: FetchContext, start: TaskStart, program: ProgramOfLaunch): Promise<Shim> {
+  const { spec, sandbox, runAs } = start;
+  const environment = programEnvironment(spec, program, sandbox, runAs, context);
+  refuseWithoutBash(environment, context.shell);
+  const starter = shellFor(environment, context.shell);
+  return startUnderShim(context, start, {
+    name: program.name,
+    command: commandOfProgram(program, sandbox, starter),
+    environment,
+    handedDown: beyondShells(environment),
+    starter,
+  });
+}
+
+interface ProgramStart {
+  /** Of a program around the main one. */
+  name?: string;
+  command: TaskCommand;
+  environment: Record<string, string>;
+  handedDown: Record<string, string>;
+  /** The shell that runs shim and launcher. */
+  starter: string;
+}
+
+async function startUnderShim(
+  context: FetchContext,
+  { spec, directory, sandbox, group, runAs, signal }: TaskStart,
+  { name, command, environment, handedDown, starter }: ProgramStart,
+): Promise<Shim> {
+  const limits = limitsOf(context, spec);
+  if (!fitsKernel(environment, command.words)) throw new DeployFault('Command line and environment are too long');
+  writeForUser(directory.launcher, launcherScript(environment, 'FILES'), runAs);
   // Nothing is awaited from this look until the process is there: no kill can come in between unseen.
   signal.throwIfAborted();
-  return startShim(shim, directory, command, {
+  return startShim(context.shim, directory, command, {
     sandboxRoot: sandbox.root,
+    program: name,
     shell: starter,
     handedDown,
     switchUser: runAs?.prefix ?? [],

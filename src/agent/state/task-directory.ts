@@ -43,6 +43,19 @@ const SavedKill = z.object({
 });
 export type SavedKill = z.infer<typeof SavedKill>;
 
+/** Content of `outcome.json`: the main program is over, and only what is around it goes on. */
+const SavedOutcome = z.object({
+  state: z.string().transform((state) => state as TaskState),
+  message: z.string(),
+  reason: z.string().optional(),
+  exitCode: z.number().optional(),
+  /** By the monotonic clock, in milliseconds. */
+  at: z.number().optional(),
+  /** The main program had begun. */
+  hasRun: z.boolean(),
+});
+export type SavedOutcome = z.infer<typeof SavedOutcome>;
+
 /** Content of `end.json`, written when the scheduler has acknowledged the end. */
 const SavedEnd = z.object({
   state: z.string().transform((state) => state as TaskState),
@@ -79,6 +92,8 @@ export const fileNameOf = (taskId: string): string => encodeURIComponent(taskId)
  *     exit        by the shim: exit status of the task, and when it ended in seconds since the boot
  *     kill.json   the kill under way
  *     asked       processes that got its SIGTERM, one a line
+ *     programs/   the same of each start of a program around the main one: <name>/<number>/
+ *     outcome.json  how the main program ended, while others around it go on
  *     end.json    the end, once acknowledged; all that is kept when the sandbox has gone
  *     commands/   shell commands that were accepted
  *     shim.log    what the shell had to say
@@ -92,6 +107,7 @@ export class TaskDirectory {
   private readonly kill: string;
   private readonly asked: string;
   private readonly end: string;
+  private readonly outcome: string;
 
   private constructor(readonly path: string) {
     this.claim = join(path, 'task');
@@ -102,6 +118,7 @@ export class TaskDirectory {
     this.kill = join(path, 'kill.json');
     this.asked = join(path, 'asked');
     this.end = join(path, 'end.json');
+    this.outcome = join(path, 'outcome.json');
   }
 
   static live = (agent: AgentDirectory, taskId: string) => new TaskDirectory(join(agent.tasks, fileNameOf(taskId)));
@@ -205,6 +222,19 @@ export class TaskDirectory {
     const [, status, uptime] = /^(\d+)(?: (\d+\.\d+))?\n$/.exec((await readIfThere(this.exit)) ?? '') ?? [];
     if (status === undefined) return undefined;
     return { status: Number(status), at: uptime === undefined ? undefined : monotonicOf(Number(uptime)) };
+  }
+
+  saveOutcome = (outcome: SavedOutcome): Promise<void> => writeDurably(this.outcome, JSON.stringify(outcome));
+
+  /** undefined: the main program goes on, has not begun, or is followed by nothing. */
+  async readOutcome(): Promise<SavedOutcome | undefined> {
+    const text = await readIfThere(this.outcome);
+    return text === undefined ? undefined : SavedOutcome.parse(JSON.parse(text));
+  }
+
+  /** True when the main program was ever about to be started. */
+  async isStarting(): Promise<boolean> {
+    return (await readIfThere(this.launcher)) !== undefined;
   }
 
   saveEnd = (end: SavedEnd): Promise<void> => writeDurably(this.end, JSON.stringify(end));

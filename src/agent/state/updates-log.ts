@@ -113,7 +113,7 @@ export class UpdatesLog {
 
   /** Ends of tasks up to `number` that were not acknowledged before. */
   endsUpTo(number: number): StatusUpdate[] {
-    return this.entries.filter((update) => update.number <= number && isTerminal(update.state) && !update.shellCommand);
+    return this.entries.filter((update) => update.number <= number && isTerminal(update.state) && isOfTask(update));
   }
 
   /** Everything up to `number` may be forgotten, but for the newest update of each task that has not ended. */
@@ -146,8 +146,7 @@ export class UpdatesLog {
   private admit(update: Entry): void {
     if (update.number > this.acknowledgedNumber) this.entries.push(update);
     else if (isTerminal(update.state)) return;
-    // What a command of the task does, does not change the task.
-    if (!update.shellCommand) this.states.set(update.taskId, update);
+    if (isOfTask(update)) this.states.set(update.taskId, update);
   }
 
   private inTurn(work: () => Promise<void>): Promise<void> {
@@ -194,6 +193,9 @@ export class UpdatesLog {
     this.bytes = Buffer.byteLength(lines);
   }
 }
+
+/** Not of a command or another program in it: those say nothing of its state. */
+const isOfTask = ({ shellCommand, program }: StatusUpdate): boolean => !shellCommand && !program;
 
 /** Epoch milliseconds of a moment of the monotonic clock, by the machine's clock as it is set now. */
 const wallTimeOf = (steadyAt: number): number => Math.round(Date.now() - (monotonicMillis() - steadyAt));

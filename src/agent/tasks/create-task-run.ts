@@ -4,12 +4,14 @@ import { ContainerKiller } from '../containers/container-killer.js';
 import { containerOf } from '../containers/start-container.js';
 import type { TaskContainer } from '../containers/task-container.js';
 import { TaskLogs } from '../logs/task-logs.js';
+import type { ProcessStat } from '../processes/process-identity.js';
 import type { RunAs } from '../processes/run-as.js';
 import { sandboxOfSpec } from '../sandbox/sandbox-layout.js';
 import { CommandPlans } from '../shell-commands/command-plan.js';
 import { TaskCommands } from '../shell-commands/task-commands.js';
 import { fileNameOf, type SavedKill, TaskDirectory } from '../state/task-directory.js';
 import { preStopOf } from './pre-stop.js';
+import { TaskPrograms } from './programs.js';
 import { RunningReport } from './running-report.js';
 import { StatusReports } from './status-reports.js';
 import type { TaskContext } from './task-context.js';
@@ -25,15 +27,22 @@ export function createTaskRun(context: TaskContext, spec: LaunchSpec, runAs: Run
   const reports = new StatusReports(context, spec, sandbox.root);
   const container = containerOf(context, spec, sandbox, directory);
   const group = container?.group ?? context.cgroups.group(fileNameOf(spec.taskId));
-  const processes = new TaskProcesses(sandbox.root, group);
+  const processes = new TaskProcesses(sandbox.root, group, (found) => !programs?.isShim(found));
   const kill = new TaskKill(
     { directory, processes, reports },
-    sweeperOf(spec, processes, directory, group, container),
+    sweeperOf(spec, processes, directory, group, container, () => programs),
     preStopOf(context, spec, {
       isRunning: () => processes.isRunning,
       runLine: (line, limits, signal) => commands.runLine(line, limits, signal),
     }),
   );
+  const programs: TaskPrograms | undefined =
+    spec.programs &&
+    new TaskPrograms(
+      context,
+      { spec, directory, sandbox, group, runAs, reports, preparing: processes.preparing.signal, kill },
+      spec.programs,
+    );
   const plans = new CommandPlans(context, { spec, sandbox, runAs, container, mainPid: () => processes.runningPid });
   const commands = new TaskCommands(context, {
     taskId: spec.taskId,
@@ -76,6 +85,7 @@ export function createTaskRun(context: TaskContext, spec: LaunchSpec, runAs: Run
     group,
     processes,
     kill,
+    programs,
     commands,
     logs,
     running,
@@ -83,16 +93,23 @@ export function createTaskRun(context: TaskContext, spec: LaunchSpec, runAs: Run
   });
 }
 
+/** The main program ends before the others: its end spares them. */
 const sweeperOf = (
   { killSignal = 'SIGTERM' }: LaunchSpec,
   processes: TaskProcesses,
   directory: TaskDirectory,
   group: TaskGroup,
   container: TaskContainer | undefined,
-): Sweeper =>
-  container
-    ? new ContainerKiller(container, () => processes.listUngrouped(), directory)
-    : new Killer(
-        { mark: () => processes.mark(), main: () => processes.started?.main, group, signal: killSignal },
-        directory,
-      );
+  programs: () => TaskPrograms | undefined,
+): Sweeper => {
+  if (container) return new ContainerKiller(container, () => processes.listUngrouped(), directory);
+  const mark = () => {
+    const whole = processes.mark();
+    const around = programs();
+    return around ? { ...whole, includes: (found: ProcessStat) => !around.owns(found) } : whole;
+  };
+  const killAll = () => {
+    if (!programs()?.isAnyRunning) group.killAll();
+  };
+  return new Killer({ mark, main: () => processes.started?.main, group: { killAll }, signal: killSignal }, directory);
+};

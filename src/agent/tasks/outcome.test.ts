@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { isSuccess, outcomeOf, type EndFacts } from './outcome.js';
+import { isSuccess, outcomeOf, programFailure, withPostFailures, type EndFacts } from './outcome.js';
 import { cut } from '../../platform/files.js';
 
 const facts = (changes: Partial<EndFacts> = {}): EndFacts => ({
@@ -120,3 +120,36 @@ test('a cut message is never longer than it may be, and holds whole characters',
       expect(short).not.toMatch(/[\ud800-\udbff]$/);
     }),
   ));
+
+test.each([
+  { name: 'exit 0', end: {}, is: undefined },
+  { name: 'exit 3', end: { exitCode: 3 }, is: 'ended with exit code 3' },
+  { name: 'a signal', end: { exitCode: 137 }, is: 'ended with exit code 137 (signal 9)' },
+  { name: 'a run that took too long', end: { exitCode: 137, isLate: true }, is: 'took longer than 50 ms' },
+  { name: 'a kill, whatever the exit code', end: { isKilled: true }, is: 'was killed' },
+  {
+    name: 'no start',
+    end: { hasBegun: false, exitCode: 125 },
+    is: 'could not start, see shim.log (shim ended with 125)',
+  },
+  {
+    name: 'a lost exit status',
+    end: { exitCode: undefined },
+    is: 'ended with an unknown exit code: its shim was killed',
+  },
+])('a step with $name: $is', ({ end, is }) => {
+  const plain = { hasBegun: true, exitCode: 0, isLate: false, isKilled: false };
+  expect(programFailure({ ...plain, ...end }, 50)).toBe(is);
+});
+
+test('failures of post steps are told with the end, which they do not change', () => {
+  const end = { state: 'TASK_FINISHED', message: 'Exit code 0' } as const;
+  expect(withPostFailures(end, [])).toEqual(end);
+  expect(withPostFailures(end, ['a ended with exit code 1'])).toEqual({
+    ...end,
+    message: 'Exit code 0; post step a ended with exit code 1',
+  });
+  expect(withPostFailures(end, ['a ended with exit code 1', 'b was killed', 'c was killed']).message).toBe(
+    'Exit code 0; post step a ended with exit code 1, and 2 more',
+  );
+});

@@ -60,10 +60,13 @@ export function outcomeOf(facts: EndFacts): TaskOutcome {
   // No longer than messages are by default: the rest would be cut off.
   if (facts.exitCode === notFound && facts.programIsShellLine)
     return badExit(notFound, 'Exit code 127: not a program; a shell line with arguments needs shell: true');
-  const number = facts.exitCode - shellSignal;
-  const signal = number >= 1 && number <= lastSignal ? ` (signal ${number})` : '';
   const early = facts.waitingForHealthFile ? ' before the health file was there' : '';
-  return badExit(facts.exitCode, `Exit code ${facts.exitCode}${signal}${early}`);
+  return badExit(facts.exitCode, `Exit code ${facts.exitCode}${signalText(facts.exitCode)}${early}`);
+}
+
+function signalText(exitCode: number): string {
+  const number = exitCode - shellSignal;
+  return number >= 1 && number <= lastSignal ? ` (signal ${number})` : '';
 }
 
 /** A shell tells the end by a signal as this and its number. Greater ones are exit codes: ssh, perl and php end with 255. */
@@ -95,8 +98,40 @@ const failed = (message: string, reason?: string): TaskOutcome => ({ state: 'TAS
 
 const badExit = (exitCode: number, message: string): TaskOutcome => ({ ...failed(message), exitCode });
 
+/** An init step did not succeed. */
+export class StepFailed extends Error {}
+
+/** What a step did that was to succeed; undefined: it has. */
+export function programFailure(
+  {
+    hasBegun,
+    exitCode,
+    isLate,
+    isKilled,
+  }: { hasBegun: boolean; exitCode?: number; isLate: boolean; isKilled: boolean },
+  timeoutMillis: number | undefined,
+): string | undefined {
+  if (isKilled) return 'was killed';
+  if (isLate) return `took longer than ${timeoutMillis} ms`;
+  if (!hasBegun) return `could not start, see shim.log (shim ended with ${exitCode})`;
+  if (exitCode === undefined) return 'ended with an unknown exit code: its shim was killed';
+  return exitCode === 0 ? undefined : `ended with exit code ${exitCode}${signalText(exitCode)}`;
+}
+
+/** The first of the failures, each a name and what went wrong, as far as there is room: the outcome itself stays as it is. */
+export function withPostFailures<Outcome extends { message?: string }>(
+  outcome: Outcome,
+  [first, ...others]: readonly string[],
+): Outcome {
+  if (first === undefined) return outcome;
+  const more = others.length > 0 ? `, and ${others.length} more` : '';
+  return { ...outcome, message: `${outcome.message ?? 'Ended'}; post step ${first}${more}` };
+}
+
 /** A task that could not be started has failed if its deploy is to blame, and is lost if this machine is. */
 export const outcomeOfFailedStart = (cause: unknown): TaskOutcome =>
-  cause instanceof DeployFault
-    ? { state: 'TASK_FAILED', message: messageOf(cause), reason: cause.reason }
-    : { state: 'TASK_LOST', message: messageOf(cause), reason: 'REASON_CONTAINER_LAUNCH_FAILED' };
+  cause instanceof StepFailed
+    ? failed(messageOf(cause))
+    : cause instanceof DeployFault
+      ? { state: 'TASK_FAILED', message: messageOf(cause), reason: cause.reason }
+      : { state: 'TASK_LOST', message: messageOf(cause), reason: 'REASON_CONTAINER_LAUNCH_FAILED' };

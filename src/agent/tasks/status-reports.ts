@@ -1,4 +1,4 @@
-import type { ShellCommandReport, StatusUpdate } from '../../cluster/cluster-driver.js';
+import type { ProgramReport, ShellCommandReport, StatusUpdate } from '../../cluster/cluster-driver.js';
 import type { TaskState } from '../../core/model/enums.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import type { AgentContext } from '../agent-context.js';
@@ -33,9 +33,15 @@ export class StatusReports {
     return this.append(`${shellCommand.updateType} of a command`, { state: this.state, shellCommand });
   }
 
+  /** Sends the state of a program around the main one. */
+  sendProgram(program: ProgramReport): Promise<void> {
+    const message = program.message && cut(program.message, this.context.settings.maxTaskMessageLength);
+    return this.append(`${program.state} of ${program.name}`, { state: this.state, program: { ...program, message } });
+  }
+
   private append(
     what: string,
-    content: Pick<StatusUpdate, 'state' | 'message' | 'reason' | 'exitCode' | 'shellCommand'>,
+    content: Pick<StatusUpdate, 'state' | 'message' | 'reason' | 'exitCode' | 'shellCommand' | 'program'>,
     at?: number,
   ): Promise<void> {
     const { taskId, slaveId } = this.spec;

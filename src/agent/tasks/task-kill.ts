@@ -23,6 +23,7 @@ export class TaskKill {
   private sweeping: Promise<void> | undefined;
   /** Ends what is done before the task is signalled. */
   private readonly hurry = new AbortController();
+  private readonly force = new AbortController();
 
   constructor(
     private readonly task: KilledTask,
@@ -33,6 +34,16 @@ export class TaskKill {
 
   get isAsked(): boolean {
     return this.record !== undefined;
+  }
+
+  /** Time of SIGKILL, on the clock of performance.now; Infinity: no kill was asked for. */
+  get endsAt(): number {
+    return this.deadline;
+  }
+
+  /** Aborted when somebody, not the agent, has asked for a kill without any grace. */
+  get byForce(): AbortSignal {
+    return this.force.signal;
   }
 
   /** Takes effect at once; resolves when it would survive a restart of the agent. Asked again, it may only shorten the grace. */
@@ -65,6 +76,7 @@ export class TaskKill {
 
   private take(record: SavedKill, now: number): void {
     if (record.graceMillis === 0) this.hurry.abort();
+    if (record.graceMillis === 0 && !record.because) this.force.abort();
     this.record = record;
     // A clock that was set back must not make the wait longer than it was meant to be.
     const left = Math.min(record.graceMillis, record.deadline - now);
@@ -125,11 +137,11 @@ const firstPauseMillis = 2;
 const giveUpAfterMillis = 30_000;
 
 /** The task of a killer, as it is at each moment. */
-interface KillTarget {
+export interface KillTarget {
   mark(): TaskMark;
   /** The task's own program; undefined while it has not begun. */
   main(): ProcessIdentity | undefined;
-  group: TaskGroup;
+  group: Pick<TaskGroup, 'killAll'>;
   signal: NodeJS.Signals;
 }
 

@@ -16,6 +16,8 @@ export class TaskProcesses {
   constructor(
     private readonly sandbox: string,
     private readonly group: { pids(): number[] | undefined },
+    /** Leaves out what is none of them, of the processes in the sandbox or the group; absent: nothing. */
+    private readonly includes?: TaskMark['includes'],
   ) {}
 
   get isRunning(): boolean {
@@ -38,8 +40,8 @@ export class TaskProcesses {
   }
 
   mark(): TaskMark {
-    const { shim, sandbox, known, group } = this;
-    return { shim, sandbox, cgroupPids: () => group.pids(), hasStarted: this.started !== undefined, known };
+    const { shim, sandbox, known, group, includes } = this;
+    return { shim, sandbox, cgroupPids: () => group.pids(), hasStarted: this.started !== undefined, known, includes };
   }
 
   /** The next agent takes them up. */

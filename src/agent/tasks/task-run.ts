@@ -13,10 +13,19 @@ import type { Sandbox } from '../sandbox/sandbox-layout.js';
 import type { TaskCommands } from '../shell-commands/task-commands.js';
 import { isShellLine } from '../shim/command.js';
 import { type Shim, whenRestoredGone, whenStarted } from '../shim/shim.js';
-import { limitsOf, prepareAndStart } from '../shim/start-task.js';
-import type { SavedKill, StartedTask, TaskDirectory } from '../state/task-directory.js';
+import { limitsOf, prepare, startMain, type TaskStart } from '../shim/start-task.js';
+import type { SavedKill, SavedOutcome, StartedTask, TaskDirectory } from '../state/task-directory.js';
 import { AgentStops } from '../state/updates-log.js';
-import { type EndFacts, killedBeforeStart, type TaskOutcome, outcomeOf, outcomeOfFailedStart } from './outcome.js';
+import {
+  type EndFacts,
+  killedBeforeStart,
+  type TaskOutcome,
+  outcomeOf,
+  outcomeOfFailedStart,
+  StepFailed,
+} from './outcome.js';
+import { hasStartedPrograms } from './program.js';
+import type { TaskPrograms } from './programs.js';
 import type { RunningReport } from './running-report.js';
 import type { StatusReports } from './status-reports.js';
 import type { TaskContext } from './task-context.js';
@@ -45,6 +54,8 @@ interface TaskParts {
   group: TaskGroup;
   processes: TaskProcesses;
   kill: TaskKill;
+  /** undefined: there is none around the main one. */
+  programs: TaskPrograms | undefined;
   commands: TaskCommands;
   logs: TaskLogs;
   running: RunningReport;
@@ -67,6 +78,7 @@ export class TaskRun {
   private readonly container: TaskContainer | undefined;
   private readonly processTable: TaskProcesses;
   private readonly kill: TaskKill;
+  private readonly programs: TaskPrograms | undefined;
   private readonly running: RunningReport;
 
   constructor(
@@ -85,6 +97,7 @@ export class TaskRun {
     this.container = parts.container;
     this.processTable = parts.processes;
     this.kill = parts.kill;
+    this.programs = parts.programs;
     this.running = parts.running;
   }
 
@@ -131,7 +144,7 @@ export class TaskRun {
     this.finished = this.untilAgentStops(async () => {
       await this.kill.endByForce();
       await this.commands.failInterrupted();
-      await this.end(outcome);
+      await this.end((await this.directory.readOutcome()) ?? outcome);
     });
   }
 
@@ -143,24 +156,44 @@ export class TaskRun {
   /** Leaves the task alone: it runs on, and the next agent takes it up. */
   detach(): void {
     this.processTable.detach();
+    this.programs?.detach();
     this.commands.detach();
     this.logs.detach();
   }
 
   private async prepareAndRun(): Promise<void> {
     if (!this.container) this.say(`Staging files, executor pid ${process.pid}`);
-    const shim = await this.start().catch((cause: unknown) => this.failedToStart(cause));
+    await this.runMain(() => this.start());
+  }
+
+  private async runMain(start: () => Promise<Shim>): Promise<void> {
+    const shim = await start().catch((cause: unknown) => this.failedToStart(cause));
     if (!shim) return;
     const started = await whenStarted(this.directory, shim, this.processTable.over.signal);
     await (started ? this.watch(started, shim.gone) : this.conclude(await shim.gone));
   }
 
   private async start(): Promise<Shim> {
-    const { context, spec, directory, sandbox, group, runAs } = this;
-    const { signal } = this.processTable.preparing;
-    const start = { spec, directory: directory, sandbox, group, runAs, signal };
+    const { context } = this;
+    const start = this.startOfMain();
     const inContainer = containerStart(start, this.container, (message) => this.say(message));
-    const shim = await (inContainer ? startContainer(context, inContainer) : prepareAndStart(context, start));
+    if (inContainer) return this.begun(await startContainer(context, inContainer));
+    await prepare(context, start);
+    return this.startAfterInit();
+  }
+
+  /** The sandbox is prepared. Goes on with the init step that is next. */
+  private async startAfterInit(): Promise<Shim> {
+    await this.programs?.before();
+    return this.begun(await startMain(this.context, this.startOfMain()));
+  }
+
+  private startOfMain(): TaskStart {
+    const { spec, directory, sandbox, group, runAs } = this;
+    return { spec, directory, sandbox, group, runAs, signal: this.processTable.preparing.signal };
+  }
+
+  private begun(shim: Shim): Shim {
     this.processTable.shim = shim.identity;
     if (this.kill.isAsked) this.kill.begin();
     return shim;
@@ -172,18 +205,25 @@ export class TaskRun {
 
   private async failedToStart(cause: unknown): Promise<undefined> {
     if (this.context.stopping.aborted) throw new AgentStops();
-    await this.end(this.kill.isAsked ? killedBeforeStart : outcomeOfFailedStart(cause));
+    const isOfAgent = this.kill.isAsked || (cause instanceof StepFailed && this.limits.isMemoryExceeded);
+    const outcome = isOfAgent ? outcomeOf(this.facts(undefined)) : outcomeOfFailedStart(cause);
+    await this.endAround({ ...outcome, hasRun: false });
   }
 
   private async goOnFromDisk(): Promise<void> {
     if (isTerminal(this.state)) return;
     await this.restoreKill();
+    const outcome = await this.directory.readOutcome();
+    if (outcome) return this.endAround(outcome);
+    if (await this.isBeforeMain()) return this.goOnBeforeMain();
+    await this.programs?.adoptSidecars();
     const hasExited = (await this.directory.readExit()) !== undefined;
     const hasBegun = (await this.directory.readStarted()) !== undefined;
     if (!hasExited && !hasBegun && (await this.directory.forbidStart())) return this.endUnstarted();
     const started = await this.directory.readStarted();
     if (started && isAlive(started.shim)) {
       this.processTable.shim = started.shim;
+      if (this.programs) void this.unlessStopping(this.programs.beginSidecars());
       return this.watch(started, whenRestoredGone(this.directory, started.shim, this.processTable.over.signal));
     }
     // Without its shim: by now the number of its session may belong to other processes.
@@ -192,10 +232,23 @@ export class TaskRun {
     await this.conclude(undefined);
   }
 
+  /** A program around the main one was started, and the main one was not. */
+  private async isBeforeMain(): Promise<boolean> {
+    if (!this.programs || (await this.directory.isStarting())) return false;
+    return hasStartedPrograms(this.directory);
+  }
+
+  private async goOnBeforeMain(): Promise<void> {
+    if (this.kill.isAsked) this.processTable.preparing.abort();
+    await this.runMain(() => this.startAfterInit());
+  }
+
   /** The shim, should there be one, has been told that the task must not start any more. */
   private async endUnstarted(): Promise<void> {
+    const outcome = this.kill.isAsked ? killedBeforeStart : neverStarted;
+    if (this.programs) return this.endAround({ ...outcome, hasRun: false });
     await this.kill.endByForce();
-    await this.end(this.kill.isAsked ? killedBeforeStart : neverStarted);
+    await this.end(outcome);
   }
 
   private async restoreKill(): Promise<void> {
@@ -227,8 +280,23 @@ export class TaskRun {
     // With a full disk there may be no file, but the shim's own status is the same.
     const exit = await this.directory.readExit();
     const exitCode = contained?.exitCode ?? exit?.status ?? shimStatus;
-    if (this.processTable.started) await this.running.reportUnseen(this.processTable.started, exitCode, exit?.at);
-    await this.end({ ...outcomeOf(this.facts(exitCode)), at: exit?.at ?? goneAt });
+    const { started } = this.processTable;
+    if (started) await this.running.reportUnseen(started, exitCode, exit?.at);
+    const outcome = outcomeOf(this.facts(exitCode));
+    await this.endAround({ ...outcome, at: exit?.at ?? goneAt, hasRun: started !== undefined });
+  }
+
+  /** The main program is over: ends the sidecars, then runs the post steps of one that has run, then ends the task. */
+  private async endAround(outcome: SavedOutcome): Promise<void> {
+    const { programs, reports, directory } = this;
+    if (!programs?.endsLater) return this.end(outcome);
+    await directory.saveOutcome(outcome);
+    if (outcome.hasRun && reports.state !== 'TASK_KILLING')
+      await reports.send('TASK_KILLING', `The main program is over: ${outcome.message}`, { at: outcome.at });
+    await programs.endSidecars();
+    const { message } = outcome.hasRun ? await programs.runPost(outcome) : outcome;
+    await this.kill.endByForce();
+    await this.end({ ...outcome, message, at: undefined });
   }
 
   private facts(exitCode: number | undefined): EndFacts {

@@ -1,11 +1,12 @@
 import { z } from 'zod';
-import { shellCommandUpdateTypes, taskStates } from '../../core/model/enums.js';
+import { programRoles, programStates, shellCommandUpdateTypes, taskStates } from '../../core/model/enums.js';
 import {
   type AgentMetrics,
   type AgentTaskList,
   type LaunchAnswer,
   type MachineSnapshot,
   type MachineUsage,
+  type ProgramReport,
   removalReasons,
   type SandboxEntry,
   type ShellCommandOrder,
@@ -62,6 +63,15 @@ const shellCommandReport: z.ZodType<ShellCommandReport> = z.object({
   outputFilename: z.string().optional(),
 });
 
+const programReport: z.ZodType<ProgramReport> = z.object({
+  name: z.string(),
+  role: z.enum(programRoles),
+  state: z.enum(programStates),
+  starts: z.int().min(0),
+  exitCode: z.number().optional(),
+  message: z.string().optional(),
+});
+
 export const statusUpdate: z.ZodType<StatusUpdate> = z.object({
   agentId: z.string(),
   incarnation: z.string(),
@@ -75,6 +85,7 @@ export const statusUpdate: z.ZodType<StatusUpdate> = z.object({
   exitCode: z.number().optional(),
   directory: z.string().optional(),
   shellCommand: shellCommandReport.optional(),
+  program: programReport.optional(),
 });
 
 export const agentTaskList: z.ZodType<AgentTaskList> = z.object({

@@ -134,6 +134,13 @@ const Container = z.object({
     .optional(),
 }) satisfies z.ZodType<ContainerInfo>;
 
+const Program = z.object({
+  name: z.string().regex(/^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$/),
+  command: z.object({ shell: z.boolean(), value: word, arguments: z.array(word) }),
+  environment: z.record(z.string(), word),
+});
+const Step = Program.extend({ timeoutMillis: z.number().positive() });
+
 /** A member of the document that is missing here, one too many, or one of another type does not compile. */
 const members = {
   // The id names files, of which the file system wants at most 255 bytes; some have an ending.
@@ -163,6 +170,13 @@ const members = {
       command: word.min(1).optional(),
       http: z.object({ uri: word, port: z.number().int().min(1).max(65_535) }).optional(),
       timeoutMillis: z.number().min(0),
+    })
+    .optional(),
+  programs: z
+    .object({
+      init: z.array(Step),
+      sidecars: z.array(Program.extend({ cpus: z.number().min(0), memoryMb: z.number().min(0) })),
+      post: z.array(Step),
     })
     .optional(),
   healthcheckResultFile: z
@@ -195,6 +209,12 @@ export function readLaunchSpec(document: unknown): LaunchSpec | { refused: strin
     ...unsupportedVariables('environment', spec.environment),
     ...unsupportedDownloads('artifacts', spec.artifacts),
     ...(spec.executorData ? unsupportedExecutorFields(spec.executorData) : []),
+    ...(spec.programs && (spec.executorData || spec.container)
+      ? [{ field: 'programs', message: 'must not be given with executorData or a container' }]
+      : []),
+    ...Object.values(spec.programs ?? {})
+      .flat()
+      .flatMap(({ name, environment }) => unsupportedVariables(`programs.${name}`, environment)),
   ];
   return problem ? { refused: `${problem.field} ${problem.message}` } : spec;
 }

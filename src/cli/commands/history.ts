@@ -177,7 +177,7 @@ async function task({ api, out }: Session, taskId: string): Promise<void> {
     if (isMissing(cause)) throw new CliError('notFound', `No task with id '${taskId}'`);
     throw cause;
   });
-  await out.answer(found, () =>
+  await out.answer(found, () => {
     out.table(
       ['WHEN', 'STATE', 'MESSAGE'],
       found.taskUpdates.map(({ timestamp, taskState, statusMessage }) => [
@@ -185,6 +185,18 @@ async function task({ api, out }: Session, taskId: string): Promise<void> {
         stateCell(shownState(taskState)),
         statusMessage,
       ]),
-    ),
-  );
+    );
+    if (found.programs)
+      out.table(
+        ['SINCE', 'PROGRAM', 'ROLE', 'STATE', 'STARTS', 'MESSAGE'],
+        found.programs.map(({ timestamp, name, role, state, starts, message }) => [
+          shownTime(timestamp),
+          name,
+          role,
+          state,
+          starts,
+          message,
+        ]),
+      );
+  });
 }

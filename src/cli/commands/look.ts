@@ -2,7 +2,14 @@ import { type Define, examples } from '../run.js';
 import { type Session, remote } from '../remote/session.js';
 import { stateCell } from '../output/output.js';
 import { age, knownWord, shownDuration, shownState, shownTime } from '../words.js';
-import type { FailedInstance, PendingTaskId, RequestParent, TaskExplanation, TaskIdHistory } from 'muster-client';
+import type {
+  FailedInstance,
+  NotableProgram,
+  PendingTaskId,
+  RequestParent,
+  TaskExplanation,
+  TaskIdHistory,
+} from 'muster-client';
 import { history, isRequest } from './history.js';
 import { lastLines } from './last-lines.js';
 import { events } from './events.js';
@@ -150,6 +157,7 @@ function explain(...[command, run]: Parameters<Define>): void {
       for (const task of about.pendingTasks) tell(out, task);
       for (const taskId of about.heldBy ?? []) out.text(`held by ${taskId}`);
       for (const { taskId, message } of about.unhealthyTasks ?? []) out.text(`unhealthy: ${taskId.id}: ${message}`);
+      for (const program of about.programs ?? []) out.text(notableProgram(program));
       for (const instance of about.failedInstances ?? []) out.text(failedInstance(instance));
       if (about.pendingTasks.length + about.queued.length === 0) out.line('No task of it waits.');
       const failed = about.failedDeploy;
@@ -161,6 +169,13 @@ function explain(...[command, run]: Parameters<Define>): void {
       for (const line of lines.length > 0 ? lines : [`  ${failed.lookAtFirst}`]) out.line(line);
     });
   });
+}
+
+const programWords = { INIT: 'init step', SIDECAR: 'sidecar', POST: 'post step' } as const;
+
+function notableProgram({ taskId, role, name, state, message, timestamp }: NotableProgram): string {
+  const what = state === 'RUNNING' ? `runs since ${shownTime(timestamp)}` : `failed: ${message ?? 'no message'}`;
+  return `${programWords[role]} ${name} of ${taskId.id} ${what}`;
 }
 
 function failedInstance({ instanceNo, failures, nextStartAt, givenUp }: FailedInstance): string {

@@ -14,6 +14,8 @@ export const annotations = {
   launchId: 'muster/launch-id',
   incarnation: 'muster/incarnation',
   successfulExitCodes: 'muster/successful-exit-codes',
+  /** Seconds that its post steps may take, after the time that a kill gives to its other programs. */
+  postSeconds: 'muster/post-seconds',
   /** Reason why the driver gave up a pod that did not start. */
   gaveUp: 'muster/gave-up',
   /** It had not ended when Muster told it to go. */

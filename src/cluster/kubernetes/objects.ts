@@ -41,18 +41,23 @@ export interface Node {
 }
 
 export interface ContainerStatus {
+  name?: string;
   started?: boolean;
-  state?: {
-    waiting?: { reason?: string; message?: string };
-    running?: { startedAt?: string };
-    terminated?: {
-      exitCode?: number;
-      signal?: number;
-      reason?: string;
-      message?: string;
-      startedAt?: string | null;
-      finishedAt?: string | null;
-    };
+  restartCount?: number;
+  lastState?: ContainerState;
+  state?: ContainerState;
+}
+
+export interface ContainerState {
+  waiting?: { reason?: string; message?: string };
+  running?: { startedAt?: string };
+  terminated?: {
+    exitCode?: number;
+    signal?: number;
+    reason?: string;
+    message?: string;
+    startedAt?: string | null;
+    finishedAt?: string | null;
   };
 }
 
@@ -90,6 +95,7 @@ export interface Pod {
     hostIP?: string;
     conditions?: Condition[];
     containerStatuses?: ContainerStatus[];
+    initContainerStatuses?: ContainerStatus[];
   };
 }
 

@@ -80,8 +80,9 @@ export class PodCalls {
   }
 
   async kill(taskId: string, graceMillis: number): Promise<KillAnswer> {
-    const options = { gracePeriodSeconds: graceSeconds(graceMillis), propagationPolicy: 'Background' };
     const pod = await this.find(this.nameOf(taskId));
+    const gracePeriodSeconds = graceSeconds(graceMillis) + (graceMillis > 0 ? postSecondsOf(pod) : 0);
+    const options = { gracePeriodSeconds, propagationPolicy: 'Background' };
     if (pod?.metadata?.labels?.[tombstoneLabel] !== undefined) return 'GONE';
     if (!pod) return (await this.bury(taskId)) ? 'GONE' : this.kill(taskId, graceMillis);
     // What it says of its end is yet to be stored.
@@ -213,6 +214,10 @@ export class PodCalls {
     }
   }
 }
+
+/** Time for its post steps, after the end of its other programs. */
+const postSecondsOf = (pod: Pod | undefined): number =>
+  Number(pod?.metadata?.annotations?.[annotations.postSeconds] ?? 0) || 0;
 
 /** It may do it later: it is overloaded, not ready, or the rights and the namespace are not there yet. */
 const isTransient = ({ status, message }: ApiRefused): boolean =>

@@ -13,6 +13,7 @@ import {
   tombstoneLabel,
 } from './names.js';
 import type { ContainerPort, Metadata, Pod } from './objects.js';
+import { shareOfMain, withPrograms } from './programs-of-pod.js';
 import { exitCodesText } from './statuses-of-pod.js';
 
 const sandboxVolume = 'sandbox';
@@ -28,7 +29,7 @@ export function podOfTask(spec: LaunchSpec, settings: KubernetesSettings, direct
   const image = container && imageOf(container);
   const volumes = volumesOf(container);
   const sandbox = directory === undefined ? { emptyDir: {} } : { hostPath: { path: directory, type: 'Directory' } };
-  return {
+  const pod: Pod = {
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: metadataOf(spec, settings),
@@ -54,7 +55,7 @@ export function podOfTask(spec: LaunchSpec, settings: KubernetesSettings, direct
           ...commandOf(spec),
           workingDir: podSandboxPath,
           env: Object.entries(spec.environment).map(([name, value]) => ({ name, value: literal(value) })),
-          resources: resourcesOf(spec),
+          resources: resourcesOf(shareOfMain(spec)),
           ports: portsOf(spec, hostNetwork),
           securityContext: containerSecurity(settings, isPrivileged),
           ...startupProbe(spec),
@@ -65,6 +66,7 @@ export function podOfTask(spec: LaunchSpec, settings: KubernetesSettings, direct
       ],
     },
   };
+  return withPrograms(pod, spec);
 }
 
 /** For which a launch was refused, so that the same launch is refused again. */

@@ -1,10 +1,11 @@
 import { podSandboxPath } from '../../pod-agent/pod-agent-api.js';
-import type { TaskState } from '../../core/model/enums.js';
-import type { ClusterEvents, StatusUpdate } from '../cluster-driver.js';
+import { isTerminal, type TaskState } from '../../core/model/enums.js';
+import type { ClusterEvents, ProgramReport, StatusUpdate } from '../cluster-driver.js';
 import type { ListFollower } from './follow-list.js';
 import { annotations, taskIdOf, tombstoneLabel } from './names.js';
 import type { Nodes } from './nodes.js';
 import { millisOf, type Pod } from './objects.js';
+import { programsOfPod } from './program-statuses.js';
 import { hasEnded, type PodStatus, statusesOfPod } from './statuses-of-pod.js';
 
 interface KnownPod {
@@ -12,11 +13,20 @@ interface KnownPod {
   taskId: string;
   /** States that are stored. */
   reported: Set<TaskState>;
+  /** By name of a program around the main one: its state that is stored, as a text. */
+  programs: Map<string, string>;
   /** It is not there any more. */
   isRemoved: boolean;
   /** Since when its end is stored, epoch millis. */
   endStoredAt?: number;
 }
+
+/** A state of the task, or of a program of it. */
+type ToldStatus = PodStatus & { program?: ProgramReport };
+
+const textOf = ({ state, starts }: ProgramReport): string => `${state} ${starts}`;
+/** The first state is one of a life. */
+const isOfLife = ({ state }: PodStatus): boolean => !isTerminal(state);
 
 /** Longer than any call of a leader that is over may be under way. */
 const tombstoneMillis = 15 * 60_000;
@@ -91,7 +101,7 @@ export class Pods {
   async report(events: ClusterEvents): Promise<void> {
     const names = [...this.dirty];
     this.dirty = new Set();
-    const byNode = new Map<string, { known: KnownPod; statuses: PodStatus[] }[]>();
+    const byNode = new Map<string, { known: KnownPod; statuses: ToldStatus[] }[]>();
     for (const name of names) {
       const known = this.pods.get(name);
       const statuses = known ? this.unreported(known) : [];
@@ -136,7 +146,7 @@ export class Pods {
     }
     const known = this.pods.get(name);
     if (known?.pod.metadata?.uid === uid && known) known.pod = pod;
-    else this.pods.set(name, { pod, taskId, reported: new Set(), isRemoved: false });
+    else this.pods.set(name, { pod, taskId, reported: new Set(), programs: new Map(), isRemoved: false });
     this.dirty.add(name);
   }
 
@@ -152,9 +162,18 @@ export class Pods {
     if (this.pods.get(name)?.isRemoved) this.pods.delete(name);
   }
 
-  private unreported({ pod, reported, isRemoved, endStoredAt }: KnownPod): PodStatus[] {
+  private unreported({ pod, reported, programs, isRemoved, endStoredAt }: KnownPod): ToldStatus[] {
     if (endStoredAt !== undefined) return [];
-    const statuses = statusesOfPod(pod).filter(({ state }) => !reported.has(state));
+    const all = statusesOfPod(pod);
+    const changed = programsOfPod(pod).filter((program) => programs.get(program.name) !== textOf(program));
+    const told = all.filter(({ state }) => !reported.has(state));
+    const [end] = told.slice(-1).filter(({ state }) => isTerminal(state));
+    // Nothing is told of a task after its end.
+    const statuses: ToldStatus[] = [
+      ...told.filter((status) => status !== end),
+      ...changed.map(({ timestamp, ...program }) => ({ state: all.find(isOfLife)!.state, timestamp, program })),
+      ...(end ? [end] : []),
+    ];
     // Its end was never seen, and will not be. On a node that is silent it may run on: the scheduler has rules for that.
     if (isRemoved && !hasEnded(pod) && this.nodes.isHeard(pod.spec?.nodeName ?? ''))
       statuses.push({
@@ -168,7 +187,7 @@ export class Pods {
 
   private async reportNode(
     node: string,
-    changed: readonly { known: KnownPod; statuses: PodStatus[] }[],
+    changed: readonly { known: KnownPod; statuses: ToldStatus[] }[],
     events: ClusterEvents,
   ): Promise<void> {
     const updates = changed.flatMap(({ known, statuses }) =>
@@ -183,13 +202,15 @@ export class Pods {
       throw cause;
     }
     for (const { known, statuses } of changed) {
-      for (const { state } of statuses) known.reported.add(state);
+      for (const { state, program } of statuses)
+        if (program) known.programs.set(program.name, textOf(program));
+        else known.reported.add(state);
       if (hasEnded(known.pod)) known.endStoredAt = this.now();
       this.forgetRemoved(known.pod.metadata!.name!);
     }
   }
 
-  private update(node: string, { pod, taskId }: KnownPod, status: PodStatus): StatusUpdate {
+  private update(node: string, { pod, taskId }: KnownPod, status: ToldStatus): StatusUpdate {
     return {
       agentId: node,
       incarnation: pod.metadata?.annotations?.[annotations.incarnation] ?? '',

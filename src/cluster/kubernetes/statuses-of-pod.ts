@@ -1,6 +1,8 @@
 import type { TaskState } from '../../core/model/enums.js';
+import { withPostFailures } from '../../agent/tasks/outcome.js';
 import { annotations } from './names.js';
 import { millisOf, type ContainerStatus, type Pod } from './objects.js';
+import { failedInitStep, failedPostSteps } from './program-statuses.js';
 
 export interface PodStatus {
   state: TaskState;
@@ -31,9 +33,15 @@ export function statusesOfPod(pod: Pod): PodStatus[] {
   const runs = running ? statusOf(pod)?.started !== false : !isProbed;
   if (startedAt !== undefined && runs) statuses.push({ state: 'TASK_RUNNING', timestamp: Math.max(begun, startedAt) });
   const end = endOf(pod);
+  // Its main program is over, and sidecars or post steps are not.
+  if (!end && terminated && pod.spec?.initContainers?.some(({ restartPolicy }) => restartPolicy === 'Always')) {
+    const message = `The main program is over: exit code ${terminated.exitCode ?? 'unknown'}`;
+    statuses.push({ state: 'TASK_KILLING', timestamp: millisOf(terminated.finishedAt) ?? begun, message });
+  }
   if (end) {
     const endedAt = millisOf(terminated?.finishedAt) ?? millisOf(disruptionOf(pod)?.lastTransitionTime) ?? begun;
-    const message = end.message?.slice(0, longestMessage).replace(/[\ud800-\udbff]$/, '');
+    const text = withPostFailures(end, failedPostSteps(pod)).message;
+    const message = text?.slice(0, longestMessage).replace(/[\ud800-\udbff]$/, '');
     statuses.push({ ...end, ...(message !== undefined && { message }), timestamp: Math.max(begun, endedAt) });
   }
   return statuses;
@@ -69,6 +77,9 @@ function endOf(pod: Pod): PodEnd | undefined {
   if (status.phase === 'Failed' && !terminated && status.reason)
     return lost(`Its node does not take it: ${status.reason}: ${status.message ?? ''}`, 'INVALID_OFFERS');
   if (isDeletedBefore(pod, terminated)) return { state: 'TASK_KILLED', message: killedMessage(terminated) };
+  const failedInit = failedInitStep(pod);
+  if (!terminated && failedInit)
+    return failed(failedInit.message, failedInit.isOutOfMemory ? 'CONTAINER_LIMITATION_MEMORY' : undefined);
   if (!terminated) return lost(status.message ?? 'Its pod ended, and says nothing of how', 'AGENT_RESTARTED');
   return endOfContainer(pod, terminated);
 }
@@ -135,10 +146,17 @@ export function whyGivenUp(pod: Pod, now: number, startMillis: number): string |
   if (hasEnded(pod) || metadata?.deletionTimestamp !== undefined) return undefined;
   const { state = {} } = statusOf(pod) ?? {};
   if (state.running || state.terminated) return undefined;
-  const { reason, message } = state.waiting ?? {};
+  const init = status?.initContainerStatuses ?? [];
+  const isSidecar = (name: string | undefined) =>
+    pod.spec?.initContainers?.some((each) => each.name === name && each.restartPolicy === 'Always') === true;
+  // A step before it runs, for which its deploy has a limit.
+  if (init.some(({ name, state: of }) => of?.running && !isSidecar(name))) return undefined;
+  const waits = init.find(({ state: of }) => of?.waiting)?.state?.waiting ?? state.waiting ?? {};
+  const { reason, message } = waits.reason === 'PodInitializing' ? (state.waiting ?? {}) : waits;
   const text = [reason, message ?? status?.message].filter(Boolean).join(': ').slice(0, longestMessage);
   if (hopeless.has(reason ?? '')) return `Could not start: ${text}`;
-  const since = millisOf(metadata?.creationTimestamp) ?? now;
+  const steps = init.flatMap(({ state: of }) => millisOf(of?.terminated?.finishedAt) ?? []);
+  const since = Math.max(millisOf(metadata?.creationTimestamp) ?? now, ...steps);
   const seconds = Math.round(startMillis / 1_000);
   return now - since >= startMillis ? `Did not start within ${seconds} s${text && `: ${text}`}` : undefined;
 }

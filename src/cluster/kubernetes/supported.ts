@@ -1,4 +1,4 @@
-import { hasContainer, type ContainerInfo, type Deploy } from '../../core/model/deploy.js';
+import { hasContainer, type ContainerInfo, type Deploy, type StepTask } from '../../core/model/deploy.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import type { RunNowRequest } from '../../core/model/request.js';
 import { type ContainerPolicy, containerProblems } from '../../agent/containers/rules.js';
@@ -42,6 +42,12 @@ export function unsupportedOnKubernetes(deploy: Deploy, settings: KubernetesSett
       field: 'preStop.timeoutMillis',
       message: 'must not be given: on Kubernetes killGracePeriodMillis limits it together with the end',
     });
+  for (const [index, { resources }] of (deploy.tasks?.sidecars ?? []).entries())
+    if (!((resources?.memoryMb ?? 0) > 0))
+      problems.push({
+        field: `tasks.sidecars.${index}.resources.memoryMb`,
+        message: 'must be given on Kubernetes, where each container has a limit of its own',
+      });
   if (healthcheck?.type === 'COMMAND')
     problems.push({
       field: 'healthcheck.type',
@@ -57,6 +63,9 @@ export function unsupportedOnKubernetes(deploy: Deploy, settings: KubernetesSett
     ...unsupportedVariables('env', deploy.env),
     ...Object.entries(deploy.taskEnv ?? {}).flatMap(([instance, env]) =>
       unsupportedVariables(`taskEnv.${instance}`, env),
+    ),
+    ...Object.entries(deploy.tasks ?? {}).flatMap(([list, programs]: [string, StepTask[]]) =>
+      programs.flatMap(({ env }, index) => unsupportedVariables(`tasks.${list}.${index}.env`, env)),
     ),
     ...unsupportedDownloads('uris', deploy.uris),
     ...(runImmediately ? unsupportedInRun(runImmediately) : []).map(({ field, message }) => ({

@@ -31,6 +31,21 @@ test.each([
     }),
     is: [],
   },
+  {
+    name: 'programs around the main one, one with a variable that no shell can set',
+    value: deploy({
+      tasks: { init: [{ name: 'a', command: 'true', env: { 'A B': '' } }], post: [{ name: 'b', command: 'b' }] },
+    }),
+    is: ['tasks.init.0.env.A B'],
+  },
+  {
+    name: 'programs around a container',
+    value: deploy({
+      tasks: { init: [{ name: 'a', command: 'true' }] },
+      containerInfo: { type: 'DOCKER', docker: { image: 'a', privileged: false } },
+    }),
+    is: ['tasks'],
+  },
   { name: 'a container that is none', value: deploy({ containerInfo: { type: 'MESOS', volumes: [] } }), is: [] },
   {
     name: 'a network of its own',

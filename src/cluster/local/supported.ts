@@ -1,4 +1,10 @@
-import { hasContainer, type ClusterArtifact, type ContainerInfo, type Deploy } from '../../core/model/deploy.js';
+import {
+  hasContainer,
+  type ClusterArtifact,
+  type ContainerInfo,
+  type Deploy,
+  type StepTask,
+} from '../../core/model/deploy.js';
 import type { RunNowRequest } from '../../core/model/request.js';
 import { type ContainerPolicy, containerProblems, networkKind } from '../../agent/containers/rules.js';
 import { ContainerSettings } from '../../platform/settings/container-settings.js';
@@ -36,6 +42,12 @@ export function unsupportedByLocalDriver(
         hasArtifactStore,
       }).map((problem) => within('executorData', problem)),
     );
+  if (deploy.tasks && hasContainer(deploy))
+    problems.push({
+      field: 'tasks',
+      message:
+        'must not be given together with a container: an agent runs programs around the main one of processes alone',
+    });
   const resultFile = deploy.healthcheck?.healthcheckResultFilePath;
   if (resultFile !== undefined && !staysInside(resultFile))
     problems.push({ field: 'healthcheck.healthcheckResultFilePath', message: "must be a relative path without '..'" });
@@ -44,6 +56,9 @@ export function unsupportedByLocalDriver(
     ...unsupportedVariables('env', deploy.env),
     ...Object.entries(deploy.taskEnv ?? {}).flatMap(([instance, env]) =>
       unsupportedVariables(`taskEnv.${instance}`, env),
+    ),
+    ...Object.entries(deploy.tasks ?? {}).flatMap(([list, programs]: [string, StepTask[]]) =>
+      programs.flatMap(({ env }, index) => unsupportedVariables(`tasks.${list}.${index}.env`, env)),
     ),
     ...unsupportedDownloads('uris', deploy.uris, allowedArtifactPaths),
     ...(deploy.runImmediately

@@ -5,6 +5,7 @@ import type {
   ClusterTaskLabel,
   ContainerInfo,
   Deploy,
+  DeployTasks,
   DockerInfo,
   ExecutorData,
   HealthcheckOptions,
@@ -27,6 +28,7 @@ export function normalizeDeploy(deploy: Deploy): Deploy {
     clusterTaskLabels: deploy.clusterTaskLabels ?? (deploy.taskLabels && asLists(deploy.taskLabels)),
     healthcheck: deploy.healthcheck ?? healthcheckOfFlatFields(deploy),
     canaryDeploySettings: deploy.canaryDeploySettings && normalizeCanarySettings(deploy.canaryDeploySettings),
+    tasks: deploy.tasks && normalizeTasks(deploy.tasks),
     objstoreUploaderAdditionalFiles: deploy.objstoreUploaderAdditionalFiles ?? [],
   });
 }
@@ -50,6 +52,15 @@ const normalizeCanarySettings = (sent: Partial<CanaryDeploySettings>): CanaryDep
   canaryCycleCount: sent.canaryCycleCount ?? 3,
   ...(sent.gates && { gates: sent.gates.map((gate) => withoutAbsent(gate)) }),
 });
+
+const normalizeTasks = ({ init, sidecars, post }: DeployTasks): DeployTasks =>
+  withoutAbsent({
+    init: init?.map((step) => withoutAbsent(step)),
+    sidecars: sidecars?.map(({ resources, ...sidecar }) =>
+      withoutAbsent({ ...sidecar, resources: resources && withoutAbsent(resources) }),
+    ),
+    post: post?.map((step) => withoutAbsent(step)),
+  });
 
 const normalizeContainer = (container: ContainerInfo): ContainerInfo =>
   withoutAbsent({ ...container, docker: container.docker && normalizeDocker(container.docker) });

@@ -1,6 +1,7 @@
 import { type DeployRule, problem, type ResourceLimits } from './context.js';
 import type { FieldError } from '../field-error.js';
 import type { ContainerPortMapping, Resources } from '../model/deploy.js';
+import { sidecarResources } from '../model/deploy-tasks.js';
 import { instancesOf } from '../model/request.js';
 
 interface Kind {
@@ -41,39 +42,42 @@ const kinds: readonly Kind[] = [
 
 /**
  * Limits of the resources for one instance and for all of them together. `field`: dotted path of the resources, for the
- * messages. Also asked again when a request with a deploy changes its number of instances.
+ * messages; `sidecars`: what they add. Also asked again when a request with a deploy changes its number of instances.
  */
 export function resourceProblems(
   resources: Resources | undefined,
   instances: number,
   limits: ResourceLimits,
   field: string,
+  sidecars: Resources = {},
 ): FieldError[] {
   return kinds.flatMap((kind) => {
-    const wanted = resources ? (resources[kind.member] ?? 0) : limits[kind.byDefault];
+    const own = resources ? (resources[kind.member] ?? 0) : limits[kind.byDefault];
+    const wanted = own + (sidecars[kind.member] ?? 0);
     const path = `${field}.${kind.member}`;
     const broken = (rule: string, message: string): FieldError[] => [
       { field: path, rule, message: `${path} ${message}` },
     ];
-    if (wanted < 0 || (wanted === 0 && !kind.mayBeZero)) return broken('min', 'must be greater than 0');
+    if (own < 0 || (own === 0 && !kind.mayBeZero)) return broken('min', 'must be greater than 0');
+    const together = wanted > own ? 'with those of its sidecars ' : '';
     if (wanted > limits[kind.perInstance]) {
       return broken(
         'max',
-        `must be at most ${limits[kind.perInstance]} ${kind.unit} per instance (cluster.${kind.perInstance}), not ${wanted}`,
+        `${together}must be at most ${limits[kind.perInstance]} ${kind.unit} per instance (cluster.${kind.perInstance}), not ${wanted}`,
       );
     }
     if (wanted * instances > limits[kind.perRequest]) {
       return broken(
         'max',
-        `of ${instances} instances must be at most ${limits[kind.perRequest]} ${kind.unit} together (cluster.${kind.perRequest}), not ${wanted * instances}`,
+        `${together}of ${instances} instances must be at most ${limits[kind.perRequest]} ${kind.unit} together (cluster.${kind.perRequest}), not ${wanted * instances}`,
       );
     }
     return [];
   });
 }
 
-export const resourceRule: DeployRule = ({ resources }, { request, settings }) =>
-  resourceProblems(resources, instancesOf(request), settings.cluster, 'deploy.resources');
+export const resourceRule: DeployRule = ({ resources, tasks }, { request, settings }) =>
+  resourceProblems(resources, instancesOf(request), settings.cluster, 'deploy.resources', sidecarResources(tasks));
 
 export const containerRule: DeployRule = ({ containerInfo, resources }, { settings }) => {
   if (!containerInfo) return [];

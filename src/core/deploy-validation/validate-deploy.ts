@@ -4,6 +4,7 @@ import { gateRule } from './gate-rules.js';
 import { healthcheckRule, loadBalancerPortRule, runningSentinelRule } from './healthcheck-rules.js';
 import { containerRule, resourceRule } from './resource-rules.js';
 import { strategyRule } from './strategy-rules.js';
+import { taskRule } from './task-rules.js';
 import type { FieldError } from '../field-error.js';
 import { hasContainer, type ClusterTaskLabel, type Deploy } from '../model/deploy.js';
 import { isLongRunning } from '../model/enums.js';
@@ -68,11 +69,19 @@ const launchFormRule: DeployRule = (deploy) => {
 const reserved = 'STARTED_BY_USER';
 const message = `may not contain ${reserved}, which the scheduler sets`;
 
-const reservedNameRule: DeployRule = ({ command, arguments: args, env, taskEnv }) => [
+const reservedNameRule: DeployRule = ({ command, arguments: args, env, taskEnv, tasks }) => [
   ...problem(command?.includes(reserved) === true, 'command', 'reserved', message),
   ...problem(args?.some((argument) => argument.includes(reserved)) === true, 'arguments', 'reserved', message),
   ...problem(usesReserved(env), 'env', 'reserved', message),
   ...problem(Object.values(taskEnv ?? {}).some(usesReserved), 'taskEnv', 'reserved', message),
+  ...problem(
+    Object.values(tasks ?? {})
+      .flat()
+      .some(({ env: own }) => usesReserved(own)),
+    'tasks',
+    'reserved',
+    message,
+  ),
 ];
 
 const usesReserved = (env: Record<string, string> | undefined): boolean =>
@@ -208,6 +217,7 @@ const rules: readonly DeployRule[] = [
   healthcheckRule,
   runningSentinelRule,
   endRule,
+  taskRule,
   strategyRule,
   gateRule,
   loadBalancedRule,

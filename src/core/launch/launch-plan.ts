@@ -1,7 +1,8 @@
 import { withSlash } from '../files/paths.js';
 import { keyPatternOfTask, type UploadBounds, withinBounds } from '../logs/index.js';
 import { hasContainer, type Deploy } from '../model/deploy.js';
-import type { LaunchSpec, LogUploads } from '../model/launch.js';
+import type { DeployTasks, StepTask } from '../model/deploy-tasks.js';
+import type { LaunchSpec, LogUploads, ProgramOfLaunch, ProgramsOfLaunch } from '../model/launch.js';
 import { instancesOf, type Request } from '../model/request.js';
 import type { PendingTask, TaskId } from '../model/task.js';
 import { type GraceRules, graceMillis, preStopMillis } from './grace.js';
@@ -80,6 +81,7 @@ export function planLaunch(input: LaunchInput, rules: LaunchRules): LaunchSpec {
     killGraceMillis: graceMillis(deploy, rules),
     killSignal: deploy.killSignal,
     preStop: preStopOf(deploy, ports, graceMillis(deploy, rules)),
+    ...(deploy.tasks && { programs: programsOf(deploy.tasks, placeholders(taskId, place)) }),
     healthcheckResultFile: healthFile(request, deploy, pending, rules),
     uploads: uploads(input, rules.uploads),
     ...(request.keepRuns && { keepSandboxes: request.keepRuns }),
@@ -136,6 +138,35 @@ function commandLine(
   // A command with arguments is a program; alone it is a line for the shell.
   const shell = deploy.shell ?? (words.length === 0 && !hasContainer(deploy));
   return { shell, value: deploy.command ?? '', arguments: words };
+}
+
+/** Longest run of a step that does not say. */
+const defaultStepMillis = 300_000;
+
+function programsOf(
+  { init = [], sidecars = [], post = [] }: DeployTasks,
+  fill: (text: string) => string,
+): ProgramsOfLaunch {
+  const program = ({
+    name,
+    command,
+    arguments: words = [],
+    env,
+  }: Omit<StepTask, 'timeoutMillis'>): ProgramOfLaunch => ({
+    name,
+    command: { shell: words.length === 0, value: command, arguments: words },
+    environment: Object.fromEntries(Object.entries(env ?? {}).map(([key, value]) => [key, fill(value)])),
+  });
+  const step = ({ timeoutMillis = defaultStepMillis, ...task }: StepTask) => ({ ...program(task), timeoutMillis });
+  return {
+    init: init.map(step),
+    sidecars: sidecars.map(({ resources, ...task }) => ({
+      ...program(task),
+      cpus: resources?.cpus ?? 0,
+      memoryMb: resources?.memoryMb ?? 0,
+    })),
+    post: post.map(step),
+  };
 }
 
 const hardLimit = (cpus: number, { cpuHardLimit, cpuHardLimitScaleFactor }: LaunchRules): number | undefined =>

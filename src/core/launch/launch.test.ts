@@ -244,6 +244,41 @@ describe('command', () => {
     }),
   );
 
+  test('programs around the main one get what its own command and variables get', () => {
+    const { programs } = plan({
+      tasks: {
+        init: [{ name: 'a', command: 'echo hi; exit 0', env: { ID: '${TASK_REQUEST_ID}' } }],
+        sidecars: [
+          { name: 'b', command: 'proxy', arguments: ['--port', '1'], resources: { cpus: 0.5 } },
+          { name: 'c', command: 'true' },
+        ],
+        post: [{ name: 'd', command: 'true', timeoutMillis: 7 }],
+      },
+    });
+    expect(programs).toEqual({
+      init: [
+        {
+          name: 'a',
+          command: { shell: true, value: 'echo hi; exit 0', arguments: [] },
+          environment: { ID: plan().requestId },
+          timeoutMillis: 300_000,
+        },
+      ],
+      sidecars: [
+        {
+          name: 'b',
+          command: { shell: false, value: 'proxy', arguments: ['--port', '1'] },
+          environment: {},
+          cpus: 0.5,
+          memoryMb: 0,
+        },
+        { name: 'c', command: { shell: true, value: 'true', arguments: [] }, environment: {}, cpus: 0, memoryMb: 0 },
+      ],
+      post: [{ name: 'd', command: { shell: true, value: 'true', arguments: [] }, environment: {}, timeoutMillis: 7 }],
+    });
+    expect(plan()).not.toHaveProperty('programs');
+  });
+
   test('a hard limit is in whole cores', () => {
     const limited = (cpus: number) =>
       planLaunch(input({}, {}, { own: { cpus, memoryMb: 1, diskMb: 0, numPorts: 0 } }), { ...rules, cpuHardLimit: 2 })

@@ -1,8 +1,10 @@
 import type { CanaryAcceptanceMode, DeployStrategy, HealthcheckProtocol, KillSignal } from './enums.js';
 import type { DeployGate } from './gate.js';
 import type { HealthcheckOptions, PreStop } from './task-care.js';
+import type { DeployTasks } from './deploy-tasks.js';
 
 export type * from './task-care.js';
+export type * from './deploy-tasks.js';
 
 export interface Resources {
   cpus?: number;
@@ -65,6 +67,8 @@ export interface Deploy {
   killSignal?: KillSignal;
   killGracePeriodMillis?: number;
   preStop?: PreStop;
+  /** Programs around the main one. */
+  tasks?: DeployTasks;
   /** Absent: NEW_FIRST. */
   deployStrategy?: DeployStrategy;
   /** Only of OLD_FIRST: the most instances that may be missing at a time. Absent: one. */

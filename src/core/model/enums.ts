@@ -217,6 +217,14 @@ export type HealthcheckProtocol = (typeof healthcheckProtocols)[number];
 export const killSignals = ['SIGTERM', 'SIGINT', 'SIGQUIT', 'SIGHUP', 'SIGUSR1', 'SIGUSR2'] as const;
 export type KillSignal = (typeof killSignals)[number];
 
+/** Programs around the main one of a task: steps before it, programs beside it, steps after it. */
+export const programRoles = ['INIT', 'SIDECAR', 'POST'] as const;
+export type ProgramRole = (typeof programRoles)[number];
+
+/** States of such a program. A sidecar that has ended is FAILED, with whatever exit code, until it is started again. */
+export const programStates = ['RUNNING', 'SUCCEEDED', 'FAILED'] as const;
+export type ProgramState = (typeof programStates)[number];
+
 /** Order in which a deploy starts new tasks and ends old ones. */
 export const deployStrategies = ['NEW_FIRST', 'OLD_FIRST'] as const;
 export type DeployStrategy = (typeof deployStrategies)[number];

@@ -45,12 +45,44 @@ export interface LaunchSpec {
   killSignal?: KillSignal;
   /** Done before that signal, within the grace; `port`: one of its own; `uri` begins with '/'. */
   preStop?: { command?: string; http?: { uri: string; port: number }; timeoutMillis: number };
+  /** Programs around the main one; absent: there are none. */
+  programs?: ProgramsOfLaunch;
   /** The task counts as running only when this file (relative to its working directory) is there; in time, or it failed. */
   healthcheckResultFile?: { path: string; intervalSeconds: number; timeoutSeconds: number };
   /** Sandboxes of ended tasks of its request that are kept on a machine; absent: as the installation says. */
   keepSandboxes?: KeptRuns;
   /** Uploads of its logs; absent: there is nothing to upload, or the task has no executorData. */
   uploads?: LogUploads;
+}
+
+/**
+ * Programs around the main one, each list in its order. They share sandbox, user, ports and limits of the task; `cpus` and the like are
+ * the sum for all.
+ */
+export interface ProgramsOfLaunch {
+  init: (ProgramOfLaunch & StepLimit)[];
+  sidecars: (ProgramOfLaunch & SidecarShare)[];
+  post: (ProgramOfLaunch & StepLimit)[];
+}
+
+export interface ProgramOfLaunch {
+  /** Unique in the task: a DNS label. */
+  name: string;
+  /** As the main one. */
+  command: LaunchSpec['command'];
+  /** Variables besides those of the task, over which they win. */
+  environment: Record<string, string>;
+}
+
+export interface StepLimit {
+  /** After it the program is killed, and has failed. */
+  timeoutMillis: number;
+}
+
+/** The part of the resources of the task that is the sidecar's own. */
+export interface SidecarShare {
+  cpus: number;
+  memoryMb: number;
 }
 
 /**

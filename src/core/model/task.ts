@@ -7,7 +7,7 @@ import {
   type TaskCleanupType,
   type TaskState,
 } from './enums.js';
-import type { ClusterArtifact, Deploy, ObjstoreUploaderFile, Resources } from './deploy-spec.js';
+import type { ClusterArtifact, Deploy, ObjstoreUploaderFile, Resources, TaskProgram } from './deploy-spec.js';
 import type { LoadBalancerUpdate } from './load-balancer.js';
 import type { Request, ShellCommand } from './request-spec.js';
 import type { PendingTaskId, TaskId } from './task-ids.js';
@@ -189,6 +189,8 @@ export interface TaskHistory {
   loadBalancerUpdates: LoadBalancerUpdate[];
   shellCommandHistory: TaskShellCommandHistory[];
   taskMetadata: TaskMetadata[];
+  /** In the order in which they are listed in the deploy, as far as they have begun; absent: none has. */
+  programs?: TaskProgram[];
 }
 
 /** The origin of its run is told of active tasks, and in pages with metadata. */

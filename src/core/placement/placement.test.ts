@@ -181,6 +181,14 @@ describe('which machine', () => {
   });
 });
 
+test('resources of sidecars count on top', () => {
+  const sidecar = { name: 'a', command: 'true', resources: { cpus: 0.5 } };
+  const on = (sidecars: (typeof sidecar)[]) =>
+    answers(place(scene({ machines: [machine('s1')], deploy: { resources: { cpus: 3.5 }, tasks: { sidecars } } })));
+  expect(on([sidecar])).toEqual({ 1: 's1' });
+  expect(on([sidecar, { ...sidecar, name: 'c' }])).toEqual({ 1: 'NOT_ENOUGH_CPUS' });
+});
+
 describe('by use', () => {
   const sample = (load: number): SlaveUsage =>
     slaveUsage({ systemCpusTotal: 4, systemLoad1Min: load, systemLoad5Min: load });

@@ -1,5 +1,6 @@
 import type { MachineState, PendingType, RequestState, SlavePlacement } from '../model/enums.js';
 import type { Deploy, Resources } from '../model/deploy.js';
+import { sidecarResources } from '../model/deploy-tasks.js';
 import type { Request } from '../model/request.js';
 import type { PendingTask, TaskId } from '../model/task.js';
 import type { RequestUtilization, SlaveUsage } from '../model/usage.js';
@@ -139,7 +140,7 @@ export interface PlacementRules {
   priority: { defaultLevel: number; levelOfType: Readonly<Record<string, number>>; weightFactor: number };
 }
 
-/** Resources that a task takes from a machine: its own resources and those of its executor. */
+/** Resources that a task takes from a machine: its own, those of its executor, and those of its sidecars. */
 export interface NeededResources {
   cpus: number;
   memoryMb: number;
@@ -168,7 +169,7 @@ function executorResources(deploy: Deploy, rules: PlacementRules): Omit<NeededRe
   return { ...rules.executorResources, ...definedOnly(deploy.customExecutorResources) };
 }
 
-/** Resources that a task needs for itself, and together with its executor. */
+/** Resources that a task needs for itself, and together with its executor and its sidecars. */
 export function taskNeeds(
   override: Resources | undefined,
   deploy: Deploy,
@@ -176,9 +177,10 @@ export function taskNeeds(
 ): { own: NeededResources; needed: Omit<NeededResources, 'numPorts'> } {
   const own = taskResources(override, deploy, rules);
   const executor = executorResources(deploy, rules);
+  const sidecars = sidecarResources(deploy.tasks);
   const needed = {
-    cpus: own.cpus + executor.cpus,
-    memoryMb: own.memoryMb + executor.memoryMb,
+    cpus: own.cpus + executor.cpus + sidecars.cpus,
+    memoryMb: own.memoryMb + executor.memoryMb + sidecars.memoryMb,
     diskMb: own.diskMb + executor.diskMb,
   };
   return { own, needed };

@@ -3,7 +3,8 @@ import { type ResourceLimits, resourceProblems } from '../deploy-validation/inde
 import { canonical } from '../content-id.js';
 import { type FieldError, problem } from '../field-error.js';
 import { followProblems } from '../flows/index.js';
-import type { Resources } from '../model/deploy.js';
+import type { DeployTasks, Resources } from '../model/deploy.js';
+import { sidecarResources } from '../model/deploy-tasks.js';
 import { reservedNameProblem } from '../ids.js';
 import { isLongRunning, type RequestType } from '../model/enums.js';
 import { instancesOf, type Request } from '../model/request.js';
@@ -37,7 +38,7 @@ interface RequestContext {
   /** Taken over from an older installation, or sent by its clients: what has no effect is accepted as it was there. */
   isOlder?: boolean;
   /** Resources of its active and of its pending deploy: they are multiplied by the new number of instances. */
-  deploys?: readonly { id: string; resources?: Resources }[];
+  deploys?: readonly { id: string; resources?: Resources; tasks?: DeployTasks }[];
   /** Whether the metric of autoscaling may be asked from a host; absent: from any. */
   mayAskHost?: (host: string) => boolean;
   /** Its number of instances is for a while. */
@@ -103,8 +104,14 @@ const rules: readonly Rule[] = [
   minimumsRule,
   unsupportedRule,
   (request, { deploys, limits }) =>
-    (deploys ?? []).flatMap(({ id, resources }) =>
-      resourceProblems(resources, instancesOf(request), limits, `resources of deploy '${id}':`).map((error) => ({
+    (deploys ?? []).flatMap(({ id, resources, tasks }) =>
+      resourceProblems(
+        resources,
+        instancesOf(request),
+        limits,
+        `resources of deploy '${id}':`,
+        sidecarResources(tasks),
+      ).map((error) => ({
         field: 'instances',
         rule: error.rule,
         message: `instances: ${error.message}`,

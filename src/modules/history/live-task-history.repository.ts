@@ -16,6 +16,7 @@ import {
 import type { Queryable } from '../../platform/database/queryable.js';
 import { rows } from '../../platform/database/sql.js';
 import { LaunchedTaskRepository } from '../tasks/launched-task.repository.js';
+import { programsOf, type TaskProgramRow } from '../tasks/programs/task-program.repository.js';
 import { taskUpdateOf, type TaskUpdateRow } from '../tasks/task.repository.js';
 
 /** Rows as PostgreSQL writes them as JSON: times are text. */
@@ -44,6 +45,7 @@ interface RecordRows {
     message: string | null;
     output_filename: string | null;
   };
+  program: TaskProgramRow;
   metadata: {
     type: string;
     at: string;
@@ -63,6 +65,7 @@ const recordTables: Record<RecordKind, string> = {
   balancing: 'load_balancer_record',
   command: 'task_shell_command',
   commandUpdate: 'task_shell_command_update',
+  program: 'task_program',
   metadata: 'task_metadata',
 };
 const recordsSql = Object.entries(recordTables)
@@ -144,6 +147,7 @@ function recordsOf(
     taskMetadata: of('metadata')
       .map((row) => toMetadata(taskId, row))
       .sort((a, b) => a.timestamp - b.timestamp || (a.type < b.type ? -1 : 1)),
+    ...(of('program').length > 0 && { programs: programsOf(of('program')) }),
   };
 }
 

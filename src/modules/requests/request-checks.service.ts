@@ -135,7 +135,11 @@ export class RequestChecks {
       tx,
       ids.map((deployId) => ({ requestId: request.id, deployId })),
     );
-    return [...found.values()].map(({ deploy }) => ({ id: deploy.id, resources: deploy.resources }));
+    return [...found.values()].map(({ deploy }) => ({
+      id: deploy.id,
+      resources: deploy.resources,
+      tasks: deploy.tasks,
+    }));
   }
 }
 

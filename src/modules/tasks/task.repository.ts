@@ -128,6 +128,7 @@ const satelliteTables = [
   'task_shell_command',
   'task_shell_command_update',
   'task_metadata',
+  'task_program',
   ...orderTables,
 ];
 const deletions = (tables: readonly string[]): string =>

@@ -61,13 +61,14 @@ export class ExplainService {
   }
 
   async request(id: string, user: User): Promise<RequestExplanationDto> {
-    const [data, queued, [newest], orders, sick, autoscales] = await Promise.all([
+    const [data, queued, [newest], orders, sick, autoscales, programs] = await Promise.all([
       this.loader.load(id),
       this.rows.pendingRequests.list(this.db.pool, id),
       this.rows.deployHistory.list(this.db.pool, id, { count: 1, offset: 0 }),
       this.rows.requestCleanups.find(this.db.pool, id),
       this.rows.taskLiveness.sickOf(this.db.pool, id),
       this.rows.autoscales.find(this.db.pool, [id]),
+      this.rows.taskPrograms.notable(this.db.pool, id),
     ]);
     const { request, startedRuns, tasks, pendingTasks } = data.loaded;
     if (!request) throw SchedulerError.requestNotFound(id);
@@ -90,6 +91,7 @@ export class ExplainService {
       failedDeploy: newest && failedDeploy(newest, gateFailed),
       ...(waitingGate && { waitingGate }),
       ...(sick.length > 0 && { unhealthyTasks: sick.map(unhealthyTask) }),
+      ...(programs.length > 0 && { programs: programs.map(({ taskId, program }) => ({ taskId, ...program })) }),
       ...(failed.length > 0 && { failedInstances: failed }),
       ...(autoscale && { autoscale }),
     };

@@ -1,4 +1,4 @@
-import type { ShellCommandReport } from '../../cluster/cluster-driver.js';
+import type { ProgramReport, ShellCommandReport } from '../../cluster/cluster-driver.js';
 import type { TaskState } from '../../core/model/enums.js';
 
 /** A new state of a task, as a machine says or as the scheduler concludes. */
@@ -16,6 +16,8 @@ export interface Report {
   directory?: string;
   /** Set: it is about a command of the task, and about nothing else. */
   shellCommand?: ShellCommandReport;
+  /** Set: it is about a program around the main one, and about nothing else. */
+  program?: ProgramReport;
   /** Incarnation of the machine that reports it; absent: the scheduler concludes it. */
   incarnation?: string;
 }

@@ -6,6 +6,7 @@ import type { TaskHistoryUpdate, TaskId } from '../../core/model/task.js';
 import { parseTaskId } from '../../core/task-id.js';
 import type { StoredRequest } from '../../modules/requests/request.repository.js';
 import { Rows } from '../../rows.js';
+import type { ProgramChange } from '../../modules/tasks/programs/task-program.repository.js';
 import type { CommandUpdate } from '../../modules/tasks/shell-commands/shell-command.repository.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { Completions } from './completions.service.js';
@@ -63,7 +64,7 @@ export class StatusApplier {
     now: number,
     returning: ReadonlySet<string>,
   ): Promise<AppliedReports> {
-    const reports = given.filter(({ shellCommand }) => !shellCommand);
+    const reports = given.filter(({ shellCommand, program }) => !shellCommand && !program);
     const taskIds = [...new Set(reports.map(({ taskId }) => taskId))];
     const [locked, tasks] = await Promise.all([
       this.lockRequests(tx, reports, returning),
@@ -75,6 +76,7 @@ export class StatusApplier {
     if (notLocked.length > 0) throw new ReturnsNotLocked(notLocked.map(({ first }) => first.taskId));
     // Before the ends, which take the commands of their tasks along into the history.
     const commandsEnded = await this.rows.shellCommands.record(tx, given.flatMap(commandUpdate));
+    await this.rows.taskPrograms.record(tx, given.flatMap(programChange));
     const { alive, refused } = await this.returned.settle(tx, returns, tasks, locked, now);
     for (const { taskId, state, stateAt } of alive) batch.lives(taskId.id, { state, stateAt });
     for (const report of batch.reports) batch.take(report);
@@ -149,3 +151,6 @@ const requestIdsOf = (reports: readonly Report[]): string[] => [
 
 const commandUpdate = ({ taskId, timestamp, shellCommand }: Report): CommandUpdate[] =>
   shellCommand ? [{ ...shellCommand, taskId, at: timestamp }] : [];
+
+const programChange = ({ taskId, timestamp, program }: Report): ProgramChange[] =>
+  program ? [{ ...program, taskId, at: timestamp }] : [];

@@ -140,12 +140,13 @@ function* slices<T>(items: readonly T[]): Generator<readonly T[]> {
 
 /** The text of a task may hold anything. */
 function storable(update: StatusUpdate): StatusUpdate {
-  const { message, shellCommand } = update;
-  if (isStorable(message ?? '') && isStorable(shellCommand?.message ?? '')) return update;
+  const { message, shellCommand, program } = update;
+  if ([message, shellCommand?.message, program?.message].every((text) => isStorable(text ?? ''))) return update;
   const clean = (text: string | undefined) => text && storableText(text);
   return {
     ...update,
     message: clean(message),
     shellCommand: shellCommand && { ...shellCommand, message: clean(shellCommand.message) },
+    program: program && { ...program, message: clean(program.message) },
   };
 }

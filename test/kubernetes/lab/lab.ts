@@ -286,10 +286,13 @@ export class Lab {
       const object = document.toJS() as { apiVersion: string; kind: string; metadata: { namespace?: string } };
       const group = object.apiVersion === 'v1' ? '/api/v1' : `/apis/${object.apiVersion}`;
       const within = object.metadata.namespace === undefined ? '' : `/namespaces/${object.metadata.namespace}`;
-      await this.api.call(`${group}${within}/${object.kind.toLowerCase()}s`, { method: 'POST', body: object });
+      await this.api.call(`${group}${within}/${pluralOf(object.kind)}`, { method: 'POST', body: object });
     }
   }
 }
+
+/** As in paths of the API server. */
+const pluralOf = (kind: string): string => `${kind.toLowerCase()}s`.replace(/ys$/, 'ies');
 
 /** Kubelets take no loopback address for theirs. */
 function addressOfThisMachine(): string {

@@ -1,6 +1,6 @@
 import type { ShellCommandOrder } from '../../../src/cluster/cluster-driver.js';
 import type { TaskState } from '../../../src/core/model/enums.js';
-import type { LaunchSpec } from '../../../src/core/model/launch.js';
+import type { LaunchSpec, ProgramOfLaunch } from '../../../src/core/model/launch.js';
 
 /** The life of a simulated task. Times in milliseconds of the virtual clock. */
 export interface TaskScript {
@@ -19,12 +19,21 @@ export interface TaskScript {
   uses?: SimulatedUse;
   /** Results of commands that are run in it. Default: each finishes after 10 ms. */
   commands?: (order: ShellCommandOrder) => CommandScript;
+  /** Lives of programs around the main one. Default: steps succeed after 5 ms, sidecars run until the main program ends. */
+  programs?: (program: ProgramOfLaunch) => ProgramScript;
   /** Answers PORT_IN_USE in place of starting. */
   portInUse?: number;
   /** Answers DISK_FULL in place of starting. */
   diskFull?: boolean;
   /** Answers REFUSED in place of starting. */
   refuse?: string;
+}
+
+export interface ProgramScript {
+  /** From its start to its end. Infinity: it runs until it is killed. */
+  runFor?: number;
+  /** Default 0. */
+  exitCode?: number;
 }
 
 export interface CommandScript {

@@ -12,25 +12,15 @@ import {
 } from '../../../src/cluster/cluster-driver.js';
 import { isTerminal, type TaskState } from '../../../src/core/model/enums.js';
 import type { LaunchSpec } from '../../../src/core/model/launch.js';
+import { withPostFailures } from '../../../src/agent/tasks/outcome.js';
 import type { EventQueue } from './event-queue.js';
-import type { LaunchScript, TaskScript } from './script.js';
+import type { LaunchScript } from './script.js';
+import { hasAfter, SimulatedPrograms } from './simulated-programs.js';
+import type { RunningTask, SimulatedTask } from './simulated-task.js';
 
 const startMillis = 5;
 const stopMillis = 10;
 const commandMillis = 10;
-
-export interface RunningTask {
-  spec: LaunchSpec;
-  script: TaskScript;
-  startedAt: number;
-}
-
-interface SimulatedTask extends RunningTask {
-  state: TaskState;
-  /** Virtual time at which a kill ends it; Infinity: none is under way. */
-  killedAt: number;
-  commands: Set<ShellCommandOrder>;
-}
 
 type Refusal = Extract<LaunchAnswer, { outcome: 'REFUSED' | 'PORT_IN_USE' | 'DISK_FULL' }>;
 
@@ -62,6 +52,12 @@ export class SimulatedAgent {
   private commands = new Set<string>();
   private updates: StatusUpdate[] = [];
   private lastNumber = 0;
+  private readonly around = new SimulatedPrograms({
+    now: () => this.world.now(),
+    later: (task, at, run) => this.later(task, at, run),
+    tell: (task, program) => this.tell(task, { program }),
+    fail: (task, message) => this.report(task, 'TASK_FAILED', message),
+  });
 
   constructor(
     readonly agentId: string,
@@ -112,10 +108,13 @@ export class SimulatedAgent {
       return 'GONE';
     }
     if (isTerminal(task.state)) return 'GONE';
+    // Its main program is over: the rest ends by itself, and soon.
+    if (task.state === 'TASK_KILLING' && graceMillis > 0) return 'KILLING';
     const endsAt = this.world.now() + Math.min(graceMillis, task.script.stopAfter ?? stopMillis);
     if (endsAt < task.killedAt) {
       task.killedAt = endsAt;
-      this.later(task, endsAt, () => this.report(task, 'TASK_KILLED', 'killed'));
+      if (graceMillis === 0) task.killedByForce = true;
+      this.later(task, endsAt, () => this.end(task, 'TASK_KILLED', 'killed'));
     }
     return 'KILLING';
   }
@@ -198,13 +197,28 @@ export class SimulatedAgent {
   private start(task: SimulatedTask, epoch: Epoch): void {
     const { script, spec } = task;
     this.tasks.set(spec.taskId, task);
-    this.world.started(spec, epoch);
     this.report(task, 'TASK_STARTING');
-    const runsAt = this.world.now() + (script.startAfter ?? startMillis);
-    this.later(task, runsAt, () => this.report(task, 'TASK_RUNNING'));
-    if (script.runFor === undefined) return;
-    const { exit = 'TASK_FINISHED', message, reason, exitCode } = script;
-    this.later(task, runsAt + script.runFor, () => this.report(task, exit, message, reason, exitCode));
+    this.around.before(task, () => {
+      this.world.started(spec, epoch);
+      const runsAt = this.world.now() + (script.startAfter ?? startMillis);
+      this.later(task, runsAt, () => this.report(task, 'TASK_RUNNING'));
+      if (script.runFor === undefined) return;
+      const { exit = 'TASK_FINISHED', message, reason, exitCode } = script;
+      this.later(task, runsAt + script.runFor, () => this.end(task, exit, message, reason, exitCode));
+    });
+  }
+
+  /** Its main program ends, and the others after it. */
+  private end(task: SimulatedTask, state: TaskState, message?: string, reason?: string, exitCode?: number): void {
+    const { spec, killedByForce } = task;
+    if (!hasAfter(spec)) return this.report(task, state, message, reason, exitCode);
+    if (task.state === 'TASK_KILLING') return;
+    const hasRun = task.state === 'TASK_RUNNING';
+    if (hasRun) this.report(task, 'TASK_KILLING', message);
+    this.around.after(task, hasRun && !killedByForce, (failures) => {
+      const text = withPostFailures({ state, message: message ?? state }, failures).message;
+      this.report(task, state, failures.length > 0 ? text : message, reason, exitCode);
+    });
   }
 
   /** Nothing happens to a task that has ended meanwhile, or that went with its incarnation. */
@@ -237,7 +251,7 @@ export class SimulatedAgent {
 
   private tell(
     task: SimulatedTask,
-    content: Pick<StatusUpdate, 'message' | 'reason' | 'exitCode' | 'shellCommand'>,
+    content: Pick<StatusUpdate, 'message' | 'reason' | 'exitCode' | 'shellCommand' | 'program'>,
   ): void {
     const { taskId, slaveId } = task.spec;
     this.updates.push({

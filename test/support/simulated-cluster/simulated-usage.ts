@@ -1,5 +1,5 @@
 import type { MachineSnapshot, MachineUsage, TaskStatistics } from '../../../src/cluster/cluster-driver.js';
-import type { RunningTask } from './simulated-agent.js';
+import type { RunningTask } from './simulated-task.js';
 
 const bytesPerMb = 1024 * 1024;
 /** A kernel counts ten periods a second. */

@@ -107,8 +107,11 @@ export const deployGroups: readonly FieldGroup[] = [
     ],
   },
   {
-    title: 'Files, containers, own executor',
+    title: 'Files, containers, other programs, own executor',
     fields: [
+      json('tasks', 'Programs before, beside and after the command, as JSON', {
+        help: 'With init, sidecars and post; each has a name and a command',
+      }),
       json('uris', 'Files to fetch, as JSON'),
       json('containerInfo', 'Container, as JSON', { help: 'Image, network, volumes, port mappings, parameters' }),
       text('customExecutorCmd', 'Command of an own executor'),

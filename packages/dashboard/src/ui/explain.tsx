@@ -48,11 +48,13 @@ export function Rejections({ rejections }: { rejections: readonly Rejection[] })
 
 export function ExplainedRequest({ explanation }: { explanation: RequestExplanation }) {
   const { message, pendingTasks, queued, nextRuns, heldBy = [] } = explanation;
-  const { unhealthyTasks = [], failedInstances = [] } = explanation;
+  const { unhealthyTasks = [], failedInstances = [], programs = [] } = explanation;
   const { waitingGate, autoscale } = explanation;
   const waiting = pendingTasks.filter(({ reason }) => reason !== 'NOT_DUE');
-  const isWrong = waiting.length + unhealthyTasks.length + failedInstances.length > 0;
-  const isQuiet = message === undefined && !waitingGate && !autoscale && queued.length === 0 && !nextRuns?.length;
+  const failed = programs.filter(({ state }) => state === 'FAILED');
+  const isWrong = waiting.length + unhealthyTasks.length + failedInstances.length + failed.length > 0;
+  const isQuiet =
+    message === undefined && !waitingGate && !autoscale && queued.length + programs.length === 0 && !nextRuns?.length;
   if (isQuiet && !isWrong) return null;
   return (
     <section className={isWrong ? 'notice warn' : 'notice'} aria-label="Why it waits">
@@ -85,6 +87,15 @@ export function ExplainedRequest({ explanation }: { explanation: RequestExplanat
       {heldBy.length > 0 && <HeldBy taskIds={heldBy} />}
       {unhealthyTasks.map((task) => (
         <Unhealthy key={task.taskId.id} task={task} />
+      ))}
+      {programs.map((program) => (
+        <p key={`${program.taskId.id}${program.name}`}>
+          <Mark tone={program.state === 'FAILED' ? 'bad' : 'busy'}>
+            {program.name} {program.state === 'FAILED' ? 'failed' : 'runs'}
+          </Mark>{' '}
+          <Go to={paths.task(program.taskId.id)}>{program.taskId.id}</Go> {program.message}{' '}
+          <Time at={program.timestamp} />
+        </p>
       ))}
       {failedInstances.map((instance) => (
         <Failed key={instance.instanceNo} instance={instance} />

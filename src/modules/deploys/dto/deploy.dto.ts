@@ -38,6 +38,7 @@ import {
 } from './artifacts.dto.js';
 import { ContainerInfoDto } from './container-info.dto.js';
 import { CanaryDeploySettingsDto, ResourcesDto, RunNowRequestDto } from './deploy-options.dto.js';
+import { DeployTasksDto } from './deploy-tasks.dto.js';
 import { HealthcheckOptionsDto } from './healthcheck.dto.js';
 import { longestGraceMillis, PreStopDto } from './pre-stop.dto.js';
 import { ClusterTaskLabelDto, isLabelList } from './task-label.dto.js';
@@ -302,6 +303,11 @@ export class DeployDto implements Deploy {
   @IsOptional()
   @Nested(() => PreStopDto)
   preStop?: PreStopDto;
+  /** Programs around the main one: init steps, sidecars and post steps. Default: none. */
+  @Since('muster')
+  @IsOptional()
+  @Nested(() => DeployTasksDto)
+  tasks?: DeployTasksDto;
   /** Files of the sandbox to upload to the object store. */
   @IsOptional()
   @UploaderFiles()

@@ -29,6 +29,7 @@ import type { RequestChange } from '../../requests/request-history.repository.js
 import { TaskHistoryUpdateDto, TaskIdDto, TaskIdHistoryDto } from '../../tasks/dto/task-id.dto.js';
 import { TaskDto } from '../../tasks/dto/task.dto.js';
 import { TaskMetadataDto } from '../../tasks/metadata/task-metadata.dto.js';
+import { TaskProgramDto } from '../../tasks/programs/task-program.dto.js';
 import { TaskShellCommandHistoryDto } from '../../tasks/shell-commands/dto/shell-command.dto.js';
 import type { Page } from '../paging.js';
 import { Since } from '../../../platform/http/since.js';
@@ -223,6 +224,9 @@ export class TaskHistoryDto implements TaskHistory {
   shellCommandHistory: TaskShellCommandHistoryDto[];
   /** Notes that were attached to it. */
   taskMetadata: TaskMetadataDto[];
+  /** Programs around its main one that have begun, in their order; absent: none has. */
+  @Since('muster')
+  programs?: TaskProgramDto[];
 }
 
 /** One page of tasks. */

@@ -21,6 +21,7 @@ import { GateMeasurementDto } from '../../../modules/deploys/dto/gate.dto.js';
 import { AutoscaleStatusDto } from '../../../modules/requests/dto/autoscale-status.dto.js';
 import { TimeInZoneDto } from '../../../modules/requests/dto/request-parent.dto.js';
 import { PendingTaskIdDto, TaskIdDto } from '../../../modules/tasks/dto/task-id.dto.js';
+import { TaskProgramDto } from '../../../modules/tasks/programs/task-program.dto.js';
 
 /** Slaves that cannot take a task, all for the same reason. */
 export class RejectionDto implements Rejection {
@@ -129,6 +130,12 @@ export class UnhealthyTaskDto {
   message: string;
 }
 
+/** A program around the main one of a task: a step that runs, or one that failed. */
+export class NotableProgramDto extends TaskProgramDto {
+  /** The task. */
+  taskId: TaskIdDto;
+}
+
 /** An instance that failed, and when it may start again by the restart policy of its request. */
 export class FailedInstanceDto {
   /** Number of the instance. */
@@ -204,6 +211,8 @@ export class RequestExplanationDto {
   waitingGate?: WaitingGateDto;
   /** Tasks that fail their liveness checks; absent: none does. */
   unhealthyTasks?: UnhealthyTaskDto[];
+  /** Init and post steps of its tasks that run, and programs around the main ones that failed; absent: none. */
+  programs?: NotableProgramDto[];
   /** Instances that failed, of a request with a restart policy. Absent: it has none, or no instance has failed. */
   failedInstances?: FailedInstanceDto[];
   /** Why there are as many instances as there are, of a request with autoscaling. */

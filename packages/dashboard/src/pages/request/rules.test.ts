@@ -64,10 +64,13 @@ test('a deploy tells how its tasks are checked and how they end', () =>
       killSignal: 'SIGQUIT',
       killGracePeriodMillis: 60_000,
       preStop: { http: { uri: '/drain' }, timeoutMillis: 20_000 },
+      tasks: { init: [{ name: 'a' }, { name: 'b' }], post: [{ name: 'c' }] },
     } as Deploy),
   ).toEqual([
     ['Health check', 'COMMAND, check'],
     ['Liveness', 'each 5 s, 3 failures in a row, only reported'],
     ['Before its end', '/drain, at most 20 s'],
+    ['Init steps', 'a, b'],
+    ['Post steps', 'c'],
     ['End', 'SIGQUIT, killed after 1 m'],
   ]));

@@ -107,8 +107,14 @@ export function rulesOfRequest(request: Request, shown: TextOfTime): readonly Ru
   ]);
 }
 
-/** What a deploy says of the health and the end of its tasks. */
-export function rulesOfDeploy({ healthcheck, killSignal, killGracePeriodMillis, preStop }: Deploy): readonly Rule[] {
+/** What a deploy says of the health and the end of its tasks, and of the programs around the main ones. */
+export function rulesOfDeploy({
+  healthcheck,
+  killSignal,
+  killGracePeriodMillis,
+  preStop,
+  tasks,
+}: Deploy): readonly Rule[] {
   const liveness = healthcheck?.liveness;
   return given([
     ['Health check', healthcheck && joined(healthcheck.type ?? 'HTTP', healthcheck.command ?? healthcheck.uri)],
@@ -126,6 +132,12 @@ export function rulesOfDeploy({ healthcheck, killSignal, killGracePeriodMillis, 
       'Before its end',
       preStop && joined(preStop.command ?? preStop.http?.uri, named('at most', ms(preStop.timeoutMillis))),
     ],
+    ['Init steps', namesOf(tasks?.init)],
+    ['Sidecars', namesOf(tasks?.sidecars)],
+    ['Post steps', namesOf(tasks?.post)],
     ['End', joined(killSignal, named('killed after', ms(killGracePeriodMillis)))],
   ]);
 }
+
+const namesOf = (programs: readonly { readonly name: string }[] | undefined): string | undefined =>
+  programs?.map(({ name }) => name).join(', ');

@@ -17,6 +17,7 @@ import { Files } from './files';
 import { Healthchecks } from './healthchecks';
 import { KeptLogs } from './kept-logs';
 import { LastLines } from './last-lines';
+import { Programs } from './programs';
 import { ShellCommands } from './shell-commands';
 import { TimeLine } from './time-line';
 import { TaskUsage } from './usage';
@@ -76,6 +77,7 @@ function Known({ history }: { history: TaskHistory }) {
       {tab === 'overview' && (
         <>
           <TimeLine history={history} />
+          {history.task.taskRequest.deploy.tasks && <Programs history={history} />}
           <h2>Last lines of stderr</h2>
           <LastLines taskId={taskId.id} file="stderr" />
           <h2>Kept logs</h2>
