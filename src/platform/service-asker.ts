@@ -4,6 +4,7 @@ import { type ComparedDeploys, fillVariables, type JudgeAnswer } from '../core/g
 import type { DeployGate } from '../core/model/gate.js';
 import { fairly } from './async.js';
 import { lookUpWithin, publicTargets, refuseForeign, type TargetRules } from './guarded-lookup.js';
+import { ServiceCredentials } from './service-credentials.js';
 import { SETTINGS, type Settings } from './settings/settings.js';
 import { Targets } from './targets.js';
 
@@ -24,7 +25,7 @@ interface Question {
 
 /**
  * Asks the service of a gate, or of autoscaling, once: bounded in time and size, without redirects, which would lead past
- * gates.allowedTargets. Whatever goes wrong is told as a problem. Not in a transaction.
+ * gates.allowedTargets and carry credentials elsewhere. Whatever goes wrong is told as a problem. Not in a transaction.
  */
 @Injectable()
 export class ServiceAsker implements OnApplicationShutdown {
@@ -33,6 +34,7 @@ export class ServiceAsker implements OnApplicationShutdown {
   private readonly plain = new Agent();
   private readonly wholeMillis: number;
   private readonly prometheusUri: string | undefined;
+  private readonly credentials: ServiceCredentials;
 
   constructor(@Inject(SETTINGS) settings: Settings) {
     const { allowedTargets } = settings.gates;
@@ -43,6 +45,7 @@ export class ServiceAsker implements OnApplicationShutdown {
     this.guarded = new Agent({ connect: { lookup: lookUpWithin(this.rules) } });
     this.wholeMillis = settings.gates.requestTimeoutMillis;
     this.prometheusUri = settings.prometheus.uri;
+    this.credentials = new ServiceCredentials(settings.gates.credentials);
   }
 
   /** Whether this host may be named. The address that it turns out to have is judged when it is asked. */
@@ -62,10 +65,12 @@ export class ServiceAsker implements OnApplicationShutdown {
     return fairly(items, { groupOf, atMost: mostOfGroup, forMillis: this.wholeMillis }, work);
   }
 
-  async ask(service: AskedService, deploys: ComparedDeploys): Promise<JudgeAnswer> {
-    const question = service.type === 'PROMETHEUS' ? this.toPrometheus(service, deploys) : toService(service, deploys);
+  /** `group`: that of the request, which credentials may be limited to. */
+  async ask(service: AskedService, deploys: ComparedDeploys, group: string | undefined): Promise<JudgeAnswer> {
+    const isPrometheus = service.type === 'PROMETHEUS';
+    const question = isPrometheus ? this.toPrometheus(service, deploys) : toService(service, deploys);
     if (!question) return { problem: 'there is no other deploy to compare with' };
-    return this.send(question, service.type === 'PROMETHEUS' && service.uri === undefined ? undefined : this.rules);
+    return this.send(question, group, isPrometheus && service.uri === undefined ? undefined : this.rules);
   }
 
   private toPrometheus({ uri, query = '' }: AskedService, deploys: ComparedDeploys): Question | undefined {
@@ -77,17 +82,29 @@ export class ServiceAsker implements OnApplicationShutdown {
   }
 
   /** Without `rules` the operator named the address. */
-  private async send({ uri, method, form }: Question, rules: TargetRules | undefined): Promise<JudgeAnswer> {
+  private async send(
+    { uri, method, form }: Question,
+    group: string | undefined,
+    rules: TargetRules | undefined,
+  ): Promise<JudgeAnswer> {
     const signal = AbortSignal.timeout(this.wholeMillis);
     try {
-      if (rules) refuseForeign(rules, new URL(uri).hostname);
-      const answer = await request(uri, {
+      // The address that the credentials are chosen by is the one that is asked.
+      const url = new URL(uri);
+      if (rules) refuseForeign(rules, url.hostname);
+      const authorization = await this.credentials.of(url, group);
+      const answer = await request(url, {
         method,
         dispatcher: rules ? this.guarded : this.plain,
         signal,
-        ...(form && { body: form.toString(), headers: { 'content-type': 'application/x-www-form-urlencoded' } }),
+        headers: {
+          ...(form && { 'content-type': 'application/x-www-form-urlencoded' }),
+          ...(authorization && { authorization: authorization.header }),
+        },
+        ...(form && { body: form.toString() }),
       });
-      return { status: answer.statusCode, body: await wholeText(answer.body) };
+      const body = await wholeText(answer.body);
+      return { status: answer.statusCode, body: authorization ? authorization.redact(body) : body };
     } catch (cause) {
       if (signal.aborted) return { problem: `no answer within ${this.wholeMillis} ms` };
       return { problem: cause instanceof Error ? cause.message || String(cause) : String(cause) };

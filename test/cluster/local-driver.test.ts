@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readFileSync } from 'node:fs';
+import { chmodSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
@@ -6,17 +6,20 @@ import { AgentCluster, occupyPort, testSlave } from '../support/agent-cluster.js
 import { LocalDriver } from '../../src/cluster/local/local-driver.js';
 import { describeClusterDriver, type DriverHarness, type TaskKind } from '../support/describe-cluster-driver.js';
 import { describePrograms } from '../support/describe-programs.js';
+import { describeTaskCare } from '../support/describe-task-care.js';
+import { linesOf, notingSignals } from '../support/noting-task.js';
 import { waitFor } from '../support/wait-for.js';
 
 /** First of all the task notes that it was started; so could a second start of it, which would have another user. */
 const scriptOf = (kind: TaskKind): string => {
   const note = 'umask 0; echo started >>"$STARTS"; umask 022';
   if (kind === 'RUNS') return `${note}; exec sleep 600`;
+  if (kind === 'RUNS_AND_NOTES_SIGNALS') return notingSignals(note);
   if (kind === 'RUNS_AND_IGNORES_SIGTERM') return `trap '' TERM; ${note}; while :; do sleep 600; done`;
   return `${note}; printf '${kind.prints ?? ''}'; exit ${kind.exit}`;
 };
 
-const factory = async (): Promise<DriverHarness> => {
+async function localHarness(): Promise<DriverHarness> {
   const shellCommands = [
     { name: 'ENDS', command: ['/bin/true'] },
     { name: 'RUNS', command: ['/bin/sleep', '600'] },
@@ -34,25 +37,21 @@ const factory = async (): Promise<DriverHarness> => {
         taskId,
         incarnation,
         command: { shell: true, value: scriptOf(kind), arguments: [] },
-        environment: { STARTS: join(starts, taskId) },
+        environment: { STARTS: join(starts, taskId), NOTES: join(starts, `${taskId}.notes`), OWN_NAME: taskId },
       }),
     commandOf: (name, taskId) => ({ taskId, name, timestamp: Date.now(), options: [] }),
-    starts: (taskId) => {
-      try {
-        return readFileSync(join(starts, taskId), 'utf8').trim().split('\n').length;
-      } catch {
-        return 0;
-      }
-    },
+    starts: (taskId) => linesOf(join(starts, taskId)).length,
+    noted: (taskId) => linesOf(join(starts, `${taskId}.notes`)),
     occupyPort,
     until: async (what, condition) => void (await waitFor(what, condition, { timeoutMillis: 15_000, everyMillis: 5 })),
     pause: () => delay(300),
     close: () => cluster.close(),
   };
-};
+}
 
-describeClusterDriver('local', factory);
-describePrograms('local', factory);
+describeClusterDriver('local', localHarness);
+describeTaskCare('local', localHarness);
+describePrograms('local', localHarness);
 
 test('a launch that the line holds back starts nothing when it comes after it was withdrawn', async () => {
   const cluster = await AgentCluster.start();

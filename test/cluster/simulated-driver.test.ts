@@ -1,12 +1,13 @@
-import type { ShellCommandOrder } from '../../src/cluster/cluster-driver.js';
+import type { ShellCommandOrder, TaskCheck, TaskCheckAnswer } from '../../src/cluster/cluster-driver.js';
 import type { LaunchSpec, ProgramOfLaunch } from '../../src/core/model/launch.js';
 import { describeClusterDriver, type DriverHarness, type TaskKind } from '../support/describe-cluster-driver.js';
 import { describePrograms, exitCodeOfLine } from '../support/describe-programs.js';
+import { describeTaskCare } from '../support/describe-task-care.js';
 import { launchSpec } from '../support/launch-spec.js';
 import { SimulatedCluster } from '../support/simulated-cluster/simulated-cluster.js';
 import type { SimulatedDriver } from '../support/simulated-cluster/simulated-driver.js';
 
-const factory = async (): Promise<DriverHarness> => {
+async function simulatedHarness(): Promise<DriverHarness> {
   const cluster = new SimulatedCluster();
   const kinds = new Map<string, TaskKind>();
   const taken = new Set<number>();
@@ -19,7 +20,7 @@ const factory = async (): Promise<DriverHarness> => {
       const exitCode = exitCodeOfLine(command.value);
       return exitCode === undefined ? { runFor: Infinity } : { runFor: 10, exitCode };
     };
-    if (kind === 'RUNS') return { portInUse, commands, programs };
+    if (kind === 'RUNS' || kind === 'RUNS_AND_NOTES_SIGNALS') return { portInUse, commands, programs };
     if (kind === 'RUNS_AND_IGNORES_SIGTERM') return { stopAfter: Infinity };
     const isSuccess = successfulExitCodes.length > 0 ? successfulExitCodes.includes(kind.exit) : kind.exit === 0;
     return { runFor: 10, exit: isSuccess ? 'TASK_FINISHED' : 'TASK_FAILED', programs };
@@ -27,6 +28,7 @@ const factory = async (): Promise<DriverHarness> => {
   return {
     driver: () => {
       const driver = cluster.driver();
+      driver.answerCheck = checkAsShell;
       drivers.push(driver);
       return driver;
     },
@@ -51,7 +53,15 @@ const factory = async (): Promise<DriverHarness> => {
       for (const driver of drivers) await driver.stop();
     },
   };
-};
+}
 
-describeClusterDriver('simulated', factory, ['FILES']);
-describePrograms('simulated', factory);
+/** As a shell would: of those commands that the tests have. */
+function checkAsShell({ command }: TaskCheck): TaskCheckAnswer {
+  if (command.startsWith('sleep')) return { outcome: 'FAILED', reason: 'it takes too long' };
+  const [, output = ''] = /echo (\w+)/.exec(command) ?? [];
+  return { outcome: 'ENDED', exitCode: Number(/exit (\d+)/.exec(command)?.[1] ?? 0), output };
+}
+
+describeClusterDriver('simulated', simulatedHarness, ['FILES']);
+describeTaskCare('simulated', simulatedHarness, ['SIGNALS']);
+describePrograms('simulated', simulatedHarness);

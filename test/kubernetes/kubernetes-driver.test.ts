@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readFileSync } from 'node:fs';
+import { chmodSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, vi } from 'vitest';
@@ -7,7 +7,9 @@ import { KubernetesDriver } from '../../src/cluster/kubernetes/kubernetes-driver
 import { LocalSettings } from '../../src/platform/settings/local-settings.js';
 import { describeClusterDriver, type DriverHarness, type TaskKind } from '../support/describe-cluster-driver.js';
 import { describePrograms } from '../support/describe-programs.js';
+import { describeTaskCare } from '../support/describe-task-care.js';
 import { launchSpec } from '../support/launch-spec.js';
+import { linesOf, notingSignals } from '../support/noting-task.js';
 import { waitFor } from '../support/wait-for.js';
 import { testImage } from './lab/image.js';
 import { Lab, labBinaries } from './lab/lab.js';
@@ -18,6 +20,7 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 180_000 });
 const scriptOf = (kind: TaskKind): string => {
   const note = 'echo started >>"$STARTS"';
   if (kind === 'RUNS') return `trap 'exit 0' TERM; ${note}; while :; do sleep 600 & wait; done`;
+  if (kind === 'RUNS_AND_NOTES_SIGNALS') return notingSignals(note);
   if (kind === 'RUNS_AND_IGNORES_SIGTERM') return `trap '' TERM; ${note}; while :; do sleep 600; done`;
   return `${note}; printf '${kind.prints ?? ''}'; exit ${kind.exit}`;
 };
@@ -58,6 +61,7 @@ function withEpochsFrom(base: number, driver: KubernetesDriver): ClusterDriver {
     sandbox: (taskId, slaveId, view) => driver.sandbox(taskId, slaveId, view),
     statistics: (taskId, slaveId) => driver.statistics(taskId, slaveId),
     machineUsage: (slaveId) => driver.machineUsage(slaveId),
+    unsupportedInDeploy: (deploy) => driver.unsupportedInDeploy(deploy),
   };
 }
 
@@ -71,7 +75,7 @@ describe.skipIf(labBinaries === undefined)('on a real Kubernetes', () => {
   });
   afterAll(() => lab?.stop());
 
-  const factory = async (): Promise<DriverHarness> => {
+  async function podHarness(): Promise<DriverHarness> {
     const starts = join(lab.folder, 'starts');
     mkdirSync(starts, { recursive: true });
     chmodSync(starts, 0o777);
@@ -98,20 +102,19 @@ describe.skipIf(labBinaries === undefined)('on a real Kubernetes', () => {
           incarnation,
           slaveId: lab.nodes[0]!.name,
           command: { shell: true, value: scriptOf(kind), arguments: [] },
-          environment: { STARTS: join('/starts', taskId) },
+          environment: {
+            STARTS: join('/starts', taskId),
+            NOTES: join('/starts', `${taskId}.notes`),
+            OWN_NAME: taskId,
+          },
           container: {
             type: 'DOCKER',
             docker: { image: testImage, privileged: false, network: 'BRIDGE' },
             volumes: [{ hostPath: starts, containerPath: '/starts', mode: 'RW' }],
           },
         }),
-      starts: (taskId) => {
-        try {
-          return readFileSync(join(starts, taskId), 'utf8').trim().split('\n').length;
-        } catch {
-          return 0;
-        }
-      },
+      starts: (taskId) => linesOf(join(starts, taskId)).length,
+      noted: (taskId) => linesOf(join(starts, `${taskId}.notes`)),
       occupyPort: async () => {
         const port = lab.nodes[0]!.ports.end;
         await lab.occupy({ port, node: lab.nodes[0]!.name });
@@ -131,9 +134,10 @@ describe.skipIf(labBinaries === undefined)('on a real Kubernetes', () => {
         await lab.clean();
       },
     };
-  };
+  }
 
   // Kubelets do not look up while they wait for a container to end.
-  describeClusterDriver('kubernetes', factory, ['SHORTER_GRACE']);
-  describePrograms('kubernetes', factory);
+  describeClusterDriver('kubernetes', podHarness, ['SHORTER_GRACE']);
+  describeTaskCare('kubernetes', podHarness);
+  describePrograms('kubernetes', podHarness);
 });

@@ -10,7 +10,8 @@ import { EventRecorder } from './event-recorder.js';
 import { waitFor } from './wait-for.js';
 
 /** Behaviour of a task of these tests. */
-export type TaskKind = { exit: number; prints?: string } | 'RUNS' | 'RUNS_AND_IGNORES_SIGTERM';
+export type TaskKind =
+  { exit: number; prints?: string } | 'RUNS' | 'RUNS_AND_IGNORES_SIGTERM' | 'RUNS_AND_NOTES_SIGNALS';
 
 /** One cluster with at least one machine, for one test. */
 export interface DriverHarness {
@@ -22,6 +23,8 @@ export interface DriverHarness {
   commandOf?(kind: 'ENDS' | 'RUNS', taskId: string): ShellCommandOrder;
   /** Number of times the task was really started. */
   starts(taskId: string): number;
+  /** Signals that a task has noted, such as TERM, with which it ended, and lines of its preStop; absent: its tasks are no processes. */
+  noted?(taskId: string): string[];
   /** A port of the first machine that something else listens on until `free` is called. */
   occupyPort?(): Promise<{ port: number; free(): Promise<void> }>;
   /** Lets time pass until the condition holds; fails, naming `what`, when it does not. */

@@ -19,8 +19,8 @@ export interface HttpReceiver {
   close(): Promise<void>;
 }
 
-/** A real HTTP server that remembers what it was sent. */
-export async function startReceiver(): Promise<HttpReceiver> {
+/** A real HTTP server that remembers what it was sent. Bodies are JSON, or, for `readsForms`, anything. */
+export async function startReceiver({ readsForms = false } = {}): Promise<HttpReceiver> {
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     receiver.inFlight += 1;
@@ -28,7 +28,7 @@ export async function startReceiver(): Promise<HttpReceiver> {
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
       const text = Buffer.concat(chunks).toString();
-      const body = text === '' ? undefined : (JSON.parse(text) as unknown);
+      const body = text === '' || readsForms ? undefined : (JSON.parse(text) as unknown);
       const call = { method: request.method!, url: request.url!, headers: request.headers, text, body };
       receiver.calls.push(call);
       const { answer } = receiver;

@@ -8,6 +8,10 @@ import { waitFor } from './wait-for.js';
 
 const scrapeSeconds = 1;
 
+/** A user for those that ask for one: the digest of the password, by bcrypt. */
+export const prometheusUser = { name: 'muster', password: 'correct horse' };
+const digest = '$2b$04$abcdefghijklmnopqrstuujydOTSfIH/d5oUHpsygqV5X9xJLQc6e';
+
 /** A real Prometheus that reads the metrics of the addresses that it is told, each second. */
 export class Prometheus {
   private program: ChildProcess | undefined;
@@ -24,7 +28,8 @@ export class Prometheus {
     return isThere;
   }
 
-  static async start(): Promise<Prometheus> {
+  /** `asksForUser`: it answers only the user above. */
+  static async start({ asksForUser = false } = {}): Promise<Prometheus> {
     const folder = tempFolder();
     const prometheus = new Prometheus(`http://127.0.0.1:${await freePort()}`, folder);
     const scrapes = {
@@ -34,6 +39,8 @@ export class Prometheus {
     };
     // JSON is YAML as well.
     writeFileSync(join(folder.path, 'prometheus.yml'), JSON.stringify({ scrape_configs: [scrapes] }));
+    const users = asksForUser ? { basic_auth_users: { [prometheusUser.name]: digest } } : {};
+    writeFileSync(join(folder.path, 'web.yml'), JSON.stringify(users));
     prometheus.scrape([]);
     await prometheus.run();
     return prometheus;
@@ -71,6 +78,7 @@ export class Prometheus {
       'prometheus',
       [
         `--config.file=${join(path, 'prometheus.yml')}`,
+        `--web.config.file=${join(path, 'web.yml')}`,
         `--storage.tsdb.path=${join(path, 'data')}`,
         `--web.listen-address=${new URL(this.url).host}`,
         '--log.level=error',
@@ -79,10 +87,11 @@ export class Prometheus {
     );
     await waitFor(
       'Prometheus to be ready',
-      async () => (await fetch(`${this.url}/-/ready`).catch(() => undefined))?.ok,
-      {
-        timeoutMillis: 30_000,
+      async () => {
+        const answer = await fetch(`${this.url}/-/ready`).catch(() => undefined);
+        return answer?.ok || answer?.status === 401;
       },
+      { timeoutMillis: 30_000 },
     );
   }
 }

@@ -90,6 +90,54 @@ test('operations for tests are off unless the file or the environment allows the
   expect(allowed({ MUSTER_CONFIG, MUSTER_ALLOW_TEST_RESOURCE_CALLS: 'false' })).toBe(false);
 });
 
+describe('gates.credentials', () => {
+  const load = (credentials: unknown, environment: Record<string, string> = {}) =>
+    loadSettings({
+      environment: { ...environment, MUSTER_CONFIG: file('settings.json', JSON.stringify({ gates: { credentials } })) },
+    }).gates.credentials;
+  const address = 'https://prometheus.example/api';
+
+  test('have their secret in the file, in a file of its own or in a variable', () => {
+    const given = {
+      [address]: { username: 'muster', secretVariable: 'PROMETHEUS_PASSWORD' },
+      'http://a.example': { secretFile: '/run/secrets/a', groups: ['shop'] },
+      'http://b.example': { secret: 'token' },
+    };
+    expect(load(given, { PROMETHEUS_PASSWORD: 'geheim' })).toEqual({
+      ...given,
+      [address]: { username: 'muster', secret: 'geheim' },
+    });
+  });
+
+  test.each<[string, unknown, string]>([
+    ['no secret', { [address]: {} }, 'needs exactly one of secret, secretFile and secretVariable'],
+    [
+      'two',
+      { [address]: { secret: 'a', secretFile: 'b' } },
+      'needs exactly one of secret, secretFile and secretVariable',
+    ],
+    ['a variable that is not set', { [address]: { secretVariable: 'NONE' } }, 'NONE is not set, or is no secret'],
+    ['a variable with a line break', { [address]: { secretVariable: 'LINES' } }, 'LINES is not set, or is no secret'],
+    ['a secret with a line break', { [address]: { secret: 'first\nsecond' } }, 'must be one line of printable'],
+    ['a secret that is a number', { [address]: { secret: 47_114_711 } }, 'must be a text'],
+    ['a user with a colon', { [address]: { username: 'a:b', secret: 'c' } }, 'must be a name without a colon'],
+    ['another scheme', { 'ftp://a': { secret: 'a' } }, 'must be an http or https URL without user, query and fragment'],
+    [
+      'a user in the address',
+      { 'http://a@b': { secret: 'a' } },
+      'must be an http or https URL without user, query and',
+    ],
+    ['no address', { prometheus: { secret: 'a' } }, 'must be an http or https URL without user, query and fragment'],
+    ['an unknown member', { [address]: { secret: 'a', token: 'b' } }, 'token'],
+  ])('with %s are refused, and no secret is told', (_name, credentials, problem) => {
+    const MUSTER_CONFIG = file('settings.json', JSON.stringify({ gates: { credentials } }));
+    const [first] = problems({ environment: { MUSTER_CONFIG, LINES: 'first\nsecond' } });
+    expect(first).toContain('gates.credentials');
+    expect(first).toContain(problem);
+    expect(first).not.toMatch(/second|47114711/);
+  });
+});
+
 test('the command line wins over the environment', () => {
   const environment = { MUSTER_PORT: '1000', MUSTER_DATA_DIR: '/a' };
   expect(loadSettings({ environment, flags: { port: '2000' } })).toMatchObject({ port: 2000, dataDir: '/a' });

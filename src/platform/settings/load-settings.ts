@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { didYouMean } from '../../core/did-you-mean.js';
 import { StartError } from '../errors.js';
 import { fileProblem } from '../file-problem.js';
+import { AskCredentials } from './gate-settings.js';
 import { mostWorkers } from './http-settings.js';
 import { olderSettings } from './older-settings.js';
 import { logFormats, logLevels, type Settings, SettingsFile } from './settings.js';
@@ -88,6 +89,8 @@ export function loadSettings({ environment, flags = {} }: SettingsSources): Sett
   const settings = SettingsFile.safeParse(file ?? {});
   if (!settings.success) problems.push(...describeIssues(settings.error, file));
 
+  const credentials = withVariables(settings.data?.gates.credentials, environment, problems);
+
   if (problems.length > 0 || !checked.success || !settings.success) throw new SettingsError(problems);
   const { data } = checked;
   return {
@@ -98,6 +101,7 @@ export function loadSettings({ environment, flags = {} }: SettingsSources): Sett
     databaseUrl: data.DATABASE_URL,
     dataDir: resolve(data.MUSTER_DATA_DIR),
     allowTestResourceCalls: data.MUSTER_ALLOW_TEST_RESOURCE_CALLS ?? settings.data.allowTestResourceCalls,
+    gates: { ...settings.data.gates, ...(credentials && { credentials }) },
     http: { ...settings.data.http, workers: data.MUSTER_HTTP_WORKERS ?? settings.data.http.workers },
     clusterDriver: data.MUSTER_CLUSTER,
     agent: {
@@ -109,6 +113,22 @@ export function loadSettings({ environment, flags = {} }: SettingsSources): Sett
       format: data.MUSTER_LOG_FORMAT ?? settings.data.log.format,
     },
   };
+}
+
+/** Credentials with the secrets that stand in variables. */
+function withVariables(
+  credentials: Record<string, AskCredentials> | undefined,
+  environment: SettingsSources['environment'],
+  problems: string[],
+): Record<string, AskCredentials> | undefined {
+  if (!credentials) return undefined;
+  const entries = Object.entries(credentials).map(([address, { secretVariable, ...rest }]) => {
+    if (secretVariable === undefined) return [address, rest];
+    const read = AskCredentials.safeParse({ ...rest, secret: environment[secretVariable] });
+    if (!read.success) problems.push(`gates.credentials.${address}: ${secretVariable} is not set, or is no secret`);
+    return [address, { ...rest, ...read.data }];
+  });
+  return Object.fromEntries(entries) as Record<string, AskCredentials>;
 }
 
 /** Compose files and shells pass an empty value for what is not given. */

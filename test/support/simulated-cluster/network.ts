@@ -5,6 +5,8 @@ import {
   type ShellCommandAnswer,
   type ShellCommandOrder,
   StaleEpochError,
+  type TaskCheck,
+  type TaskCheckAnswer,
 } from '../../../src/cluster/cluster-driver.js';
 import type { LaunchSpec } from '../../../src/core/model/launch.js';
 import type { MessageFault } from './script.js';
@@ -90,6 +92,18 @@ export class Network {
     if (!agent || this.happens('loseCommand')) return 'UNKNOWN';
     const answer = agent.runCommand(order, epoch);
     return this.happens('loseCommandAnswer') ? 'UNKNOWN' : answer;
+  }
+
+  /** `answer`: of a task that runs. */
+  runCheck(
+    check: TaskCheck,
+    slaveId: string,
+    epoch: Epoch,
+    answer: (check: TaskCheck) => TaskCheckAnswer,
+  ): TaskCheckAnswer {
+    const agent = this.isOpen ? this.admitted(slaveId, epoch) : undefined;
+    if (!agent) return { outcome: 'UNKNOWN', reason: 'unreachable' };
+    return agent.findRunning(check.taskId) ? answer(check) : { outcome: 'GONE' };
   }
 
   happens(fault: MessageFault): boolean {

@@ -120,8 +120,8 @@ export class SimulatedDriver implements ClusterDriver {
     return this.network.runCommand(order, slaveId, epoch);
   }
 
-  async runCheck(check: TaskCheck): Promise<TaskCheckAnswer> {
-    return this.answerCheck(check);
+  async runCheck(check: TaskCheck, slaveId: string, epoch: Epoch): Promise<TaskCheckAnswer> {
+    return this.network.runCheck(check, slaveId, epoch, this.answerCheck);
   }
 
   async reconcile(epoch: Epoch, agentIds?: ReadonlySet<string>): Promise<AgentTaskList[]> {

@@ -91,7 +91,7 @@ export class GatesPoller implements OnModuleInit {
   /** The others are still measured when one goes wrong. */
   private async guarded(gate: DueGate): Promise<boolean> {
     try {
-      const answer = await this.asker.ask(gate.spec, gate);
+      const answer = await this.asker.ask(gate.spec, gate, gate.group);
       const measurement = { at: this.clock.now(), ...measure(gate.spec, answer) };
       const isDecided = await this.db.leaderTransaction((tx) => this.store(tx, gate, measurement));
       if (isDecided) this.wake.signalOf([gate.requestId], 'deploys');

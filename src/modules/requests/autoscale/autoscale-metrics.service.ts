@@ -31,7 +31,7 @@ export class AutoscaleMetrics {
     const { metric } = spec;
     if (metric === 'CPU' || metric === 'MEMORY') return this.usage(metric, request.id, activeDeployId);
     const deploys = { requestId: request.id, deployId: activeDeployId, activeDeployId };
-    const answer = await this.asker.ask({ ...spec, type: metric }, deploys);
+    const answer = await this.asker.ask({ ...spec, type: metric }, deploys, request.group);
     const number = metric === 'HTTP' ? httpNumber(spec, answer) : prometheusNumber(answer);
     return 'value' in number && number.value < 0 ? { problem: `the load cannot be ${number.value}` } : number;
   }
