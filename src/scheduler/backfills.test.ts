@@ -164,8 +164,17 @@ test('a backfill that is canceled runs nothing more, and what runs goes on', asy
   const canceled = await backfills().find('job', id);
   expect(canceled).toMatchObject({ canceled: 3, succeeded: 2 });
   expect(canceled.endedAt).toBeDefined();
+  // Canceled again, it stays as it is.
+  expect(await backfills().cancel('job', id)).toEqual({ ...canceled, times: undefined });
   // Times that were canceled have had no run.
   expect(await ask(5)).toMatchObject({ skipped: 2, waiting: 2, queued: 1 });
+});
+
+test('a backfill that is over stays so when it is canceled', async () => {
+  const { id } = await ask(1);
+  await life.run(6);
+  expect((await backfills().find('job', id)).endedAt).toBeDefined();
+  expect((await backfills().cancel('job', id)).canceledAt).toBeUndefined();
 });
 
 test.each(['REPLACE', 'BUFFER_ONE'] as const)('goes beside the runs of a schedule with %s', async (overlapPolicy) => {

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Applied as Answer, DeployRequest, Request } from 'muster-client';
-import { forEach } from '../each.js';
+import { namedParents } from '../../core/flows/index.js';
+import { forEach, inOrder } from '../each.js';
 import { CliError, exitCodes } from '../exit-codes.js';
 import type { LocatedDocument, FileDocuments } from '../files/documents.js';
 import { isRefusal } from '../remote/refusal.js';
@@ -73,7 +74,7 @@ export function apply(...[command, run]: Parameters<Define>): void {
   });
 }
 
-/** Requests with their deploys, in the order of the files, then deploys alone. */
+/** Requests with their deploys, in the order of the files but after those that they follow, then deploys alone. */
 function wishesIn({ requests, deploys }: FileDocuments): Wish[] {
   refuseTwice(requests, ({ id }) => `request '${id}'`);
   refuseTwice(deploys, ({ deploy }) => `deploys of request '${deploy.requestId}'`);
@@ -82,9 +83,10 @@ function wishesIn({ requests, deploys }: FileDocuments): Wish[] {
     throw new CliError('usage', `${place}: apply takes no updatedRequest: give the request as a document of its own`);
   }
   const deployOf = (id: string) => deploys.find(({ value }) => value.deploy.requestId === id)?.value;
-  const wished = new Set(requests.map(({ value }) => value.id));
+  const wished = new Map(requests.map(({ value }) => [value.id, value]));
+  const ids = inOrder([...wished.keys()], (id) => namedParents(wished.get(id)!).map(({ requestId }) => requestId));
   return [
-    ...requests.map(({ value: request }) => ({ request, deploy: deployOf(request.id) })),
+    ...ids.map((id) => ({ request: wished.get(id)!, deploy: deployOf(id) })),
     ...deploys.flatMap(({ value: deploy }) => (wished.has(deploy.deploy.requestId) ? [] : { deploy })),
   ];
 }

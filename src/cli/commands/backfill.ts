@@ -20,6 +20,17 @@ interface Flags {
   cancel?: string;
 }
 
+/** What belongs to a new backfill. */
+const startOptions = [
+  ['to', '--to'],
+  ['concurrency', '--concurrency'],
+  ['newestFirst', '--newest-first'],
+  ['force', '--force'],
+  ['message', '--message'],
+  ['plan', '--plan'],
+  ['wait', '--wait'],
+] as const satisfies readonly (readonly [keyof Flags, string])[];
+
 type Backfill = Awaited<ReturnType<Session['api']['requests']['findBackfill']>>;
 
 /** Runs planned times of the past. */
@@ -49,6 +60,8 @@ function define(...[command, run]: Parameters<Define>): void {
     const { from, to, show, cancel } = flags;
     if ([from, show, cancel].filter((given) => given !== undefined).length > 1)
       throw new CliError('usage', 'give one of --from, --show and --cancel');
+    const alone = startOptions.find(([name]) => from === undefined && flags[name] !== undefined);
+    if (alone) throw new CliError('usage', `${alone[1]} needs --from`);
     if (cancel !== undefined) {
       const canceled = await api.requests.cancelBackfill({ requestId, backfillId: cancel });
       return out.answer(canceled, () => summary(canceled));

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Request } from 'muster-client';
-import { forEach } from '../each.js';
+import { forEach, inOrder } from '../each.js';
 import { CliError } from '../exit-codes.js';
 import { isRefusal } from '../remote/refusal.js';
 import { remote, type Session } from '../remote/session.js';
@@ -157,7 +157,7 @@ function remove(...[command, run]: Parameters<Define>): void {
   command
     .argument('<request...>')
     .option(...message)
-    .option('--force', 'kill the tasks at once, by SIGKILL')
+    .option('--force', 'kill the tasks at once, by SIGKILL; also remove requests that others follow')
     .option('--wait-for-tasks', 'let runs end by themselves first; nothing new starts meanwhile')
     .option('-w, --wait', 'wait until the requests are gone and their ids are free');
   examples(
@@ -170,16 +170,31 @@ function remove(...[command, run]: Parameters<Define>): void {
     const { force, waitForTasks, wait } = flags;
     const body = { ...bodyOf(flags), ...(force && { force }), ...(waitForTasks && { waitForTasks }) };
     const removed: Request[] = [];
-    const { code, failed } = await forEach(ids, async (requestId) => {
+    const removeOne = async (requestId: string): Promise<void> => {
       removed.push(await api.requests.remove({ requestId, body }));
       if (!out.isJson)
         out.text(`${requestId} is ${waitForTasks ? 'removed when its runs have ended' : 'being removed'}`);
-    });
+    };
+    const { code, failed } = await forEach(await followersFirst(api, ids), removeOne);
     if (wait) for (const { id } of removed) await untilGone(api, id);
     if (out.isJson) await out.answer(removed, () => undefined);
     else if (failed > 0) out.note(`${removed.length} of ${ids.length} removed`);
     return code;
   });
+}
+
+/** A request that others follow cannot go before these. */
+async function followersFirst({ flows }: Session['api'], ids: readonly string[]): Promise<string[]> {
+  if (ids.length === 1) return [...ids];
+  const edges = await Promise.all(
+    ids.map((requestId) =>
+      flows.ofRequest({ requestId }).then(
+        (flow) => flow.edges.map((edge) => ({ id: edge.parentId, needs: edge.requestId })),
+        () => [],
+      ),
+    ),
+  );
+  return inOrder(ids, (id) => edges.flat().flatMap((edge) => (edge.id === id ? [edge.needs] : [])));
 }
 
 /** Its tasks have ended, and nothing of it is left but its history. */

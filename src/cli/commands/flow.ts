@@ -51,7 +51,11 @@ function define(...[command, run]: Parameters<Define>): void {
       rerun === undefined
         ? await api.flows.get({ flowId: shown! })
         : await api.flows.rerun({ flowId: rerun, body: { from: from!, ...(message !== undefined && { message }) } });
-    await out.answer(found, () => out.table(['REQUEST', 'STATE', 'ENDED', 'TASK', 'AFTER'], found.runs.map(rowOf)));
+    await out.answer(found, () => {
+      out.table(['REQUEST', 'STATE', 'ENDED', 'TASK', 'AFTER'], found.runs.map(rowOf));
+      for (const { taskId, outputsProblem } of found.runs)
+        if (outputsProblem !== undefined) out.text(`${taskId} tells its followers nothing: ${outputsProblem}`);
+    });
   });
 }
 

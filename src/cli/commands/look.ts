@@ -159,7 +159,9 @@ function explain(...[command, run]: Parameters<Define>): void {
       for (const { taskId, message } of about.unhealthyTasks ?? []) out.text(`unhealthy: ${taskId.id}: ${message}`);
       for (const program of about.programs ?? []) out.text(notableProgram(program));
       for (const instance of about.failedInstances ?? []) out.text(failedInstance(instance));
-      if (about.pendingTasks.length + about.queued.length === 0) out.line('No task of it waits.');
+      const flowRuns = about.waitingFlowRuns ?? 0;
+      if (flowRuns > 0) out.line(`${flowRuns} ${flowRuns === 1 ? 'run of a flow waits' : 'runs of flows wait'} for it`);
+      if (about.pendingTasks.length + about.queued.length + flowRuns === 0) out.line('No task of it waits.');
       const failed = about.failedDeploy;
       if (!failed) return;
       out.text(

@@ -3,7 +3,7 @@ import { timingMembers } from '../../core/schedules/timing-members.js';
 import { CliError } from '../exit-codes.js';
 import { remote } from '../remote/session.js';
 import { type Define, examples } from '../run.js';
-import { knownWord, timeMillis, wholeNumber } from '../words.js';
+import { knownWord, shownTime, timeMillis, wholeNumber } from '../words.js';
 
 export const schedule: Record<string, Define> = { schedule: define };
 
@@ -18,7 +18,14 @@ interface Flags {
 const previewMembers = ['id', 'instances', ...timingMembers] as const satisfies readonly (keyof SchedulePreviewRequest &
   keyof Request)[];
 
-/** Schedules before a request has them. */
+interface UpcomingFlags {
+  from?: string;
+  to?: string;
+  request?: string;
+  count?: string;
+}
+
+/** Times of schedules: of one before a request has it, and of those that there are. */
 function define(...[command, run]: Parameters<Define>): void {
   const preview = command
     .command('preview')
@@ -48,6 +55,29 @@ function define(...[command, run]: Parameters<Define>): void {
       const rows = answer.times.map(({ utc, local, timeZone, message }) => [utc, local, timeZone, message]);
       out.table(['UTC', 'LOCAL', 'ZONE', 'NO RUN'], rows);
       if (answer.end !== 'COUNT') out.text(ends[answer.end]);
+    });
+  });
+  const upcoming = command
+    .command('upcoming')
+    .description('list the runs that schedules ask for, the next one first')
+    .option('--from <time>', 'not before this time, such as 2026-01-05 or 2026-01-05T12:00:00Z; default: now')
+    .option('--to <time>', 'before this time; default: a day after the first')
+    .option('--request <id>', 'only of this request')
+    .option('--count <number>', 'at most so many; default: 1000');
+  examples(upcoming, 'muster schedule upcoming --count 20', 'muster schedule upcoming --request report');
+  remote<UpcomingFlags, []>(upcoming, run, async ({ api, out }, { from, to, request, count }) => {
+    const found = await api.requests.upcomingRuns({
+      ...(from !== undefined && { from: timeMillis('--from', from) }),
+      ...(to !== undefined && { to: timeMillis('--to', to) }),
+      ...(request !== undefined && { requestId: request }),
+      ...(count !== undefined && { limit: wholeNumber('--count', count, 1, 10_000) }),
+    });
+    await out.answer(found, () => {
+      out.table(
+        ['TIME', 'REQUEST', 'ZONE'],
+        found.runs.map(({ at, requestId, timeZone }) => [shownTime(at), requestId, timeZone]),
+      );
+      if (!found.isComplete) out.text('There are more');
     });
   });
 }

@@ -13,6 +13,7 @@ test.each<[string, string | Buffer | undefined, string | undefined]>([
     '{"a b":"1"}',
     `outputs.json has a name that is not 1 to 100 letters, digits, '_', '.' and '-'`,
   ],
+  ['the ids of parents', '{"Runs":"x"}', 'outputs.json has a member of a reserved name: Runs'],
   ['a list', '["a"]', 'outputs.json is no JSON object'],
   ['half of it', '{"a":', 'outputs.json is no JSON in UTF-8'],
   ['bytes', Buffer.from([0x22, 0xff, 0x22]), 'outputs.json is no JSON in UTF-8'],

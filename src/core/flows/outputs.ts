@@ -30,19 +30,22 @@ export function readOutputs(content: Buffer | undefined): Outputs {
     if (!namePattern.test(name)) {
       return refused(`has a name that is not 1 to 100 letters, digits, '_', '.' and '-'`);
     }
+    if (variableOf(name) === parentRunsVariable) return refused(`has a member of a reserved name: ${name}`);
     if (typeof value !== 'string' || !isStorable(value)) return refused(`has a member that is no text: ${name}`);
   }
   return { values: parsed as Record<string, string> };
 }
 
 const prefix = 'TASK_PARENT_';
+/** Variable with the ids of the tasks that a run follows. */
+export const parentRunsVariable = `${prefix}RUNS`;
+
+const variableOf = (name: string): string => prefix + name.toUpperCase().replaceAll(/[^A-Z0-9_]/g, '_');
 
 /** Variables for a run that follows others: of parents that tell the same, the later one counts. */
 export const parentVariables = (parents: readonly Record<string, string>[]): Record<string, string> =>
   Object.fromEntries(
-    parents
-      .flatMap((values) => Object.entries(values))
-      .map(([name, value]) => [prefix + name.toUpperCase().replaceAll(/[^A-Z0-9_]/g, '_'), value]),
+    parents.flatMap((values) => Object.entries(values)).map(([name, value]) => [variableOf(name), value]),
   );
 
 /** The variables without those of parents, which a run gets anew each time. */

@@ -6,6 +6,7 @@ import {
   followProblems,
   mostFollowers,
   mostParents,
+  neverFollows,
   type ParentFacts,
   parentProblems,
   pathUp,
@@ -54,6 +55,54 @@ describe('a request that follows', () => {
     ['one with too many followers', [{ a: facts({ followers: mostFollowers }) }], ['after.0.requestId max']],
     ['one whose followers it is among', [{ a: facts({ followers: mostFollowers }) }, { former: ['a'] }], []],
   ])('%s', (_name, parameters, problems) => expect(said(check(...parameters))).toEqual(problems));
+
+  test.each<[string, string[], [child: string, parent: string][], string[]]>([
+    [
+      'with a job that leads to them',
+      ['a', 'b'],
+      [
+        ['a', 'root'],
+        ['b', 'root'],
+      ],
+      [],
+    ],
+    [
+      'of which one leads to the other',
+      ['a', 'b'],
+      [
+        ['b', 'between'],
+        ['between', 'a'],
+      ],
+      [],
+    ],
+    ['with schedules of their own', ['a', 'b'], [], ['after commonFlow']],
+    [
+      'of which one stands alone',
+      ['a', 'b', 'c'],
+      [
+        ['a', 'root'],
+        ['b', 'root'],
+        ['c', 'other'],
+      ],
+      ['after commonFlow'],
+    ],
+  ])('all of several jobs %s', (_name, parents, edges, problems) => {
+    const known = Object.fromEntries(parents.map((id) => [id, facts()]));
+    const all = edges.map(([child, parent]) => ({ child, parent }));
+    expect(said(check(known, { parents, edges: all }))).toEqual(problems);
+    const any = job({ after: after(...parents), afterMode: 'ANY' });
+    expect(parentProblems(any, new Map(Object.entries(known)), new Set(), all)).toEqual([]);
+    expect(neverFollows(job({ after: after(...parents) }), new Map(Object.entries(known)), all) !== undefined).toBe(
+      problems.length > 0,
+    );
+  });
+
+  test('never has a run once a parent that it needs is gone', () => {
+    const [known, both] = [new Map([['a', facts()]]), job({ after: after('a', 'b') })];
+    expect(neverFollows(both, known, [])).toBe("It follows 'b', which was removed: no run of it comes");
+    expect(neverFollows({ ...both, afterMode: 'ANY' }, known, [])).toBeUndefined();
+    expect(neverFollows({ ...both, afterMode: 'ANY' }, new Map(), [])).toContain("'a', 'b', which were removed");
+  });
 
   test('one that follows it is told the cycle, in the order in which it would run', () => {
     const edges = [

@@ -91,7 +91,7 @@ export function parentProblems(
 ): FieldError[] {
   const { id } = request;
   const isOrdered = isLongRunning(request.requestType);
-  return namedParents(request).flatMap(({ requestId, field }) => {
+  const problems = namedParents(request).flatMap(({ requestId, field }): FieldError[] => {
     const parent = known.get(requestId);
     if (!parent) {
       return former.has(requestId) ? [] : [fieldError(field, 'exists', `${field}: there is no request '${requestId}'`)];
@@ -110,6 +110,37 @@ export function parentProblems(
     const never = isOrdered ? 'would never start' : 'would run for ever';
     return [fieldError(field, 'cycle', `${field}: ${cycle} ${never}`)];
   });
+  if (problems.length > 0 || haveCommonFlow(request, known, edges)) return problems;
+  const message = `after: no flow has a run of each of these: no request leads to them all. Let them follow one, or give afterMode ANY`;
+  return [fieldError('after', 'commonFlow', message)];
+}
+
+/** Why no run of this request comes whatever its parents do; undefined: some may. */
+export function neverFollows(
+  request: Request,
+  known: ReadonlyMap<string, unknown>,
+  edges: readonly FlowEdge[],
+): string | undefined {
+  const { after, afterMode } = request;
+  if (after === undefined) return undefined;
+  const gone = after.map(({ requestId }) => requestId).filter((id) => !known.has(id));
+  if (gone.length === after.length || (gone.length > 0 && afterMode !== 'ANY')) {
+    return `It follows ${gone.map((id) => `'${id}'`).join(', ')}, which ${gone.length === 1 ? 'was' : 'were'} removed: no run of it comes`;
+  }
+  if (haveCommonFlow(request, known, edges)) return undefined;
+  return 'No request leads to all of its parents, so no flow has a run of each: no run of it comes';
+}
+
+/** With ALL, a run needs an end of each parent in one flow: a request leads to all of them. Parents that are gone are not judged. */
+function haveCommonFlow(
+  { after = [], afterMode }: Request,
+  known: ReadonlyMap<string, unknown>,
+  edges: readonly FlowEdge[],
+): boolean {
+  const ids = after.map(({ requestId }) => requestId);
+  if (ids.length < 2 || afterMode === 'ANY' || ids.some((id) => !known.has(id))) return true;
+  const [first, ...others] = ids.map((id) => new Set(withParents(id, edges)));
+  return [...first!].some((id) => others.every((leading) => leading.has(id)));
 }
 
 /** The shortest way from a request to one that it follows, both included; undefined: there is none. */
@@ -135,3 +166,10 @@ export function withFollowers(id: string, edges: readonly FlowEdge[]): string[] 
   for (const each of found) for (const { child, parent } of edges) if (parent === each) found.add(child);
   return [...found];
 }
+
+/** A request, and all that it follows, directly or not. */
+const withParents = (id: string, edges: readonly FlowEdge[]): string[] =>
+  withFollowers(
+    id,
+    edges.map(({ child, parent }) => ({ child: parent, parent: child })),
+  );

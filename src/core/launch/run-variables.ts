@@ -1,3 +1,4 @@
+import { parentRunsVariable } from '../flows/index.js';
 import { isLongRunning } from '../model/enums.js';
 import type { Request } from '../model/request.js';
 import type { PendingTask, TaskId } from '../model/task.js';
@@ -20,7 +21,7 @@ export function runVariables({ taskId, request, pending }: LaunchedRun): Record<
     ...(trigger !== undefined && { TASK_TRIGGER: trigger }),
     ...(flowId !== undefined && { TASK_FLOW_ID: flowId }),
     // Ids of tasks have no spaces, and a shell splits there.
-    ...(parentRuns !== undefined && { TASK_PARENT_RUNS: parentRuns.join(' ') }),
+    ...(parentRuns !== undefined && { [parentRunsVariable]: parentRuns.join(' ') }),
   };
 }
 

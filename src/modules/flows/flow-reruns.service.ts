@@ -38,6 +38,12 @@ export class FlowReruns {
     const former = runs.findLast(({ requestId }) => requestId === from);
     if (!flow || !former) throw flowNotFound(flowId);
     refuseType(stored.request);
+    if (stored.state === 'DELETING')
+      throw new SchedulerError('REQUEST_BEING_CLEANED', `Request '${from}' is being deleted`);
+    if (stored.state === 'FINISHED') {
+      const message = `Request '${from}' has finished: a run of it would wait; change its schedule or deploy it again`;
+      throw new SchedulerError('REQUEST_FINISHED', message);
+    }
     const again = withFollowers(from, await this.rows.flowGraph.below(tx, from));
     const live = runs.find(({ requestId, endedAt }) => endedAt === undefined && again.includes(requestId));
     if (live) {

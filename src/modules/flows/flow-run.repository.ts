@@ -83,6 +83,16 @@ export class FlowRunRepository {
     return found.map((row) => row.id);
   }
 
+  /** Number of the runs of flows that wait before the queue of this request. */
+  async waitingCount(tx: Queryable, requestId: string): Promise<number> {
+    const [found] = await rows<{ count: number }>(
+      tx,
+      'SELECT count(*)::int AS count FROM flow_run WHERE request_id = $1 AND queued_at IS NULL AND ended_at IS NULL',
+      [requestId],
+    );
+    return found!.count;
+  }
+
   /**
    * The oldest of the runs that wait for these requests, whose rows are locked in `tx`: of each request no more than it has room for, and
    * `most` together.

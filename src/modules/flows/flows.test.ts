@@ -70,6 +70,24 @@ describe('a request that follows', () => {
     const answer = await save('b', own, 'alma');
     expect([answer.status, problems(answer)]).toEqual([400, expected]);
   });
+  test('all of jobs that no request leads to is 400, as is one that has followed any of them', async () => {
+    for (const id of ['a', 'b']) await saved(id);
+    const all = await save('c', { after: after('a', 'b') });
+    expect([all.status, problems(all)]).toEqual([400, ['after commonFlow']]);
+    await saved('c', { after: after('a', 'b'), afterMode: 'ANY' });
+    expect(problems(await save('c', { after: after('a', 'b') }))).toEqual(['after commonFlow']);
+    await saved('b', { after: after('a') });
+    await saved('c', { after: after('a', 'b') });
+  });
+  test('a removed job keeps a service from taking its place', async () => {
+    await saved('a');
+    await saved('b', { after: after('a') });
+    await app.sql(`DELETE FROM request WHERE id = 'a'`);
+    const service = await save('a', { requestType: 'SERVICE' });
+    expect([service.status, problems(service)]).toEqual([400, ['requestType followed']]);
+    expect(service.body.message).toContain("'b' follows runs of it");
+    await saved('a');
+  });
   test('what follows it is 400 and names the cycle', async () => {
     await saved('a');
     await saved('b', { after: after('a') });
@@ -242,6 +260,14 @@ describe('a flow', () => {
       ['a', 'WAITING'],
     ]);
     expect((await rerun('a')).body.code).toBe('FLOW_RUNNING');
+    for (const [state, code] of [
+      ['FINISHED', 'REQUEST_FINISHED'],
+      ['DELETING', 'REQUEST_BEING_CLEANED'],
+    ]) {
+      await app.sql(`UPDATE request SET state = $1 WHERE id = 'a'`, [state]);
+      expect((await rerun('a')).body.code).toBe(code);
+    }
+    await app.sql(`UPDATE request SET state = 'ACTIVE' WHERE id = 'a'`);
     const [again] = await app.sql(`SELECT run_id, trigger, asked FROM flow_run WHERE ended_at IS NULL`);
     expect(again).toMatchObject({ trigger: 'RUN_NOW', asked: { cmdLineArgsList: ['x'], user: 'ann@example.com' } });
     await app.get(Database).transaction((tx) =>

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { User } from '../../core/authorization/index.js';
 import { lookAtFirst } from '../../core/deploys/index.js';
+import { neverFollows } from '../../core/flows/index.js';
 import { sickTaskText } from '../../core/health/index.js';
 import { deployKeyText, type DeployHistory } from '../../core/model/deploy.js';
 import type { Request, RequestCleanup } from '../../core/model/request.js';
@@ -72,6 +73,11 @@ export class ExplainService {
     ]);
     const { request, startedRuns, tasks, pendingTasks } = data.loaded;
     if (!request) throw SchedulerError.requestNotFound(id);
+    const [flowObstacle, waitingFlowRuns, pausedFor] = await Promise.all([
+      this.flowObstacle(request.request),
+      this.rows.flowRuns.waitingCount(this.db.pool, id),
+      request.state === 'PAUSED' ? this.reasonOfPause(id) : undefined,
+    ]);
     const ordered = pendingTasks.toSorted(
       ({ pendingTaskId: a }, { pendingTaskId: b }) => a.nextRunAt - b.nextRunAt || (a.id < b.id ? -1 : 1),
     );
@@ -82,19 +88,36 @@ export class ExplainService {
     return {
       requestId: id,
       state: request.state,
-      message: awaitedRuns(orders, tasks.length) ?? obstacle(request),
+      message: awaitedRuns(orders, tasks.length) ?? obstacle(request, pausedFor) ?? flowObstacle,
       nextRuns: nextRunsOf(request, startedRuns, this.clock.now()),
       activeTasks: tasks.length,
       pendingTasks: explained,
       ...(await this.heldBy(explained, data, user)),
       queued: queued.map((entry) => queuedEntry(entry, queued, data)),
       failedDeploy: newest && failedDeploy(newest, gateFailed),
+      ...(waitingFlowRuns > 0 && { waitingFlowRuns }),
       ...(waitingGate && { waitingGate }),
       ...(sick.length > 0 && { unhealthyTasks: sick.map(unhealthyTask) }),
       ...(programs.length > 0 && { programs: programs.map(({ taskId, program }) => ({ taskId, ...program })) }),
       ...(failed.length > 0 && { failedInstances: failed }),
       ...(autoscale && { autoscale }),
     };
+  }
+
+  /** A follower whose runs never come, whatever its parents do. */
+  private async flowObstacle(request: Request): Promise<string | undefined> {
+    const ids = (request.after ?? []).map(({ requestId }) => requestId);
+    if (ids.length === 0) return undefined;
+    const [known, edges] = await Promise.all([
+      this.rows.flowGraph.parents(this.db.pool, ids, request.id),
+      this.rows.flowGraph.above(this.db.pool, ids),
+    ]);
+    return neverFollows(request, known, edges);
+  }
+
+  private async reasonOfPause(id: string): Promise<string | undefined> {
+    const newest = await this.rows.requestHistory.list(this.db.pool, id, { count: eventsSeen, offset: 0 });
+    return newest.find(({ change }) => change.eventType === 'PAUSED')?.change.message;
   }
 
   /** Runs that hold the concurrency group for which some of these wait, of requests that the caller may read. */
@@ -138,6 +161,8 @@ export class ExplainService {
 
 /** Times of a schedule in an answer. */
 const timesShown = 5;
+/** Newest events of a request among which its pause is looked for. */
+const eventsSeen = 20;
 /** Tasks of a concurrency group in an answer. */
 const holdersShown = 100;
 
@@ -162,11 +187,13 @@ const awaitedRuns = (orders: readonly RequestCleanup[], active: number): string 
     ? `It is being deleted: that waits for its active runs to end (${active}), and nothing new starts`
     : undefined;
 
-/** Obstacle that keeps all of a request from running. */
-function obstacle({ state, activeDeployId, pendingDeploy }: HeldRequest): string | undefined {
+/** Obstacle that keeps all of a request from running. `pausedFor`: reason of its pause. */
+function obstacle({ state, activeDeployId, pendingDeploy }: HeldRequest, pausedFor?: string): string | undefined {
   const hasDeploy = activeDeployId !== undefined || pendingDeploy !== undefined;
+  const reason = pausedFor === undefined ? '' : `. Reason of the pause: ${pausedFor}`;
+  const stands = states[state];
   return (
-    states[state] ??
+    (stands && stands + reason) ??
     (hasDeploy ? undefined : 'It has no deploy: nothing of it runs before POST /api/deploys has started one')
   );
 }

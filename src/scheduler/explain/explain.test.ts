@@ -190,6 +190,11 @@ test('what keeps all of a request from running is told before all else', async (
   expect(await told()).toBeUndefined();
   await world.changeRequest('svc', {}, 'PAUSED');
   expect(await told()).toBe('It is paused: nothing of it runs before it is unpaused');
+  await world.query(
+    `INSERT INTO request_history (created_at, event_type, request_id, message, request)
+     SELECT now(), 'PAUSED', id, 'The last 3 runs failed', document FROM request`,
+  );
+  expect(await told()).toMatch(/unpaused\. Reason of the pause: The last 3 runs failed$/);
   await world.changeRequest('svc', {}, 'ACTIVE');
   await world.query('UPDATE request SET active_deploy_id = NULL');
   expect(await told()).toBe('It has no deploy: nothing of it runs before POST /api/deploys has started one');

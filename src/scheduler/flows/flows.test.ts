@@ -9,6 +9,8 @@ import { HistoryModule } from '../../modules/history/history.module.js';
 import { HistoryPoller } from '../../modules/history/history-mover.service.js';
 import { FollowUps } from '../../modules/flows/follow-ups.service.js';
 import { Database } from '../../platform/database/database.js';
+import { builtInUser } from '../../core/authorization/access-rules.js';
+import { ExplainService } from '../explain/explain.service.js';
 import { FlowOutputs } from './flow-outputs.poller.js';
 import { FlowReleases } from './flow-releases.service.js';
 import { FlowPoller } from './flow.poller.js';
@@ -318,9 +320,14 @@ describe('a run that follows', () => {
     await run('a', { runId: '2' });
     await world.run(6);
     expect(counts('a', 'b')).toEqual([2, 0]);
+    const explained = () => world.get(ExplainService).request('b', builtInUser);
+    expect(await explained()).toMatchObject({ state: 'PAUSED', waitingFlowRuns: 2 });
     await world.changeRequest('b', {}, 'ACTIVE');
     await world.run(4);
     expect(count('b')).toBe(2);
+    expect(await explained()).not.toHaveProperty('waitingFlowRuns');
+    await world.query(`DELETE FROM request WHERE id = 'a'`);
+    expect((await explained()).message).toBe("It follows 'a', which was removed: no run of it comes");
   });
 
   test('waits without a transaction of its own while the queue of its request is full', async () => {

@@ -241,17 +241,17 @@ export class RunBackfillRepository {
     return released.map(({ state }) => state);
   }
 
-  /** Times that wait are not run any more. Answers how many those are, and the ids of the runs that may have begun. */
+  /** Times that wait are not run any more; one that is over stays as it is. Answers how many those are, and the ids of the runs that may have begun. */
   async cancel(tx: Transaction, id: string, now: number): Promise<{ canceled: number; runIds: string[] }> {
     const canceled = await rows(
       tx,
       `UPDATE run_backfill_time SET state = 'CANCELED' WHERE backfill_id = $1 AND state = 'WAITING' RETURNING scheduled_at`,
       [id],
     );
-    await tx.query('UPDATE run_backfill SET canceled_at = $2 WHERE id = $1 AND canceled_at IS NULL', [
-      id,
-      new Date(now),
-    ]);
+    await tx.query(
+      'UPDATE run_backfill SET canceled_at = $2 WHERE id = $1 AND canceled_at IS NULL AND ended_at IS NULL',
+      [id, new Date(now)],
+    );
     const queued = await rows<{ run_id: string }>(
       tx,
       `SELECT run_id FROM run_backfill_time WHERE backfill_id = $1 AND state = 'QUEUED'`,

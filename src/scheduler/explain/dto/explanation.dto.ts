@@ -189,7 +189,7 @@ export class RequestExplanationDto {
   /** State of the request. */
   @ApiProperty({ enum: requestStates, enumName: 'RequestState' })
   state: RequestState;
-  /** Reason why all of it cannot run: no deploy, or its state. Absent where nothing does. */
+  /** Reason why all of it cannot run: no deploy, its state, or that no run of its parents leads to one. Absent where nothing does. */
   message?: string;
   /** Next runs by its schedule: up to five, of a SCHEDULED request that may run. */
   nextRuns?: TimeInZoneDto[];
@@ -205,6 +205,12 @@ export class RequestExplanationDto {
   heldBy?: string[];
   /** Its entries in the pending queue, the oldest first. */
   queued: QueuedEntryDto[];
+  /**
+   * Runs of flows that wait before its queue: until it is unpaused, has a deploy, or room in the queue. They become pending tasks then.
+   * Absent: none.
+   */
+  @ApiProperty({ type: 'integer', format: 'int32' })
+  waitingFlowRuns?: number;
   /** The newest deploy, if it has failed. */
   failedDeploy?: FailedDeployDto;
   /** Gate for which the deploy in progress waits; absent: it waits for none. */
