@@ -27,7 +27,7 @@ export default defineConfig({
     setupFiles: ['test/support/quiet.ts', 'test/support/refusals.ts'],
     globalSetup: ['test/support/vitest-global-setup.ts'],
     // Tests wait for a database or a process more than they compute; those of the deep step start the product, which computes.
-    maxWorkers: step === 'deep' ? 3 : 4,
+    maxWorkers: step === 'deep' ? 3 : 5,
     sequence: { sequencer: LongestFirst },
     // The files of a worker share their modules: to load Nest and the rooms anew for each took longer than all tests.
     isolate: false,

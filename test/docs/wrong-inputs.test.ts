@@ -54,9 +54,17 @@ describe('wrong inputs of docs/validation.md', () => {
 
   const median = (numbers: number[]): number => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)]!;
   const tries = 5;
+  const limitMillis = 50;
   const medianOf = async (call: Call): Promise<number> => {
     const millis: number[] = [];
     for (let count = 0; count < tries; count++) millis.push((await send(call)).millis);
+    return median(millis);
+  };
+  /** Tries it until most of the tries are within the limit, as their median is then: most rules take three calls in place of five. */
+  const timeOf = async (call: Call): Promise<number> => {
+    const millis: number[] = [];
+    while (millis.length < tries && millis.filter((each) => each <= limitMillis).length <= tries / 2)
+      millis.push((await send(call)).millis);
     return median(millis);
   };
 
@@ -69,10 +77,10 @@ describe('wrong inputs of docs/validation.md', () => {
         // The first call makes what is made once.
         const { status, said } = await send(call);
         if (status !== rule?.status) told.push(`${beginning}: ${status}, not ${rule?.status}: ${said.slice(0, 150)}`);
-        const millis = await medianOf(call);
+        const millis = await timeOf(call);
         // On a machine that others keep busy a call that asks for little takes longer, too.
-        const usual = millis <= 50 ? 0 : await medianOf(['GET', 'requests/ids']);
-        if (millis > Math.max(50, 25 * usual))
+        const usual = millis <= limitMillis ? 0 : await medianOf(['GET', 'requests/ids']);
+        if (millis > Math.max(limitMillis, 25 * usual))
           told.push(`${beginning}: ${millis.toFixed(0)} ms, a read ${usual.toFixed(0)}`);
       }
     }

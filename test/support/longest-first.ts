@@ -50,6 +50,7 @@ export const longest = [
   'src/modules/requests/bouncing.test.ts',
   'test/operations/webhook-bodies.test.ts',
   'test/operations/events.test.ts',
+  'src/modules/requests/state-machine.test.ts',
   'test/agent/crash-phases.test.ts',
   'test/faults/leadership.test.ts',
   'packages/migrate/test/import-from-command.test.ts',
@@ -69,10 +70,15 @@ export const longest = [
   'test/history/old-history.test.ts',
   'test/load-balancer/outage.test.ts',
   'src/platform/leadership/pg-leadership.test.ts',
-  'src/modules/requests/state-machine.test.ts',
   'test/e2e/product.test.ts',
   'test/cluster/local-driver.test.ts',
   'src/scheduler/scheduler.test.ts',
+  'test/e2e/openapi.test.ts',
+  'test/e2e/readme.test.ts',
+  'src/platform/backup/backup.test.ts',
+  'src/modules/leadership/leadership.test.ts',
+  'test/app.test.ts',
+  'src/modules/auth/directory.test.ts',
 ];
 
 /** Begins with the files that take longest, and goes on as vitest does. */

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 
 /**
  * Tests that only `npm run test:deep` runs, because they take long: a directory (with a slash at its end) or a file.
- * `npm test` runs everything else, has to end within six minutes on two cores and yet keeps every kind of test.
+ * `npm test` runs everything else, has to end within five minutes on two cores and yet keeps every kind of test.
  */
 export const deep = [
   // Every operation of the API on the built product, again as clients of older installations call it, those clients themselves,
@@ -33,6 +33,8 @@ export const deep = [
   'test/security/hostile-bodies.test.ts',
   'test/security/hostile-values.test.ts',
   'test/security/what-others-read.test.ts',
+  'test/security/what-tenants-store.test.ts',
+  'test/ids.test.ts',
   'test/security/agent.test.ts',
   'test/security/files.test.ts',
   'test/security/interrupted-migrations.test.ts',
@@ -73,6 +75,7 @@ export const deep = [
   'src/modules/deploys/balanced-rollout.test.ts',
   'src/modules/requests/autoscale/autoscale.test.ts',
   'src/modules/requests/bouncing.test.ts',
+  'src/modules/requests/state-machine.test.ts',
   'src/modules/deploys/gates/gates.test.ts',
   'src/modules/deploys/rollout.test.ts',
   'src/modules/deploys/waiting-deploy.test.ts',
