@@ -72,8 +72,15 @@ export function resourceProblems(
   });
 }
 
-export const resourceRule: DeployRule = ({ resources }, { request, settings }) =>
-  resourceProblems(resources, instancesOf(request), settings.cluster, 'deploy.resources');
+export const resourceRule: DeployRule = ({ resources, customExecutorResources }, { request, settings }) => [
+  ...resourceProblems(resources, instancesOf(request), settings.cluster, 'deploy.resources'),
+  ...problem(
+    customExecutorResources?.extended !== undefined,
+    'customExecutorResources.extended',
+    'supported',
+    'must not be given: resources has them for task and executor',
+  ),
+];
 
 export const containerRule: DeployRule = ({ containerInfo, resources }, { settings }) => {
   if (!containerInfo) return [];

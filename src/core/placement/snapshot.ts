@@ -1,5 +1,5 @@
 import type { MachineState, PendingType, RequestState, SlavePlacement } from '../model/enums.js';
-import type { Deploy, Resources } from '../model/deploy.js';
+import type { Deploy, ExtendedResources, Resources } from '../model/deploy.js';
 import type { Request } from '../model/request.js';
 import type { PendingTask, TaskId } from '../model/task.js';
 import type { RequestUtilization, SlaveUsage } from '../model/usage.js';
@@ -81,7 +81,9 @@ export interface MachineView {
   memoryMb: number;
   diskMb: number;
   portRanges: readonly { begin: number; end: number }[];
-  used: { cpus: number; memoryMb: number; diskMb: number };
+  /** Absent: it has none. */
+  extended?: ExtendedResources;
+  used: { cpus: number; memoryMb: number; diskMb: number; extended?: ExtendedResources };
   /** Ports of tasks, and ports found taken by something else. */
   usedPorts: Iterable<number>;
   /** Tasks were given up there, and it was not asked yet which of them it has. */
@@ -145,6 +147,7 @@ export interface NeededResources {
   memoryMb: number;
   diskMb: number;
   numPorts: number;
+  extended?: ExtendedResources;
 }
 
 /** Run override, else deploy, else defaults. */
@@ -159,6 +162,7 @@ function taskResources(
     memoryMb: given.memoryMb ?? rules.defaultResources.memoryMb,
     diskMb: given.diskMb ?? rules.defaultResources.diskMb,
     numPorts: given.numPorts ?? 0,
+    ...(given.extended && { extended: given.extended }),
   };
 }
 
@@ -180,6 +184,7 @@ export function taskNeeds(
     cpus: own.cpus + executor.cpus,
     memoryMb: own.memoryMb + executor.memoryMb,
     diskMb: own.diskMb + executor.diskMb,
+    ...(own.extended && { extended: own.extended }),
   };
   return { own, needed };
 }
