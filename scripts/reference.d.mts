@@ -3,3 +3,4 @@ export function commandReference(all: string, helpOf: (command: string) => strin
 export function write(): void;
 export function changesOf(): { id: string; call: string; text: string; commandLine: boolean; dashboard: boolean }[];
 export function changesPage(): string;
+export function chartValues(): string;

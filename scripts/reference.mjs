@@ -1,17 +1,19 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { isMap, isScalar, parseDocument } from 'yaml';
 
 /**
  * `node scripts/reference.mjs` writes the pages of docs/ that are made of the built product: docs/job-specification.md of the document
- * that it serves, docs/command-line.md of the help of its commands, docs/command-line-and-dashboard.md of the calls that both make. Tests
- * compare them with what the product says.
+ * that it serves, docs/command-line.md of the help of its commands, docs/command-line-and-dashboard.md of the calls that both make,
+ * docs/chart-values.md of the values of the chart. Tests compare them with what the product says.
  */
 const root = new URL('..', import.meta.url);
 const pages = {
   jobs: 'docs/job-specification.md',
   commands: 'docs/command-line.md',
   changes: 'docs/command-line-and-dashboard.md',
+  values: 'docs/chart-values.md',
 };
 
 /** Records that people write, each with those that it holds after it. */
@@ -240,6 +242,49 @@ ${lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n')}
 `;
 }
 
+/** Values of the chart, with the comments before them: chapters are its maps, of which callers fill none as a whole. */
+export function chartValues() {
+  const { contents } = parseDocument(readFileSync(new URL('deploy/helm/muster/values.yaml', root), 'utf8'));
+  const all = valuesBelow(contents, '');
+  const titles = [...new Set(all.map(({ name }) => (name.includes('.') ? name.split('.')[0] : '')))];
+  const chapters = titles
+    .toSorted((a, b) => Number(a !== '') - Number(b !== ''))
+    .map((title) => {
+      const inside = all.filter(({ name }) => (title === '' ? !name.includes('.') : name.startsWith(`${title}.`)));
+      const about = inside.filter(({ value, text }) => value === undefined && text !== '').map(({ text }) => text);
+      const lines = inside
+        .filter(({ value }) => value !== undefined)
+        .map(({ name, value, text }) => `- \`${name}\` (\`${value}\`): ${text}`);
+      return `## ${title || 'Schedulers and their pods'}\n\n${about.map((text) => `${text}\n\n`).join('')}${lines.join('\n')}\n`;
+    });
+  return `# Values of the chart
+
+_Made of \`deploy/helm/muster/values.yaml\` by \`node scripts/reference.mjs\`._
+
+For operators who install Muster with Helm ([kubernetes.md](kubernetes.md#install)). Each value with its default, and its meaning. A value that
+does not fit \`values.schema.json\`, or that the chart does not know, is refused.
+
+${chapters.join('\n')}`;
+}
+
+/** A value that is undefined is a map, whose values follow. */
+function valuesBelow(map, path) {
+  return map.items.flatMap(({ key, value }, index) => {
+    const name = `${path}${key.value}`;
+    const comment = key.commentBefore ?? (index === 0 ? map.commentBefore : undefined) ?? '';
+    // A blank line parts the comment of the file from that of its first value.
+    const text = comment
+      .split(/\n\s*\n/)
+      .at(-1)
+      .replaceAll(/\s*\n\s*/g, ' ')
+      .replaceAll(/\b(docs|deploy|examples)\/[\w./-]*\w/g, '`$&`')
+      .trim();
+    const isWhole = !isMap(value) || value.items.length === 0 || /^settings$|(^|\.)resources$/.test(name);
+    if (!isWhole) return [{ name: `${name}.`, text }, ...valuesBelow(value, `${name}.`)];
+    return [{ name, value: JSON.stringify(isScalar(value) ? value.value : value.toJSON()), text }];
+  });
+}
+
 export function write() {
   const muster = (...words) =>
     execFileSync(process.execPath, [fileURLToPath(new URL('bin/muster.mjs', root)), ...words], { encoding: 'utf8' });
@@ -250,6 +295,7 @@ export function write() {
     commandReference(muster('--help'), (name) => muster(name, '--help')),
   );
   writeFileSync(new URL(pages.changes, root), changesPage());
+  writeFileSync(new URL(pages.values, root), chartValues());
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) write();

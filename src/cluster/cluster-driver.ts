@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ProgramRole, ProgramState, ShellCommandUpdateType, TaskState } from '../core/model/enums.js';
-import type { Deploy } from '../core/model/deploy.js';
+import type { Deploy, ExtendedResources } from '../core/model/deploy.js';
 import type { LaunchSpec } from '../core/model/launch.js';
 import type { RunNowRequest } from '../core/model/request.js';
 import type { MachineMetrics } from '../core/model/usage.js';
@@ -22,6 +22,8 @@ export interface MachineSnapshot {
   cpus: number;
   memoryMb: number;
   diskMb: number;
+  /** Absent: it has none. */
+  extended?: ExtendedResources;
   /** Ports that may be given to tasks, as inclusive ranges. */
   portRanges: { begin: number; end: number }[];
   /** Ports found taken by something else at the last attempt to use them. */
@@ -356,8 +358,11 @@ export interface ClusterDriver {
   statistics(taskId: string, slaveId: string): Promise<TaskStatistics | undefined>;
   /** Figures of the machine and of all its tasks. undefined: no such machine. Throws MachineUnreachableError. */
   machineUsage(slaveId: string): Promise<MachineUsage | undefined>;
-  /** Fields of a deploy that it could not honour: the API refuses that by name, so that nothing is ignored in silence. */
-  unsupportedInDeploy?(deploy: Deploy): UnsupportedOption[];
+  /**
+   * Fields of a deploy that it could not honour: the API refuses that by name, so that nothing is ignored in silence. `group`: of its
+   * request, by which settings allow what it names.
+   */
+  unsupportedInDeploy?(deploy: Deploy, group?: string): UnsupportedOption[];
   /** Fields that a single run adds to its deploy and that it could not honour; `deploy` absent: it is not known yet. */
   unsupportedInRun?(run: RunNowRequest, deploy?: Deploy): UnsupportedOption[];
   /**

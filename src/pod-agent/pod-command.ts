@@ -1,3 +1,4 @@
+import { readlinkSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ShellCommandOrder } from '../cluster/cluster-driver.js';
@@ -52,8 +53,8 @@ export async function planInPod(
   };
 }
 
-/** From the end of what was killed with its container to that of the container. */
-const containerGoesMillis = 500;
+/** From the end of what was killed with its container to that of the container, on a busy node. */
+const containerGoesMillis = 2_000;
 const goneCheckMillis = 20;
 
 /** Nothing outlives its container: what was killed with it did not end by itself, even if nothing said so before. */
@@ -68,8 +69,33 @@ const namespaces = ['--mount', '--uts', '--ipc', '--net', '--pid'];
 
 function runAs({ uid, gid }: { uid: number; gid: number }, pid: number, groups: readonly string[]): RunAs {
   const enter = ['nsenter', `--target=${pid}`, ...namespaces, `--setuid=${uid}`, `--setgid=${gid}`, '--'];
-  const prefix = ['/bin/sh', '-c', joinGroups, 'sh', ...groups, '--', 'setpriv', '--no-new-privs', '--', ...enter];
+  const outside = hasOwnCgroups() ? ['nsenter', '--target=1', '--cgroup', '--'] : [];
+  const prefix = [
+    ...outside,
+    '/bin/sh',
+    '-c',
+    joinGroups,
+    'sh',
+    ...groups,
+    '--',
+    'setpriv',
+    '--no-new-privs',
+    '--',
+    ...enter,
+  ];
   return { uid, gid, home: podSandboxPath, name: String(uid), own: true, prefix };
+}
+
+/**
+ * True in a container with a namespace of cgroups of its own, as runtimes make them for version 2, which lets nobody join a group that
+ * the namespace does not show.
+ */
+function hasOwnCgroups(): boolean {
+  try {
+    return readlinkSync('/proc/1/ns/cgroup') !== readlinkSync('/proc/self/ns/cgroup');
+  } catch {
+    return false;
+  }
 }
 
 /** `pid`: its number as it is seen from inside. */

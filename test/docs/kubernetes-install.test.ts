@@ -3,6 +3,7 @@ import { Ajv } from 'ajv';
 import { expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { loadSettings } from '../../src/platform/settings/load-settings.js';
+import { chartValues } from '../../scripts/reference.mjs';
 import { SettingsFile } from '../../src/platform/settings/settings.js';
 
 /*
@@ -22,6 +23,12 @@ test('the values fit their schema, which knows no others', () => {
       .filter((key) => key !== 'global')
       .toSorted(),
   );
+});
+
+test('docs/chart-values.md is made of the values, of which each has a meaning; node scripts/reference.mjs writes it', () => {
+  const page = chartValues();
+  expect(page.match(/^- .*: *$/gm)).toBeNull();
+  expect(read('docs/chart-values.md')).toBe(page);
 });
 
 test('the chart has the version of the program', () => {

@@ -476,6 +476,13 @@ export const wrong: [rule: string, ...Call[]][] = [
       },
     ],
   ],
+  [
+    '`resources.extended`',
+    deploy({ resources: { ...small, extended: { gpu: 1 } } }),
+    deploy({ resources: { ...small, extended: { 'kubernetes.io/gpu': 1 } } }),
+    deploy({ resources: { ...small, extended: { 'a.b/gpu': 0 } } }),
+    deploy({ resources: small, customExecutorResources: { cpus: 1, extended: { 'a.b/gpu': 1 } } }),
+  ],
   ['`clusterLabels`', deploy({ labels: { a: 'b' }, clusterLabels: [{ key: 'a', value: 'c' }] })],
   [
     '`executorData.externalArtifacts`',

@@ -4,6 +4,7 @@ import {
   type DockerInfo,
   type DockerParameter,
   imageOf,
+  isClusterObject,
   type NetworkInfo,
   type PortMapping,
   type Volume,
@@ -192,6 +193,11 @@ function volumeProblems(volume: Volume, field: string, policy: ContainerPolicy):
       field: `${field}.containerPath`,
       message: "must be an absolute path without '..', commas and quotes",
     });
+  if (isClusterObject(source))
+    return [
+      ...problems,
+      { field: `${field}.source.type`, message: 'must not be given: only a Kubernetes has such objects' },
+    ];
   if (source?.type === 'DOCKER_VOLUME' || source?.dockerVolume) {
     if (hostPath !== undefined)
       problems.push({ field: `${field}.hostPath`, message: 'must not be given with a source of its own' });

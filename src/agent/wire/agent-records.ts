@@ -112,6 +112,7 @@ export const machineSnapshot: z.ZodType<PresentedMachine> = z.object({
   cpus: z.number(),
   memoryMb: z.number(),
   diskMb: z.number(),
+  extended: z.record(z.string(), z.number()).optional(),
   portRanges: z.array(z.object({ begin: z.number(), end: z.number() })),
   portsInUse: z.array(z.number()),
   isDiskFull: z.boolean().optional(),

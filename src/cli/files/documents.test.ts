@@ -155,7 +155,7 @@ describe('is refused with file and line', () => {
     [
       'a name like none of a few',
       `${head}  resources: { limits: { cpu: 1 } }\n`,
-      "a.yml:5: there is no field 'limits' of deploy.resources (its fields are cpus, memoryMb, numPorts, diskMb)",
+      "a.yml:5: there is no field 'limits' of deploy.resources (its fields are cpus, memoryMb, numPorts, diskMb, extended)",
     ],
     [
       'a type in small letters',

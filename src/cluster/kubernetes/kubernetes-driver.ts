@@ -101,7 +101,8 @@ export class KubernetesDriver implements ClusterDriver {
     return new KubernetesDriver(await KubernetesApi.open(options.settings), options, secret);
   }
 
-  unsupportedInDeploy = (deploy: Deploy): UnsupportedOption[] => unsupportedOnKubernetes(deploy, this.options.settings);
+  unsupportedInDeploy = (deploy: Deploy, group?: string): UnsupportedOption[] =>
+    unsupportedOnKubernetes(deploy, this.options.settings, group);
 
   unsupportedInRun = (run: RunNowRequest): UnsupportedOption[] => unsupportedInRun(run);
 

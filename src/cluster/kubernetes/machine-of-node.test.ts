@@ -107,6 +107,21 @@ test('the zone is the rack, labels are attributes, and an annotation says other 
 
 test('what is no node is none', () => expect(machineOfNode({}, [], rules)).toBeUndefined());
 
+test('extended resources are counted, without those of pods of others and those that are no names of a vendor', () => {
+  const allocatable = { 'a.b/gpu': '4', 'a.b/none': '0', 'hugepages-2Mi': '2', pods: '110', 'x.kubernetes.io/y': '3' };
+  const given = node({ status: { allocatable } });
+  expect(machine(given)?.extended).toEqual({ 'a.b/gpu': 4 });
+  const other = { cpus: 0, memory: 0, disk: 0, ports: [], extended: { 'a.b/gpu': 1 } };
+  expect(machineOfNode(given, [other, other], rules)?.extended).toEqual({ 'a.b/gpu': 2 });
+  expect(machineOfNode(given, Array(4).fill(other), rules)).not.toHaveProperty('extended');
+});
+
+test('a pod takes the extended resources of its containers', () => {
+  const asking = (count: string) => ({ resources: { requests: { cpu: '1', 'a.b/gpu': count } } });
+  const spec = { nodeName: 'n1', containers: [asking('1'), asking('2')] };
+  expect(foreignUse({ spec })?.extended).toEqual({ 'a.b/gpu': 3 });
+});
+
 test('a pod takes what its containers ask for together, or the largest of those before them', () => {
   const resources = (cpu: string, memory: string) => ({ resources: { requests: { cpu, memory } } });
   const spec = {

@@ -1,3 +1,6 @@
+import { isExtendedName } from '../../core/extended-name.js';
+import type { ExtendedResources } from '../../core/model/deploy.js';
+import { sumOfExtended } from '../../core/placement/index.js';
 import { parsePortRanges, PortRanges } from '../../platform/settings/local-settings.js';
 import type { KubernetesSettings } from '../../platform/settings/kubernetes-settings.js';
 import type { MachineSnapshot } from '../cluster-driver.js';
@@ -9,6 +12,8 @@ export interface ForeignUse {
   cpus: number;
   memory: number;
   disk: number;
+  /** Absent: none. */
+  extended?: ExtendedResources;
   ports: readonly number[];
 }
 
@@ -32,8 +37,10 @@ export function machineOfNode(
     memory: amountOf(allocatable['memory']),
     disk: amountOf(allocatable['ephemeral-storage']),
   };
+  let extended = extendedOf(allocatable);
   const portsInUse = new Set<number>();
   for (const use of foreign) {
+    extended = sumOfExtended(extended, use.extended, -1);
     left.cpus -= use.cpus;
     left.memory -= use.memory;
     left.disk -= use.disk;
@@ -54,8 +61,18 @@ export function machineOfNode(
     portRanges: parsePortRanges(rangesOf(given[annotations.ports]) ?? rules.ports),
     portsInUse: [...portsInUse].toSorted((a, b) => a - b),
     runsContainers: true,
+    ...(extended && { extended }),
     ...(closedBecause !== undefined && { closedBecause }),
   };
+}
+
+/** Whole numbers of the resources that neither Kubernetes itself knows nor Muster counts otherwise; undefined: none. */
+function extendedOf(amounts: Record<string, string> | undefined): ExtendedResources | undefined {
+  const found = Object.entries(amounts ?? {})
+    .filter(([name]) => isExtendedName(name))
+    .map(([name, quantity]) => [name, Math.floor(amountOf(quantity))] as const)
+    .filter(([, count]) => count > 0);
+  return found.length > 0 ? Object.fromEntries(found) : undefined;
 }
 
 const rangesOf = (text: string | undefined): string | undefined => PortRanges.max(1_000).safeParse(text).data;
@@ -104,8 +121,12 @@ export function foreignUse(pod: Pod): (ForeignUse & { nodeName: string }) | unde
     const together = lasting.reduce((sum, container) => sum + request(container), 0);
     return Math.max(together, ...initContainers.map(request)) + amountOf(overhead?.[name]);
   };
+  const extended = lasting
+    .map(({ resources }) => extendedOf(resources?.requests))
+    .reduce<ExtendedResources | undefined>((sum, counts) => sumOfExtended(sum, counts), undefined);
   return {
     nodeName,
+    ...(extended && { extended }),
     cpus: resource('cpu'),
     memory: resource('memory'),
     disk: resource('ephemeral-storage'),

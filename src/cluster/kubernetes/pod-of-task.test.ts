@@ -77,6 +77,55 @@ test('a command of executorData is one text', () =>
     }),
   ).toMatchObject({ command: ['/bin/sh', '-c', 'run it -a -b'] }));
 
+test('extended resources are asked for and limited alike', () => {
+  const { resources } = containerOf({ extended: { 'a.b/gpu': 2 } });
+  expect(resources).toMatchObject({ requests: { 'a.b/gpu': '2' }, limits: { 'a.b/gpu': '2' } });
+});
+
+test('claims, config maps and secrets are volumes, and values of secrets are variables', () => {
+  const source = (type: 'PERSISTENT_VOLUME_CLAIM' | 'CONFIG_MAP' | 'SECRET', name: string) => ({ type, name });
+  const volumes = [
+    { containerPath: '/data', mode: 'RW' as const, source: source('PERSISTENT_VOLUME_CLAIM', 'data-1') },
+    { containerPath: '/config', source: source('CONFIG_MAP', 'settings') },
+    { containerPath: '/keys', mode: 'RO' as const, source: source('SECRET', 'keys') },
+  ];
+  const secretEnvironment = [{ name: 'PASSWORD', secret: 'keys', key: 'db' }];
+  const container = inImage({}, { volumes });
+  const { spec } = podOf({ container, environment: { A: 'b' }, secretEnvironment });
+  expect((spec!['volumes'] as object[]).slice(1)).toEqual([
+    { name: 'volume-0', persistentVolumeClaim: { claimName: 'data-1' } },
+    { name: 'volume-1', configMap: { name: 'settings' } },
+    { name: 'volume-2', secret: { secretName: 'keys', defaultMode: 0o440 } },
+  ]);
+  expect(spec!.containers![0]!['volumeMounts']).toMatchObject([
+    {},
+    { mountPath: '/data', readOnly: false },
+    { mountPath: '/config', readOnly: true },
+    { mountPath: '/keys', readOnly: true },
+  ]);
+  expect(spec!.containers![0]!['env']).toEqual([
+    { name: 'A', value: 'b' },
+    { name: 'PASSWORD', valueFrom: { secretKeyRef: { name: 'keys', key: 'db' } } },
+  ]);
+  // Nobody knows the group of an image's user.
+  const ofImage = podOf({ container }, { runAs: 'IMAGE_USER' });
+  expect((ofImage.spec!['volumes'] as object[])[3]).toEqual({ name: 'volume-2', secret: { secretName: 'keys' } });
+});
+
+test('an account comes with its token only where the deploy names it', () => {
+  const settings = { serviceAccount: 'tasks' };
+  expect(podOf({}, settings).spec).toMatchObject({ serviceAccountName: 'tasks', automountServiceAccountToken: false });
+  expect(podOf({ serviceAccount: 'own' }, settings).spec).toMatchObject({
+    serviceAccountName: 'own',
+    automountServiceAccountToken: true,
+  });
+});
+
+test('the priority class is that of the settings', () => {
+  expect(podOf().spec).not.toHaveProperty('priorityClassName');
+  expect(podOf({}, { priorityClass: 'batch' }).spec).toMatchObject({ priorityClassName: 'batch' });
+});
+
 test('variables are taken as they are', () =>
   expect(containerOf({ environment: { A: '$(B) $$', B: 'x' } })['env']).toEqual([
     { name: 'A', value: '$$(B) $$$$' },

@@ -3,6 +3,7 @@ import { imageOf, type ContainerInfo } from '../../core/model/deploy.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import { networkKind } from '../../agent/containers/rules.js';
 import type { KubernetesSettings } from '../../platform/settings/kubernetes-settings.js';
+import { accountOf, objectVolume, secretVariables } from './cluster-objects.js';
 import {
   annotations,
   endFinalizer,
@@ -27,7 +28,7 @@ export function podOfTask(spec: LaunchSpec, settings: KubernetesSettings, direct
   const isPrivileged = container?.docker?.privileged === true;
   const hostNetwork = container !== undefined && networkKind(container, spec.executorData !== undefined) === 'HOST';
   const image = container && imageOf(container);
-  const volumes = volumesOf(container);
+  const volumes = volumesOf(container, userOf(spec, settings));
   const sandbox = directory === undefined ? { emptyDir: {} } : { hostPath: { path: directory, type: 'Directory' } };
   const pod: Pod = {
     apiVersion: 'v1',
@@ -36,13 +37,13 @@ export function podOfTask(spec: LaunchSpec, settings: KubernetesSettings, direct
     spec: {
       nodeName: spec.slaveId,
       restartPolicy: 'Never',
-      automountServiceAccountToken: false,
+      ...accountOf(spec, settings),
       enableServiceLinks: false,
-      ...(settings.serviceAccount !== undefined && { serviceAccountName: settings.serviceAccount }),
       ...(settings.pullSecrets.length > 0 && { imagePullSecrets: settings.pullSecrets.map((name) => ({ name })) }),
       ...(hostNetwork && { hostNetwork: true }),
       // Else a command would be process 1 of its container, which a signal ends only when it expects one.
       ...(container === undefined && { shareProcessNamespace: true }),
+      ...(settings.priorityClass !== undefined && { priorityClassName: settings.priorityClass }),
       terminationGracePeriodSeconds: graceSeconds(spec.killGraceMillis),
       tolerations: tolerations(settings),
       securityContext: podSecurity(spec, settings),
@@ -54,7 +55,10 @@ export function podOfTask(spec: LaunchSpec, settings: KubernetesSettings, direct
           imagePullPolicy: image?.isPulled ? 'Always' : 'IfNotPresent',
           ...commandOf(spec),
           workingDir: podSandboxPath,
-          env: Object.entries(spec.environment).map(([name, value]) => ({ name, value: literal(value) })),
+          env: [
+            ...Object.entries(spec.environment).map(([name, value]) => ({ name, value: literal(value) })),
+            ...secretVariables(spec.secretEnvironment),
+          ],
           resources: resourcesOf(shareOfMain(spec)),
           ports: portsOf(spec, hostNetwork),
           securityContext: containerSecurity(settings, isPrivileged),
@@ -171,12 +175,19 @@ function commandOf({ command, container, executorData }: LaunchSpec): { command?
 /** Kubernetes puts variables into words and values, where they are written as $(NAME). */
 const literal = (text: string): string => text.replaceAll('$', () => '$$');
 
-function resourcesOf({ cpus, memoryMb, diskMb, cpuHardLimit }: LaunchSpec): Record<string, Record<string, string>> {
+function resourcesOf({ cpus, memoryMb, diskMb, cpuHardLimit, extended = {} }: LaunchSpec) {
+  // The API server takes them only where request and limit are equal.
+  const further = Object.fromEntries(Object.entries(extended).map(([name, count]) => [name, String(count)]));
   const memory = memoryMb > 0 && { memory: `${Math.ceil(memoryMb)}Mi` };
   const disk = diskMb > 0 && { 'ephemeral-storage': `${Math.ceil(diskMb)}Mi` };
   return {
-    requests: { ...(cpus > 0 && { cpu: `${Math.ceil(cpus * 1_000)}m` }), ...memory, ...disk },
-    limits: { ...(cpuHardLimit !== undefined && { cpu: `${Math.ceil(cpuHardLimit * 1_000)}m` }), ...memory, ...disk },
+    requests: { ...(cpus > 0 && { cpu: `${Math.ceil(cpus * 1_000)}m` }), ...memory, ...disk, ...further },
+    limits: {
+      ...(cpuHardLimit !== undefined && { cpu: `${Math.ceil(cpuHardLimit * 1_000)}m` }),
+      ...memory,
+      ...disk,
+      ...further,
+    },
   };
 }
 
@@ -216,11 +227,12 @@ function lifecycle(spec: LaunchSpec, hostNetwork: boolean): { lifecycle?: Record
   return { lifecycle: { preStop: { httpGet: { path: http.uri, port } } } };
 }
 
-function volumesOf(container: ContainerInfo | undefined) {
-  return (container?.volumes ?? []).map(({ containerPath = '', hostPath, mode }, index) => {
+function volumesOf(container: ContainerInfo | undefined, group: number | undefined) {
+  return (container?.volumes ?? []).map((volume, index) => {
+    const { containerPath = '', hostPath, mode } = volume;
     const name = `volume-${index}`;
     return {
-      volume: { name, hostPath: { path: hostPath ?? containerPath } },
+      volume: { name, ...(objectVolume(volume, group) ?? { hostPath: { path: hostPath ?? containerPath } }) },
       mount: { name, mountPath: containerPath, readOnly: mode !== 'RW' },
     };
   });

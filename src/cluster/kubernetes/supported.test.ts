@@ -151,3 +151,27 @@ test('a launch is judged again, as its settings are now', () => {
   expect(refusalOfLaunch(launchSpec({ user: 'root' }), settings)).toContain('users');
   expect(refusalOfLaunch(launchSpec({ artifacts: [{ uri: 'http://h/a' }] }), settings)).toContain('uris');
 });
+
+test.each([
+  { name: 'of a group that may', group: 'ops', is: [] },
+  { name: 'of another', group: 'web', is: ['volumes[0].hostPath', 'docker.network', 'docker.privileged'] },
+  { name: 'without a group', group: undefined, is: ['volumes[0].hostPath', 'docker.network', 'docker.privileged'] },
+])('access to nodes is refused to a request $name: $is', ({ group, is }) => {
+  const open = KubernetesSettings.parse({
+    allowedHostPaths: ['/data'],
+    allowPrivileged: true,
+    allowedNetworks: ['BRIDGE', 'HOST'],
+    nodeAccessGroups: ['ops'],
+  });
+  const refused = (deploy: Partial<Deploy>) =>
+    unsupportedOnKubernetes({ requestId: 'r', id: 'd', ...deploy }, open, group).map(({ field }) => field);
+  expect(refused(docker())).toEqual([]);
+  const all = [
+    ...refused(docker({}, { volumes: [{ hostPath: '/data', containerPath: '/x' }] })),
+    ...refused(docker({ network: 'HOST' })),
+    ...refused(docker({ privileged: true })),
+  ];
+  expect(all).toEqual(is.map((field) => `containerInfo.${field}`));
+  const { containerInfo: container } = docker({ privileged: true });
+  expect(refusalOfLaunch(launchSpec({ container, group }), open) === undefined).toBe(is.length === 0);
+});

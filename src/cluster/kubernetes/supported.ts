@@ -1,10 +1,11 @@
-import { hasContainer, type ContainerInfo, type Deploy, type StepTask } from '../../core/model/deploy.js';
+import { hasContainer, isClusterObject, type ContainerInfo, type Deploy, type StepTask } from '../../core/model/deploy.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import type { RunNowRequest } from '../../core/model/request.js';
 import { type ContainerPolicy, containerProblems } from '../../agent/containers/rules.js';
 import { staysInside } from '../../core/files/paths.js';
 import type { KubernetesSettings } from '../../platform/settings/kubernetes-settings.js';
 import type { UnsupportedOption } from '../cluster-driver.js';
+import { objectsOfDeploy, refusedObjects } from './cluster-objects.js';
 
 /** Fields of executorData that say how to run the command; the rest is for agents that start tasks themselves. */
 const honouredOfExecutor = new Set([
@@ -22,8 +23,12 @@ const honouredOfExecutor = new Set([
  * Fields of a deploy that the Kubernetes driver cannot honour: the API refuses it by name, so that nothing is ignored
  * in silence.
  */
-export function unsupportedOnKubernetes(deploy: Deploy, settings: KubernetesSettings): UnsupportedOption[] {
-  const problems: UnsupportedOption[] = [];
+export function unsupportedOnKubernetes(
+  deploy: Deploy,
+  settings: KubernetesSettings,
+  group?: string,
+): UnsupportedOption[] {
+  const problems: UnsupportedOption[] = refusedObjects(objectsOfDeploy(deploy, group), settings);
   const { containerInfo, executorData, healthcheck, runImmediately } = deploy;
   if (deploy.customExecutorCmd !== undefined && !executorData)
     problems.push({ field: 'customExecutorCmd', message: 'needs executorData: no other executor runs on Kubernetes' });
@@ -31,7 +36,7 @@ export function unsupportedOnKubernetes(deploy: Deploy, settings: KubernetesSett
     if (!honouredOfExecutor.has(key) && !isNothing(value))
       problems.push({ field: `executorData.${key}`, message: 'must not be given: it is not done on Kubernetes' });
   if (containerInfo && hasContainer(deploy))
-    problems.push(...unsupportedContainer(containerInfo, executorData !== undefined, settings));
+    problems.push(...unsupportedContainer(containerInfo, executorData !== undefined, settings, group));
   const resultFile = healthcheck?.healthcheckResultFilePath;
   if (resultFile !== undefined && !staysInside(resultFile))
     problems.push({ field: 'healthcheck.healthcheckResultFilePath', message: "must be a relative path without '..'" });
@@ -86,8 +91,10 @@ export const unsupportedInRun = (run: Pick<RunNowRequest, 'envOverrides' | 'extr
  * undefined: none.
  */
 export function refusalOfLaunch(spec: LaunchSpec, settings: KubernetesSettings): string | undefined {
-  const { container, executorData, user, artifacts } = spec;
-  const problems = container ? unsupportedContainer(container, executorData !== undefined, settings) : [];
+  const { container, executorData, user, artifacts, group } = spec;
+  const problems = container ? unsupportedContainer(container, executorData !== undefined, settings, group) : [];
+  const { secretEnvironment: secretEnv, serviceAccount } = spec;
+  problems.push(...refusedObjects({ volumes: container?.volumes, secretEnv, serviceAccount, group }, settings));
   if (artifacts.length > 0) problems.push(...unsupportedDownloads('uris', artifacts));
   const [first] = problems;
   return first ? `${first.field} ${first.message}` : refusalOfUser(user, settings);
@@ -102,6 +109,7 @@ function unsupportedContainer(
   info: ContainerInfo,
   isManaged: boolean,
   settings: KubernetesSettings,
+  group: string | undefined,
 ): UnsupportedOption[] {
   const policy: ContainerPolicy = {
     ...settings,
@@ -112,13 +120,37 @@ function unsupportedContainer(
     // The kubelet follows links, and nothing here sees who could put them there.
     wholeDirectories: true,
   };
+  const problems = containerProblems(withoutForeign(info), { isManaged, policy });
+  return [
+    ...(problems.length > 0 ? problems : refusedToGroup(info, isManaged, policy, settings, group)),
+    ...foreign(info),
+  ];
+}
+
+/** Everything that gives access to the node, where the settings give that to other groups only. */
+function refusedToGroup(
+  info: ContainerInfo,
+  isManaged: boolean,
+  policy: ContainerPolicy,
+  { nodeAccessGroups }: KubernetesSettings,
+  group: string | undefined,
+): UnsupportedOption[] {
+  if (!nodeAccessGroups || (group !== undefined && nodeAccessGroups.includes(group))) return [];
+  const allowedNetworks = policy.allowedNetworks.filter((name) => name !== 'HOST');
+  const closed = { ...policy, allowPrivileged: false, allowedNetworks, allowedHostPaths: [] };
+  return containerProblems(withoutForeign(info), { isManaged, policy: closed }).map(({ field }) => ({
+    field,
+    message: 'needs access to the node, which the setting cluster.kubernetes.nodeAccessGroups gives to other groups',
+  }));
+}
+
+/** Parts that only an engine of local agents knows. */
+function foreign({ docker, volumes = [], networkInfos = [] }: ContainerInfo): UnsupportedOption[] {
   const none = (field: string, what: string): UnsupportedOption => ({
     field: `containerInfo.${field}`,
     message: `must not be given: ${what} on Kubernetes`,
   });
-  const { docker, volumes = [], networkInfos = [] } = info;
   return [
-    ...containerProblems(withoutForeign(info), { isManaged, policy }),
     ...(Object.keys(docker?.parameters ?? {}).length > 0
       ? [none('docker.parameters', 'there is no engine to give them to')]
       : []),
@@ -126,7 +158,7 @@ function unsupportedContainer(
       ? [none('docker.dockerParameters', 'there is no engine to give them to')]
       : []),
     ...volumes.flatMap(({ source }, index) =>
-      source ? [none(`volumes[${index}].source`, 'there are no volumes of an engine')] : [],
+      source && !isClusterObject(source) ? [none(`volumes[${index}].source`, 'there are no volumes of an engine')] : [],
     ),
     ...networkInfos.flatMap(({ name }, index) =>
       name === undefined ? [] : [none(`networkInfos[${index}].name`, 'there are no networks with names')],

@@ -48,6 +48,10 @@ export function unsupportedByLocalDriver(
       message:
         'must not be given together with a container: an agent runs programs around the main one of processes alone',
     });
+  if (deploy.secretEnv?.length)
+    problems.push({ field: 'secretEnv', message: 'must not be given: only a Kubernetes has secrets' });
+  if (deploy.serviceAccount !== undefined)
+    problems.push({ field: 'serviceAccount', message: 'must not be given: only a Kubernetes has service accounts' });
   const resultFile = deploy.healthcheck?.healthcheckResultFilePath;
   if (resultFile !== undefined && !staysInside(resultFile))
     problems.push({ field: 'healthcheck.healthcheckResultFilePath', message: "must be a relative path without '..'" });

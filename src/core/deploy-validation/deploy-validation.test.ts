@@ -559,3 +559,97 @@ describe('the stored form', () => {
     );
   });
 });
+
+describe('objects of a cluster', () => {
+  const volume = (changes: object) => ({ ...docker(), volumes: [{ containerPath: '/x', ...changes }] });
+  const source = 'deploy.containerInfo.volumes.0.source.name';
+  const secret = { name: 'A', secret: 'keys', key: 'db' };
+  test.each<Case>([
+    {
+      name: 'a claim',
+      deploy: { containerInfo: volume({ source: { type: 'PERSISTENT_VOLUME_CLAIM', name: 'd-%i' } }) },
+    },
+    {
+      name: 'a claim to write to',
+      deploy: { containerInfo: volume({ mode: 'RW', source: { type: 'PERSISTENT_VOLUME_CLAIM', name: 'd' } }) },
+    },
+    {
+      name: 'a path that is none',
+      deploy: { containerInfo: volume({ containerPath: 'x', source: { type: 'SECRET', name: 'd' } }) },
+      errors: ['deploy.containerInfo.volumes.0.containerPath pattern'],
+    },
+    {
+      name: 'a secret to write to',
+      deploy: { containerInfo: volume({ mode: 'RW', source: { type: 'SECRET', name: 'd' } }) },
+      errors: ['deploy.containerInfo.volumes.0.mode kind'],
+    },
+    {
+      name: 'a secret of each instance',
+      deploy: { containerInfo: volume({ source: { type: 'SECRET', name: 'd-%i' } }) },
+      errors: [`${source} pattern`],
+    },
+    {
+      name: 'no name',
+      deploy: { containerInfo: volume({ source: { type: 'CONFIG_MAP' } }) },
+      errors: [`${source} required`],
+    },
+    {
+      name: 'a name that is a path',
+      deploy: { containerInfo: volume({ source: { type: 'CONFIG_MAP', name: '../x' } }) },
+      errors: [`${source} pattern`],
+    },
+    {
+      name: 'a name of nothing',
+      deploy: { containerInfo: volume({ hostPath: '/x', source: { name: 'x' } }) },
+      errors: [`${source} kind`],
+    },
+    {
+      name: 'a folder of the machine, too',
+      deploy: { containerInfo: volume({ hostPath: '/x', source: { type: 'SECRET', name: 'x' } }) },
+      errors: ['deploy.containerInfo.volumes.0.hostPath kind'],
+    },
+    {
+      name: 'a volume of Docker, too',
+      deploy: { containerInfo: volume({ source: { type: 'SECRET', name: 'x', dockerVolume: { name: 'x' } } }) },
+      errors: ['deploy.containerInfo.volumes.0.source.dockerVolume kind'],
+    },
+    { name: 'an account', deploy: { serviceAccount: 'reporter' } },
+    {
+      name: 'no account',
+      deploy: { serviceAccount: 'a/b' },
+      errors: ['deploy.serviceAccount pattern'],
+    },
+    { name: 'a variable of a secret', deploy: { secretEnv: [secret] } },
+    {
+      name: 'no variable',
+      deploy: { secretEnv: [{ ...secret, name: 'A=B' }] },
+      errors: ['deploy.secretEnv.0.name pattern'],
+    },
+    {
+      name: 'the variable of the scheduler',
+      deploy: { secretEnv: [{ ...secret, name: 'STARTED_BY_USER' }] },
+      errors: ['deploy.secretEnv.0.name reserved'],
+    },
+    {
+      name: 'one of env',
+      deploy: { env: { A: 'b' }, secretEnv: [secret] },
+      errors: ['deploy.secretEnv.0.name conflict'],
+    },
+    {
+      name: 'one of taskEnv',
+      deploy: { taskEnv: { 1: { A: 'b' } }, secretEnv: [secret] },
+      errors: ['deploy.secretEnv.0.name conflict'],
+    },
+    { name: 'twice', deploy: { secretEnv: [secret, secret] }, errors: ['deploy.secretEnv.1.name conflict'] },
+    {
+      name: 'no secret and no key',
+      deploy: { secretEnv: [{ name: 'A', secret: 'B', key: 'a/b' }] },
+      errors: ['deploy.secretEnv.0.secret pattern', 'deploy.secretEnv.0.key pattern'],
+    },
+  ])('$name', (given) => expect(broken(given)).toEqual(given.errors ?? []));
+});
+
+test('extended resources of an executor are refused', () =>
+  expect(broken({ name: '', deploy: { customExecutorResources: { cpus: 1, extended: { 'a.b/c': 1 } } } })).toEqual([
+    'deploy.customExecutorResources.extended supported',
+  ]));

@@ -76,8 +76,15 @@ export function resourceProblems(
   });
 }
 
-export const resourceRule: DeployRule = ({ resources, tasks }, { request, settings }) =>
-  resourceProblems(resources, instancesOf(request), settings.cluster, 'deploy.resources', sidecarResources(tasks));
+export const resourceRule: DeployRule = ({ resources, customExecutorResources, tasks }, { request, settings }) => [
+  ...resourceProblems(resources, instancesOf(request), settings.cluster, 'deploy.resources', sidecarResources(tasks)),
+  ...problem(
+    customExecutorResources?.extended !== undefined,
+    'customExecutorResources.extended',
+    'supported',
+    'must not be given: resources has them for task and executor',
+  ),
+];
 
 export const containerRule: DeployRule = ({ containerInfo, resources }, { settings }) => {
   if (!containerInfo) return [];

@@ -2,6 +2,7 @@ import { type DeployRule, type DeployValidationContext, problem } from './contex
 import { endRule } from './end-rules.js';
 import { gateRule } from './gate-rules.js';
 import { healthcheckRule, loadBalancerPortRule, runningSentinelRule } from './healthcheck-rules.js';
+import { clusterObjectRule } from './object-rules.js';
 import { containerRule, resourceRule } from './resource-rules.js';
 import { strategyRule } from './strategy-rules.js';
 import { taskRule } from './task-rules.js';
@@ -214,6 +215,7 @@ const rules: readonly DeployRule[] = [
   reservedNameRule,
   launchFormRule,
   containerRule,
+  clusterObjectRule,
   healthcheckRule,
   runningSentinelRule,
   endRule,

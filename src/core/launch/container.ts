@@ -18,6 +18,7 @@ export function containerOfTask(
       mode: volume.mode ?? 'RO',
       source: volume.source && {
         ...volume.source,
+        ...(volume.source.name !== undefined && { name: numbered(volume.source.name) }),
         dockerVolume: volume.source.dockerVolume && {
           ...volume.source.dockerVolume,
           name: numbered(volume.source.dockerVolume.name),

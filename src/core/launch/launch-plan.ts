@@ -1,6 +1,6 @@
 import { withSlash } from '../files/paths.js';
 import { keyPatternOfTask, type UploadBounds, withinBounds } from '../logs/index.js';
-import { hasContainer, type Deploy } from '../model/deploy.js';
+import { hasContainer, type Deploy, type ExtendedResources, type SecretVariable } from '../model/deploy.js';
 import type { DeployTasks, StepTask } from '../model/deploy-tasks.js';
 import type { LaunchSpec, LogUploads, ProgramOfLaunch, ProgramsOfLaunch } from '../model/launch.js';
 import { instancesOf, type Request } from '../model/request.js';
@@ -22,7 +22,7 @@ export interface LaunchInput {
   ports: readonly number[];
   /** Its own resources, and those together with what its executor needs. */
   own: { cpus: number; memoryMb: number; diskMb: number; numPorts: number };
-  needed: { cpus: number; memoryMb: number; diskMb: number };
+  needed: { cpus: number; memoryMb: number; diskMb: number; extended?: ExtendedResources };
 }
 
 export interface LaunchRules extends GraceRules {
@@ -58,17 +58,22 @@ export function planLaunch(input: LaunchInput, rules: LaunchRules): LaunchSpec {
   const { taskId, place, request, deploy, pending, needed, own } = input;
   const { executorData } = deploy;
   const ports = input.ports.slice(0, own.numPorts);
+  const secretEnvironment = secretVariables(deploy, pending);
   return {
     taskId: taskId.id,
     slaveId: place.slaveId,
     incarnation: place.incarnation,
     requestId: taskId.requestId,
     command: commandLine(deploy, pending),
-    environment: taskEnvironment({ taskId, place, request, deploy, pending, ports }),
+    environment: withoutSecret(taskEnvironment({ taskId, place, request, deploy, pending, ports }), secretEnvironment),
+    ...(secretEnvironment && { secretEnvironment }),
+    ...(deploy.serviceAccount !== undefined && { serviceAccount: deploy.serviceAccount }),
+    ...(request.group !== undefined && asksByGroup(deploy) && { group: request.group }),
     user: pending.runAsUserOverride ?? executorData?.user ?? deploy.user,
     cpus: needed.cpus,
     memoryMb: needed.memoryMb,
     diskMb: needed.diskMb,
+    ...(needed.extended && { extended: needed.extended }),
     cpuHardLimit: hardLimit(own.cpus, rules),
     ports: [...input.ports],
     artifacts: [...(deploy.uris ?? []), ...(pending.extraArtifacts ?? [])],
@@ -86,6 +91,21 @@ export function planLaunch(input: LaunchInput, rules: LaunchRules): LaunchSpec {
     uploads: uploads(input, rules.uploads),
     ...(request.keepRuns && { keepSandboxes: request.keepRuns }),
   };
+}
+
+/** Settings may allow it to some groups only. */
+const asksByGroup = (deploy: Deploy): boolean =>
+  deploy.secretEnv !== undefined || deploy.serviceAccount !== undefined || hasContainer(deploy);
+
+/** Those that the run does not override. */
+function secretVariables({ secretEnv = [] }: Deploy, { envOverrides = {} }: PendingTask): SecretVariable[] | undefined {
+  const left = secretEnv.filter(({ name }) => !Object.hasOwn(envOverrides, name));
+  return left.length > 0 ? left : undefined;
+}
+
+function withoutSecret(environment: Record<string, string>, secret: SecretVariable[] | undefined) {
+  for (const { name } of secret ?? []) delete environment[name];
+  return environment;
 }
 
 /** Its files: those of every task, then those of the run, then those of the deploy. */

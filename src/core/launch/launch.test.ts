@@ -107,6 +107,16 @@ describe('environment', () => {
       ).toMatchObject({ TASK_TRIGGER: 'own' }));
   });
 
+  test('values of secrets win over variables, but not over those of a run', () => {
+    const [a, b] = ['A', 'TASK_ID'].map((name) => ({ name, secret: 's', key: 'k' }));
+    const group = { request: { id: 'svc', requestType: 'ON_DEMAND' as const, group: 'g' } };
+    const launch = plan({ secretEnv: [a!, b!] }, { envOverrides: { A: 'of the run' } }, group);
+    expect(launch).toMatchObject({ secretEnvironment: [b], group: 'g', environment: { A: 'of the run' } });
+    expect(launch.environment).not.toHaveProperty('TASK_ID');
+    expect(plan({ secretEnv: [a!] }, { envOverrides: { A: '' } }, group)).not.toHaveProperty('secretEnvironment');
+    expect(plan({}, {}, group)).not.toHaveProperty('group');
+  });
+
   interface Case {
     name: string;
     deploy?: Partial<Deploy>;

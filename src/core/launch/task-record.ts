@@ -72,7 +72,7 @@ function labelsOf({ deploy, taskId }: LaunchSubject): { key: string; value: stri
   return labels.map(({ key = '', value = '' }) => ({ key, value }));
 }
 
-function resourcesOf({ ports, cpus, memoryMb, diskMb }: LaunchSpec): ClusterResourceObject[] {
+function resourcesOf({ ports, cpus, memoryMb, diskMb, extended = {} }: LaunchSpec): ClusterResourceObject[] {
   const scalar = (name: string, value: number): ClusterResourceObject[] =>
     value > 0 ? [{ name, type: 'SCALAR', scalar: { value } }] : [];
   const ranges = portRanges(ports);
@@ -81,6 +81,7 @@ function resourcesOf({ ports, cpus, memoryMb, diskMb }: LaunchSpec): ClusterReso
     ...scalar('cpus', cpus),
     ...scalar('mem', memoryMb),
     ...scalar('disk', diskMb),
+    ...Object.entries(extended).flatMap(([name, count]) => scalar(name, count)),
   ];
 }
 

@@ -1,4 +1,11 @@
-import type { CanaryAcceptanceMode, DeployStrategy, HealthcheckProtocol, KillSignal } from './enums.js';
+import {
+  type CanaryAcceptanceMode,
+  type ClusterObjectKind,
+  clusterObjectKinds,
+  type DeployStrategy,
+  type HealthcheckProtocol,
+  type KillSignal,
+} from './enums.js';
 import type { DeployGate } from './gate.js';
 import type { HealthcheckOptions, PreStop } from './task-care.js';
 import type { DeployTasks } from './deploy-tasks.js';
@@ -11,7 +18,12 @@ export interface Resources {
   memoryMb?: number;
   numPorts?: number;
   diskMb?: number;
+  /** Counts of further resources of machines by name, such as nvidia.com/gpu. */
+  extended?: ExtendedResources;
 }
+
+/** Whole numbers by name: what a task asks for, a machine has, or is used of it. */
+export type ExtendedResources = Record<string, number>;
 
 export interface Deploy {
   requestId: string;
@@ -26,6 +38,10 @@ export interface Deploy {
   resources?: Resources;
   env?: Record<string, string>;
   taskEnv?: Record<string, Record<string, string>>;
+  /** Variables whose values are in secrets of the cluster, which Muster does not read. */
+  secretEnv?: SecretVariable[];
+  /** Service account of the cluster whose token its tasks get. */
+  serviceAccount?: string;
   runImmediately?: RunNowRequest;
   uris?: ClusterArtifact[];
   metadata?: Record<string, string>;
@@ -73,6 +89,14 @@ export interface Deploy {
   deployStrategy?: DeployStrategy;
   /** Only of OLD_FIRST: the most instances that may be missing at a time. Absent: one. */
   maxUnavailable?: number;
+}
+
+/** A variable with one value of a secret. */
+export interface SecretVariable {
+  name: string;
+  /** Name of the secret. */
+  secret: string;
+  key: string;
 }
 
 export interface CanaryDeploySettings {
@@ -199,9 +223,17 @@ export interface Volume {
 }
 
 export interface VolumeSource {
-  type?: 'UNKNOWN' | 'DOCKER_VOLUME';
+  type?: 'UNKNOWN' | 'DOCKER_VOLUME' | ClusterObjectKind;
   dockerVolume?: DockerVolume;
+  /** Of the claim, config map or secret. */
+  name?: string;
 }
+
+/** True for a source that is an object of a Kubernetes. */
+export const isClusterObject = (
+  source: VolumeSource | undefined,
+): source is VolumeSource & { type: ClusterObjectKind } =>
+  (clusterObjectKinds as readonly (string | undefined)[]).includes(source?.type);
 
 export interface DockerVolume {
   driver?: string;

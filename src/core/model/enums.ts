@@ -35,6 +35,10 @@ export type OverlapPolicy = (typeof overlapPolicies)[number];
 export const missedRunPolicies = ['LAST', 'SKIP', 'ALL'] as const;
 export type MissedRunPolicy = (typeof missedRunPolicies)[number];
 
+/** Objects of a Kubernetes that volumes may show, by their names. */
+export const clusterObjectKinds = ['PERSISTENT_VOLUME_CLAIM', 'CONFIG_MAP', 'SECRET'] as const;
+export type ClusterObjectKind = (typeof clusterObjectKinds)[number];
+
 export const slavePlacements = [
   'SEPARATE',
   'OPTIMISTIC',

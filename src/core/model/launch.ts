@@ -1,5 +1,12 @@
 import type { KillSignal } from './enums.js';
-import type { ClusterArtifact, ContainerInfo, ExecutorData, ObjstoreUploaderFile } from './deploy.js';
+import type {
+  ClusterArtifact,
+  ContainerInfo,
+  ExecutorData,
+  ExtendedResources,
+  ObjstoreUploaderFile,
+  SecretVariable,
+} from './deploy.js';
 import type { KeptRuns } from './request-spec.js';
 
 /** Everything the machine needs to run one task. Written once; the same document may be sent many times. */
@@ -21,11 +28,19 @@ export interface LaunchSpec {
   command: { shell: boolean; value: string; arguments: string[] };
   /** Complete environment of the task (the agent adds only PATH, HOME and its own sandbox variables). */
   environment: Record<string, string>;
+  /** Further variables, whose values the cluster has. */
+  secretEnvironment?: SecretVariable[];
+  /** Service account of the cluster whose token it gets. */
+  serviceAccount?: string;
+  /** Group of the request, by which settings allow what containers and objects of the cluster may be; absent: none, or neither is used. */
+  group?: string;
   /** User to run as; absent: the agent's user. */
   user?: string;
   cpus: number;
   memoryMb: number;
   diskMb: number;
+  /** Absent: none. */
+  extended?: ExtendedResources;
   /** Hard limit in whole cores, when the service sets one. */
   cpuHardLimit?: number;
   ports: number[];

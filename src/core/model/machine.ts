@@ -1,3 +1,4 @@
+import type { ExtendedResources } from './deploy-spec.js';
 import type { MachineState } from './enums.js';
 import type { LapsingAction } from './request.js';
 
@@ -50,4 +51,5 @@ export interface ClusterResourcesObject {
   mem?: number;
   disk?: number;
   ports?: string;
+  extended?: ExtendedResources;
 }

@@ -1,5 +1,6 @@
 import type { MachineState } from '../model/enums.js';
 import type { Demand, DemandShape } from './demand.js';
+import { missingExtended } from './extended.js';
 import type { FleetMachine } from './fleet.js';
 import type { PlacementRules } from './snapshot.js';
 
@@ -24,6 +25,7 @@ export const rejectionReasons = [
   'NOT_ENOUGH_MEMORY',
   'NOT_ENOUGH_DISK',
   'NOT_ENOUGH_PORTS',
+  'NOT_ENOUGH_EXTENDED_RESOURCES',
   'TOO_MANY_TASKS_THIS_ROUND',
   'RACK_SATURATED',
   'SLAVE_SATURATED',
@@ -78,6 +80,8 @@ const shapeChecks: readonly Check<DemandShape>[] = [
     if (numPorts === 0 && literalPorts.length === 0) return undefined;
     return machine.ports.canTake(numPorts, literalPorts) ? undefined : 'NOT_ENOUGH_PORTS';
   },
+  ({ units }, { free }) =>
+    missingExtended(units.extended, free.extended) === undefined ? undefined : 'NOT_ENOUGH_EXTENDED_RESOURCES',
   (_shape, machine, { rules, round }) =>
     rules.maxTasksPerMachine > 0 && machine.placedIn(round) >= rules.maxTasksPerMachine
       ? 'TOO_MANY_TASKS_THIS_ROUND'

@@ -121,6 +121,7 @@ const rejectionTexts: Record<RejectionReason, string> = {
   NOT_ENOUGH_MEMORY: 'too small in memory',
   NOT_ENOUGH_DISK: 'too small in disk',
   NOT_ENOUGH_PORTS: 'without enough free ports',
+  NOT_ENOUGH_EXTENDED_RESOURCES: 'without enough of an extended resource',
   TOO_MANY_TASKS_THIS_ROUND: 'at their limit of this round',
   RACK_SATURATED: 'in a rack with its share of the tasks',
   SLAVE_SATURATED: 'at their limit of tasks of this request',
@@ -152,8 +153,8 @@ const shortageUnits: Partial<Record<RejectionReason, string>> = {
   NOT_ENOUGH_PORTS: 'ports',
 };
 
-function amountsText({ reason, slaves, asked, largest, free }: Rejection): string {
-  const unit = shortageUnits[reason];
+function amountsText({ reason, slaves, asked, largest, free, resource }: Rejection): string {
+  const unit = resource ?? shortageUnits[reason];
   if (unit === undefined || asked === undefined) return '';
   const which = slaves === 1 ? 'it has' : `the largest of these ${slaves} slaves has`;
   return ` (the task asks for ${asked} ${unit}; ${which} ${largest}, ${free} free)`;

@@ -1,4 +1,6 @@
+import type { ExtendedResources } from '../model/deploy.js';
 import type { SlaveUsage } from '../model/usage.js';
+import { sumOfExtended } from './extended.js';
 import { PortPool } from './port-pool.js';
 import type { MachineView, NeededResources, PlacementRules, PlacementSnapshot } from './snapshot.js';
 import { type Amounts, isOverloaded, type MachineLoad, noAmounts, scoreMachine } from '../usage/index.js';
@@ -10,12 +12,15 @@ export interface ResourceUnits {
   cpus: number;
   memory: number;
   disk: number;
+  /** Whole ones, not thousandths. */
+  extended?: ExtendedResources;
 }
 
-export const unitsOf = ({ cpus, memoryMb, diskMb }: Omit<NeededResources, 'numPorts'>): ResourceUnits => ({
+export const unitsOf = ({ cpus, memoryMb, diskMb, extended }: Omit<NeededResources, 'numPorts'>): ResourceUnits => ({
   cpus: toUnits(cpus),
   memory: toUnits(memoryMb),
   disk: toUnits(diskMb),
+  ...(extended && { extended }),
 });
 
 const weights = { cpus: 0.4, memory: 0.4, disk: 0.2 } as const;
@@ -46,6 +51,7 @@ export class FleetMachine {
       cpus: this.total.cpus - used.cpus,
       memory: this.total.memory - used.memory,
       disk: this.total.disk - used.disk,
+      extended: sumOfExtended(this.total.extended, used.extended, -1),
     };
     this.reservedFor = Object.entries(rules.reservedAttributes).flatMap(([name, values]) => {
       const value = view.attributes[name];
@@ -103,6 +109,7 @@ export class FleetMachine {
     this.free.cpus -= needed.cpus;
     this.free.memory -= needed.memory;
     this.free.disk -= needed.disk;
+    if (needed.extended) this.free.extended = sumOfExtended(this.free.extended, needed.extended, -1);
     this.updateScore();
   }
 

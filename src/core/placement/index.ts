@@ -11,6 +11,7 @@ export {
   type WaitingReason,
   waitingReasons,
 } from './explain.js';
+export { sumOfExtended } from './extended.js';
 export { Fleet, type FleetRules, type FleetSnapshot, type ResourceUnits, unitsOf } from './fleet.js';
 export { freezeProblem, freezeRefusal, isFrozen, type PriorityRules } from './freeze.js';
 export { type PlacementOutcome, placeTasks, type WaitingOutcome } from './place-tasks.js';

@@ -106,6 +106,34 @@ describe('which machine', () => {
       on: 'NOT_ENOUGH_PORTS',
     },
     {
+      name: 'one with as many of an extended resource as it asks for',
+      machines: [machine('s1', { extended: { 'a.b/gpu': 1 } }), machine('s2', { extended: { 'a.b/gpu': 2 } })],
+      deploy: { resources: { extended: { 'a.b/gpu': 2 } } },
+      on: 's2',
+    },
+    {
+      name: 'none where others use too many of them',
+      machines: [
+        machine('s1', {
+          extended: { 'a.b/gpu': 2 },
+          used: { cpus: 0, memoryMb: 0, diskMb: 0, extended: { 'a.b/gpu': 1 } },
+        }),
+      ],
+      deploy: { resources: { extended: { 'a.b/gpu': 2 } } },
+      on: 'NOT_ENOUGH_EXTENDED_RESOURCES',
+    },
+    {
+      name: 'none without one of two extended resources',
+      machines: [machine('s1', { extended: { 'a.b/gpu': 2 } })],
+      deploy: { resources: { extended: { 'a.b/gpu': 1, 'a.b/fpga': 1 } } },
+      on: 'NOT_ENOUGH_EXTENDED_RESOURCES',
+    },
+    {
+      name: 'one without extended resources, for a task that asks for none',
+      machines: [machine('s1')],
+      on: 's1',
+    },
+    {
       name: 'only one in a rack of its affinity',
       machines: [machine('s1'), machine('s2', { rackId: 'r2' })],
       request: { rackAffinity: ['r2'] },

@@ -1,6 +1,7 @@
 import type { RejectionReason } from './checks.js';
 import type { Demand } from './demand.js';
-import type { FleetMachine, ResourceUnits } from './fleet.js';
+import { missingExtended } from './extended.js';
+import type { FleetMachine } from './fleet.js';
 
 /**
  * A resource of which machines have too little: the amount that a task asks for, the total of the largest machine, and
@@ -10,11 +11,13 @@ export interface Shortage {
   asked: number;
   largest: number;
   free: number;
+  /** Name of the extended resource, where it is one. */
+  resource?: string;
 }
 
 export type Shortages = ReadonlyMap<RejectionReason, Shortage>;
 
-const amounts: Partial<Record<RejectionReason, keyof ResourceUnits>> = {
+const amounts: Partial<Record<RejectionReason, 'cpus' | 'memory' | 'disk'>> = {
   NOT_ENOUGH_CPUS: 'cpus',
   NOT_ENOUGH_MEMORY: 'memory',
   NOT_ENOUGH_DISK: 'disk',
@@ -26,14 +29,17 @@ const inFull = (units: number): number => units / 1_000;
 /** By the reason for which machines are too small, as they are now. */
 export function shortagesOf({ shape }: Demand, refused: Iterable<readonly [FleetMachine, RejectionReason]>): Shortages {
   const found = new Map<RejectionReason, Shortage>();
+  // Machines lack different resources: one figure would be wrong for some of them.
+  const mixed = new Set<RejectionReason>();
   for (const [machine, reason] of refused) {
     const amounts = amountsOf(shape, machine, reason);
     if (!amounts) continue;
     const known = found.get(reason) ?? amounts;
-    const { asked } = amounts;
+    if (known.resource !== amounts.resource) mixed.add(reason);
     const largest = Math.max(known.largest, amounts.largest);
-    found.set(reason, { asked, largest, free: Math.max(known.free, amounts.free) });
+    found.set(reason, { ...amounts, largest, free: Math.max(known.free, amounts.free) });
   }
+  for (const reason of mixed) found.delete(reason);
   return found;
 }
 
@@ -46,6 +52,12 @@ function amountsOf(
   if (amount) {
     const free = Math.max(machine.free[amount], 0);
     return { asked: inFull(units[amount]), largest: inFull(machine.total[amount]), free: inFull(free) };
+  }
+  if (reason === 'NOT_ENOUGH_EXTENDED_RESOURCES') {
+    const resource = missingExtended(units.extended, machine.free.extended);
+    if (resource === undefined) return undefined;
+    const free = Math.max(machine.free.extended?.[resource] ?? 0, 0);
+    return { asked: units.extended![resource]!, largest: machine.total.extended?.[resource] ?? 0, free, resource };
   }
   // Of ports that are asked for by their numbers, how many there are says nothing.
   if (reason !== 'NOT_ENOUGH_PORTS' || literalPorts.length > 0) return undefined;

@@ -1,5 +1,5 @@
 import type { MachineState, PendingType, RequestState, SlavePlacement } from '../model/enums.js';
-import type { Deploy, Resources } from '../model/deploy.js';
+import type { Deploy, ExtendedResources, Resources } from '../model/deploy.js';
 import { sidecarResources } from '../model/deploy-tasks.js';
 import type { Request } from '../model/request.js';
 import type { PendingTask, TaskId } from '../model/task.js';
@@ -82,7 +82,9 @@ export interface MachineView {
   memoryMb: number;
   diskMb: number;
   portRanges: readonly { begin: number; end: number }[];
-  used: { cpus: number; memoryMb: number; diskMb: number };
+  /** Absent: it has none. */
+  extended?: ExtendedResources;
+  used: { cpus: number; memoryMb: number; diskMb: number; extended?: ExtendedResources };
   /** Ports of tasks, and ports found taken by something else. */
   usedPorts: Iterable<number>;
   /** Tasks were given up there, and it was not asked yet which of them it has. */
@@ -146,6 +148,7 @@ export interface NeededResources {
   memoryMb: number;
   diskMb: number;
   numPorts: number;
+  extended?: ExtendedResources;
 }
 
 /** Run override, else deploy, else defaults. */
@@ -160,6 +163,7 @@ function taskResources(
     memoryMb: given.memoryMb ?? rules.defaultResources.memoryMb,
     diskMb: given.diskMb ?? rules.defaultResources.diskMb,
     numPorts: given.numPorts ?? 0,
+    ...(given.extended && { extended: given.extended }),
   };
 }
 
@@ -182,6 +186,7 @@ export function taskNeeds(
     cpus: own.cpus + executor.cpus + sidecars.cpus,
     memoryMb: own.memoryMb + executor.memoryMb + sidecars.memoryMb,
     diskMb: own.diskMb + executor.diskMb,
+    ...(own.extended && { extended: own.extended }),
   };
   return { own, needed };
 }

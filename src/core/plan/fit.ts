@@ -1,5 +1,5 @@
 import type { DeployTask } from '../deploys/index.js';
-import { deployKeyText } from '../model/deploy.js';
+import { deployKeyText, type ExtendedResources } from '../model/deploy.js';
 import type { TaskCleanupType } from '../model/enums.js';
 import type { GateType } from '../model/gate.js';
 import type { PendingTask, TaskId } from '../model/task.js';
@@ -15,6 +15,7 @@ import {
   type PlacementRules,
   placeTasks,
   type RequestView,
+  sumOfExtended,
   taskNeeds,
   type WaitingOutcome,
 } from '../placement/index.js';
@@ -24,6 +25,7 @@ export interface TaskOnMachine extends TaskSnapshot {
   cpus: number;
   memoryMb: number;
   diskMb: number;
+  extended?: ExtendedResources;
   ports: readonly number[];
 }
 
@@ -130,7 +132,7 @@ class Room {
     }
   }
 
-  private change({ slaveId, cpus, memoryMb, diskMb, ports }: TaskOnMachine, sign: 1 | -1): void {
+  private change({ slaveId, cpus, memoryMb, diskMb, extended, ports }: TaskOnMachine, sign: 1 | -1): void {
     const machine = this.machines.get(slaveId);
     if (!machine) return;
     const { used } = machine;
@@ -144,6 +146,7 @@ class Room {
         cpus: used.cpus + sign * cpus,
         memoryMb: used.memoryMb + sign * memoryMb,
         diskMb: used.diskMb + sign * diskMb,
+        extended: sumOfExtended(used.extended, extended, sign),
       },
       usedPorts,
     });

@@ -1,5 +1,6 @@
+import type { ExtendedResources } from '../model/deploy.js';
 import type { RequestUtilization } from '../model/usage.js';
-import { type MachineView, type ResourceUnits, unitsOf, type TaskSnapshot } from '../placement/index.js';
+import { type MachineView, type ResourceUnits, sumOfExtended, unitsOf, type TaskSnapshot } from '../placement/index.js';
 import { amountsOf, probableUsage, type Amounts } from '../usage/index.js';
 
 interface Use {
@@ -31,7 +32,12 @@ export class MachineUses {
     if (!use) return { used: { cpus: 0, memoryMb: 0, diskMb: 0 }, usedPorts: [...others] };
     const { units, ports, probable } = use;
     return {
-      used: { cpus: units.cpus / 1_000, memoryMb: units.memory / 1_000, diskMb: units.disk / 1_000 },
+      used: {
+        cpus: units.cpus / 1_000,
+        memoryMb: units.memory / 1_000,
+        diskMb: units.disk / 1_000,
+        ...(units.extended && { extended: units.extended }),
+      },
       usedPorts: [...ports.keys(), ...others],
       probable: { ...probable, cpus: probable.cpus / 1_000 },
     };
@@ -49,6 +55,7 @@ export class MachineUses {
     use.units.cpus += sign * units.cpus;
     use.units.memory += sign * units.memory;
     use.units.disk += sign * units.disk;
+    if (units.extended) use.units.extended = sumOfExtended(use.units.extended, units.extended, sign);
     const probable = probableUsage(utilization, amountsOf(task));
     use.probable.cpus += sign * Math.round(probable.cpus * 1_000);
     use.probable.memoryBytes += sign * Math.round(probable.memoryBytes);
@@ -69,6 +76,7 @@ export interface HeldTask extends TaskSnapshot {
   cpus: number;
   memoryMb: number;
   diskMb: number;
+  extended?: ExtendedResources;
   ports: readonly number[];
   /** From when its limits run, where that is not its start (epoch milliseconds). */
   countsSince?: number;

@@ -72,7 +72,7 @@ export class DeployChecks {
     const context = { request, settings, minimumPriorityLevel, uploadBuckets, mayAskHost, isStored, now };
     const errors = validateDeploy(deploy, context);
     if (errors.length > 0) throw SchedulerError.invalid('INVALID_DEPLOY', errors);
-    const unsupported = unsupportedDeployErrors(this.driver, deploy);
+    const unsupported = unsupportedDeployErrors(this.driver, deploy, request.group);
     const [first] = unsupported;
     if (first) throw new SchedulerError('NOT_SUPPORTED', first.message, { errors: unsupported });
   }

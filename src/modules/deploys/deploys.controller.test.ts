@@ -11,6 +11,7 @@ import { FileDriver } from '../../../test/support/file-driver.js';
 import { startRooms, type RoomApp } from '../../../test/support/room-app.js';
 import { unsupportedByLocalDriver } from '../../cluster/local/supported.js';
 import type { FieldError } from '../../core/field-error.js';
+import type { Deploy } from '../../core/model/deploy.js';
 import type { RequestParent } from '../../core/model/request.js';
 import { Clock } from '../../platform/clock.js';
 import type { Queryable } from '../../platform/database/queryable.js';
@@ -32,7 +33,10 @@ let tx: Queryable;
 beforeAll(async () => {
   const clock = new StoppedClock();
   const refusedUser = (user: string) => Promise.resolve(user === 'root' ? 'tasks must not run as root' : undefined);
-  const driver = Object.assign(new FileDriver(), { unsupportedInDeploy: unsupportedByLocalDriver, refusedUser });
+  const driver = Object.assign(new FileDriver(), {
+    unsupportedInDeploy: (deploy: Deploy) => unsupportedByLocalDriver(deploy),
+    refusedUser,
+  });
   rooms = await startRooms({ modules: [DeploysModule], clock, driver });
   tx = rooms.database.pool;
   // No instance leads: deploys stay as the API left them.

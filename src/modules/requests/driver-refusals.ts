@@ -4,8 +4,8 @@ import { hasContainer, type Deploy } from '../../core/model/deploy.js';
 import type { RunNowRequest } from '../../core/model/request.js';
 
 /** Names each field of a deploy that the cluster could not honour. */
-export const unsupportedDeployErrors = (driver: ClusterDriver, deploy: Deploy): FieldError[] =>
-  (driver.unsupportedInDeploy?.(deploy) ?? []).map((problem) => toError(problem, 'deploy.'));
+export const unsupportedDeployErrors = (driver: ClusterDriver, deploy: Deploy, group?: string): FieldError[] =>
+  (driver.unsupportedInDeploy?.(deploy, group) ?? []).map((problem) => toError(problem, 'deploy.'));
 
 /** Names each wish of a run that the cluster could not honour. */
 export const unsupportedRunErrors = (driver: ClusterDriver, run: RunNowRequest, deploy?: Deploy): FieldError[] =>

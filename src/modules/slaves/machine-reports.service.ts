@@ -110,4 +110,5 @@ const resourcesOf = (machine: MachineSnapshot): ClusterResourcesObject => ({
   mem: machine.memoryMb,
   disk: machine.diskMb,
   ports: `[${machine.portRanges.map(({ begin, end }) => `${begin}-${end}`).join(', ')}]`,
+  ...(machine.extended && { extended: machine.extended }),
 });

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { ExtendedResources } from '../../core/model/deploy.js';
 import type { TaskState } from '../../core/model/enums.js';
 import type { MachineKind } from '../../core/model/machine.js';
 import type { BelievedTask } from '../../core/reconciliation/reconciliation.js';
@@ -23,6 +24,8 @@ export interface SlaveUse {
   cpus: number;
   memoryMb: number;
   diskMb: number;
+  /** Null: none. */
+  extended: ExtendedResources | null;
   ports: number[];
 }
 
@@ -190,7 +193,10 @@ export class MachineTaskRepository {
       tx,
       `SELECT slave_id AS "slaveId", sum(cpus) AS cpus, sum(memory_mb) AS "memoryMb", sum(disk_mb) AS "diskMb",
          (SELECT coalesce(array_agg(port), '{}') FROM task p, unnest(p.ports) AS port
-          WHERE p.slave_id = task.slave_id AND p.ended_at IS NULL) AS ports
+          WHERE p.slave_id = task.slave_id AND p.ended_at IS NULL) AS ports,
+         (SELECT jsonb_object_agg(name, used) FROM (
+            SELECT e.name, sum(e.number::numeric) AS used FROM task p, jsonb_each_text(p.extended) AS e (name, number)
+            WHERE p.slave_id = task.slave_id AND p.ended_at IS NULL GROUP BY e.name) u) AS extended
        FROM task WHERE ended_at IS NULL GROUP BY slave_id`,
     );
     return new Map(found.map(({ slaveId, ...use }) => [slaveId, use]));

@@ -46,12 +46,13 @@ const placedColumns: readonly (readonly [name: string, type: string, value: (tas
   ['cpus', 'float8', ({ launch }) => launch.cpus],
   ['memory_mb', 'float8', ({ launch }) => launch.memoryMb],
   ['disk_mb', 'float8', ({ launch }) => launch.diskMb],
+  ['extended::jsonb', 'text', ({ launch }) => (launch.extended ? JSON.stringify(launch.extended) : null)],
   // An array of arrays would have to be rectangular.
   ['ports::integer[]', 'text', ({ launch }) => `{${launch.ports.join(',')}}`],
   ['incarnation', 'text', ({ launch }) => launch.incarnation],
 ];
 
-const names = placedColumns.map(([name]) => name.replace('::integer[]', '')).join(', ');
+const names = placedColumns.map(([name]) => name.replace(/::.*/, '')).join(', ');
 const insertTasksSql = `INSERT INTO task (${names}, state, state_at)
   SELECT ${placedColumns.map(([name]) => name).join(', ')}, 'TASK_LAUNCHED', $${placedColumns.length + 1}
   FROM unnest(${placedColumns.map(([, type], index) => `$${index + 1}::${type}[]`).join(', ')}) AS p (${names})`;

@@ -1,4 +1,5 @@
 import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import type { ExtendedResources } from '../../core/model/deploy.js';
 import type { PendingType, TaskState, TaskCleanupType } from '../../core/model/enums.js';
 import type { LaunchDocument } from './launched-task.repository.js';
 
@@ -57,6 +58,10 @@ export class TaskEntity {
 
   @Column({ name: 'disk_mb', type: 'double precision' })
   diskMb: number;
+
+  /** Null: none. */
+  @Column({ type: 'jsonb', nullable: true })
+  extended: ExtendedResources | null;
 
   @Column({ type: 'integer', array: true })
   ports: number[];

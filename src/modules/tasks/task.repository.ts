@@ -6,6 +6,7 @@ import {
   type TaskCleanupType,
   type TaskState,
 } from '../../core/model/enums.js';
+import type { ExtendedResources } from '../../core/model/deploy.js';
 import type { Request } from '../../core/model/request.js';
 import { byUpdateOrder, type TaskHistoryUpdate, type TaskId } from '../../core/model/task.js';
 import { makeTaskId } from '../../core/task-id.js';
@@ -105,6 +106,7 @@ interface HeldTaskRow {
   cpus: number;
   memory_mb: number;
   disk_mb: number;
+  extended: ExtendedResources | null;
   ports: number[];
   counts_since: Date | null;
   cleaning: boolean;
@@ -307,7 +309,7 @@ export class TaskRepository {
     const found = await rows<HeldTaskRow>(
       tx,
       `SELECT t.task_id, t.request_id, t.deploy_id, t.slave_id, t.rack_id, t.pending_type, t.action_id, t.cpus, t.memory_mb,
-         t.disk_mb, t.ports, t.counts_since, c.task_id IS NOT NULL AS cleaning, k.task_id IS NOT NULL AS killed,
+         t.disk_mb, t.extended, t.ports, t.counts_since, c.task_id IS NOT NULL AS cleaning, k.task_id IS NOT NULL AS killed,
          t.ended_at IS NOT NULL AS ended
        FROM task t LEFT JOIN task_cleanup c USING (task_id) LEFT JOIN killed_task k USING (task_id)
        WHERE ${liveSql('t')} AND ($1::text[] IS NULL OR t.${of.slaveIds ? 'slave_id' : 'request_id'} = ANY ($1))`,
@@ -474,6 +476,7 @@ const heldTask = (row: HeldTaskRow): HeldTask => ({
   cpus: row.cpus,
   memoryMb: row.memory_mb,
   diskMb: row.disk_mb,
+  ...(row.extended && { extended: row.extended }),
   ports: row.ports,
   countsSince: toMillis(row.counts_since),
 });

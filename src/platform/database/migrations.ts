@@ -67,6 +67,7 @@ import { GivenUpTasks1766780000000 } from '../../../migrations/1766780000000-giv
 import { DeployFreezes1766790000000 } from '../../../migrations/1766790000000-deploy-freezes.js';
 import { Autoscaling1766800000000 } from '../../../migrations/1766800000000-autoscaling.js';
 import { TaskPrograms1766810000000 } from '../../../migrations/1766810000000-task-programs.js';
+import { ExtendedResources1766815000000 } from '../../../migrations/1766815000000-extended-resources.js';
 
 /** Every migration, in order. Named here one by one: what is compiled in is what runs. */
 export const migrations = [
@@ -139,4 +140,5 @@ export const migrations = [
   DeployFreezes1766790000000,
   Autoscaling1766800000000,
   TaskPrograms1766810000000,
+  ExtendedResources1766815000000,
 ];

@@ -91,6 +91,7 @@ export const freeFormMembers: ReadonlySet<string> = new Set([
   'loggingExtraFields',
   'parameters',
   'driverOptions',
+  'extended',
   'attributes',
   'emailConfigurationOverrides',
   'actionPermissions',

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { clusterObjectKinds } from '../../core/model/enums.js';
 import { count } from './bounds.js';
 import { ContainerSettings } from './container-settings.js';
 import { PortRanges } from './local-settings.js';
@@ -87,6 +88,36 @@ export const KubernetesSettings = z.strictObject({
   allowedHostPaths: ContainerSettings.shape.allowedHostPaths.describe(
     'Directories of nodes that volumes may mount, each as a whole; tasks without a user of their own share one user there',
   ),
+  allowedObjects: z
+    .array(
+      z.strictObject({
+        kind: z.enum([...clusterObjectKinds, 'SERVICE_ACCOUNT']).describe('Kind of the object'),
+        name: z
+          .string()
+          .max(253)
+          .regex(/^[a-z0-9][a-z0-9.-]*[*]?$/, 'must be the name of an object, or its beginning and a *')
+          .describe('Name of the object in the namespace of tasks; a * at the end matches any end'),
+        groups: z
+          .array(z.string().min(1).max(500))
+          .min(1)
+          .max(1_000)
+          .optional()
+          .describe('Groups whose requests may name the object; absent: all requests'),
+      }),
+    )
+    .max(10_000)
+    .default([])
+    .describe(
+      'Claims, config maps, secrets and service accounts that deploys may name; default: none. Never allow those of Muster',
+    ),
+  priorityClass: name(253).optional().describe('Priority class of the pods of tasks; default: that of the cluster'),
+  nodeAccessGroups: z
+    .array(z.string().min(1).max(500))
+    .max(1_000)
+    .optional()
+    .describe(
+      'Groups whose requests may use what allowPrivileged, allowedNetworks (HOST) and allowedHostPaths allow; default: all requests',
+    ),
   agents: z
     .strictObject({
       secretFile: z

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { extendedRule, isExtendedName, mostExtendedCount, mostExtendedNames } from '../../core/extended-name.js';
 import { isPathPart } from '../../core/path-part.js';
 import { artifactSettings } from './artifact-settings.js';
 import { count, millis, timeout } from './bounds.js';
@@ -31,6 +32,11 @@ export const SlaveSetting = z.strictObject({
   memoryMb: z.number().positive().max(1_000_000_000_000),
   diskMb: z.number().min(0).max(1_000_000_000_000).default(0),
   ports: PortRanges.default('31000-31999'),
+  /** Counts of further resources by name, such as GPUs: tasks ask for them, and no more are placed than there are. */
+  extended: z
+    .record(z.string().refine(isExtendedName, extendedRule), z.number().int().min(1).max(mostExtendedCount))
+    .refine((counts) => Object.keys(counts).length <= mostExtendedNames, extendedRule)
+    .optional(),
 });
 export type SlaveSetting = z.infer<typeof SlaveSetting>;
 

@@ -116,6 +116,11 @@ export class ExplainLoader {
 
 const machineView = (slave: StoredSlave, use: SlaveUse | undefined): MachineView => ({
   ...recordedMachine(slave),
-  used: { cpus: use?.cpus ?? 0, memoryMb: use?.memoryMb ?? 0, diskMb: use?.diskMb ?? 0 },
+  used: {
+    cpus: use?.cpus ?? 0,
+    memoryMb: use?.memoryMb ?? 0,
+    diskMb: use?.diskMb ?? 0,
+    ...(use?.extended && { extended: use.extended }),
+  },
   usedPorts: use?.ports ?? [],
 });

@@ -17,6 +17,7 @@ export function recordedMachine(slave: StoredSlave): Omit<MachineView, 'used' | 
     memoryMb: resources?.mem ?? 0,
     diskMb: resources?.disk ?? 0,
     portRanges: portRanges(resources?.ports),
+    ...(resources?.extended && { extended: resources.extended }),
   };
 }
 

@@ -68,6 +68,7 @@ export const heldTask = ({ taskId: { id, deployId, requestId }, place, pending, 
   cpus: launch.cpus,
   memoryMb: launch.memoryMb,
   diskMb: launch.diskMb,
+  ...(launch.extended && { extended: launch.extended }),
   ports: launch.ports,
 });
 

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -16,6 +16,9 @@ const packages = {
 };
 /** Programs with modules of their own, which do not go together with those of go.mod. */
 const others = { helm: 'helm.sh/helm/v3/cmd/helm@v3.19.4' };
+/** Definitions of the objects of the operator of Prometheus, with which an API server checks those of the chart. */
+const operator = 'github.com/prometheus-operator/prometheus-operator@v0.83.0';
+const definitions = ['servicemonitors', 'prometheusrules'].map((name) => `monitoring.coreos.com_${name}.yaml`);
 /** Programs that only the benchmark runs. */
 const packagesOfBenchmark = { 'kube-scheduler': 'k8s.io/kubernetes/cmd/kube-scheduler' };
 const othersOfBenchmark = { kwok: 'sigs.k8s.io/kwok/cmd/kwok@v0.7.0' };
@@ -37,8 +40,11 @@ export function binFolder() {
   return join(process.env.MUSTER_KUBERNETES_CACHE ?? join(homedir(), '.cache', 'muster-kubernetes'), key);
 }
 
-/** True if no program of a cluster has to be built. */
-export const hasBinaries = () => Object.keys(packages).every((name) => existsSync(join(binFolder(), name)));
+/** True if no program that tests run has to be built. */
+export const hasBinaries = () =>
+  [...Object.keys(packages), ...Object.keys(others), 'definitions'].every((name) =>
+    existsSync(join(binFolder(), name)),
+  );
 
 /** That folder, with all of them, which are built where they are not there yet: some minutes, some hundred MB. */
 export function buildBinaries({ forBenchmark = false, say = console.log } = {}) {
@@ -60,6 +66,17 @@ export function buildBinaries({ forBenchmark = false, say = console.log } = {}) 
     rmSync(join(bin, name), { force: true });
     symlinkSync(join('..', folder, name), join(bin, name));
   }
+  const crds = operator.replace(/.*\/(.*)@/, '$1-');
+  once(join(cache, crds), (unfinished) => {
+    const { Dir } = JSON.parse(
+      go(['mod', 'download', '-json', operator], { GOFLAGS: '' }, { cwd: cache, stdio: 'pipe' }),
+    );
+    mkdirSync(unfinished);
+    for (const name of definitions)
+      copyFileSync(join(Dir, 'example', 'prometheus-operator-crd', name), join(unfinished, name));
+  });
+  rmSync(join(bin, 'definitions'), { force: true });
+  symlinkSync(join('..', crds), join(bin, 'definitions'));
   return bin;
 }
 
@@ -75,9 +92,16 @@ function once(target, build) {
   }
 }
 
-function go(words, env = {}) {
-  const options = { cwd: folder, stdio: 'inherit', env: { ...process.env, CGO_ENABLED: '0', ...env } };
-  if (spawnSync('go', words, options).status !== 0) throw new Error(`go ${words.join(' ')} failed`);
+function go(words, env = {}, options = {}) {
+  const { status, stdout } = spawnSync('go', words, {
+    cwd: folder,
+    stdio: 'inherit',
+    encoding: 'utf8',
+    env: { ...process.env, CGO_ENABLED: '0', ...env },
+    ...options,
+  });
+  if (status !== 0) throw new Error(`go ${words.join(' ')} failed`);
+  return stdout;
 }
 
 /** Programs without a version refuse to work together. */

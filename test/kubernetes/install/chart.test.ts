@@ -1,10 +1,13 @@
 import { execFile } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { format, resolveConfig } from 'prettier';
-import { describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
-import { labBinaries } from '../lab/lab.js';
+import { waitFor } from '../../support/wait-for.js';
+import { Lab, labBinaries } from '../lab/lab.js';
 
 const kubeVersion = '1.34.0';
 
@@ -21,16 +24,25 @@ interface Rendered {
   data?: Record<string, string>;
   rules?: { resourceNames?: string[] }[];
   spec?: {
+    selector?: { matchLabels: Record<string, string> };
     template?: {
       metadata: { annotations: Record<string, string>; labels: Record<string, string> };
-      spec: { containers: Container[]; volumes: { name: string; secret?: { secretName: string } }[] };
+      spec: {
+        containers: Container[];
+        volumes: { name: string; secret?: { secretName: string } }[];
+        topologySpreadConstraints?: { topologyKey: string }[];
+      };
     };
+    tls?: object[];
+    rules?: object[];
+    groups?: object[];
   };
 }
 interface Container {
   image: string;
   volumeMounts: { mountPath: string }[];
   env: { name: string; value?: string; valueFrom?: unknown }[];
+  securityContext: { capabilities?: { drop: string[]; add: string[] } };
 }
 async function objects(...words: string[]): Promise<Map<string, Rendered>> {
   const documents = parseAllDocuments(await render(...words)).map((each) => each.toJS() as Rendered);
@@ -76,6 +88,12 @@ describe.skipIf(labBinaries === undefined)('the chart', () => {
     ['settings.cluster.kubernetes.installation=Muster', 'installation'],
     ['agent.folder=files', 'folder'],
     ['agent.hostPort=70000', 'hostPort'],
+    ['ingress.enabled=true', 'host'],
+    ['ingress.enabled=true,ingress.host=Muster', 'host'],
+    ['ingress.host.name=x', 'host'],
+    ['networkPolicy.from=all', 'from'],
+    ['monitoring.serviceMonitor.interval=often', 'interval'],
+    ['podDisruptionBudget.minAvailable=1', 'minAvailable'],
     ['agent.secret.nam=own', 'nam'],
     // It is what the values of the agents say.
     ['settings.cluster.kubernetes.agents.secretFile=/etc/own', 'agents'],
@@ -149,5 +167,123 @@ describe.skipIf(labBinaries === undefined)('the chart', () => {
     const sum = (made: Map<string, Rendered>, name: string) =>
       made.get(`Deployment ${name}`)!.spec!.template!.metadata.annotations['checksum/settings'];
     expect(sum(given, 'jobs')).not.toBe(sum(await objects(), 'muster'));
+  });
+
+  test('agents have the rights that they need, and all of them only where the values say so', async () => {
+    const securityOf = async (...words: string[]) =>
+      (await objects(...words)).get('DaemonSet muster-agent')!.spec!.template!.spec.containers[0]!.securityContext;
+    const named = await securityOf();
+    expect(named).toMatchObject({
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ['ALL'] },
+      seccompProfile: { type: 'RuntimeDefault' },
+      appArmorProfile: { type: 'Unconfined' },
+    });
+    expect(named).not.toHaveProperty('privileged');
+    // The page tells what each is for.
+    const page = readFileSync('docs/kubernetes.md', 'utf8')
+      .split('**Rights of its pod**')[1]!
+      .split('\n\n`SYS_ADMIN`')[0]!;
+    for (const capability of named.capabilities!.add) expect(page).toContain(`\`${capability}\``);
+    const all = await securityOf('--set', 'agent.privileged=true');
+    expect(all).toEqual({ runAsUser: 0, privileged: true, readOnlyRootFilesystem: true });
+    const before = await objects('--kube-version', '1.29.0');
+    const { metadata, spec } = before.get('DaemonSet muster-agent')!.spec!.template!;
+    expect(spec.containers[0]!.securityContext).not.toHaveProperty('appArmorProfile');
+    expect(metadata.annotations['container.apparmor.security.beta.kubernetes.io/agent']).toBe('unconfined');
+  });
+
+  test('an ingress has TLS, and its host is one that the schedulers answer', async () => {
+    const made = await objects('--set', 'ingress.enabled=true,ingress.host=muster.example.com');
+    const { tls, rules } = made.get('Ingress muster')!.spec!;
+    expect(tls).toEqual([{ hosts: ['muster.example.com'], secretName: 'muster-tls' }]);
+    const service = { name: 'muster', port: { name: 'http' } };
+    const path = { path: '/', pathType: 'Prefix', backend: { service } };
+    expect(rules).toEqual([{ host: 'muster.example.com', http: { paths: [path] } }]);
+    expect(settingsOf(made, 'muster').http.allowedHosts).toContain('muster.example.com');
+    const without = await objects('--set', 'ingress.host=muster.example.com');
+    expect(without.has('Ingress muster')).toBe(false);
+    expect(settingsOf(without, 'muster').http.allowedHosts).not.toContain('muster.example.com');
+  });
+
+  test('schedulers are spread over hosts and zones, and drained one at a time', async () => {
+    const made = await objects();
+    const { matchLabels } = made.get('Deployment muster')!.spec!.selector!;
+    expect(made.get('PodDisruptionBudget muster')!.spec).toEqual({ maxUnavailable: 1, selector: { matchLabels } });
+    const spread = made.get('Deployment muster')!.spec!.template!.spec.topologySpreadConstraints!;
+    expect(spread.map(({ topologyKey }) => topologyKey)).toEqual([
+      'kubernetes.io/hostname',
+      'topology.kubernetes.io/zone',
+    ]);
+    const none = await objects('--set', 'podDisruptionBudget.enabled=false,topologySpread=null');
+    expect(none.has('PodDisruptionBudget muster')).toBe(false);
+    expect(none.get('Deployment muster')!.spec!.template!.spec).not.toHaveProperty('topologySpreadConstraints');
+  });
+
+  test('its alerts are those of the examples', async () => {
+    await expect(readFileSync('examples/monitoring/alerts.yml', 'utf8')).toMatchFileSnapshot(
+      join('../../..', 'deploy/helm/muster/alerts.yml'),
+    );
+    const { groups } = parse(readFileSync('examples/monitoring/alerts.yml', 'utf8')) as { groups: object[] };
+    const made = await objects('--set', 'monitoring.alerts.enabled=true');
+    expect(made.get('PrometheusRule muster')!.spec!.groups).toEqual(groups);
+  });
+
+  test('helm finds nothing wrong with it', async () => {
+    const words = ['lint', '--strict', 'deploy/helm/muster', '--kube-version', kubeVersion];
+    const { stdout } = await promisify(execFile)(join(labBinaries!, 'helm'), words);
+    expect(stdout).toContain('1 chart(s) linted, 0 chart(s) failed');
+  });
+
+  describe('in front of an API server', () => {
+    let lab: Lab;
+    beforeAll(async () => {
+      lab = await Lab.start({ nodes: 0, isBare: true });
+      for (const name of readdirSync(join(labBinaries!, 'definitions')))
+        await lab.apply(readFileSync(join(labBinaries!, 'definitions', name), 'utf8'));
+      const kinds = ['servicemonitors', 'prometheusrules'];
+      for (const kind of kinds)
+        await waitFor(`the API of ${kind}`, () =>
+          lab.api.call(`/apis/monitoring.coreos.com/v1/namespaces/muster/${kind}`).then(() => true),
+        );
+    }, 120_000);
+    afterAll(() => lab?.stop());
+
+    const all = [
+      'ingress.enabled=true,ingress.host=muster.example.com,ingress.className=nginx',
+      'networkPolicy.enabled=true,networkPolicy.from[0].namespaceSelector.matchLabels.name=ingress',
+      'networkPolicy.egress[0].ports[0].port=5432',
+      'monitoring.serviceMonitor.enabled=true,monitoring.serviceMonitor.labels.release=prometheus',
+      'monitoring.serviceMonitor.tokenSecret.name=token,monitoring.alerts.enabled=true',
+      'agent.hostPort=7098,database.url=postgres://u:p@db/muster,priorityClassName=system-cluster-critical',
+    ].join(',');
+
+    test.each([
+      ['the values that it has', 'replicas=2'],
+      ['everything that it can make', all],
+      ['no agents', 'agent.enabled=false'],
+    ])('what it makes of %s is taken whole, without unknown fields', async (_what, values) => {
+      const folder = mkdtempSync(join(tmpdir(), 'muster-chart-'));
+      onTestFinished(() => rmSync(folder, { recursive: true }));
+      const file = join(folder, 'made.yaml');
+      writeFileSync(file, await render('--set', values));
+      // The namespace and its account are those of the lab already.
+      const words = [
+        'apply',
+        '--server-side',
+        '--force-conflicts',
+        '--dry-run=server',
+        '--validate=strict',
+        '-f',
+        file,
+      ];
+      const { stdout } = await promisify(execFile)(join(labBinaries!, 'kubectl'), [
+        '--kubeconfig',
+        lab.adminConfig,
+        ...words,
+      ]);
+      const kinds = [...(await objects('--set', values)).keys()];
+      expect(stdout.trim().split('\n')).toHaveLength(kinds.length);
+    });
   });
 });

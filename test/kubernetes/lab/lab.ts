@@ -32,6 +32,8 @@ interface Further {
   /** Beside the usual ones of the controller manager, without `-controller` at their ends. */
   controllers?: readonly string[];
   apiServerFlags?: readonly string[];
+  /** Namespaces have service accounts, and pods the tokens of theirs. */
+  hasAccounts?: boolean;
   /** On each node. Without them tasks have no files but their output. */
   hasAgents?: boolean;
 }
@@ -65,10 +67,11 @@ export class Lab {
     isBare = false,
     controllers = [],
     apiServerFlags = [],
+    hasAccounts = false,
     hasAgents = false,
   }: { nodes?: number } & Further = {}): Promise<Lab> {
     await sweep();
-    const further = { programs, isBare, controllers, apiServerFlags, hasAgents };
+    const further = { programs, isBare, controllers, apiServerFlags, hasAccounts, hasAgents };
     const lab = new Lab(labBinaries!, sweptFolder(), further);
     try {
       await lab.startControl();
@@ -246,7 +249,7 @@ export class Lab {
         '--allow-privileged=true',
         '--service-cluster-ip-range=10.96.0.0/24',
         // Nothing here makes the accounts of namespaces.
-        '--disable-admission-plugins=ServiceAccount',
+        ...(this.further.hasAccounts ? [] : ['--disable-admission-plugins=ServiceAccount']),
         `--kubelet-client-certificate=${pki}/kubelet-client.crt`,
         `--kubelet-client-key=${pki}/kubelet-client.key`,
         `--kubelet-certificate-authority=${pki}/ca.crt`,
@@ -264,7 +267,9 @@ export class Lab {
     await this.apply(readFileSync('deploy/kubernetes/rbac.yaml', 'utf8'));
     if (this.further.isBare) return;
     const usual = ['node-lifecycle', 'taint-eviction', 'pod-garbage-collector', 'namespace'];
-    const wanted = [...usual, ...this.further.controllers, ...(this.further.hasAgents ? ['daemonset'] : [])];
+    const { controllers, hasAccounts, hasAgents } = this.further;
+    const forAccounts = ['serviceaccount', 'root-ca-certificate-publisher'];
+    const wanted = [...usual, ...controllers, ...(hasAgents ? ['daemonset'] : []), ...(hasAccounts ? forAccounts : [])];
     this.controllers = new Daemon(
       join(this.bin, 'kube-controller-manager'),
       [
@@ -274,10 +279,16 @@ export class Lab {
         `--controllers=${wanted.map((name) => `${name}-controller`).join(',')}`,
         '--node-monitor-period=1s',
         '--node-monitor-grace-period=8s',
+        `--root-ca-file=${pki}/ca.crt`,
       ],
       log('controllers'),
     );
     this.controllers.start();
+    if (!hasAccounts) return;
+    for (const each of ['default', namespace])
+      await this.controllers.until(`the account of ${each}`, async () =>
+        Boolean(await this.api.call(`/api/v1/namespaces/${each}/serviceaccounts/default`)),
+      );
   }
 
   /** Makes the objects of a manifest. */

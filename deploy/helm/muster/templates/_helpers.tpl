@@ -51,7 +51,8 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- $inNamespace := printf "%s.%s" $name .Release.Namespace -}}
 {{- $service := list $name $inNamespace (printf "%s.svc" $inNamespace) (printf "%s.svc.cluster.local" $inNamespace) -}}
 {{- $given := (.Values.settings.http | default dict).allowedHosts | default list -}}
-{{- $added := dict "http" (dict "allowedHosts" (concat $service $given | uniq)) -}}
+{{- $ingress := ternary (list .Values.ingress.host) list .Values.ingress.enabled -}}
+{{- $added := dict "http" (dict "allowedHosts" (concat $service $ingress $given | uniq)) -}}
 {{- $kubernetes := dict -}}
 {{- if .Values.tasks.namespace -}}
 {{- $_ := set $kubernetes "namespace" .Values.tasks.namespace -}}

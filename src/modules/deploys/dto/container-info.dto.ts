@@ -1,7 +1,9 @@
 import { Transform } from 'class-transformer';
 import { IsBoolean, IsOptional } from 'class-validator';
-import type { ContainerInfo } from '../../../core/model/deploy.js';
+import { type ClusterObjectKind, clusterObjectKinds } from '../../../core/model/enums.js';
+import type { ContainerInfo, SecretVariable } from '../../../core/model/deploy.js';
 import { Int32, MayBeLeftOut, Nested, NestedList, OneOf, TextMap, Texts, Text } from '../../../platform/http/fields.js';
+import { Since } from '../../../platform/http/since.js';
 
 /** Driver and name of a volume that Docker manages. */
 export class DockerVolumeDto {
@@ -21,14 +23,35 @@ export class DockerVolumeDto {
 
 /** Source of a volume other than a directory of the machine. */
 export class VolumeSourceDto {
-  /** Kind of source. */
+  /**
+   * Kind of source. PERSISTENT_VOLUME_CLAIM, CONFIG_MAP and SECRET are objects in the namespace of tasks, on Kubernetes, which
+   * settings allow by name.
+   */
   @IsOptional()
-  @OneOf(['UNKNOWN', 'DOCKER_VOLUME'])
-  type?: 'UNKNOWN' | 'DOCKER_VOLUME';
+  @OneOf(['UNKNOWN', 'DOCKER_VOLUME', ...clusterObjectKinds])
+  type?: 'UNKNOWN' | 'DOCKER_VOLUME' | ClusterObjectKind;
   /** The Docker volume, for that kind. */
   @IsOptional()
   @Nested(() => DockerVolumeDto)
   dockerVolume?: DockerVolumeDto;
+  /** Name of the claim, config map or secret; in that of a claim %i is the number of the instance. */
+  @Since('muster')
+  @IsOptional()
+  @Text('name')
+  name?: string;
+}
+
+/** An environment variable with one value of a secret. */
+export class SecretVariableDto implements SecretVariable {
+  /** Name of the variable. */
+  @Text('name')
+  name: string;
+  /** Name of the secret. */
+  @Text('name')
+  secret: string;
+  /** Key of the value in the secret. */
+  @Text('name')
+  key: string;
 }
 
 /** A folder the container sees. */

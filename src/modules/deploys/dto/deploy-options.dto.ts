@@ -1,3 +1,5 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiProperty } from '@nestjs/swagger';
 import { IsBoolean, IsOptional } from 'class-validator';
 import type { CanaryDeploySettings, Resources } from '../../../core/model/deploy.js';
 import { type CanaryAcceptanceMode, canaryAcceptanceModes } from '../../../core/model/enums.js';
@@ -5,19 +7,47 @@ import type { RunNowRequest } from '../../../core/model/request.js';
 import {
   Decimal,
   Int32,
+  is,
+  isMap,
   MayBeLeftOut,
   Nested,
   NestedList,
   OneOf,
+  raw,
   TextMap,
   Texts,
   Timestamp,
   Text,
   Millis,
 } from '../../../platform/http/fields.js';
+import {
+  mostExtendedCount,
+  mostExtendedNames,
+  extendedRule,
+  isExtendedCount,
+  isExtendedName,
+} from '../../../core/extended-name.js';
 import { Artifacts, ClusterArtifactDto, ObjstoreUploaderFileDto, UploaderFiles } from './artifacts.dto.js';
 import { DeployGateDto, mostGates } from './gate.dto.js';
 import { Since } from '../../../platform/http/since.js';
+
+const ExtendedResourceCounts = () =>
+  applyDecorators(
+    raw((value) => value),
+    is(
+      'extended',
+      extendedRule,
+      (value) =>
+        isMap(value) &&
+        Object.keys(value).length <= mostExtendedNames &&
+        Object.entries(value).every(([name, count]) => isExtendedName(name) && isExtendedCount(count)),
+    ),
+    ApiProperty({
+      type: 'object',
+      maxProperties: mostExtendedNames,
+      additionalProperties: { type: 'integer', format: 'int32', minimum: 1, maximum: mostExtendedCount },
+    }),
+  );
 
 /** Resources of its machine that one task may use. */
 export class ResourcesDto implements Resources {
@@ -37,6 +67,14 @@ export class ResourcesDto implements Resources {
   @IsOptional()
   @Decimal()
   diskMb?: number;
+  /**
+   * Further resources of machines, such as GPUs, as whole numbers by name: {"nvidia.com/gpu": 1}. On Kubernetes the extended resources of
+   * nodes; elsewhere those that the settings give a machine. Default: none.
+   */
+  @Since('muster')
+  @IsOptional()
+  @ExtendedResourceCounts()
+  extended?: Record<string, number>;
 }
 
 /** Rolls the deploy out in groups, or all at once, and asks for acceptance before old tasks go. */

@@ -36,7 +36,7 @@ import {
   ObjstoreUploaderFileDto,
   UploaderFiles,
 } from './artifacts.dto.js';
-import { ContainerInfoDto } from './container-info.dto.js';
+import { ContainerInfoDto, SecretVariableDto } from './container-info.dto.js';
 import { CanaryDeploySettingsDto, ResourcesDto, RunNowRequestDto } from './deploy-options.dto.js';
 import { DeployTasksDto } from './deploy-tasks.dto.js';
 import { HealthcheckOptionsDto } from './healthcheck.dto.js';
@@ -99,6 +99,22 @@ export class DeployDto implements Deploy {
   @IsOptional()
   @TextMaps()
   taskEnv?: Record<string, Record<string, string>>;
+  /**
+   * Environment variables with values of secrets in the namespace of tasks, on Kubernetes. Settings allow secrets by name; Muster never
+   * reads their values. They win over all variables but those that a run overrides.
+   */
+  @Since('muster')
+  @IsOptional()
+  @NestedList(() => SecretVariableDto)
+  secretEnv?: SecretVariableDto[];
+  /**
+   * Service account in the namespace of tasks, on Kubernetes, whose token its tasks get. Settings allow accounts by name. Default: the
+   * account of the settings, without a token.
+   */
+  @Since('muster')
+  @IsOptional()
+  @Text('name')
+  serviceAccount?: string;
   /** A run that starts as soon as the deploy is active; for SCHEDULED and ON_DEMAND requests. */
   @IsOptional()
   @Nested(() => RunNowRequestDto)

@@ -11,6 +11,7 @@ import type {
 } from '../../../core/model/machine.js';
 import { OlderNames, OneOf, Text, Millis } from '../../../platform/http/fields.js';
 import { QueryWord } from '../../../platform/http/query.js';
+import { Since } from '../../../platform/http/since.js';
 
 const machineState = { enum: machineStates, enumName: 'MachineState' } as const;
 
@@ -41,6 +42,10 @@ export class ClusterResourcesDto implements ClusterResourcesObject {
   disk?: number;
   /** Ranges of ports, such as "[31000-31999]". */
   ports?: string;
+  /** Extended resources: counts by name. */
+  @Since('muster')
+  @ApiProperty({ type: 'object', additionalProperties: { type: 'integer', format: 'int32' } })
+  extended?: Record<string, number>;
 }
 
 /** A machine that runs tasks. */
