@@ -1,7 +1,7 @@
 import { withSlash } from '../files/paths.js';
 import { keyPatternOfTask, type UploadBounds, withinBounds } from '../logs/index.js';
 import { hasContainer, type Deploy } from '../model/deploy.js';
-import type { DeployTasks, StepTask } from '../model/deploy-tasks.js';
+import { defaultStepMillis, type DeployTasks, type StepTask } from '../model/deploy-tasks.js';
 import type { LaunchSpec, LogUploads, ProgramOfLaunch, ProgramsOfLaunch } from '../model/launch.js';
 import { instancesOf, type Request } from '../model/request.js';
 import type { PendingTask, TaskId } from '../model/task.js';
@@ -139,9 +139,6 @@ function commandLine(
   const shell = deploy.shell ?? (words.length === 0 && !hasContainer(deploy));
   return { shell, value: deploy.command ?? '', arguments: words };
 }
-
-/** Longest run of a step that does not say. */
-const defaultStepMillis = 300_000;
 
 function programsOf(
   { init = [], sidecars = [], post = [] }: DeployTasks,
