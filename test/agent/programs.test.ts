@@ -359,6 +359,20 @@ describe('an agent that is killed', () => {
     expect(cluster.processes()).toEqual([]);
   });
 
+  test('in an init step that does not end when it is told to: the next one kills it', async () => {
+    const cluster = await AgentCluster.start({ program: agentProgram });
+    onTestFinished(() => cluster.close());
+    const stubborn = `trap '' TERM; ${tell('stubborn')}; while :; do sleep 0.02; done`;
+    const spec = await cluster.launch(tell('main'), around({ init: [step('stubborn', stubborn)] }));
+    await untilOrder(cluster, spec, 'stubborn');
+    await kill(cluster, spec, 2_000);
+    await cluster.killAgent();
+    await cluster.startAgent();
+    await cluster.untilState(spec, 'TASK_KILLED');
+    expect(order(cluster, spec)).toEqual(['stubborn']);
+    expect(cluster.processes()).toEqual([]);
+  });
+
   test('while the sidecar waits to be started again: it is, once', async () => {
     const cluster = await AgentCluster.start({ program: agentProgram });
     onTestFinished(() => cluster.close());

@@ -17,4 +17,19 @@ export const jobs: Scenario[] = [
     story: (stage) => stage.live(180),
     leaves: [],
   },
+  {
+    name: 'a run with an init step, a sidecar that ends and a post step that fails',
+    given: async (stage) => {
+      stage.cluster.onLaunch(() => ({
+        runFor: 5_000,
+        programs: ({ name }) =>
+          ({ init: { runFor: 3_000 }, post: { runFor: 3_000, exitCode: 1 } })[name] ?? { runFor: 2_000 },
+      }));
+      const program = (name: string) => ({ name, command: 'true' });
+      const tasks = { init: [program('init')], sidecars: [program('sidecar')], post: [program('post')] };
+      await stage.deployed(job({ requestType: 'SCHEDULED', quartzSchedule: '0 2 * * * ?' }), version('d1', { tasks }));
+    },
+    story: (stage) => stage.live(180),
+    leaves: [],
+  },
 ];

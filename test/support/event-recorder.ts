@@ -43,11 +43,16 @@ export class EventRecorder implements ClusterEvents {
     for (const { agentId, incarnation, number } of updates) this.stored.set(agentId, { incarnation, number });
   }
 
-  /** True for an update without a number whose state, or report of a command, was recorded already. */
-  private isKnown({ number, taskId, state, shellCommand: report }: StatusUpdate): boolean {
+  /** True for an update without a number whose state, or report of a command or of another program, was recorded already. */
+  private isKnown({ number, taskId, state, shellCommand: report, program }: StatusUpdate): boolean {
     if (number !== 0) return false;
     const ofTask = this.updates.filter((update) => update.taskId === taskId);
-    if (!report) return ofTask.some((update) => !update.shellCommand && update.state === state);
+    if (program)
+      return ofTask.some(
+        ({ program: known }) =>
+          known?.name === program.name && known.state === program.state && known.starts === program.starts,
+      );
+    if (!report) return ofTask.some((update) => !update.shellCommand && !update.program && update.state === state);
     const { name, timestamp, updateType } = report;
     return ofTask.some(
       ({ shellCommand: known }) =>

@@ -159,3 +159,38 @@ test.each([{ directory: '../..' }, { directory: '/etc' }, { filename: '../x' }])
     if (file.directory !== '/etc') expect(log.lines).toHaveLength(1);
   },
 );
+
+test('output of programs around the main one is uploaded as that of the main one', async () => {
+  const writing = {
+    directory: await AgentDirectory.open(join(place.path, 'agent')),
+    settings: readLocalClusterSettings({ uploadRecordsDirectory: join(place.path, 'uploads') }),
+    log: testLog(),
+  };
+  const step = {
+    name: 'migrate',
+    command: { shell: true, value: 'true', arguments: [] },
+    environment: {},
+    timeoutMillis: 1,
+  };
+  const spec = launchSpec({
+    taskId: 't',
+    programs: { init: [step], sidecars: [], post: [] },
+    uploads: { files: [], bucket: 'main', keyPattern: 'web/%filename' },
+  });
+  const globs = async (finished: boolean) => {
+    await writeRecords(writing, { spec, sandbox: sandboxOfSpec(writing.directory, spec) }, finished);
+    return namesIn(join(place.path, 'uploads')).map((name) => {
+      const { fileGlob } = JSON.parse(readFileSync(join(place.path, 'uploads', name), 'utf8')) as { fileGlob: string };
+      return fileGlob;
+    });
+  };
+  expect(await globs(false)).toEqual(['std*-[0-9]*.[gb]z*', '*.std*-[0-9]*.[gb]z*']);
+  expect((await globs(true)).toSorted()).toEqual([
+    '*.std*-[0-9]*',
+    'migrate.stderr',
+    'migrate.stdout',
+    'std*-[0-9]*',
+    'stderr',
+    'stdout',
+  ]);
+});

@@ -101,6 +101,8 @@ export class Program {
     const left = this.isTakenUp ? undefined : await this.left;
     this.isTakenUp = true;
     const start = left ?? (await this.begin(mayBegin));
+    // It may have been told to end before it was known here.
+    if (this.deadline) this.end(this.deadline);
     const { started } = start.processes;
     if (started) await this.report('RUNNING');
     hasBegun();

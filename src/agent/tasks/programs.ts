@@ -23,6 +23,8 @@ export class TaskPrograms {
   private readonly sidecars: Sidecar[];
   private readonly post: Program[];
   private readonly stopping = new AbortController();
+  /** Ends of steps: none runs a second time, whatever has to be done again after trouble. */
+  private readonly ends = new Map<Program, Promise<ProgramEnd | string>>();
 
   constructor(
     private readonly context: TaskContext,
@@ -93,6 +95,7 @@ export class TaskPrograms {
     for (const step of this.post) {
       const end = () => step.end(() => 0);
       byForce.addEventListener('abort', end);
+      if (byForce.aborted) end();
       const failure = await this.runStep(step, mayBegin)
         .catch((cause: unknown) => {
           if (!byForce.aborted) throw cause;
@@ -131,7 +134,13 @@ export class TaskPrograms {
     return why && `${step.spec.name} ${why}`;
   }
 
-  private async endOf(step: Program, mayBegin: AbortSignal): Promise<ProgramEnd | string> {
+  private endOf(step: Program, mayBegin: AbortSignal): Promise<ProgramEnd | string> {
+    const end = this.ends.get(step) ?? this.runOf(step, mayBegin);
+    this.ends.set(step, end);
+    return end;
+  }
+
+  private async runOf(step: Program, mayBegin: AbortSignal): Promise<ProgramEnd | string> {
     try {
       return await step.run(mayBegin);
     } catch (cause) {

@@ -31,7 +31,7 @@ export class Sidecar {
   async end(deadline: () => number): Promise<void> {
     this.over.abort();
     this.program.end(deadline);
-    await (this.supervised ??= this.supervise(() => this.program.end(deadline)));
+    await (this.supervised ??= this.supervise(() => undefined));
   }
 
   detach(): void {

@@ -9,12 +9,12 @@ const mostCharacters = 500;
 const patienceMs = 3_000;
 
 /**
- * The last lines that a task wrote on stderr, or, where it wrote none there, on stdout, and the command that shows more. Nothing where
- * they cannot be read: they are beside what is told anyway.
+ * The last lines that a task wrote on stderr, or, where it wrote none there, on stdout, and the command that shows more; those of an init step
+ * that failed come first. Nothing where they cannot be read: they are beside what is told anyway.
  */
 export async function lastLines({ api }: Session, taskId: string): Promise<string[]> {
   const { tailLog } = await import('muster-client');
-  for (const path of ['stderr', 'stdout']) {
+  for (const path of [...(await outputsOfFailedStep(api, taskId)), 'stderr', 'stdout']) {
     let text = '';
     try {
       const options = { timeoutMs: patienceMs, patienceMs };
@@ -25,9 +25,24 @@ export async function lastLines({ api }: Session, taskId: string): Promise<strin
     const lines = text.split('\n').filter((line) => line.trim() !== '');
     if (lines.length === 0) continue;
     const shown = tellingLines(lines).map((line) => `  ${path}: ${plain(line).slice(0, mostCharacters)}`);
-    return [...shown, `  full log: muster logs ${taskId}${path === 'stderr' ? ' --stderr' : ''}`];
+    return [...shown, `  full log: muster logs ${taskId}${flagsOf(path)}`];
   }
   return [];
+}
+
+const flagsOf = (path: string): string => {
+  if (path === 'stdout') return '';
+  return path === 'stderr' ? ' --stderr' : ` --file ${path}`;
+};
+
+async function outputsOfFailedStep(api: Session['api'], taskId: string): Promise<string[]> {
+  try {
+    const { programs = [] } = await api.history.task({ taskId });
+    const failed = programs.find(({ role, state }) => role === 'INIT' && state === 'FAILED');
+    return failed ? [`${failed.name}.stderr`, `${failed.name}.stdout`] : [];
+  } catch {
+    return [];
+  }
 }
 
 const isCause = (line: string): boolean => /\b(\w*(Error|Exception)|fatal|panic)( \[\w+\])? ?:/i.test(line);

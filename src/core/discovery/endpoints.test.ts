@@ -60,6 +60,7 @@ describe('a task gets no calls', () => {
       'UNHEALTHY',
     ],
     ['that is being ended', serving(1, { killed: true }), 'LEAVING'],
+    ['whose main program is over', serving(1, { state: 'TASK_KILLING' }), 'LEAVING'],
     ['whose deploy is gone', serving(1, { context: undefined }), 'LEAVING'],
     ['that has no port', serving(1, { ports: [] }), 'NO_PORT'],
     ['whose host is no host name', serving(1, { host: '10.0.0.1; return 200' }), 'BAD_ADDRESS'],

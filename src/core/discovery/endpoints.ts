@@ -97,6 +97,7 @@ function whyUnwell(task: ServiceTask, now: number): [LeftOutReason, string] | un
   const { context, killed, cleanupType, sickWait } = task;
   if (killed || (cleanupType && leavesAtOnce(cleanupType)))
     return ['LEAVING', `It is being ended${cleanupType ? `: ${cleanupType}` : ''}`];
+  if (task.state === 'TASK_KILLING') return ['LEAVING', 'Its main program is over'];
   if (!context) return undefined;
   // Until the leader has decided, and where it cannot tell, its own network may be at fault, and all tasks seem to be sick.
   const isSick = task.isSick && sickWait !== undefined && sickWait !== 'CANNOT_JUDGE';

@@ -38,6 +38,7 @@ describe('without health checks the running time decides', () => {
       verdict: 'HEALTHY',
     },
     { name: 'ended', task: { state: 'TASK_FAILED' }, after: 60_000, verdict: 'UNHEALTHY' },
+    { name: 'over but for its post steps', task: { state: 'TASK_KILLING' }, after: 60_000, verdict: 'UNHEALTHY' },
   ])('$name: $verdict', ({ task, context, after = 0, verdict }) => {
     expect(judgeTask(observed(task), healthContext({ ...plain(), ...context }), launchedAt + after)).toBe(verdict);
   });

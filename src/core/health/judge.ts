@@ -6,7 +6,7 @@ import {
   type HealthSettings,
 } from './timings.js';
 import type { Deploy, DeployFailure } from '../model/deploy.js';
-import { isTerminal, type TaskState } from '../model/enums.js';
+import { isMainOver, type TaskState } from '../model/enums.js';
 import type { Request } from '../model/request.js';
 import type { TaskHealthcheckResult, TaskId } from '../model/task.js';
 
@@ -92,14 +92,14 @@ export const isWell = (task: ObservedTask, context: HealthContext, now: number):
   !task.isSick && judgeTask(task, context, now) === 'HEALTHY';
 
 function judgeByRunningTime(task: ObservedTask, { deploy, settings }: HealthContext, now: number): HealthVerdict {
-  if (isTerminal(task.state)) return 'UNHEALTHY';
+  if (isMainOver(task.state)) return 'UNHEALTHY';
   if (task.runningAt === undefined) return 'WAITING';
   const enough = healthyAfterRunningMillis(deploy, settings);
   return enough < 1 || now - task.runningAt >= enough ? 'HEALTHY' : 'WAITING';
 }
 
 function judgeByChecks(task: ObservedTask, context: HealthContext, now: number): HealthVerdict {
-  if (isTerminal(task.state)) return 'UNHEALTHY';
+  if (isMainOver(task.state)) return 'UNHEALTHY';
   if (task.runningAt === undefined) return 'WAITING';
   if (isExcused(task, context)) return 'HEALTHY';
   if (!task.lastResult) return 'WAITING';
@@ -135,7 +135,7 @@ const isFailureStatus = (statusCode: number | undefined, timings: HealthcheckTim
 export function explainFailure(task: ObservedTask, context: HealthContext, now: number): DeployFailure | undefined {
   if (judgeTask(task, context, now) === 'HEALTHY') return undefined;
   const { taskId, lastResult } = task;
-  if (isTerminal(task.state)) return explainEnd(task);
+  if (isMainOver(task.state)) return explainEnd(task);
   if (task.runningAt === undefined) {
     const message = `Task never reached TASK_RUNNING, its last status is ${task.state}`;
     return { reason: 'TASK_NEVER_ENTERED_RUNNING', taskId, message };

@@ -118,3 +118,16 @@ describe('a look at a new task', () => {
   test('waits for one that is not healthy yet', () => expect(at(121_000, waiting, checked())).toBe('wait'));
   test('waits for one that has not been asked yet', () => expect(at(121_000, {}, checked())).toBe('wait'));
 });
+
+test('a task whose init steps may take their time is overdue only after that', () => {
+  const context = deploy({ tasks: { init: [{ name: 'a', command: 'true', timeoutMillis: 1_000_000 }] } });
+  const verdict = (after: number) =>
+    newTaskVerdict(observed(neverRan), healthContext(context), settings, launchedAt + after);
+  expect(verdict(1_600_000)).toEqual({ kind: 'wait' });
+  expect(verdict(1_600_001)).toMatchObject({ kind: 'cleanup', cleanupType: 'OVERDUE_NEW_TASK' });
+});
+
+test('a task whose main program is over is not watched any more', () =>
+  expect(newTaskVerdict(observed({ state: 'TASK_KILLING' }), healthContext(checked()), settings, launchedAt)).toEqual({
+    kind: 'settled',
+  }));

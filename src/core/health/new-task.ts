@@ -9,7 +9,8 @@ import {
   passed,
 } from './judge.js';
 import { deployHealthTimeoutMillis, healthcheckTimings } from './timings.js';
-import { isTerminal, type TaskCleanupType } from '../model/enums.js';
+import { initMillis } from '../model/deploy-tasks.js';
+import { isMainOver, type TaskCleanupType } from '../model/enums.js';
 
 export interface NewTaskSettings {
   newTaskCheckerBaseDelaySeconds: number;
@@ -35,13 +36,13 @@ export function newTaskVerdict(
   now: number,
 ): NewTaskVerdict {
   const isChecked = checksDecide([task], context);
-  if (isTerminal(task.state) || (task.runningAt !== undefined && !isChecked)) return { kind: 'settled' };
+  if (isMainOver(task.state) || (task.runningAt !== undefined && !isChecked)) return { kind: 'settled' };
   // A status that fails at once does not wait for the first look.
   const condemned = isChecked && checkFailure(task, context, now) === 'FAILURE_STATUS_CODE';
   if (!condemned && now < countsSince(task) + firstDelayMillis(isChecked, context, settings)) {
     return { kind: 'wait' };
   }
-  if (task.runningAt === undefined) return neverRan(task, settings, now);
+  if (task.runningAt === undefined) return neverRan(task, context, settings, now);
   switch (judgeTask(task, context, now)) {
     case 'HEALTHY':
       return { kind: 'settled' };
@@ -52,8 +53,14 @@ export function newTaskVerdict(
   }
 }
 
-function neverRan(task: ObservedTask, settings: NewTaskSettings, now: number): NewTaskVerdict {
-  const seconds = settings.killAfterTasksDoNotRunDefaultSeconds;
+/** Init steps have limits of their own. */
+function neverRan(
+  task: ObservedTask,
+  { deploy }: HealthContext,
+  settings: NewTaskSettings,
+  now: number,
+): NewTaskVerdict {
+  const seconds = settings.killAfterTasksDoNotRunDefaultSeconds + Math.ceil(initMillis(deploy.tasks) / 1000);
   if (now - countsSince(task) <= seconds * 1000) return { kind: 'wait' };
   const message = `Task did not reach TASK_RUNNING within ${seconds} s, its last status is ${task.state}`;
   return { kind: 'cleanup', cleanupType: 'OVERDUE_NEW_TASK', message };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { HealthcheckOptions } from '../model/deploy.js';
 import { healthContext, healthSettings, launchedAt, observed, result } from '../../../test/support/fixtures/health.js';
-import { healthcheckTimings, nextCheck, type HealthSettings } from './index.js';
+import { deployHealthTimeoutMillis, healthcheckTimings, nextCheck, type HealthSettings } from './index.js';
 
 describe('the total time of health checks', () => {
   test.each<{
@@ -35,6 +35,17 @@ describe('the total time of health checks', () => {
   ])('$name', ({ options = {}, settings = {}, longest, seconds }) =>
     expect(healthcheckTimings(options, { ...healthSettings, ...settings }, longest).totalMillis).toBe(seconds * 1_000),
   );
+});
+
+test('the time in which a deploy has to become healthy does not have its init steps in it, which have limits of their own', () => {
+  const step = (name: string, timeoutMillis?: number) => ({ name, command: 'true', timeoutMillis });
+  const timeout = (init: ReturnType<typeof step>[]) =>
+    deployHealthTimeoutMillis(
+      { requestId: 'web', id: 'd1', deployHealthTimeoutSeconds: 20, tasks: { init, post: [step('c', 7_000)] } },
+      healthSettings,
+    );
+  expect(timeout([])).toBe(20_000);
+  expect(timeout([step('a', 5_000), step('b')])).toBe(20_000 + 5_000 + 300_000);
 });
 
 test('what a health check leaves open is as the settings say', () => {

@@ -1,4 +1,5 @@
 import type { Deploy, HealthcheckOptions } from '../model/deploy.js';
+import { initMillis } from '../model/deploy-tasks.js';
 
 /** A deploy's health check with every gap filled from the settings. All times in milliseconds. */
 export interface HealthcheckTimings {
@@ -48,7 +49,7 @@ export const healthyAfterRunningMillis = (deploy: Deploy, settings: HealthSettin
 
 /** Time limit for a deploy to become healthy, health checks not included. */
 export const deployHealthTimeoutMillis = (deploy: Deploy, settings: HealthSettings): number =>
-  millis(deploy.deployHealthTimeoutSeconds ?? settings.deployHealthyBySeconds);
+  millis(deploy.deployHealthTimeoutSeconds ?? settings.deployHealthyBySeconds) + initMillis(deploy.tasks);
 
 /** The settings that fill in what a deploy leaves open. */
 export interface HealthSettings {

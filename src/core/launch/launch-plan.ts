@@ -1,7 +1,7 @@
 import { withSlash } from '../files/paths.js';
 import { keyPatternOfTask, type UploadBounds, withinBounds } from '../logs/index.js';
 import { hasContainer, type Deploy, type ExtendedResources, type SecretVariable } from '../model/deploy.js';
-import type { DeployTasks, StepTask } from '../model/deploy-tasks.js';
+import { defaultStepMillis, type DeployTasks, type StepTask } from '../model/deploy-tasks.js';
 import type { LaunchSpec, LogUploads, ProgramOfLaunch, ProgramsOfLaunch } from '../model/launch.js';
 import { instancesOf, type Request } from '../model/request.js';
 import type { PendingTask, TaskId } from '../model/task.js';
@@ -159,9 +159,6 @@ function commandLine(
   const shell = deploy.shell ?? (words.length === 0 && !hasContainer(deploy));
   return { shell, value: deploy.command ?? '', arguments: words };
 }
-
-/** Longest run of a step that does not say. */
-const defaultStepMillis = 300_000;
 
 function programsOf(
   { init = [], sidecars = [], post = [] }: DeployTasks,

@@ -1,6 +1,7 @@
 import { hasPassed } from '../elapsed.js';
 import { checksDecide, countsSince, type HealthContext, judgeTask, type ObservedTask } from '../health/index.js';
 import { type BalancerRecords, isInProgress, ownRequestId } from './records.js';
+import { isMainOver } from '../model/enums.js';
 import type { LoadBalancerRequestId, LoadBalancerUpdate } from '../model/load-balancer.js';
 import type { Request } from '../model/request.js';
 import type { TaskId } from '../model/task.js';
@@ -60,7 +61,7 @@ const refused = ({ loadBalancerState, message }: LoadBalancerUpdate): TrafficSte
 });
 
 function isReady({ task, context }: EnteringTask, baseDelaySeconds: number, now: number): boolean {
-  if (task.runningAt === undefined) return false;
+  if (task.runningAt === undefined || isMainOver(task.state)) return false;
   if (checksDecide([task], context)) return judgeTask(task, context, now) === 'HEALTHY';
   return now >= countsSince(task) + baseDelaySeconds * 1000;
 }

@@ -48,6 +48,12 @@ export interface TaskProgram {
   message?: string;
 }
 
+export const defaultStepMillis = 300_000;
+
+/** The most that all init steps together may take. */
+export const initMillis = ({ init = [] }: DeployTasks = {}): number =>
+  init.reduce((total, { timeoutMillis = defaultStepMillis }) => total + timeoutMillis, 0);
+
 /** Resources of all sidecars together. */
 export const sidecarResources = (tasks: DeployTasks | undefined): Required<SidecarResources> => ({
   cpus: sum(tasks, 'cpus'),

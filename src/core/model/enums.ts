@@ -395,6 +395,9 @@ const terminalTaskStates: ReadonlySet<TaskState> = new Set<TaskState>([
 ]);
 export const isTerminal = (state: TaskState): boolean => terminalTaskStates.has(state);
 
+/** Its main program is over, whatever of it goes on: it does its work no more. */
+export const isMainOver = (state: TaskState): boolean => isTerminal(state) || state === 'TASK_KILLING';
+
 /** SERVICE and WORKER: kept running, and rolled out task by task as part of their deploy ("deployable"). */
 export const isLongRunning = (type: RequestType): boolean => type === 'SERVICE' || type === 'WORKER';
 /** Always-running types are queued again by themselves when a task ends. */

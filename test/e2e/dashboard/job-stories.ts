@@ -305,6 +305,28 @@ export function jobStories({ api, open, go, heading, asked }: Dashboard): void {
     await page.getByRole('button', { name: 'Discard changes' }).click();
     await api().call('DELETE', 'requests/request/brittle');
 
+    await api().saveRequest({ id: 'around', requestType: 'SERVICE' });
+    const tasks = {
+      init: [{ name: 'prepare', command: 'echo prepared' }],
+      sidecars: [{ name: 'proxy', command: 'exec sleep 600' }],
+    };
+    await api().deploy({ requestId: 'around', id: '1', command: 'exec sleep 600', resources, tasks });
+    const [task] = await api().running('around', 1);
+    await go(page, `/ui/task/${task!.taskId.id}`);
+    const programs = page.getByRole('table', { name: 'Programs around it' });
+    await programs.getByRole('row', { name: /proxy beside Running/ }).waitFor({ timeout: 60_000 });
+    await programs
+      .getByRole('row', { name: /prepare before Succeeded/ })
+      .getByRole('link', { name: 'stdout' })
+      .click();
+    await page.getByText('prepared', { exact: true }).waitFor();
+    await go(page, '/ui/request/around/deploy');
+    await openGroup(page, 'Files, containers, other programs, own executor');
+    expect(await page.getByLabel('Programs before, beside and after the command, as JSON').inputValue()).toContain(
+      'proxy',
+    );
+    await api().call('DELETE', 'requests/request/around');
+
     const concurrencyGroup = { name: 'one', limit: 1 };
     await job({ id: 'holder', concurrencyGroup }, 'exec sleep 600');
     await job({ id: 'held', concurrencyGroup, retry: { attempts: 1 } }, 'exit 1');

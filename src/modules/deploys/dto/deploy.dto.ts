@@ -163,7 +163,7 @@ export class DeployDto implements Deploy {
   })
   clusterTaskLabels?: Record<string, ClusterTaskLabelDto[]>;
   /**
-   * Seconds in which the tasks of a step must become healthy, the time for health checks not included. Default: the
+   * Seconds in which the tasks of a step must become healthy, the time for health checks and the limits of init steps not included. Default: the
    * setting deployHealthyBySeconds (120).
    */
   @IsOptional()

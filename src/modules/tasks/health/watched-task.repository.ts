@@ -102,7 +102,7 @@ export class WatchedTaskRepository {
       `SELECT t.task_id, r.version FROM task t
        JOIN deploy_history d ON d.request_id = t.request_id AND d.deploy_id = t.deploy_id AND ${hasHttpCheck('d')}
        JOIN request r ON r.id = t.request_id
-       WHERE t.ended_at IS NULL AND t.running_at IS NOT NULL AND NOT t.healthchecks_finished AND NOT t.skip_healthchecks
+       WHERE t.ended_at IS NULL AND t.running_at IS NOT NULL AND t.state <> 'TASK_KILLING' AND NOT t.healthchecks_finished AND NOT t.skip_healthchecks
          AND r.request_type IN ('SERVICE', 'WORKER')
          AND coalesce((r.document ->> 'skipHealthchecks')::boolean, false) = false`,
     );
@@ -119,7 +119,7 @@ export class WatchedTaskRepository {
       `SELECT t.task_id, r.version FROM task t
        JOIN deploy_history d ON d.request_id = t.request_id AND d.deploy_id = t.deploy_id AND ${hasLiveness('d')}
        JOIN request r ON r.id = t.request_id
-       WHERE t.ended_at IS NULL AND t.running_at IS NOT NULL AND NOT t.skip_healthchecks
+       WHERE t.ended_at IS NULL AND t.running_at IS NOT NULL AND t.state <> 'TASK_KILLING' AND NOT t.skip_healthchecks
          AND (t.healthchecks_finished OR coalesce((d.data #>> '{deploy,skipHealthchecksOnDeploy}')::boolean, false))
          AND r.request_type IN ('SERVICE', 'WORKER')
          AND coalesce((r.document ->> 'skipHealthchecks')::boolean, false) = false

@@ -46,6 +46,12 @@ function Unknown({ taskId }: { taskId: string }) {
   );
 }
 
+/** The file that says why it failed, if it did. */
+const errorsOf = ({ programs = [] }: TaskHistory): string => {
+  const failed = programs.find(({ role, state }) => role === 'INIT' && state === 'FAILED');
+  return failed ? `${failed.name}.stderr` : 'stderr';
+};
+
 export const lastUpdate = (history: TaskHistory) =>
   history.taskUpdates.toSorted((a, b) => a.timestamp - b.timestamp).at(-1);
 
@@ -78,8 +84,8 @@ function Known({ history }: { history: TaskHistory }) {
         <>
           <TimeLine history={history} />
           {history.task.taskRequest.deploy.tasks && <Programs history={history} />}
-          <h2>Last lines of stderr</h2>
-          <LastLines taskId={taskId.id} file="stderr" />
+          <h2>Last lines of {errorsOf(history)}</h2>
+          <LastLines taskId={taskId.id} file={errorsOf(history)} />
           <h2>Kept logs</h2>
           <KeptLogs history={history} />
         </>
