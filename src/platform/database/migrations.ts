@@ -66,6 +66,7 @@ import { DeployGates1766770000000 } from '../../../migrations/1766770000000-depl
 import { GivenUpTasks1766780000000 } from '../../../migrations/1766780000000-given-up-tasks.js';
 import { DeployFreezes1766790000000 } from '../../../migrations/1766790000000-deploy-freezes.js';
 import { Autoscaling1766800000000 } from '../../../migrations/1766800000000-autoscaling.js';
+import { GroupDeployWindows1766810000000 } from '../../../migrations/1766810000000-group-deploy-windows.js';
 
 /** Every migration, in order. Named here one by one: what is compiled in is what runs. */
 export const migrations = [
@@ -137,4 +138,5 @@ export const migrations = [
   GivenUpTasks1766780000000,
   DeployFreezes1766790000000,
   Autoscaling1766800000000,
+  GroupDeployWindows1766810000000,
 ];

@@ -49,10 +49,16 @@ export function Rejections({ rejections }: { rejections: readonly Rejection[] })
 export function ExplainedRequest({ explanation }: { explanation: RequestExplanation }) {
   const { message, pendingTasks, queued, nextRuns, heldBy = [] } = explanation;
   const { unhealthyTasks = [], failedInstances = [] } = explanation;
-  const { waitingGate, autoscale } = explanation;
+  const { waitingGate, autoscale, closedDeployWindows } = explanation;
   const waiting = pendingTasks.filter(({ reason }) => reason !== 'NOT_DUE');
   const isWrong = waiting.length + unhealthyTasks.length + failedInstances.length > 0;
-  const isQuiet = message === undefined && !waitingGate && !autoscale && queued.length === 0 && !nextRuns?.length;
+  const isQuiet =
+    message === undefined &&
+    !waitingGate &&
+    !autoscale &&
+    !closedDeployWindows &&
+    queued.length === 0 &&
+    !nextRuns?.length;
   if (isQuiet && !isWrong) return null;
   return (
     <section className={isWrong ? 'notice warn' : 'notice'} aria-label="Why it waits">
@@ -68,6 +74,7 @@ export function ExplainedRequest({ explanation }: { explanation: RequestExplanat
           )}
         </p>
       )}
+      {closedDeployWindows !== undefined && <p>{closedDeployWindows.message}</p>}
       {waitingGate !== undefined && (
         <p>
           <Mark tone="warn">
