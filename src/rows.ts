@@ -24,6 +24,7 @@ import { AutoscaleRepository } from './modules/requests/autoscale/autoscale.repo
 import { RunBackfillRepository } from './modules/requests/backfills/run-backfill.repository.js';
 import { CrashLoopRepository } from './modules/requests/crash-loops/crash-loop.repository.js';
 import { ExpiringActionRepository } from './modules/requests/expiring/expiring-action.repository.js';
+import { RequestGroupRepository } from './modules/requests/groups/request-group.repository.js';
 import { RequestAccessRepository } from './modules/requests/request-access.repository.js';
 import { RequestCleanupRepository } from './modules/requests/request-cleanup.repository.js';
 import { RequestHistoryRepository } from './modules/requests/request-history.repository.js';
@@ -103,6 +104,7 @@ export class Rows {
   @Inject() readonly reconciliationWishes!: ReconciliationWishRepository;
   @Inject() readonly requestAccess!: RequestAccessRepository;
   @Inject() readonly requestCleanups!: RequestCleanupRepository;
+  @Inject() readonly requestGroups!: RequestGroupRepository;
   @Inject() readonly requestHistory!: RequestHistoryRepository;
   @Inject() readonly requestParents!: RequestParentRepository;
   @Inject() readonly requests!: RequestRepository;

@@ -141,7 +141,7 @@ export const errorCodes = {
   ),
   DEPLOY_WINDOW_CLOSED: info(
     409,
-    'The request takes deploys within its `deployWindows` only.',
+    'The request, or a group with it, takes deploys within its `deployWindows` only.',
     'Deploy again when the next window opens, which the message names. A rollback starts at any time.',
   ),
   CHANGED_MEANWHILE: info(

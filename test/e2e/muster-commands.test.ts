@@ -294,6 +294,35 @@ deploy:
   await muster(['remove', 'twice'], { env });
 }, 90_000);
 
+test('a group keeps its windows and notes when its requests change, and explain tells that they are closed', async () => {
+  const windows = file('windows.yml', 'deployWindows:\n  - { from: 4070908800000, to: 4070995200000 }\n');
+  const list = file('list.yml', '- { schedule: 0 9 * * MON-THU, durationMillis: 60000 }\n');
+  const groups = async (...words: string[]) => {
+    const { code, out, err } = await muster(['groups', 'checkout', ...words, '--json'], { env });
+    return code === 0 ? (JSON.parse(out) as Record<string, unknown>) : { code, err };
+  };
+  await instance.api.saveRequest({ id: 'till', requestType: 'SERVICE' });
+  await instance.api.post('groups', { id: 'checkout', requestIds: ['till'], metadata: { owner: 'ann' } });
+  const deployWindows = [{ from: 4_070_908_800_000, to: 4_070_995_200_000 }];
+  const kept = { id: 'checkout', requestIds: ['till'], metadata: { owner: 'ann' } };
+  expect(await groups('--windows', windows)).toEqual({ ...kept, deployWindows });
+  expect(await groups('--save', 'till', 'other')).toEqual({ ...kept, requestIds: ['till', 'other'], deployWindows });
+  const refused = await muster(
+    ['deploy', '-f', file('till.json', '{"deploy": {"requestId": "till", "command": "true"}}')],
+    { env },
+  );
+  expect([refused.code, refused.err]).toEqual([exitCodes.conflict, expect.stringContaining("group 'checkout'")]);
+  const text =
+    "Deploys of request 'till' start within the deployWindows of group 'checkout' only; the next one opens at 2099-01-01";
+  expect((await muster(['explain', 'till'], { env })).out).toContain(text);
+  expect((await muster(['groups'], { env })).out).toContain('2099-01-01');
+  expect(await groups('--windows', list)).toMatchObject({ deployWindows: [{ schedule: '0 9 * * MON-THU' }] });
+  expect(await groups('--any-time')).toEqual({ ...kept, requestIds: ['till', 'other'] });
+  expect(await groups('--windows', file('no.yml', 'windows: []'))).toMatchObject({ code: exitCodes.usage });
+  expect(await groups('--windows', list, '--any-time')).toMatchObject({ code: exitCodes.usage });
+  expect((await muster(['groups', 'nobody', '--windows', list], { env })).code).toBe(exitCodes.notFound);
+});
+
 describe('call', () => {
   const call = (...words: string[]) => muster(['call', ...words], { env });
 

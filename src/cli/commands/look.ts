@@ -153,6 +153,7 @@ function explain(...[command, run]: Parameters<Define>): void {
       for (const { pendingType, deployId, message } of about.queued)
         out.text(`queued: ${pendingType} of ${deployId}: ${message}`);
       if (about.autoscale) out.text(about.autoscale.message);
+      if (about.closedDeployWindows) out.text(about.closedDeployWindows.message);
       if (about.waitingGate) out.text(`deploy ${about.waitingGate.deployId}: ${about.waitingGate.message}`);
       for (const task of about.pendingTasks) tell(out, task);
       for (const taskId of about.heldBy ?? []) out.text(`held by ${taskId}`);

@@ -36,6 +36,7 @@ const podWith = (programs: Partial<ProgramsOfLaunch>): Pod =>
       memoryMb: 64,
       killGraceMillis: 10_000,
       environment: { OF_TASK: 'x', OWN: 'y' },
+      secretEnvironment: [{ name: 'PASSWORD', secret: 'db', key: 'password' }],
       programs: { init: [], sidecars: [], post: [], ...programs },
     }),
     settings,
@@ -68,6 +69,7 @@ describe('the pod of a task with programs around the main one', () => {
       expect.arrayContaining([
         { name: 'OF_TASK', value: 'x' },
         { name: 'OWN', value: 'a $$b' },
+        { name: 'PASSWORD', valueFrom: { secretKeyRef: { name: 'db', key: 'password' } } },
       ]),
     );
   });

@@ -151,12 +151,14 @@ const containerLike =
     env: variablesOf(env, { ...environment, [programVariable]: program }),
   });
 
-/** By name, the later ones win. */
-function variablesOf(ofMain: unknown, own: Record<string, string>): { name: string; value: string }[] {
-  const all = new Map((ofMain as { name: string; value: string }[]).map(({ name, value }) => [name, value]));
-  for (const [name, value] of Object.entries(own)) all.set(name, literalText(value));
-  return [...all].map(([name, value]) => ({ name, value }));
+/** By name, the later ones win. Those of secrets have a source in place of a value. */
+function variablesOf(ofMain: unknown, own: Record<string, string>): { name: string }[] {
+  const all = new Map((ofMain as { name: string }[]).map((variable) => [variable.name, variable]));
+  for (const [name, value] of Object.entries(own)) all.set(name, variableOf(name, value));
+  return [...all.values()];
 }
+
+const variableOf = (name: string, value: string) => ({ name, value: literalText(value) });
 
 /** Its memory is that of the main program, which has ended by then; until then it takes nothing. */
 function postContainer(

@@ -1,4 +1,10 @@
-import { hasContainer, isClusterObject, type ContainerInfo, type Deploy, type StepTask } from '../../core/model/deploy.js';
+import {
+  hasContainer,
+  isClusterObject,
+  type ContainerInfo,
+  type Deploy,
+  type StepTask,
+} from '../../core/model/deploy.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import type { RunNowRequest } from '../../core/model/request.js';
 import { type ContainerPolicy, containerProblems } from '../../agent/containers/rules.js';

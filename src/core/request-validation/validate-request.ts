@@ -1,6 +1,5 @@
 import { withinBounds } from '../autoscale/index.js';
 import { type ResourceLimits, resourceProblems } from '../deploy-validation/index.js';
-import { canonical } from '../content-id.js';
 import { type FieldError, problem } from '../field-error.js';
 import { followProblems } from '../flows/index.js';
 import type { DeployTasks, Resources } from '../model/deploy.js';
@@ -12,13 +11,12 @@ import { type RecordLimits, sizeProblem } from '../record-size.js';
 import { type AutoscaleLimits, autoscaleProblems } from './autoscale-rules.js';
 import { runRules } from './run-rules.js';
 import {
-  nextWindow,
+  pastWindowsProblem,
   readDeployWindows,
   readSchedule,
   resolveTimeZone,
   timingMembers,
   unknownZone,
-  windowAt,
 } from '../schedules/index.js';
 import { timingProblems } from './timing-rules.js';
 
@@ -119,14 +117,10 @@ const rules: readonly Rule[] = [
     ),
 ];
 
-/** Windows that are stored may be over: other members of their request can still be changed. */
 function deployWindowsRule(request: Request, { stored, now, isOlder }: RequestContext): FieldError[] {
   const { windows, errors } = readDeployWindows(request);
   if (errors.length > 0 || windows.length === 0 || now === undefined || isOlder) return errors;
-  const isStored = canonical(request.deployWindows) === canonical(stored?.deployWindows ?? null);
-  return !isStored && !windowAt(windows, now) && nextWindow(windows, now) === undefined
-    ? problem('deployWindows', 'future', 'deployWindows leave no future time: no deploy could start')
-    : [];
+  return [pastWindowsProblem(request, stored, now) ?? []].flat();
 }
 
 /** Groups that it has had may stay. */

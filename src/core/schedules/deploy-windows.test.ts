@@ -34,8 +34,31 @@ describe('a deploy starts', () => {
       opens: 'open',
     },
   ])('$name', ({ windows, now, opens }) => {
-    const closed = closedWindows(request(windows), undefined, at(now));
+    const closed = closedWindows(request(windows), undefined, [], at(now));
     expect(closed).toEqual(opens === 'open' ? undefined : { opensAt: opens && at(opens) });
+  });
+});
+
+describe('a deploy of a request in groups', () => {
+  const now = at('2026-06-13T12:00:00Z');
+  const open: TimeWindow = { from: now - hour, to: now + hour };
+  const opening = (inHours: number): TimeWindow => ({ from: now + inHours * hour, to: now + 100 * hour });
+  const past: TimeWindow = { from: now - 2 * hour, to: now };
+  test.each<{ name: string; own?: TimeWindow; groups: Record<string, TimeWindow>; is: object | undefined }>([
+    { name: 'starts where all of them are open', own: open, groups: { a: open, b: open }, is: undefined },
+    { name: 'does not start outside of those of one', own: open, groups: { a: open, b: opening(2) }, is: [2, 'b'] },
+    { name: 'does not start outside of its own', own: opening(3), groups: { a: open }, is: [3, undefined] },
+    { name: 'is told those that open last', own: opening(1), groups: { a: opening(5), b: opening(2) }, is: [5, 'a'] },
+    {
+      name: 'is told those that never open',
+      own: opening(1),
+      groups: { a: opening(5), b: past },
+      is: [undefined, 'b'],
+    },
+  ])('$name', ({ own, groups, is }) => {
+    const windows = Object.entries(groups).map(([id, window]) => ({ id, deployWindows: [window] }));
+    const closed = closedWindows(request(own && [own]), undefined, windows, now);
+    expect(closed && [closed.opensAt && (closed.opensAt - now) / hour, closed.groupId]).toEqual(is);
   });
 });
 

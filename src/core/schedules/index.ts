@@ -13,7 +13,15 @@ export {
   type Timetable,
   type TimetableFields,
 } from './timetable.js';
-export { type ClosedWindows, closedWindows, readDeployWindows } from './deploy-windows.js';
+export {
+  type ClosedWindows,
+  closedWindows,
+  closedWindowsText,
+  type GroupWindows,
+  isSameWindows,
+  pastWindowsProblem,
+  readDeployWindows,
+} from './deploy-windows.js';
 export { nextWindow, windowAt } from './windows.js';
 export { timetableMembers, timingMembers } from './timing-members.js';
 export {

@@ -5,13 +5,15 @@ import type { TimeWindow } from '../../core/model/request.js';
 import type { Queryable } from '../../platform/database/queryable.js';
 import { rows } from '../../platform/database/sql.js';
 import { Leadership } from '../../platform/leadership/leadership.js';
+import { PlanModule } from '../../scheduler/plan/plan.module.js';
+import { SchedulerModule } from '../../scheduler/scheduler.module.js';
 import { DisastersModule } from '../disasters/disasters.module.js';
 import { DeploysModule } from './deploys.module.js';
 
 let rooms: RoomApp;
 let tx: Queryable;
 beforeAll(async () => {
-  rooms = await startRooms({ modules: [DeploysModule, DisastersModule] });
+  rooms = await startRooms({ modules: [DeploysModule, DisastersModule, PlanModule, SchedulerModule] });
   tx = rooms.database.pool;
   // No instance leads: deploys stay as the API left them.
   rooms.app.get(Leadership).stepDown('this test is about the API');
@@ -19,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => rooms.close());
 beforeEach(() =>
   tx.query(
-    'TRUNCATE request, request_history, deploy_history, pending_deploy, pending_request, webhook, webhook_update, disabled_action',
+    'TRUNCATE request, request_history, deploy_history, pending_deploy, pending_request, webhook, webhook_update, disabled_action, request_group',
   ),
 );
 
@@ -92,6 +94,59 @@ describe('deploy windows', () => {
     expect((await call('POST', 'requests', { ...request, instances: 2 })).status).toBe(200);
     const { status, body } = await call('POST', 'requests', { ...request, id: 'other' });
     expect([status, body.errors?.[0]]).toMatchObject([400, { field: 'deployWindows', rule: 'future' }]);
+  });
+});
+
+describe('deploy windows of a group', () => {
+  const group = (deployWindows: TimeWindow[] | undefined, requestIds = ['web'], id = 'shop') =>
+    call('POST', 'groups', { id, requestIds, deployWindows });
+
+  test.each([
+    ...starts,
+    ['a plan', (requestId: string) => call('POST', 'deploys/plan', { deploy: deployOf(requestId) })] as const,
+  ])('%s of one of its requests is refused outside of them, and told of the group', async (_name, start) => {
+    await service('web', { deployWindows: [open] });
+    await service('other', {});
+    expect((await group([closed])).status).toBe(200);
+    const { status, body } = await start('web');
+    expect([status, body.code, body.message]).toEqual([
+      409,
+      'DEPLOY_WINDOW_CLOSED',
+      `Deploys of request 'web' start within the deployWindows of group 'shop' only; the next one opens at ${new Date(opensAt).toISOString()}`,
+    ]);
+    expect(await deploying()).toEqual([]);
+    expect((await start('other')).status).toBe(200);
+  });
+  test('it starts within those of all of its groups and its own', async () => {
+    await service('web', { deployWindows: [open] });
+    await group([open]);
+    await group([open, closed], ['other', 'web'], 'bank');
+    expect((await starts[0]![1]('web')).status).toBe(200);
+  });
+  test('without windows, or without the group, any time will do', async () => {
+    await service('web', {});
+    await service('api', {});
+    await group([closed], ['web', 'api']);
+    await group(undefined, ['web', 'api']);
+    expect((await starts[0]![1]('web')).status).toBe(200);
+    await group([closed], ['web', 'api']);
+    await call('DELETE', 'groups/group/shop');
+    expect((await starts[0]![1]('api')).status).toBe(200);
+  });
+  test('a rollback starts at any time', async () => {
+    await service('web', {});
+    await group([closed]);
+    expect((await rollBack('web')).status).toBe(200);
+  });
+  test('explain says when the next one opens, and of which group', async () => {
+    await service('web', {});
+    await group([closed]);
+    const { body } = await call('GET', 'requests/request/web/explain');
+    expect(body).toMatchObject({
+      closedDeployWindows: { groupId: 'shop', opensAt, message: expect.stringContaining("group 'shop'") },
+    });
+    await group([open]);
+    expect((await call('GET', 'requests/request/web/explain')).body).not.toHaveProperty('closedDeployWindows');
   });
 });
 

@@ -10,7 +10,7 @@ import {
 } from '../../core/model/deploy.js';
 import { isLongRunning, promisedTypes } from '../../core/model/enums.js';
 import { instancesOf, type Request, type RequestParent } from '../../core/model/request.js';
-import { closedWindows } from '../../core/schedules/index.js';
+import { closedWindows, closedWindowsText } from '../../core/schedules/index.js';
 import { DisabledActions } from '../../platform/actions/disabled-actions.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
@@ -113,7 +113,7 @@ export class DeploysService {
   /** Everything that may be wrong with a deploy, without starting it. */
   async check(tx: Transaction, stored: StoredRequest, start: StartDeploy, now: number): Promise<CheckedDeploy> {
     await this.actions.refuseFor(stored.request.group, 'DEPLOY', tx);
-    if (!start.isStored) refuseClosed(stored, now);
+    if (!start.isStored) await this.refuseClosed(tx, stored, now);
     const request = await this.checks.effectiveRequest(tx, stored, start.updatedRequest);
     await this.checks.checkScale(tx, request, start.largeScaleDownAcknowledged);
     this.refuseByState(stored, start);
@@ -183,6 +183,13 @@ export class DeploysService {
         return stored ? toPendingDeploy(deploy, stored.marker, reasons.get(key)) : [];
       });
     });
+  }
+
+  /** Outside of the windows of the request, or of a group with it. */
+  private async refuseClosed(tx: Transaction, { request, scheduleSince }: StoredRequest, now: number): Promise<void> {
+    const groups = await this.rows.requestGroups.withWindows(tx, request.id);
+    const closed = closedWindows(request, scheduleSince, groups, now);
+    if (closed) throw new SchedulerError('DEPLOY_WINDOW_CLOSED', closedWindowsText(request.id, closed));
   }
 
   private refuseByState({ state, request }: StoredRequest, start: StartDeploy): void {
@@ -286,17 +293,6 @@ export class DeploysService {
     if (!parent) throw SchedulerError.requestNotFound(requestId);
     return parent;
   }
-}
-
-/** Outside of the windows of its request. */
-function refuseClosed({ request, scheduleSince }: StoredRequest, now: number): void {
-  const closed = closedWindows(request, scheduleSince, now);
-  if (!closed) return;
-  const { opensAt } = closed;
-  const next =
-    opensAt === undefined ? 'none of them opens again' : `the next one opens at ${new Date(opensAt).toISOString()}`;
-  const message = `Deploys of request '${request.id}' start within its deployWindows only; ${next}`;
-  throw new SchedulerError('DEPLOY_WINDOW_CLOSED', message);
 }
 
 /** Another target, of a deploy that ends old tasks first, would have more of them missing than may be. */

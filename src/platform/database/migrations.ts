@@ -68,6 +68,7 @@ import { DeployFreezes1766790000000 } from '../../../migrations/1766790000000-de
 import { Autoscaling1766800000000 } from '../../../migrations/1766800000000-autoscaling.js';
 import { TaskPrograms1766810000000 } from '../../../migrations/1766810000000-task-programs.js';
 import { ExtendedResources1766815000000 } from '../../../migrations/1766815000000-extended-resources.js';
+import { GroupDeployWindows1766820000000 } from '../../../migrations/1766820000000-group-deploy-windows.js';
 
 /** Every migration, in order. Named here one by one: what is compiled in is what runs. */
 export const migrations = [
@@ -141,4 +142,5 @@ export const migrations = [
   Autoscaling1766800000000,
   TaskPrograms1766810000000,
   ExtendedResources1766815000000,
+  GroupDeployWindows1766820000000,
 ];

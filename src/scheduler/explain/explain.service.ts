@@ -10,7 +10,15 @@ import { isRunnable, type RequestState, turnTypes } from '../../core/model/enums
 import { startsLeft, waitsForPromises, waitsForRuns } from '../../core/pending-work/index.js';
 import { type Explanation, explainPending, explanationText, neverFits } from '../../core/placement/index.js';
 import { nextStart } from '../../core/restarts/index.js';
-import { nextTimes, plansAhead, timeIn, type TimeInZone, zoneOf } from '../../core/schedules/index.js';
+import {
+  closedWindows,
+  closedWindowsText,
+  nextTimes,
+  plansAhead,
+  timeIn,
+  type TimeInZone,
+  zoneOf,
+} from '../../core/schedules/index.js';
 import type { HeldRequest } from '../../core/working-set/index.js';
 import { parsePendingTaskId } from '../../core/task-id.js';
 import { autoscaleStatus } from '../../modules/requests/autoscale/autoscale-status.js';
@@ -62,7 +70,7 @@ export class ExplainService {
   }
 
   async request(id: string, user: User): Promise<RequestExplanationDto> {
-    const [data, queued, [newest], orders, sick, autoscales, programs] = await Promise.all([
+    const [data, queued, [newest], orders, sick, autoscales, programs, groups] = await Promise.all([
       this.loader.load(id),
       this.rows.pendingRequests.list(this.db.pool, id),
       this.rows.deployHistory.list(this.db.pool, id, { count: 1, offset: 0 }),
@@ -70,6 +78,7 @@ export class ExplainService {
       this.rows.taskLiveness.sickOf(this.db.pool, id),
       this.rows.autoscales.find(this.db.pool, [id]),
       this.rows.taskPrograms.notable(this.db.pool, id),
+      this.rows.requestGroups.withWindows(this.db.pool, id),
     ]);
     const { request, startedRuns, tasks, pendingTasks } = data.loaded;
     if (!request) throw SchedulerError.requestNotFound(id);
@@ -84,6 +93,7 @@ export class ExplainService {
     const explained = ordered.map((pending) => this.explain(pending, data));
     const [failed, waitingGate] = await Promise.all([this.failedInstances(request), this.gates.waiting(request)]);
     const autoscale = autoscaleStatus(request.request, autoscales.get(id));
+    const closed = closedWindows(request.request, request.scheduleSince, groups, this.clock.now());
     const gateFailed = newest !== undefined && (await this.gates.hasFailed(newest));
     return {
       requestId: id,
@@ -97,6 +107,7 @@ export class ExplainService {
       failedDeploy: newest && failedDeploy(newest, gateFailed),
       ...(waitingFlowRuns > 0 && { waitingFlowRuns }),
       ...(waitingGate && { waitingGate }),
+      ...(closed && { closedDeployWindows: { ...closed, message: closedWindowsText(id, closed) } }),
       ...(sick.length > 0 && { unhealthyTasks: sick.map(unhealthyTask) }),
       ...(programs.length > 0 && { programs: programs.map(({ taskId, program }) => ({ taskId, ...program })) }),
       ...(failed.length > 0 && { failedInstances: failed }),

@@ -152,6 +152,15 @@ export function liveStories({ api, open, go, heading, asked }: Dashboard): void 
       requestIds: ['web', 'greet'],
       metadata: { owner: 'ann' },
     });
+    await page.getByRole('button', { name: 'Change group' }).click();
+    const windows = [{ from: Date.UTC(2040, 0, 1), to: Date.UTC(2040, 0, 2) }];
+    await asked(page, 'Change group').getByLabel('Deploys start only in these windows').fill(JSON.stringify(windows));
+    await asked(page, 'Change group').getByRole('button', { name: 'Change group' }).click();
+    await page.getByText('2040-01-01T00:00:00Z to 2040-01-02T00:00:00Z').waitFor();
+    expect(await api().get('groups/group/shop')).toMatchObject({ metadata: { owner: 'ann' }, deployWindows: windows });
+    await go(page, '/ui/request/web');
+    await page.getByText("within the deployWindows of group 'shop' only; the next one opens at 2040-01-01").waitFor();
+    await go(page, '/ui/group/shop');
     await page.getByRole('button', { name: 'Remove group' }).click();
     await asked(page, 'Remove group').getByRole('button', { name: 'Remove group' }).click();
     await page.getByText('No group was made').waitFor();

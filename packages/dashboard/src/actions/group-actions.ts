@@ -8,7 +8,7 @@ const outdates = [['groups'], ['request', 'group']];
 export const saveGroup = (group?: RequestGroup): Action => ({
   id: 'save-group',
   label: group ? 'Change group' : 'Make group',
-  explains: 'A group is a list of requests that are looked at and acted on together. The scheduler does not heed it.',
+  explains: 'A group is a list of requests that are looked at and acted on together. Deploys of them heed its windows.',
   fields: [
     ...(group ? [] : [{ kind: 'text', name: 'id', label: 'Id' } as const]),
     { kind: 'lines', name: 'requestIds', label: 'Requests, one a line', initial: group?.requestIds?.join('\n') ?? '' },
@@ -20,8 +20,15 @@ export const saveGroup = (group?: RequestGroup): Action => ({
         .map(([name, value]) => `${name}=${value}`)
         .join('\n'),
     },
+    {
+      kind: 'lines',
+      name: 'deployWindows',
+      label: 'Deploys start only in these windows, as JSON',
+      help: '[{"schedule": "0 9 * * MON-THU", "durationMillis": 28800000}], or windows with "from" and "to"',
+      initial: group?.deployWindows ? JSON.stringify(group.deployWindows, null, 1) : '',
+    },
   ],
-  run: (values) =>
+  run: async (values) =>
     muster.groups.save({
       body: {
         id: group?.id ?? values.text('id') ?? '',
@@ -32,12 +39,22 @@ export const saveGroup = (group?: RequestGroup): Action => ({
             return [name.trim(), line.slice(name.length + 1)];
           }),
         ),
+        deployWindows: windowsIn(values.text('deployWindows')),
       },
     }),
   done: 'The group is saved',
   outdates,
   afterwards: (answer, _values, go: Go) => go(`/group/${encodeURIComponent((answer as RequestGroup).id)}`),
 });
+
+function windowsIn(text: string | undefined): RequestGroup['deployWindows'] {
+  if (text === undefined) return undefined;
+  try {
+    return JSON.parse(text) as RequestGroup['deployWindows'];
+  } catch (cause) {
+    throw new Error(`The windows are no JSON: ${(cause as Error).message}`, { cause });
+  }
+}
 
 export const removeGroup = ({ id }: RequestGroup): Action => ({
   id: 'remove-group',

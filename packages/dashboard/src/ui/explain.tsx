@@ -49,12 +49,17 @@ export function Rejections({ rejections }: { rejections: readonly Rejection[] })
 export function ExplainedRequest({ explanation }: { explanation: RequestExplanation }) {
   const { message, pendingTasks, queued, nextRuns, heldBy = [] } = explanation;
   const { unhealthyTasks = [], failedInstances = [], programs = [] } = explanation;
-  const { waitingGate, autoscale } = explanation;
+  const { waitingGate, autoscale, closedDeployWindows, waitingFlowRuns = 0 } = explanation;
   const waiting = pendingTasks.filter(({ reason }) => reason !== 'NOT_DUE');
   const failed = programs.filter(({ state }) => state === 'FAILED');
   const isWrong = waiting.length + unhealthyTasks.length + failedInstances.length + failed.length > 0;
   const isQuiet =
-    message === undefined && !waitingGate && !autoscale && queued.length + programs.length === 0 && !nextRuns?.length;
+    message === undefined &&
+    !waitingGate &&
+    !autoscale &&
+    !closedDeployWindows &&
+    queued.length + programs.length + waitingFlowRuns === 0 &&
+    !nextRuns?.length;
   if (isQuiet && !isWrong) return null;
   return (
     <section className={isWrong ? 'notice warn' : 'notice'} aria-label="Why it waits">
@@ -70,6 +75,7 @@ export function ExplainedRequest({ explanation }: { explanation: RequestExplanat
           )}
         </p>
       )}
+      {closedDeployWindows !== undefined && <p>{closedDeployWindows.message}</p>}
       {waitingGate !== undefined && (
         <p>
           <Mark tone="warn">
@@ -83,6 +89,13 @@ export function ExplainedRequest({ explanation }: { explanation: RequestExplanat
           <Mark tone="warn">{waiting.length === 1 ? '1 task waits' : `${waiting.length} tasks wait`}</Mark>
           <Explained task={waiting[0]!} />
         </>
+      )}
+      {waitingFlowRuns > 0 && (
+        <p>
+          <Mark tone="warn">
+            {waitingFlowRuns === 1 ? '1 run of a flow waits' : `${waitingFlowRuns} runs of flows wait`}
+          </Mark>
+        </p>
       )}
       {heldBy.length > 0 && <HeldBy taskIds={heldBy} />}
       {unhealthyTasks.map((task) => (

@@ -1,5 +1,7 @@
 import { IsOptional } from 'class-validator';
-import { TextMap, Texts, Text } from '../../../platform/http/fields.js';
+import { NestedList, TextMap, Texts, Text } from '../../../platform/http/fields.js';
+import { Since } from '../../../platform/http/since.js';
+import { TimeWindowDto } from '../dto/request-timing.dto.js';
 
 /** Requests that belong together, such as those of one product. */
 export class RequestGroupDto {
@@ -13,4 +15,12 @@ export class RequestGroupDto {
   @IsOptional()
   @TextMap()
   metadata?: Record<string, string>;
+  /**
+   * Windows in which deploys of its requests start, at most 50, beside those of each request; outside of them a deploy is refused. One in
+   * progress goes on, and a rollback starts at any time. Default: at any time.
+   */
+  @Since('muster')
+  @IsOptional()
+  @NestedList(() => TimeWindowDto, 50)
+  deployWindows?: TimeWindowDto[];
 }

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { ArrayContains, IsNull, Not } from 'typeorm';
 import { replaceRows } from '../../../platform/database/entity-values.js';
 import type { Queryable } from '../../../platform/database/queryable.js';
 import type { Transaction } from '../../../platform/database/transaction.js';
@@ -14,6 +15,14 @@ export class RequestGroupRepository {
 
   find(tx: Queryable, id: string): Promise<RequestGroupEntity | null> {
     return tx.getRepository(RequestGroupEntity).findOneBy({ id });
+  }
+
+  /** Groups of a request that have windows for deploys, in the order of ids. */
+  withWindows(tx: Queryable, requestId: string): Promise<RequestGroupEntity[]> {
+    return tx.getRepository(RequestGroupEntity).find({
+      where: { requestIds: ArrayContains([requestId]), deployWindows: Not(IsNull()) },
+      order: { id: 'ASC' },
+    });
   }
 
   /** Until `tx` ends no other call replaces the group, nor makes it. Before the locks of its requests. */

@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { startRooms, type RoomApp } from '../../../../test/support/room-app.js';
+import { rows } from '../../../platform/database/sql.js';
 import { RequestsModule } from '../requests.module.js';
 
 let rooms: RoomApp;
@@ -28,6 +29,63 @@ test('an update replaces the group as a whole: what is left out is cleared', asy
   const { body } = await save({ id: 'shop', requestIds: ['api', 'web'] });
   expect(body).toEqual({ id: 'shop', requestIds: ['api', 'web'], metadata: {} });
   expect((await one('shop')).body).toEqual(body);
+});
+
+describe('windows for deploys', () => {
+  const hour = 3_600_000;
+  const shop = { id: 'shop', requestIds: ['web'] };
+  const everyFourthHour = { schedule: 'FREQ=HOURLY;INTERVAL=4', scheduleType: 'RFC5545', durationMillis: hour };
+  const since = async () =>
+    (await rows<{ at: Date | null }>(rooms.database.pool, 'SELECT windows_since AS at FROM request_group'))[0]!.at;
+
+  test('are stored and answered with the group, and cleared where they are left out', async () => {
+    const deployWindows = [{ schedule: '0 9 * * MON-THU', scheduleTimeZone: 'Europe/Paris', durationMillis: 8 * hour }];
+    expect((await save({ ...shop, deployWindows })).body).toEqual({ ...shop, metadata: {}, deployWindows });
+    expect((await one('shop')).body).toEqual({ ...shop, metadata: {}, deployWindows });
+    expect((await rooms.get('/api/groups')).body).toEqual([{ ...shop, metadata: {}, deployWindows }]);
+    await save(shop);
+    expect((await one('shop')).body).toEqual({ ...shop, metadata: {} });
+  });
+
+  test('of a rule without a start count from the time at which they were saved first', async () => {
+    await save({ ...shop, deployWindows: [everyFourthHour] });
+    const first = await since();
+    await save({ ...shop, requestIds: ['web', 'api'], deployWindows: [everyFourthHour] });
+    expect(await since()).toEqual(first);
+    await save({ ...shop, deployWindows: [{ ...everyFourthHour, durationMillis: 2 * hour }] });
+    expect((await since())!.getTime()).toBeGreaterThan(first!.getTime());
+    await save(shop);
+    expect(await since()).toBeNull();
+  });
+
+  test('that are over are refused, but stay where they are stored', async () => {
+    const past = { ...shop, deployWindows: [{ from: 1, to: 2 }] };
+    expect(await save(past)).toRefuse(400, 'INVALID_REQUEST', { field: 'deployWindows', rule: 'future' });
+    await save(shop);
+    await rooms.database.pool.query('UPDATE request_group SET deploy_windows = $1', [
+      JSON.stringify(past.deployWindows),
+    ]);
+    expect((await save({ ...past, requestIds: ['web', 'api'] })).status).toBe(200);
+  });
+
+  test.each([
+    { name: 'an empty list', deployWindows: [], field: 'deployWindows', rule: 'min' },
+    {
+      name: 'no length',
+      deployWindows: [{ schedule: '0 9 * * *' }],
+      field: 'deployWindows.0.durationMillis',
+      rule: 'required',
+    },
+    {
+      name: 'a bad schedule',
+      deployWindows: [{ schedule: '61 * * * *', durationMillis: 1 }],
+      field: 'deployWindows.0.schedule',
+      rule: 'cron',
+    },
+    { name: 'too many', deployWindows: Array(51).fill({ from: 1, to: 9e12 }), field: 'deployWindows', rule: 'max' },
+  ])('$name is refused', async ({ deployWindows, field, rule }) => {
+    expect(await save({ ...shop, deployWindows })).toRefuse(400, 'INVALID_REQUEST', { field, rule });
+  });
 });
 
 test('an unknown group is 404', async () => {

@@ -182,6 +182,17 @@ export class WaitingGateDto {
   message: string;
 }
 
+/** Deploy windows that are closed now. */
+export class ClosedDeployWindowsDto {
+  /** Group whose windows these are. Absent: those of the request. */
+  groupId?: string;
+  /** When the next one opens, in epoch milliseconds. Absent: none does. */
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  opensAt?: number;
+  /** The same as a sentence. */
+  message: string;
+}
+
 /** Reasons why tasks of a request are not running. */
 export class RequestExplanationDto {
   /** The request. */
@@ -215,6 +226,8 @@ export class RequestExplanationDto {
   failedDeploy?: FailedDeployDto;
   /** Gate for which the deploy in progress waits; absent: it waits for none. */
   waitingGate?: WaitingGateDto;
+  /** Why no deploy may start now; absent: one may. */
+  closedDeployWindows?: ClosedDeployWindowsDto;
   /** Tasks that fail their liveness checks; absent: none does. */
   unhealthyTasks?: UnhealthyTaskDto[];
   /** Init and post steps of its tasks that run, and programs around the main ones that failed; absent: none. */

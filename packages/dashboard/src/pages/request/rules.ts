@@ -17,6 +17,16 @@ const named = (name: string, text: string | number | undefined): string | false 
 const given = (rules: readonly (readonly [string, string | undefined])[]): readonly Rule[] =>
   rules.filter((rule): rule is Rule => rule[1] !== undefined);
 
+/** Windows in words. A schedule without a zone has that of its owner. */
+export const windowsText = (windows: readonly TimeWindow[], zone: string | undefined, shown: Shown): string =>
+  windows
+    .map(({ schedule, scheduleTimeZone = zone ?? 'UTC', from = 0, to = 0, durationMillis = 0 }) =>
+      schedule === undefined
+        ? `${shown(from)} to ${shown(to)}`
+        : `${schedule} (${scheduleTimeZone}) for ${formatDuration(durationMillis)}`,
+    )
+    .join('; ');
+
 /** What a request says of its times, its failures and what it follows. `shown` writes a time. */
 export function rulesOfRequest(request: Request, shown: TextOfTime): readonly Rule[] {
   const { schedules, missedRuns, exclusions, deployWindows, startAt, endAt, retry, restart, keepRuns, autoscale } =
@@ -24,10 +34,8 @@ export function rulesOfRequest(request: Request, shown: TextOfTime): readonly Ru
   const schedule = request.schedule ?? request.quartzSchedule;
   const zoned = (of: { schedule?: string; scheduleTimeZone?: string }): string =>
     `${of.schedule ?? ''} (${of.scheduleTimeZone ?? request.scheduleTimeZone ?? 'UTC'})`;
-  const windowed = (window: TimeWindow): string =>
-    window.schedule === undefined
-      ? `${shown(window.from ?? 0)} to ${shown(window.to ?? 0)}`
-      : `${zoned(window)} for ${formatDuration(window.durationMillis ?? 0)}`;
+  const windowed = (windows: readonly TimeWindow[] | undefined): string | undefined =>
+    windows && windowsText(windows, request.scheduleTimeZone, shown);
   return given([
     [
       'Schedule',
@@ -39,7 +47,7 @@ export function rulesOfRequest(request: Request, shown: TextOfTime): readonly Ru
       missedRuns && joined(inWords(missedRuns.policy), named('late by at most', ms(missedRuns.withinMillis))),
     ],
     ['Spread over', ms(request.scheduleJitterMillis)],
-    ['No runs', exclusions?.map(windowed).join('; ')],
+    ['No runs', windowed(exclusions)],
     [
       'Runs from, until',
       joined(startAt !== undefined && `from ${shown(startAt)}`, endAt !== undefined && `until ${shown(endAt)}`),
@@ -91,7 +99,7 @@ export function rulesOfRequest(request: Request, shown: TextOfTime): readonly Ru
           request.argsFrom === 'PARENT' && 'with its arguments',
         ),
     ],
-    ['Deploys only', deployWindows?.map(windowed).join('; ')],
+    ['Deploys only', windowed(deployWindows)],
     [
       'Concurrency group',
       request.concurrencyGroup && `${request.concurrencyGroup.name}, at most ${request.concurrencyGroup.limit}`,

@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import type { RequestParent } from 'muster-client';
+import type { RequestGroup, RequestParent } from 'muster-client';
 import { muster, orNone } from '../../api';
 import { openAction } from '../../actions/action';
 import { removeGroup, saveGroup } from '../../actions/group-actions';
@@ -9,6 +9,9 @@ import { useTroubles } from '../../live/use-troubles';
 import { DeployLink, RequestLink, useParam } from '../../ui/links';
 import { Panel, useRead } from '../../ui/read';
 import { Table, type Column } from '../../ui/table';
+import { useZone } from '../../ui/time';
+import { isoTime } from '../../ui/time-format';
+import { windowsText } from '../request/rules';
 import { Bulk } from './bulk';
 import { Health } from './request-list';
 import { Heading } from '../../ui/heading';
@@ -43,10 +46,17 @@ const columnsWith = (troubles: Troubles): readonly Column<RequestParent>[] => [
   },
 ];
 
+/** Notes of people, and the windows of deploys. */
+const facts = ({ metadata = {}, deployWindows }: RequestGroup, zone: string | undefined): [string, string][] => {
+  const windows = deployWindows && windowsText(deployWindows, undefined, (at) => isoTime(at, zone));
+  return [...(windows ? [['Deploys only', windows] as [string, string]] : []), ...Object.entries(metadata)];
+};
+
 /** A group of requests: one that was made as such, or those whose group has this name. */
 export function Page() {
   const groupId = useParam('groupId');
   const troubles = useTroubles();
+  const zone = useZone();
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const read = useRead(['request', 'group', groupId], async () => {
     const group = await orNone(muster.groups.get({ requestGroupId: groupId }));
@@ -65,9 +75,9 @@ export function Page() {
       <Panel of={read}>
         {({ group, requests, notFound }) => (
           <>
-            {group?.metadata && Object.keys(group.metadata).length > 0 && (
+            {group && facts(group, zone).length > 0 && (
               <dl className="facts">
-                {Object.entries(group.metadata).map(([name, value]) => (
+                {facts(group, zone).map(([name, value]) => (
                   <div key={name}>
                     <dt>{name}</dt>
                     <dd>{value}</dd>
