@@ -18,7 +18,7 @@ const given = (rules: readonly (readonly [string, string | undefined])[]): reado
   rules.filter((rule): rule is Rule => rule[1] !== undefined);
 
 /** Windows in words. A schedule without a zone has that of its owner. */
-export const windowsText = (windows: readonly TimeWindow[], zone: string | undefined, shown: Shown): string =>
+export const windowsText = (windows: readonly TimeWindow[], zone: string | undefined, shown: TextOfTime): string =>
   windows
     .map(({ schedule, scheduleTimeZone = zone ?? 'UTC', from = 0, to = 0, durationMillis = 0 }) =>
       schedule === undefined
