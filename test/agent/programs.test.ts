@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { LaunchSpec, ProgramsOfLaunch } from '../../src/core/model/launch.js';
 import { AgentCluster } from '../support/agent-cluster.js';
@@ -181,6 +181,7 @@ describe('programs around the main one', () => {
     await waitFor('its third start', () => programsOf(cluster, spec).includes('short RUNNING 3'), {
       timeoutMillis: 25_000,
     });
+    expect(readdirSync(cluster.control(spec, 'programs/short'))).toEqual(['3']);
     open(cluster, spec, 'main');
     await cluster.untilState(spec, 'TASK_FINISHED');
     const starts = order(cluster, spec).length;

@@ -114,7 +114,7 @@ export class Program {
       if (!(await start.killer.sweepUntilEmpty(this.deadline ?? (() => 0))))
         this.context.log.warn(`Task ${this.task.spec.taskId}: a process of ${this.spec.name} cannot be killed`);
       const exit = await start.directory.readExit();
-      const isLate = late?.isOver ?? false;
+      const isLate = late?.isOver() ?? false;
       const isKilled = !isLate && this.deadline !== undefined;
       return { hasBegun: started !== undefined, exitCode: exit?.status ?? shimStatus, isLate, isKilled };
     } finally {
@@ -180,12 +180,18 @@ export class Program {
     processes.shim = shim.identity;
     start.gone = shim.gone;
     processes.started = await whenStarted(directory, shim, processes.over.signal);
+    // Of a sidecar that ends again and again only the newest start is kept. A shim without its directory starts nothing.
+    if (this.number > 1) await this.directoryAt(this.number - 1).remove();
     return start;
   }
 
+  private directoryAt(number: number): TaskDirectory {
+    return TaskDirectory.at(join(directoryOf(this.task.directory, this.spec.name), String(number)));
+  }
+
   private newStart(): ProgramStart {
-    const { task, spec } = this;
-    const directory = TaskDirectory.at(join(directoryOf(task.directory, spec.name), String(this.number)));
+    const { task } = this;
+    const directory = this.directoryAt(this.number);
     const processes = new TaskProcesses(task.sandbox.root, task.group, (found) => this.owns(found));
     // All of a group goes at once, and it has other programs of the task.
     const group = { killAll: () => undefined };
@@ -199,17 +205,14 @@ export class Program {
   }
 
   /** Counted from its beginning, whichever agent has seen that. */
-  private limit(began: number): { timer: NodeJS.Timeout; isOver: boolean } | undefined {
+  private limit(began: number): { timer: NodeJS.Timeout; isOver: () => boolean } | undefined {
     if (this.timeoutMillis === undefined) return undefined;
+    let isOver = false;
+    const kill = () => {
+      isOver = true;
+      this.end(() => 0);
+    };
     const left = began + this.timeoutMillis - monotonicMillis();
-    const limit = { timer: setTimeout(() => undefined), isOver: false };
-    limit.timer = setTimeout(
-      () => {
-        limit.isOver = true;
-        this.end(() => 0);
-      },
-      Math.max(0, left),
-    );
-    return limit;
+    return { timer: setTimeout(kill, Math.max(0, left)), isOver: () => isOver };
   }
 }
