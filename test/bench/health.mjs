@@ -5,7 +5,10 @@
 //
 //   npm run bench:health                                         2,000 tasks, every 5 s, for 60 s
 //   npm run bench:health -- --tasks 500 --interval 2 --seconds 20
-//   npm run bench:health -- --liveness yes --tasks 10000             healthy tasks that are asked on, every 5 s
+//   npm run bench:health -- --liveness yes                           10,000 healthy tasks that are asked on, every 5 s
+//   npm run bench:health -- --dependency yes                         all tasks of services turn unhealthy at once, on the built product:
+//                                                                    how many are replaced at a time
+import '../support/ts-register.mjs';
 import { fork } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
@@ -20,12 +23,21 @@ const { Database } = await product('platform/database/database.js');
 const { SettingsFile } = await product('platform/settings/settings.js');
 
 const given = options(process.argv.slice(2));
-const tasks = Number(given.tasks ?? 2_000);
+if (given.dependency !== undefined) {
+  const { breakDependency } = await import('./health/dependency.ts');
+  const services = await breakDependency({}, Number(given.seconds ?? 60));
+  console.log('The dependency of all liveness checks is away');
+  console.table(services);
+  console.log(JSON.stringify({ bench: 'health', services, machine }));
+  process.exit(services.every((one) => one.mostReplacedAtOnce <= one.maxUnhealthyReplacements) ? 0 : 1);
+}
+
+/** Tasks that pass are asked on, and none of their results is stored. */
+const liveness = given.liveness !== undefined;
+const tasks = Number(given.tasks ?? (liveness ? 10_000 : 2_000));
 const interval = Number(given.interval ?? 5);
 const seconds = Number(given.seconds ?? 60);
 const warmUpSeconds = Number(given.warmup ?? 15);
-/** Tasks that pass are asked on, and none of their results is stored. */
-const liveness = given.liveness !== undefined;
 const instances = 5;
 const machines = 50;
 /** Several: the ports of closed connections to one and the same target would run out. */

@@ -5,7 +5,7 @@ import { phases } from '../bench/rollout/phases.js';
 import { isStageInstalled } from '../bench/rollout/stage.js';
 
 test.skipIf(!isStageInstalled())(
-  'behind real proxies no call fails while services are deployed, rolled back, bounced, scaled, autoscaled and killed',
+  'behind real proxies no call fails while services are deployed, gated, rolled back, bounced, found sick, scaled, autoscaled and killed',
   { timeout: 600_000 },
   async () => {
     const lines: string[] = [];

@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
@@ -16,6 +16,11 @@ export interface LoadResult {
   latencyMillis: { p50: number; p99: number; max: number };
 }
 
+export interface CallCounts {
+  answered: number;
+  failed: number;
+}
+
 /** Calls at a steady rate, in a process of their own. */
 export class LoadTool {
   private output = '';
@@ -26,8 +31,15 @@ export class LoadTool {
 
   static start(url: string, callsPerSecond: number): LoadTool {
     return new LoadTool(
-      spawn(process.execPath, [program, url, String(callsPerSecond)], { stdio: ['ignore', 'pipe', 'inherit'] }),
+      fork(program, [url, String(callsPerSecond)], { execArgv: [], stdio: ['ignore', 'pipe', 'inherit', 'ipc'] }),
     );
+  }
+
+  /** Calls that have ended so far. */
+  async counts(): Promise<CallCounts> {
+    const answer = once(this.child, 'message');
+    this.child.send('counts');
+    return (await answer)[0] as CallCounts;
   }
 
   /** Ends the calls and answers what was counted. */

@@ -14,6 +14,7 @@ interface Course {
 }
 
 export interface OldFirstResult {
+  proxy: string;
   case: string;
   instances: number;
   maxUnavailable: number;
@@ -22,6 +23,8 @@ export interface OldFirstResult {
   mostLive: number;
   answered: number;
   failed: number;
+  /** Times and kinds of the failed calls, where they break the promise. */
+  failures: string[];
   seconds: number;
   /** Never more live than instances, never more missing than promised, and no failed call while one serves. */
   keepsPromise: boolean;
@@ -37,33 +40,33 @@ const courses: readonly Course[] = [
     name: 'deploy',
     instances: 2,
     run: async (stage, front) => {
-      await deployed(stage, front, 'v4', '4', 'SUCCEEDED');
-      await stage.settled(front, 2, 'v4');
+      await deployed(stage, front, 'v6', '6', 'SUCCEEDED');
+      await stage.settled(front, 2, 'v6');
     },
   },
   {
     name: 'deploy, broken in its second step',
     instances: 2,
     run: async (stage, front) => {
-      await deployed(stage, front, 'v5', '3', 'FAILED');
-      await stage.settled(front, 2, 'v4');
+      await deployed(stage, front, 'v7', '3', 'FAILED');
+      await stage.settled(front, 2, 'v6');
     },
   },
   {
     name: 'bounce',
     instances: 2,
     run: async (stage, front) => {
-      const before = await stage.settled(front, 2, 'v4');
+      const before = await stage.settled(front, 2, 'v6');
       await stage.bounce(front);
-      await stage.settled(front, 2, 'v4', before);
+      await stage.settled(front, 2, 'v6', before);
     },
   },
   {
     name: 'deploy of the only instance',
     instances: 1,
     run: async (stage, front) => {
-      await deployed(stage, front, 'v6', '6', 'SUCCEEDED');
-      await stage.settled(front, 1, 'v6');
+      await deployed(stage, front, 'v8', '8', 'SUCCEEDED');
+      await stage.settled(front, 1, 'v8');
     },
   },
 ];
@@ -78,15 +81,16 @@ export async function playOldFirst(
   const results: OldFirstResult[] = [];
   let instances = 2;
   for (const course of courses) {
-    if (course.instances !== instances) await stage.scaledTo(front, course.instances, 'v4');
+    if (course.instances !== instances) await stage.scaledTo(front, course.instances, 'v6');
     ({ instances } = course);
     const result = await play(stage, front, course, callsPerSecond);
     results.push(result);
     const { fewestServing, mostLive, answered, failed } = result;
     say(
-      `${new Date().toISOString()}  OLD_FIRST, ${course.name}: ${fewestServing} to ${mostLive} of ${course.instances}, ` +
+      `${new Date().toISOString()}  ${front.proxy}, OLD_FIRST, ${course.name}: ${fewestServing} to ${mostLive} of ${course.instances}, ` +
         `${answered} calls answered, ${failed} failed`,
     );
+    for (const failure of result.failures) say(`  failed: ${failure}`);
   }
   return results;
 }
@@ -113,8 +117,9 @@ async function play(
   const { fewestServing, mostLive } = watch;
   const isWithin = mostLive <= instances && fewestServing >= instances - maxUnavailable;
   const keepsPromise = isWithin && (failed === 0 || instances === maxUnavailable);
-  const seen = { fewestServing, mostLive, answered: load.answered, failed, seconds };
-  return { case: name, instances, maxUnavailable, ...seen, keepsPromise };
+  const failures = keepsPromise ? [] : load.failures.slice(0, 20);
+  const seen = { fewestServing, mostLive, answered: load.answered, failed, failures, seconds };
+  return { proxy: front.proxy, case: name, instances, maxUnavailable, ...seen, keepsPromise };
 }
 
 /** Looks at the service all the time. */

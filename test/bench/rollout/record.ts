@@ -1,7 +1,7 @@
 import { cpus, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
 import { waitFor } from '../../support/wait-for.js';
-import { failedCalls, LoadTool, type LoadResult } from './load-tool.js';
+import { type CallCounts, failedCalls, LoadTool, type LoadResult } from './load-tool.js';
 import { type OldFirstResult, playOldFirst } from './old-first.js';
 import { phases } from './phases.js';
 import { isStageInstalled, Stage, type Front } from './stage.js';
@@ -9,15 +9,15 @@ import { isStageInstalled, Stage, type Front } from './stage.js';
 /** What became of one service. */
 export interface Recording {
   proxy: string;
-  phases: { proxy: string; phase: string; seconds: number; outcome: string }[];
+  phases: { proxy: string; phase: string; seconds: number; answered: number; failed: number; outcome: string }[];
   load: LoadResult;
 }
 
 type Say = (line: string) => void;
 
 /**
- * Plays all phases with each service at the same time, under load, and then changes of the first one whose old tasks end first. `say` hears
- * of each as it ends.
+ * Plays all phases with each service at the same time, under load, and then changes by which old tasks end first. `say` hears of each as it
+ * ends.
  */
 export async function playRollout(
   callsPerSecond: number,
@@ -26,7 +26,8 @@ export async function playRollout(
   const stage = await Stage.build();
   try {
     const services = await Promise.all(stage.fronts.map((front) => playFront(stage, front, callsPerSecond, say)));
-    return { services, oldFirst: await playOldFirst(stage, stage.fronts[0]!, callsPerSecond, say) };
+    const oldFirst = await Promise.all(stage.fronts.map((front) => playOldFirst(stage, front, callsPerSecond, say)));
+    return { services, oldFirst: oldFirst.flat() };
   } finally {
     await stage.close();
   }
@@ -44,12 +45,16 @@ async function playFront(stage: Stage, front: Front, callsPerSecond: number, say
   const tool = LoadTool.start(url, callsPerSecond);
   try {
     const played: Recording['phases'] = [];
+    let before: CallCounts = { answered: 0, failed: 0 };
     for (const { name, run } of phases) {
       const began = performance.now();
       const outcome = await run(stage, front);
       const seconds = Math.round((performance.now() - began) / 100) / 10;
-      played.push({ proxy, phase: name, seconds, outcome });
-      tell(`${name}: ${outcome} after ${seconds} s`);
+      const now = await tool.counts();
+      const [answered, failed] = [now.answered - before.answered, now.failed - before.failed];
+      before = now;
+      played.push({ proxy, phase: name, seconds, answered, failed, outcome });
+      tell(`${name}: ${outcome} after ${seconds} s; ${answered} calls answered, ${failed} failed`);
     }
     const load = await tool.stop();
     tell(`calls end: ${load.answered} answered, ${failedCalls(load)} failed`);
@@ -69,7 +74,7 @@ export async function recordRollout(argv: string[]): Promise<number> {
   }
   const { services: played, oldFirst } = await playRollout(Number(values.rate), (line) => console.log(line));
   console.table(played.flatMap((recording) => recording.phases));
-  console.table(oldFirst);
+  console.table(oldFirst.map(({ failures: _told, ...shown }) => shown));
   const failed = played.reduce((sum, { load }) => sum + failedCalls(load), 0);
   const machine = {
     cpus: cpus().length,

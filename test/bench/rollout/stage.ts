@@ -1,8 +1,8 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Deploy } from '../../../src/core/model/deploy.js';
-import type { Request } from '../../../src/core/model/request.js';
+import type { Request, RequestParent } from '../../../src/core/model/request.js';
 import { portsOf, type Api } from '../../e2e/support/api.js';
 import { program } from '../../e2e/support/muster-command.js';
 import { Installation } from '../../e2e/support/product.js';
@@ -14,8 +14,10 @@ import { readers } from '../../support/proxies/readers.js';
 import { tempFolder } from '../../support/temp-folder.js';
 import { waitFor } from '../../support/wait-for.js';
 
-const example = <T>(name: string): T =>
-  JSON.parse(readFileSync(new URL(`../../../examples/balanced/${name}.json`, import.meta.url), 'utf8')) as T;
+const exampleFile = (name: string): URL => new URL(`../../../examples/balanced/${name}.json`, import.meta.url);
+const example = <T>(name: string): T => JSON.parse(readFileSync(exampleFile(name), 'utf8')) as T;
+
+const serviceProgram = readFileSync(new URL('service.cjs', import.meta.url), 'utf8');
 
 /** Calls per second that one instance can take, for autoscaling. */
 export const instanceLoad = 100;
@@ -30,8 +32,8 @@ export interface Front {
   /** What makes the service another one than that of the example. */
   request: Partial<Request>;
   deploy: Partial<Deploy>;
-  /** From now on autoscaling finds so many calls per second, at the address that it answers. */
-  tellLoad: (load: number) => string;
+  /** From now on autoscaling and gates find this number, at the address that it answers. */
+  tell: (number: number) => string;
 }
 
 export const isStageInstalled = (): boolean => Nginx.isInstalled() && isInstalled('haproxy');
@@ -68,7 +70,7 @@ export class Stage {
       parts.unshift({ close: () => installation.dispose() });
       const { api } = await installation.start();
       const followed = await followedFront(api, parts);
-      return new Stage([balancedFront(nginx, balancer, await loadSource(parts)), followed], api, parts);
+      return new Stage([balancedFront(nginx, balancer, await numberSource(parts)), followed], api, parts);
     } catch (cause) {
       for (const part of parts) await part.close();
       throw cause;
@@ -77,24 +79,58 @@ export class Stage {
 
   saveRequest = ({ service, request }: Front, changes: Partial<Request> = {}) =>
     this.api.saveRequest({ ...example<Request>('request'), id: service, ...request, ...changes });
-  deploy = ({ service, deploy }: Front, id: string) =>
-    this.api.deploy({ ...example<{ deploy: Deploy }>(`deploy-${id}`).deploy, id, requestId: service, ...deploy });
-
-  deployOldFirst = ({ service, deploy }: Front, id: string, version: string, maxUnavailable: number) =>
-    this.api.deploy({
-      ...example<{ deploy: Deploy }>('deploy-v2').deploy,
+  /** As the example has this version, or its second one, with checks that go on. */
+  deploy({ service, deploy }: Front, id: string, changes: Partial<Deploy> = {}): Promise<RequestParent> {
+    const file = existsSync(exampleFile(`deploy-${id}`)) ? `deploy-${id}` : 'deploy-v2';
+    const { deploy: given } = example<{ deploy: Deploy }>(file);
+    return this.api.deploy({
+      ...given,
+      arguments: ['-e', serviceProgram],
+      healthcheck: {
+        ...given.healthcheck,
+        liveness: { uri: '/live', intervalSeconds: 1, failureThreshold: 3, timeoutSeconds: 5 },
+      },
       ...deploy,
       id,
       requestId: service,
-      env: { VERSION: version },
-      deployStrategy: 'OLD_FIRST',
-      maxUnavailable,
+      ...changes,
     });
+  }
+
+  deployOldFirst = (front: Front, id: string, version: string, maxUnavailable: number) =>
+    this.deploy(front, id, { env: { VERSION: version }, deployStrategy: 'OLD_FIRST', maxUnavailable });
+
+  /** Approves each MANUAL gate that waits until the deploy has ended; answers how many did. */
+  async approveAll({ service }: Front, id: string): Promise<number> {
+    let approved = 0;
+    await waitFor(
+      `the end of ${id} of ${service}`,
+      async () => {
+        const { deployResult, gates } = await this.api.deployHistory(service, id);
+        if (deployResult) return true;
+        const waiting = gates?.find(({ type, state }) => type === 'MANUAL' && state === 'WAITING');
+        if (!waiting) return false;
+        const { step, gate } = waiting;
+        await this.api.post(`deploys/deploy/${id}/request/${service}/approve`, { step, gate });
+        approved += 1;
+        return false;
+      },
+      { timeoutMillis: 120_000 },
+    );
+    return approved;
+  }
+
   bounce = ({ service }: Front) => this.api.post(`requests/request/${service}/bounce`);
 
   async scaledTo(front: Front, instances: number, version: string): Promise<void> {
     await this.api.call('PUT', `requests/request/${front.service}/scale`, { instances });
     await this.settled(front, instances, version);
+  }
+
+  /** Makes a task fail its liveness checks. */
+  async sicken(front: Front, taskId: string): Promise<void> {
+    const task = (await this.api.activeTasks(front.service)).find((one) => one.taskId.id === taskId);
+    await fetch(`http://127.0.0.1:${portsOf(task!)[0]}/sick`);
   }
 
   /** Number of tasks that have not ended. */
@@ -120,23 +156,23 @@ export class Stage {
   }
 }
 
-async function loadSource(parts: { close(): unknown }[]): Promise<Front['tellLoad']> {
+async function numberSource(parts: { close(): unknown }[]): Promise<Front['tell']> {
   const receiver = await startReceiver();
   parts.push(receiver);
-  return (load) => {
-    receiver.answer = (_call, response) => response.end(String(load));
+  return (number) => {
+    receiver.answer = (_call, response) => response.end(String(number));
     return receiver.url;
   };
 }
 
-const balancedFront = (nginx: Nginx, balancer: BalancerServer, tellLoad: Front['tellLoad']): Front => ({
+const balancedFront = (nginx: Nginx, balancer: BalancerServer, tell: Front['tell']): Front => ({
   service: 'balanced',
   proxy: 'nginx',
   url: `${nginx.url}/balanced/`,
   upstreams: () => balancer.balancer.upstreams('balanced'),
   request: {},
   deploy: {},
-  tellLoad,
+  tell,
 });
 
 async function followedFront(api: Api, parts: { close(): unknown }[]): Promise<Front> {
@@ -159,7 +195,7 @@ async function followedFront(api: Api, parts: { close(): unknown }[]): Promise<F
       preStop: { command: 'sleep 3' },
       killGracePeriodMillis: 10_000,
     },
-    tellLoad: await loadSource(parts),
+    tell: await numberSource(parts),
   };
   await api.saveRequest({ ...example<Request>('request'), id: front.service, ...front.request });
   const words = ['endpoints', front.service, '--format', 'haproxy', '--output', file, '--watch'];
