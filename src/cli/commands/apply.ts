@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Applied as Answer, DeployRequest, Request } from 'muster-client';
-import { namedParents } from '../../core/flows/index.js';
 import { forEach, inOrder } from '../each.js';
 import { CliError, exitCodes } from '../exit-codes.js';
 import type { LocatedDocument, FileDocuments } from '../files/documents.js';
@@ -84,12 +83,18 @@ function wishesIn({ requests, deploys }: FileDocuments): Wish[] {
   }
   const deployOf = (id: string) => deploys.find(({ value }) => value.deploy.requestId === id)?.value;
   const wished = new Map(requests.map(({ value }) => [value.id, value]));
-  const ids = inOrder([...wished.keys()], (id) => namedParents(wished.get(id)!).map(({ requestId }) => requestId));
+  const ids = inOrder([...wished.keys()], (id) => namedBy(wished.get(id)!));
   return [
     ...ids.map((id) => ({ request: wished.get(id)!, deploy: deployOf(id) })),
     ...deploys.flatMap(({ value: deploy }) => (wished.has(deploy.deploy.requestId) ? [] : { deploy })),
   ];
 }
+
+/** Requests that have to be there before it. */
+const namedBy = ({ after = [], startAfter = [] }: Request): string[] => [
+  ...after.map(({ requestId }) => requestId),
+  ...startAfter,
+];
 
 function refuseTwice<T>(all: readonly LocatedDocument<T>[], nameOf: (value: T) => string): void {
   const seen = new Map<string, string>();
