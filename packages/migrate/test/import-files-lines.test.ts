@@ -136,6 +136,13 @@ describe('parents', () => {
     expect(notesOf('a', ...jobs)).toEqual(['a -> b -> c -> a is a circle: muster apply refuses it']);
     expect(notesOf('d', ...jobs)).toEqual([`it never runs, because its parent 'a' never does`]);
   });
+  test('in a chain of 5,000 jobs, which is printed from its first one', () => {
+    const names = Array.from({ length: 5_000 }, (_, number) => `j${number}`);
+    const jobs = names.slice(1).map((name, index) => after(name, names[index]!));
+    const converted = chronos(...jobs.toReversed(), { name: names[0]! });
+    expect(converted.map(({ request }) => request.id)).toEqual(names);
+    expect(converted.flatMap(({ notes }) => notes)).toEqual([]);
+  });
   test('that are the job itself, or too many', () => {
     expect(notesOf('a', after('a', 'a'))).toContainEqual(expect.stringMatching(/^muster apply refuses it: .*itself/));
     const parents = Array.from({ length: 21 }, (_, number) => `p${number}`);

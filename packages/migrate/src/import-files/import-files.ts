@@ -10,6 +10,7 @@ import { chronosTexts, convertChronos, isChronosJob } from './chronos.js';
 import { convertCronJob, cronJobTexts, isCronJob } from './cron-jobs.js';
 import type { ConvertedJob } from './documents.js';
 import { isMap } from './members.js';
+import { parentsFirst } from './parents.js';
 
 /** Output of the command, and what people read beside it. */
 interface Streams {
@@ -76,15 +77,7 @@ function refusalsOf(request: Request): string[] {
 
 /** Parents first: a request is saved after those that it follows. What is in a circle stays as it came. */
 function inOrder(jobs: readonly ConvertedJob[]): ConvertedJob[] {
-  const left = new Map(jobs.map((job) => [job.request.id, job]));
-  const ordered: ConvertedJob[] = [];
-  while (left.size > 0) {
-    const ready = [...left.values()].filter(
-      ({ request }) => !request.after?.some((parent) => left.has(parent.requestId)),
-    );
-    const next = ready.length > 0 ? ready : [...left.values()];
-    ordered.push(...next);
-    for (const { request } of next) left.delete(request.id);
-  }
-  return ordered;
+  const byId = new Map(jobs.map((job) => [job.request.id, job]));
+  const ids = new Set([...parentsFirst(jobs.map(({ request }) => request)), ...byId.keys()]);
+  return [...ids].map((id) => byId.get(id)!);
 }
