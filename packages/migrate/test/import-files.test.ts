@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { readSchedule } from '../../../src/core/schedules/index.js';
 import { validateRequest } from '../../../src/core/request-validation/index.js';
-import { ruleOf } from '../src/import-files/chronos.js';
-import { quantityOf } from '../src/import-files/cron-jobs.js';
 import { convertText } from '../src/import-files/import-files.js';
+import { quantityOf } from '../src/import-files/quantities.js';
+import { ruleOf } from '../src/import-files/repeating-interval.js';
 import { testSettings } from '../../../test/support/test-settings.js';
 
 const chronos = [
@@ -37,6 +37,7 @@ const chronos = [
   {
     name: 'clean',
     schedule: 'R5//P1D',
+    retries: 3,
     softError: true,
     command: 'run',
     container: {
@@ -61,9 +62,16 @@ describe('jobs of Chronos', () => {
         schedule: 'DTSTART=20140925T172200 RRULE:FREQ=HOURLY;INTERVAL=2',
         scheduleTimeZone: 'Europe/Paris',
         missedRuns: { policy: 'SKIP', withinMillis: 1_800_000 },
+        numRetriesOnFailure: 2,
         requiredSlaveAttributes: { rack: 'r1' },
       },
-      { id: 'clean', requestType: 'SCHEDULED', scheduleType: 'RFC5545', schedule: 'RRULE:FREQ=DAILY;COUNT=5' },
+      {
+        id: 'clean',
+        requestType: 'SCHEDULED',
+        scheduleType: 'RFC5545',
+        schedule: 'RRULE:FREQ=DAILY;COUNT=5',
+        numRetriesOnFailure: 3,
+      },
       {
         id: 'send-report',
         requestType: 'ON_DEMAND',
@@ -82,6 +90,7 @@ describe('jobs of Chronos', () => {
     expect(converted[0]!.deploy).toMatchObject({
       command: 'load.sh',
       arguments: ['--all'],
+      shell: false,
       resources: { cpus: 0.5, memoryMb: 512, diskMb: 256 },
       env: { DAY: '1' },
       uris: [{ uri: 'http://x/y.tgz', extract: true }],
@@ -95,9 +104,16 @@ describe('jobs of Chronos', () => {
   });
   test('tell what was not taken', () =>
     expect(converted.map(({ notes }) => notes)).toEqual([
-      ['the constraint ["rack","LIKE","r.*"] is not taken'],
+      [
+        'the constraint ["rack","LIKE","r.*"] is not taken',
+        'the first of its arguments is the name of the program there (argv[0]), and an argument like others here',
+      ],
       [],
-      [`its name is 'send report' there`, 'it is disabled there: pause it'],
+      [
+        `its name is 'send report' there`,
+        'it is disabled there: pause it',
+        expect.stringContaining(`it never runs: 'load' and 'clean' begin different flows`),
+      ],
     ]));
 });
 
@@ -143,7 +159,7 @@ spec:
       template:
         spec:
           restartPolicy: Never
-          volumes: []
+          volumes: [{ name: data, emptyDir: {} }]
           containers:
             - name: main
               image: postgres:16
@@ -172,14 +188,16 @@ spec:
       command: 'pg_dump',
       arguments: ['--all', '-v'],
       env: { HOST: 'db' },
-      resources: { cpus: 0.1, memoryMb: 128 },
+      resources: { cpus: 0.1, memoryMb: 1_024 },
       containerInfo: { type: 'DOCKER', docker: { image: 'postgres:16', privileged: false } },
     },
     notes: [
       'it is suspended there: pause it',
-      '1 further containers of its pods are not taken',
-      'volumes of its pods is not taken',
+      'activeDeadlineSeconds is for all tries together there, and for each of them here',
       'the variable PASSWORD has no plain value',
+      'resources.requests.memory is not taken: memoryMb is a limit here, and has that of resources.limits',
+      'spec.jobTemplate.spec.template.spec.volumes is not taken',
+      'spec.jobTemplate.spec.template.spec.containers.1 is not taken',
     ],
   });
 });
@@ -190,9 +208,16 @@ describe('what a CronJob says of its runs', () => {
       JSON.stringify({
         kind: 'CronJob',
         metadata: { name: 'x' },
-        spec: { schedule: '0 3 * * *', concurrencyPolicy: 'Forbid', ...spec, jobTemplate: { spec: job } },
+        spec: {
+          schedule: '0 3 * * *',
+          timeZone: 'UTC',
+          concurrencyPolicy: 'Forbid',
+          ...spec,
+          jobTemplate: { spec: withPods(job) },
+        },
       }),
     )[0]!;
+  const withPods = (job: object) => ({ ...job, template: { spec: { containers: [{ image: 'x' }] } } });
   const retry = { attempts: 6, delayMillis: 10_000, backoffFactor: 2, maxDelayMillis: 360_000 };
   const bounded = 'concurrencyPolicy Allow has no limit there: at most 10 runs at once (instances)';
   const usual = { overlapPolicy: 'SKIP', retry };
@@ -216,7 +241,8 @@ describe('what a CronJob says of its runs', () => {
     { spec: {}, job: { backoffLimit: 0 }, is: { overlapPolicy: 'SKIP', numRetriesOnFailure: 0 } },
   ])('in $spec', ({ spec, job, is, notes = [] }) => {
     const { request, notes: told } = converted(spec, job);
-    expect(request).toEqual({ id: 'x', requestType: 'SCHEDULED', schedule: '0 3 * * *', ...is });
+    const times = { schedule: '0 3 * * *', scheduleTimeZone: 'UTC' };
+    expect(request).toEqual({ id: 'x', requestType: 'SCHEDULED', ...times, ...is });
     expect(told).toEqual(notes);
     const limits = { ...testSettings().cluster, ...testSettings() };
     expect(validateRequest(request, { limits })).toEqual([]);
@@ -230,7 +256,13 @@ test.each([
   [{ epsilon: 'soon' }, {}, `epsilon 'soon' is not taken`],
 ])('a job of Chronos with %j has %j', (own, is, note) => {
   const [job] = convertText(JSON.stringify({ name: 'x', command: 'run', schedule: 'R//P1D', ...own }));
-  const usual = { id: 'x', requestType: 'SCHEDULED', scheduleType: 'RFC5545', schedule: 'RRULE:FREQ=DAILY' };
+  const usual = {
+    id: 'x',
+    requestType: 'SCHEDULED',
+    scheduleType: 'RFC5545',
+    schedule: 'RRULE:FREQ=DAILY',
+    numRetriesOnFailure: 2,
+  };
   expect(job!.request).toEqual({ ...usual, ...is });
   expect(job!.notes).toEqual(note === undefined ? [] : [expect.stringContaining(note)]);
 });
@@ -240,6 +272,13 @@ test.each([
   ['2', 2],
   ['1.5Gi', 1.5 * 1024 ** 3],
   ['1M', 1e6],
+  ['1e3', 1_000],
+  ['1E3', 1_000],
+  ['2E', 2e18],
+  ['500u', 0.0005],
+  ['.5', 0.5],
+  ['1Pi', 2 ** 50],
+  ['0x10', undefined],
   ['lots', undefined],
   ['-1', undefined],
 ])('the quantity %s is %s', (written, value) => expect(quantityOf(written)).toBe(value));

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { DeployRequest, Request } from 'muster-client';
 import { type Document, isMap, isNode, type LineCounter, visit } from 'yaml';
 import { CliError } from '../exit-codes.js';
-import { type Problem, problemsOf } from './check.js';
+import { type Problem, problemsOf, schemaOf } from './check.js';
 import { otherFormat } from './other-formats.js';
 import { documentsIn, readText, shownName } from './read-text.js';
 import { hintOf, keepTextsAsWritten } from './written-texts.js';
@@ -78,7 +78,7 @@ interface Source {
 async function sort(document: Document.Parsed, { name, text, lines }: Source, wanted: FileDocuments): Promise<void> {
   const { contents } = document;
   const isDeploy = isMap(contents) && (contents.has('deploy') || !(contents.has('requestType') || contents.has('id')));
-  keepTextsAsWritten(isDeploy ? 'deploy' : 'request', document, (node, message) => {
+  keepTextsAsWritten(schemaOf(isDeploy ? 'deploy' : 'request'), document, (node, message) => {
     throw new CliError('usage', `${name}:${lines.linePos(node.range?.[0] ?? 0).line}: ${message}`);
   });
   const value = withoutNulls(document.toJS({ maxAliasCount: 100 })) as Record<string, unknown>;

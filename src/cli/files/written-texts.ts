@@ -1,5 +1,5 @@
 import { type Document, isAlias, isCollection, isMap, isNode, isScalar, isSeq, type Node, type Scalar } from 'yaml';
-import { definitionOf, type Kind, schemaOf, type Schema } from './check.js';
+import { definitionOf, type Schema } from './check.js';
 
 /** Refuses a document, at a place of it. */
 export type Refuse = (node: Node, message: string) => never;
@@ -9,8 +9,8 @@ export type Refuse = (node: Node, message: string) => never;
  * means a text they are kept as the file has them; an entry without a value in a map or list of texts, and what JSON cannot say (a
  * number that is not finite, a key that is no text, a set), are refused.
  */
-export function keepTextsAsWritten(kind: Kind, document: Document.Parsed, refuse: Refuse): void {
-  new WrittenTexts(schemaOf(kind), document, refuse).walk(document.contents, [schemaOf(kind)], '', false);
+export function keepTextsAsWritten(schema: Schema, document: Document.Parsed, refuse: Refuse): void {
+  new WrittenTexts(schema, document, refuse).walk(document.contents, [schema], '', false);
 }
 
 class WrittenTexts {

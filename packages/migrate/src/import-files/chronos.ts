@@ -5,109 +5,142 @@ import {
   boundedRuns,
   type ConvertedJob,
   deployId,
+  filled,
   idOf,
-  isMap,
-  listOf,
   mostRunsAtOnce,
-  numberOf,
-  textOf,
-  textsOf,
+  renamed,
+  resourcesOf,
+  text,
+  texts,
   variablesOf,
 } from './documents.js';
+import { isMap, Members } from './members.js';
+import { notesOnParents } from './parents.js';
+import { dayOfSomeMonths, periodOf, ruleOf, timeOf } from './repeating-interval.js';
 
 type Job = Record<string, unknown>;
 
 export const isChronosJob = (value: unknown): value is Job =>
   isMap(value) &&
-  textOf(value['name']) !== undefined &&
+  typeof value['name'] === 'string' &&
+  value['name'] !== '' &&
   ('command' in value || 'container' in value) &&
   ('schedule' in value || Array.isArray(value['parents']));
 
-/** Members that say something that no request says; those of figures and of what Chronos derives are left out in silence. */
-const notTaken: Readonly<Record<string, (value: unknown) => boolean>> = {
-  executor: (value) => typeof value === 'string' && value !== '',
-  highPriority: (value) => value === true,
-  async: (value) => value === true,
-  dataProcessingJobType: (value) => value === true,
-  taskInfoData: (value) => typeof value === 'string' && value !== '',
+const volume = { properties: { containerPath: text, hostPath: text } };
+export const chronosTexts = {
+  properties: {
+    name: text,
+    command: text,
+    arguments: texts,
+    parents: texts,
+    owner: text,
+    runAsUser: text,
+    schedule: text,
+    scheduleTimeZone: text,
+    uris: texts,
+    constraints: { items: texts },
+    environmentVariables: { items: { properties: { name: text, value: text } } },
+    fetch: { items: { properties: { uri: text, output: text } } },
+    container: { properties: { image: text, volumes: { items: volume } } },
+  },
 };
+
+/** Figures of earlier runs. */
+const figures = ['successCount', 'errorCount', 'lastSuccess', 'lastError', 'errorsSinceLastSuccess'];
+/** Members that Chronos always answers, and that say something where they are true. */
+const flags = ['async', 'highPriority', 'dataProcessingJobType', 'concurrent'];
+/** Tries after the first one, where the job does not say. */
+const usualRetries = 2;
 
 /** Jobs of one file, which may name each other as parents. */
 export function convertChronos(jobs: readonly Job[]): ConvertedJob[] {
   const softErrors = new Set(jobs.filter((job) => job['softError'] === true).map((job) => String(job['name'])));
-  return jobs.map((job) => convert(job, softErrors));
+  const converted = jobs.map((job) => convert(new Members(job), softErrors));
+  const onParents = notesOnParents(converted.map(({ request }) => request));
+  return converted.map((job) => ({ ...job, notes: [...job.notes, ...(onParents.get(job.request.id) ?? [])] }));
 }
 
-function convert(job: Job, softErrors: ReadonlySet<string>): ConvertedJob {
-  const name = String(job['name']);
+function convert(job: Members, softErrors: ReadonlySet<string>): ConvertedJob {
+  const name = job.text('name')!;
   const id = idOf(name);
-  const notes = Object.entries(notTaken).flatMap(([member, says]) =>
-    says(job[member]) ? `${member} is not taken` : [],
-  );
-  if (id !== name) notes.push(`its name is '${name}' there`);
-  if (job['disabled'] === true) notes.push('it is disabled there: pause it');
-  const { shell = true } = job;
-  const words = textsOf(job['arguments']);
+  const notes = renamed(id, name);
+  job.pass(...figures, 'softError');
+  for (const flag of flags) job.word(flag, ['false']);
+  if (job.flag('disabled') === true) notes.push('it is disabled there: pause it');
   const request: Request = withoutAbsent({
     id,
     ...runsOf(job, softErrors, notes),
     owners: ownersOf(job),
-    numRetriesOnFailure: numberOf(job['retries']),
+    numRetriesOnFailure: job.number('retries') ?? usualRetries,
     requiredSlaveAttributes: attributesOf(job, notes),
   });
-  const deploy = withoutAbsent({
+  const deploy = filled({
     requestId: id,
     id: deployId,
-    command: textOf(job['command']),
-    arguments: words.length > 0 ? words : undefined,
-    shell: shell === true && words.length === 0 && !isMap(job['container']) ? true : undefined,
-    user: textOf(job['runAsUser']),
-    resources: withoutAbsent({
-      cpus: numberOf(job['cpus']),
-      memoryMb: numberOf(job['mem']),
-      diskMb: numberOf(job['disk']),
-    }),
-    env: variablesOf(job['environmentVariables'], notes),
+    ...commandOf(job, notes),
+    user: job.text('runAsUser'),
+    resources: resourcesOf(
+      withoutAbsent({ cpus: job.number('cpus'), memoryMb: job.number('mem'), diskMb: job.number('disk') }),
+      notes,
+    ),
+    env: Object.fromEntries(variablesOf(job.maps('environmentVariables'), notes)),
     uris: artifactsOf(job),
-    containerInfo: containerOf(job['container'], notes),
+    containerInfo: containerOf(job, notes),
   });
-  return { request, deploy, notes };
+  return { request, deploy, notes: [...notes, ...job.unread().map((path) => `${path} is not taken`)] };
+}
+
+/** With `shell`, which is usual, the command is a line for a shell, and Mesos passes no arguments. */
+function commandOf(job: Members, notes: string[]): { command?: string; arguments?: string[]; shell: boolean } {
+  const command = job.text('command');
+  const shell = job.flag('shell') ?? true;
+  const words = job.texts('arguments');
+  if (command !== undefined && /^(http|ftp)/.test(command))
+    notes.push('its command is an address, which Chronos fetches and starts: name it in uris, and start what it has');
+  if (shell && words.length > 0) notes.push('arguments is not taken: with shell, they have no effect there');
+  if (!shell && words.length > 0 && !job.has('container'))
+    notes.push(
+      'the first of its arguments is the name of the program there (argv[0]), and an argument like others here',
+    );
+  return withoutAbsent({ command, arguments: shell ? undefined : words, shell }) as { shell: boolean };
 }
 
 function runsOf(
-  job: Job,
+  job: Members,
   softErrors: ReadonlySet<string>,
   notes: string[],
 ): Pick<Request, 'requestType'> & Partial<Request> {
-  const parents = textsOf(job['parents']);
+  const parents = [...new Set(job.texts('parents'))];
   if (parents.length > 0) {
-    if (job['concurrent'] === true) notes.push('concurrent is not taken: what follows others runs each time');
     const after = parents.map((parent) => ({
       requestId: idOf(parent),
       on: softErrors.has(parent) ? ('END' as const) : ('SUCCESS' as const),
     }));
     return { requestType: 'ON_DEMAND', after };
   }
-  const schedule = textOf(job['schedule']);
+  const schedule = job.text('schedule');
   const rule = schedule === undefined ? undefined : ruleOf(schedule);
   if (rule === undefined) {
     notes.push(`its schedule '${String(schedule)}' is not taken: it runs on demand`);
     return { requestType: 'ON_DEMAND' };
   }
-  const scheduleTimeZone = textOf(job['scheduleTimeZone']);
-  const isLocal = scheduleTimeZone !== undefined;
+  const scheduleTimeZone = job.text('scheduleTimeZone');
+  const start = rule.start === undefined ? '' : timeOf(rule.start, scheduleTimeZone !== undefined);
+  const day = dayOfSomeMonths(rule.text, start);
+  if (day !== undefined) notes.push(`months without a day ${day} have no run; there they have one on an earlier day`);
   return withoutAbsent({
     requestType: 'SCHEDULED' as const,
     scheduleType: 'RFC5545' as const,
-    schedule: `${rule.start === undefined ? '' : `DTSTART=${timeOf(rule.start, isLocal)} `}RRULE:${rule.text}`,
+    schedule: `${start === '' ? '' : `DTSTART=${start} `}RRULE:${rule.text}`,
     scheduleTimeZone,
-    ...lateOf(textOf(job['epsilon']), notes),
+    ...lateOf(job.text('epsilon'), notes),
     ...overlapOf(job, notes),
   });
 }
 
-function overlapOf({ concurrent }: Job, notes: string[]): Partial<Request> {
-  if (concurrent !== true) return {};
+function overlapOf(job: Members, notes: string[]): Partial<Request> {
+  if (job.flag('concurrent') !== true) return {};
   notes.push(boundedRuns('concurrent'));
   return { overlapPolicy: 'ALLOW', instances: mostRunsAtOnce };
 }
@@ -121,111 +154,64 @@ function lateOf(epsilon: string | undefined, notes: string[]): Partial<Request> 
   return {};
 }
 
-const period = /^P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?$/;
-
-/** A period of ISO 8601; undefined: it is none. */
-function periodOf(text: string): { months: number; seconds: number } | undefined {
-  const found = period.exec(text)?.slice(1);
-  if (!found) return undefined;
-  const [years = 0, months = 0, weeks = 0, days = 0, hours = 0, minutes = 0, seconds = 0] = found.map((part) =>
-    Number(part ?? 0),
-  );
-  return { months: years * 12 + months, seconds: (((weeks * 7 + days) * 24 + hours) * 60 + minutes) * 60 + seconds };
-}
-
-/** A repeating interval of ISO 8601 as a rule of RFC 5545; undefined: it cannot be one. */
-export function ruleOf(schedule: string): { start?: string; text: string } | undefined {
-  const [repetitions = '', start = '', length = '', ...more] = schedule.split('/');
-  const times = /^R(\d*)$/.exec(repetitions)?.[1];
-  const found = periodOf(length);
-  if (times === undefined || !found || more.length > 0 || times === '0') return undefined;
-  if (start !== '' && Number.isNaN(Date.parse(start))) return undefined;
-  const frequency = frequencyOf(found.months, found.seconds);
-  if (frequency === undefined) return undefined;
-  return { ...(start !== '' && { start }), text: frequency + (times === '' ? '' : `;COUNT=${times}`) };
-}
-
-function frequencyOf(months: number, seconds: number): string | undefined {
-  const every = (name: string, interval: number) => `FREQ=${name}${interval === 1 ? '' : `;INTERVAL=${interval}`}`;
-  if (months > 0) return seconds > 0 ? undefined : every('MONTHLY', months);
-  const units = [
-    ['DAILY', 86_400],
-    ['HOURLY', 3_600],
-    ['MINUTELY', 60],
-    ['SECONDLY', 1],
-  ] as const;
-  const unit = units.find(([, size]) => seconds > 0 && seconds % size === 0);
-  return unit && every(unit[0], seconds / unit[1]);
-}
-
-/** `isLocal`: a zone is given beside it, which counts in place of that of the time. */
-function timeOf(start: string, isLocal: boolean): string {
-  const written = isLocal ? start.replace(/(Z|[+-]\d\d:?\d\d)$/, '') : new Date(start).toISOString();
-  return written.replace(/\.\d+/, '').replaceAll(/[-:Z]/g, '');
-}
-
-function ownersOf(job: Job): string[] | undefined {
-  const owners = (textOf(job['owner']) ?? '').split(/[,;\s]+/).filter((owner) => owner !== '');
+function ownersOf(job: Members): string[] | undefined {
+  const owners = (job.text('owner') ?? '').split(/[,;\s]+/).filter((owner) => owner !== '');
   return owners.length > 0 ? owners : undefined;
 }
 
 /** Constraints that demand a value. */
-function attributesOf(job: Job, notes: string[]): Record<string, string> | undefined {
-  const attributes: Record<string, string> = {};
-  for (const constraint of listOf(job['constraints'])) {
-    const [name, operator, value] = textsOf(constraint);
-    if (name !== undefined && operator === 'EQUALS' && value !== undefined) attributes[name] = value;
-    else notes.push(`the constraint ${JSON.stringify(constraint)} is not taken`);
-  }
-  return Object.keys(attributes).length > 0 ? attributes : undefined;
+function attributesOf(job: Members, notes: string[]): Record<string, string> | undefined {
+  const constraints = job.at('constraints');
+  const demanded = constraints.names.flatMap((index): [string, string][] => {
+    const [name, operator, value] = constraints.texts(index);
+    if (name !== undefined && operator === 'EQUALS' && value !== undefined) return [[name, value]];
+    notes.push(`the constraint ${constraints.shown(index)} is not taken`);
+    return [];
+  });
+  return demanded.length > 0 ? Object.fromEntries(demanded) : undefined;
 }
 
-function artifactsOf(job: Job): ClusterArtifact[] | undefined {
-  const plain = textsOf(job['uris']).map((uri) => ({ uri }));
-  const fetched = listOf(job['fetch'])
-    .filter(isMap)
-    .flatMap(({ uri, extract, executable, cache, output }): ClusterArtifact[] =>
-      typeof uri === 'string'
-        ? [
-            withoutAbsent({
-              uri,
-              extract: extract === true || undefined,
-              executable: executable === true || undefined,
-              cache: cache === true || undefined,
-              outputFile: textOf(output),
-            }) as ClusterArtifact,
-          ]
-        : [],
-    );
-  return plain.length + fetched.length > 0 ? [...plain, ...fetched] : undefined;
+function artifactsOf(job: Members): ClusterArtifact[] {
+  const plain = job.texts('uris').map((uri) => ({ uri }));
+  const fetched = job.maps('fetch').flatMap((entry): ClusterArtifact[] => {
+    const uri = entry.text('uri');
+    if (uri === undefined) return [];
+    const flag = (name: string) => entry.flag(name) || undefined;
+    return [
+      withoutAbsent({
+        uri,
+        extract: flag('extract'),
+        executable: flag('executable'),
+        cache: flag('cache'),
+        outputFile: entry.text('output'),
+      }) as ClusterArtifact,
+    ];
+  });
+  return [...plain, ...fetched];
 }
 
-function containerOf(container: unknown, notes: string[]): ContainerInfo | undefined {
-  if (!isMap(container)) return undefined;
-  const image = textOf(container['image']);
+function containerOf(job: Members, notes: string[]): ContainerInfo | undefined {
+  if (!job.has('container')) return undefined;
+  const container = job.at('container');
+  const image = container.text('image');
   if (image === undefined) {
+    job.pass('container');
     notes.push('its container has no image, and is not taken');
     return undefined;
   }
-  const network = container['network'];
-  const volumes = listOf(container['volumes'])
-    .filter(isMap)
-    .map((volume) =>
-      withoutAbsent({
-        containerPath: textOf(volume['containerPath']),
-        hostPath: textOf(volume['hostPath']),
-        mode: volume['mode'] === 'RW' ? ('RW' as const) : ('RO' as const),
-      }),
-    );
+  container.word('type', ['DOCKER']);
   const docker = withoutAbsent({
     image,
     privileged: false,
-    network: network === 'HOST' || network === 'BRIDGE' || network === 'NONE' ? network : undefined,
-    forcePullImage: container['forcePullImage'] === true || undefined,
+    network: container.word('network', ['HOST', 'BRIDGE', 'NONE']),
+    forcePullImage: container.flag('forcePullImage') || undefined,
   });
-  return withoutAbsent({
-    type: 'DOCKER' as const,
-    docker,
-    volumes: volumes.length > 0 ? volumes : undefined,
-  }) as ContainerInfo;
+  const volumes = container.maps('volumes').map((each) =>
+    withoutAbsent({
+      containerPath: each.text('containerPath'),
+      hostPath: each.text('hostPath'),
+      mode: each.word('mode', ['RW', 'RO']) ?? 'RO',
+    }),
+  );
+  return filled({ type: 'DOCKER' as const, docker, volumes }) as ContainerInfo;
 }

@@ -5,70 +5,105 @@ import {
   boundedRuns,
   type ConvertedJob,
   deployId,
+  filled,
   idOf,
-  isMap,
-  listOf,
   mostRunsAtOnce,
-  numberOf,
-  textOf,
-  textsOf,
+  renamed,
+  resourcesOf,
+  text,
+  texts,
   variablesOf,
 } from './documents.js';
+import { isMap, Members } from './members.js';
+import { quantityOf } from './quantities.js';
+import { References } from './references.js';
 
 type Manifest = Record<string, unknown>;
 
 export const isCronJob = (value: unknown): value is Manifest => isMap(value) && value['kind'] === 'CronJob';
 
+/** A schema of what is at a path. */
+const at = (path: string, inner: object): object =>
+  path.split('.').reduceRight((schema, name) => ({ properties: { [name]: schema } }), inner);
+const amounts = { additionalProperties: text };
+const container = {
+  properties: {
+    image: text,
+    command: texts,
+    args: texts,
+    env: { items: { properties: { name: text, value: text } } },
+    resources: { properties: { requests: amounts, limits: amounts } },
+  },
+};
+export const cronJobTexts = {
+  anyOf: [
+    at('metadata.name', text),
+    at('spec', { properties: { schedule: text, timeZone: text } }),
+    at('spec.jobTemplate.spec.template.spec.containers', { items: container }),
+  ],
+};
+
 /** Values where the manifest does not say. */
 const usual = { backoffLimit: 6, successfulJobsHistoryLimit: 3, failedJobsHistoryLimit: 1 };
 /** Delays between the tries of a job there: they double up to the longest. */
 const backOff = { delayMillis: 10_000, backoffFactor: 2, maxDelayMillis: 360_000 };
-/** Members of the specification of a pod that say where and as whom it runs, which a request says otherwise. */
-const ofPod = ['nodeSelector', 'affinity', 'tolerations', 'volumes', 'initContainers', 'securityContext'] as const;
+/** What Kubernetes writes into the manifests that it answers. */
+const ofKubernetes = ['uid', 'resourceVersion', 'generation', 'creationTimestamp', 'selfLink', 'managedFields'];
+const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /** A CronJob of Kubernetes: the first container of its pods, as a job with a schedule. */
 export function convertCronJob(manifest: Manifest): ConvertedJob {
-  const within = (value: unknown, ...names: string[]): unknown =>
-    names.reduce((at, name) => (isMap(at) ? at[name] : undefined), value);
-  const name = textOf(within(manifest, 'metadata', 'name')) ?? 'cron-job';
-  const { spec } = manifest;
-  const job = within(spec, 'jobTemplate', 'spec');
-  const pod = within(job, 'template', 'spec');
-  const [container, ...others] = listOf(within(pod, 'containers')).filter(isMap);
-  const notes: string[] = [];
+  const document = new Members(manifest);
+  document.pass('apiVersion', 'kind', 'status');
+  const metadata = document.at('metadata');
+  metadata.pass(...ofKubernetes);
+  if (metadata.has('annotations')) metadata.at('annotations').pass(lastApplied);
+  const spec = document.at('spec');
+  const job = spec.at('jobTemplate').at('spec');
+  const pod = job.at('template').at('spec');
+  const name = metadata.text('name') ?? 'cron-job';
   const id = idOf(name);
-  if (within(spec, 'suspend') === true) notes.push('it is suspended there: pause it');
-  if (others.length > 0) notes.push(`${others.length} further containers of its pods are not taken`);
-  for (const member of ofPod) if (within(pod, member) !== undefined) notes.push(`${member} of its pods is not taken`);
-  for (const member of ['parallelism', 'completions'])
-    if ((numberOf(within(job, member)) ?? 1) !== 1) notes.push(`${member} is not taken: a time has one run`);
-  const limit = numberOf(within(job, 'activeDeadlineSeconds'));
+  const notes = renamed(id, name);
   const request: Request = withoutAbsent({
     id,
     requestType: 'SCHEDULED' as const,
-    schedule: textOf(within(spec, 'schedule')),
-    scheduleTimeZone: textOf(within(spec, 'timeZone')),
-    ...overlapOf(textOf(within(spec, 'concurrencyPolicy')) ?? 'Allow', notes),
-    ...deadlineOf(within(spec, 'startingDeadlineSeconds'), notes),
-    ...retriesOf(numberOf(within(job, 'backoffLimit')) ?? usual.backoffLimit),
+    ...timesOf(spec, notes),
+    ...overlapOf(spec, notes),
+    ...deadlineOf(spec, notes),
+    ...triesOf(job, pod, notes),
     ...keptOf(spec),
-    taskExecutionTimeLimitMillis: limit === undefined ? undefined : limit * 1_000,
   });
-  const [program, ...words] = textsOf(container?.['command']);
-  const deploy = withoutAbsent({
-    requestId: id,
-    id: deployId,
-    command: program,
-    arguments: [...words, ...textsOf(container?.['args'])],
-    env: variablesOf(container?.['env'], notes),
-    resources: resourcesOf(within(container, 'resources'), notes),
-    containerInfo: containerOf(container),
+  for (const member of ['parallelism', 'completions'])
+    if ((job.number(member) ?? 1) !== 1) notes.push(`${member} is not taken: a time has one run`);
+  job.word('completionMode', ['NonIndexed']);
+  passUsual(pod, {
+    dnsPolicy: 'ClusterFirst',
+    schedulerName: 'default-scheduler',
+    terminationGracePeriodSeconds: '30',
   });
-  if (container?.['envFrom'] !== undefined) notes.push('envFrom is not taken');
-  return { request, deploy, notes };
+  const containers = pod.at('containers');
+  const [index] = containers.names;
+  const first = index === undefined ? undefined : containers.at(index);
+  if (!first) notes.push('its pods have no container');
+  const deploy = filled({ requestId: id, id: deployId, ...(first && programOf(first, notes)) });
+  return { request, deploy, notes: [...notes, ...document.unread().map((path) => `${path} is not taken`)] };
 }
 
-function overlapOf(policy: string, notes: string[]): Partial<Request> {
+/** Values that hold without being named as well, and that Kubernetes adds. */
+function passUsual(members: Members, values: Readonly<Record<string, string>>): void {
+  for (const [name, value] of Object.entries(values)) members.word(name, [value]);
+}
+
+function timesOf(spec: Members, notes: string[]): Partial<Request> {
+  if (spec.flag('suspend') === true) notes.push('it is suspended there: pause it');
+  const scheduleTimeZone = spec.text('timeZone');
+  if (scheduleTimeZone === undefined)
+    notes.push('it has no timeZone: its schedule is in the zone of the control plane there, and in UTC here');
+  return { schedule: spec.text('schedule'), scheduleTimeZone };
+}
+
+function overlapOf(spec: Members, notes: string[]): Partial<Request> {
+  const policy = spec.text('concurrencyPolicy') ?? 'Allow';
   if (policy === 'Allow') {
     notes.push(boundedRuns('concurrencyPolicy Allow'));
     return { overlapPolicy: 'ALLOW', instances: mostRunsAtOnce };
@@ -79,68 +114,88 @@ function overlapOf(policy: string, notes: string[]): Partial<Request> {
   return {};
 }
 
-function deadlineOf(seconds: unknown, notes: string[]): Partial<Request> {
+function deadlineOf(spec: Members, notes: string[]): Partial<Request> {
+  const seconds = spec.number('startingDeadlineSeconds');
   if (seconds === undefined) return {};
-  const millis = (numberOf(seconds) ?? 0) * 1_000;
-  if (millis >= 1) return { missedRuns: { policy: 'SKIP', withinMillis: millis } };
-  notes.push(`startingDeadlineSeconds ${JSON.stringify(seconds)} is not taken: it leaves no time to start`);
+  if (seconds * 1_000 >= 1) return { missedRuns: { policy: 'SKIP', withinMillis: seconds * 1_000 } };
+  notes.push(`startingDeadlineSeconds ${seconds} is not taken: it leaves no time to start`);
   return {};
 }
 
-const retriesOf = (attempts: number): Partial<Request> =>
-  attempts > 0 ? { retry: { attempts, ...backOff } } : { numRetriesOnFailure: 0 };
+function triesOf(job: Members, pod: Members, notes: string[]): Partial<Request> {
+  const attempts = job.number('backoffLimit') ?? usual.backoffLimit;
+  const limit = job.number('activeDeadlineSeconds');
+  // With Never, a try has a pod of its own, as it has a task of its own here.
+  if (pod.word('restartPolicy', ['Never', 'OnFailure']) === 'OnFailure')
+    notes.push('restartPolicy OnFailure is not taken: each try is a task of its own, as with Never');
+  if (limit !== undefined && attempts > 0)
+    notes.push('activeDeadlineSeconds is for all tries together there, and for each of them here');
+  return {
+    ...(attempts > 0 ? { retry: { attempts, ...backOff } } : { numRetriesOnFailure: 0 }),
+    taskExecutionTimeLimitMillis: limit === undefined ? undefined : limit * 1_000,
+  };
+}
 
 /** Two limits there, one here: so many runs in all. */
-function keptOf(spec: unknown): Partial<Request> {
-  if (!isMap(spec)) return {};
+function keptOf(spec: Members): Partial<Request> {
   const names = ['successfulJobsHistoryLimit', 'failedJobsHistoryLimit'] as const;
-  if (names.every((name) => numberOf(spec[name]) === undefined)) return {};
-  const count = names.reduce((sum, name) => sum + (numberOf(spec[name]) ?? usual[name]), 0);
+  if (!names.some((name) => spec.has(name))) return {};
+  const count = names.reduce((sum, name) => sum + (spec.number(name) ?? usual[name]), 0);
   return { keepRuns: { count: Math.max(1, count) } };
 }
 
-function containerOf(container: Manifest | undefined): ContainerInfo | undefined {
-  const image = textOf(container?.['image']);
+/** What its first container runs. */
+function programOf(first: Members, notes: string[]) {
+  first.pass('name');
+  passUsual(first, { terminationMessagePath: '/dev/termination-log', terminationMessagePolicy: 'File' });
+  const variables = variablesOf(first.maps('env'), notes);
+  const references = new References(variables, first.maps('env'), first.has('envFrom'));
+  const env = Object.fromEntries(references.variables);
+  const [command, ...words] = [...first.texts('command')].map((word) => references.replaced(word));
+  const given = first.texts('args').map((word) => references.replaced(word));
+  notes.push(...references.notes());
+  return {
+    command,
+    arguments: [...words, ...given],
+    env,
+    resources: askedOf(first, notes),
+    containerInfo: imageOf(first),
+  };
+}
+
+function imageOf(first: Members): ContainerInfo | undefined {
+  const image = first.text('image');
+  const isAlwaysPulled = first.word('imagePullPolicy', ['Always', 'IfNotPresent']) === 'Always';
   if (image === undefined) return undefined;
-  const forcePullImage = container?.['imagePullPolicy'] === 'Always' || undefined;
-  return { type: 'DOCKER', docker: withoutAbsent({ image, privileged: false, forcePullImage }) };
+  const docker = withoutAbsent({ image, privileged: false, forcePullImage: isAlwaysPulled || undefined });
+  return { type: 'DOCKER', docker };
 }
 
-/** What it requests counts; else its limits. */
-function resourcesOf(resources: unknown, notes: string[]): Resources | undefined {
-  if (!isMap(resources)) return undefined;
-  const asked = {
-    ...(isMap(resources['limits']) && resources['limits']),
-    ...(isMap(resources['requests']) && resources['requests']),
-  };
-  const read = (name: string, factor: number): number | undefined => {
-    if (asked[name] === undefined) return undefined;
-    const quantity = quantityOf(asked[name]);
-    if (quantity === undefined) notes.push(`${name} '${String(asked[name])}' is no quantity`);
-    return quantity === undefined ? undefined : Math.round(quantity * factor * 1_000) / 1_000;
-  };
-  return withoutAbsent({
-    cpus: read('cpu', 1),
-    memoryMb: read('memory', 1 / 1_048_576),
-    diskMb: read('ephemeral-storage', 1 / 1_048_576),
-  });
-}
+const bytesOfMb = 1_048_576;
 
-const suffixes: Readonly<Record<string, number>> = {
-  m: 1 / 1_000,
-  '': 1,
-  k: 1_000,
-  M: 1_000 ** 2,
-  G: 1_000 ** 3,
-  T: 1_000 ** 4,
-  Ki: 1_024,
-  Mi: 1_024 ** 2,
-  Gi: 1_024 ** 3,
-  Ti: 1_024 ** 4,
-};
-
-/** A quantity of Kubernetes, such as 100m or 1Gi. */
-export function quantityOf(written: unknown): number | undefined {
-  const [, digits, suffix = ''] = /^(\d+(?:\.\d+)?)(m|k|M|G|T|Ki|Mi|Gi|Ti)?$/.exec(String(written)) ?? [];
-  return digits === undefined ? undefined : Number(digits) * suffixes[suffix]!;
+/** A machine shares its processors by what is requested. Memory and disk are limits here, so limits come first. */
+function askedOf(first: Members, notes: string[]): Resources | undefined {
+  const requests = first.at('resources').at('requests');
+  const limits = first.at('resources').at('limits');
+  const read = (from: Members, name: string, unit: number): number | undefined => {
+    const written = from.text(name);
+    if (written === undefined) return undefined;
+    const quantity = quantityOf(written);
+    if (quantity === undefined) notes.push(`${name} '${written}' is no quantity`);
+    return quantity === undefined ? undefined : Math.round((quantity / unit) * 1_000) / 1_000;
+  };
+  const limited = (name: string, member: string): number | undefined => {
+    const limit = read(limits, name, bytesOfMb);
+    const request = read(requests, name, bytesOfMb);
+    if (limit !== undefined && request !== undefined && limit !== request)
+      notes.push(
+        `resources.requests.${name} is not taken: ${member} is a limit here, and has that of resources.limits`,
+      );
+    if (limit === undefined && request !== undefined)
+      notes.push(`it has no limit of ${name} there; ${member} ${request}, which it requests, is one here`);
+    return limit ?? request;
+  };
+  const cpus = requests.has('cpu') ? read(requests, 'cpu', 1) : read(limits, 'cpu', 1);
+  const memoryMb = limited('memory', 'memoryMb');
+  return resourcesOf(withoutAbsent({ cpus, memoryMb, diskMb: limited('ephemeral-storage', 'diskMb') }), notes);
 }

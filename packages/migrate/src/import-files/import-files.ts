@@ -2,9 +2,15 @@ import { existsSync } from 'node:fs';
 import { stringify } from 'yaml';
 import { CliError, exitCodes } from '../../../../src/cli/exit-codes.js';
 import { documentsIn, readText, shownName } from '../../../../src/cli/files/read-text.js';
-import { convertChronos, isChronosJob } from './chronos.js';
-import { convertCronJob, isCronJob } from './cron-jobs.js';
-import { type ConvertedJob, isMap, listOf } from './documents.js';
+import { keepTextsAsWritten } from '../../../../src/cli/files/written-texts.js';
+import { followProblems } from '../../../../src/core/flows/index.js';
+import type { Request } from '../../../../src/core/model/request.js';
+import { readTimetable } from '../../../../src/core/schedules/index.js';
+import { chronosTexts, convertChronos, isChronosJob } from './chronos.js';
+import { convertCronJob, cronJobTexts, isCronJob } from './cron-jobs.js';
+import type { ConvertedJob } from './documents.js';
+import { isMap } from './members.js';
+import { parentsFirst } from './parents.js';
 
 /** Output of the command, and what people read beside it. */
 interface Streams {
@@ -35,14 +41,21 @@ function whyNot(file: string, cause: unknown): string {
   return cause instanceof CliError ? message : `${shownName(file)}: ${message}`;
 }
 
+const jobTexts = { anyOf: [chronosTexts, cronJobTexts] };
+/** One job, a list of them, or a List of Kubernetes. */
+const fileTexts = { anyOf: [jobTexts, { items: jobTexts }, { properties: { items: { items: jobTexts } } }] };
+
 /** Jobs of Chronos (what its API answers, or one job) and CronJobs of Kubernetes, in YAML or JSON. */
 export function convertText(text: string, note: (text: string) => void = () => undefined): ConvertedJob[] {
   const refuse = (line: number, message: string): never => {
     throw new Error(`line ${line}: ${message}`);
   };
-  const entries = [...documentsIn(text, refuse)].flatMap(({ document }) => {
+  const entries = [...documentsIn(text, refuse)].flatMap(({ document, lines }): unknown[] => {
+    keepTextsAsWritten(fileTexts, document, (node, message) =>
+      refuse(lines.linePos(node.range?.[0] ?? 0).line, message),
+    );
     const value = document.toJS({ maxAliasCount: 100 }) as unknown;
-    return isMap(value) && value['kind'] === 'List' ? listOf(value['items']) : [value].flat();
+    return isMap(value) && value['kind'] === 'List' ? [value['items']].flat() : [value].flat();
   });
   const chronos = convertChronos(entries.filter(isChronosJob));
   const jobs = [...chronos, ...entries.filter(isCronJob).map(convertCronJob)];
@@ -52,20 +65,19 @@ export function convertText(text: string, note: (text: string) => void = () => u
   const ids = jobs.map(({ request }) => request.id);
   const twice = ids.find((id, index) => ids.indexOf(id) !== index);
   if (twice !== undefined) throw new Error(`two jobs become the request '${twice}'`);
-  return inOrder(jobs);
+  return inOrder(jobs.map((job) => ({ ...job, notes: [...job.notes, ...refusalsOf(job.request)] })));
+}
+
+/** What the server will not take of it. */
+function refusalsOf(request: Request): string[] {
+  const timetable = request.requestType === 'SCHEDULED' ? readTimetable(request) : {};
+  const errors = [...('errors' in timetable ? timetable.errors : []), ...followProblems(request)];
+  return errors.map(({ message }) => `muster apply refuses it: ${message}`);
 }
 
 /** Parents first: a request is saved after those that it follows. What is in a circle stays as it came. */
 function inOrder(jobs: readonly ConvertedJob[]): ConvertedJob[] {
-  const left = new Map(jobs.map((job) => [job.request.id, job]));
-  const ordered: ConvertedJob[] = [];
-  while (left.size > 0) {
-    const ready = [...left.values()].filter(
-      ({ request }) => !request.after?.some((parent) => left.has(parent.requestId)),
-    );
-    const next = ready.length > 0 ? ready : [...left.values()];
-    ordered.push(...next);
-    for (const { request } of next) left.delete(request.id);
-  }
-  return ordered;
+  const byId = new Map(jobs.map((job) => [job.request.id, job]));
+  const ids = new Set([...parentsFirst(jobs.map(({ request }) => request)), ...byId.keys()]);
+  return [...ids].map((id) => byId.get(id)!);
 }
