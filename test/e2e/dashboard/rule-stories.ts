@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { waitFor } from '../../support/wait-for.js';
+import { portsOf } from '../support/api.js';
 import { holdBack, resources, withAnswer, type Dashboard, type Json } from './scene.js';
 
 /** What is done and seen on the pages of a request and of a task. */
@@ -52,6 +53,53 @@ export function ruleStories({ api, open, go, heading, asked }: Dashboard): void 
       .waitFor();
     await page.close();
     await api().call('DELETE', 'requests/request/gated');
+  }, 150_000);
+
+  test('autoscaling: the form says at the field what is wrong, and the page why there are so many instances', async () => {
+    await api().post('requests', { id: 'scaled', requestType: 'SERVICE', instances: 2 });
+    await api().deploy({ requestId: 'scaled', id: 'v1', command: 'exec sleep 600', resources });
+    await api().deployEnded('scaled', 'v1');
+    const page = await open('/ui/requests/edit/scaled');
+    await page.locator('summary').filter({ hasText: 'Autoscaling' }).click();
+    await page.getByLabel('Fewest instances').fill('2');
+    await page.getByLabel('Most instances', { exact: true }).fill('1');
+    await page.getByLabel('Metric', { exact: true }).selectOption('MEMORY');
+    await page.getByLabel('Target', { exact: true }).fill('60');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page
+      .getByText(/^autoscale\.max/)
+      .first()
+      .waitFor();
+    await page.getByLabel('Most instances', { exact: true }).fill('4');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('2 to 4 instances by MEMORY, target 60').waitFor();
+    const autoscale = { min: 2, max: 4, metric: 'MEMORY', target: 60 };
+    expect((await api().request('scaled')).request).toMatchObject({ autoscale });
+    await page.getByText(/^Autoscaling \(2 to 4\)/).waitFor({ timeout: 60_000 });
+    await page.close();
+    await api().call('DELETE', 'requests/request/scaled');
+  }, 150_000);
+
+  test('endpoints of a service: addresses of tasks that get calls, and why others get none', async () => {
+    await api().post('requests', { id: 'called', requestType: 'SERVICE', instances: 2 });
+    const command = 'exec sleep 600';
+    await api().deploy({ requestId: 'called', id: 'v1', command, resources: { ...resources, numPorts: 1 } });
+    await api().deployEnded('called', 'v1');
+    const page = await open('/ui/request/called');
+    await page.getByRole('link', { name: 'Endpoints' }).click();
+    const table = page.getByRole('region', { name: 'Endpoints', exact: true });
+    const [first] = await api().activeTasks('called');
+    const port = portsOf(first!)[0]!;
+    await table.getByRole('cell', { name: new RegExp(`:${port}$`) }).waitFor();
+    expect(await table.getByRole('row').count()).toBe(3);
+    await api().call('DELETE', `tasks/task/${first!.taskId.id}`);
+    await table.getByRole('cell', { name: new RegExp(`:${port}$`) }).waitFor({ state: 'detached', timeout: 60_000 });
+    await api().deploy({ requestId: 'called', id: 'v2', command, resources });
+    await api().deployEnded('called', 'v2');
+    await page.getByRole('region', { name: 'Tasks without calls' }).getByText('no port').first().waitFor();
+    await page.getByText('No task gets calls.').waitFor({ timeout: 60_000 });
+    await page.close();
+    await api().call('DELETE', 'requests/request/called');
   }, 150_000);
 
   test('stars a request on its page; it is among mine, and stars of an older dashboard are handed over once', async () => {

@@ -19,6 +19,7 @@ import { useStars } from '../requests/stars';
 import { BackfillsTab } from './backfills-tab';
 import { DeployInProgress } from './deploy-in-progress';
 import { Expiring } from './expiring';
+import { EndpointsTab } from './endpoints-tab';
 import { DeploysTab } from './deploys-tab';
 import { FlowTab } from './flow-tab';
 import { HistoryTab } from './history-tab';
@@ -28,13 +29,16 @@ import { UsageTab } from './usage-tab';
 import { useShuffleAction } from './shuffle';
 import { Heading } from '../../ui/heading';
 
-const tabs = ['overview', 'tasks', 'backfills', 'flow', 'deploys', 'history', 'usage', 'config'] as const;
+const tabs = ['overview', 'tasks', 'endpoints', 'backfills', 'flow', 'deploys', 'history', 'usage', 'config'] as const;
 type Tab = (typeof tabs)[number];
 
-/** Runs follow runs, and those of a schedule can be made up for: services have neither. */
+/** Runs follow runs, and those of a schedule can be made up for: services have neither. Only a SERVICE gets calls. */
 const tabsOf = ({ request: { requestType } }: RequestParent): readonly Tab[] =>
   tabs.filter(
-    (tab) => (tab !== 'backfills' || requestType === 'SCHEDULED') && (tab !== 'flow' || !isLongRunning(requestType)),
+    (tab) =>
+      (tab !== 'endpoints' || requestType === 'SERVICE') &&
+      (tab !== 'backfills' || requestType === 'SCHEDULED') &&
+      (tab !== 'flow' || !isLongRunning(requestType)),
   );
 
 export function Page() {
@@ -83,6 +87,8 @@ function TabOf({ tab, parent }: { tab: Tab; parent: RequestParent }) {
   switch (tab) {
     case 'tasks':
       return <TasksTab requestId={requestId} />;
+    case 'endpoints':
+      return <EndpointsTab requestId={requestId} />;
     case 'backfills':
       return <BackfillsTab parent={parent} />;
     case 'flow':
