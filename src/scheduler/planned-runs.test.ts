@@ -211,7 +211,7 @@ describe('times that pass without a leader', () => {
     await world.run(3);
     await absent(5 * 60 + 10);
     await world.run(60);
-    expect(await runs('usual')).toEqual(['60@318', '360@360']);
+    expect(await runs('usual')).toEqual(['300@318', '360@360']);
     expect(await runs('last')).toEqual(['300@318', '360@360']);
     expect(await runs('skip')).toEqual(['360@360']);
     expect((await runs('all')).map((run) => run.split('@')[0])).toEqual(['60', '120', '180', '240', '300', '360']);
@@ -243,6 +243,31 @@ describe('times that pass while the request is paused', () => {
     expect(await runs('beside')).toEqual(['240@240']);
     expect(await runs('last')).toEqual(['180@199', '240@240']);
     expect((await runs('all')).map((run) => run.split('@')[0])).toEqual(['60', '120', '180', '240']);
+  });
+
+  test('are few seconds apart: LAST takes the newest, and ALL the newest 100', async () => {
+    await start();
+    world.cluster.onLaunch(() => ({ runFor: 300 }));
+    await job('last', { quartzSchedule: '0/5 * * * * ?', missedRuns: { policy: 'LAST' } });
+    await job('all', { quartzSchedule: '* 0-2 12 * * ?', missedRuns: { policy: 'ALL' } });
+    await world.run(2);
+    for (const id of ['last', 'all']) await setState(id, 'PAUSED');
+    await world.run(1);
+    // It is 12:00:08; the times of `all` end with 12:02:59.
+    await world.cluster.advance(24_000);
+    await setState('last', 'ACTIVE');
+    await world.run(2);
+    expect((await runs('last')).map((run) => run.split('@')[0])).toEqual(['30']);
+    await world.cluster.advance(150_000);
+    await setState('all', 'ACTIVE');
+    await world.run(210);
+    const made = (await runs('all')).map((run) => Number(run.split('@')[0])).filter((at) => at > 10);
+    expect(made).toEqual(Array.from({ length: 100 }, (_, index) => 80 + index));
+    const [told] = await world.query<{ skipped_runs: number }>(
+      `SELECT skipped_runs FROM deploy_statistics WHERE request_id = 'all'`,
+    );
+    // Those from 12:00:08 on, or one second around it, as the pause came.
+    expect(Math.abs(told!.skipped_runs - 72)).toBeLessThanOrEqual(1);
   });
 
   test('are not those of a schedule that came later', async () => {

@@ -274,6 +274,7 @@ export const wrong: [rule: string, ...Call[]][] = [
     scheduled({ exclusions: [] }),
     scheduled({ exclusions: [{ schedule: '0 0 * * *' }] }),
     scheduled({ exclusions: [{ from: 2, to: 1 }] }),
+    scheduled({ exclusions: [{ schedule: '0 0 * * *', durationMillis: 0 }] }),
     scheduled({ exclusions: [{ schedule: '0 0 * * *', durationMillis: 1 }] }),
   ],
   [
@@ -301,6 +302,8 @@ export const wrong: [rule: string, ...Call[]][] = [
     job({ retry: { attempts: 1, delayMillis: 5, backoffFactor: 2, maxDelayMillis: 4 } }),
     job({ retry: { attempts: 1, onExitCodes: [] } }),
     job({ retry: { attempts: 1, onExitCodes: [256] } }),
+    job({ retry: { attempts: 1, onExitCodes: [0] } }),
+    job({ retry: { attempts: 1, notOnExitCodes: [0, 75] } }),
     job({ retry: { attempts: 1, onExitCodes: Array(257).fill(1) } }),
     job({ retry: { attempts: 1, onExitCodes: [1], notOnExitCodes: [2] } }),
   ],

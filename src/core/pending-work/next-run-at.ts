@@ -1,7 +1,7 @@
 import { isLongRunning, type RequestState } from '../model/enums.js';
 import type { Request } from '../model/request.js';
-import type { PendingRequest, PendingTaskId } from '../model/task.js';
-import { nextTime, readTimetable, type Timetable } from '../schedules/index.js';
+import type { PendingRequest, PendingTask, PendingTaskId } from '../model/task.js';
+import { missedAfterMillis, nextTime, plansAhead, readTimetable, type Timetable } from '../schedules/index.js';
 
 export interface RequestToRun {
   request: Request;
@@ -59,6 +59,22 @@ export function isPlannedTooFar(
   if (!followsSchedule(planned.request, { pendingType })) return false;
   const entry = { pendingType, timestamp: createdAt };
   return plannedAt > (nextRunAt(planned, entry, cooldownMinScheduleMillis, now) ?? plannedAt);
+}
+
+/** A planned run as it starts: one that is late runs for the newest of the times that passed until then. */
+export function startedRun(pending: PendingTask, planned: RequestToRun, now: number): PendingTask {
+  const { trigger, scheduledAt, pendingTaskId } = pending;
+  if (trigger !== 'SCHEDULE' || scheduledAt === undefined || now - scheduledAt <= missedAfterMillis) return pending;
+  if (plansAhead(planned.request) || !followsSchedule(planned.request, pendingTaskId)) return pending;
+  const timetable = timetableOf(planned);
+  // Few of the times of a busy schedule are gone through: the newest one is near.
+  for (let span = missedAfterMillis; ; span *= 2) {
+    const start = Math.max(scheduledAt, now - span);
+    let newest: number | undefined;
+    for (let at = nextTime(timetable, start); at !== undefined && at <= now; at = nextTime(timetable, at)) newest = at;
+    if (newest !== undefined) return { ...pending, scheduledAt: newest };
+    if (start === scheduledAt) return pending;
+  }
 }
 
 const followsSchedule = ({ requestType }: Request, { pendingType }: Pick<PendingRequest, 'pendingType'>): boolean =>

@@ -198,6 +198,44 @@ describe('times that passed in a pause', () => {
   });
 });
 
+describe('times of a busy schedule that passed in a pause', () => {
+  const second = 1_000;
+  const secondsOf = (tasks: readonly PendingTask[]): number[] =>
+    tasks.filter(({ scheduledAt }) => scheduledAt! <= now).map(({ scheduledAt }) => (scheduledAt! - now) / second);
+  const busy = (members: Partial<Request>, pausedSeconds: number, each = 5) =>
+    plan({
+      members: { schedule: undefined, quartzSchedule: `0/${each} * * * * ?`, overlapPolicy: 'SKIP', ...members },
+      plannedUntil: now - pausedSeconds * second,
+      entries: [entry({ pendingType: 'UNPAUSED' })],
+    });
+  test.each<[string, Partial<Request>, number, number[]]>([
+    ['of half a minute get one run, for the newest, by LAST', { missedRuns: { policy: 'LAST' } }, 30, [0]],
+    ['of half a minute get one run, for the newest, by SKIP', { missedRuns: { policy: 'SKIP' } }, 30, [0]],
+    ['of minutes get one run, for the newest', { missedRuns: { policy: 'LAST' } }, 75, [0]],
+    [
+      'get one for the newest within withinMillis',
+      { missedRuns: { policy: 'LAST', withinMillis: 10 * second }, endAt: now - 4 * second },
+      75,
+      [-5],
+    ],
+    ['end with endAt, which gets the run', { missedRuns: { policy: 'LAST' }, endAt: now - 25 * second }, 50, [-25]],
+    ['get each a run by ALL', { missedRuns: { policy: 'ALL' } }, 20, [-15, -10, -5, 0]],
+  ])('%s', (_name, members, pausedSeconds, expected) => {
+    expect(secondsOf(busy(members, pausedSeconds).create)).toEqual(expected);
+  });
+
+  test.each([
+    [120, 20],
+    [3_000, 2_900],
+    // More are not counted one by one.
+    [90_000, 3_900],
+  ])('of %d seconds get 100 runs by ALL, the newest, and %d are told as skipped', (seconds, skipped) => {
+    const found = busy({ missedRuns: { policy: 'ALL' } }, seconds, 1);
+    expect(secondsOf(found.create)).toEqual(Array.from({ length: 100 }, (_, index) => index - 99));
+    expect(found.skipped).toBe(skipped);
+  });
+});
+
 describe('a run that REPLACE ends', () => {
   test.each<[string, Partial<ActiveTask>, number]>([
     ['goes on', {}, 1],

@@ -10,6 +10,7 @@ import {
   mostBuffered,
   nextTime,
   plannedTimes,
+  runsAtOnce,
   type Timetable,
 } from '../schedules/index.js';
 import { plannedStart, startsLeft, timetableOf } from './next-run-at.js';
@@ -94,6 +95,8 @@ class RunPlanning {
   private openExclusion: { first: number; until: number } | undefined;
   /** Times in exclusions are made up for. */
   private readonly isMadeUpAfter: boolean;
+  /** Times that passed unseen and are judged: no more can get a run. */
+  private readonly mostPassed: number;
   /** Those that go on for the schedule. */
   private readonly tasks: readonly ActiveTask[];
 
@@ -109,6 +112,7 @@ class RunPlanning {
     this.maker = new PendingTaskMaker(() => false, work.newFlowId, pendingTasks);
     this.timetable = timetableOf(waiting);
     const { id: requestId, missedRuns } = waiting.request;
+    this.mostPassed = mostBuffered + runsAtOnce(waiting.request);
     this.isMadeUpAfter = missedRuns !== undefined && missedRuns.policy !== 'SKIP';
     const asked = entries.find((entry) => entry.deployId === deployId && !promisedTypes.includes(entry.pendingType));
     this.entry = asked ?? { requestId, deployId, timestamp: now, pendingType: 'TASK_DONE' };
@@ -150,7 +154,7 @@ class RunPlanning {
     const { kept, skipped, replaces } = decideDue(this.dueTimes(), request, occupied, this.now);
     const room = startsLeft(this.work.request);
     for (const { time } of [...skipped, ...kept.slice(room)]) if (time.pending) this.drop(time.pending);
-    this.plan.skipped = skipped.length;
+    this.plan.skipped += skipped.length;
     if (replaces && room > 0) this.plan.end = this.tasks.filter(mayBeEnded).map(({ taskId }) => taskId);
     return kept.slice(0, room).map(({ time, buffered }) => {
       if (!time.pending) this.createRun(time.at, this.now, { buffered });
@@ -197,34 +201,45 @@ class RunPlanning {
     );
   }
 
-  /** No more than can get a run: of many the first ones where each counts, else the last ones. */
+  /** The newest, no more than can get a run; those before them are counted as skipped. */
   private passedTimes(from: number): WaitingTime[] {
-    const { missedRuns, overlapPolicy } = this.work.request.request;
-    const oldest = Math.max(from, this.now - latestStartAfter(missedRuns) - 1);
-    const isEach = missedRuns !== undefined && missedRuns.policy !== 'LAST' && overlapPolicy !== 'REPLACE';
-    if (isEach) return this.timesAfter(oldest, 'FIRST');
+    const all = this.timesAfter(from, mostCounted);
+    if (all.isComplete) {
+      this.plan.skipped += all.before;
+      return all.newest;
+    }
+    this.plan.skipped += mostCounted - all.newest.length;
     // A schedule of every second has tens of thousands of times in a day, and only the last ones matter.
-    for (let span = hourMillis; ; span *= 2) {
+    const oldest = Math.max(from, this.now - latestStartAfter(this.work.request.request.missedRuns) - 1);
+    for (let span = minuteMillis; ; span *= 2) {
       const start = Math.max(oldest, this.now - span);
-      const found = this.timesAfter(start, 'LAST');
-      if (start === oldest || found.some(({ excluded }) => !excluded || this.isMadeUpAfter)) return found;
+      const { newest } = this.timesAfter(start);
+      if (start === oldest || newest.length >= this.mostPassed) return newest;
     }
   }
 
-  /** Those up to now: the first of them, or the last. */
-  private timesAfter(start: number, kept: 'FIRST' | 'LAST'): WaitingTime[] {
-    const found: WaitingTime[] = [];
+  /** The newest of those up to now that may get a run, and how many there are before them. */
+  private timesAfter(start: number, most = Number.POSITIVE_INFINITY) {
+    const newest: WaitingTime[] = [];
+    let before = 0;
     this.openExclusion = undefined;
     for (const { at, exclusion } of plannedTimes(this.timetable, start)) {
-      if (at > this.now || (kept === 'FIRST' && found.length >= mostSearched)) break;
+      if (at > this.now) break;
+      if (newest.length + before >= most) return { newest, before, isComplete: false };
       if (exclusion && this.isMadeUpAfter && exclusion.until > this.now) {
         this.openExclusion = { first: at, until: exclusion.until };
         break;
       }
-      found.push({ at, buffered: false, excluded: exclusion !== undefined, unseen: true });
-      if (kept === 'LAST' && found.length > mostPassed) found.shift();
+      if (exclusion && !this.isMadeUpAfter) {
+        before += 1;
+        continue;
+      }
+      newest.push({ at, buffered: false, excluded: exclusion !== undefined, unseen: true });
+      if (newest.length <= this.mostPassed) continue;
+      newest.shift();
+      before += 1;
     }
-    return found;
+    return { newest, before, isComplete: true };
   }
 
   /** Plans the next time, unless that is done. Answers the time. */
@@ -294,10 +309,9 @@ class RunPlanning {
 
 const isRetry = ({ pendingTaskId }: PendingTask): boolean => pendingTaskId.pendingType === 'RETRY';
 
-const hourMillis = 3_600_000;
-/** Times that passed unseen and are judged, and the most that are looked for. */
-const mostPassed = 2 * mostBuffered;
-const mostSearched = 4_000;
+const minuteMillis = 60_000;
+/** Times that passed unseen and are counted one by one. */
+const mostCounted = 4_000;
 
 /** Delay before a request of which nothing more is planned is looked at again. */
 const idleLookMillis = 60_000;

@@ -213,14 +213,19 @@ function promised(given: Case): Run[] {
         waiting.push({ at, kept: false, isFirst: false, excluded, unseen: isUnseen(at) });
     }
     const isIdle = active.length < slots;
-    const isLate = ({ at, kept, excluded, unseen }: Waiting): boolean =>
-      !kept && (excluded || now - at > lateAfter || (missedRuns?.policy === 'ALL' && isIdle && unseen));
+    const isEach = missedRuns?.policy === 'ALL';
+    const all = isEach && (isIdle || overlapPolicy === 'BUFFER_ALL') && waiting.some(({ unseen }) => unseen);
+    const isLate = ({ at, kept, excluded }: Waiting): boolean => !kept && (excluded || now - at > lateAfter || all);
     const fresh = waiting.filter((one) => !one.kept && !isLate(one));
     const late = waiting.filter((one) => isLate(one) && now - one.at <= within);
-    for (const one of waiting) one.isFirst = one.kept || (missedRuns?.policy === 'ALL' && late.includes(one));
+    const made = isEach ? late.slice(-100 + waiting.filter(({ kept }) => kept).length) : [];
+    for (const one of waiting) one.isFirst = one.kept || made.includes(one);
     const lastOne =
-      missedRuns?.policy !== 'ALL' && missedRuns?.policy !== 'SKIP' && fresh.length === 0 ? late.at(-1) : undefined;
+      isEach || missedRuns?.policy === 'SKIP'
+        ? undefined
+        : waiting.findLast((one) => fresh.includes(one) || late.includes(one));
     waiting = waiting.filter((one) => one.isFirst || fresh.includes(one) || one === lastOne);
+    for (const one of waiting) one.unseen = false;
     let free = Math.max(0, slots - active.length);
     if (overlapPolicy === 'REPLACE') {
       waiting = waiting.slice(-1);
@@ -232,8 +237,10 @@ function promised(given: Case): Run[] {
     } else {
       const more = { SKIP: 0, ALLOW: 0, BUFFER_ONE: 1, BUFFER_ALL: 100 }[overlapPolicy];
       const before = waiting.filter(({ isFirst }) => isFirst).length;
-      let room = Math.max(0, free + more - before);
-      waiting = waiting.filter((one) => one.isFirst || room-- > 0);
+      const room = Math.max(0, free + more - before);
+      const others = waiting.filter(({ isFirst }) => !isFirst);
+      const chosen = isEach ? others.slice(0, room) : others.slice(Math.max(0, others.length - room));
+      waiting = waiting.filter((one) => one.isFirst || chosen.includes(one));
       for (const [index, one] of waiting.entries()) if (index >= free) one.kept = true;
     }
     waiting = waiting.slice(0, Math.max(0, maxRuns - runs.length));

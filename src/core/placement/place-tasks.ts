@@ -3,7 +3,7 @@ import { isLongRunning, isRunnable } from '../model/enums.js';
 import { instancesOf, type Request } from '../model/request.js';
 import { maxUnavailableNow } from '../model/strategy.js';
 import type { PendingTask, TaskId } from '../model/task.js';
-import { isBesideSchedule } from '../pending-work/index.js';
+import { isBesideSchedule, startedRun } from '../pending-work/index.js';
 import { plansAhead, runsAtOnce } from '../schedules/index.js';
 import { makeTaskId } from '../task-id.js';
 import type { RejectionReason } from './checks.js';
@@ -224,7 +224,7 @@ class PlacementPass {
     const best = this.round.bestMachine(demand);
     if (best instanceof FleetMachine) {
       this.room.take(view.request);
-      return this.occupy(pending, demand, best, mostLive);
+      return this.occupy(startedRun(pending, view, this.now), demand, best, mostLive);
     }
     const refusal: PlacementRefusal = { rejections: best, shortages: this.round.shortages(demand) };
     this.refused.set(request.id, refused.set(key, refusal));

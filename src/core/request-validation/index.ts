@@ -7,4 +7,4 @@ export {
   scaleDownProblem,
 } from './capacity.js';
 export { normalizeRequest, readLegacyType, type RequestLimits, validateRequest } from './validate-request.js';
-export { longestJitterMillis, timingProblems, timingWarning } from './timing-rules.js';
+export { longestJitterMillis, timingProblems, timingWarnings } from './timing-rules.js';

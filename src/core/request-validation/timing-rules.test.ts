@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Request } from '../model/request.js';
-import { timingProblems, timingWarning } from './index.js';
+import { timingProblems, timingWarnings } from './index.js';
 
 const now = Date.UTC(2026, 0, 5, 12);
 const problems = (members: Partial<Request>, stored?: Request): string[] =>
@@ -33,6 +33,20 @@ describe('members that contradict each other', () => {
     ['schedules consistent', { schedules: [entry] }],
     ['schedules consistent', { schedule: undefined, scheduleType: 'CRON', schedules: [entry] }],
     ['schedules.1 unique', { schedule: undefined, schedules: [entry, { ...entry }] }],
+    ['schedules.1 unique', { schedule: undefined, schedules: [entry, { schedule: '0  0 * * *' }] }],
+    ['schedules.1 unique', { schedule: undefined, schedules: [entry, { ...entry, scheduleTimeZone: 'UTC' }] }],
+    [
+      'schedules.1 unique',
+      { schedule: undefined, schedules: [entry, { schedule: '0 0 0 * * ?', scheduleType: 'QUARTZ' }] },
+    ],
+    [
+      'schedules.1 unique',
+      {
+        schedule: undefined,
+        scheduleTimeZone: 'Europe/Paris',
+        schedules: [entry, { ...entry, scheduleTimeZone: 'Europe/Paris' }],
+      },
+    ],
     ['schedules future', { schedule: undefined, schedules: [{ schedule: '0 0 30 2 *' }] }],
     [
       'schedules.0.scheduleTimeZone timeZone',
@@ -48,6 +62,13 @@ describe('members that contradict each other', () => {
     [{ missedRuns: { policy: 'ALL', withinMillis: hour } }],
     [{ startAt: now, endAt: now + hour }],
     [{ schedule: undefined, scheduleTimeZone: 'Europe/Paris', schedules: [entry, { schedule: '0 1 * * *' }] }],
+    [
+      {
+        schedule: undefined,
+        scheduleTimeZone: 'Europe/Paris',
+        schedules: [entry, { ...entry, scheduleTimeZone: 'UTC' }],
+      },
+    ],
     [{ exclusions: [{ schedule: '30 * * * *', durationMillis: 20 * 60_000 }] }],
   ])('and those that do not are taken: %j', (members) => expect(problems(members)).toEqual([]));
 });
@@ -59,11 +80,36 @@ test('a request whose times are over may stay as it is', () => {
   expect(problems({ ...over, scheduleJitterMillis: 5 }, stored)).toEqual(['endAt future']);
 });
 
-test.each([
-  [hour, undefined],
-  [hour + 1, `scheduleJitterMillis ${hour + 1} is longer than the ${hour} ms between its next two runs`],
-])('an offset of up to %d ms is warned of where runs are nearer to each other', (scheduleJitterMillis, warning) =>
-  expect(timingWarning({ id: 'job', requestType: 'SCHEDULED', schedule: '0 * * * *', scheduleJitterMillis }, now)).toBe(
-    warning,
+test.each<[string, Partial<Request>, string[]]>([
+  ['an offset as long as the time between two runs', { scheduleJitterMillis: hour }, []],
+  [
+    'a longer one',
+    { scheduleJitterMillis: hour + 1 },
+    [`scheduleJitterMillis ${hour + 1} is longer than the ${hour} ms between its next two runs`],
+  ],
+  ['an exclusion that has not ended', { exclusions: [{ from: now - hour, to: now + 1 }] }, []],
+  ['one that recurs', { exclusions: [{ schedule: '30 3 * * *', durationMillis: 1 }] }, []],
+  [
+    'one that has ended',
+    {
+      exclusions: [
+        { from: now, to: now + 1 },
+        { from: now - hour, to: now },
+      ],
+    },
+    ['exclusions.1 is over: it excludes no time'],
+  ],
+  [
+    'one that recurs no more',
+    {
+      exclusions: [
+        { scheduleType: 'RFC5545', schedule: 'DTSTART=20251224T000000 RRULE:FREQ=DAILY;COUNT=2', durationMillis: hour },
+      ],
+    },
+    ['exclusions.0 is over: it excludes no time'],
+  ],
+])('warned of: %s', (_name, members, warnings) =>
+  expect(timingWarnings({ id: 'job', requestType: 'SCHEDULED', schedule: '0 * * * *', ...members }, now)).toEqual(
+    warnings,
   ),
 );

@@ -1,7 +1,16 @@
 import { canonical } from '../content-id.js';
 import { type FieldError, problem } from '../field-error.js';
 import type { Request } from '../model/request.js';
-import { nextTime, plansAhead, readTimetable, type Timetable, timetableMembers } from '../schedules/index.js';
+import {
+  isOver,
+  nextTime,
+  plansAhead,
+  readSchedule,
+  readTimetable,
+  type Timetable,
+  timetableMembers,
+  zoned,
+} from '../schedules/index.js';
 
 /** A day. */
 export const longestJitterMillis = 86_400_000;
@@ -22,15 +31,24 @@ export function timingProblems(request: Request, context: TimingContext): FieldE
   return errors.length > 0 ? errors : futureRule(request, timetable, context);
 }
 
-/** What is accepted and may be a mistake: an offset that is longer than the time between two runs. */
-export function timingWarning(request: Request, now: number): string | undefined {
-  const { requestType, scheduleJitterMillis: jitter } = request;
-  if (requestType !== 'SCHEDULED' || jitter === undefined) return undefined;
+/** What is accepted and may be a mistake: an offset that is longer than the time between two runs, an exclusion that is over. */
+export function timingWarnings(request: Request, now: number): string[] {
+  if (request.requestType !== 'SCHEDULED') return [];
   const timetable = readTimetable(request);
-  const first = 'errors' in timetable ? undefined : nextTime(timetable, now);
-  const second = 'errors' in timetable || first === undefined ? undefined : nextTime(timetable, first);
-  if (first === undefined || second === undefined || second - first >= jitter) return undefined;
-  return `scheduleJitterMillis ${jitter} is longer than the ${second - first} ms between its next two runs`;
+  if ('errors' in timetable) return [];
+  const over = timetable.exclusions.flatMap((exclusion, index) => (isOver(exclusion, now) ? [index] : []));
+  return [
+    ...jitterWarning(request, timetable, now),
+    ...over.map((index) => `exclusions.${index} is over: it excludes no time`),
+  ];
+}
+
+function jitterWarning({ scheduleJitterMillis: jitter }: Request, timetable: Timetable, now: number): string[] {
+  if (jitter === undefined) return [];
+  const first = nextTime(timetable, now);
+  const second = first === undefined ? undefined : nextTime(timetable, first);
+  if (first === undefined || second === undefined || second - first >= jitter) return [];
+  return [`scheduleJitterMillis ${jitter} is longer than the ${second - first} ms between its next two runs`];
 }
 
 const rules: readonly Rule[] = [
@@ -61,11 +79,16 @@ const rules: readonly Rule[] = [
 ];
 
 function schedulesRule(request: Request): FieldError[] {
-  const { schedules } = request;
+  const { id, schedules, scheduleTimeZone } = request;
   if (schedules === undefined) return [];
   const short = (['schedule', 'quartzSchedule', 'scheduleType'] as const).find((field) => request[field] !== undefined);
   if (short) return problem('schedules', 'consistent', `schedules is not allowed beside ${short}: it takes its place`);
-  const texts = schedules.map(canonical);
+  // By their times: expressions of one meaning may be spelled differently, and name or inherit their zone.
+  const texts = schedules.map((entry) => {
+    const read = readSchedule({ ...zoned(entry, scheduleTimeZone), id });
+    if ('errors' in read) return canonical(entry);
+    return canonical([read.timeZone, read.type === 'QUARTZ' ? read.schedule : read.recurrence]);
+  });
   const twice = texts.findIndex((text, index) => texts.indexOf(text) < index);
   if (twice < 0) return [];
   return problem(`schedules.${twice}`, 'unique', `schedules.${twice} says the same as one before it`);

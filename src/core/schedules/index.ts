@@ -22,12 +22,13 @@ export {
   pastWindowsProblem,
   readDeployWindows,
 } from './deploy-windows.js';
-export { nextWindow, windowAt } from './windows.js';
+export { isOver, nextWindow, windowAt, zoned } from './windows.js';
 export { timetableMembers, timingMembers } from './timing-members.js';
 export {
   decideDue,
   type DueTime,
   latestStartAfter,
+  missedAfterMillis,
   mostBuffered,
   plansAhead,
   runsAtOnce,

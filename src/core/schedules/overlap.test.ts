@@ -7,11 +7,12 @@ import { decideDue, type DueTime } from './index.js';
 const now = Date.UTC(2026, 0, 5, 12);
 const minute = 60_000;
 
-/** `10b`: ten minutes ago, buffered; `0x`: now, in an exclusion. */
+/** `10b`: ten minutes ago, buffered; `0x`: now, in an exclusion; `1u`: a minute ago, without a look. */
 const due = (text: string): DueTime => ({
   at: now - Number.parseFloat(text) * minute,
   buffered: text.endsWith('b'),
   excluded: text.endsWith('x'),
+  unseen: text.endsWith('u'),
 });
 const shown = (at: number, mark: string): string => `${(now - at) / minute}${mark}`;
 
@@ -33,7 +34,7 @@ describe('a time that comes while a run goes on', () => {
     ['SKIP starts it where none does', { overlapPolicy: 'SKIP' }, ['0'], 0, '0', ''],
     ['ALLOW starts it beside', { overlapPolicy: 'ALLOW', instances: 3 }, ['0'], 2, '0', ''],
     ['ALLOW leaves out what is beyond', { overlapPolicy: 'ALLOW', instances: 3 }, ['0'], 3, '', '0 OVERLAP'],
-    ['ALLOW starts as many as fit', { overlapPolicy: 'ALLOW', instances: 3 }, ['0.5', '0'], 2, '0.5', '0 OVERLAP'],
+    ['ALLOW starts as many as fit', { overlapPolicy: 'ALLOW', instances: 3 }, ['0.5', '0'], 2, '0', '0.5 OVERLAP'],
     ['BUFFER_ONE keeps one', { overlapPolicy: 'BUFFER_ONE' }, ['0'], 1, '0b', ''],
     ['BUFFER_ONE keeps no second', { overlapPolicy: 'BUFFER_ONE' }, ['5b', '0'], 1, '5b', '0 OVERLAP'],
     ['BUFFER_ONE keeps one behind that to start', { overlapPolicy: 'BUFFER_ONE' }, ['5b', '0'], 0, '5b 0b', ''],
@@ -53,6 +54,81 @@ describe('a time that comes while a run goes on', () => {
     const times = Array.from({ length: 120 }, (_, index) => `${(120 - index) / 1_000}`);
     const { kept, skipped } = decide({ overlapPolicy: 'BUFFER_ALL' }, times, 1);
     expect([kept.split(' ').length, skipped.split(', ').length]).toEqual([100, 20]);
+  });
+});
+
+describe('of several times that can still start in time', () => {
+  const times = ['0.5', '0.4u', '0.3u'];
+  test.each<Row>([
+    ['the newest runs by itself', { overlapPolicy: 'SKIP' }, times, 0, '0.3', '0.5 OVERLAP, 0.4 OVERLAP'],
+    ['the newest runs by LAST', { missedRuns: { policy: 'LAST' } }, times, 0, '0.3', '0.5 OVERLAP, 0.4 OVERLAP'],
+    ['the newest runs by SKIP', { missedRuns: { policy: 'SKIP' } }, times, 0, '0.3', '0.5 OVERLAP, 0.4 OVERLAP'],
+    [
+      'the newest runs within withinMillis',
+      { missedRuns: { policy: 'LAST', withinMillis: 27_000 } },
+      times,
+      0,
+      '0.3',
+      '0.5 MISSED, 0.4 OVERLAP',
+    ],
+    ['the newest run beside each other', { overlapPolicy: 'ALLOW', instances: 2 }, times, 0, '0.4 0.3', '0.5 OVERLAP'],
+    ['the newest wait', { overlapPolicy: 'BUFFER_ONE' }, times, 0, '0.4 0.3b', '0.5 OVERLAP'],
+    [
+      'all wait by BUFFER_ALL',
+      { overlapPolicy: 'BUFFER_ALL', missedRuns: { policy: 'LAST' } },
+      times,
+      0,
+      '0.5 0.4b 0.3b',
+      '',
+    ],
+    [
+      'each runs by ALL, that which was planned first',
+      { missedRuns: { policy: 'ALL' } },
+      times,
+      0,
+      '0.5 0.4b 0.3b',
+      '',
+    ],
+    [
+      'the newest runs by LAST, also one that an exclusion held',
+      { missedRuns: { policy: 'LAST' } },
+      ['0.5', '0.2x'],
+      0,
+      '0.2',
+      '0.5 OVERLAP',
+    ],
+  ])('%s', (_name, rules, given, occupied, kept, skipped) => {
+    expect(decide(rules, given, occupied)).toMatchObject({ kept, skipped });
+  });
+});
+
+describe('ALL makes up for 100 times, the newest', () => {
+  const missed = (count: number, mark = ''): string[] =>
+    Array.from({ length: count }, (_, index) => `${count + 1 - index}${mark}`);
+  test.each<[string, Partial<Request>, string[], number, string, number]>([
+    ['of many that are late', { overlapPolicy: 'SKIP' }, missed(150), 0, '101', 100],
+    [
+      'of many of the last minute',
+      { overlapPolicy: 'SKIP' },
+      missed(150).map((at) => `${Number(at) / 1_000}u`),
+      0,
+      '0.101',
+      100,
+    ],
+    ['beside each other', { overlapPolicy: 'ALLOW', instances: 3 }, missed(150), 0, '101', 100],
+    ['while a run goes on', { overlapPolicy: 'SKIP' }, missed(150), 1, '101b', 100],
+    [
+      'of the last minute, while a run goes on that others wait for',
+      { overlapPolicy: 'BUFFER_ALL' },
+      missed(150).map((at) => `${Number(at) / 1_000}u`),
+      1,
+      '0.101b',
+      100,
+    ],
+    ['beside those that wait already', { overlapPolicy: 'SKIP' }, ['500b', '499b', ...missed(150)], 1, '500b', 100],
+  ])('%s', (_name, rules, times, occupied, first, count) => {
+    const kept = decide({ ...rules, missedRuns: { policy: 'ALL' } }, times, occupied).kept.split(' ');
+    expect([kept[0], kept.length]).toEqual([first, count]);
   });
 });
 

@@ -56,10 +56,12 @@ export function decideDue<T extends DueTime>(
 ): DueDecision<T> {
   const decision: DueDecision<T> = { kept: [], skipped: [], replaces: false };
   const free = Math.max(0, runsAtOnce(request) - occupied);
-  const inTime = makeUp(times, request.missedRuns, free > 0, now, decision);
+  const { overlapPolicy = 'SKIP' } = request;
+  // Each counts where a run may start, or may wait.
+  const countsEach = free > 0 || overlapPolicy === 'BUFFER_ALL';
+  const inTime = makeUp(times, request.missedRuns, countsEach, now, decision);
   const waiting = inTime.filter(({ isFirst }) => isFirst);
   const fresh = inTime.filter(({ isFirst }) => !isFirst);
-  const { overlapPolicy = 'SKIP' } = request;
   if (overlapPolicy === 'REPLACE') {
     const newest = inTime.at(-1);
     for (const { time } of inTime.slice(0, -1)) decision.skipped.push({ time, why: 'OVERLAP' });
@@ -68,7 +70,10 @@ export function decideDue<T extends DueTime>(
     return decision;
   }
   const room = { SKIP: free, ALLOW: free, BUFFER_ONE: free + 1, BUFFER_ALL: free + mostBuffered }[overlapPolicy];
-  const accepted = [...waiting.slice(0, free + mostBuffered), ...fresh.slice(0, Math.max(0, room - waiting.length))];
+  const more = Math.min(fresh.length, Math.max(0, room - waiting.length));
+  // Of several that come at once the newest run, unless each counts.
+  const first = request.missedRuns?.policy === 'ALL' ? 0 : fresh.length - more;
+  const accepted = [...waiting.slice(0, free + mostBuffered), ...fresh.slice(first, first + more)];
   const isAccepted = new Set(accepted);
   for (const one of inTime) if (!isAccepted.has(one)) decision.skipped.push({ time: one.time, why: 'OVERLAP' });
   const inOrder = inTime.filter((one) => isAccepted.has(one));
@@ -89,7 +94,7 @@ interface WantedTime<T extends DueTime> {
 function makeUp<T extends DueTime>(
   times: readonly T[],
   missedRuns: MissedRuns | undefined,
-  isIdle: boolean,
+  countsEach: boolean,
   now: number,
   { skipped }: DueDecision<T>,
 ): WantedTime<T>[] {
@@ -97,15 +102,16 @@ function makeUp<T extends DueTime>(
   const withinMillis = latestStartAfter(missedRuns);
   const missedAfter = policy === 'SKIP' ? withinMillis : Math.min(withinMillis, missedAfterMillis);
   const ordered = times.toSorted((a, b) => a.at - b.at);
-  // Where each counts, one that passed a moment ago goes behind those before it.
-  const isBehind = ({ unseen }: T): boolean => policy === 'ALL' && isIdle && unseen === true;
-  const isMissed = (time: T): boolean =>
-    !time.buffered && (time.excluded || now - time.at > missedAfter || isBehind(time));
+  // Where each counts, those that passed a moment ago have their turn with those before them.
+  const areBehind = policy === 'ALL' && countsEach && times.some(({ unseen }) => unseen);
+  const isMissed = (time: T): boolean => !time.buffered && (time.excluded || now - time.at > missedAfter || areBehind);
   const made = ordered.filter((time) => isMissed(time) && isMadeUp(time, missedRuns) && now - time.at <= withinMillis);
-  // A time that is on time is later than all that were missed.
-  const isOver = ordered.some((time) => !time.buffered && !isMissed(time));
-  const last = policy === 'LAST' && !isOver ? made.at(-1) : undefined;
-  const wanted = new Set(policy === 'ALL' ? made : last ? [last] : []);
+  // One that is on time may be newer than all that were missed.
+  const newest = ordered.findLast((time) => !time.buffered && (!isMissed(time) || made.includes(time)));
+  // Those that wait already keep their places.
+  const room = mostBuffered - times.filter(({ buffered }) => buffered).length;
+  const each = room > 0 ? made.slice(-room) : [];
+  const wanted = new Set({ ALL: each, LAST: newest ? [newest] : [], SKIP: [] }[policy]);
   const result: WantedTime<T>[] = [];
   for (const time of ordered) {
     const { buffered } = time;

@@ -46,6 +46,10 @@ export function windowAt(windows: readonly Window[], at: number): { index: numbe
   return undefined;
 }
 
+/** True for one that has ended and does not recur. */
+export const isOver = (window: Window, now: number): boolean =>
+  'from' in window ? window.to <= now : nextRun(window.schedule, now - window.durationMillis) === undefined;
+
 /** Begin of the first window after `after`; undefined: there is none. */
 export function nextWindow(windows: readonly Window[], after: number): number | undefined {
   const begins = windows.flatMap((window) => {

@@ -1,9 +1,8 @@
 import type { Response } from 'express';
 import type { Request } from '../../core/model/request.js';
-import { timingWarning } from '../../core/request-validation/index.js';
+import { timingWarnings } from '../../core/request-validation/index.js';
 
 /** Warns callers of times that are accepted and may be a mistake. */
 export function warnOfTimes(response: Response, request: Request, now: number): void {
-  const warning = timingWarning(request, now);
-  if (warning !== undefined) response.append('Warning', `299 muster "${warning}"`);
+  for (const warning of timingWarnings(request, now)) response.append('Warning', `299 muster "${warning}"`);
 }

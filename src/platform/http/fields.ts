@@ -56,19 +56,21 @@ export const Int32 = ({ min = 0, max = int32.max }: { min?: number; max?: number
     ApiProperty({ type: 'integer', format: 'int32', minimum: min, maximum: max }),
   );
 
-const int64 = (max: number) =>
+const int64 = (max: number, min = 0) =>
   applyDecorators(
     IsInt(),
-    Min(0),
+    Min(min),
     Max(max),
-    ApiProperty({ type: 'integer', format: 'int64', minimum: 0, maximum: max }),
+    ApiProperty({ type: 'integer', format: 'int64', minimum: min, maximum: max }),
   );
 
 /** A number of bytes. */
 export const Bytes = () => int64(Number.MAX_SAFE_INTEGER);
 
 /** A duration. */
-export const Millis = (max: number = longestMillis) => int64(max);
+export const Millis = (max: number = longestMillis, min = 0) => int64(max, min);
+/** A duration that is not 0. */
+export const SomeMillis = (max?: number) => Millis(max, 1);
 export const Seconds = () => int64(longestSeconds);
 export const Seconds32 = () => Int32({ max: longestSeconds });
 

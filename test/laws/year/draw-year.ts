@@ -38,7 +38,7 @@ export function drawAbsences(seed: number): Absence[] {
   }
 }
 
-type Kind = 'daily' | 'weekly' | 'monthly' | 'hours' | 'hourly' | 'minutes';
+type Kind = 'daily' | 'weekly' | 'monthly' | 'hours' | 'hourly' | 'minutes' | 'seconds';
 /** Shortest time between two runs of a kind, which the lengths of its runs go by. */
 const intervals: Record<Kind, number> = {
   daily: 12 * hour,
@@ -47,15 +47,19 @@ const intervals: Record<Kind, number> = {
   hours: 3 * hour,
   hourly: hour,
   minutes: 15 * minute,
+  seconds: 5_000,
 };
+
+const isFrequentKind = (kind: Kind): boolean => kind === 'hourly' || kind === 'minutes' || kind === 'seconds';
 
 const kinds = fc.oneof(
   { weight: 40, arbitrary: fc.constant<Kind>('daily') },
   { weight: 36, arbitrary: fc.constant<Kind>('weekly') },
   { weight: 8, arbitrary: fc.constant<Kind>('monthly') },
   { weight: 10, arbitrary: fc.constant<Kind>('hours') },
-  { weight: 4, arbitrary: fc.constant<Kind>('hourly') },
-  { weight: 2, arbitrary: fc.constant<Kind>('minutes') },
+  { weight: 3, arbitrary: fc.constant<Kind>('hourly') },
+  { weight: 1, arbitrary: fc.constant<Kind>('minutes') },
+  { weight: 8, arbitrary: fc.constant<Kind>('seconds') },
 );
 
 /** Hours at which clocks are changed come often. */
@@ -64,6 +68,8 @@ const minutes = fc.constantFrom(0, 0, 15, 30, 45);
 const some = <T>(value: fc.Arbitrary<T>, share = 0.5): fc.Arbitrary<T | undefined> =>
   fc.integer({ min: 0, max: 99 }).chain((drawn) => (drawn < share * 100 ? value : fc.constant(undefined)));
 const weekdays = fc.uniqueArray(fc.integer({ min: 0, max: 6 }), { minLength: 1, maxLength: 2 });
+
+const every = (step: number): number[] => Array.from({ length: 60 / step }, (_, index) => index * step);
 
 function rulesOf(kind: Kind): fc.Arbitrary<Omit<WallRule, 'zone'>> {
   const minute_ = minutes.map((value) => [value]);
@@ -84,6 +90,12 @@ function rulesOf(kind: Kind): fc.Arbitrary<Omit<WallRule, 'zone'>> {
       return fc.record({ minutes: minute_, hours: fc.constant('EVERY' as const) });
     case 'minutes':
       return fc.record({ minutes: fc.constant([0, 15, 30, 45]), hours: fc.constant('EVERY' as const) });
+    case 'seconds':
+      return fc.record({
+        seconds: fc.constantFrom(every(1), every(5), every(5), every(20)),
+        minutes: fc.constant(every(1)),
+        hours: fc.constant('EVERY' as const),
+      });
   }
 }
 
@@ -136,13 +148,13 @@ export const anyRequestYear = (absences: readonly Absence[]): fc.Arbitrary<YearC
           }),
           {
             minLength: 1,
-            maxLength: kind === 'hourly' || kind === 'minutes' ? 1 : 2,
+            maxLength: isFrequentKind(kind) ? 1 : 2,
           },
         ),
         hash: some(fc.constantFrom('H', 'H(10-40)'), 0.15),
         overlapPolicy: some(fc.constantFrom(...overlapPolicies), 0.8),
         policy: some(fc.constantFrom(...missedRunPolicies), 0.6),
-        withinMillis: some(fc.constantFrom(30_000, 20 * minute, 3 * hour, 4 * day), 0.4),
+        withinMillis: some(fc.constantFrom(10_000, 30_000, 20 * minute, 3 * hour, 4 * day), 0.4),
         jitter: some(fc.constantFrom(10_000, hour, day), 0.3),
         instances: fc.integer({ min: 2, max: 3 }),
         maxRuns: some(fc.integer({ min: 1, max: 200 }), 0.15),
@@ -206,7 +218,8 @@ function yearOf(
   const { kind, id, zone, exclusion } = drawn;
   const rules: WallRule[] = [];
   const schedules = drawn.rules.map(({ rule, zone: own, notation }, index) => {
-    const type = rule.hours === 'EVERY' && notation === 'RFC5545' ? 'CRON' : notation;
+    const isQuartz = rule.seconds !== undefined;
+    const type = isQuartz ? 'QUARTZ' : rule.hours === 'EVERY' && notation === 'RFC5545' ? 'CRON' : notation;
     const hash = index === 0 && type === 'CRON' && rule.minutes.length === 1 ? drawn.hash : undefined;
     const schedule = textOf({ ...rule, zone }, type, hash);
     const minutesOfRule = hash ? [hashedMinute(schedule, id, hash)] : rule.minutes;
@@ -230,13 +243,16 @@ function yearOf(
     ...closed.map(({ rule, durationMillis }) => ({ schedule: textOf(rule, 'CRON'), durationMillis })),
     ...(drawn.isClosed ? drawn.closedDays : []),
   ];
-  const isFrequent = kind === 'hourly' || kind === 'minutes';
+  const isFrequent = isFrequentKind(kind);
+  const spree = kind === 'seconds' ? drawSpree(drawn.seed, absences) : undefined;
   // What runs often does so around a change of clocks.
-  const startAt = isFrequent
-    ? Date.parse(['2026-03-20T00:00:00Z', '2026-10-20T00:00:00Z'][drawn.seed % 2]!)
-    : drawn.bounds.start && yearBegins + drawn.bounds.start * day;
+  const startAt =
+    spree?.from ??
+    (isFrequent
+      ? Date.parse(['2026-03-20T00:00:00Z', '2026-10-20T00:00:00Z'][drawn.seed % 2]!)
+      : drawn.bounds.start && yearBegins + drawn.bounds.start * day);
   const length = isFrequent ? (kind === 'hourly' ? 25 : 9) : drawn.bounds.length;
-  const endAt = length && (startAt ?? yearBegins) + length * day;
+  const endAt = spree?.to ?? (length && (startAt ?? yearBegins) + length * day);
   const { overlapPolicy, policy, withinMillis, jitter } = drawn;
   const single = schedules.length === 1 ? schedules[0]! : undefined;
   const request: Request = {
@@ -260,9 +276,36 @@ function yearOf(
     killOldNonLongRunningTasksAfterMillis: 300 * day,
   };
   if (single?.scheduleTimeZone) for (const { rule } of closed) rule.zone = single.scheduleTimeZone;
-  const runMillis = drawn.lengths.map((share) => Math.ceil(share * (intervals[kind] / minute)) * 60_013);
-  const { pauses, full, failing, lost, seed } = drawn;
+  const unit = spree ? 1_001 : 60_013;
+  const runMillis = drawn.lengths.map(
+    (share) => Math.ceil((share * intervals[kind]) / (spree ? 1_000 : minute)) * unit,
+  );
+  const { failing, lost, seed } = drawn;
+  // Failures that come in seconds would begin a cooldown.
+  if (spree) return { request, rules, closed, absences, ...spree, runMillis, failing: 0, lost: 0, seed };
+  const { pauses, full } = drawn;
   return { request, rules, closed, absences, pauses, full, runMillis, failing, lost, seed };
+}
+
+/** Minutes in which something runs every few seconds, around the death of a leader, with pauses and full machines of their size. */
+function drawSpree(seed: number, absences: readonly Absence[]) {
+  const draw = random(seed, 2);
+  const pick = <T>(values: readonly T[]): T => values[Math.floor(draw() * values.length)]!;
+  const known = absences.filter((absence) => absence.from > yearBegins + day);
+  const absence = known.length > 0 ? pick(known) : { from: yearBegins + day, to: yearBegins + day };
+  const from = Math.floor(absence.from / 1_000) * 1_000 - pick([30_000, 2 * minute]);
+  // Some end while no one leads, or while they are paused.
+  const to = absence.from + pick([25_000, 7 * minute, 12 * minute]);
+  const inside = (lengths: readonly number[]) => {
+    const begin = from + Math.floor((draw() * (to - from)) / 1_000) * 1_000 + 23;
+    return draw() < 0.6 ? [{ from: begin, to: begin + pick(lengths) + 29 }] : [];
+  };
+  return {
+    from,
+    to,
+    pauses: inside([30_000, 75_000, 4 * minute, 12 * minute]),
+    full: inside([20_000, 90_000, 5 * minute]),
+  };
 }
 
 /** What an `H` stands for is told in `quartzSchedule`. */

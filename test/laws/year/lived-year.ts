@@ -228,7 +228,8 @@ class RequestYear {
     let isPlaced = false;
     for (const outcome of placeTasks(snapshot, rules.placement, now, 1)) {
       if (outcome.kind === 'wait') continue;
-      rows.pending = rows.pending.filter((task) => task !== outcome.pending);
+      const { id } = outcome.pending.pendingTaskId;
+      rows.pending = rows.pending.filter(({ pendingTaskId }) => pendingTaskId.id !== id);
       if (outcome.kind !== 'place') continue;
       isPlaced = true;
       this.start(outcome.pending, outcome.taskId, now);

@@ -1,10 +1,12 @@
 import { timesOf } from './wall-clock.js';
-import { day, spanAt, yearBegins, yearEnds, type YearCase } from './year-case.js';
+import { spanAt, yearBegins, yearEnds, type YearCase } from './year-case.js';
 
 /** Times at which the request is planned, with its offset, within its bounds; those in exclusions among them. */
 export function namedTimes({ request, rules }: YearCase, offset: number): number[] {
   const { startAt = 0, endAt = Number.POSITIVE_INFINITY } = request;
-  const all = rules.flatMap((rule) => timesOf(rule, yearBegins - day, yearEnds).map((at) => at + offset));
+  const from = Math.max(yearBegins, startAt) - offset - 1;
+  const to = Math.min(yearEnds, endAt);
+  const all = rules.flatMap((rule) => timesOf(rule, from, to).map((at) => at + offset));
   return [...new Set(all)]
     .filter((at) => at > yearBegins && at <= yearEnds && at >= startAt && at <= endAt)
     .toSorted((a, b) => a - b);

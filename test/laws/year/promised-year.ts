@@ -214,23 +214,32 @@ class Promises {
   }
 
   private leaveOutLate(now: number, isIdle: boolean): void {
-    const isLate = ({ at, kept, excluded, unseen }: Waiting): boolean =>
-      !kept && (excluded || now - at > this.lateAfter || (this.policy === 'ALL' && isIdle && unseen));
+    const isEach = this.policy === 'ALL';
+    // Where each counts, one that passed a moment ago is one of those that are made up for.
+    const all = isEach && (isIdle || this.overlap === 'BUFFER_ALL') && this.waiting.some(({ unseen }) => unseen);
+    const isLate = ({ at, kept, excluded }: Waiting): boolean =>
+      !kept && (excluded || now - at > this.lateAfter || all);
     const isInTime = (one: Waiting): boolean => !one.kept && !isLate(one);
     const late = this.waiting.filter((one) => isLate(one) && now - one.at <= this.within);
-    for (const one of this.waiting) one.isFirst = one.kept || (this.policy === 'ALL' && late.includes(one));
+    // The newest 100, those that keep their places among them.
+    const places = 100 - this.waiting.filter(({ kept }) => kept).length;
+    const made = isEach ? late.slice(Math.max(0, late.length - places)) : [];
+    for (const one of this.waiting) one.isFirst = one.kept || made.includes(one);
     const isLast = this.policy === undefined || this.policy === 'LAST';
-    // One that is in time is newer than all that were missed.
-    const last = isLast && !this.waiting.some(isInTime) ? late.at(-1) : undefined;
+    const last = isLast ? this.waiting.findLast((one) => isInTime(one) || late.includes(one)) : undefined;
     this.waiting = this.waiting.filter((one) => one.isFirst || isInTime(one) || one === last);
+    for (const one of this.waiting) one.unseen = false;
   }
 
   private keepInTurn(free: number): void {
     const more = this.overlap === 'BUFFER_ONE' ? 1 : this.overlap === 'BUFFER_ALL' ? 100 : 0;
     const before = this.waiting.filter(({ isFirst }) => isFirst).length;
-    let room = Math.max(0, free + more - before);
+    const room = Math.max(0, free + more - before);
+    const others = this.waiting.filter(({ isFirst }) => !isFirst);
+    // Of several that could run now it is the newest, unless each counts.
+    const chosen = this.policy === 'ALL' ? others.slice(0, room) : others.slice(Math.max(0, others.length - room));
     let firstRoom = free + 100;
-    this.waiting = this.waiting.filter((one) => (one.isFirst ? firstRoom-- > 0 : room-- > 0));
+    this.waiting = this.waiting.filter((one) => (one.isFirst ? firstRoom-- > 0 : chosen.includes(one)));
     for (const [index, one] of this.waiting.entries()) if (index >= free) one.kept = true;
   }
 
@@ -263,7 +272,8 @@ class Promises {
       const ready = this.runs.filter(isReady).toSorted((a, b) => a.readyAt! - b.readyAt!)[0];
       if (ready && active < this.slots) this.begin(ready, now);
       else if (this.waiting.length > 0 && this.runs.length < this.slots) {
-        const { at } = this.waiting.shift()!;
+        const planned = this.waiting.shift()!.at;
+        const at = this.plansAhead ? planned : this.newest(planned, now);
         if (!this.plansAhead) this.planned = undefined;
         this.begun += 1;
         const run: Run = {
@@ -279,6 +289,12 @@ class Promises {
         this.begin(run, now);
       } else break;
     }
+  }
+
+  /** A single late run is for the newest of the times that were missed. */
+  private newest(planned: number, now: number): number {
+    if (now - planned <= minute) return planned;
+    return this.named.findLast((at) => at <= now && this.closed.until(at) === undefined) ?? planned;
   }
 
   private begin(run: Run, now: number): void {

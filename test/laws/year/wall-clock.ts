@@ -1,5 +1,7 @@
 /** Times that a clock on the wall shows: what a schedule names, before any notation. */
 export interface WallRule {
+  /** Absent: 0. */
+  seconds?: readonly number[];
   minutes: readonly number[];
   hours: readonly number[] | 'EVERY';
   /** 0: Sunday. Absent: all. */
@@ -66,8 +68,10 @@ export function timesOf(rule: WallRule, from: number, to: number): number[] {
     if (rule.weekdays && !rule.weekdays.includes(shown.getUTCDay())) continue;
     if (rule.monthDays && !rule.monthDays.includes(shown.getUTCDate())) continue;
     for (const hours_ of hours) {
-      for (const minutes of rule.minutes) {
-        const reading = date + hours_ * hour + minutes * minute;
+      const shownHour = date + hours_ * hour;
+      if (spans.every(({ offset }) => shownHour - offset < from - 2 * hour || shownHour - offset > to + 2 * hour))
+        continue;
+      for (const reading of readingsOf(rule, shownHour)) {
         const instants = spans
           .filter((span) => span.from <= reading - span.offset && reading - span.offset < span.to)
           .map((span) => reading - span.offset);
@@ -79,6 +83,9 @@ export function timesOf(rule: WallRule, from: number, to: number): number[] {
   return [...found].filter((at) => at > from && at <= to && at >= (rule.since ?? from)).toSorted((a, b) => a - b);
 }
 
+const readingsOf = ({ minutes, seconds = [0] }: WallRule, shownHour: number): number[] =>
+  minutes.flatMap((each) => seconds.map((second) => shownHour + each * minute + second * 1_000));
+
 /** The change of clocks that skips a reading. */
 const changeOver = (spans: readonly Span[], reading: number): number =>
   spans.find(
@@ -89,7 +96,7 @@ const dayNames = ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT'];
 
 /** The rule in one of the notations. `minutes`: the text of this field of a crontab. */
 export function textOf(
-  { hours, minutes, weekdays, monthDays }: WallRule,
+  { hours, minutes, seconds = [0], weekdays, monthDays }: WallRule,
   type: 'CRON' | 'QUARTZ' | 'RFC5545',
   minutesText = minutes.join(','),
 ): string {
@@ -98,7 +105,7 @@ export function textOf(
   if (type === 'CRON') return `${minutesText} ${hoursText} ${monthDays?.join(',') ?? '*'} * ${days?.join(',') ?? '*'}`;
   if (type === 'QUARTZ') {
     const [ofMonth, ofWeek] = days ? ['?', days.join(',')] : [monthDays?.join(',') ?? '*', '?'];
-    return `0 ${minutesText} ${hoursText} ${ofMonth} * ${ofWeek}`;
+    return `${seconds.join(',')} ${minutesText} ${hoursText} ${ofMonth} * ${ofWeek}`;
   }
   const byDay = days ? `;BYDAY=${days.map((name) => name.slice(0, 2)).join(',')}` : '';
   const byMonthDay = monthDays ? `;BYMONTHDAY=${monthDays.join(',')}` : '';

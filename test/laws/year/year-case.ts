@@ -45,7 +45,7 @@ export function lifeOf(
   { runMillis, failing, lost, seed }: YearCase,
   { at, attempt, launch }: { at: number; attempt: number; launch: number },
 ): { runFor: number; end: TryEnd } {
-  const draw = random(seed, Math.floor(at / minute), attempt, launch);
+  const draw = random(seed, Math.floor(at / 1_000), attempt, launch);
   const length = runMillis[Math.floor(draw() * runMillis.length)]!;
   const share = draw() * 100;
   const kind = draw();

@@ -110,7 +110,10 @@ export class DeployStatisticsDto implements DeployStatistics {
   /** Average delay between the time at which they were due and their launch. */
   @ApiProperty({ type: 'integer', format: 'int64' })
   averageSchedulingDelayMillis?: number;
-  /** Times of its schedule that passed without a run: the run before took longer, or its end was told late. */
+  /**
+   * Times of its schedule that passed without a run: the run before took longer, its end was told late, or they were missed. Of times that
+   * pass without a look, such as in a pause, at most 4,000 at once are counted.
+   */
   @Since('muster')
   @ApiProperty({ type: 'integer', format: 'int32' })
   skippedRuns?: number;

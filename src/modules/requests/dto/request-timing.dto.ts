@@ -10,7 +10,7 @@ import {
 } from '../../../core/model/enums.js';
 import type { MissedRuns, Request, ScheduleEntry, TimeWindow } from '../../../core/model/request.js';
 import { longestJitterMillis } from '../../../core/request-validation/index.js';
-import { Int32, Millis, Nested, NestedList, OneOf, Text, Timestamp } from '../../../platform/http/fields.js';
+import { Int32, Nested, NestedList, OneOf, SomeMillis, Text, Timestamp } from '../../../platform/http/fields.js';
 import { Since } from '../../../platform/http/since.js';
 
 /** One of several schedules of a request. */
@@ -32,14 +32,15 @@ export class ScheduleEntryDto implements ScheduleEntry {
 /** What becomes of planned times that passed without a start. */
 export class MissedRunsDto implements MissedRuns {
   /**
-   * LAST: the newest of them runs. SKIP: none that is later than withinMillis. ALL: each runs, at most 100, as overlapPolicy lets
-   * runs go on beside each other. A time is missed when it could not start within a minute, or within withinMillis.
+   * LAST: the newest of them runs. SKIP: none that is later than withinMillis. ALL: each of the newest 100 runs, as overlapPolicy lets
+   * runs go on beside each other; skippedRuns of the deploy counts the others. A time is missed when it could not start within a minute,
+   * or within withinMillis; of several that can still start in time, as many of the newest run as overlapPolicy lets.
    */
   @OneOf(missedRunPolicies, 'MissedRunPolicy')
   policy: MissedRunPolicy;
   /** The most milliseconds after its planned time that a run may start. Default: no limit; with SKIP a minute. */
   @IsOptional()
-  @Millis()
+  @SomeMillis()
   withinMillis?: number;
 }
 
@@ -60,7 +61,7 @@ export class TimeWindowDto implements TimeWindow {
   scheduleTimeZone?: string;
   /** Length of each window in milliseconds. */
   @IsOptional()
-  @Millis()
+  @SomeMillis()
   durationMillis?: number;
   /** Begin of the window, in epoch milliseconds. */
   @IsOptional()
@@ -90,7 +91,7 @@ export class RequestTimingDto implements Partial<Request> {
   overlapPolicy?: OverlapPolicy;
   /**
    * What becomes of times that passed while there was no leader, while the request was paused, in an exclusion, or without a machine that
-   * fits. Only SCHEDULED. Default: one late run after a time without leader or machine, none after a pause or an exclusion.
+   * fits. Only SCHEDULED. Default: one late run after a time without leader or machine, for the newest time, none after a pause or an exclusion.
    */
   @Since('muster')
   @IsOptional()

@@ -6,7 +6,8 @@ import { Between, Fraction, Int32, Integers, is, Millis, Nested, Text } from '..
 import { Since } from '../../../platform/http/since.js';
 import { RequestTimingDto } from './request-timing.dto.js';
 
-const exitCodes = { min: 0, max: 255, what: 'whole numbers from 0 to 255' };
+/** A run that ends with 0 has succeeded: it is not tried again. */
+const exitCodes = { min: 1, max: 255, what: 'whole numbers from 1 to 255' };
 
 /** Tries of a run after the first. */
 export class RetryPolicyDto implements RetryPolicy {
