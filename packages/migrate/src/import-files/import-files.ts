@@ -70,8 +70,8 @@ export function convertText(text: string, note: (text: string) => void = () => u
 
 /** What the server will not take of it. */
 function refusalsOf(request: Request): string[] {
-  const timetable = request.requestType === 'SCHEDULED' ? readTimetable(request) : {};
-  const errors = [...('errors' in timetable ? timetable.errors : []), ...followProblems(request)];
+  const timetable = request.requestType === 'SCHEDULED' ? readTimetable(request) : undefined;
+  const errors = [...(timetable && 'errors' in timetable ? timetable.errors : []), ...followProblems(request)];
   return errors.map(({ message }) => `muster apply refuses it: ${message}`);
 }
 
