@@ -236,6 +236,14 @@ describe('times of a busy schedule that passed in a pause', () => {
   });
 });
 
+test('of several times that wait for machines, one is looked at again when it is missed', () => {
+  const members: Partial<Request> = { overlapPolicy: 'ALLOW', instances: 2, endAt: now - 1 };
+  const [old, newer] = [waiting(50 / 3_600), waiting(40 / 3_600)];
+  expect(plan({ members, pendingTasks: [old, newer] })).toMatchObject({ drop: [], lookAt: now + 10_001 });
+  const [missed, onTime] = [waiting(61 / 3_600), waiting(51 / 3_600)];
+  expect(plan({ members, pendingTasks: [missed, onTime] }).drop).toEqual([missed.pendingTaskId.id]);
+});
+
 describe('a run that REPLACE ends', () => {
   test.each<[string, Partial<ActiveTask>, number]>([
     ['goes on', {}, 1],

@@ -7,6 +7,7 @@ import {
   type DueTime,
   exclusionAt,
   latestStartAfter,
+  missedAfterMillis,
   mostBuffered,
   nextTime,
   plannedTimes,
@@ -283,7 +284,11 @@ class RunPlanning {
 
   private nextLook(kept: readonly WaitingTime[], next: number | undefined): number | undefined {
     const within = latestStartAfter(this.work.request.request.missedRuns);
-    const looks = kept.filter(({ buffered }) => !buffered).map(({ at }) => at + within + 1);
+    const starting = kept.filter(({ buffered }) => !buffered);
+    const looks = starting.map(({ at }) => at + within + 1);
+    // Of several that wait for machines one may become missed while a newer one is on time.
+    const late = starting.length > 1 ? starting.map(({ at }) => at + missedAfterMillis + 1) : [];
+    looks.push(...late.filter((at) => at > this.now));
     // What waits for a machine may give its place to the next time, also as the last run of `maxRuns`.
     const coming = next ?? (kept.length > 0 ? nextTime(this.timetable, this.now) : undefined);
     if (coming !== undefined) looks.push(coming);

@@ -82,6 +82,9 @@ class Promises {
       { at: to, isPause: false },
     ]);
     const deadlines = Number.isFinite(this.within) ? this.named.map((at) => at + this.within + 1) : [];
+    // By default, and by LAST, one that is missed gives way to a newer one.
+    if (this.policy === undefined || this.policy === 'LAST')
+      deadlines.push(...this.named.map((at) => at + this.lateAfter + 1));
     const others = [...absences, ...full].map(({ to }) => to);
     const all = [yearBegins, ...this.named, ...deadlines, ...others, ...this.closed.ends()];
     this.moments = [...all, ...this.orders.map(({ at }) => at)].filter((at) => at >= yearBegins).sort((a, b) => a - b);
