@@ -56,6 +56,18 @@ describe('whether a task may run after a report', () => {
       mayRun: true,
     },
     {
+      name: 'given up, its machine has begun anew, and a word of the life before comes late: it does not',
+      given: { ...givenUp, isOfFormerLife: true },
+      reported: toldBy('i1', 'TASK_RUNNING'),
+      mayRun: false,
+    },
+    {
+      name: 'the same after the new life was heard of',
+      given: { ...givenUp, mayRun: false, isOfFormerLife: true },
+      reported: toldBy('i1', 'TASK_STARTING'),
+      mayRun: false,
+    },
+    {
       name: 'given up, it is given up once more: it may',
       given: givenUp,
       reported: toldBy(undefined, 'TASK_LOST', 'REASON_AGENT_REMOVED'),

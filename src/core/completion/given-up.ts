@@ -11,7 +11,7 @@ export function mayRunAfter(task: KnownTask & PerhapsRunning, reported: Reported
   const change = statusChange(task, reported);
   if (change.kind === 'record') return change.ends && reported.incarnation === undefined && isGivenUp(reported);
   if (reported.incarnation !== task.incarnation || !task.ended) return task.mayRun;
-  if (isTerminal(reported.state)) return false;
+  if (isTerminal(reported.state) || task.isOfFormerLife) return false;
   return change.kind === 'recover' || task.mayRun;
 }
 

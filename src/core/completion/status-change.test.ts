@@ -83,6 +83,18 @@ describe('a status', () => {
       is: { kind: 'recover' },
     },
     {
+      name: 'that tells late that a task lived, where its machine has begun anew since, does not bring it back',
+      task: known('TASK_UNREACHABLE', { isOfFormerLife: true }),
+      state: 'TASK_RUNNING',
+      is: { kind: 'kill' },
+    },
+    {
+      name: 'that tells late how it ended there counts',
+      task: known('TASK_UNREACHABLE', { isOfFormerLife: true }),
+      state: 'TASK_FINISHED',
+      is: { kind: 'recover' },
+    },
+    {
       name: 'that a task was lost says nothing new of one that was',
       task: known('TASK_LOST'),
       state: 'TASK_ERROR',

@@ -9,6 +9,8 @@ export interface KnownTask {
   state: TaskState;
   incarnation: string;
   ended: boolean;
+  /** It has ended, and its machine has begun anew since: signs of its life only came late. */
+  isOfFormerLife?: boolean;
 }
 
 export interface ReportedStatus {
@@ -55,7 +57,9 @@ export function statusChange(task: KnownTask | undefined, reported: ReportedStat
   if (task.ended) {
     const mayReturn = isOfNow && !witnessed.has(task.state);
     if (ends) return mayReturn && isTruerEnd(task, reported) ? { kind: 'recover' } : { kind: 'ignore' };
-    return mayReturn && signsOfLife.has(reported.state) ? { kind: 'recover' } : { kind: 'kill' };
+    return mayReturn && !task.isOfFormerLife && signsOfLife.has(reported.state)
+      ? { kind: 'recover' }
+      : { kind: 'kill' };
   }
   if (!isOfNow || reported.state === task.state) return { kind: 'ignore' };
   return { kind: 'record', advances: rank(reported.state) > rank(task.state), ends };

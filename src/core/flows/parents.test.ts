@@ -102,6 +102,9 @@ describe('a request that follows', () => {
     expect(neverFollows(both, known, [])).toBe("It follows 'b', which was removed: no run of it comes");
     expect(neverFollows({ ...both, afterMode: 'ANY' }, known, [])).toBeUndefined();
     expect(neverFollows({ ...both, afterMode: 'ANY' }, new Map(), [])).toContain("'a', 'b', which were removed");
+    const service = new Map([...known, ['b', facts({ requestType: 'SERVICE' })]]);
+    expect(neverFollows(both, service, [])).toContain("'b', which is a SERVICE now and has no runs");
+    expect(neverFollows({ ...both, afterMode: 'ANY' }, service, [])).toBeUndefined();
   });
 
   test('one that follows it is told the cycle, in the order in which it would run', () => {

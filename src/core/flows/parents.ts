@@ -118,11 +118,16 @@ export function parentProblems(
 /** Why no run of this request comes whatever its parents do; undefined: some may. */
 export function neverFollows(
   request: Request,
-  known: ReadonlyMap<string, unknown>,
+  known: ReadonlyMap<string, Pick<ParentFacts, 'requestType'>>,
   edges: readonly FlowEdge[],
 ): string | undefined {
   const { after, afterMode } = request;
   if (after === undefined) return undefined;
+  for (const { requestId } of after) {
+    const type = known.get(requestId)?.requestType;
+    if (type !== undefined && isLongRunning(type) && (after.length === 1 || afterMode !== 'ANY'))
+      return `It follows '${requestId}', which is a ${type} now and has no runs: no run of it comes`;
+  }
   const gone = after.map(({ requestId }) => requestId).filter((id) => !known.has(id));
   if (gone.length === after.length || (gone.length > 0 && afterMode !== 'ANY')) {
     return `It follows ${gone.map((id) => `'${id}'`).join(', ')}, which ${gone.length === 1 ? 'was' : 'were'} removed: no run of it comes`;

@@ -94,14 +94,15 @@ export class FlowGraphRepository {
     return { edges: found.slice(0, most), isComplete: found.length <= most };
   }
 
-  /** Those that follow this request and stay. */
-  async followersOf(tx: Queryable, id: string): Promise<{ child: string; on: Parent['on'] | 'START' }[]> {
-    return rows(
+  /** Ids of those that follow this request and stay. */
+  async followerIds(tx: Queryable, id: string): Promise<string[]> {
+    const found = await rows<{ id: string }>(
       tx,
-      `SELECT r.id AS child, e.condition AS on FROM flow_edge e JOIN request r ON r.id = e.child_id
+      `SELECT r.id FROM flow_edge e JOIN request r ON r.id = e.child_id
        WHERE e.parent_id = $1 AND r.state <> 'DELETING' ORDER BY r.id`,
       [id],
     );
+    return found.map((row) => row.id);
   }
 
   /** Those whose runs follow runs of one of these requests. */

@@ -79,14 +79,13 @@ describe('a request that follows', () => {
     await saved('b', { after: after('a') });
     await saved('c', { after: after('a', 'b') });
   });
-  test('a removed job keeps a service from taking its place', async () => {
+  test('a service that has taken the place of its job is 400, once that is said anew', async () => {
     await saved('a');
     await saved('b', { after: after('a') });
     await app.sql(`DELETE FROM request WHERE id = 'a'`);
-    const service = await save('a', { requestType: 'SERVICE' });
-    expect([service.status, problems(service)]).toEqual([400, ['requestType followed']]);
-    expect(service.body.message).toContain("'b' follows runs of it");
-    await saved('a');
+    await saved('a', { requestType: 'SERVICE' });
+    await saved('b', { after: after('a'), owners: ['ann@example.com'] });
+    expect(problems(await save('b', { after: [{ requestId: 'a', on: 'END' }] }))).toEqual(['after.0.requestId runs']);
   });
   test('what follows it is 400 and names the cycle', async () => {
     await saved('a');

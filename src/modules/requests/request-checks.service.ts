@@ -3,7 +3,6 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { User } from '../../core/authorization/index.js';
 import type { FieldError } from '../../core/field-error.js';
 import { namedParents, parentProblems } from '../../core/flows/index.js';
-import { isLongRunning } from '../../core/model/enums.js';
 import type { Request } from '../../core/model/request.js';
 import {
   bounceCapacityProblem,
@@ -70,7 +69,6 @@ export class RequestChecks {
     });
     if (errors.length > 0) throw SchedulerError.invalid('INVALID_REQUEST', errors);
     await this.parents(tx, normalized, stored?.request, reader);
-    if (!stored) await this.followers(tx, normalized, reader);
     const { group } = normalized;
     if (!stored || stored.request.group !== group) await this.quotas.refuseRequest(tx, group);
     return normalized;
@@ -110,7 +108,7 @@ export class RequestChecks {
     const idsOf = (of: Request | undefined) => (of ? namedParents(of).map(({ requestId }) => requestId) : []);
     const ids = idsOf(request);
     if (ids.length === 0) return;
-    if (isDeepStrictEqual(ids, idsOf(stored)) && request.afterMode === stored?.afterMode) return;
+    if (isDeepStrictEqual(followOf(request), stored && followOf(stored))) return;
     await this.rows.flowGraph.lock(tx);
     const known = await this.rows.flowGraph.parents(tx, ids, request.id);
     const former = new Set(idsOf(stored));
@@ -125,20 +123,6 @@ export class RequestChecks {
       readable && ((id) => id === request.id || readable(id)),
     );
     if (errors.length > 0) throw SchedulerError.invalid('INVALID_REQUEST', errors);
-  }
-
-  /** Those that have followed a removed request of this id need one of its kind. */
-  private async followers(tx: Queryable, { id, requestType }: Request, reader: User | undefined): Promise<void> {
-    const followers = await this.rows.flowGraph.followersOf(tx, id);
-    const wrong = followers
-      .filter(({ on }) => (on === 'START') !== isLongRunning(requestType))
-      .map(({ child }) => child);
-    if (wrong.length === 0) return;
-    const readable = reader && (await this.access.sort(reader, wrong, tx)).readable;
-    const named = wrong.map((follower) => (!readable || readable(follower) ? `'${follower}'` : '(another)')).join(', ');
-    const needs = isLongRunning(requestType) ? 'runs of it' : 'its start as a service';
-    const message = `requestType: ${named} follow${wrong.length === 1 ? 's' : ''} ${needs}, and a ${requestType} has none`;
-    refuse({ field: 'requestType', rule: 'followed', message });
   }
 
   private async sized(tx: Queryable, request: Request): Promise<Request> {
@@ -163,3 +147,10 @@ export class RequestChecks {
 function refuse(problem: FieldError | undefined): void {
   if (problem) throw SchedulerError.invalid('INVALID_REQUEST', [problem]);
 }
+
+/** Members that say whom a request follows. */
+const followOf = ({ after = [], afterMode, startAfter = [] }: Request) => [
+  ...after.map(({ requestId, on }) => `${on} ${requestId}`),
+  afterMode,
+  ...startAfter,
+];

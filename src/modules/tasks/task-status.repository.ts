@@ -47,6 +47,7 @@ interface TaskRow extends TaskIdRow {
   state_at: Date;
   ended: boolean;
   may_run: boolean;
+  is_of_former_life: boolean;
   has_data: boolean;
 }
 
@@ -85,6 +86,8 @@ export class TaskStatusRepository {
       tx,
       `SELECT t.task_id, t.request_id, t.deploy_id, t.instance_no, t.host, t.rack_id, t.started_at, t.memory_mb, t.disk_mb,
          t.incarnation, t.state, t.state_at, t.ended_at IS NOT NULL AS ended, t.may_run,
+         t.ended_at IS NOT NULL AND EXISTS (SELECT 1 FROM slave s WHERE s.id = t.slave_id AND s.incarnation <> t.incarnation)
+           AS is_of_former_life,
          EXISTS (SELECT 1 FROM task_launch l WHERE l.task_id = t.task_id) AS has_data
        FROM task t WHERE t.task_id = ANY ($1) ORDER BY t.task_id FOR NO KEY UPDATE OF t`,
       [taskIds],
@@ -214,5 +217,6 @@ const reportedTask = (row: TaskRow): ReportedTask => ({
   stateAt: row.state_at.getTime(),
   ended: row.ended,
   mayRun: row.may_run,
+  isOfFormerLife: row.is_of_former_life,
   hasData: row.has_data,
 });

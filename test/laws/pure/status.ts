@@ -26,6 +26,8 @@ export function applyReports(model: Model, reports: readonly Report[]): Report[]
     const known = task && {
       ...task,
       ended: task.endedAt !== undefined,
+      isOfFormerLife:
+        task.endedAt !== undefined && model.tables.machines.get(task.slaveId)?.machine.incarnation !== task.incarnation,
       recorded: new Set(task.updates.map(({ state }) => state)),
     };
     const change = statusChange(known, report);

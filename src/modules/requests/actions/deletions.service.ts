@@ -51,7 +51,7 @@ export class Deletions {
   /** Nobody begins to follow it until the commit. */
   private async refuseWithFollowers(tx: Transaction, { id, requestType }: Request, caller: User): Promise<void> {
     await this.rows.flowGraph.lock(tx);
-    const followers = (await this.rows.flowGraph.followersOf(tx, id)).map(({ child }) => child);
+    const followers = await this.rows.flowGraph.followerIds(tx, id);
     if (followers.length === 0) return;
     const { readable } = await this.access.sort(caller, followers, tx);
     const named = followers.map((follower) => (readable(follower) ? `'${follower}'` : '(another)')).join(', ');
