@@ -9,6 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 
-test.each(flows)('$name ends the same wherever the scheduler is killed', { timeout: 600_000 }, async (scenario) => {
+// A story of seconds for each of its points: one that hangs ends by the limits of its own waits.
+test.each(flows)('$name ends the same wherever the scheduler is killed', { timeout: 1_800_000 }, async (scenario) => {
   expect(await killAtEveryPoint(scenario, database)).toBeGreaterThan(0);
 });
