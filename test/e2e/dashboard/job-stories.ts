@@ -313,13 +313,15 @@ export function jobStories({ api, open, go, heading, asked }: Dashboard): void {
     await api().deploy({ requestId: 'around', id: '1', command: 'exec sleep 600', resources, tasks });
     const [task] = await api().running('around', 1);
     await go(page, `/ui/task/${task!.taskId.id}`);
-    const programs = page.getByRole('table', { name: 'Programs around it' });
+    const programs = page.getByRole('region', { name: 'Programs around it' });
     await programs.getByRole('row', { name: /proxy beside Running/ }).waitFor({ timeout: 60_000 });
     await programs
       .getByRole('row', { name: /prepare before Succeeded/ })
       .getByRole('link', { name: 'stdout' })
       .click();
     await page.getByText('prepared', { exact: true }).waitFor();
+    // The form begins with the deploy in use.
+    await waitFor('the end of its deploy', async () => (await api().request('around')).activeDeploy);
     await go(page, '/ui/request/around/deploy');
     await openGroup(page, 'Files, containers, other programs, own executor');
     expect(await page.getByLabel('Programs before, beside and after the command, as JSON').inputValue()).toContain(
