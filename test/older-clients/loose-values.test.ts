@@ -80,9 +80,14 @@ const asSent = ({ type, minimum = 0 }: Simple): unknown[] =>
 const asNothing = ({ type }: Simple): unknown[] => (type === 'boolean' ? ['', 2] : ['', '1x']);
 
 /** Fields for which the answer is not as expected. */
-async function wrong(url: string, values: (schema: Simple) => unknown[], refused: boolean): Promise<string[]> {
+async function wrong(
+  url: string,
+  values: (schema: Simple) => unknown[],
+  refused: boolean,
+  of: (field: Field) => boolean = () => true,
+): Promise<string[]> {
   const found: string[] = [];
-  for (const field of fields)
+  for (const field of fields.filter(of))
     for (const value of values(field.schema))
       if ((await isRefused(url, field, value)) !== refused) found.push(`${field.name}: ${JSON.stringify(value)}`);
   return found;
@@ -91,7 +96,8 @@ async function wrong(url: string, values: (schema: Simple) => unknown[], refused
 describe('every number and truth value', () => {
   test('may come as text, truth values as 0 and 1, where that is set', async () => {
     expect(fields.length).toBeGreaterThan(150);
-    expect(await wrong(urls.lenient, asSent, false)).toEqual([]);
+    // No older client has a map of numbers.
+    expect(await wrong(urls.lenient, asSent, false, ({ field }) => !field.endsWith('{}'))).toEqual([]);
   }, 120_000);
 
   test('may not otherwise', async () => {

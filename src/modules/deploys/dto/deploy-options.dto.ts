@@ -19,6 +19,7 @@ import {
   Timestamp,
   Text,
   Millis,
+  everyValue,
 } from '../../../platform/http/fields.js';
 import {
   mostExtendedCount,
@@ -34,6 +35,7 @@ import { Since } from '../../../platform/http/since.js';
 const ExtendedResourceCounts = () =>
   applyDecorators(
     raw((value) => value),
+    is('type', 'must be a map of names to whole numbers', (value) => everyValue(value, Number.isInteger)),
     is(
       'extended',
       extendedRule,
