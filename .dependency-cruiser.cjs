@@ -99,7 +99,7 @@ module.exports = {
         path: '^(src|packages/migrate)/|node_modules/(@nestjs|typeorm|pg|zod|reflect-metadata)/',
         // Words of hints, names of members and what a terminal is shown, which know nothing else.
         pathNot:
-          '^src/(cli/|core/(content-id|did-you-mean|other-names|schedules/timing-members|terminal-text)\\.ts$|platform/(addresses|file-problem)\\.ts$)|^packages/migrate/src/commands\\.ts$',
+          '^src/(cli/|core/(content-id|did-you-mean|in-order|other-names|schedules/timing-members|terminal-text)\\.ts$|platform/(addresses|file-problem)\\.ts$)|^packages/migrate/src/commands\\.ts$',
         dependencyTypesNot: ['type-only', 'dynamic-import'],
       },
     },

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi, type MockInstance } from 'vitest';
-import { forEach, inOrder } from './each.js';
+import { forEach } from './each.js';
 import { CliError, exitCodes, type Outcome } from './exit-codes.js';
 
 let told: MockInstance<typeof process.stderr.write>;
@@ -45,11 +45,3 @@ test('a mistake of the program is none of one of them', async () => {
   const broken = () => Promise.reject(new TypeError('undefined is no function'));
   await expect(forEach([1, 2], broken)).rejects.toThrow('undefined is no function');
 });
-
-test.each<[string, string[], Record<string, string[]>, string[]]>([
-  ['nothing', ['b', 'a'], {}, ['b', 'a']],
-  ['each other, and ids that are not named', ['c', 'b', 'a'], { c: ['b', 'x'], b: ['a'] }, ['a', 'b', 'c']],
-  ['themselves in a circle', ['a', 'b'], { a: ['b'], b: ['a'] }, ['b', 'a']],
-])('ids that need %s are put in order', (_name, ids, needs, ordered) =>
-  expect(inOrder(ids, (id) => needs[id] ?? [])).toEqual(ordered),
-);

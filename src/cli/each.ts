@@ -24,19 +24,6 @@ export async function forEach<T>(all: readonly T[], work: (one: T) => Promise<nu
   return ended;
 }
 
-/** Each after those of the others that it needs, and else in the order given. */
-export function inOrder(ids: readonly string[], needs: (id: string) => readonly string[]): string[] {
-  const [known, seen, ordered] = [new Set(ids), new Set<string>(), [] as string[]];
-  const visit = (id: string): void => {
-    if (seen.has(id)) return;
-    seen.add(id);
-    for (const each of needs(id)) if (known.has(each)) visit(each);
-    ordered.push(id);
-  };
-  ids.forEach(visit);
-  return ordered;
-}
-
 export interface EachResult {
   code: number;
   /** For how many of them it failed. */

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Applied as Answer, DeployRequest, Request } from 'muster-client';
-import { forEach, inOrder } from '../each.js';
+import { inOrder } from '../../core/in-order.js';
+import { forEach } from '../each.js';
 import { CliError, exitCodes } from '../exit-codes.js';
 import type { LocatedDocument, FileDocuments } from '../files/documents.js';
 import { isRefusal } from '../remote/refusal.js';

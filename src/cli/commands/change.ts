@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Request } from 'muster-client';
-import { forEach, inOrder } from '../each.js';
+import { inOrder } from '../../core/in-order.js';
+import { forEach } from '../each.js';
 import { CliError } from '../exit-codes.js';
 import { isRefusal } from '../remote/refusal.js';
 import { remote, type Session } from '../remote/session.js';
@@ -186,15 +187,14 @@ function remove(...[command, run]: Parameters<Define>): void {
 /** A request that others follow cannot go before these. */
 async function followersFirst({ flows }: Session['api'], ids: readonly string[]): Promise<string[]> {
   if (ids.length === 1) return [...ids];
-  const edges = await Promise.all(
-    ids.map((requestId) =>
-      flows.ofRequest({ requestId }).then(
-        (flow) => flow.edges.map((edge) => ({ id: edge.parentId, needs: edge.requestId })),
-        () => [],
-      ),
-    ),
+  const followers = await Promise.all(
+    ids.map(async (requestId): Promise<[string, string[]]> => {
+      const { edges } = await flows.ofRequest({ requestId }).catch(() => ({ edges: [] }));
+      return [requestId, edges.flatMap((edge) => (edge.parentId === requestId ? [edge.requestId] : []))];
+    }),
   );
-  return inOrder(ids, (id) => edges.flat().flatMap((edge) => (edge.id === id ? [edge.needs] : [])));
+  const followersOf = new Map(followers);
+  return inOrder(ids, (id) => followersOf.get(id)!);
 }
 
 /** Its tasks have ended, and nothing of it is left but its history. */

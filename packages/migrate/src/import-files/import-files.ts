@@ -4,13 +4,13 @@ import { CliError, exitCodes } from '../../../../src/cli/exit-codes.js';
 import { documentsIn, readText, shownName } from '../../../../src/cli/files/read-text.js';
 import { keepTextsAsWritten } from '../../../../src/cli/files/written-texts.js';
 import { followProblems } from '../../../../src/core/flows/index.js';
+import { inOrder } from '../../../../src/core/in-order.js';
 import type { Request } from '../../../../src/core/model/request.js';
 import { readTimetable } from '../../../../src/core/schedules/index.js';
 import { chronosTexts, convertChronos, isChronosJob } from './chronos.js';
 import { convertCronJob, cronJobTexts, isCronJob } from './cron-jobs.js';
 import type { ConvertedJob } from './documents.js';
 import { isMap } from './members.js';
-import { parentsFirst } from './parents.js';
 
 /** Output of the command, and what people read beside it. */
 interface Streams {
@@ -65,7 +65,7 @@ export function convertText(text: string, note: (text: string) => void = () => u
   const ids = jobs.map(({ request }) => request.id);
   const twice = ids.find((id, index) => ids.indexOf(id) !== index);
   if (twice !== undefined) throw new Error(`two jobs become the request '${twice}'`);
-  return inOrder(jobs.map((job) => ({ ...job, notes: [...job.notes, ...refusalsOf(job.request)] })));
+  return parentsFirst(jobs.map((job) => ({ ...job, notes: [...job.notes, ...refusalsOf(job.request)] })));
 }
 
 /** What the server will not take of it. */
@@ -75,9 +75,9 @@ function refusalsOf(request: Request): string[] {
   return errors.map(({ message }) => `muster apply refuses it: ${message}`);
 }
 
-/** Parents first: a request is saved after those that it follows. What is in a circle stays as it came. */
-function inOrder(jobs: readonly ConvertedJob[]): ConvertedJob[] {
+/** Parents first: a request is saved after those that it follows. */
+function parentsFirst(jobs: readonly ConvertedJob[]): ConvertedJob[] {
   const byId = new Map(jobs.map((job) => [job.request.id, job]));
-  const ids = new Set([...parentsFirst(jobs.map(({ request }) => request)), ...byId.keys()]);
-  return [...ids].map((id) => byId.get(id)!);
+  const parentsOf = (id: string) => (byId.get(id)!.request.after ?? []).map(({ requestId }) => requestId);
+  return inOrder([...byId.keys()], parentsOf).map((id) => byId.get(id)!);
 }

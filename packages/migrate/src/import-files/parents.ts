@@ -1,5 +1,5 @@
 import { type FlowEdge, pathUp } from '../../../../src/core/flows/index.js';
-import { groupBy } from '../../../../src/core/group-by.js';
+import { inOrder } from '../../../../src/core/in-order.js';
 import type { Request } from '../../../../src/core/model/request.js';
 
 /** Requests with which the flows begin that reach a request; none: nothing starts it. */
@@ -11,38 +11,20 @@ type Roots = ReadonlySet<string> | 'unknown';
  */
 export function notesOnParents(requests: readonly Request[]): Map<string, string[]> {
   const parentsOf = parentsById(requests);
-  const edges = edgesOf(parentsOf);
-  const roots = rootsOf(parentsOf, parentsFirst(requests));
+  const edges = [...parentsOf].flatMap(([child, parents]) => parents.map((parent): FlowEdge => ({ child, parent })));
+  const roots = rootsOf(parentsOf);
   return new Map(
     [...parentsOf].map(([id, parents]) => {
       const missing = parents.filter((parent) => !parentsOf.has(parent));
       const unknown = missing.map(
         (parent) => `its parent '${parent}' is not in the file: muster apply needs this request`,
       );
-      if (!isNone(roots.get(id))) return [id, unknown];
+      if (!isNone(roots.get(id)!)) return [id, unknown];
       const circle = parents.flatMap((parent) => circleBy(parent, id, edges));
-      const idle = parents.find((parent) => parentsOf.has(parent) && isNone(roots.get(parent)));
+      const idle = parents.find((parent) => parentsOf.has(parent) && isNone(roots.get(parent)!));
       return [id, [...unknown, ...(circle.length > 0 ? circle : [whyNever(parents, idle)])]];
     }),
   );
-}
-
-/** Ids of the requests, each after its parents; without those in a circle, and those that follow them. */
-export function parentsFirst(requests: readonly Request[]): string[] {
-  const parentsOf = parentsById(requests);
-  const followers = groupBy(edgesOf(parentsOf), ({ parent }) => parent);
-  const waitsFor = new Map(
-    [...parentsOf].map(([id, parents]) => [id, parents.filter((one) => parentsOf.has(one)).length]),
-  );
-  const ordered = [...waitsFor].flatMap(([id, count]) => (count === 0 ? [id] : []));
-  for (const id of ordered) {
-    for (const { child } of followers.get(id) ?? []) {
-      const left = waitsFor.get(child)! - 1;
-      waitsFor.set(child, left);
-      if (left === 0) ordered.push(child);
-    }
-  }
-  return ordered;
 }
 
 type ParentsById = ReadonlyMap<string, readonly string[]>;
@@ -50,15 +32,14 @@ type ParentsById = ReadonlyMap<string, readonly string[]>;
 const parentsById = (requests: readonly Request[]): ParentsById =>
   new Map(requests.map(({ id, after = [] }) => [id, after.map(({ requestId }) => requestId)]));
 
-const edgesOf = (parentsOf: ParentsById): FlowEdge[] =>
-  [...parentsOf].flatMap(([child, parents]) => parents.map((parent) => ({ child, parent })));
-
-/** A flow reaches a follower if it reaches each of its parents. */
-function rootsOf(parentsOf: ParentsById, ordered: readonly string[]): Map<string, Roots> {
+/** A flow reaches a follower if it reaches each of its parents. In a circle a parent is not reached before its follower. */
+function rootsOf(parentsOf: ParentsById): Map<string, Roots> {
   const found = new Map<string, Roots>();
-  for (const id of ordered) {
+  for (const id of inOrder([...parentsOf.keys()], (each) => parentsOf.get(each)!)) {
     const parents = parentsOf.get(id)!;
-    const known = parents.map((parent) => found.get(parent) ?? 'unknown').filter((roots) => roots !== 'unknown');
+    const known = parents
+      .map((parent) => (parentsOf.has(parent) ? (found.get(parent) ?? nowhere) : 'unknown'))
+      .filter((roots) => roots !== 'unknown');
     const [first, ...others] = known;
     if (parents.length === 0) found.set(id, new Set([id]));
     else if (!first) found.set(id, 'unknown');
@@ -67,7 +48,8 @@ function rootsOf(parentsOf: ParentsById, ordered: readonly string[]): Map<string
   return found;
 }
 
-const isNone = (roots: Roots | undefined): boolean => roots === undefined || (roots !== 'unknown' && roots.size === 0);
+const nowhere: ReadonlySet<string> = new Set();
+const isNone = (roots: Roots): boolean => roots !== 'unknown' && roots.size === 0;
 
 /** A job that is its own parent is refused with a better word. */
 function circleBy(parent: string, id: string, edges: readonly FlowEdge[]): string[] {
