@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { readSchedule } from '../../../src/core/schedules/index.js';
 import { validateRequest } from '../../../src/core/request-validation/index.js';
 import { convertText } from '../src/import-files/import-files.js';
-import { quantityOf } from '../src/import-files/quantities.js';
+import { quantityOf } from '../../../src/core/kubernetes-quantity.js';
 import { ruleOf } from '../src/import-files/repeating-interval.js';
 import { testSettings } from '../../../test/support/test-settings.js';
 

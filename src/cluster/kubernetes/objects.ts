@@ -1,3 +1,5 @@
+import { quantityOf } from '../../core/kubernetes-quantity.js';
+
 /*
  * What is read and written of the objects of Kubernetes, as the API server sends them: times are texts, and everything may be
  * missing. The classes of the client library have their times as dates, for which each object would be copied.
@@ -114,29 +116,5 @@ export function millisOf(time: string | null | undefined): number | undefined {
   return Number.isFinite(millis) ? millis : undefined;
 }
 
-const factors: Record<string, number> = {
-  n: 1e-9,
-  u: 1e-6,
-  m: 1e-3,
-  '': 1,
-  k: 1e3,
-  M: 1e6,
-  G: 1e9,
-  T: 1e12,
-  P: 1e15,
-  E: 1e18,
-  Ki: 2 ** 10,
-  Mi: 2 ** 20,
-  Gi: 2 ** 30,
-  Ti: 2 ** 40,
-  Pi: 2 ** 50,
-  Ei: 2 ** 60,
-};
-
 /** A quantity such as 250m, 1.5Gi or 2e3; what is none counts as 0. */
-export function amountOf(quantity: string | undefined): number {
-  const [, number, unit = ''] =
-    /^([+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?)([numkMGTPE]?|[KMGTPE]i)$/.exec(quantity ?? '') ?? [];
-  const amount = Number(number) * (factors[unit] ?? Number.NaN);
-  return Number.isFinite(amount) ? Math.max(0, amount) : 0;
-}
+export const amountOf = (quantity: string | undefined): number => quantityOf(quantity ?? '') ?? 0;

@@ -1,5 +1,6 @@
 import type { ContainerInfo, Resources } from '../../../../src/core/model/deploy.js';
 import type { Request } from '../../../../src/core/model/request.js';
+import { quantityOf } from '../../../../src/core/kubernetes-quantity.js';
 import { withoutAbsent } from '../../../../src/core/without-absent.js';
 import {
   boundedRuns,
@@ -15,7 +16,6 @@ import {
   variablesOf,
 } from './documents.js';
 import { isMap, Members } from './members.js';
-import { quantityOf } from './quantities.js';
 import { References } from './references.js';
 
 type Manifest = Record<string, unknown>;

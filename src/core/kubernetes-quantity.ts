@@ -17,7 +17,7 @@ const suffixes: Readonly<Record<string, number>> = {
   Ei: 2 ** 60,
 };
 
-/** A quantity of Kubernetes, such as 100m, 1Gi or 1e3. */
+/** A quantity of Kubernetes, such as 100m, 1Gi or 1e3; undefined: it is none, or less than nothing. */
 export function quantityOf(written: string): number | undefined {
   const [, digits, exponent, suffix = ''] =
     /^\+?(\d+\.?\d*|\.\d+)(?:([eE][+-]?\d+)|([numkMGTPE]|[KMGTPE]i))?$/.exec(written) ?? [];
