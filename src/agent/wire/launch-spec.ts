@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { ContainerInfo } from '../../core/model/deploy.js';
+import { programNames } from '../../core/model/deploy-tasks.js';
 import { killSignals } from '../../core/model/enums.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import { logrotateFrequencies } from '../../platform/settings/log-rotation-settings.js';
@@ -135,7 +136,7 @@ const Container = z.object({
 }) satisfies z.ZodType<ContainerInfo>;
 
 const Program = z.object({
-  name: z.string().regex(/^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$/),
+  name: z.string().max(programNames.longest).regex(programNames.pattern),
   command: z.object({ shell: z.boolean(), value: word, arguments: z.array(word) }),
   environment: z.record(z.string(), word),
 });

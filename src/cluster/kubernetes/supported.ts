@@ -3,7 +3,7 @@ import {
   isClusterObject,
   type ContainerInfo,
   type Deploy,
-  type StepTask,
+  variablesOf,
 } from '../../core/model/deploy.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import type { RunNowRequest } from '../../core/model/request.js';
@@ -71,13 +71,7 @@ export function unsupportedOnKubernetes(
     });
   return [
     ...problems,
-    ...unsupportedVariables('env', deploy.env),
-    ...Object.entries(deploy.taskEnv ?? {}).flatMap(([instance, env]) =>
-      unsupportedVariables(`taskEnv.${instance}`, env),
-    ),
-    ...Object.entries(deploy.tasks ?? {}).flatMap(([list, programs]: [string, StepTask[]]) =>
-      programs.flatMap(({ env }, index) => unsupportedVariables(`tasks.${list}.${index}.env`, env)),
-    ),
+    ...variablesOf(deploy).flatMap(({ field, variables }) => unsupportedVariables(field, variables)),
     ...unsupportedDownloads('uris', deploy.uris),
     ...(runImmediately ? unsupportedInRun(runImmediately) : []).map(({ field, message }) => ({
       field: `runImmediately.${field}`,

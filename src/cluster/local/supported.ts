@@ -3,7 +3,7 @@ import {
   type ClusterArtifact,
   type ContainerInfo,
   type Deploy,
-  type StepTask,
+  variablesOf,
 } from '../../core/model/deploy.js';
 import type { RunNowRequest } from '../../core/model/request.js';
 import { type ContainerPolicy, containerProblems, networkKind } from '../../agent/containers/rules.js';
@@ -57,13 +57,7 @@ export function unsupportedByLocalDriver(
     problems.push({ field: 'healthcheck.healthcheckResultFilePath', message: "must be a relative path without '..'" });
   return [
     ...problems,
-    ...unsupportedVariables('env', deploy.env),
-    ...Object.entries(deploy.taskEnv ?? {}).flatMap(([instance, env]) =>
-      unsupportedVariables(`taskEnv.${instance}`, env),
-    ),
-    ...Object.entries(deploy.tasks ?? {}).flatMap(([list, programs]: [string, StepTask[]]) =>
-      programs.flatMap(({ env }, index) => unsupportedVariables(`tasks.${list}.${index}.env`, env)),
-    ),
+    ...variablesOf(deploy).flatMap(({ field, variables }) => unsupportedVariables(field, variables)),
     ...unsupportedDownloads('uris', deploy.uris, allowedArtifactPaths),
     ...(deploy.runImmediately
       ? unsupportedInRun(deploy.runImmediately, allowedArtifactPaths, hasContainer(deploy)).map((problem) =>

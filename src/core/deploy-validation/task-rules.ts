@@ -1,9 +1,6 @@
 import type { FieldError } from '../field-error.js';
+import { programNames, programsAround } from '../model/deploy-tasks.js';
 import { type DeployRule, problem } from './context.js';
-
-/** As names of containers and of files. */
-const namePattern = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/;
-const longestName = 40;
 
 /** Names of the main program. */
 const reservedNames: readonly string[] = ['main', 'task'];
@@ -11,10 +8,7 @@ const reservedNames: readonly string[] = ['main', 'task'];
 /** Programs around the main one: each with a name of its own, which its files and its container have, too. */
 export const taskRule: DeployRule = ({ tasks, executorData }) => {
   if (!tasks) return [];
-  const { init = [], sidecars = [], post = [] } = tasks;
-  const programs = Object.entries({ init, sidecars, post }).flatMap(([list, members]) =>
-    members.map((member, index) => ({ ...member, field: `tasks.${list}.${index}` })),
-  );
+  const programs = programsAround(tasks);
   const names = programs.map(({ name }) => name);
   return [
     ...problem(programs.length === 0, 'tasks', 'required', 'must have at least one of init, sidecars and post'),
@@ -26,16 +20,16 @@ export const taskRule: DeployRule = ({ tasks, executorData }) => {
     ),
     ...programs.flatMap(({ name, command, field }, index): FieldError[] => [
       ...problem(
-        !namePattern.test(name),
+        !programNames.pattern.test(name),
         `${field}.name`,
         'pattern',
         "may contain small letters, digits and '-' only, which neither begins nor ends it",
       ),
       ...problem(
-        name.length > longestName,
+        name.length > programNames.longest,
         `${field}.name`,
         'length',
-        `must be at most ${longestName} characters long`,
+        `must be at most ${programNames.longest} characters long`,
       ),
       ...problem(reservedNames.includes(name), `${field}.name`, 'reserved', 'names the main program, and no other one'),
       ...problem(

@@ -8,6 +8,7 @@ import { strategyRule } from './strategy-rules.js';
 import { taskRule } from './task-rules.js';
 import type { FieldError } from '../field-error.js';
 import { hasContainer, type ClusterTaskLabel, type Deploy } from '../model/deploy.js';
+import { programsAround } from '../model/deploy-tasks.js';
 import { isLongRunning } from '../model/enums.js';
 import { isPathPart } from '../path-part.js';
 import { reservedNameProblem } from '../ids.js';
@@ -76,9 +77,7 @@ const reservedNameRule: DeployRule = ({ command, arguments: args, env, taskEnv, 
   ...problem(usesReserved(env), 'env', 'reserved', message),
   ...problem(Object.values(taskEnv ?? {}).some(usesReserved), 'taskEnv', 'reserved', message),
   ...problem(
-    Object.values(tasks ?? {})
-      .flat()
-      .some(({ env: own }) => usesReserved(own)),
+    programsAround(tasks).some(({ env: own }) => usesReserved(own)),
     'tasks',
     'reserved',
     message,

@@ -1,7 +1,7 @@
 import { withSlash } from '../files/paths.js';
 import { keyPatternOfTask, type UploadBounds, withinBounds } from '../logs/index.js';
 import { hasContainer, type Deploy, type ExtendedResources, type SecretVariable } from '../model/deploy.js';
-import { defaultStepMillis, type DeployTasks, type StepTask } from '../model/deploy-tasks.js';
+import { type ProgramSpec, defaultStepMillis, type DeployTasks, type StepTask } from '../model/deploy-tasks.js';
 import type { LaunchSpec, LogUploads, ProgramOfLaunch, ProgramsOfLaunch } from '../model/launch.js';
 import { instancesOf, type Request } from '../model/request.js';
 import type { PendingTask, TaskId } from '../model/task.js';
@@ -164,12 +164,7 @@ function programsOf(
   { init = [], sidecars = [], post = [] }: DeployTasks,
   fill: (text: string) => string,
 ): ProgramsOfLaunch {
-  const program = ({
-    name,
-    command,
-    arguments: words = [],
-    env,
-  }: Omit<StepTask, 'timeoutMillis'>): ProgramOfLaunch => ({
+  const program = ({ name, command, arguments: words = [], env }: ProgramSpec): ProgramOfLaunch => ({
     name,
     command: { shell: words.length === 0, value: command, arguments: words },
     environment: Object.fromEntries(Object.entries(env ?? {}).map(([key, value]) => [key, fill(value)])),

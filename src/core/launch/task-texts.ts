@@ -1,6 +1,6 @@
 import type { FieldError } from '../field-error.js';
 import { type Deploy, hasContainer } from '../model/deploy.js';
-import type { StepTask } from '../model/deploy-tasks.js';
+import { programsAround } from '../model/deploy-tasks.js';
 import type { PendingTask, TaskId } from '../model/task.js';
 import { bytesTogether, longestText, longestTogether, variableBytes } from './kernel-limits.js';
 import { type LaunchPlace, placeholders } from './placeholders.js';
@@ -40,17 +40,15 @@ export function textProblems(deploy: Deploy, run?: RunTexts): FieldError[] {
     const whole = run ? 'envOverrides' : 'deploy.env';
     problems.push(problem(whole, `together with all variables and arguments ${together}`, 'all', most));
   }
-  for (const [list, programs] of Object.entries(deploy.tasks ?? {}) as [string, readonly StepTask[]][]) {
-    for (const [index, program] of programs.entries()) {
-      const at = `deploy.tasks.${list}.${index}`;
-      const own = sizeOfAll(`${at}.env`, program.env);
-      const sizes = [program.command, ...(program.arguments ?? [])].map((word) => Buffer.byteLength(word));
-      const biggest = Math.max(0, ...sizes);
-      if (biggest > longestText) problems.push(problem(`${at}.command`, `a text of ${biggest}`, 'one', longestText));
-      const all = env + Math.max(0, ...ofInstances) + own + bytesTogether(sizes);
-      if (all > most)
-        problems.push(problem(`${at}.env`, `together with all variables and arguments ${all}`, 'all', most));
-    }
+  for (const program of programsAround(deploy.tasks)) {
+    const at = `deploy.${program.field}`;
+    const own = sizeOfAll(`${at}.env`, program.env);
+    const sizes = [program.command, ...(program.arguments ?? [])].map((word) => Buffer.byteLength(word));
+    const biggest = Math.max(0, ...sizes);
+    if (biggest > longestText) problems.push(problem(`${at}.command`, `a text of ${biggest}`, 'one', longestText));
+    const all = env + Math.max(0, ...ofInstances) + own + bytesTogether(sizes);
+    if (all > most)
+      problems.push(problem(`${at}.env`, `together with all variables and arguments ${all}`, 'all', most));
   }
   // What is wrong with the deploy alone is not the fault of the run.
   return run ? problems.filter((found) => !found.field.startsWith('deploy.')) : problems;

@@ -8,7 +8,7 @@ import {
 } from './enums.js';
 import type { DeployGate } from './gate.js';
 import type { HealthcheckOptions, PreStop } from './task-care.js';
-import type { DeployTasks } from './deploy-tasks.js';
+import { type DeployTasks, programsAround } from './deploy-tasks.js';
 
 export type * from './task-care.js';
 export type * from './deploy-tasks.js';
@@ -90,6 +90,13 @@ export interface Deploy {
   /** Only of OLD_FIRST: the most instances that may be missing at a time. Absent: one. */
   maxUnavailable?: number;
 }
+
+/** Its variables, each map with its place: for all tasks, for one instance, and for a program around the main one. */
+export const variablesOf = ({ env = {}, taskEnv = {}, tasks }: Deploy) => [
+  { field: 'env', variables: env },
+  ...Object.entries(taskEnv).map(([instance, own]) => ({ field: `taskEnv.${instance}`, variables: own })),
+  ...programsAround(tasks).map(({ field, env: own = {} }) => ({ field: `${field}.env`, variables: own })),
+];
 
 /** A variable with one value of a secret. */
 export interface SecretVariable {

@@ -2,22 +2,25 @@ import type { ProgramRole, ProgramState } from './enums.js';
 
 /* Programs around the main one of each task of a deploy. */
 
-/** A program that runs before or after the main one, to its end. */
-export interface StepTask {
+/** What all of them have. */
+export interface ProgramSpec {
   name: string;
   command: string;
   arguments?: string[];
   env?: Record<string, string>;
+}
+
+/** Names, as those of containers and of files. */
+export const programNames = { pattern: /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/, longest: 40 } as const;
+
+/** A program that runs before or after the main one, to its end. */
+export interface StepTask extends ProgramSpec {
   /** Longest run. Absent: five minutes. */
   timeoutMillis?: number;
 }
 
 /** A program that runs beside the main one. */
-export interface SidecarTask {
-  name: string;
-  command: string;
-  arguments?: string[];
-  env?: Record<string, string>;
+export interface SidecarTask extends ProgramSpec {
   /** Absent: it shares those of the main program. */
   resources?: SidecarResources;
 }
@@ -49,6 +52,14 @@ export interface TaskProgram {
 }
 
 export const defaultStepMillis = 300_000;
+
+/** All of them, each with its place in the deploy: tasks.init.0. */
+export const programsAround = ({ init = [], sidecars = [], post = [] }: DeployTasks = {}): (ProgramSpec & {
+  field: string;
+})[] =>
+  Object.entries({ init, sidecars, post }).flatMap(([list, programs]) =>
+    programs.map((program, index) => ({ ...program, field: `tasks.${list}.${index}` })),
+  );
 
 /** The most that all init steps together may take. */
 export const initMillis = ({ init = [] }: DeployTasks = {}): number =>

@@ -1,20 +1,20 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
-import type { DeployTasks, SidecarResources, SidecarTask, StepTask } from '../../../core/model/deploy.js';
+import type { ProgramSpec, DeployTasks, SidecarResources, SidecarTask, StepTask } from '../../../core/model/deploy.js';
+import { programNames } from '../../../core/model/deploy-tasks.js';
 import { Decimal, Int32, Nested, NestedList, Text, TextMap, Texts } from '../../../platform/http/fields.js';
 import { Since } from '../../../platform/http/since.js';
 
 /** Most programs of each kind. */
 const mostPrograms = 10;
 const longestStepMillis = 86_400_000;
-const name = { pattern: '^[a-z0-9]([a-z0-9-]*[a-z0-9])?$' };
 
-/** A program that runs before or after the main one, to its end. */
-export class StepTaskDto implements StepTask {
+/** What all programs around the main one have. */
+class ProgramSpecDto implements ProgramSpec {
   /** Unique among the programs of the task: small letters, digits and '-'. Its output is in `<name>.stdout` and `<name>.stderr`. */
   @Since('muster')
-  @ApiProperty(name)
-  @Text('name', 40)
+  @ApiProperty({ pattern: programNames.pattern.source })
+  @Text('name', programNames.longest)
   name: string;
   /** Command to run: a line for a shell, or with arguments a program. */
   @Since('muster')
@@ -30,6 +30,10 @@ export class StepTaskDto implements StepTask {
   @IsOptional()
   @TextMap()
   env?: Record<string, string>;
+}
+
+/** A program that runs before or after the main one, to its end. */
+export class StepTaskDto extends ProgramSpecDto implements StepTask {
   /** Milliseconds after which it is killed, and has failed. Default: 300000. */
   @Since('muster')
   @IsOptional()
@@ -52,26 +56,7 @@ export class SidecarResourcesDto implements SidecarResources {
 }
 
 /** A program that runs beside the main one, and is started again when it ends. */
-export class SidecarTaskDto implements SidecarTask {
-  /** Unique among the programs of the task: small letters, digits and '-'. Its output is in `<name>.stdout` and `<name>.stderr`. */
-  @Since('muster')
-  @ApiProperty(name)
-  @Text('name', 40)
-  name: string;
-  /** Command to run: a line for a shell, or with arguments a program. */
-  @Since('muster')
-  @Text('command')
-  command: string;
-  /** Arguments of the command, each as it is: no shell reads them. */
-  @Since('muster')
-  @IsOptional()
-  @Texts('command')
-  arguments?: string[];
-  /** Environment variables besides those of the task, over which they win. */
-  @Since('muster')
-  @IsOptional()
-  @TextMap()
-  env?: Record<string, string>;
+export class SidecarTaskDto extends ProgramSpecDto implements SidecarTask {
   /** Added to the resources of the deploy: the sum is placed, and is the limit of all programs together. Default: it shares those. */
   @Since('muster')
   @IsOptional()
