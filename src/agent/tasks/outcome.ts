@@ -118,6 +118,13 @@ export function programFailure(
   return exitCode === 0 ? undefined : `ended with exit code ${exitCode}${signalText(exitCode)}`;
 }
 
+/** State of a step that has ended. `failure`: of programFailure. */
+export const stepEnd = (failure: string | undefined, exitCode: number | undefined) => ({
+  state: failure === undefined ? ('SUCCEEDED' as const) : ('FAILED' as const),
+  exitCode,
+  message: failure === undefined ? 'Exit code 0' : `It ${failure}`,
+});
+
 /** The first of the failures, each a name and what went wrong, as far as there is room: the outcome itself stays as it is. */
 export function withPostFailures<Outcome extends { message?: string }>(
   outcome: Outcome,

@@ -2,7 +2,7 @@ import type { ProgramsOfLaunch } from '../../core/model/launch.js';
 import { messageOf } from '../../platform/files.js';
 import type { ProcessStat } from '../processes/process-identity.js';
 import { AgentStops } from '../state/updates-log.js';
-import { programFailure, StepFailed, type TaskOutcome, withPostFailures } from './outcome.js';
+import { programFailure, stepEnd, StepFailed, type TaskOutcome, withPostFailures } from './outcome.js';
 import { Program, type ProgramEnd, type ProgramTask } from './program.js';
 import { Sidecar } from './sidecar.js';
 import type { TaskContext } from './task-context.js';
@@ -125,12 +125,9 @@ export class TaskPrograms {
       await step.report('FAILED', { message: end });
       return `${step.spec.name} could not start: ${end}`;
     }
-    const { exitCode } = end;
     const why = programFailure(end, step.timeoutMillis);
-    await step.report(why === undefined ? 'SUCCEEDED' : 'FAILED', {
-      exitCode,
-      message: why === undefined ? 'Exit code 0' : `It ${why}`,
-    });
+    const { state, ...about } = stepEnd(why, end.exitCode);
+    await step.report(state, about);
     return why && `${step.spec.name} ${why}`;
   }
 

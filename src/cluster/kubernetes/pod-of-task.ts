@@ -4,6 +4,7 @@ import type { LaunchSpec } from '../../core/model/launch.js';
 import { networkKind } from '../../agent/containers/rules.js';
 import type { KubernetesSettings } from '../../platform/settings/kubernetes-settings.js';
 import { accountOf, objectVolume, secretVariables } from './cluster-objects.js';
+import { containerResources, literal } from './container-values.js';
 import {
   annotations,
   endFinalizer,
@@ -59,7 +60,7 @@ export function podOfTask(spec: LaunchSpec, settings: KubernetesSettings, direct
             ...Object.entries(spec.environment).map(([name, value]) => ({ name, value: literal(value) })),
             ...secretVariables(spec.secretEnvironment),
           ],
-          resources: resourcesOf(shareOfMain(spec)),
+          resources: containerResources(shareOfMain(spec)),
           ports: portsOf(spec, hostNetwork),
           securityContext: containerSecurity(settings, isPrivileged),
           ...startupProbe(spec),
@@ -170,25 +171,6 @@ function commandOf({ command, container, executorData }: LaunchSpec): { command?
   if (shell) return { command: ['/bin/sh', '-c', value, 'sh', ...command.arguments].map(literal) };
   const words = [...(value === '' ? [] : [value]), ...command.arguments].map(literal);
   return container ? { args: words } : { command: words };
-}
-
-/** Kubernetes puts variables into words and values, where they are written as $(NAME). */
-const literal = (text: string): string => text.replaceAll('$', () => '$$');
-
-function resourcesOf({ cpus, memoryMb, diskMb, cpuHardLimit, extended = {} }: LaunchSpec) {
-  // The API server takes them only where request and limit are equal.
-  const further = Object.fromEntries(Object.entries(extended).map(([name, count]) => [name, String(count)]));
-  const memory = memoryMb > 0 && { memory: `${Math.ceil(memoryMb)}Mi` };
-  const disk = diskMb > 0 && { 'ephemeral-storage': `${Math.ceil(diskMb)}Mi` };
-  return {
-    requests: { ...(cpus > 0 && { cpu: `${Math.ceil(cpus * 1_000)}m` }), ...memory, ...disk, ...further },
-    limits: {
-      ...(cpuHardLimit !== undefined && { cpu: `${Math.ceil(cpuHardLimit * 1_000)}m` }),
-      ...memory,
-      ...disk,
-      ...further,
-    },
-  };
 }
 
 /** Ports that the deploy maps; other ports of the task are the same inside and outside. */

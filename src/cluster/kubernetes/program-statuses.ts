@@ -1,5 +1,5 @@
 import type { ProgramReport } from '../cluster-driver.js';
-import { programFailure } from '../../agent/tasks/outcome.js';
+import { programFailure, stepEnd } from '../../agent/tasks/outcome.js';
 import { millisOf, type ContainerStatus, type Pod } from './objects.js';
 import { lateMessage, postContainerName, programOfContainer } from './programs-of-pod.js';
 
@@ -34,15 +34,16 @@ export function failedInitStep(pod: Pod): { message: string; isOutOfMemory: bool
 
 /** Each a name and what went wrong. */
 export const failedPostSteps = (pod: Pod): string[] =>
-  programsOfPod(pod).flatMap(({ role, name, state, message }) =>
-    role === 'POST' && state === 'FAILED' ? `${name} ${message?.replace(/^It /, '') ?? 'failed'}` : [],
+  (pod.status?.initContainerStatuses ?? []).flatMap((status) =>
+    postEnds(status).flatMap(({ name, why }) => (why === undefined ? [] : [`${name} ${why}`])),
   );
 
 const initStep = (name: string, { state = {} }: ContainerStatus): ProgramStatus[] => {
   const about = { name, role: 'INIT', starts: 1 } as const;
   if (state.running) return [{ ...about, state: 'RUNNING', timestamp: millisOf(state.running.startedAt) ?? 0 }];
   if (!state.terminated) return [];
-  return [{ ...about, ...ended(state.terminated), timestamp: millisOf(state.terminated.finishedAt) ?? 0 }];
+  const { exitCode, finishedAt } = state.terminated;
+  return [{ ...about, ...stepEnd(failureOf(state.terminated), exitCode), timestamp: millisOf(finishedAt) ?? 0 }];
 };
 
 /** Once the main container has ended, its end is as it is meant to be. */
@@ -60,40 +61,39 @@ function sidecar(name: string, status: ContainerStatus, pod: Pod): ProgramStatus
     : [{ ...about, state: 'FAILED', exitCode, message: `Ended with exit code ${exitCode ?? 'unknown'}`, timestamp }];
 }
 
+const postSteps = (status: ContainerStatus): ProgramStatus[] =>
+  postEnds(status).map(({ name, exitCode, why }) => ({
+    name,
+    role: 'POST',
+    starts: 1,
+    ...stepEnd(why, exitCode),
+    timestamp: millisOf(status.state?.terminated?.finishedAt) ?? 0,
+  }));
+
+interface PostEnd {
+  name: string;
+  exitCode?: number;
+  /** What went wrong; absent: nothing. */
+  why?: string;
+}
+
 /** Lines of the message: name, and exit code or that it was late. The first line of a step counts. */
-function postSteps({ state }: ContainerStatus): ProgramStatus[] {
-  const { message = '', finishedAt } = state?.terminated ?? {};
-  const found = new Map<string, ProgramStatus>();
-  for (const line of message.split('\n')) {
+function postEnds({ name: container, state }: ContainerStatus): PostEnd[] {
+  if (container !== postContainerName) return [];
+  const found = new Map<string, PostEnd>();
+  for (const line of (state?.terminated?.message ?? '').split('\n')) {
     const [, name, result] = /^([a-z0-9-]+) (\d+|late)$/.exec(line) ?? [];
     if (name === undefined || result === undefined || found.has(name)) continue;
-    const isLate = result === lateMessage;
-    const exitCode = isLate ? undefined : Number(result);
-    const why = isLate ? 'took longer than it may' : failureOf({ exitCode });
-    found.set(name, {
-      name,
-      role: 'POST',
-      starts: 1,
-      state: why === undefined ? 'SUCCEEDED' : 'FAILED',
-      exitCode,
-      message: why === undefined ? 'Exit code 0' : `It ${why}`,
-      timestamp: millisOf(finishedAt) ?? 0,
-    });
+    const exitCode = result === lateMessage ? undefined : Number(result);
+    found.set(name, { name, exitCode, why: exitCode === undefined ? late : failureOf({ exitCode }) });
   }
   return [...found.values()];
 }
 
-const ended = (terminated: Terminated): Pick<ProgramReport, 'state' | 'exitCode' | 'message'> => {
-  const why = failureOf(terminated);
-  return {
-    state: why === undefined ? 'SUCCEEDED' : 'FAILED',
-    exitCode: terminated.exitCode,
-    message: why === undefined ? 'Exit code 0' : `It ${why}`,
-  };
-};
+const late = 'took longer than it may';
 
 function failureOf({ exitCode, message, reason }: Terminated): string | undefined {
-  if (message === lateMessage) return 'took longer than it may';
+  if (message === lateMessage) return late;
   if (reason === 'OOMKilled') return 'was killed for want of memory';
   return programFailure({ hasBegun: true, exitCode, isLate: false, isKilled: false }, undefined);
 }

@@ -2,6 +2,7 @@ import type { ProgramOfLaunch, LaunchSpec } from '../../core/model/launch.js';
 import { programVariable } from '../../agent/processes/processes.js';
 import { outputsOf } from '../../agent/sandbox/sandbox-layout.js';
 import { launcherLiteral } from '../../agent/shim/launcher.js';
+import { containerResources, literal } from './container-values.js';
 import { annotations } from './names.js';
 import type { Container, Pod } from './objects.js';
 
@@ -93,13 +94,15 @@ export function withPrograms(pod: Pod, { programs }: LaunchSpec): Pod {
   const like = containerLike(main);
   const steps = init.map((program): Container => ({
     ...like(program, `${prefixes.INIT}${program.name}`),
-    command: literal(['/bin/sh', '-c', limited, 'sh', ...outputsOf(program), seconds(program), ...wordsOf(program)]),
+    command: ['/bin/sh', '-c', limited, 'sh', ...outputsOf(program), seconds(program), ...wordsOf(program)].map(
+      literal,
+    ),
     resources: main.resources,
   }));
   const beside = sidecars.map((program): Container => ({
     ...like(program, `${prefixes.SIDECAR}${program.name}`),
-    command: literal(['/bin/sh', '-c', unlimited, 'sh', ...outputsOf(program), ...wordsOf(program)]),
-    resources: resourcesOf(program),
+    command: ['/bin/sh', '-c', unlimited, 'sh', ...outputsOf(program), ...wordsOf(program)].map(literal),
+    resources: containerResources(program),
     restartPolicy: 'Always',
   }));
   const last = post.length > 0 ? [postContainer(like, main, post)] : [];
@@ -158,7 +161,7 @@ function variablesOf(ofMain: unknown, own: Record<string, string>): { name: stri
   return [...all.values()];
 }
 
-const variableOf = (name: string, value: string) => ({ name, value: literalText(value) });
+const variableOf = (name: string, value: string) => ({ name, value: literal(value) });
 
 /** Its memory is that of the main program, which has ended by then; until then it takes nothing. */
 function postContainer(
@@ -173,15 +176,10 @@ function postContainer(
   });
   return {
     ...like({ name: postContainerName, environment: {} }, postContainerName),
-    command: literal(['/bin/sh', '-c', postScript(steps.join('\n'))]),
+    command: ['/bin/sh', '-c', postScript(steps.join('\n'))].map(literal),
     resources: { requests: { cpu: '0', memory: '0' }, limits: resources?.limits },
     restartPolicy: 'Always',
   };
-}
-
-function resourcesOf({ cpus, memoryMb }: { cpus: number; memoryMb: number }): Container['resources'] {
-  const memory = memoryMb > 0 && { memory: `${Math.ceil(memoryMb)}Mi` };
-  return { requests: { ...(cpus > 0 && { cpu: `${Math.ceil(cpus * 1_000)}m` }), ...memory }, limits: { ...memory } };
 }
 
 const wordsOf = ({ command: { shell, value, arguments: words } }: ProgramOfLaunch): string[] => [
@@ -190,7 +188,3 @@ const wordsOf = ({ command: { shell, value, arguments: words } }: ProgramOfLaunc
 ];
 const seconds = ({ timeoutMillis }: { timeoutMillis: number }): string =>
   String(Math.max(1, Math.ceil(timeoutMillis / 1_000)));
-
-/** Kubernetes puts variables into words and values, where they are written as $(NAME). */
-const literalText = (text: string): string => text.replaceAll('$', () => '$$');
-const literal = (words: readonly string[]): string[] => words.map(literalText);
