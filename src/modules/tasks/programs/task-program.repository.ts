@@ -32,15 +32,37 @@ export interface TaskProgramRow {
 export class TaskProgramRepository {
   /** In the order given. What was told before, or is older than what was, changes nothing; neither does what is told of no live task. */
   async record(tx: Transaction, changes: readonly ProgramChange[]): Promise<void> {
-    for (const { taskId, at, name, role, state, starts, exitCode, message } of changes)
-      await tx.query(
-        `INSERT INTO task_program AS known (task_id, name, role, state, starts, begun_at, at, exit_code, message)
-         SELECT task_id, $2, $3, $4, $5, $6, $6, $7, $8 FROM task WHERE task_id = $1 AND ended_at IS NULL
-         ON CONFLICT (task_id, name) DO UPDATE SET state = excluded.state, starts = excluded.starts, at = excluded.at,
-           exit_code = coalesce(excluded.exit_code, known.exit_code), message = excluded.message
-         WHERE (excluded.starts, excluded.state <> 'RUNNING') > (known.starts, known.state <> 'RUNNING')`,
-        [taskId, name, role, state, starts, new Date(at), exitCode ?? null, message ?? null],
-      );
+    // A statement writes a row once: of several changes of a program, the first ones go before the others.
+    const next = new Map<string, ProgramChange>();
+    const later: ProgramChange[] = [];
+    for (const change of changes) {
+      const key = `${change.taskId} ${change.name}`;
+      if (next.has(key)) later.push(change);
+      else next.set(key, change);
+    }
+    if (next.size === 0) return;
+    const now = [...next.values()];
+    await tx.query(
+      `INSERT INTO task_program AS known (task_id, name, role, state, starts, begun_at, at, exit_code, message)
+       SELECT task_id, n.name, n.role, n.state, n.starts, n.at, n.at, n.exit_code, n.message
+       FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::integer[], $6::timestamptz[], $7::integer[], $8::text[])
+         AS n (task_id, name, role, state, starts, at, exit_code, message)
+       JOIN task t USING (task_id) WHERE t.ended_at IS NULL
+       ON CONFLICT (task_id, name) DO UPDATE SET state = excluded.state, starts = excluded.starts, at = excluded.at,
+         exit_code = coalesce(excluded.exit_code, known.exit_code), message = excluded.message
+       WHERE (excluded.starts, excluded.state <> 'RUNNING') > (known.starts, known.state <> 'RUNNING')`,
+      [
+        now.map(({ taskId }) => taskId),
+        now.map(({ name }) => name),
+        now.map(({ role }) => role),
+        now.map(({ state }) => state),
+        now.map(({ starts }) => starts),
+        now.map(({ at }) => new Date(at)),
+        now.map(({ exitCode }) => exitCode ?? null),
+        now.map(({ message }) => message ?? null),
+      ],
+    );
+    await this.record(tx, later);
   }
 
   /** Programs of tasks of a request that keep it from running, or show that it ends: all but those that are as they are meant to be. */
