@@ -70,7 +70,7 @@ export class ExplainService {
   }
 
   async request(id: string, user: User): Promise<RequestExplanationDto> {
-    const [data, queued, [newest], orders, sick, autoscales, programs, groups] = await Promise.all([
+    const [data, queued, [newest], orders, sick, autoscales, programs, groups, waitingFlowRuns] = await Promise.all([
       this.loader.load(id),
       this.rows.pendingRequests.list(this.db.pool, id),
       this.rows.deployHistory.list(this.db.pool, id, { count: 1, offset: 0 }),
@@ -79,19 +79,20 @@ export class ExplainService {
       this.rows.autoscales.find(this.db.pool, [id]),
       this.rows.taskPrograms.notable(this.db.pool, id),
       this.rows.requestGroups.withWindows(this.db.pool, id),
+      this.rows.flowRuns.waitingCount(this.db.pool, id),
     ]);
     const { request, startedRuns, tasks, pendingTasks } = data.loaded;
     if (!request) throw SchedulerError.requestNotFound(id);
-    const [flowObstacle, waitingFlowRuns, pausedFor] = await Promise.all([
-      this.flowObstacle(request.request),
-      this.rows.flowRuns.waitingCount(this.db.pool, id),
-      request.state === 'PAUSED' ? this.reasonOfPause(id) : undefined,
-    ]);
     const ordered = pendingTasks.toSorted(
       ({ pendingTaskId: a }, { pendingTaskId: b }) => a.nextRunAt - b.nextRunAt || (a.id < b.id ? -1 : 1),
     );
     const explained = ordered.map((pending) => this.explain(pending, data));
-    const [failed, waitingGate] = await Promise.all([this.failedInstances(request), this.gates.waiting(request)]);
+    const [failed, waitingGate, flowObstacle, pausedFor] = await Promise.all([
+      this.failedInstances(request),
+      this.gates.waiting(request),
+      this.flowObstacle(request.request),
+      request.state === 'PAUSED' ? this.reasonOfPause(id) : undefined,
+    ]);
     const autoscale = autoscaleStatus(request.request, autoscales.get(id));
     const closed = closedWindows(request.request, request.scheduleSince, groups, this.clock.now());
     const gateFailed = newest !== undefined && (await this.gates.hasFailed(newest));
