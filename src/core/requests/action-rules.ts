@@ -30,6 +30,17 @@ export interface Refusal {
 
 type Rule = (facts: RequestFacts) => Refusal | undefined;
 
+/** Nothing of a request runs any more, whoever asks for a run. */
+export function refuseEnded(
+  { id }: Pick<Request, 'id'>,
+  state: RequestState,
+): { code: 'REQUEST_BEING_CLEANED' | 'REQUEST_FINISHED'; message: string } | undefined {
+  if (state === 'DELETING') return { code: 'REQUEST_BEING_CLEANED', message: `Request '${id}' is being deleted` };
+  if (state !== 'FINISHED') return undefined;
+  const message = `Request '${id}' has finished; change its schedule or deploy it again`;
+  return { code: 'REQUEST_FINISHED', message };
+}
+
 const requestIs = (facts: RequestFacts): string => `Request '${facts.request.id}' is`;
 
 /** Create, update, scale, skip-healthchecks, groups: whatever replaces the stored request. */

@@ -2,7 +2,7 @@ import type { FieldError } from '../field-error.js';
 import type { Request } from '../model/request.js';
 import type { PendingRequest } from '../model/task.js';
 import { nextTime, readTimetable } from '../schedules/index.js';
-import type { Refusal, RequestFacts } from './action-rules.js';
+import { type Refusal, refuseEnded, type RequestFacts } from './action-rules.js';
 
 /** WAITING: no run yet; QUEUED: its run waits or is active. The others are for good. */
 export const backfillTimeStates = ['WAITING', 'QUEUED', 'SUCCEEDED', 'FAILED', 'CANCELED'] as const;
@@ -37,9 +37,9 @@ export function refuseBackfill(
   }
   if (isOlder)
     return refuse('INVALID_REQUEST', 'has no backfills: clients of version 1.5 do not know their runs (compatibility)');
-  if (state === 'DELETING' || cleanups.includes('DELETING')) return refuse('REQUEST_BEING_CLEANED', 'is being deleted');
+  const ended = refuseEnded(request, cleanups.includes('DELETING') ? 'DELETING' : state);
+  if (ended) return ended;
   if (state === 'PAUSED') return refuse('REQUEST_PAUSED', 'is paused');
-  if (state === 'FINISHED') return refuse('REQUEST_FINISHED', 'has finished; change its schedule or deploy it again');
   return deployInUse === undefined ? refuse('NO_DEPLOY', 'has no deploy to run') : undefined;
 }
 

@@ -8,7 +8,7 @@ import type { Request, RunNowRequest } from '../model/request.js';
 import type { PendingRequest } from '../model/task.js';
 import { type RecordLimits, sizeProblem } from '../record-size.js';
 import { runsAtOnce } from '../schedules/index.js';
-import type { RequestFacts } from './action-rules.js';
+import { refuseEnded, type RequestFacts } from './action-rules.js';
 
 /** The scheduler tells tasks who started them in this variable; a run may not say otherwise. */
 const reservedName = 'STARTED_BY_USER';
@@ -125,9 +125,9 @@ export function decideRun(run: RunNowRequest, facts: RunFacts, earlier?: Earlier
   });
   // Before all else: who repeats a call is to hear of the run that there is, also while another one could not begin.
   if (earlier) return refuse('RUN_ID_USED', `has a run '${run.runId}' already: ${shownRun(earlier)}`);
-  if (state === 'DELETING') return refuse('REQUEST_BEING_CLEANED', 'is being deleted');
+  const ended = refuseEnded(request, state);
+  if (ended) return { kind: 'refuse', ...ended };
   if (state === 'PAUSED') return refuse('REQUEST_PAUSED', 'is paused');
-  if (state === 'FINISHED') return refuse('REQUEST_FINISHED', 'has finished; change its schedule or deploy it again');
   if (!deployInUse) return refuse('NO_DEPLOY', 'has no deploy to run');
   if (request.requestType === 'SCHEDULED' && facts.activeTasks >= runsAtOnce(request))
     return refuse('TASK_RUNNING', 'is running already');

@@ -3,6 +3,7 @@ import { Injectable } from '@nestjs/common';
 import type { User } from '../../core/authorization/index.js';
 import { mostRunsOfFlow, withFollowers } from '../../core/flows/index.js';
 import type { Request } from '../../core/model/request.js';
+import { refuseEnded } from '../../core/requests/action-rules.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
 import type { Transaction } from '../../platform/database/transaction.js';
@@ -38,12 +39,8 @@ export class FlowReruns {
     const former = runs.findLast(({ requestId }) => requestId === from);
     if (!flow || !former) throw flowNotFound(flowId);
     refuseType(stored.request);
-    if (stored.state === 'DELETING')
-      throw new SchedulerError('REQUEST_BEING_CLEANED', `Request '${from}' is being deleted`);
-    if (stored.state === 'FINISHED') {
-      const message = `Request '${from}' has finished: a run of it would wait; change its schedule or deploy it again`;
-      throw new SchedulerError('REQUEST_FINISHED', message);
-    }
+    const ended = refuseEnded(stored.request, stored.state);
+    if (ended) throw new SchedulerError(ended.code, ended.message);
     const again = withFollowers(from, await this.rows.flowGraph.below(tx, from));
     const live = runs.find(({ requestId, endedAt }) => endedAt === undefined && again.includes(requestId));
     if (live) {
