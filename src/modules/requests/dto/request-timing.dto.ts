@@ -44,6 +44,9 @@ export class MissedRunsDto implements MissedRuns {
   withinMillis?: number;
 }
 
+/** Most windows of a list. */
+export const mostWindows = 50;
+
 /** A window of time: one that recurs (schedule, durationMillis), or one between two times (from, to). */
 export class TimeWindowDto implements TimeWindow {
   /** Begin of each window, as scheduleType says. */
@@ -126,6 +129,6 @@ export class RequestTimingDto implements Partial<Request> {
   /** Windows in which none of its runs starts unless a caller asks for it, at most 50. Only SCHEDULED. */
   @Since('muster')
   @IsOptional()
-  @NestedList(() => TimeWindowDto, 50)
+  @NestedList(() => TimeWindowDto, mostWindows)
   exclusions?: TimeWindowDto[];
 }

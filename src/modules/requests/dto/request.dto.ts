@@ -39,7 +39,7 @@ import { mostMembers } from '../../../platform/http/input-limits.js';
 import { Holds } from '../../../platform/http/known-members.js';
 import { Since } from '../../../platform/http/since.js';
 import { RunPoliciesDto } from './run-policies.dto.js';
-import { TimeWindowDto } from './request-timing.dto.js';
+import { mostWindows, TimeWindowDto } from './request-timing.dto.js';
 import { AutoscaleDto } from './autoscale.dto.js';
 import { RestartPolicyDto } from './restart-policy.dto.js';
 
@@ -186,7 +186,7 @@ export class RequestDto extends RunPoliciesDto implements Request {
    */
   @Since('muster')
   @IsOptional()
-  @NestedList(() => TimeWindowDto, 50)
+  @NestedList(() => TimeWindowDto, mostWindows)
   deployWindows?: TimeWindowDto[];
   /** Group whose members may see and change it. */
   @IsOptional()

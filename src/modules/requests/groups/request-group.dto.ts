@@ -1,7 +1,7 @@
 import { IsOptional } from 'class-validator';
 import { NestedList, TextMap, Texts, Text } from '../../../platform/http/fields.js';
 import { Since } from '../../../platform/http/since.js';
-import { TimeWindowDto } from '../dto/request-timing.dto.js';
+import { mostWindows, TimeWindowDto } from '../dto/request-timing.dto.js';
 
 /** Requests that belong together, such as those of one product. */
 export class RequestGroupDto {
@@ -21,6 +21,6 @@ export class RequestGroupDto {
    */
   @Since('muster')
   @IsOptional()
-  @NestedList(() => TimeWindowDto, 50)
+  @NestedList(() => TimeWindowDto, mostWindows)
   deployWindows?: TimeWindowDto[];
 }
