@@ -31,12 +31,14 @@ function fieldsOf(...roots: string[]): string[] {
     const record = records.get(name);
     if (!record || seen.has(name)) return;
     seen.add(name);
+    const follow = (node: ts.Node): void => {
+      if (ts.isTypeReferenceNode(node)) visit(node.typeName.getText());
+      if (ts.isExpressionWithTypeArguments(node)) visit(node.expression.getText());
+      ts.forEachChild(node, follow);
+    };
+    record.heritageClauses?.forEach(follow);
     for (const member of record.members) {
       fields.push(`${name}.${member.name!.getText()}`);
-      const follow = (node: ts.Node): void => {
-        if (ts.isTypeReferenceNode(node)) visit(node.typeName.getText());
-        ts.forEachChild(node, follow);
-      };
       follow(member);
     }
   };

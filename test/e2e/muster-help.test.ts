@@ -47,6 +47,7 @@ beforeAll(async () => {
   mkdirSync(join(folder, 'logs'));
   file('hook.key', 'a-key-of-the-hook-that-is-long-enough');
   file('staging.token', 'a-token');
+  file('windows.yml', '- {schedule: 0 9 * * 1-5, scheduleTimeZone: Europe/Rome, durationMillis: 28800000}\n');
   for (const name of ['web', 'worker', 'report', 'greet', 'fragile']) {
     const files = `examples/${name}/request.json examples/${name}/deploy-v1.json`;
     const { code, out, err } = await inFolder(`muster apply -f ${files} --wait`);
