@@ -7,8 +7,11 @@ import type { DriverHarness, TaskKind } from './describe-cluster-driver.js';
 import { EventRecorder } from './event-recorder.js';
 import { waitFor } from './wait-for.js';
 
-/** SIGNALS: its tasks are no processes, so nobody can send them a signal, nor ask them to prepare for it. */
-type Lack = 'SIGNALS';
+/**
+ * SIGNALS: its tasks are no processes, so nobody can send them a signal, nor ask them to prepare for it. FORCE: what ends its tasks always
+ * asks them first, and gives them a second or two.
+ */
+type Lack = 'SIGNALS' | 'FORCE';
 
 /**
  * Promises of every driver about tasks that run: checks by a command, once and again, and how a task ends. What a driver does not do it
@@ -146,7 +149,13 @@ export function describeTaskCare(
           expect(await notedUntilEnd(spec, 60_000)).toEqual(['fails', 'TERM']);
         });
 
-        test('comes at once by force, without that', async () => {
+        test('does not wait for that by force', async () => {
+          const spec = await running('RUNS', preStop('exec sleep 600'));
+          expect(await kill(spec, 0)).toBe('KILLING');
+          await untilState(spec, 'TASK_KILLED');
+        });
+
+        test.skipIf(lacks.includes('FORCE'))('comes by force without that', async () => {
           const spec = await running('RUNS_AND_NOTES_SIGNALS', preStop('echo stops >>"$NOTES"'));
           expect(await notedUntilEnd(spec, 0)).toEqual([]);
         });

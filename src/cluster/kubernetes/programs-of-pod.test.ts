@@ -139,6 +139,24 @@ describe('the script of a container:', () => {
     expect(text('message')).toBe('late');
   });
 
+  test('a sidecar that ends at once is there until a kubelet has seen it, and ends with its exit code', async () => {
+    const [container] = around({ sidecars: [{ ...sidecar('short'), command: command('echo ended; exit 4') }] });
+    const began = performance.now();
+    expect(await exitCode(start(container!))).toBe(4);
+    // Kubelets look at their containers each second.
+    expect(performance.now() - began).toBeGreaterThan(2_000);
+    expect(text('short.stdout')).toBe('ended\n');
+  });
+
+  test('a sidecar that is told to end does so at once', async () => {
+    const value = "trap 'exit 7' TERM; echo ready; while :; do sleep 0.02; done";
+    const [container] = around({ sidecars: [{ ...sidecar('told'), command: command(value) }] });
+    const running = start(container!);
+    await waitFor('its program', () => existsSync(join(folder.path, 'told.stdout')) && text('told.stdout') !== '');
+    running.kill('SIGTERM');
+    expect(await exitCode(running)).toBe(7);
+  });
+
   test('post steps do nothing until they are told to end, and run each then, whatever became of those before', async () => {
     const [container] = around({
       post: [step('one', 'echo "$OWN"; exit 4'), step('late', 'exec sleep 614', 1_000), step('last', 'echo last')],

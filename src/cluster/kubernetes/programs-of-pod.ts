@@ -27,17 +27,22 @@ const messageFile = '/dev/termination-log';
 /** Said by a step that took too long. */
 export const lateMessage = 'late';
 
+/** Time for which a sidecar's container lives at least: a kubelet goes on to the next only when it has seen it run. */
+const seenSeconds = 3;
+
 /**
- * Runs its arguments with the output in files: the names of these and the longest run in seconds come first. It is the first process of
- * its container, and so hands on the signal that it gets.
+ * Runs its arguments with the output in files. Before them come the names of these files, the longest run in seconds (0: any), and the
+ * time for which the container lives at least. It is the first process of its container, and so hands on the signal that it gets.
  */
-const limited = `exec >>"$1" 2>>"$2" || exit 125
+const oneProgram = `exec >>"$1" 2>>"$2" || exit 125
 limit=$3
-shift 3
+sleep "$4" &
+least=$!
+shift 4
 "$@" &
 program=$!
-trap 'kill -TERM "$program"' TERM
-(
+trap 'isOver=1; kill -TERM "$program"' TERM
+[ "$limit" = 0 ] || (
   sleep "$limit"
   printf ${lateMessage} >${messageFile}
   kill -KILL "$program"
@@ -47,12 +52,8 @@ while :; do
   status=$?
   kill -0 "$program" 2>/dev/null || break
 done
+[ -n "$isOver" ] || wait "$least"
 exit "$status"`;
-
-/** The same without a limit: a sidecar becomes its program. */
-const unlimited = `exec >>"$1" 2>>"$2" || exit 125
-shift 2
-exec "$@"`;
 
 /**
  * Waits until it is told to end, by when all other containers have ended, and runs the steps: lines of `step`. Its message has a line
@@ -94,14 +95,12 @@ export function withPrograms(pod: Pod, { programs }: LaunchSpec): Pod {
   const like = containerLike(main);
   const steps = init.map((program): Container => ({
     ...like(program, `${prefixes.INIT}${program.name}`),
-    command: ['/bin/sh', '-c', limited, 'sh', ...outputsOf(program), seconds(program), ...wordsOf(program)].map(
-      literal,
-    ),
+    command: runningOne(program, seconds(program), 0),
     resources: main.resources,
   }));
   const beside = sidecars.map((program): Container => ({
     ...like(program, `${prefixes.SIDECAR}${program.name}`),
-    command: ['/bin/sh', '-c', unlimited, 'sh', ...outputsOf(program), ...wordsOf(program)].map(literal),
+    command: runningOne(program, '0', seenSeconds),
     resources: containerResources(program),
     restartPolicy: 'Always',
   }));
@@ -181,6 +180,18 @@ function postContainer(
     restartPolicy: 'Always',
   };
 }
+
+const runningOne = (program: ProgramOfLaunch, mostSeconds: string, leastSeconds: number): string[] =>
+  [
+    '/bin/sh',
+    '-c',
+    oneProgram,
+    'sh',
+    ...outputsOf(program),
+    mostSeconds,
+    String(leastSeconds),
+    ...wordsOf(program),
+  ].map(literal);
 
 const wordsOf = ({ command: { shell, value, arguments: words } }: ProgramOfLaunch): string[] => [
   ...(shell ? ['/bin/sh', '-c', value, 'sh'] : [value]),
