@@ -25,7 +25,7 @@ import { TaskHealthModule } from './modules/tasks/health/task-health.module.js';
 import { ShellCommandsModule } from './modules/tasks/shell-commands/shell-commands.module.js';
 import { TasksModule } from './modules/tasks/tasks.module.js';
 import { TestOperationsModule } from './modules/test-operations/test-operations.module.js';
-import { TrackModule } from './modules/tasks/track.module.js';
+import { TrackModule } from './modules/history/track/track.module.js';
 import { UsageModule } from './modules/usage/usage.module.js';
 import { UsersModule } from './modules/users/users.module.js';
 import { WebhooksModule } from './modules/webhooks/webhooks.module.js';

@@ -16,8 +16,8 @@ import { HistoryBackfillEntity, UnreadableHistoryEntity } from './modules/histor
 import { TaskHistoryEntity } from './modules/history/task-history.entity.js';
 import { InactiveHostEntity } from './modules/slaves/inactive-hosts/inactive-host.entity.js';
 import { LoadBalancerDeletionEntity } from './modules/load-balancer/load-balancer-deletion.entity.js';
-import { LoadBalancerRecordEntity } from './modules/load-balancer/load-balancer-record.entity.js';
-import { LoadBalancerRemovalEntity } from './modules/load-balancer/load-balancer-removal.entity.js';
+import { LoadBalancerRecordEntity } from './modules/tasks/balancing/load-balancer-record.entity.js';
+import { LoadBalancerRemovalEntity } from './modules/tasks/balancing/load-balancer-removal.entity.js';
 import { PriorityFreezeEntity } from './modules/priority/priority-freeze.entity.js';
 import { InstanceEntity } from './modules/leadership/instance.entity.js';
 import { MailEntity, MailRateEntity } from './modules/mail/mail.entity.js';
@@ -27,7 +27,7 @@ import { RequestGroupEntity } from './modules/requests/groups/request-group.enti
 import { RunBackfillEntity, RunBackfillTimeEntity } from './modules/requests/backfills/run-backfill.entity.js';
 import { CrashLoopEntity } from './modules/requests/crash-loops/crash-loop.entity.js';
 import { AutoscaleEntity } from './modules/requests/autoscale/autoscale.entity.js';
-import { ExpiringActionEntity } from './modules/requests/expiring/expiring-action.entity.js';
+import { ExpiringActionEntity } from './platform/actions/expiring-action.entity.js';
 import { RequestCleanupEntity } from './modules/requests/request-cleanup.entity.js';
 import { RequestHistoryEntity } from './modules/requests/request.entity.js';
 import { RequestEntity } from './modules/requests/request.entity.js';

@@ -82,7 +82,15 @@ export class PlatformModule implements NestModule, BeforeApplicationShutdown, On
         { provide: Clock, inject: [DatabasePool], useFactory: (api: DatabasePool) => begun(clock, api) },
         { provide: LEADER_POOL, useFactory: () => pool('leader') },
         ThisInstance,
-        { provide: Wake, useValue: new Wake() },
+        {
+          provide: Wake,
+          inject: [ProcessMessages],
+          useFactory: (messages: ProcessMessages) => {
+            const wake = new Wake();
+            messages.relayInvalidations(wake);
+            return wake;
+          },
+        },
         { provide: Notifier, inject: [Wake], useFactory: (wake: Wake) => new Notifier(url, wake) },
         {
           provide: Leadership,
@@ -153,10 +161,7 @@ export class PlatformModule implements NestModule, BeforeApplicationShutdown, On
     private readonly calls: CallsInFlight,
     private readonly http: HttpAdapterHost,
     clock: Clock,
-    wake: Wake,
-    messages: ProcessMessages,
   ) {
-    messages.relayInvalidations(wake);
     if (!(clock instanceof DatabaseClock)) return;
     const warn = () => Promise.resolve(clock.tellSkew());
     leadership.register({ name: 'clock', gained: warn, lost: () => Promise.resolve() });

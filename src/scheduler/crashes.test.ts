@@ -209,7 +209,7 @@ describe('the id of a task that has ended is not given again', () => {
     world.get(Clock).now = () => time;
     await world.enqueue({ requestId: 'job', pendingType: 'ONEOFF', runId, timestamp: time });
     for (let pass = 0; pass < 2; pass++) await world.scheduler.runOnce(time);
-    await world.scheduler.dispatch(time);
+    await world.dispatch.runOnce(time);
     await world.settled();
     for (const { taskId } of world.cluster.runningTasks()) world.cluster.finish(taskId, 'TASK_FINISHED');
     await world.cluster.advance(1_000);

@@ -51,7 +51,7 @@ import { ListComparison } from './reconciliation/list-comparison.service.js';
 import { Reconciliation } from './reconciliation/reconciliation.service.js';
 import { LocalSchedulerControls } from './scheduler-controls.service.js';
 import { SchedulerTerm } from './scheduler-term.service.js';
-import { Scheduler } from './scheduler.service.js';
+import { Dispatch, Scheduler } from './scheduler.service.js';
 import { Completions } from './status/completions.service.js';
 import { DatalessTasks } from './status/dataless-tasks.service.js';
 import { HeldUpdatesPoller } from './status/held-updates.poller.js';
@@ -69,6 +69,7 @@ import { UnwantedTasks } from './status/unwanted-tasks.service.js';
   controllers: [TaskExplainController, WaitingReasonsController, RequestExplainController],
   providers: [
     Scheduler,
+    Dispatch,
     SchedulerTerm,
     DrainService,
     DrainedStates,

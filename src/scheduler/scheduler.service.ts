@@ -17,7 +17,7 @@ const dispatchEveryMillis = 1_000;
  */
 const heldRequestsMillis = 50;
 
-/** The leader's passes: drains the queue, places tasks and has them started and ended. */
+/** The leader's pass over what is to run: drains the queue and places tasks. */
 @Injectable()
 export class Scheduler {
   constructor(
@@ -25,8 +25,6 @@ export class Scheduler {
     private readonly flows: FlowReleases,
     private readonly drain: DrainService,
     private readonly placement: PlacementService,
-    private readonly launches: LaunchDispatcher,
-    private readonly kills: KillDispatcher,
     private readonly unasked: UnaskedMachines,
     private readonly clock: Clock,
     @Inject(SETTINGS) settings: Settings,
@@ -38,13 +36,6 @@ export class Scheduler {
       everyMs: settings.checkSchedulerEverySeconds * 1_000,
       pass: (now) => this.runOnce(now),
       wakeOn: ['scheduler'],
-    });
-    pollers.register({
-      name: 'dispatch',
-      essential: true,
-      everyMs: dispatchEveryMillis,
-      pass: (now) => this.dispatch(now),
-      wakeOn: ['dispatch'],
     });
   }
 
@@ -61,8 +52,26 @@ export class Scheduler {
     const again = someAreHeld ? this.clock.now() + heldRequestsMillis : undefined;
     return earliest([due, again, await this.drain.nextLook(now)]);
   }
+}
 
-  async dispatch(now: number): Promise<void> {
+/** The leader's pass over what machines have been asked for: sends orders to start and to end. */
+@Injectable()
+export class Dispatch {
+  constructor(
+    pollers: Pollers,
+    private readonly launches: LaunchDispatcher,
+    private readonly kills: KillDispatcher,
+  ) {
+    pollers.register({
+      name: 'dispatch',
+      essential: true,
+      everyMs: dispatchEveryMillis,
+      pass: (now) => this.runOnce(now),
+      wakeOn: ['dispatch'],
+    });
+  }
+
+  async runOnce(now: number): Promise<void> {
     await this.kills.runOnce();
     await this.launches.repeat(now);
   }

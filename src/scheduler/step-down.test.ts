@@ -71,7 +71,7 @@ test('what a term had under way when it ends is a line for each kind: launches, 
   }
   await world.deployed({ id: 'other', requestType: 'SERVICE', instances: many, slavePlacement: 'SEPARATE' });
   await world.scheduler.runOnce(world.now);
-  await world.scheduler.dispatch(world.now);
+  await world.dispatch.runOnce(world.now);
   await world.get(ShellCommandPoller).runOnce();
   await world.get(WebhookDelivery).runOnce(world.now);
   await waitFor('all to be under way', () => deliveries.length === many);

@@ -22,7 +22,7 @@ import { FlowOutputs } from '../../src/scheduler/flows/flow-outputs.poller.js';
 import { Reconciliation } from '../../src/scheduler/reconciliation/reconciliation.service.js';
 import { SchedulerModule } from '../../src/scheduler/scheduler.module.js';
 import { SchedulerTerm } from '../../src/scheduler/scheduler-term.service.js';
-import { Scheduler } from '../../src/scheduler/scheduler.service.js';
+import { Dispatch, Scheduler } from '../../src/scheduler/scheduler.service.js';
 import { FixedLeadership } from './fixed-leadership.js';
 import { testSettings } from './test-settings.js';
 
@@ -36,6 +36,7 @@ class ManualLeadership extends FixedLeadership {
 /** A scheduler that was overtaken and does not know it. */
 export interface FormerLeader {
   scheduler: Scheduler;
+  dispatch: Dispatch;
   leadership: FixedLeadership;
   driver: SimulatedDriver;
   /** Resolves when no call to a machine is under way any more. */
@@ -95,6 +96,9 @@ export class SchedulerWorld {
   get scheduler(): Scheduler {
     return this.get(Scheduler);
   }
+  get dispatch(): Dispatch {
+    return this.get(Dispatch);
+  }
   get now(): number {
     return this.cluster.now();
   }
@@ -139,6 +143,7 @@ export class SchedulerWorld {
     const { context, leadership, driver } = this;
     const former = {
       scheduler: this.scheduler,
+      dispatch: this.dispatch,
       leadership,
       driver,
       settled: () => settledIn(context),
@@ -162,7 +167,7 @@ export class SchedulerWorld {
   async pass(): Promise<void> {
     await this.get(FlowOutputs).runOnce(this.now);
     await this.scheduler.runOnce(this.now);
-    await this.scheduler.dispatch(this.now);
+    await this.dispatch.runOnce(this.now);
     await this.settled();
     await this.get(Reconciliation).runWhenDue(this.now);
     await this.settled();

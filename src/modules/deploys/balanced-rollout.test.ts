@@ -4,7 +4,7 @@ import { RollingService } from '../../../test/support/rolling-service.js';
 import type { Deploy } from '../../core/model/deploy.js';
 import type { LoadBalancerState } from '../../core/model/enums.js';
 import { type BalancerRecords, requestIdText } from '../../core/load-balancer/index.js';
-import { LoadBalancerRecordRepository } from '../load-balancer/load-balancer-record.repository.js';
+import { LoadBalancerRecordRepository } from '../tasks/balancing/load-balancer-record.repository.js';
 import { AcceptanceChecks } from './deploy-acceptance.service.js';
 
 let server: BalancerServer;

@@ -16,7 +16,7 @@ import { type Deploy, deployKeyText } from '../../core/model/deploy.js';
 import type { LoadBalancerUpdate } from '../../core/model/load-balancer.js';
 import type { TaskId } from '../../core/model/task.js';
 import type { Transaction } from '../../platform/database/transaction.js';
-import type { RecordKind } from '../load-balancer/load-balancer-record.repository.js';
+import type { RecordKind } from '../tasks/balancing/load-balancer-record.repository.js';
 import { Rows } from '../../rows.js';
 import { LoadBalancer } from '../../platform/load-balancer/load-balancer.js';
 import { type LiveTask, TaskRepository } from '../tasks/task.repository.js';

@@ -7,9 +7,9 @@ import { Clock } from '../../platform/clock.js';
 import { NeedsAction } from '../../platform/actions/needs-action.js';
 import { type Caller, CallerUser } from '../../platform/http/caller.js';
 import { Body, Query } from '../../platform/http/inputs.js';
-import { DeployHistoryDto } from '../history/dto/history.dto.js';
 import { RequestParentDto } from '../requests/dto/request-parent.dto.js';
 import { warnOfTimes } from '../requests/timing-warning.js';
+import { DeployHistoryDto } from './dto/deploy-history.dto.js';
 import { AcceptanceChecks } from './deploy-acceptance.service.js';
 import { DeploysService } from './deploys.service.js';
 import {

@@ -14,7 +14,7 @@ import type { TaskState } from '../../core/model/enums.js';
 import type { PendingTask } from '../../core/model/task.js';
 import { makePendingTaskId } from '../../core/task-id.js';
 import { Clock } from '../../platform/clock.js';
-import { LoadBalancerRecordRepository } from '../load-balancer/load-balancer-record.repository.js';
+import { LoadBalancerRecordRepository } from '../tasks/balancing/load-balancer-record.repository.js';
 import { LaunchedTaskRepository } from '../tasks/launched-task.repository.js';
 import { LiveTaskHistoryRepository } from './live-task-history.repository.js';
 import { TaskHistoryMoveRepository } from './task-history-move.repository.js';

@@ -3,7 +3,8 @@ import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { TimeRange } from '../../core/authorization/index.js';
 import { ReadablePast } from '../../platform/http/caller.js';
 import { Query } from '../../platform/http/inputs.js';
-import { DeployHistoryDto, DeployHistoryPageDto, RequestHistoryDto, RequestHistoryPageDto } from './dto/history.dto.js';
+import { DeployHistoryDto } from '../deploys/dto/deploy-history.dto.js';
+import { DeployHistoryPageDto, RequestHistoryDto, RequestHistoryPageDto } from './dto/history.dto.js';
 import {
   CommandLineArgsQuery,
   HistoryQuery,

@@ -5,7 +5,7 @@ import { Clock } from '../../platform/clock.js';
 import type { Queryable } from '../../platform/database/queryable.js';
 import { rows } from '../../platform/database/sql.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
-import { LoadBalancerRecordRepository } from '../load-balancer/load-balancer-record.repository.js';
+import { LoadBalancerRecordRepository } from '../tasks/balancing/load-balancer-record.repository.js';
 import { launchedForJoins, launchedForSql } from '../tasks/launched-task.repository.js';
 import { countsWhileAway } from '../tasks/machine-task.repository.js';
 import { deleteTasksSql, updateOrderSql } from '../tasks/task.repository.js';

@@ -14,7 +14,7 @@ import { CheckedTasks } from '../tasks/health/checked-tasks.service.js';
 import { Rows } from '../../rows.js';
 import type { LiveTask } from '../tasks/task.repository.js';
 import { BalancedTasks } from './balanced-tasks.service.js';
-import { LoadBalancerRecordRepository, type RecordKind } from './load-balancer-record.repository.js';
+import { LoadBalancerRecordRepository, type RecordKind } from '../tasks/balancing/load-balancer-record.repository.js';
 import { LoadBalancer, mostCallsAtOnce } from '../../platform/load-balancer/load-balancer.js';
 
 interface OutsideTask extends EnteringTask {

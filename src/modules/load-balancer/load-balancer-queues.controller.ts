@@ -6,7 +6,7 @@ import { Query } from '../../platform/http/inputs.js';
 import { CacheQuery } from '../requests/dto/queries.dto.js';
 import { TaskIdDto } from '../tasks/dto/task-id.dto.js';
 import { LoadBalancerDeletionRepository } from './load-balancer-deletion.repository.js';
-import { LoadBalancerRemovalRepository } from './load-balancer-removal.repository.js';
+import { LoadBalancerRemovalRepository } from '../tasks/balancing/load-balancer-removal.repository.js';
 
 @Controller('api')
 export class LoadBalancerQueuesController {

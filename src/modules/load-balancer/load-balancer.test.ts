@@ -18,8 +18,8 @@ import { TaskIdsByStatusService } from '../tasks/task-ids-by-status.service.js';
 import { LoadBalancerCleanupPoller } from './load-balancer-cleanup.poller.js';
 import { LoadBalancerEntryPoller } from './load-balancer-entry.poller.js';
 import { LoadBalancerModule } from './load-balancer.module.js';
-import { LoadBalancerRecordRepository } from './load-balancer-record.repository.js';
-import { LoadBalancerRemovalRepository } from './load-balancer-removal.repository.js';
+import { LoadBalancerRecordRepository } from '../tasks/balancing/load-balancer-record.repository.js';
+import { LoadBalancerRemovalRepository } from '../tasks/balancing/load-balancer-removal.repository.js';
 import { UpstreamCheckPoller } from './upstream-check.poller.js';
 
 class StoppedClock extends Clock {

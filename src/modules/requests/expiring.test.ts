@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { TaskId } from '../../core/model/task.js';
-import { ExpiringActionRepository } from './expiring/expiring-action.repository.js';
+import { ExpiringActionRepository } from '../../platform/actions/expiring-action.repository.js';
 import { ExpiringPoller } from './expiring/expiring.poller.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';

@@ -7,7 +7,7 @@ import type { Queryable } from '../../platform/database/queryable.js';
 import { rows } from '../../platform/database/sql.js';
 import { markerFromRow } from '../deploys/deploy.repository.js';
 import type { JudgedTask } from '../tasks/health/watched-task.repository.js';
-import { requestKinds } from './expiring/expiring-action.repository.js';
+import { requestKinds } from '../../platform/actions/expiring-action.repository.js';
 import { requestColumns, storedRequest, type RequestRow, type StoredRequest } from './request.repository.js';
 
 /** The deploy that runs, or that is to run next. */

@@ -12,7 +12,7 @@ import type { Transaction } from '../../platform/database/transaction.js';
 import { toPendingDeploy } from '../deploys/deploy.repository.js';
 import { Rows } from '../../rows.js';
 import { noTaskIds, TaskIdsByStatusService } from '../tasks/task-ids-by-status.service.js';
-import type { ExpiringRequestAction } from './expiring/expiring-action.entity.js';
+import type { ExpiringRequestAction } from '../../platform/actions/expiring-action.entity.js';
 import type { DeployOfRequest, RequestRows } from './request-parent.repository.js';
 import type { StoredRequest } from './request.repository.js';
 

@@ -9,7 +9,7 @@ import {
 import type { MachineState } from '../../core/model/enums.js';
 import type { MachineKind } from '../../core/model/machine.js';
 import type { Transaction } from '../../platform/database/transaction.js';
-import { ExpiringActionRepository } from '../requests/expiring/expiring-action.repository.js';
+import { ExpiringActionRepository } from '../../platform/actions/expiring-action.repository.js';
 import { MachineTasks } from './machine-tasks.service.js';
 import { SlaveRepository, type MachineStanding } from './slave.repository.js';
 

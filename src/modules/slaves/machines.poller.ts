@@ -7,7 +7,7 @@ import type { Transaction } from '../../platform/database/transaction.js';
 import { Pollers } from '../../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
-import type { ExpiringMachineAction } from '../requests/expiring/expiring-action.entity.js';
+import type { ExpiringMachineAction } from '../../platform/actions/expiring-action.entity.js';
 import { Rows } from '../../rows.js';
 import { MachineStates } from './machine-states.service.js';
 import { MachineTasks } from './machine-tasks.service.js';

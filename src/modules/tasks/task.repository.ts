@@ -14,8 +14,8 @@ import type { HeldTask } from '../../core/working-set/index.js';
 import type { Queryable } from '../../platform/database/queryable.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { rows, toMillis } from '../../platform/database/sql.js';
-import { LoadBalancerRecordRepository } from '../load-balancer/load-balancer-record.repository.js';
-import { LoadBalancerRemovalRepository } from '../load-balancer/load-balancer-removal.repository.js';
+import { LoadBalancerRecordRepository } from './balancing/load-balancer-record.repository.js';
+import { LoadBalancerRemovalRepository } from './balancing/load-balancer-removal.repository.js';
 import type { FormerUpdate } from './task.entity.js';
 
 /** A task whose row is live: launched, and not yet moved to the history. Times in epoch milliseconds. */

@@ -1,7 +1,6 @@
 import { Module } from '@nestjs/common';
 import { AuthModule } from '../auth/auth.module.js';
 import { SandboxModule } from '../sandbox/sandbox.module.js';
-import { SlavesModule } from '../slaves/slaves.module.js';
 import { ActiveTasksController } from './active-tasks.controller.js';
 import { ActiveTasks, TaskLists } from './active-tasks.service.js';
 import { ScheduledTasksController } from './scheduled-tasks.controller.js';
@@ -17,7 +16,7 @@ import { TaskController } from './task.controller.js';
 
 /** Tasks over HTTP: what runs, what waits, and orders to kill. */
 @Module({
-  imports: [AuthModule, TaskStoreModule, SlavesModule, SandboxModule],
+  imports: [AuthModule, TaskStoreModule, SandboxModule],
   controllers: [
     ActiveTasksController,
     ScheduledTasksController,

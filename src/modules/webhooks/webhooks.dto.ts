@@ -10,7 +10,7 @@ import { is, OneOf, Timestamp, Text } from '../../platform/http/fields.js';
 import { QueryInt, QueryInts, QueryText } from '../../platform/http/query.js';
 import { DeployDto } from '../deploys/dto/deploy.dto.js';
 import { DeployMarkerDto } from '../deploys/dto/pending-deploy.dto.js';
-import { DeployResultDto } from '../history/dto/history.dto.js';
+import { DeployResultDto } from '../deploys/dto/deploy-history.dto.js';
 import type { DeadLetter } from './webhooks.service.js';
 import { Since } from '../../platform/http/since.js';
 

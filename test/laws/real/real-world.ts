@@ -68,7 +68,7 @@ export class RealWorld implements World {
         // What it decides it writes in the same pass.
         return;
       case 'dispatch':
-        await scheduler.scheduler.dispatch(now);
+        await scheduler.dispatch.runOnce(now);
         break;
       case 'deploys':
         await scheduler.get(DeploysPoller).runOnce(now);
@@ -144,7 +144,7 @@ export class RealWorld implements World {
       former.driver.thaw();
       // Refused, whatever it tries; how it takes that is its own affair.
       await former.scheduler.runOnce(this.scheduler.now).catch(() => undefined);
-      await former.scheduler.dispatch(this.scheduler.now).catch(() => undefined);
+      await former.dispatch.runOnce(this.scheduler.now).catch(() => undefined);
       await former.settled();
       await former.close();
     }

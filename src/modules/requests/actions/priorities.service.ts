@@ -4,7 +4,7 @@ import type { PriorityRequest, RequestParent } from '../../../core/model/request
 import { refuseUpdate } from '../../../core/requests/action-rules.js';
 import type { Transaction } from '../../../platform/database/transaction.js';
 import type { Caller } from '../../../platform/http/caller.js';
-import { ExpiringActionRepository } from '../expiring/expiring-action.repository.js';
+import { ExpiringActionRepository } from '../../../platform/actions/expiring-action.repository.js';
 import { RequestActions, throwIf, type LockedRequest } from '../request-actions.service.js';
 import { RequestChanges, type RequestChangeNote } from '../request-changes.service.js';
 import { RequestChecks } from '../request-checks.service.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Rows } from '../../../rows.js';
 import type { LockedRequest } from '../request-actions.service.js';
-import type { ExpiringBounceAction } from './expiring-action.entity.js';
+import type { ExpiringBounceAction } from '../../../platform/actions/expiring-action.entity.js';
 import type { Transaction } from '../../../platform/database/transaction.js';
 
 /** Gives up a bounce that took too long: old tasks that still wait for their replacement stay. For the leader only. */

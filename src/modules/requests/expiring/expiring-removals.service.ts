@@ -3,8 +3,8 @@ import type { RequestParent } from '../../../core/model/request.js';
 import { SchedulerError } from '../../../platform/errors.js';
 import { RequestActions } from '../request-actions.service.js';
 import { RequestParents } from '../request-parents.service.js';
-import type { ExpiringRequestKind } from './expiring-action.entity.js';
-import { ExpiringActionRepository } from './expiring-action.repository.js';
+import type { ExpiringRequestKind } from '../../../platform/actions/expiring-action.entity.js';
+import { ExpiringActionRepository } from '../../../platform/actions/expiring-action.repository.js';
 
 /** Makes a change that would lapse permanent. What was changed stays as it is; a bounce goes on without a time limit. */
 @Injectable()

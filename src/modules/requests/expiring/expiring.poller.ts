@@ -16,8 +16,8 @@ import { Priorities } from '../actions/priorities.service.js';
 import { Scaling } from '../actions/scaling.service.js';
 import { deployInUse, RequestActions, type LockedRequest } from '../request-actions.service.js';
 import { BounceReverts } from './bounce-reverts.service.js';
-import type { ExpiringRequestAction, ExpiringScaleAction } from './expiring-action.entity.js';
-import { ExpiringActionRepository } from './expiring-action.repository.js';
+import type { ExpiringRequestAction, ExpiringScaleAction } from '../../../platform/actions/expiring-action.entity.js';
+import { ExpiringActionRepository } from '../../../platform/actions/expiring-action.repository.js';
 import { tellFailure } from '../../../platform/tell-failure.js';
 
 /** Undoes what has lapsed. Each action is undone, or found impossible to undo, once; then its record is removed. */

@@ -15,7 +15,7 @@ import { toldEvents } from '../../../../test/support/told-events.js';
 import { Clock } from '../../../platform/clock.js';
 import type { Queryable } from '../../../platform/database/queryable.js';
 import { DeployRepository } from '../../deploys/deploy.repository.js';
-import { ExpiringActionRepository } from '../../requests/expiring/expiring-action.repository.js';
+import { ExpiringActionRepository } from '../../../platform/actions/expiring-action.repository.js';
 import { RequestCleanupRepository } from '../../requests/request-cleanup.repository.js';
 import { TaskCleanupRepository } from '../task-cleanup.repository.js';
 import { CleanupModule } from './cleanup.module.js';

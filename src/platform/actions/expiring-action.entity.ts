@@ -1,14 +1,14 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import type { ExpiringKind, MachineState } from '../../../core/model/enums.js';
-import type { MachineChangeRequest, MachineKind } from '../../../core/model/machine.js';
+import type { ExpiringKind, MachineState } from '../../core/model/enums.js';
+import type { MachineChangeRequest, MachineKind } from '../../core/model/machine.js';
 import type {
   BounceRequest,
   PauseRequest,
   PriorityRequest,
   ScaleRequest,
   SkipHealthchecksRequest,
-} from '../../../core/model/request.js';
-import { absentWhenNull, epochMillis } from '../../../platform/database/entity-values.js';
+} from '../../core/model/request.js';
+import { absentWhenNull, epochMillis } from '../database/entity-values.js';
 
 /** A change that lapses: of a request, a slave or a rack. */
 @Entity('expiring_action')

@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import type { TimeRange } from '../../core/authorization/index.js';
-import type { RunKey, TaskTracking } from '../../core/model/task.js';
-import { Database } from '../../platform/database/database.js';
-import type { Transaction } from '../../platform/database/transaction.js';
-import { SchedulerError } from '../../platform/errors.js';
-import type { TaskRecord } from '../history/task-history.repository.js';
-import { Rows } from '../../rows.js';
+import type { TimeRange } from '../../../core/authorization/index.js';
+import type { RunKey, TaskTracking } from '../../../core/model/task.js';
+import { Database } from '../../../platform/database/database.js';
+import type { Transaction } from '../../../platform/database/transaction.js';
+import { SchedulerError } from '../../../platform/errors.js';
+import type { TaskRecord } from '../task-history.repository.js';
+import { Rows } from '../../../rows.js';
 
 /** Follows one task from the wish to run it to its end. */
 @Injectable()

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import type { Queryable } from '../../platform/database/queryable.js';
-import type { Transaction } from '../../platform/database/transaction.js';
-import { rows } from '../../platform/database/sql.js';
+import type { Queryable } from '../../../platform/database/queryable.js';
+import type { Transaction } from '../../../platform/database/transaction.js';
+import { rows } from '../../../platform/database/sql.js';
 import { LoadBalancerRemovalEntity } from './load-balancer-removal.entity.js';
 
 /** Tasks that have to leave the load balancer. Wake 'load-balancer' after the commit. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { insertPendingTask, insertTask, makePendingTask, makeTask, start } from '../../../test/support/builders.js';
-import { startRooms, type RoomApp } from '../../../test/support/room-app.js';
-import { TaskHistoryMoveRepository } from '../history/task-history-move.repository.js';
+import { insertPendingTask, insertTask, makePendingTask, makeTask, start } from '../../../../test/support/builders.js';
+import { startRooms, type RoomApp } from '../../../../test/support/room-app.js';
+import { TaskHistoryMoveRepository } from '../task-history-move.repository.js';
 import { TrackModule } from './track.module.js';
 
 let rooms: RoomApp;

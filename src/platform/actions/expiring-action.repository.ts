@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { Any, JsonContains, MoreThan } from 'typeorm';
-import type { MachineKind } from '../../../core/model/machine.js';
-import type { ClockLimit } from '../../../platform/clock-limit.js';
-import { replaceRows } from '../../../platform/database/entity-values.js';
-import type { Queryable } from '../../../platform/database/queryable.js';
-import type { Transaction } from '../../../platform/database/transaction.js';
-import { rows } from '../../../platform/database/sql.js';
+import type { MachineKind } from '../../core/model/machine.js';
+import type { ClockLimit } from '../clock-limit.js';
+import { replaceRows } from '../database/entity-values.js';
+import type { Queryable } from '../database/queryable.js';
+import type { Transaction } from '../database/transaction.js';
+import { rows } from '../database/sql.js';
 import {
   ExpiringActionEntity,
   type ExpiringMachineAction,

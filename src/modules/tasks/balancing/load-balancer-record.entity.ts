@@ -1,5 +1,5 @@
 import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
-import type { LoadBalancerUpdate } from '../../core/model/load-balancer.js';
+import type { LoadBalancerUpdate } from '../../../core/model/load-balancer.js';
 
 /** The newest of what the load balancer was told about a task: that it comes, or that it goes. */
 @Check('load_balancer_record_kind_check', `"kind" IN ('ADD', 'REMOVE')`)

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { noRecords, type BalancerRecords } from '../../core/load-balancer/index.js';
-import type { LoadBalancerUpdate } from '../../core/model/load-balancer.js';
-import type { Queryable } from '../../platform/database/queryable.js';
-import { rows } from '../../platform/database/sql.js';
+import { noRecords, type BalancerRecords } from '../../../core/load-balancer/index.js';
+import type { LoadBalancerUpdate } from '../../../core/model/load-balancer.js';
+import type { Queryable } from '../../../platform/database/queryable.js';
+import { rows } from '../../../platform/database/sql.js';
 
 export type RecordKind = 'ADD' | 'REMOVE';
 

@@ -1,11 +1,11 @@
 import { Controller, Get, Param } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import type { TimeRange } from '../../core/authorization/index.js';
-import { ReadablePast } from '../../platform/http/caller.js';
-import { Query } from '../../platform/http/inputs.js';
-import { TaskIdPipe } from '../../platform/http/task-id.pipe.js';
-import { TaskTrackingDto } from './dto/task-id.dto.js';
-import { TrackRunQuery } from './dto/track-run-query.dto.js';
+import type { TimeRange } from '../../../core/authorization/index.js';
+import { ReadablePast } from '../../../platform/http/caller.js';
+import { Query } from '../../../platform/http/inputs.js';
+import { TaskIdPipe } from '../../../platform/http/task-id.pipe.js';
+import { TaskTrackingDto } from '../../tasks/dto/task-id.dto.js';
+import { TrackRunQuery } from './track-run-query.dto.js';
 import { TrackService } from './track.service.js';
 
 @ApiTags('Task tracking')
