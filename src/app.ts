@@ -46,10 +46,9 @@ export async function startApp({ logger, role = singleProcess, ...options }: App
     const forward = role.kind === 'worker' ? [forwardToLeader(role.leaderEndpoint)] : [];
     const watch = [...forward, app.get(AuditTrail).watch];
     const { beforeBody, beforeParsing } = app.get(AccessGuard);
-    configureHttp(app, options.settings, { watch, beforeBody: [beforeBody], beforeParsing: [beforeParsing] });
-    // After what gives answers their form: it has to see them as the rooms give them.
-    app.useGlobalInterceptors(app.get(IdempotentCalls), app.get(ReadableAnswers));
-    if (role.kind !== 'single') app.useGlobalInterceptors(new CrossProcessInvalidation(role.messages));
+    const tells = role.kind === 'single' ? [] : [new CrossProcessInvalidation(role.messages)];
+    const around = [app.get(IdempotentCalls), app.get(ReadableAnswers), ...tells];
+    configureHttp(app, options.settings, { watch, beforeBody: [beforeBody], beforeParsing: [beforeParsing], around });
     const instance = app.get(ThisInstance);
     await listen(app, role, options.settings);
     let serving: Promise<unknown> | undefined;

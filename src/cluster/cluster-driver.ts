@@ -24,6 +24,8 @@ export interface MachineSnapshot {
   diskMb: number;
   /** Absent: it has none. */
   extended?: ExtendedResources;
+  /** Most tasks that may run there at once; absent: any number. */
+  maxTasks?: number;
   /** Ports that may be given to tasks, as inclusive ranges. */
   portRanges: { begin: number; end: number }[];
   /** Ports found taken by something else at the last attempt to use them. */

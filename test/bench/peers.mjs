@@ -14,7 +14,7 @@ import { machine } from './support/bench-world.mjs';
 
 const { readOptions, medians, tableOf, behindOf } = await import('./peers/report.ts');
 const { openLoadGenerator } = await import('./peers/load.ts');
-const { connections, fill, instances, measureSide } = await import('./peers/measurements.ts');
+const { mostConnections, fill, instances, measureSide } = await import('./peers/measurements.ts');
 const { startMuster } = await import('./peers/muster.ts');
 const { missingForOriginal, startOriginal } = await import('./peers/original.ts');
 const { Side } = await import('./peers/side.ts');
@@ -75,7 +75,7 @@ async function run() {
   console.log(`
 ${machine.cpus} x ${machine.model}, ${machine.memoryGb} GB; load at the start ${load.join(', ')}
 ${versions.join('; ')}
-${requests} requests with ${instances} tasks on ${machines} machines; ${connections} connections, ${seconds} s each, ${options.rounds} round(s)
+${requests} requests with ${instances} tasks on ${machines} machines; ${mostConnections} connections, ${seconds} s each, ${options.rounds} round(s)
 Warmed up: original ${warmUp(original)}, Muster ${warmUp(muster)}
 The original's ZooKeeper waits for no disk; Muster's database does. In columns of both: original / Muster.
 

@@ -14,7 +14,7 @@ import { waitFor } from '../support/wait-for.js';
 import { testImage } from './lab/image.js';
 import { Lab, labBinaries } from './lab/lab.js';
 
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 180_000 });
+vi.setConfig({ testTimeout: 240_000, hookTimeout: 180_000 });
 
 /** First of all the task notes that it was started. */
 const scriptOf = (kind: TaskKind): string => {
@@ -127,7 +127,7 @@ describe.skipIf(labBinaries === undefined)('on a real Kubernetes', () => {
           },
         };
       },
-      until: async (what, condition) => void (await waitFor(what, condition, { timeoutMillis: 40_000 })),
+      until: async (what, condition) => void (await waitFor(what, condition, { timeoutMillis: 100_000 })),
       pause: () => delay(2_000),
       close: async () => {
         await Promise.all([...drivers, ...spare].map((driver) => driver.close()));

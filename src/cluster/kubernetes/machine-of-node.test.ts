@@ -116,6 +116,13 @@ test('extended resources are counted, without those of pods of others and those 
   expect(machineOfNode(given, Array(4).fill(other), rules)).not.toHaveProperty('extended');
 });
 
+test('pods of others take from the most tasks of a node, each as one', () => {
+  const given = node({ status: { allocatable: { pods: '3' } } });
+  const other = { cpus: 0, memory: 0, disk: 0, ports: [] };
+  expect([0, 2, 4].map((count) => machineOfNode(given, Array(count).fill(other), rules)?.maxTasks)).toEqual([3, 1, 0]);
+  expect(machine(node({ status: { allocatable: {} } }))).not.toHaveProperty('maxTasks');
+});
+
 test('a pod takes the extended resources of its containers', () => {
   const asking = (count: string) => ({ resources: { requests: { cpu: '1', 'a.b/gpu': count } } });
   const spec = { nodeName: 'n1', containers: [asking('1'), asking('2')] };

@@ -38,8 +38,10 @@ export function machineOfNode(
     disk: amountOf(allocatable['ephemeral-storage']),
   };
   let extended = extendedOf(allocatable);
+  let pods = allocatable['pods'] === undefined ? undefined : amountOf(allocatable['pods']);
   const portsInUse = new Set<number>();
   for (const use of foreign) {
+    if (pods !== undefined) pods -= 1;
     extended = sumOfExtended(extended, use.extended, -1);
     left.cpus -= use.cpus;
     left.memory -= use.memory;
@@ -62,6 +64,7 @@ export function machineOfNode(
     portsInUse: [...portsInUse].toSorted((a, b) => a - b),
     runsContainers: true,
     ...(extended && { extended }),
+    ...(pods !== undefined && { maxTasks: Math.max(0, pods) }),
     ...(closedBecause !== undefined && { closedBecause }),
   };
 }

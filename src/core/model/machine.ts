@@ -52,4 +52,5 @@ export interface ClusterResourcesObject {
   disk?: number;
   ports?: string;
   extended?: ExtendedResources;
+  maxTasks?: number;
 }

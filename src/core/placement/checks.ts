@@ -26,6 +26,7 @@ export const rejectionReasons = [
   'NOT_ENOUGH_DISK',
   'NOT_ENOUGH_PORTS',
   'NOT_ENOUGH_EXTENDED_RESOURCES',
+  'TOO_MANY_TASKS',
   'TOO_MANY_TASKS_THIS_ROUND',
   'RACK_SATURATED',
   'SLAVE_SATURATED',
@@ -82,6 +83,7 @@ const shapeChecks: readonly Check<DemandShape>[] = [
   },
   ({ units }, { free }) =>
     missingExtended(units.extended, free.extended) === undefined ? undefined : 'NOT_ENOUGH_EXTENDED_RESOURCES',
+  (_shape, { freeTasks }) => (freeTasks > 0 ? undefined : 'TOO_MANY_TASKS'),
   (_shape, machine, { rules, round }) =>
     rules.maxTasksPerMachine > 0 && machine.placedIn(round) >= rules.maxTasksPerMachine
       ? 'TOO_MANY_TASKS_THIS_ROUND'

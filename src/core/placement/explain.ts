@@ -122,6 +122,7 @@ const rejectionTexts: Record<RejectionReason, string> = {
   NOT_ENOUGH_DISK: 'too small in disk',
   NOT_ENOUGH_PORTS: 'without enough free ports',
   NOT_ENOUGH_EXTENDED_RESOURCES: 'without enough of an extended resource',
+  TOO_MANY_TASKS: 'with as many tasks as they may run',
   TOO_MANY_TASKS_THIS_ROUND: 'at their limit of this round',
   RACK_SATURATED: 'in a rack with its share of the tasks',
   SLAVE_SATURATED: 'at their limit of tasks of this request',

@@ -29,6 +29,8 @@ const weights = { cpus: 0.4, memory: 0.4, disk: 0.2 } as const;
 export class FleetMachine {
   readonly free: ResourceUnits;
   readonly total: ResourceUnits;
+  /** Number of further tasks that it may run. */
+  freeTasks: number;
   private pool: PortPool | undefined;
   /** Pairs it is reserved for. */
   readonly reservedFor: readonly (readonly [string, string])[];
@@ -53,6 +55,7 @@ export class FleetMachine {
       disk: this.total.disk - used.disk,
       extended: sumOfExtended(this.total.extended, used.extended, -1),
     };
+    this.freeTasks = view.maxTasks === undefined ? Infinity : view.maxTasks - (view.used.tasks ?? 0);
     this.reservedFor = Object.entries(rules.reservedAttributes).flatMap(([name, values]) => {
       const value = view.attributes[name];
       return value !== undefined && values.includes(value) ? [[name, value] as const] : [];
@@ -109,6 +112,7 @@ export class FleetMachine {
     this.free.cpus -= needed.cpus;
     this.free.memory -= needed.memory;
     this.free.disk -= needed.disk;
+    this.freeTasks -= 1;
     if (needed.extended) this.free.extended = sumOfExtended(this.free.extended, needed.extended, -1);
     this.updateScore();
   }

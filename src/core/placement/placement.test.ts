@@ -129,6 +129,21 @@ describe('which machine', () => {
       on: 'NOT_ENOUGH_EXTENDED_RESOURCES',
     },
     {
+      name: 'none that runs as many tasks as it may',
+      machines: [machine('s1', { maxTasks: 2, used: { cpus: 0, memoryMb: 0, diskMb: 0, tasks: 2 } })],
+      on: 'TOO_MANY_TASKS',
+    },
+    {
+      name: 'none on a machine for no tasks',
+      machines: [machine('s1', { maxTasks: 0 })],
+      on: 'TOO_MANY_TASKS',
+    },
+    {
+      name: 'one that may run one more task',
+      machines: [machine('s1', { maxTasks: 2, used: { cpus: 0, memoryMb: 0, diskMb: 0, tasks: 1 } })],
+      on: 's1',
+    },
+    {
       name: 'one without extended resources, for a task that asks for none',
       machines: [machine('s1')],
       on: 's1',
@@ -363,6 +378,12 @@ describe('spreading', () => {
       's2',
       's2',
     ]);
+  });
+
+  test('no machine takes more tasks in a round than it may run', () => {
+    const due = [pendingTask(1), pendingTask(2), pendingTask(3)];
+    const machines = [machine('s1', { maxTasks: 3, used: { cpus: 0, memoryMb: 0, diskMb: 0, tasks: 1 } })];
+    expect(answers(place(scene({ machines, due })))).toEqual({ 1: 's1', 2: 's1', 3: 'TOO_MANY_TASKS' });
   });
 
   test('no machine takes more than its share of a round', () => {

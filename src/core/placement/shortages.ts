@@ -59,6 +59,8 @@ function amountsOf(
     const free = Math.max(machine.free.extended?.[resource] ?? 0, 0);
     return { asked: units.extended![resource]!, largest: machine.total.extended?.[resource] ?? 0, free, resource };
   }
+  if (reason === 'TOO_MANY_TASKS')
+    return { asked: 1, largest: machine.view.maxTasks ?? 0, free: Math.max(machine.freeTasks, 0) };
   // Of ports that are asked for by their numbers, how many there are says nothing.
   if (reason !== 'NOT_ENOUGH_PORTS' || literalPorts.length > 0) return undefined;
   const largest = machine.view.portRanges.reduce((sum, { begin, end }) => sum + end - begin + 1, 0);

@@ -84,7 +84,10 @@ export interface MachineView {
   portRanges: readonly { begin: number; end: number }[];
   /** Absent: it has none. */
   extended?: ExtendedResources;
-  used: { cpus: number; memoryMb: number; diskMb: number; extended?: ExtendedResources };
+  /** Most tasks at once; absent: any number. */
+  maxTasks?: number;
+  /** `tasks`: number of them; absent: none. */
+  used: { cpus: number; memoryMb: number; diskMb: number; extended?: ExtendedResources; tasks?: number };
   /** Ports of tasks, and ports found taken by something else. */
   usedPorts: Iterable<number>;
   /** Tasks were given up there, and it was not asked yet which of them it has. */

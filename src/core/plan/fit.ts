@@ -147,6 +147,7 @@ class Room {
         memoryMb: used.memoryMb + sign * memoryMb,
         diskMb: used.diskMb + sign * diskMb,
         extended: sumOfExtended(used.extended, extended, sign),
+        tasks: (used.tasks ?? 0) + sign,
       },
       usedPorts,
     });

@@ -30,13 +30,14 @@ export class MachineUses {
   of(slaveId: string, others: Iterable<number>): Pick<MachineView, 'used' | 'usedPorts' | 'probable'> {
     const use = this.bySlave.get(slaveId);
     if (!use) return { used: { cpus: 0, memoryMb: 0, diskMb: 0 }, usedPorts: [...others] };
-    const { units, ports, probable } = use;
+    const { units, ports, probable, tasks } = use;
     return {
       used: {
         cpus: units.cpus / 1_000,
         memoryMb: units.memory / 1_000,
         diskMb: units.disk / 1_000,
         ...(units.extended && { extended: units.extended }),
+        tasks,
       },
       usedPorts: [...ports.keys(), ...others],
       probable: { ...probable, cpus: probable.cpus / 1_000 },

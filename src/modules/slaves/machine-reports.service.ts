@@ -111,4 +111,5 @@ const resourcesOf = (machine: MachineSnapshot): ClusterResourcesObject => ({
   disk: machine.diskMb,
   ports: `[${machine.portRanges.map(({ begin, end }) => `${begin}-${end}`).join(', ')}]`,
   ...(machine.extended && { extended: machine.extended }),
+  ...(machine.maxTasks !== undefined && { maxTasks: machine.maxTasks }),
 });

@@ -27,6 +27,8 @@ export interface SlaveUse {
   /** Null: none. */
   extended: ExtendedResources | null;
   ports: number[];
+  /** Number of the tasks. */
+  tasks: number;
 }
 
 interface TaskOfSlaveRow {
@@ -192,6 +194,7 @@ export class MachineTaskRepository {
     const found = await rows<SlaveUse & { slaveId: string }>(
       tx,
       `SELECT slave_id AS "slaveId", sum(cpus) AS cpus, sum(memory_mb) AS "memoryMb", sum(disk_mb) AS "diskMb",
+         count(*)::int AS tasks,
          (SELECT coalesce(array_agg(port), '{}') FROM task p, unnest(p.ports) AS port
           WHERE p.slave_id = task.slave_id AND p.ended_at IS NULL) AS ports,
          (SELECT jsonb_object_agg(name, used) FROM (

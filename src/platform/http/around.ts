@@ -1,5 +1,5 @@
 import type { CallHandler, ExecutionContext, NestInterceptor } from '@nestjs/common';
-import { catchError, from, mergeMap, type Observable, of, throwError } from 'rxjs';
+import { catchError, from, map, mergeMap, type Observable, of } from 'rxjs';
 
 /** Steps of an interceptor once an operation has begun. */
 export interface Steps {
@@ -11,19 +11,68 @@ export interface Steps {
   failed?: (cause: unknown) => unknown;
 }
 
-/** An interceptor whose work is said in steps, so that those of it need not know observables. */
+/** Work around operations, said in steps, so that those who do it need not know observables. */
 export abstract class Around implements NestInterceptor {
   /** Before anything is done; what it throws is the answer. undefined: there is nothing more to do. */
   abstract begin(context: ExecutionContext): Steps | undefined | Promise<Steps | undefined>;
 
-  async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
-    const steps = await this.begin(context);
-    if (!steps) return next.handle();
-    if ('answer' in steps) return of(steps.answer);
-    const { after, failed } = steps;
-    const answered = failed
-      ? next.handle().pipe(catchError((cause: unknown) => throwError(() => failed(cause))))
-      : next.handle();
-    return after ? answered.pipe(mergeMap((value) => from(Promise.resolve(after(value))))) : answered;
+  intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
+    return intercept([this], context, next);
   }
+}
+
+/**
+ * Several as one, the outermost first: each sees what those within make of an answer or a failure. The framework would put observables and
+ * promises of its own around each of them, with every call.
+ */
+export class AroundAll implements NestInterceptor {
+  constructor(private readonly arounds: readonly Around[]) {}
+
+  intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
+    return intercept(this.arounds, context, next);
+  }
+}
+
+async function intercept(
+  arounds: readonly Around[],
+  context: ExecutionContext,
+  next: CallHandler,
+): Promise<Observable<unknown>> {
+  const begun: Steps[] = [];
+  const answered = (value: unknown): Promise<unknown> => wayOut(begun, () => value);
+  const failed = (cause: unknown): Promise<unknown> =>
+    wayOut(begun, () => {
+      throw cause;
+    });
+  for (const around of arounds) {
+    try {
+      const steps = await around.begin(context);
+      if (steps && 'answer' in steps) return from(answered(steps.answer));
+      if (steps) begun.push(steps);
+    } catch (cause) {
+      return from(failed(cause));
+    }
+  }
+  if (begun.length === 0) return next.handle();
+  return next.handle().pipe(
+    map((value: unknown) => answered(value)),
+    catchError((cause: unknown) => of(failed(cause))),
+    mergeMap((outcome) => from(outcome)),
+  );
+}
+
+/** From the innermost on: the steps of one get what the one within it has made of it. */
+async function wayOut(begun: readonly Steps[], operation: () => unknown): Promise<unknown> {
+  let outcome = operation;
+  for (const { after, failed } of begun.toReversed()) {
+    try {
+      const value = await outcome();
+      outcome = after ? () => after(value) : () => value;
+    } catch (cause) {
+      outcome = () => {
+        throw failed ? failed(cause) : cause;
+      };
+    }
+  }
+  return outcome();
 }

@@ -2,6 +2,7 @@ import type { Server } from 'node:http';
 import type { INestApplication } from '@nestjs/common';
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import type { Settings } from '../settings/settings.js';
+import { type Around, AroundAll } from './around.js';
 import { AnswerInterceptor } from './answer.interceptor.js';
 import { asCall } from '../database/permits.js';
 import { bytesOfBody, jsonBody } from './bodies.js';
@@ -40,6 +41,8 @@ interface HttpMiddleware {
   beforeBody?: readonly RequestHandler[];
   /** Lets calls wait whose body takes long to parse. */
   beforeParsing?: readonly RequestHandler[];
+  /** Around operations, within what gives answers their form: these see them as the rooms give them. */
+  around?: readonly Around[];
 }
 
 /**
@@ -49,7 +52,7 @@ interface HttpMiddleware {
 export function configureHttp(
   app: INestApplication,
   settings: HttpSettings,
-  { watch = [], beforeBody = [], beforeParsing = [] }: HttpMiddleware = {},
+  { watch = [], beforeBody = [], beforeParsing = [], around = [] }: HttpMiddleware = {},
 ): void {
   app.use(
     inOrder(
@@ -83,7 +86,7 @@ export function configureHttp(
   app.useGlobalPipes(new InputPipe(leniency));
   // Older clients send much that nothing knows.
   const ignored = leniency.readsLoosely ? [] : [new IgnoredMembers()];
-  app.useGlobalInterceptors(new AnswerInterceptor(leniency), ...ignored);
+  app.useGlobalInterceptors(new AroundAll([new AnswerInterceptor(leniency), ...ignored, ...around]));
   app.useGlobalFilters(new ErrorFilter(routesOf(app), emitsNames));
   serveDocs(app, settings);
   answerUnreadableCalls(app.getHttpServer() as Server, emitsNames);

@@ -121,6 +121,7 @@ const machineView = (slave: StoredSlave, use: SlaveUse | undefined): MachineView
     memoryMb: use?.memoryMb ?? 0,
     diskMb: use?.diskMb ?? 0,
     ...(use?.extended && { extended: use.extended }),
+    tasks: use?.tasks ?? 0,
   },
   usedPorts: use?.ports ?? [],
 });

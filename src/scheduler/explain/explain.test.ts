@@ -80,6 +80,30 @@ describe('why a due task waits stands in the answer and in the view', () => {
     expect(told.stored).toEqual({ reason, message: told.message, rejections: stored });
   });
 
+  test('all machines run as many tasks as they may, in memory and by the rows that the next leader reads', async () => {
+    world = await SchedulerWorld.start({ machines: 0 });
+    world.cluster.addMachine({ slaveId: 'small', maxTasks: 2 });
+    await world.cluster.advance(1_000);
+    await world.deployed({ id: 'svc', requestType: 'SERVICE', instances: 3 });
+    const waits = {
+      reason: 'NO_MATCHING_SLAVE',
+      neverFits: false,
+      rejections: [{ reason: 'TOO_MANY_TASKS', slaves: 1, asked: 1, largest: 2, free: 0 }],
+      message: 'No slave of 1 can take it: 1 with as many tasks as they may run',
+    };
+    for (const leader of ['first', 'next']) {
+      if (leader === 'next') await world.crash();
+      await world.pass();
+      expect(await world.active()).toHaveLength(2);
+      expect(await explained('svc')).toMatchObject(waits);
+    }
+    const [first] = await world.active();
+    world.cluster.finish(first!.taskId.id, 'TASK_FINISHED');
+    await world.cluster.advance(1_000);
+    await world.pass();
+    expect(await world.active()).toHaveLength(2);
+  });
+
   test('all racks have their share', async () => {
     world = await SchedulerWorld.start({ machines: 1, settings: { expectedRacksCount: 2 } });
     await world.deployed({ id: 'svc', requestType: 'SERVICE', instances: 2, rackSensitive: true });

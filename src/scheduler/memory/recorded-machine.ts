@@ -18,6 +18,7 @@ export function recordedMachine(slave: StoredSlave): Omit<MachineView, 'used' | 
     diskMb: resources?.disk ?? 0,
     portRanges: portRanges(resources?.ports),
     ...(resources?.extended && { extended: resources.extended }),
+    ...(resources?.maxTasks !== undefined && { maxTasks: resources.maxTasks }),
   };
 }
 

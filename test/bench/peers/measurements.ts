@@ -7,7 +7,7 @@ import { type Figure, figures, isSteady, type Measured, type Options } from './r
 import type { Side } from './side.js';
 
 export const instances = 5;
-export const connections = 16;
+export const mostConnections = 16;
 /** Tasks of each request that have ended and stand in its history. */
 const endedPerRequest = 2;
 const callsAtOnce = 8;
@@ -166,7 +166,7 @@ export async function measureCall(
   { call, name }: Figure,
   { seconds, requests }: Pick<Options, 'seconds' | 'requests'>,
 ): Promise<Measured> {
-  const { method = 'GET', path, body = '' } = call!;
+  const { method = 'GET', path, body = '', connections = mostConnections } = call!;
   const { origin, pathname } = new URL(side.api);
   const load: Load = { origin, method, path: `${pathname}/${path}`, body, requests, connections, seconds };
   const window = Math.max(1, Math.round(seconds / 4));

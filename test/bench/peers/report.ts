@@ -6,11 +6,13 @@ export interface Figure {
   key: string;
   name: string;
   /** A call that is repeated by all connections; $m: the number of a request, $n: one that no call before had. */
-  call?: { method?: string; path: string; body?: string };
+  call?: { method?: string; path: string; body?: string; connections?: number };
   /** True for a time or a size: less is better. */
   isBetterLess?: boolean;
 }
 
+/** Muster makes no more answers of 15 MB for one caller at a time. */
+const mostOfLargest = 4;
 const create = { id: 'made-$n', requestType: 'SERVICE', instances: 2, owners: ['bench@example.com'] };
 
 export const figures: readonly Figure[] = [
@@ -27,7 +29,7 @@ export const figures: readonly Figure[] = [
   { key: 'history', name: 'tasks of a request in history', call: { path: 'history/request/request-$m/tasks' } },
   { key: 'active-ids', name: '`/tasks/active/ids`', call: { path: 'tasks/active/ids' } },
   { key: 'requests', name: '`/requests`', call: { path: 'requests' } },
-  { key: 'active', name: '`/tasks/active`', call: { path: 'tasks/active' } },
+  { key: 'active', name: '`/tasks/active`', call: { path: 'tasks/active', connections: mostOfLargest } },
   { key: 'request', name: 'one request', call: { path: 'requests/request/request-$m' } },
   // The last call: it changes what the others read.
   { key: 'create', name: 'create a request', call: { method: 'POST', path: 'requests', body: JSON.stringify(create) } },

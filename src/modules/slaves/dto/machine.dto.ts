@@ -46,6 +46,10 @@ export class ClusterResourcesDto implements ClusterResourcesObject {
   @Since('muster')
   @ApiProperty({ type: 'object', additionalProperties: { type: 'integer', format: 'int32' } })
   extended?: Record<string, number>;
+  /** Most tasks that may run there at once; absent: any number. */
+  @Since('muster')
+  @ApiProperty({ type: 'integer', format: 'int32' })
+  maxTasks?: number;
 }
 
 /** A machine that runs tasks. */
