@@ -114,17 +114,24 @@ function endOfText(text: string, start: number): number {
   return at;
 }
 
-const inNumber = /[-+.eE\d]+/y;
-function endOfNumber(text: string, start: number): number {
-  inNumber.lastIndex = start;
-  inNumber.test(text);
-  return inNumber.lastIndex;
+/** Signs of numbers, and blanks. A pattern that repeats them may need more stack than there is in a text of megabytes. */
+const inNumber = signsOf('-+.eE0123456789');
+const blank = signsOf(' \t\r\n');
+function signsOf(text: string): ReadonlySet<number> {
+  return new Set([...text].map((sign) => sign.charCodeAt(0)));
 }
 
-const closing = /\s*[\]}]/y;
+function endOf(signs: ReadonlySet<number>, text: string, start: number): number {
+  let at = start;
+  while (signs.has(text.charCodeAt(at))) at++;
+  return at;
+}
+
+const endOfNumber = (text: string, start: number): number => endOf(inNumber, text, start);
+
 function closes(text: string, start: number): boolean {
-  closing.lastIndex = start;
-  return closing.test(text);
+  const sign = text.charCodeAt(endOf(blank, text, start));
+  return sign === closeList || sign === closeMap;
 }
 
 /** The numbers of maps that were read from such a text. */
