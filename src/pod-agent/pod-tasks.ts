@@ -8,8 +8,8 @@ import { type PodContext, PodTask } from './pod-task.js';
 
 const lookedAtOnce = 20;
 
-/** Time after its end at which a task without further output is not followed any more. */
-const restAfterMillis = 60_000;
+/** Time after its end in which output may still come that was written before. */
+const lateOutputMillis = 5_000;
 
 /** The tasks of one node: those whose pods are about to come, run or have ended, as long as their files are kept. */
 export class PodTasks {
@@ -23,9 +23,10 @@ export class PodTasks {
   /** Loads the tasks that an earlier agent left. */
   static async load(context: PodContext): Promise<PodTasks> {
     const tasks = new PodTasks(context);
+    const groups = context.cgroups.pods();
     for (const path of await directoriesOf(context.settings.root)) {
       try {
-        const task = await PodTask.load(context, path);
+        const task = await PodTask.load(context, path, groups);
         if (task) tasks.byId.set(task.id, task);
         else await removeTree(path);
       } catch (cause) {
@@ -81,7 +82,11 @@ export class PodTasks {
     return this.inTurn.run(task.pod.podName, work);
   }
 
-  end = (task: PodTask): Promise<void> => this.with(task, () => task.end());
+  async end(task: PodTask): Promise<void> {
+    // One that ran for a moment may not have been seen yet, and what it printed is found by its number.
+    if (task.uid === undefined) await this.findPods();
+    await this.with(task, () => task.end());
+  }
 
   /** One that cannot be removed stays known, to be tried again. */
   remove(task: PodTask): Promise<RemovalResult | undefined> {
@@ -111,18 +116,32 @@ export class PodTasks {
 
   /** Takes their output since the last call. */
   async takeOutput(): Promise<void> {
-    const now = Date.now();
-    await inParallel(this.all(), lookedAtOnce, async (task) => {
-      const { endedAt = now } = task;
-      if (now - endedAt > restAfterMillis) await task.rest();
-      else await task.takeOutput();
-    });
+    await inParallel(this.all(), lookedAtOnce, (task) =>
+      task.takeOutput().catch((cause: unknown) => this.context.log.error(`Task ${task.id}: its output`, cause)),
+    );
+  }
+
+  /** Puts the logs of ended tasks in order, those that ended first at first. One that cannot be does not keep the others. */
+  async finishLogs(): Promise<void> {
+    const due = this.all().filter(
+      ({ endedAt, areLogsFinished }) =>
+        endedAt !== undefined && !areLogsFinished && Date.now() - endedAt >= lateOutputMillis,
+    );
+    for (const task of due.toSorted((a, b) => a.endedAt! - b.endedAt!)) {
+      if (this.context.stopping.aborted) return;
+      await this.with(task, () => task.finishLogs()).catch((cause: unknown) =>
+        this.context.log.error(`Task ${task.id}: its logs`, cause),
+      );
+    }
   }
 
   /** The agent stops. */
   async close(): Promise<void> {
-    for (const task of this.all()) task.commands.detach();
-    await Promise.allSettled(this.all().map((task) => task.commands.settled()));
+    for (const { commands, logs } of this.all()) {
+      commands.detach();
+      logs.detach();
+    }
+    await Promise.allSettled(this.all().flatMap(({ commands, logs }) => [commands.settled(), logs.settled()]));
     await Promise.allSettled(this.all().map((task) => task.rest()));
   }
 }

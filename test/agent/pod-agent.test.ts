@@ -173,6 +173,15 @@ describe.skipIf(!isRoot)('the agent of a node', () => {
     });
   });
 
+  test('takes the output of pods that end before they are seen', async () => {
+    const pods = await Promise.all(Array.from({ length: 5 }, () => node.prepare()));
+    for (const [index, pod] of pods.entries()) {
+      node.print(pod, `00000000-0000-4000-8000-00000000010${index}`, 'all of it');
+      await node.leader().ended({ taskIds: [pod.taskId] });
+      expect(await node.read(pod, 'stdout')).toBe('all of it\n');
+    }
+  });
+
   describe('notices by itself', () => {
     test('that the pod of a task has gone', async () => {
       const pod = await node.prepare();

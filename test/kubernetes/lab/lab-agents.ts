@@ -17,7 +17,8 @@ const program = '/opt/muster';
 
 interface Manifest {
   kind: string;
-  data: Record<string, string>;
+  metadata: { name: string };
+  stringData: Record<string, string>;
   spec: { template: { spec: AgentSpec } };
 }
 interface AgentSpec {
@@ -35,7 +36,8 @@ interface AgentSpec {
 export class LabAgents {
   /** Secret file in the settings of schedulers. */
   readonly secretFile: string;
-  private readonly folder: string;
+  /** On each node, with a folder for each agent. */
+  readonly folder: string;
   private readonly stopping = new AbortController();
   /** Keeps pods that are made now without a node. */
   private isAway = false;
@@ -44,6 +46,7 @@ export class LabAgents {
   constructor(
     private readonly lab: Lab,
     private readonly path: string,
+    private readonly further: (folder: string) => object,
   ) {
     this.secretFile = join(lab.folder, 'agent-secret');
     this.folder = join(lab.folder, 'files');
@@ -94,7 +97,7 @@ export class LabAgents {
     return documents
       .map((each) => each.toJS() as Manifest)
       .map((manifest) => {
-        if (manifest.kind === 'ConfigMap') this.divide(manifest, nodes);
+        if (manifest.metadata.name === 'muster-agent-settings') this.divide(manifest, nodes);
         if (manifest.kind === 'DaemonSet') this.place(manifest.spec.template.spec);
         return stringify(manifest);
       })
@@ -102,8 +105,8 @@ export class LabAgents {
   }
 
   private divide(config: Manifest, nodes: readonly string[]): void {
-    const settings = parse(config.data['agent.yaml']!) as object;
-    config.data = Object.fromEntries(
+    const settings = { ...(parse(config.stringData['agent.yaml']!) as object), ...this.further(this.folder) };
+    config.stringData = Object.fromEntries(
       nodes.map((name) => [`${name}.yaml`, stringify({ ...settings, root: join(this.folder, name) })]),
     );
   }

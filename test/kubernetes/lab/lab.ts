@@ -36,6 +36,8 @@ interface Further {
   hasAccounts?: boolean;
   /** On each node. Without them tasks have no files but their output. */
   hasAgents?: boolean;
+  /** Keys of the settings file of agents; `folder`: one of the nodes that all agents have. */
+  agentSettings?: (folder: string) => object;
 }
 
 /** A Kubernetes on this machine: etcd, an API server, a controller manager that sees to lost nodes, and nodes. */
@@ -69,9 +71,10 @@ export class Lab {
     apiServerFlags = [],
     hasAccounts = false,
     hasAgents = false,
+    agentSettings = () => ({}),
   }: { nodes?: number } & Further = {}): Promise<Lab> {
     await sweep();
-    const further = { programs, isBare, controllers, apiServerFlags, hasAccounts, hasAgents };
+    const further = { programs, isBare, controllers, apiServerFlags, hasAccounts, hasAgents, agentSettings };
     const lab = new Lab(labBinaries!, sweptFolder(), further);
     try {
       await lab.startControl();
@@ -182,7 +185,7 @@ export class Lab {
   }
 
   private async addAgents(): Promise<void> {
-    this.agents = new LabAgents(this, `/api/v1/namespaces/${namespace}`);
+    this.agents = new LabAgents(this, `/api/v1/namespaces/${namespace}`, this.further.agentSettings);
     await this.agents.start(this.nodes.map(({ name }) => name));
   }
 
@@ -306,7 +309,7 @@ export class Lab {
 const pluralOf = (kind: string): string => `${kind.toLowerCase()}s`.replace(/ys$/, 'ies');
 
 /** Kubelets take no loopback address for theirs. */
-function addressOfThisMachine(): string {
+export function addressOfThisMachine(): string {
   const all = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
   const found = all.find(({ family, internal }) => family === 'IPv4' && !internal);
   if (!found) throw new Error('This machine has no address but that of loopback');
