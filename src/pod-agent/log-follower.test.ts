@@ -257,9 +257,9 @@ describe('an agent that ends in the midst of a rotation goes on, and each line i
       rmSync(made.cursor);
       mkdirSync(made.cursor);
     };
-    await expect(made.rotateOutput('stdout')).rejects.toThrow();
+    await expect(made.rotateOutput('stdout')).rejects.toThrow('EISDIR');
     made.print('stdout', 'two');
-    await expect(made.take()).rejects.toThrow();
+    await expect(made.take()).rejects.toThrow('EISDIR');
     expect([made.read('stdout'), made.results('stdout').length]).toEqual(['', 1]);
     rmSync(made.cursor, { recursive: true });
     await made.take();

@@ -195,6 +195,8 @@ describe.skipIf(!isRoot)('the agent of a node', () => {
     test('that files were kept long enough, or were prepared for nothing', async () => {
       const [ended, unused, waiting] = await Promise.all([node.prepare(), node.prepare(), node.prepare()]);
       await node.leader().ended({ taskIds: [ended.taskId] });
+      // Its files stay until its logs are in order, which they are long before.
+      await expect.poll(() => specOf(node, ended).areLogsFinished, patience).toBe(true);
       const day = 24 * 3600 * 1000;
       const age = (pod: typeof ended, own: object) =>
         writeFileSync(join(node.root, pod.podName, 'spec.json'), JSON.stringify({ ...specOf(node, pod), ...own }));

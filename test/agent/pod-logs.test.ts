@@ -76,7 +76,7 @@ const records = (): string[] => {
 };
 const untilNothingWaits = (pod: Pod) =>
   waitFor('the end of all uploads', () => isFinished(pod) && records().length === 0, patience);
-const isFinished = (pod: Pod): boolean => (specOf(node, pod) as { areLogsFinished?: boolean }).areLogsFinished === true;
+const isFinished = (pod: Pod): boolean => specOf(node, pod).areLogsFinished === true;
 const names = async (pod: Pod, path = '') =>
   (await node.api.task({ taskId: pod.taskId }).sandbox().list({ path })).map(({ name }) => name);
 
@@ -322,7 +322,7 @@ describe.skipIf(!isRoot)('files of a pod', () => {
     writeAsTask(join(pod.path, 'stop'), '');
     const count = await written(pod);
     writeAsTask(join(pod.path, 'gone.log'), 'z');
-    await node.leader().ended({ taskIds: [pod.taskId] });
+    await node.leader().ended({ taskIds: [pod.taskId, other.taskId] });
     await untilNothingWaits(pod);
     expect(numbers(textOf('app.log', kept()))).toEqual(upTo(count));
     expect(kept()['dump1']?.toString()).toBe('x\n');

@@ -196,5 +196,5 @@ export class PodNode {
 export const specOf = (
   node: PodNode,
   { podName }: PodToPrepare,
-): { preparedAt: number; endedAt?: number; uid?: string } =>
+): { preparedAt: number; endedAt?: number; uid?: string; areLogsFinished?: boolean } =>
   JSON.parse(readFileSync(join(node.root, podName, 'spec.json'), 'utf8')) as { preparedAt: number };
