@@ -10,6 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { PodToPrepare } from '../../src/pod-agent/pod-agent-api.js';
@@ -280,7 +281,7 @@ describe.skipIf(!isRoot)('files of a pod', () => {
       .toSorted((a, b) => a - b);
   const upTo = (count: number) => Array.from({ length: count }, (_, at) => at + 1);
 
-  test('that programs write are rotated by the user of the task, and no line is missing', async () => {
+  test('that programs write are rotated by the user of the task, and no line is missing, whenever the agent is killed', async () => {
     await start(bySize);
     const pod = await node.prepare({ logs: logs({ programLogs: ['side.stdout', 'side.stderr'] }) });
     node.start(pod, ['/bin/sh', '-c', writer('side.stdout')]);
@@ -289,6 +290,12 @@ describe.skipIf(!isRoot)('files of a pod', () => {
       () => Object.keys(kept()).filter((name) => name.startsWith('side.stdout-')).length > 1,
       patience,
     );
+    // What stands still for a rotation that ends so goes on.
+    for (const pause of [50, 400, 800, 1_200]) {
+      await delay(pause);
+      await node.stopAgent('SIGKILL');
+      await node.startAgent();
+    }
     writeAsTask(join(pod.path, 'stop'), '');
     const count = await written(pod);
     await node.leader().ended({ taskIds: [pod.taskId] });
