@@ -16,6 +16,8 @@ export class PodTasks {
   private readonly byId = new Map<string, PodTask>();
   /** Everything about one task that must not happen at the same time. */
   private readonly inTurn = new KeyedQueue();
+  /** Those whose pods have gone, and whose ends are not noted yet. */
+  private readonly ending = new Set<PodTask>();
   isDiskFull = false;
 
   private constructor(private readonly context: PodContext) {}
@@ -110,8 +112,17 @@ export class PodTasks {
       if (task.uid === undefined) await task.noteUid(uid);
       task.noteGroups(groups.get(uid));
       // The kubelet has removed it, and the leader has not said so (yet).
-      if (!uids.has(`${namespace}_${podName}`) && !groups.has(uid)) await this.end(task);
+      if (!uids.has(`${namespace}_${podName}`) && !groups.has(uid)) this.endBeside(task);
     });
+  }
+
+  /** To take all of its output may take long, and others are looked at meanwhile. */
+  private endBeside(task: PodTask): void {
+    if (this.ending.has(task)) return;
+    this.ending.add(task);
+    void this.end(task)
+      .catch((cause: unknown) => this.context.log.error(`Task ${task.id}: its end`, cause))
+      .finally(() => this.ending.delete(task));
   }
 
   /** Takes their output since the last call. */
