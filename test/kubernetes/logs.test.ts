@@ -8,7 +8,7 @@ import { Installation, type Instance } from '../e2e/support/product.js';
 import { startObjectStoreOn, type TestObjectStore, withoutObjectStore } from '../support/object-store.js';
 import { createDatabase } from '../support/test-database.js';
 import { waitFor } from '../support/wait-for.js';
-import { addressOfThisMachine, Lab, labBinaries } from './lab/lab.js';
+import { Lab, labBinaries } from './lab/lab.js';
 
 /* Logs of pods, from the container to the search of the product, which finds them when pod and node are gone. */
 
@@ -35,7 +35,7 @@ async function folder(): Promise<Store> {
 }
 
 async function bucket(): Promise<Store> {
-  const store: TestObjectStore = await startObjectStoreOn(addressOfThisMachine(), 'logs');
+  const store: TestObjectStore = await startObjectStoreOn(Lab.address(), 'logs');
   const access = { endpoint: store.url, ...store.keys };
   return {
     scheduler: () => ({ objstore: { objstoreBucket: 'logs', ...access } }),

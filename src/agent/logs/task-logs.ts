@@ -85,8 +85,8 @@ export class TaskLogs {
     private readonly context: LogContext,
     private readonly target: LoggedTask,
   ) {
-    const { root, executor } = target.sandbox;
-    this.journal = executor ? join(relative(root, executor.directory), journalName) : journalName;
+    const { root, executor, area = executor?.directory ?? root } = target.sandbox;
+    this.journal = join(relative(root, area), journalName);
     this.beganAt = context.now();
   }
 

@@ -11,7 +11,7 @@ import { waitFor } from '../../support/wait-for.js';
 import { configFor, makeCertificates } from './certificates.js';
 import { Daemon } from './daemon.js';
 import { makeImage, pauseImage, testImage } from './image.js';
-import { agentPrograms, LabAgents } from './lab-agents.js';
+import { agentPrograms, type AgentSettings, LabAgents } from './lab-agents.js';
 import { LabNode } from './lab-node.js';
 import { sweep, sweptFolder } from './sweep.js';
 
@@ -36,8 +36,8 @@ interface Further {
   hasAccounts?: boolean;
   /** On each node. Without them tasks have no files but their output. */
   hasAgents?: boolean;
-  /** Keys of the settings file of agents; `folder`: one of the nodes that all agents have. */
-  agentSettings?: (folder: string) => object;
+  /** Of agents, besides those of the manifest. */
+  agentSettings?: AgentSettings;
 }
 
 /** A Kubernetes on this machine: etcd, an API server, a controller manager that sees to lost nodes, and nodes. */
@@ -47,7 +47,7 @@ export class Lab {
   readonly kubeconfig: string;
   /** Configuration of a client that may do everything. */
   readonly adminConfig: string;
-  private readonly address = addressOfThisMachine();
+  private readonly address = Lab.address();
   private constructor(
     private readonly bin: string,
     readonly folder: string,
@@ -62,6 +62,11 @@ export class Lab {
   agents: LabAgents | undefined;
   api!: KubernetesApi;
   apiServerPort!: number;
+
+  /** Of this machine, which all nodes have, and which pods reach. */
+  static address(): string {
+    return addressOfThisMachine();
+  }
 
   static async start({
     nodes = 1,
@@ -309,7 +314,7 @@ export class Lab {
 const pluralOf = (kind: string): string => `${kind.toLowerCase()}s`.replace(/ys$/, 'ies');
 
 /** Kubelets take no loopback address for theirs. */
-export function addressOfThisMachine(): string {
+function addressOfThisMachine(): string {
   const all = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
   const found = all.find(({ family, internal }) => family === 'IPv4' && !internal);
   if (!found) throw new Error('This machine has no address but that of loopback');
