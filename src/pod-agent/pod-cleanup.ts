@@ -28,7 +28,7 @@ export class PodCleanup {
     const { sandboxRetentionMillis } = this.context.settings;
     for (const task of this.tasks.all()) {
       const { endedAt, uid, preparedAt } = task;
-      if (endedAt !== undefined && now - endedAt >= leastKeptMillis) await this.removeFurtherLogs(task);
+      if (task.areLogsFinished && now - (endedAt ?? now) >= leastKeptMillis) await this.removeFurtherLogs(task);
       if (endedAt !== undefined && now - endedAt >= sandboxRetentionMillis) await this.remove(task, 'SANDBOX_AGE');
       else if (endedAt === undefined && uid === undefined && now - preparedAt >= unusedMillis)
         await this.remove(task, 'SANDBOX_WITHOUT_TASK');

@@ -333,6 +333,13 @@ describe.skipIf(!isRoot)('files of a pod', () => {
     await untilNothingWaits(pod);
     expect(numbers(textOf('app.log', kept()))).toEqual(upTo(count));
     expect(kept()['dump1']?.toString()).toBe('x\n');
+    const left = () => readdirSync(pod.path).filter((name) => name.startsWith('gone.log'));
+    expect(left()).toEqual([expect.stringMatching(/^gone\.log-\d+\.gz$/)]);
+    await node.stopAgent();
+    const spec = join(node.root, pod.podName, 'spec.json');
+    writeFileSync(spec, JSON.stringify({ ...specOf(node, pod), endedAt: Date.now() - day / 24 }));
+    await node.startAgent();
+    await waitFor('the removal of what is not to stay', () => left().length === 0, patience);
   });
 
   test('that a task puts links in the place of change nothing outside, and show nothing of it', async () => {
