@@ -5,10 +5,7 @@ import { ObjstoreSettings } from './objstore-settings.js';
 
 /** Directory of the agent that keeps the logs of tasks when there is no object store. */
 export const LogFolderSettings = z.strictObject({
-  enabled: z
-    .boolean()
-    .default(true)
-    .describe('Keep logs of tasks in a directory, if there is no section objstore'),
+  enabled: z.boolean().default(true).describe('Keep logs of tasks in a directory, if there is no section objstore'),
   directory: z
     .string()
     .max(4_096)
