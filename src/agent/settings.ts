@@ -1,14 +1,23 @@
 import { statfsSync } from 'node:fs';
 import { availableParallelism, hostname, totalmem } from 'node:os';
 import { z } from 'zod';
-import { type LogStore } from '../platform/settings/log-store-settings.js';
+import type { logSettings } from '../platform/settings/log-rotation-settings.js';
+import type { LogStore, uploadSettings } from '../platform/settings/log-store-settings.js';
+import type { StoreAccess } from '../platform/settings/objstore-settings.js';
 import { checkRacks, LocalSettings, type SlaveSetting } from '../platform/settings/local-settings.js';
 
 const keys = { objstoreAccessKey: z.string().optional(), objstoreSecretKey: z.string().optional() };
 
 /** Target of log uploads: the part of the scheduler's settings that the agent needs. */
 const UploadTarget = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('FOLDER'), keepDays: z.number(), maxMegabytes: z.number() }),
+  z.strictObject({
+    kind: z.literal('FOLDER'),
+    keepDays: z.number(),
+    maxMegabytes: z.number(),
+    directory: z.string().optional(),
+    /** The directory is that of several agents. */
+    shared: z.strictObject({ agent: z.string(), group: z.number().optional() }).optional(),
+  }),
   z.strictObject({
     kind: z.literal('BUCKET'),
     endpoint: z.string().optional(),
@@ -30,10 +39,16 @@ export const LocalClusterSettings = LocalSettings.extend({
 }).superRefine((settings, context) => checkRacks(settings, settings.slaves ?? [], [context, []]));
 export type LocalClusterSettings = z.infer<typeof LocalClusterSettings>;
 
+/** Settings by which agents of every kind rotate and upload logs. */
+export type LogSettings = Pick<
+  LocalClusterSettings,
+  keyof typeof logSettings | keyof typeof uploadSettings | 'uploadTarget' | 'reservedDiskMb'
+>;
+
 interface SettingsForAgent {
   agent: { requireIsolation: boolean };
   cluster: { local: object; rackIdAttributeKey: string; defaultRackId: string };
-  logFolder: { keepDays: number; maxMegabytes: number };
+  logFolder: { keepDays: number; maxMegabytes: number; directory?: string };
 }
 
 /** Settings that an agent needs. `logStore`: store for the logs of tasks. */
@@ -48,9 +63,22 @@ export const settingsOfAgent = (
   ...(logStore && { uploadTarget: uploadTargetOf(logStore, logFolder) }),
 });
 
-function uploadTargetOf(store: LogStore, { keepDays, maxMegabytes }: SettingsForAgent['logFolder']): UploadTarget {
-  if (store.kind === 'FOLDER') return { kind: 'FOLDER', keepDays, maxMegabytes };
-  const { endpoint, region, usePathStyle, objstoreAccessKey, objstoreSecretKey, groupOverrides } = store;
+function uploadTargetOf(
+  store: LogStore,
+  { keepDays, maxMegabytes, directory }: SettingsForAgent['logFolder'],
+): UploadTarget {
+  return store.kind === 'FOLDER' ? { kind: 'FOLDER', keepDays, maxMegabytes, directory } : bucketTarget(store);
+}
+
+/** Access to an object store, as its section of the settings says it. */
+export function bucketTarget({
+  endpoint,
+  region,
+  usePathStyle,
+  objstoreAccessKey,
+  objstoreSecretKey,
+  groupOverrides,
+}: StoreAccess): UploadTarget {
   const bucketKeys = Object.fromEntries(
     Object.values(groupOverrides).map((of) => [
       of.objstoreBucket,

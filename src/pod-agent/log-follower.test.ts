@@ -1,12 +1,12 @@
 import {
   appendFileSync,
+  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   renameSync,
   rmSync,
-  statSync,
   symlinkSync,
   utimesSync,
   writeFileSync,
@@ -14,8 +14,9 @@ import {
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
-import { expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { tempFolder } from '../../test/support/temp-folder.js';
+import { moveToResults } from '../agent/logs/results.js';
 import type { Stream } from './cri-lines.js';
 import { LogFollower } from './log-follower.js';
 
@@ -27,8 +28,11 @@ class Scene {
   readonly logs: string;
   readonly warnings: string[] = [];
   readonly written = { stdout: '', stderr: '' };
-  private readonly cursor: string;
+  /** Called in the midst of each rotation of the output, before and after it is moved. */
+  inRotation: (when: 'BEFORE' | 'AFTER') => void = () => undefined;
+  readonly cursor: string;
   private rotations = 0;
+  private clock = 0;
   private follower: LogFollower | undefined;
 
   constructor(
@@ -38,7 +42,7 @@ class Scene {
     this.directory = join(root, 'kubelet');
     this.logs = join(root, 'logs');
     this.cursor = join(root, 'cursor');
-    for (const each of [this.directory, this.logs]) mkdirSync(each);
+    for (const each of [this.directory, this.logs, join(this.logs, 'logs')]) mkdirSync(each);
     writeFileSync(this.current, '');
   }
 
@@ -67,15 +71,67 @@ class Scene {
   }
 
   async take(): Promise<void> {
+    await (await this.open()).take(this.directory);
+  }
+
+  async rotateOutput(stream: Stream): Promise<void> {
+    await (await this.open()).rotate(stream);
+  }
+
+  async open(): Promise<LogFollower> {
     const log = {
       info: () => undefined,
       warn: (line: string) => void this.warnings.push(line),
       error: () => undefined,
     };
     const { logs, cursor, mostBytes } = this;
-    this.follower ??= await LogFollower.open({ logs, cursor }, { name: 'task t', mostBytes, log });
-    await this.follower.take(this.directory);
+    const now = () => (1_000_000 + ++this.clock) * 1_000;
+    const toResults = async (path: Stream) => {
+      this.inRotation('BEFORE');
+      const isMoved = await moveToResults(
+        { root: logs, path, into: 'logs', dateFormat: '%s', extension: '' },
+        'gz',
+        now(),
+      );
+      this.inRotation('AFTER');
+      return isMoved;
+    };
+    this.follower ??= await LogFollower.open({ logs, cursor }, { name: 'task t', mostBytes, log, toResults, now });
+    return this.follower;
   }
+
+  /** Copies what it has written, as a crash at this moment would leave it. */
+  copyTo(place: string): void {
+    cpSync(this.logs, join(place, 'logs'), { recursive: true });
+    if (existsSync(this.cursor)) cpSync(this.cursor, join(place, 'cursor'));
+  }
+
+  /** It ends, and what it had written is as in a copy. */
+  async crashTo(place: string): Promise<void> {
+    await this.crash();
+    rmSync(this.logs, { recursive: true });
+    rmSync(this.cursor, { force: true });
+    cpSync(join(place, 'logs'), this.logs, { recursive: true });
+    if (existsSync(join(place, 'cursor'))) cpSync(join(place, 'cursor'), this.cursor);
+  }
+
+  /** What it notes next when a stream has been moved: there is no new file yet. */
+  note(stream: Stream): void {
+    const cursor = JSON.parse(readFileSync(this.cursor, 'utf8')) as { sizes: Record<Stream, number> };
+    cursor.sizes[stream] = 0;
+    writeFileSync(this.cursor, JSON.stringify(cursor));
+  }
+
+  results = (stream: Stream): string[] =>
+    readdirSync(join(this.logs, 'logs'))
+      .filter((name) => name.startsWith(`${stream}-`))
+      .toSorted();
+
+  /** All that there is of a stream: its results, and what follows them. */
+  all = (stream: Stream): string =>
+    this.results(stream)
+      .map((name) => this.read(join('logs', name)))
+      .join('') + this.read(stream);
 
   /** It ends between two steps; `andForgets`: before it had written down how far it was. */
   async crash(andForgets = false): Promise<void> {
@@ -109,6 +165,7 @@ test('whatever is rotated, compressed and taken in whatever order, each stream i
       tag: fc.constantFrom('P', 'F'),
     }),
     fc.constantFrom('rotate', 'rotate', 'take', 'crash', 'crash and forget'),
+    fc.constantFrom('rotate stdout', 'rotate stderr'),
   );
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {
@@ -119,10 +176,11 @@ test('whatever is rotated, compressed and taken in whatever order, each stream i
           if (typeof each === 'object') made.print(each.stream, each.text, each.tag);
           else if (each === 'rotate') made.rotate();
           else if (each === 'take') await made.take();
+          else if (each.startsWith('rotate ')) await made.rotateOutput(each.slice(7) as Stream);
           else await made.crash(each !== 'crash');
         }
         await made.take();
-        expect({ stdout: made.read('stdout'), stderr: made.read('stderr') }).toEqual(made.written);
+        expect({ stdout: made.all('stdout'), stderr: made.all('stderr') }).toEqual(made.written);
         expect(made.warnings).toEqual([]);
       } finally {
         await made.close();
@@ -133,8 +191,8 @@ test('whatever is rotated, compressed and taken in whatever order, each stream i
   );
 });
 
-test('the newest output is kept, of each stream for itself', async () => {
-  const made = scene(2 ** 20);
+test('an output that is longer than it may be goes on in another file, and nothing of it is missing', async () => {
+  const made = scene(2 ** 19);
   made.print('stderr', 'early');
   for (let line = 0; line < 4_000; line++) {
     made.print('stdout', `${line} ${'x'.repeat(990)}`);
@@ -142,22 +200,102 @@ test('the newest output is kept, of each stream for itself', async () => {
     if (line % 500 === 499) await made.take();
   }
   await made.take();
-  const kept = made.read('stdout.1') + made.read('stdout');
-  expect(made.written.stdout.endsWith(kept)).toBe(true);
-  expect(kept.length).toBeGreaterThan(2 ** 19);
-  expect(kept.length).toBeLessThanOrEqual(2 ** 20);
-  expect(made.read('stderr')).toBe('early\n');
+  expect(made.all('stdout') === made.written.stdout).toBe(true);
+  const names = ['stdout', ...made.results('stdout').map((name) => join('logs', name))];
+  expect(names.length).toBeGreaterThan(7);
+  for (const name of names) expect(made.read(name).length).toBeLessThanOrEqual(2 ** 19);
+  expect([made.read('stderr'), made.results('stderr')]).toEqual(['early\n', []]);
 });
 
-test('an agent that ends while it begins a file anew goes on with the next one', async () => {
-  const made = scene(2 ** 20);
-  made.print('stdout', 'x'.repeat(400_000));
+describe('an agent that ends in the midst of a rotation goes on, and each line is there once', () => {
+  const rotations = {
+    stdout: (made: Scene) => made.rotateOutput('stdout'),
+    // By its size: a piece of the other stream is written, and not noted yet.
+    stderr: async (made: Scene) => {
+      made.print('stdout', 'beside');
+      made.print('stderr', 'e'.repeat(3_000));
+      made.print('stderr', 'f'.repeat(3_000));
+      await made.take();
+    },
+  };
+  const moments = ['before it is moved', 'when it is moved', 'when that is noted', 'when it is over'] as const;
+  test.each((['stdout', 'stderr'] as const).flatMap((stream) => moments.map((moment) => ({ stream, moment }))))(
+    'of $stream, $moment',
+    async ({ stream, moment }) => {
+      const made = scene(4_096);
+      const copies = tempFolder();
+      onTestFinished(copies.remove);
+      const places = {
+        BEFORE: join(copies.path, 'before'),
+        AFTER: join(copies.path, 'after'),
+        END: join(copies.path, 'end'),
+      };
+      made.print('stdout', 'one');
+      made.print('stderr', 'early');
+      await made.take();
+      made.inRotation = (when) => made.copyTo(places[when]);
+      await rotations[stream](made);
+      made.inRotation = () => undefined;
+      made.copyTo(places.END);
+      const place = { [moments[0]]: places.BEFORE, [moments[3]]: places.END }[moment as string] ?? places.AFTER;
+      await made.crashTo(place);
+      if (moment === 'when that is noted') made.note(stream);
+      made.print('stdout', 'two');
+      made.print('stderr', 'late');
+      await made.take();
+      expect({ stdout: made.all('stdout'), stderr: made.all('stderr') }).toEqual(made.written);
+      expect(made.warnings).toEqual([]);
+    },
+  );
+
+  test('and where it could not be noted, nothing is written until it is', async () => {
+    const made = scene();
+    made.print('stdout', 'one, and more');
+    await made.take();
+    made.inRotation = (moment) => {
+      if (moment === 'BEFORE') return;
+      rmSync(made.cursor);
+      mkdirSync(made.cursor);
+    };
+    await expect(made.rotateOutput('stdout')).rejects.toThrow('EISDIR');
+    made.print('stdout', 'two');
+    await expect(made.take()).rejects.toThrow('EISDIR');
+    expect([made.read('stdout'), made.results('stdout').length]).toEqual(['', 1]);
+    rmSync(made.cursor, { recursive: true });
+    await made.take();
+    expect(made.all('stdout')).toBe('one, and more\ntwo\n');
+    await made.crash();
+    made.print('stdout', 'three');
+    await made.take();
+    expect(made.all('stdout')).toBe('one, and more\ntwo\nthree\n');
+  });
+});
+
+test('an empty output is not rotated, and since when there is one is known to the next agent', async () => {
+  const made = scene();
+  await made.rotateOutput('stdout');
+  expect(made.results('stdout')).toEqual([]);
+  made.print('stdout', 'one');
   await made.take();
+  const began = (await made.open()).beganAt('stdout');
+  await made.rotateOutput('stdout');
+  const rotated = (await made.open()).beganAt('stdout');
+  expect(rotated).toBeGreaterThan(began);
   await made.crash();
-  renameSync(join(made.logs, 'stdout'), join(made.logs, 'stdout.1'));
-  made.print('stdout', 'next');
-  await made.take();
-  expect([made.read('stdout'), statSync(join(made.logs, 'stdout.1')).size]).toEqual(['next\n', 400_001]);
+  expect((await made.open()).beganAt('stdout')).toBe(rotated);
+});
+
+test('all that there is is taken, however much it is, also of a file that was followed by another just now', async () => {
+  const made = scene();
+  for (let line = 0; line < 40; line++) made.print('stdout', 'x'.repeat(2 ** 20));
+  made.rotate();
+  utimesSync(`${made.current}.20261123-000001`, new Date(), new Date());
+  made.print('stdout', 'last');
+  const follower = await made.open();
+  expect(await follower.takeAll(made.directory, 60_000)).toBe(true);
+  expect(made.read('stdout') === made.written.stdout).toBe(true);
+  made.print('stdout', 'more');
+  expect(await follower.takeAll(made.directory, 0)).toBe(false);
 });
 
 test('what the kubelet removed before it was read is said to be lost, and what follows is taken', async () => {
@@ -218,7 +356,8 @@ test('when it is not known any more how far it was, all that is there is taken a
   writeFileSync(join(made.logs, '../cursor'), '');
   made.print('stdout', 'two');
   await made.take();
-  expect([made.read('stdout.1'), made.read('stdout')]).toEqual(['one\n', 'one\ntwo\n']);
+  const [result = ''] = made.results('stdout');
+  expect([made.read(join('logs', result)), made.read('stdout')]).toEqual(['one\n', 'one\ntwo\n']);
 });
 
 test('a link in the place of a file is not followed', async () => {

@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
-import { type FileHandle, lstat, open, rename, truncate, writeFile } from 'node:fs/promises';
+import { type FileHandle, lstat, open, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Log } from '../platform/log.js';
 import { errorCode, isMissing, messageOf, readIfThere, writeWhole } from '../platform/files.js';
@@ -23,6 +24,7 @@ const mostBytesAtOnce = 32 * 2 ** 20;
 
 /** A file that has a successor is written to for a moment longer. */
 const settleMillis = 1_000;
+const settlePauseMillis = 50;
 
 /**
  * Position in the files of a container, and the length of the output then. Output beyond that is written again, with
@@ -38,70 +40,122 @@ const Cursor = z.object({
   offset: z.number(),
   within: z.object({ stream: z.enum(streams), isPartial: z.boolean() }).optional(),
   sizes: z.record(z.enum(streams), z.number()),
+  /** Since when there have been the present files of the output, in epoch millis. Absent: written by an older version. */
+  began: z.record(z.enum(streams), z.number()).optional(),
 });
 type Cursor = z.infer<typeof Cursor>;
 
 interface LogPaths {
-  /** Directory of the output: `stdout`, `stderr`, and before each was begun anew `stdout.1`, `stderr.1`. */
+  /** Directory of the output: `stdout`, `stderr`. */
   logs: string;
   /** Path of the cursor. */
   cursor: string;
+}
+
+interface FollowerOptions {
+  /** In what is logged. */
+  name: string;
+  log: Log;
+  /** Most bytes of a file of the output, if it has more than one piece; the next one goes to another file. */
+  mostBytes: number;
+  /** Moves the file of a stream, which has something in it, to the results. It has gone when this resolves to true. */
+  toResults(stream: Stream): Promise<boolean>;
+  /** Epoch millis. */
+  now(): number;
 }
 
 /**
  * Takes what a container wrote from the files that the kubelet keeps of it, and writes it, stream by stream, to files of the
  * agent, which keep it when the pod has gone. The kubelet renames a file that has grown, begins another, and compresses and
  * removes older ones; nothing is taken twice or passed over, whenever this process ends, unless it was removed before it could be read.
+ *
+ * It alone writes the output, so a rotation is the change of one name. What the cursor does not tell of is cut off before, for it is
+ * written again; a file that has gone has its length taken for 0, because only a rotation removes it.
  */
 export class LogFollower {
   private source: FileHandle | undefined;
   private turn: Promise<void> = Promise.resolve();
   private isUnreadable = false;
+  /** A file that has a successor may be written to for a moment longer. */
+  private isSettling = false;
+  /** Nothing is written before it is saved. */
+  private hasUnsavedRotation = false;
 
   private constructor(
     private readonly place: LogPaths,
     private cursor: Cursor,
-    private readonly options: { name: string; mostBytes: number; log: Log },
+    private readonly options: FollowerOptions,
   ) {}
 
-  /** `mostBytes`: of each stream, of which its newer half at least is kept. */
-  static async open(place: LogPaths, options: { name: string; mostBytes: number; log: Log }): Promise<LogFollower> {
+  static async open(place: LogPaths, options: FollowerOptions): Promise<LogFollower> {
     const text = await readIfThere(place.cursor);
     const saved = text === undefined ? undefined : cursorIn(text);
     const cursor: Cursor = saved ?? { done: '', offset: 0, sizes: { stdout: 0, stderr: 0 } };
+    const now = options.now();
+    cursor.began ??= { stdout: now, stderr: now };
     for (const stream of streams) {
       // A power failure took it. All that the kubelet has is taken again.
-      if (text !== undefined && !saved)
-        await rename(join(place.logs, stream), join(place.logs, `${stream}.1`)).catch(unlessMissing);
+      if (text !== undefined && !saved) await options.toResults(stream);
       const size = await lstat(join(place.logs, stream)).then(({ size }) => size, unlessMissing);
-      // It was being begun anew.
-      if (size === undefined) cursor.sizes[stream] = 0;
-      if (size === undefined) await writeFile(join(place.logs, stream), '', { mode: 0o640 });
+      if (size !== undefined) continue;
+      // It was being rotated.
+      cursor.sizes[stream] = 0;
+      cursor.began[stream] = now;
+      await makeEmpty(join(place.logs, stream));
     }
     return new LogFollower(place, cursor, options);
   }
 
   /** All that is there by now, or much of it. `directory`: of the container, as the kubelet names it. */
-  take(directory: string): Promise<void> {
-    this.turn = this.turn.catch(() => undefined).then(() => this.takeIn(directory));
-    return this.turn;
+  async take(directory: string): Promise<void> {
+    await this.inTurn(() => this.takeIn(directory));
   }
+
+  /** All that is there. False: it is so much that it is not done in time. */
+  async takeAll(directory: string, millis: number): Promise<boolean> {
+    for (const until = performance.now() + millis; performance.now() < until;) {
+      if (await this.inTurn(() => this.takeIn(directory))) return true;
+      if (this.isSettling) await delay(settlePauseMillis);
+    }
+    return false;
+  }
+
+  /** Moves a stream to its results: what follows goes to a new file. An empty one stays. */
+  rotate(stream: Stream): Promise<void> {
+    return this.inTurn(async () => {
+      if (this.cursor.sizes[stream] > 0) await this.beginAnew(stream);
+    });
+  }
+
+  /** Since when there has been the present file of a stream, in epoch millis. */
+  beganAt = (stream: Stream): number => this.cursor.began![stream];
 
   /** It can go on after that. */
   close(): Promise<void> {
-    this.turn = this.turn.catch(() => undefined).then(() => this.closeSource());
-    return this.turn;
+    return this.inTurn(() => this.closeSource());
   }
 
-  private async takeIn(directory: string): Promise<void> {
+  private inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.turn.then(work);
+    this.turn = done.then(
+      () => undefined,
+      () => undefined,
+    );
+    return done;
+  }
+
+  /** False: there is more. */
+  private async takeIn(directory: string): Promise<boolean> {
+    this.isSettling = false;
     for (let left = mostBytesAtOnce; left > 0;) {
-      if (!this.source && !(await this.openNext(directory))) return;
+      if (!this.source && !(await this.openNext(directory))) return true;
       // The next one was compressed, and has been taken as a whole.
       if (!this.source) continue;
       const taken = await this.takeChunk(this.source);
       left -= taken;
-      if (taken === 0 && !(await this.moveOn(this.source, directory))) return;
+      if (taken === 0 && !(await this.moveOn(this.source, directory))) return !this.isSettling;
     }
+    return false;
   }
 
   /** False: there is none. */
@@ -158,15 +212,20 @@ export class LogFollower {
     else {
       const stats = await lstat(first.path).catch(unlessMissing);
       // It was renamed or compressed just now.
-      if (!stats) return false;
+      if (!stats) return this.waitABit();
       isSource = stats.ino === ino;
     }
     if (isSource && files.length === 1) return false;
-    if (Date.now() - mtimeMs < settleMillis) return false;
+    if (Date.now() - mtimeMs < settleMillis) return this.waitABit();
     if ((await this.takeChunk(source)) > 0) return true;
     // What is neither there nor compressed was removed, and what is there is newer.
     await this.finish(isSource ? first.order : undefined);
     return true;
+  }
+
+  private waitABit(): false {
+    this.isSettling = true;
+    return false;
   }
 
   private async finish(order: string | undefined): Promise<void> {
@@ -186,11 +245,12 @@ export class LogFollower {
     const { cursor } = this;
     const { used, within, ...taken } = takeLines(bytes, cursor.within);
     if (used === 0) return 0;
+    if (this.hasUnsavedRotation) await this.save();
     const sizes = { ...cursor.sizes };
     for (const stream of streams) {
       const text = Buffer.concat(taken[stream]);
       if (text.length === 0) continue;
-      if (sizes[stream] > 0 && sizes[stream] + text.length > this.options.mostBytes / 2) {
+      if (sizes[stream] > 0 && sizes[stream] + text.length > this.options.mostBytes) {
         await this.beginAnew(stream);
         sizes[stream] = 0;
       }
@@ -206,12 +266,19 @@ export class LogFollower {
   private async beginAnew(stream: Stream): Promise<void> {
     const path = join(this.place.logs, stream);
     await truncate(path, this.cursor.sizes[stream]);
-    await rename(path, `${path}.1`);
+    if (!(await this.options.toResults(stream))) throw new Error(`${path} cannot be moved`);
     this.cursor.sizes[stream] = 0;
+    this.cursor.began![stream] = this.options.now();
+    this.hasUnsavedRotation = true;
+    // Before there is a new one, of which the former length would be said.
     await this.save();
+    await makeEmpty(path);
   }
 
-  private save = (): Promise<void> => writeWhole(this.place.cursor, JSON.stringify(this.cursor));
+  private async save(): Promise<void> {
+    await writeWhole(this.place.cursor, JSON.stringify(this.cursor));
+    this.hasUnsavedRotation = false;
+  }
 
   private async closeSource(): Promise<void> {
     const { source } = this;
@@ -238,6 +305,8 @@ function cursorIn(text: string): Cursor | undefined {
     return undefined;
   }
 }
+
+const makeEmpty = (path: string): Promise<void> => writeFile(path, '', { mode: 0o640 });
 
 async function writeAt(path: string, bytes: Buffer, at: number): Promise<void> {
   const file = await open(path, O_WRONLY | O_CREAT | O_NOFOLLOW, 0o640);

@@ -1,8 +1,10 @@
 import { type Client, contract, get, header, post, prefix, query, unit } from 'rest-contract';
 import { z } from 'zod';
 import { LocalSettings } from '../platform/settings/local-settings.js';
+import { logrotateFrequencies } from '../platform/settings/log-rotation-settings.js';
 import { TaskApi } from '../agent/wire/agent-api.js';
 import { machineUsage, shellCommandOrder, statusUpdate } from '../agent/wire/agent-records.js';
+import { LogUploads } from '../agent/wire/launch-spec.js';
 
 /** Directory in which the sandbox of a task is mounted in its container. */
 export const podSandboxPath = '/mnt/cluster/sandbox';
@@ -21,6 +23,21 @@ const UserNumber = z.int().min(1).max(2_147_483_647);
 /** More tasks than one node can have. */
 const mostTasks = 10_000;
 
+/** How the logs of a task are rotated, and what of its files is uploaded: as its launch says it. */
+const logsToKeep = z.object({
+  /** Absent: it has none. */
+  executorData: z
+    .object({
+      logrotateFrequency: z.enum(logrotateFrequencies).optional(),
+      skipLogrotateAndCompress: z.boolean().optional(),
+    })
+    .optional(),
+  /** Output files of the programs around the main one, at the top of the sandbox. */
+  programLogs: z.array(z.string().regex(/^[^/\0]{1,255}$/)).max(1_000),
+  /** Absent: nothing is uploaded. */
+  uploads: LogUploads.optional(),
+});
+
 /** Facts of a task that the agent of a node needs before its pod is made. */
 export const podToPrepare = z.object({
   taskId: TaskId,
@@ -32,6 +49,8 @@ export const podToPrepare = z.object({
   cpus: z.number().min(0),
   memoryMb: z.number().min(0),
   diskMb: z.number().min(0),
+  /** Absent: as the settings of the agent say, and nothing is uploaded. */
+  logs: logsToKeep.optional(),
 });
 export type PodToPrepare = z.infer<typeof podToPrepare>;
 

@@ -4,13 +4,31 @@ import { z } from 'zod';
 import { count } from '../platform/settings/bounds.js';
 import { KubernetesSettings } from '../platform/settings/kubernetes-settings.js';
 import { LocalSettings } from '../platform/settings/local-settings.js';
+import { LogFolderSettings, uploadSettings } from '../platform/settings/log-store-settings.js';
+import { StoreAccess } from '../platform/settings/objstore-settings.js';
 import { leastSecretLength, readSecret } from './keys.js';
 
 const Directory = z
   .string()
   .max(4_096)
   .regex(/^\/[^\0]*[^/\0]$/, 'must be an absolute path');
-const { sandboxRetentionMillis, sandboxDiskHighWaterPct, reservedDiskMb, maxProcessesPerTask } = LocalSettings.shape;
+const {
+  sandboxRetentionMillis,
+  sandboxDiskHighWaterPct,
+  reservedDiskMb,
+  maxProcessesPerTask,
+  logrotateFrequency,
+  logrotateCount,
+  logrotateMaxageDays,
+  logrotateDateformat,
+  logrotateExtrasDateformat,
+  logrotateAdditionalFiles,
+  logrotateCompressionSettings,
+  maxServiceLogSizeMb,
+  checkLogSizesEveryMillis,
+  logRotationTimeoutSeconds,
+} = LocalSettings.shape;
+const { keepDays, maxMegabytes } = LogFolderSettings.shape;
 
 /** The file of an agent of a node. */
 export const PodAgentSettings = z.strictObject({
@@ -27,11 +45,33 @@ export const PodAgentSettings = z.strictObject({
   cgroups: Directory.default('/sys/fs/cgroup').describe('Directory of the cgroups of the node'),
   logMegabytes: count(1, 1_000_000)
     .default(100)
-    .describe('Most MB of each output of a task; beyond, the older half is deleted'),
+    .describe(
+      'Most MB of each output of a task with its rotated files: a quarter is rotated at once, and beyond, the oldest are deleted',
+    ),
   sandboxRetentionMillis,
   sandboxDiskHighWaterPct,
   reservedDiskMb,
   maxProcessesPerTask,
+  logrotateFrequency,
+  logrotateCount,
+  logrotateMaxageDays,
+  logrotateDateformat,
+  logrotateExtrasDateformat,
+  logrotateAdditionalFiles,
+  logrotateCompressionSettings,
+  maxServiceLogSizeMb,
+  checkLogSizesEveryMillis,
+  logRotationTimeoutSeconds,
+  objstore: StoreAccess.optional().describe(
+    'Object store of the logs, as in the section objstore of the schedulers: endpoint, region, usePathStyle, objstoreAccessKey, objstoreSecretKey, groupOverrides',
+  ),
+  logFolder: z
+    .strictObject({ directory: Directory, keepDays, maxMegabytes, group: count(0, 2_147_483_647).optional() })
+    .optional()
+    .describe(
+      'Without objstore, the directory of the logs, one for all agents and schedulers: directory, keepDays, maxMegabytes, group (number of the group that may read it)',
+    ),
+  ...uploadSettings,
 });
 export type PodAgentSettings = z.infer<typeof PodAgentSettings> & { root: string; secret: string };
 

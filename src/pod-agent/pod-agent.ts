@@ -9,7 +9,13 @@ import { serve } from 'rest-contract';
 import { nodeListener } from 'rest-contract/node';
 import type { Log } from '../platform/log.js';
 import { ensureFolder, readIfThere, writeDurably } from '../platform/files.js';
+import { rotateProgram } from '../agent/logs/programs.js';
+import { bucketTarget, type UploadTarget } from '../agent/settings.js';
 import { DiskWatch } from '../agent/upkeep/disk-watch.js';
+import { LogRotation } from '../agent/upkeep/log-rotation.js';
+import { openUploader } from '../agent/uploads/open-uploader.js';
+import { UploadCounts } from '../agent/uploads/upload-counts.js';
+import type { Uploader } from '../agent/uploads/uploader.js';
 import { isAlive, ownIdentity, type ProcessIdentity } from '../agent/processes/process-identity.js';
 import { Removals } from '../agent/upkeep/removals.js';
 import { every } from '../agent/upkeep/every.js';
@@ -27,6 +33,7 @@ import { PodTasks } from './pod-tasks.js';
 
 const checkEveryMillis = 1_000;
 const outputEveryMillis = 1_000;
+const logsEveryMillis = 1_000;
 const diskEveryMillis = 1_000;
 const roomEveryMillis = 10_000;
 const cleanEveryMillis = 60_000;
@@ -57,7 +64,8 @@ export async function runPodAgent(node: string, settings: PodAgentSettings, log:
   const stopping = new AbortController();
   setMaxListeners(0, stopping.signal);
   const updates = await UpdatesLog.open(join(own, 'updates.jsonl'), { agentId: node, incarnation });
-  const context: PodContext = { node, settings, cgroups, updates, log, stopping: stopping.signal };
+  const parts = { node, settings, cgroups, updates, log, stopping: stopping.signal };
+  const context: PodContext = { ...parts, logs: logContextOf(own, parts) };
   const tasks = await PodTasks.load(context);
   const removals = new Removals();
   await tasks.findPods();
@@ -71,7 +79,8 @@ export async function runPodAgent(node: string, settings: PodAgentSettings, log:
   );
   boundUnknown(server);
   const port = await startServer(server, settings);
-  const watching = watchOver(context, tasks, new PodCleanup(context, tasks, removals));
+  const uploader = await openUploader(context.logs);
+  const watching = watchOver(context, tasks, new PodCleanup(context, tasks, removals), uploader);
   log.info(`Agent of node '${node}' listens on ${settings.host}:${port} with ${tasks.live().length} tasks`);
   const stop = async () => {
     stopping.abort();
@@ -85,14 +94,53 @@ export async function runPodAgent(node: string, settings: PodAgentSettings, log:
   return { port, stop };
 }
 
-async function watchOver(context: PodContext, tasks: PodTasks, cleanup: PodCleanup): Promise<void> {
+/** For the rooms of an agent of processes that rotate and upload logs. `own`: directory of its records. */
+function logContextOf(own: string, { node, settings, log, stopping }: Omit<PodContext, 'logs'>): PodContext['logs'] {
+  const uploadTarget = uploadTargetOf(node, settings);
+  return {
+    directory: {
+      uploadRecords: join(own, 'uploads'),
+      logWatcher: join(own, 'log-watcher'),
+      archive: join(own, 'archive'),
+    },
+    // There are no service logs, and no other program.
+    settings: { ...settings, uploadTarget, uploaderInUse: false, tailLogLinesToSave: 1 },
+    log,
+    stopping,
+    rotateProgram,
+    now: Date.now,
+    finishedUploads: uploadTarget && new Set<string>(),
+    uploads: new UploadCounts(),
+  };
+}
+
+/** undefined: nothing is uploaded. */
+function uploadTargetOf(agent: string, { objstore, logFolder }: PodAgentSettings): UploadTarget | undefined {
+  if (objstore) return bucketTarget(objstore);
+  if (!logFolder) return undefined;
+  const { group, ...folder } = logFolder;
+  return { kind: 'FOLDER', ...folder, shared: { agent, group } };
+}
+
+async function watchOver(
+  context: PodContext,
+  tasks: PodTasks,
+  cleanup: PodCleanup,
+  uploader: Uploader | undefined,
+): Promise<void> {
   const { settings, log } = context;
   const { root } = settings;
   const artifacts = { makeRoom: () => undefined };
   const disk = new DiskWatch({ directory: { root, sandboxes: root }, settings, log, artifacts }, tasks, tasks);
+  // Also of those whose main program has not begun, or cannot be seen.
+  const followed = () => tasks.live().map(({ spec, logs }) => ({ spec, logs, isRunning: true }));
+  const rotation = new LogRotation({ ...context, now: context.logs.now, endedLogs: [] }, { live: followed });
   await Promise.all([
     every(checkEveryMillis, 'look at the pods', context, () => tasks.findPods()),
     every(outputEveryMillis, 'take the output of tasks', context, () => tasks.takeOutput()),
+    every(logsEveryMillis, 'rotate logs', context, () => rotation.check()),
+    every(logsEveryMillis, 'put logs in order', context, () => tasks.finishLogs()),
+    uploader && every(logsEveryMillis, 'upload logs', context, () => uploader.runOnce()),
     every(diskEveryMillis, 'look at the disk', context, () => disk.check()),
     every(roomEveryMillis, 'make room on the disk', context, () => cleanup.makeRoom()),
     every(cleanEveryMillis, 'remove old files', context, () => cleanup.run()),

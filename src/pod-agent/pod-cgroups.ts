@@ -52,6 +52,15 @@ export class PodCgroups {
     return found;
   }
 
+  /** Directory of a group of a pod, which has all processes of its containers. undefined: there are no cgroups. */
+  directoryOf(podPath: string): string | undefined {
+    const [first] = this.hierarchies;
+    return first && join(first.root, podPath);
+  }
+
+  processesBelow = (directory: string | undefined): ProcessStat[] =>
+    directory === undefined ? [] : pidsBelow(directory).map(readStat).filter(isLive);
+
   /** The container of the pod that has the sandbox: the runtime has one of its own beside it. undefined: it does not run. */
   containerIn(podPath: string): PodContainer | undefined {
     const [first] = this.hierarchies;

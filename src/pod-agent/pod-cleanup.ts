@@ -1,6 +1,8 @@
 import { statfs } from 'node:fs/promises';
 import type { RemovalReason } from '../cluster/cluster-driver.js';
+import { hasUploadsLeft, removeRecords } from '../agent/logs/records.js';
 import { isTooFull, leastKeptMillis } from '../agent/sandbox/disk-space.js';
+import { fileNameOf } from '../agent/state/task-directory.js';
 import { PutOff, type Removals } from '../agent/upkeep/removals.js';
 import type { PodContext, PodTask } from './pod-task.js';
 import type { PodTasks } from './pod-tasks.js';
@@ -13,6 +15,8 @@ const unusedMillis = 24 * 3600 * 1000;
 
 /** Removes the files of tasks that have ended, by the rules of an agent of processes. */
 export class PodCleanup {
+  private readonly withoutFurtherLogs = new WeakSet<PodTask>();
+
   constructor(
     private readonly context: PodContext,
     private readonly tasks: PodTasks,
@@ -24,6 +28,7 @@ export class PodCleanup {
     const { sandboxRetentionMillis } = this.context.settings;
     for (const task of this.tasks.all()) {
       const { endedAt, uid, preparedAt } = task;
+      if (task.areLogsFinished && now - (endedAt ?? now) >= leastKeptMillis) await this.removeFurtherLogs(task);
       if (endedAt !== undefined && now - endedAt >= sandboxRetentionMillis) await this.remove(task, 'SANDBOX_AGE');
       else if (endedAt === undefined && uid === undefined && now - preparedAt >= unusedMillis)
         await this.remove(task, 'SANDBOX_WITHOUT_TASK');
@@ -43,12 +48,32 @@ export class PodCleanup {
     }
   }
 
+  /** Once after its end. */
+  private async removeFurtherLogs(task: PodTask): Promise<void> {
+    if (this.withoutFurtherLogs.has(task)) return;
+    this.withoutFurtherLogs.add(task);
+    await task
+      .removeFurtherLogs((bytes) => this.removals.note('ROTATED_FILES', bytes))
+      .catch((cause: unknown) => this.context.log.error(`Task ${task.id}: its rotated files`, cause));
+  }
+
+  /** Its output is not all taken yet, or something of it is still to be uploaded. */
+  private async isWaitedFor(task: PodTask): Promise<boolean> {
+    if (task.endedAt === undefined) return false;
+    const { logs } = this.context;
+    return (
+      !task.areLogsFinished || (logs.settings.uploadTarget !== undefined && hasUploadsLeft(logs, fileNameOf(task.id)))
+    );
+  }
+
   /** One that cannot be removed does not keep the others. */
   private async remove(task: PodTask, reason: RemovalReason): Promise<void> {
     if (this.context.stopping.aborted) return;
     try {
-      const { log } = this.context;
+      if (await this.isWaitedFor(task)) return;
+      const { log, logs } = this.context;
       await this.removals.remove(reason, task.path, { now: Date.now(), log }, () => this.tasks.remove(task));
+      await removeRecords(logs, fileNameOf(task.id));
     } catch (cause) {
       if (!(cause instanceof PutOff)) this.removals.failures++;
     }

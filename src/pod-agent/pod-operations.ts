@@ -49,7 +49,7 @@ class PodOperations implements Service<typeof PodTrustedApi> {
     const { node, settings } = context;
     return {
       ...(await machineUsage(node, tasks.live(), settings, Date.now)),
-      agent: await removals.metrics(node, settings.root),
+      agent: { ...(await removals.metrics(node, settings.root)), uploads: context.logs.uploads.read() },
     };
   }
 

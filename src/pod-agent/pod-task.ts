@@ -4,14 +4,26 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import type { ShellCommandOrder, ShellCommandReport } from '../cluster/cluster-driver.js';
 import type { Log } from '../platform/log.js';
-import { readIfThere, syncFolder, writeDurably } from '../platform/files.js';
+import { errorCode, messageOf, readIfThere, syncFolder, writeDurably } from '../platform/files.js';
+import { additionalLogs } from '../agent/logs/plan.js';
+import type { LogContext } from '../agent/logs/records.js';
+import { compressionOf, moveToResults, removeResults, removeSurplus } from '../agent/logs/results.js';
+import { TaskLogs } from '../agent/logs/task-logs.js';
 import type { ProcessStat } from '../agent/processes/process-identity.js';
 import { closeSandbox } from '../agent/sandbox/sandbox-layout.js';
 import { CommandRecord } from '../agent/shell-commands/command-record.js';
 import { TaskCommands } from '../agent/shell-commands/task-commands.js';
 import { appendPatiently, type UpdatesLog } from '../agent/state/updates-log.js';
+import type { UploadContext } from '../agent/uploads/uploader.js';
+import type { Stream } from './cri-lines.js';
 import { LogFollower } from './log-follower.js';
-import { type CommandSettings, podContainerName, podToPrepare, type PodToPrepare } from './pod-agent-api.js';
+import {
+  type CommandSettings,
+  podContainerName,
+  podSandboxPath,
+  podToPrepare,
+  type PodToPrepare,
+} from './pod-agent-api.js';
 import type { PodAgentSettings } from './pod-agent-settings.js';
 import { PodFiles } from './pod-files.js';
 import type { PodCgroups, PodContainer } from './pod-cgroups.js';
@@ -23,6 +35,8 @@ export interface PodContext {
   settings: PodAgentSettings;
   cgroups: PodCgroups;
   updates: UpdatesLog;
+  /** What the rotation and the upload of logs need, as an agent of processes has it. */
+  logs: LogContext & UploadContext;
   log: Log;
   /** Aborted when the agent stops. */
   stopping: AbortSignal;
@@ -36,29 +50,42 @@ const SavedPod = z.object({
   uid: z.string().optional(),
   /** Epoch millis, from when on its files are kept for a time. */
   endedAt: z.number().optional(),
+  /** All of its output was taken, and no more files to upload will appear. */
+  areLogsFinished: z.boolean().optional(),
 });
 type SavedPod = z.infer<typeof SavedPod>;
 
 /** Time for commands to end that run when the end is reported. */
 const endCommandsMillis = 2_000;
 
+/** Time for all that the kubelet has of the output; what is left then is taken later. */
+const takeAllMillis = 60_000;
+
+/** Directory of the results, beside the output that they are of. */
+const resultsName = 'logs';
+/** An output is rotated when it has this part of what it and its results may take: then the compressed ones have room beside it. */
+const largestPart = 0.25;
+
 /**
  * One task in a pod of this node. Its directory, which is the agent's alone:
  *
  *     spec.json   what is known of it
  *     sandbox/    mounted into its container: all in it is the task's
- *     logs/       what it printed, as the agent took it from the kubelet
+ *     logs/       what it printed, as the agent took it from the kubelet, and in logs/ what was rotated of it
  *     cursor      how far that is
  *     commands/   shell commands that were accepted
  */
 export class PodTask {
   readonly sandbox: { root: string };
   readonly commands: TaskCommands;
+  readonly logs: TaskLogs;
   readonly isElsewhere = true;
   /** It takes more of the disk than it may. */
   isOverDisk = false;
   private readonly commandSettings = new Map<string, CommandSettings>();
   private container: PodContainer | undefined;
+  /** Directory of the cgroup of its pod. */
+  private podGroup: string | undefined;
   private follower: Promise<LogFollower> | undefined;
 
   private constructor(
@@ -78,6 +105,7 @@ export class PodTask {
       },
       report: (report) => this.report(report),
     });
+    this.logs = new TaskLogs(context.logs, this.loggedTask());
   }
 
   /** Resolves when all of it is on disk. */
@@ -92,13 +120,27 @@ export class PodTask {
     await task.follow();
     await task.save();
     await syncFolder(join(path, '..'));
+    await task.logs.begin();
     return task;
   }
 
-  /** undefined: the agent ended before it was prepared, so nothing uses it. */
-  static async load(context: PodContext, path: string): Promise<PodTask | undefined> {
+  /** undefined: the agent ended before it was prepared, so nothing uses it. `groups`: paths of those of pods, by the uid. */
+  static async load(
+    context: PodContext,
+    path: string,
+    groups: ReadonlyMap<string, string>,
+  ): Promise<PodTask | undefined> {
     const text = await readIfThere(join(path, 'spec.json'));
-    return text === undefined ? undefined : new PodTask(context, path, SavedPod.parse(JSON.parse(text)));
+    if (text === undefined) return undefined;
+    const task = new PodTask(context, path, SavedPod.parse(JSON.parse(text)));
+    if (task.endedAt !== undefined) return task;
+    // What stood still for a rotation of the former agent has to go on.
+    if (task.uid !== undefined) task.noteGroups(groups.get(task.uid));
+    await task.logs.restore();
+    await task.logs.begin();
+    // The former agent may have left some as they were.
+    task.logs.noteResults();
+    return task;
   }
 
   get id(): string {
@@ -119,6 +161,10 @@ export class PodTask {
 
   get uid(): string | undefined {
     return this.saved.uid;
+  }
+
+  get areLogsFinished(): boolean {
+    return this.saved.areLogsFinished === true;
   }
 
   get spec() {
@@ -151,7 +197,7 @@ export class PodTask {
   }
 
   files(): PodFiles {
-    return new PodFiles(this.sandbox.root, join(this.path, 'logs'), () => this.takeOutput());
+    return new PodFiles(this.sandbox.root, this.output, () => this.takeOutput());
   }
 
   async noteUid(uid: string): Promise<void> {
@@ -160,6 +206,7 @@ export class PodTask {
 
   /** `podPath`: of its cgroups; undefined: there are none. */
   noteGroups(podPath: string | undefined): void {
+    this.podGroup = podPath === undefined ? undefined : this.context.cgroups.directoryOf(podPath);
     if (podPath === undefined) this.container = undefined;
     else if (!this.container?.hasProcesses) this.container = this.context.cgroups.containerIn(podPath);
   }
@@ -173,7 +220,8 @@ export class PodTask {
   /** Takes its output up to now, or much of it. */
   async takeOutput(): Promise<void> {
     const directory = this.logDirectory;
-    if (directory !== undefined) await (await this.follow()).take(join(directory, podContainerName));
+    if (directory === undefined || this.areLogsFinished) return;
+    await (await this.follow()).take(join(directory, podContainerName));
   }
 
   /** The files of the kubelet are not held open any more. */
@@ -192,21 +240,88 @@ export class PodTask {
   async end(): Promise<void> {
     if (this.endedAt !== undefined) return;
     await Promise.race([this.commands.endAll(), delay(endCommandsMillis, undefined, { ref: false })]);
-    await this.takeOutput().catch((cause: unknown) => this.context.log.error(`Task ${this.id}: its output`, cause));
+    const failed = (cause: unknown) => this.context.log.error(`Task ${this.id}: its output`, cause);
+    await this.takeAllOutput().catch(failed);
+    await this.logs.finish().catch(failed);
     await closeSandbox(this.sandbox);
     await this.change({ endedAt: Date.now() });
   }
 
+  /** Some time after its end, when nothing is printed any more: all of its output is taken, put in order and noted for the upload. */
+  async finishLogs(): Promise<void> {
+    if (!(await this.takeAllOutput())) return;
+    await this.logs.finish();
+    await this.logs.compressAll();
+    if (this.context.stopping.aborted) return;
+    await this.change({ areLogsFinished: true });
+    await this.rest();
+  }
+
+  /** What the settings say is not to stay after its end. `removed`: is told the bytes of each file. */
+  async removeFurtherLogs(removed: (bytes: number) => void): Promise<void> {
+    const logs = await additionalLogs(this.loggedTask().sandbox, this.context.logs.settings, 'WITH_RESULTS');
+    for (const log of logs.filter(({ deleteAfterEnd }) => deleteAfterEnd)) await removeResults(log, removed);
+  }
+
+  /** False: not all that is there. */
+  private async takeAllOutput(): Promise<boolean> {
+    const directory = this.logDirectory;
+    if (directory === undefined) return true;
+    return (await this.follow()).takeAll(join(directory, podContainerName), takeAllMillis);
+  }
+
+  private get output(): string {
+    return join(this.path, 'logs');
+  }
+
+  private loggedTask(): ConstructorParameters<typeof TaskLogs>[1] {
+    const { taskId, user, logs } = this.pod;
+    const { root } = this.sandbox;
+    const area = logs?.executorData && root;
+    const prefix = ['setpriv', '--no-new-privs', '--'];
+    return {
+      spec: { taskId, executorData: logs?.executorData, uploads: logs?.uploads },
+      sandbox: { root, output: this.output, area, programLogs: logs?.programLogs, seenAs: podSandboxPath },
+      runAs: user && { ...user, own: false, prefix },
+      processes: () => this.context.cgroups.processesBelow(this.podGroup),
+      elsewhere: {
+        // Where only the image knows who its user is, nobody else may change its files.
+        group: () => user && this.podGroup,
+        rotate: async ({ path }) => (await this.follow()).rotate(path as Stream),
+        beganAt: async (name) => (await this.follow()).beganAt(name as Stream),
+      },
+    };
+  }
+
   private follow(): Promise<LogFollower> {
-    const { settings, log } = this.context;
-    const place = { logs: join(this.path, 'logs'), cursor: join(this.path, 'cursor') };
+    const { settings, log, logs } = this.context;
+    const place = { logs: this.output, cursor: join(this.path, 'cursor') };
     const opened = (this.follower ??= LogFollower.open(place, {
       name: `task ${this.id}`,
-      mostBytes: settings.logMegabytes * 2 ** 20,
       log,
+      mostBytes: settings.logMegabytes * 2 ** 20 * largestPart,
+      toResults: (stream) => this.moveToResults(stream),
+      now: logs.now,
     }));
     opened.catch(() => (this.follower = undefined));
     return opened;
+  }
+
+  private async moveToResults(stream: Stream): Promise<boolean> {
+    const { settings, now } = this.context.logs;
+    const place = { root: this.output, path: stream, into: resultsName };
+    const log = { ...place, dateFormat: settings.logrotateDateformat, extension: '' };
+    await mkdir(join(this.output, resultsName), { mode: 0o700 }).catch((cause: unknown) => {
+      if (errorCode(cause) !== 'EEXIST') throw cause;
+    });
+    if (!(await moveToResults(log, compressionOf(settings).extension, now()))) return false;
+    this.logs.noteResults();
+    const bytes = this.context.settings.logMegabytes * 2 ** 20 * (1 - largestPart);
+    const keep = { count: Infinity, maxAgeDays: Infinity, bytes };
+    await removeSurplus(place, keep, now()).catch((cause: unknown) =>
+      this.context.log.warn(`Task ${this.id}: could not remove old logs: ${messageOf(cause)}`),
+    );
+    return true;
   }
 
   private async change(what: Partial<SavedPod>): Promise<void> {

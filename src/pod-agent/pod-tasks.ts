@@ -8,14 +8,16 @@ import { type PodContext, PodTask } from './pod-task.js';
 
 const lookedAtOnce = 20;
 
-/** Time after its end at which a task without further output is not followed any more. */
-const restAfterMillis = 60_000;
+/** Time after its end in which output may still come that was written before. */
+const lateOutputMillis = 5_000;
 
 /** The tasks of one node: those whose pods are about to come, run or have ended, as long as their files are kept. */
 export class PodTasks {
   private readonly byId = new Map<string, PodTask>();
   /** Everything about one task that must not happen at the same time. */
   private readonly inTurn = new KeyedQueue();
+  /** Those whose pods have gone, and whose ends are not noted yet. */
+  private readonly ending = new Set<PodTask>();
   isDiskFull = false;
 
   private constructor(private readonly context: PodContext) {}
@@ -23,9 +25,10 @@ export class PodTasks {
   /** Loads the tasks that an earlier agent left. */
   static async load(context: PodContext): Promise<PodTasks> {
     const tasks = new PodTasks(context);
+    const groups = context.cgroups.pods();
     for (const path of await directoriesOf(context.settings.root)) {
       try {
-        const task = await PodTask.load(context, path);
+        const task = await PodTask.load(context, path, groups);
         if (task) tasks.byId.set(task.id, task);
         else await removeTree(path);
       } catch (cause) {
@@ -81,7 +84,11 @@ export class PodTasks {
     return this.inTurn.run(task.pod.podName, work);
   }
 
-  end = (task: PodTask): Promise<void> => this.with(task, () => task.end());
+  async end(task: PodTask): Promise<void> {
+    // One that ran for a moment may not have been seen yet, and what it printed is found by its number.
+    if (task.uid === undefined) await this.findPods();
+    await this.with(task, () => task.end());
+  }
 
   /** One that cannot be removed stays known, to be tried again. */
   remove(task: PodTask): Promise<RemovalResult | undefined> {
@@ -105,24 +112,47 @@ export class PodTasks {
       if (task.uid === undefined) await task.noteUid(uid);
       task.noteGroups(groups.get(uid));
       // The kubelet has removed it, and the leader has not said so (yet).
-      if (!uids.has(`${namespace}_${podName}`) && !groups.has(uid)) await this.end(task);
+      if (!uids.has(`${namespace}_${podName}`) && !groups.has(uid)) this.endBeside(task);
     });
+  }
+
+  /** To take all of its output may take long, and others are looked at meanwhile. */
+  private endBeside(task: PodTask): void {
+    if (this.ending.has(task)) return;
+    this.ending.add(task);
+    void this.end(task)
+      .catch((cause: unknown) => this.context.log.error(`Task ${task.id}: its end`, cause))
+      .finally(() => this.ending.delete(task));
   }
 
   /** Takes their output since the last call. */
   async takeOutput(): Promise<void> {
-    const now = Date.now();
-    await inParallel(this.all(), lookedAtOnce, async (task) => {
-      const { endedAt = now } = task;
-      if (now - endedAt > restAfterMillis) await task.rest();
-      else await task.takeOutput();
-    });
+    await inParallel(this.all(), lookedAtOnce, (task) =>
+      task.takeOutput().catch((cause: unknown) => this.context.log.error(`Task ${task.id}: its output`, cause)),
+    );
+  }
+
+  /** Puts the logs of ended tasks in order, those that ended first at first. One that cannot be does not keep the others. */
+  async finishLogs(): Promise<void> {
+    const due = this.all().filter(
+      ({ endedAt, areLogsFinished }) =>
+        endedAt !== undefined && !areLogsFinished && Date.now() - endedAt >= lateOutputMillis,
+    );
+    for (const task of due.toSorted((a, b) => a.endedAt! - b.endedAt!)) {
+      if (this.context.stopping.aborted) return;
+      await this.with(task, () => task.finishLogs()).catch((cause: unknown) =>
+        this.context.log.error(`Task ${task.id}: its logs`, cause),
+      );
+    }
   }
 
   /** The agent stops. */
   async close(): Promise<void> {
-    for (const task of this.all()) task.commands.detach();
-    await Promise.allSettled(this.all().map((task) => task.commands.settled()));
+    for (const { commands, logs } of this.all()) {
+      commands.detach();
+      logs.detach();
+    }
+    await Promise.allSettled(this.all().flatMap(({ commands, logs }) => [commands.settled(), logs.settled()]));
     await Promise.allSettled(this.all().map((task) => task.rest()));
   }
 }

@@ -173,6 +173,15 @@ describe.skipIf(!isRoot)('the agent of a node', () => {
     });
   });
 
+  test('takes the output of pods that end before they are seen', async () => {
+    const pods = await Promise.all(Array.from({ length: 5 }, () => node.prepare()));
+    for (const [index, pod] of pods.entries()) {
+      node.print(pod, `00000000-0000-4000-8000-00000000010${index}`, 'all of it');
+      await node.leader().ended({ taskIds: [pod.taskId] });
+      expect(await node.read(pod, 'stdout')).toBe('all of it\n');
+    }
+  });
+
   describe('notices by itself', () => {
     test('that the pod of a task has gone', async () => {
       const pod = await node.prepare();
@@ -186,6 +195,8 @@ describe.skipIf(!isRoot)('the agent of a node', () => {
     test('that files were kept long enough, or were prepared for nothing', async () => {
       const [ended, unused, waiting] = await Promise.all([node.prepare(), node.prepare(), node.prepare()]);
       await node.leader().ended({ taskIds: [ended.taskId] });
+      // Its files stay until its logs are in order, which they are long before.
+      await expect.poll(() => specOf(node, ended).areLogsFinished, patience).toBe(true);
       const day = 24 * 3600 * 1000;
       const age = (pod: typeof ended, own: object) =>
         writeFileSync(join(node.root, pod.podName, 'spec.json'), JSON.stringify({ ...specOf(node, pod), ...own }));

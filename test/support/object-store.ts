@@ -66,7 +66,11 @@ const unfinished = '.sgwtmp';
  * A store that speaks the S3 protocol (versitygw, on a folder), in a process of its own. Behind a proxy that sees all calls and
  * can have them fail; signatures are checked by the store itself.
  */
-export async function startObjectStore(...buckets: string[]): Promise<TestObjectStore> {
+export const startObjectStore = (...buckets: string[]): Promise<TestObjectStore> =>
+  startObjectStoreOn('127.0.0.1', ...buckets);
+
+/** `host`: the address of this machine that it listens on. */
+export async function startObjectStoreOn(host: string, ...buckets: string[]): Promise<TestObjectStore> {
   if (program === undefined) throw new Error(withoutObjectStore);
   const { path: folder, remove } = tempFolder();
   const [objects, facts, socketPath] = [join(folder, 'objects'), join(folder, 'facts'), join(folder, 'socket')];
@@ -116,9 +120,9 @@ export async function startObjectStore(...buckets: string[]): Promise<TestObject
       if (seen > store.breakAfterBytes!) request.destroy();
     });
   };
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(0, host, resolve));
   const store: TestObjectStore = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://${host}:${(server.address() as AddressInfo).port}`,
     keys: { objstoreAccessKey: accessKey, objstoreSecretKey: secretKey },
     put: (bucket, key, file = {}) => {
       writeObject(join(objects, bucket, key), file);

@@ -43,18 +43,23 @@ export class PodNode {
   readonly podLogs: string;
   readonly connections: PodAgentConnection[] = [];
   port = 0;
-  private readonly folder = tempFolder();
+  readonly folder = tempFolder();
   private readonly key = randomBytes(6).toString('hex');
   private readonly pods: TestPod[] = [];
   private agent: TestProcess | undefined;
 
-  private constructor(private readonly settings: object) {
+  private readonly settings: object;
+
+  private constructor(settings: object | ((folder: string) => object)) {
+    this.settings =
+      typeof settings === 'function' ? (settings as (folder: string) => object)(this.folder.path) : settings;
     this.root = join(this.folder.path, 'sandboxes');
     this.podLogs = join(this.folder.path, 'pod-logs');
     mkdirSync(this.podLogs);
   }
 
-  static async start(settings: object = {}): Promise<PodNode> {
+  /** `settings`: keys of its file, or what makes them for the folder of the test. */
+  static async start(settings: object | ((folder: string) => object) = {}): Promise<PodNode> {
     const node = new PodNode(settings);
     writeFileSync(join(node.folder.path, 'secret'), `${node.secret}\n`);
     await node.startAgent();
@@ -116,8 +121,10 @@ export class PodNode {
   }
 
   /** As the runtime writes it down. */
-  print(pod: PodToPrepare, uid: string, text: string, stream = 'stdout'): void {
-    appendFileSync(join(this.logsOf(pod, uid), '0.log'), `${new Date().toISOString()} ${stream} F ${text}\n`);
+  print(pod: PodToPrepare, uid: string, text: string | readonly string[], stream = 'stdout'): void {
+    const head = `${new Date().toISOString()} ${stream} F `;
+    const lines = [text].flat().map((line) => `${head}${line}\n`);
+    appendFileSync(join(this.logsOf(pod, uid), '0.log'), lines.join(''));
   }
 
   /** A container with the sandbox of the task, in cgroups of its own beside that of another process of its pod. */
@@ -168,12 +175,14 @@ export class PodNode {
     return made;
   }
 
-  read = (pod: PodToPrepare, path: string): Promise<string> =>
+  readBytes = (pod: PodToPrepare, path: string): Promise<Buffer> =>
     this.api
       .task({ taskId: pod.taskId })
       .sandbox()
       .download({ path })
-      .then(async ({ content }) => (await buffer(content)).toString());
+      .then(({ content }) => buffer(content));
+
+  read = async (pod: PodToPrepare, path: string): Promise<string> => (await this.readBytes(pod, path)).toString();
 
   async close(): Promise<void> {
     for (const connection of this.connections) await connection.close();
@@ -187,5 +196,5 @@ export class PodNode {
 export const specOf = (
   node: PodNode,
   { podName }: PodToPrepare,
-): { preparedAt: number; endedAt?: number; uid?: string } =>
+): { preparedAt: number; endedAt?: number; uid?: string; areLogsFinished?: boolean } =>
   JSON.parse(readFileSync(join(node.root, podName, 'spec.json'), 'utf8')) as { preparedAt: number };

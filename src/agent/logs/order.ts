@@ -1,7 +1,9 @@
 /** Order to the program that rotates the logs of one task: one line of JSON. */
 export interface RotateOrder {
-  /** The sandbox. */
+  /** The sandbox, by a path that the user gets through. */
   root: string;
+  /** Directory of the cgroup with all processes that may write there; absent: its writers are found by other marks. */
+  group?: string;
   /** The user to become first. Absent: it stays as it is. */
   user?: { uid: number; gid: number };
   /** The user is the task's own. */

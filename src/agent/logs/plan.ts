@@ -1,4 +1,5 @@
 import { basename, dirname, join, relative } from 'node:path';
+import type { ExecutorData } from '../../core/model/deploy.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import { namesIn as namesInFolder, openDirectoryBelow } from '../sandbox/below.js';
 import type { Sandbox } from '../sandbox/sandbox-layout.js';
@@ -10,8 +11,18 @@ import {
 } from '../../platform/settings/log-rotation-settings.js';
 import { globMatcher, isResultOf } from './schedule.js';
 
-/** A log of a task. Paths are below its sandbox. */
+/** Part of a launch that its logs depend on. */
+export interface LoggedLaunch extends Pick<LaunchSpec, 'taskId' | 'uploads'> {
+  executorData?: Pick<
+    ExecutorData,
+    'logrotateFrequency' | 'skipLogrotateAndCompress' | 'loggingTag' | 'loggingExtraFields'
+  >;
+}
+
+/** A log of a task. */
 export interface TaskLog {
+  /** Directory that the paths are below: the sandbox, or where the agent itself writes the output. */
+  root: string;
   path: string;
   /** Directory of its results. */
   into: string;
@@ -25,6 +36,9 @@ export interface TaskLog {
   /** Its results go when the task has been over for a while. */
   deleteAfterEnd: boolean;
 }
+
+/** Output files of a plain command. */
+export const outputs: readonly string[] = ['stdout', 'stderr'];
 
 const megabyte = 1024 * 1024;
 const mostNames = 10_000;
@@ -41,13 +55,14 @@ type Settings = Pick<
 
 /** The outputs of the task's programs. */
 export function mainLogs(
-  spec: LaunchSpec,
-  { root, executor, programLogs = [] }: Sandbox,
+  spec: Pick<LoggedLaunch, 'executorData'>,
+  { root, executor, programLogs = [], output = root }: Sandbox,
   settings: Settings,
 ): TaskLog[] {
   if (spec.executorData?.skipLogrotateAndCompress) return [];
   const { maxServiceLogSizeMb } = settings;
   const each = (path: string, into: string): TaskLog => ({
+    root,
     path,
     into,
     dateFormat: settings.logrotateDateformat,
@@ -56,28 +71,29 @@ export function mainLogs(
     maxBytes: maxServiceLogSizeMb && maxServiceLogSizeMb * megabyte,
     deleteAfterEnd: false,
   });
-  if (!executor) return ['stdout', 'stderr', ...programLogs].map((name) => ({ ...each(name, 'logs'), extension: '' }));
+  const plain = (name: string): TaskLog => ({ ...each(name, 'logs'), extension: '' });
+  if (!executor) return [...outputs.map((name) => ({ ...plain(name), root: output })), ...programLogs.map(plain)];
   return [each(relative(root, executor.serviceLog), join(relative(root, executor.directory), 'logs'))];
 }
 
 /** Existing further logs that the agent's settings name; WITH_RESULTS: former ones, too. */
 export async function additionalLogs(
-  { root, executor }: Sandbox,
+  { root, executor, area = executor?.directory }: Sandbox,
   settings: Settings,
   which: 'THERE' | 'WITH_RESULTS' = 'THERE',
 ): Promise<TaskLog[]> {
-  if (!executor) return [];
+  if (area === undefined) return [];
   const found = new Map<string, TaskLog>();
   for (const file of settings.logrotateAdditionalFiles) {
-    for (const path of await matches(root, relative(root, executor.directory), file.filename, which)) {
+    for (const path of await matches(root, relative(root, area), file.filename, which)) {
       if (found.size === mostAdditionalLogs) return [...found.values()];
-      if (!found.has(path)) found.set(path, additionalLog(path, file, settings));
+      if (!found.has(path)) found.set(path, { root, ...additionalLog(path, file, settings) });
     }
   }
   return [...found.values()];
 }
 
-function additionalLog(path: string, file: AdditionalLog, settings: Settings): TaskLog {
+function additionalLog(path: string, file: AdditionalLog, settings: Settings): Omit<TaskLog, 'root'> {
   const size = file.logrotateSizeOverride;
   return {
     path,

@@ -9,6 +9,9 @@ import type { CompressOrder, RotateAnswer, RotateOrder } from './order.js';
 /** Words after `node` that start the program. */
 export const rotateProgram: readonly string[] = [fileURLToPath(new URL('./rotate-main.js', import.meta.url))];
 
+/** Number under which it has the first file that it is given. */
+export const firstFile = 3;
+
 /** A program that works on an order. Killed, it leaves what it did to `settle`. */
 export class Worker {
   /** Resolves when it has gone. undefined: it ended before it could say anything. */

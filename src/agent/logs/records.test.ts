@@ -77,7 +77,8 @@ test('each file to upload has a record', async () => {
     { filename: 'x.log', objstoreUploaderKeyPattern: 'own/%guid', objstoreStorageClass: 'COLD' },
   ]);
   const sandbox = dirname(area);
-  const common = { finished: true, uploadImmediately: true, checkSubdirectories: false, keepsFiles: false, sandbox };
+  const own = { task: 't', sandbox };
+  const common = { finished: true, uploadImmediately: true, checkSubdirectories: false, keepsFiles: false, ...own };
   const usual = { ...common, objstoreBucket: 'main', objstoreKeyFormat: 'web/%filename' };
   expect(uploads).toEqual({
     't-file1.objstore.json': {
@@ -193,4 +194,32 @@ test('output of programs around the main one is uploaded as that of the main one
     'stderr',
     'stdout',
   ]);
+});
+
+test('output that the agent writes itself is uploaded from where it lies, and further files from the area of the task', async () => {
+  const writing = {
+    directory: await AgentDirectory.open(join(place.path, 'agent')),
+    settings: readLocalClusterSettings({ uploadRecordsDirectory: join(place.path, 'uploads') }),
+    log: testLog(),
+  };
+  const uploads = {
+    files: [{ filename: 'stdout', directory: 'logs' }, { filename: 'gc.log' }],
+    bucket: 'main',
+    keyPattern: '%filename',
+  };
+  const sandbox = { root: '/pod/sandbox', output: '/pod/logs', area: '/pod/sandbox/area', seenAs: '/mnt/sandbox' };
+  await writeRecords(writing, { spec: { taskId: 't', uploads }, sandbox }, true);
+  const records = namesIn(join(place.path, 'uploads')).map((name) => {
+    const record = JSON.parse(readFileSync(join(place.path, 'uploads', name), 'utf8')) as Record<string, string>;
+    return [record['fileGlob'], record['directory'], record['sandbox'], record['seenAs']];
+  });
+  expect(records.toSorted()).toEqual([
+    ['gc.log*.[gb]z*', '/pod/sandbox/area', '/pod/sandbox', '/mnt/sandbox'],
+    ['std*-[0-9]*', '/pod/logs/logs', '/pod/logs', undefined],
+    ['stderr', '/pod/logs', '/pod/logs', undefined],
+    ['stdout*.[gb]z*', '/pod/logs/logs', '/pod/logs', undefined],
+    ['stdout', '/pod/logs', '/pod/logs', undefined],
+  ]);
+  expect(await hasUploadsLeft(writing, 't')).toBe(true);
+  expect(await hasUploadsLeft(writing, 'sandbox')).toBe(false);
 });

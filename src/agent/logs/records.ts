@@ -1,36 +1,47 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile, rm } from 'node:fs/promises';
-import { basename, join, normalize } from 'node:path';
+import { join, normalize } from 'node:path';
 import type { ObjstoreUploaderFile } from '../../core/model/deploy.js';
-import type { LaunchSpec, LogUploads } from '../../core/model/launch.js';
+import type { LogUploads } from '../../core/model/launch.js';
 import type { AgentContext } from '../agent-context.js';
+import type { LogSettings } from '../settings.js';
+import type { AgentDirectory } from '../state/agent-directory.js';
 import { ensureFolder, writeDurably, writeWhole } from '../../platform/files.js';
 import type { Sandbox } from '../sandbox/sandbox-layout.js';
 import { fileNameOf } from '../state/task-directory.js';
 import { isBelow } from '../../core/files/paths.js';
-import { UploadRecord } from './upload-record.js';
+import { type LoggedLaunch, outputs } from './plan.js';
+import { taskOf, UploadRecord } from './upload-record.js';
 
 /* What the agent writes for programs beside it: for one that follows logs, and for one that uploads them. */
 
-/** Context in which the logs of a task are maintained. */
-export interface LogContext extends AgentContext {
+/** Context in which the logs of a task are maintained, by whatever agent. */
+export interface LogContext extends RecordContext, Pick<AgentContext, 'now' | 'rotateProgram' | 'stopping'> {
+  settings: LogSettings;
   /** Names of records of tasks that have ended, to be uploaded at once; undefined: the agent uploads nothing. */
   finishedUploads: Set<string> | undefined;
 }
 
-interface RecordContext extends Pick<AgentContext, 'directory' | 'settings' | 'log'> {
+interface RecordContext extends Pick<AgentContext, 'log'> {
+  directory: Pick<AgentDirectory, 'uploadRecords' | 'logWatcher'>;
+  settings: Pick<LogSettings, 'uploadRecordsDirectory' | 'logWatcherDirectory' | 'logrotateCompressionSettings'>;
   /** Names of records of tasks that have ended, to be uploaded at once; undefined: the agent uploads nothing. */
   finishedUploads?: Set<string>;
 }
 
-export const uploadRecordsOf = ({ directory, settings }: Pick<RecordContext, 'directory' | 'settings'>): string =>
+/** Directory of the records. */
+export const uploadRecordsOf = ({ directory, settings }: RecordPlace): string =>
   settings.uploadRecordsDirectory ?? directory.uploadRecords;
+interface RecordPlace {
+  directory: Pick<AgentDirectory, 'uploadRecords'>;
+  settings: Pick<LogSettings, 'uploadRecordsDirectory'>;
+}
 export const recordEnding = '.objstore.json';
 
 /** Written when the task begins, and again, finished, when no more files of it will appear. */
 export async function writeRecords(
   writing: RecordContext,
-  task: { spec: LaunchSpec; sandbox: Sandbox },
+  task: { spec: LoggedLaunch; sandbox: Sandbox },
   finished: boolean,
 ): Promise<void> {
   await writeTailRecord(writing, task, finished);
@@ -50,7 +61,7 @@ export async function writeRecords(
 /** For the program that follows the lines of logs which have a tag. */
 async function writeTailRecord(
   { directory, settings }: RecordContext,
-  { spec: { executorData }, sandbox: { executor } }: { spec: LaunchSpec; sandbox: Sandbox },
+  { spec: { executorData }, sandbox: { executor } }: { spec: LoggedLaunch; sandbox: Sandbox },
   finished: boolean,
 ): Promise<void> {
   if (!executor || executorData?.loggingTag === undefined) return;
@@ -65,11 +76,12 @@ async function writeTailRecord(
 /** By hint. */
 function uploadRecords(
   { log, settings }: RecordContext,
-  { spec: { taskId, executorData }, sandbox }: { spec: LaunchSpec; sandbox: Sandbox },
+  { spec: { taskId, executorData }, sandbox }: { spec: LoggedLaunch; sandbox: Sandbox },
   { uploads, finished }: { uploads: LogUploads; finished: boolean },
 ): Map<string, UploadRecord> {
   const records = new Map<string, UploadRecord>();
-  const area = sandbox.executor?.directory ?? sandbox.root;
+  const { root, output = root, seenAs } = sandbox;
+  const area = sandbox.executor?.directory ?? sandbox.area ?? root;
   const { compressExt = 'gz' } = settings.logrotateCompressionSettings ?? {};
   const ending = /^[gb]z/.test(compressExt) ? '.[gb]z*' : `.${compressExt}`;
   const rotated = (name: string) => `${name}*${ending}`;
@@ -90,6 +102,7 @@ function uploadRecords(
     const name = hint.replaceAll(/[^\w.-]/g, '_').slice(0, longestHint);
     let unique = name;
     for (let count = 2; records.has(unique); count++) unique = `${name}-${count}`;
+    const isOutput = directory === output || isBelow(directory, output);
     records.set(unique, {
       directory,
       fileGlob,
@@ -101,7 +114,9 @@ function uploadRecords(
       checkSubdirectories: file.checkSubdirectories ?? false,
       storageClass: file.objstoreStorageClass ?? uploads.storageClass,
       applyStorageClassIfOverBytes: file.applyObjstoreStorageClassAfterBytes ?? uploads.applyStorageClassAfterBytes,
-      sandbox: sandbox.root,
+      task: fileNameOf(taskId),
+      sandbox: isOutput ? output : root,
+      seenAs: isOutput ? undefined : seenAs,
       keepsFiles,
     });
   };
@@ -109,27 +124,27 @@ function uploadRecords(
     const { filename = '', directory = filename === serviceLog ? 'logs' : '' } = file;
     // There is none of a plain command, but for a file of its own that is called so.
     if (!sandbox.executor && filename === serviceLog && file.directory === undefined) continue;
-    const place = normalize(join(area, directory));
-    if (filename === '' || filename.includes('/') || (place !== area && !isBelow(place, area))) {
+    const base = outputs.includes(filename) && !sandbox.executor ? output : area;
+    const place = normalize(join(base, directory));
+    if (filename === '' || filename.includes('/') || (place !== base && !isBelow(place, base))) {
       log.warn(`Task ${taskId}: '${join(directory, filename)}' is not uploaded, it is no file of the task's folder`);
       continue;
     }
     const glob = filename.includes('*') ? filename : rotated(filename);
     add(file.objstoreUploaderFilenameHint ?? `file${index + 1}`, place, glob, file);
   }
-  const logs = join(area, 'logs');
   if (!sandbox.executor) {
     // Their results have a date in their names.
-    add('default', logs, `std*-[0-9]*${finished ? '' : ending}`);
-    for (const name of finished ? outputs : []) add(name, area, name, {}, true);
+    add('default', join(output, 'logs'), `std*-[0-9]*${finished ? '' : ending}`);
+    for (const name of finished ? outputs : []) add(name, output, name, {}, true);
     if (sandbox.programLogs) {
-      add('programs', logs, `*.std*-[0-9]*${finished ? '' : ending}`);
-      for (const name of finished ? sandbox.programLogs : []) add(name, area, name, {}, true);
+      add('programs', join(root, 'logs'), `*.std*-[0-9]*${finished ? '' : ending}`);
+      for (const name of finished ? sandbox.programLogs : []) add(name, root, name, {}, true);
     }
     return records;
   }
   if (![...records.values()].some(({ fileGlob }) => fileGlob === rotated(serviceLog)))
-    add('default', logs, rotated(serviceLog));
+    add('default', join(area, 'logs'), rotated(serviceLog));
   if (finished && executorData?.skipLogrotateAndCompress) add('unrotated', area, serviceLog, {}, true);
   return records;
 }
@@ -137,14 +152,8 @@ function uploadRecords(
 const longestHint = 60;
 const serviceLog = 'service.log';
 
-/** Output files of a plain command. */
-const outputs = ['stdout', 'stderr'];
-
 /** Upload records of a task that are left, by its file name: something of its files is still to be uploaded. */
-async function recordsOf(
-  writing: Pick<RecordContext, 'directory' | 'settings'>,
-  name: string,
-): Promise<{ path: string; finished: boolean }[]> {
+async function recordsOf(writing: RecordPlace, name: string): Promise<{ path: string; finished: boolean }[]> {
   const place = uploadRecordsOf(writing);
   const names = await readdir(place).catch(() => []);
   const like = names.filter((file) => file.startsWith(`${name}-`) && file.endsWith(recordEnding));
@@ -152,7 +161,7 @@ async function recordsOf(
   for (const path of like.map((file) => join(place, file))) {
     const record = await readRecord(path);
     // The name of another task may go on where this one's ends.
-    if (record && basename(record.sandbox) === name) found.push({ path, finished: record.finished });
+    if (record && taskOf(record) === name) found.push({ path, finished: record.finished });
   }
   return found;
 }
@@ -166,24 +175,19 @@ async function readRecord(path: string): Promise<UploadRecord | undefined> {
   }
 }
 
-export const hasUploadsLeft = async (
-  writing: Pick<RecordContext, 'directory' | 'settings'>,
-  name: string,
-): Promise<boolean> => (await recordsOf(writing, name)).length > 0;
+export const hasUploadsLeft = async (writing: RecordPlace, name: string): Promise<boolean> =>
+  (await recordsOf(writing, name)).length > 0;
 
 /** Finishes the records of a task that has ended while no agent ran, or whose agent ended right after it. */
 export async function finishRecords(
   writing: RecordContext,
-  task: { spec: LaunchSpec; sandbox: Sandbox },
+  task: { spec: LoggedLaunch; sandbox: Sandbox },
 ): Promise<void> {
   const left = await recordsOf(writing, fileNameOf(task.spec.taskId));
   if (left.some(({ finished }) => !finished)) await writeRecords(writing, task, true);
 }
 
 /** Its files have gone. */
-export async function removeRecords(
-  writing: Pick<RecordContext, 'directory' | 'settings'>,
-  name: string,
-): Promise<void> {
+export async function removeRecords(writing: RecordPlace, name: string): Promise<void> {
   for (const { path } of await recordsOf(writing, name)) await rm(path, { force: true });
 }

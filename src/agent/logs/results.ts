@@ -4,6 +4,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { AgentContext } from '../agent-context.js';
 import { isMissing } from '../../platform/files.js';
+import type { LogSettings } from '../settings.js';
 import { createFileBelow, openFileBelow, openDirectoryBelow, placeIn, unlessUnseen } from '../sandbox/below.js';
 import { fitsFileSystem } from '../sandbox/names.js';
 import { freeName, partName } from './journal.js';
@@ -18,17 +19,24 @@ const smallBytes = 1024 * 1024;
 
 export const compressionOf = ({
   logrotateCompressionSettings: custom,
-}: Pick<AgentContext['settings'], 'logrotateCompressionSettings'>): Compression => ({
+}: Pick<LogSettings, 'logrotateCompressionSettings'>): Compression => ({
   command: custom?.compressCmd,
   options: custom?.compressOptions ?? [],
   extension: custom?.compressExt ?? 'gz',
 });
 
-export const nameOfResult = ({ path, dateFormat, extension }: TaskLog, now: number): string =>
-  rotatedName(basename(path), dateFormat, extension, now);
+export const nameOfResult = (
+  { path, dateFormat, extension }: Pick<TaskLog, 'path' | 'dateFormat' | 'extension'>,
+  now: number,
+): string => rotatedName(basename(path), dateFormat, extension, now);
 
 /** Moves a log to which nothing is written any more to its results. An empty one is left. Answers whether it was moved. */
-export async function moveToResults(root: string, log: TaskLog, extension: string, now: number): Promise<boolean> {
+export async function moveToResults(
+  log: Pick<TaskLog, 'root' | 'path' | 'into' | 'dateFormat' | 'extension'>,
+  extension: string,
+  now: number,
+): Promise<boolean> {
+  const { root } = log;
   const source = await openFileBelow(root, log.path, 'NONE');
   await source?.handle.close();
   if (!source || source.stats.size === 0) return false;
@@ -67,15 +75,25 @@ export async function removeIfEmpty(root: string, path: string): Promise<void> {
   if (file?.stats.size === 0) await removeBelow(root, path);
 }
 
-/** Removes results of a log that are too old or too many. */
+/** Removes results of a log that are too old, too many or, together, too large. */
 export async function removeSurplus(
-  root: string,
-  { path, into }: TaskLog,
-  keep: { count: number; maxAgeDays: number },
+  { root, path, into }: Pick<TaskLog, 'root' | 'path' | 'into'>,
+  keep: Parameters<typeof surplus>[1],
   now: number,
 ): Promise<void> {
   const results = await resultsOf(root, basename(path), into);
   for (const name of surplus(results, keep, now)) await removeBelow(root, join(into, name));
+}
+
+/** Removes all results of a log. `removed`: is told the bytes of each. */
+export async function removeResults(
+  { root, path, into }: Pick<TaskLog, 'root' | 'path' | 'into'>,
+  removed: (bytes: number) => void,
+): Promise<void> {
+  for (const { name, size } of await resultsOf(root, basename(path), into)) {
+    await removeBelow(root, join(into, name));
+    removed(size);
+  }
 }
 
 interface Result {
@@ -84,7 +102,7 @@ interface Result {
   size: number;
 }
 
-export async function resultsOf(root: string, base: string, into: string): Promise<Result[]> {
+async function resultsOf(root: string, base: string, into: string): Promise<Result[]> {
   const names = (await namesIn(root, into)).filter((name) => isResultOf(base, name));
   const directory = await openDirectoryBelow(root, into, 'NONE');
   if (!directory) return [];
@@ -100,7 +118,8 @@ export async function resultsOf(root: string, base: string, into: string): Promi
   }
 }
 
-interface CompressOptions extends Pick<AgentContext, 'settings' | 'rotateProgram'> {
+interface CompressOptions extends Pick<AgentContext, 'rotateProgram'> {
+  settings: LogSettings;
   /** Its abort leaves what is not done yet to the next time. */
   signal: AbortSignal;
   /** Compresses only files that take no program of their own. */

@@ -120,9 +120,9 @@ class Rotation {
       await new Promise(setImmediate);
     }
     this.places.journal.note(journal);
-    const { root: sandbox, isOwnUser } = this.order;
+    const { root: sandbox, isOwnUser, group } = this.order;
     const path = `${sandbox}/${this.log.path}`;
-    const standing = StandingWriters.stop({ sandbox, path, ino: journal.ino, isOwnUser });
+    const standing = StandingWriters.stop({ sandbox, path, ino: journal.ino, isOwnUser, group });
     if (!standing) return false;
     try {
       while (this.left() > 0) this.copyTo(rest, fstatSync(this.places.source.fd).size);

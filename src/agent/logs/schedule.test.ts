@@ -27,12 +27,14 @@ test.each([
   expect(isResultOf(base, name)).toBe(true);
 });
 
-test('those that are too many or too old go, the oldest first', () => {
+test('those that are too many, too old or, together, too large go, the oldest first', () => {
   const day = 86_400_000;
-  const results = [4, 1, 3, 2, 0].map((days) => ({ name: `r${days}`, mtimeMs: at - days * day }));
+  const results = [4, 1, 3, 2, 0].map((days) => ({ name: `r${days}`, mtimeMs: at - days * day, size: 10 }));
   expect(surplus(results, { count: 2, maxAgeDays: 7 }, at)).toEqual(['r2', 'r3', 'r4']);
   expect(surplus(results, { count: 20, maxAgeDays: 2 }, at)).toEqual(['r3', 'r4']);
   expect(surplus(results, { count: 20, maxAgeDays: 7 }, at)).toEqual([]);
+  expect(surplus(results, { count: 20, maxAgeDays: 7, bytes: 49 }, at)).toEqual(['r4']);
+  expect(surplus(results, { count: 20, maxAgeDays: 7, bytes: 50 }, at)).toEqual([]);
 });
 
 test.each([

@@ -56,15 +56,20 @@ export function rotatedName(base: string, dateFormat: string, extension: string,
 export const isResultOf = (base: string, name: string): boolean =>
   name.startsWith(`${base}-`) && /^[0-9]/.test(name.slice(base.length + 1));
 
-/** Results of one log to remove: those that are too old, and the oldest of those that are too many. */
+/** Results of one log to remove: those that are too old, and the oldest of those that are too many or, together, too large. */
 export function surplus(
-  results: readonly { name: string; mtimeMs: number }[],
-  keep: { count: number; maxAgeDays: number },
+  results: readonly { name: string; mtimeMs: number; size: number }[],
+  keep: { count: number; maxAgeDays: number; bytes?: number },
   now: number,
 ): string[] {
   const newestFirst = results.toSorted((a, b) => b.mtimeMs - a.mtimeMs || (a.name < b.name ? 1 : -1));
+  let bytes = 0;
   return newestFirst
-    .filter(({ mtimeMs }, index) => index >= keep.count || mtimeMs < now - keep.maxAgeDays * day)
+    .filter(({ mtimeMs, size }, index) => {
+      bytes += size;
+      const isTooMuch = index >= keep.count || bytes > (keep.bytes ?? Infinity);
+      return isTooMuch || mtimeMs < now - keep.maxAgeDays * day;
+    })
     .map(({ name }) => name);
 }
 

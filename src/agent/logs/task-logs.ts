@@ -1,7 +1,7 @@
-import { lstatSync } from 'node:fs';
+import { constants, lstatSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { basename, join, relative } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { LaunchSpec } from '../../core/model/launch.js';
 import { backOffMillis } from '../../core/back-off.js';
 import { messageOf } from '../../platform/files.js';
 import { isAlive, type ProcessStat, readStat } from '../processes/process-identity.js';
@@ -11,8 +11,8 @@ import { openFileBelow } from '../sandbox/below.js';
 import type { Sandbox } from '../sandbox/sandbox-layout.js';
 import { readJournal, settle } from './journal.js';
 import type { RotateAnswer } from './order.js';
-import { additionalLogs, mainLogs, type TaskLog } from './plan.js';
-import { Worker } from './programs.js';
+import { additionalLogs, type LoggedLaunch, mainLogs, type TaskLog } from './plan.js';
+import { firstFile, Worker } from './programs.js';
 import {
   compressionOf,
   compressResults,
@@ -26,12 +26,25 @@ import { isDue } from './schedule.js';
 import { saveTail } from './tail.js';
 
 interface LoggedTask {
-  spec: LaunchSpec;
+  spec: LoggedLaunch;
   sandbox: Sandbox;
-  runAs: RunAs | undefined;
+  runAs: Pick<RunAs, 'uid' | 'gid' | 'own' | 'prefix'> | undefined;
   processes(): ProcessStat[];
+  /** Present: it has another view of the files than the agent. */
+  elsewhere?: LogsElsewhere;
 }
 
+/** What differs where a task sees its files in another place, and does not write its output itself. */
+interface LogsElsewhere {
+  /** Directory of the cgroup with all that may write to the sandbox; undefined: not known now, and its files stay as they are. */
+  group(): string | undefined;
+  /** Moves an output to its results: what follows goes to a new one. */
+  rotate(log: TaskLog, now: number): Promise<void>;
+  /** Since when there has been the output of a name as it is. Epoch millis. */
+  beganAt(name: string): Promise<number>;
+}
+
+const { O_DIRECTORY, O_RDONLY } = constants;
 const journalName = 'logrotate.status';
 
 /** A rotation that came to nothing, because writers did not stand still or a program failed, is tried again after this. */
@@ -56,6 +69,8 @@ export class TaskLogs {
   private sizesDueAt = -Infinity;
   private checkedAt = -Infinity;
   private notBefore = -Infinity;
+  /** Some are there that no rotation of its own made. */
+  private hasOtherResults = false;
   /** By path of a log: how often in a row it could not be rotated. */
   private readonly failures = new Map<string, { inRow: number; notBefore: number }>();
   /** Last logged problem of them: it is logged once. */
@@ -70,8 +85,8 @@ export class TaskLogs {
     private readonly context: LogContext,
     private readonly target: LoggedTask,
   ) {
-    const { root, executor } = target.sandbox;
-    this.journal = executor ? join(relative(root, executor.directory), journalName) : journalName;
+    const { root, executor, area = executor?.directory ?? root } = target.sandbox;
+    this.journal = join(relative(root, area), journalName);
     this.beganAt = context.now();
   }
 
@@ -93,16 +108,23 @@ export class TaskLogs {
   async restore(): Promise<void> {
     const { root } = this.target.sandbox;
     this.beganAt = lastChange(join(root, this.journal)) ?? lastChange(root) ?? this.beganAt;
+    for (const { path } of this.logsOfAgent()) this.rotatedAt.set(path, await this.target.elsewhere!.beganAt(path));
     const left = await readJournal(root, this.journal);
     if (left) await this.untilGone(left);
     await this.settle();
+  }
+
+  /** There are results that are to be compressed. */
+  noteResults(): void {
+    this.hasOtherResults = true;
   }
 
   /** Begins what is due; answers whether anything is. */
   async rotateIfDue(now: number): Promise<boolean> {
     if (this.isBusy || this.isOver || now < this.notBefore) return false;
     const logs = await this.due(now);
-    if (logs.length === 0 || this.isBusy || this.isOver) return false;
+    if ((logs.length === 0 && !this.hasOtherResults) || this.isBusy || this.isOver) return false;
+    this.hasOtherResults = false;
     this.working = this.rotate(logs, now).finally(() => (this.working = undefined));
     return true;
   }
@@ -128,9 +150,8 @@ export class TaskLogs {
     await this.beginning;
     await this.settle();
     const { executor } = sandbox;
-    if (!executor) return;
-    const [serviceLog] = mainLogs(spec, sandbox, context.settings);
-    if (serviceLog)
+    const [serviceLog] = executor ? mainLogs(spec, sandbox, context.settings) : [];
+    if (executor && serviceLog)
       await this.tryTo('save the tail of the log', () =>
         saveTail(sandbox.root, executor, context.settings.tailLogLinesToSave),
       );
@@ -139,8 +160,8 @@ export class TaskLogs {
     const how = { ...context, signal: context.stopping, onlySmall: true };
     for (const log of [...(serviceLog ? [serviceLog] : []), ...(await additionalLogs(sandbox, context.settings))])
       await this.tryTo(`rotate ${log.path}`, async () => {
-        if (await moveToResults(sandbox.root, log, extension, now))
-          await compressResults(how, sandbox.root, basename(log.path), log.into);
+        if (await moveToResults(log, extension, now))
+          await compressResults(how, log.root, basename(log.path), log.into);
       });
     if (serviceLog) await this.tryTo('remove the empty log', () => removeIfEmpty(sandbox.root, serviceLog.path));
   }
@@ -150,9 +171,9 @@ export class TaskLogs {
     const { sandbox, spec } = this.target;
     const { settings } = this.context;
     const logs = [...mainLogs(spec, sandbox, settings), ...(await additionalLogs(sandbox, settings))];
-    for (const { path, into } of logs)
+    for (const { root, path, into } of logs)
       await this.tryTo('compress a log', () =>
-        compressResults({ ...this.context, signal }, sandbox.root, basename(path), into),
+        compressResults({ ...this.context, signal }, root, basename(path), into),
       );
     for (const log of logs) await this.tryTo('remove old logs', () => this.removeSurplus(log));
     if (this.isOver && !signal.aborted)
@@ -171,14 +192,17 @@ export class TaskLogs {
       this.checkedAt = now;
     }
     const due: TaskLog[] = [];
+    const { elsewhere } = this.target;
+    const areWritersKnown = !elsewhere || elsewhere.group() !== undefined;
     for (const log of logs) {
+      if (log.root === sandbox.root && !areWritersKnown) continue;
       const { inRow = 0, notBefore = -Infinity } = this.failures.get(log.path) ?? {};
       if (now < notBefore) continue;
       const last = this.rotatedAt.get(log.path) ?? this.beganAt;
       const isTime = log.frequency !== undefined && isDue(log.frequency, last, now);
       const checksSize = (checkSizes || inRow > 0) && log.maxBytes !== undefined;
       if (!isTime && !checksSize) continue;
-      const size = await sizeOf(sandbox.root, log.path);
+      const size = await sizeOf(log.root, log.path);
       if (isTime && size === 0) this.rotatedAt.set(log.path, now);
       if (size > (isTime ? 0 : (log.maxBytes ?? Infinity))) due.push(log);
     }
@@ -186,13 +210,32 @@ export class TaskLogs {
   }
 
   private async rotate(logs: readonly TaskLog[], now: number): Promise<void> {
-    const { sandbox, runAs } = this.target;
+    const { sandbox, elsewhere } = this.target;
+    for (const log of logs.filter(({ root }) => root !== sandbox.root)) {
+      const trouble = await elsewhere!.rotate(log, now).then(() => undefined, messageOf);
+      const answer = trouble === undefined ? { rotated: [log.path] } : { failed: log.path, trouble };
+      this.note(answer, [log], { now, tookMillis: 0 });
+    }
+    const inSandbox = logs.filter(({ root }) => root === sandbox.root);
+    if (inSandbox.length > 0) await this.rotateInSandbox(inSandbox, now);
+    if (this.context.stopping.aborted || this.isOver) return;
+    await this.settle();
+    await this.compressAll(this.over.signal);
+  }
+
+  private async rotateInSandbox(logs: readonly TaskLog[], now: number): Promise<void> {
+    const { sandbox, runAs, elsewhere } = this.target;
     const { settings, rotateProgram } = this.context;
     this.notBefore = now + tryAgainMillis;
+    const group = elsewhere?.group();
+    // Its user has no other way there.
+    const place = elsewhere && (await open(sandbox.root, O_RDONLY | O_DIRECTORY).catch(() => undefined));
+    if (elsewhere && (!place || group === undefined)) return void (await place?.close());
     const worker = new Worker(
       rotateProgram,
       {
-        root: sandbox.root,
+        root: place ? `/proc/self/fd/${firstFile}/.` : sandbox.root,
+        group,
         user: runAs && { uid: runAs.uid, gid: runAs.gid },
         isOwnUser: runAs?.own ?? false,
         journal: this.journal,
@@ -200,9 +243,10 @@ export class TaskLogs {
         compression: compressionOf(settings),
         seconds: settings.logRotationTimeoutSeconds,
       },
-      { prefix: runAs?.prefix },
+      { prefix: runAs?.prefix, files: place && [place.fd] },
     );
     this.worker = worker;
+    await place?.close();
     const began = performance.now();
     const answer = await worker.answer;
     const tookMillis = performance.now() - began;
@@ -210,9 +254,12 @@ export class TaskLogs {
     if (this.context.stopping.aborted) return;
     if (answer?.trouble === undefined && answer?.busy?.length === 0) this.notBefore = now;
     this.note(answer ?? { trouble: 'the program that rotates them ended early' }, logs, { now, tookMillis });
-    if (this.isOver) return;
-    await this.settle();
-    await this.compressAll(this.over.signal);
+  }
+
+  /** Those that the task does not write itself. */
+  private logsOfAgent(): TaskLog[] {
+    const { spec, sandbox } = this.target;
+    return mainLogs(spec, sandbox, this.context.settings).filter(({ root }) => root !== sandbox.root);
   }
 
   /**
@@ -270,7 +317,7 @@ export class TaskLogs {
 
   private removeSurplus(log: TaskLog): Promise<void> {
     const { logrotateCount: count, logrotateMaxageDays: maxAgeDays } = this.context.settings;
-    return removeSurplus(this.target.sandbox.root, log, { count, maxAgeDays }, this.context.now());
+    return removeSurplus(log, { count, maxAgeDays }, this.context.now());
   }
 
   private async tryTo(what: string, work: () => Promise<unknown>): Promise<void> {

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { errorCode } from '../../platform/files.js';
+import { pidsBelow } from '../cgroups/group-files.js';
 import { parseStat, type ProcessStat, readStat } from '../processes/process-identity.js';
 import { allPids, sandboxVariable, signal, userOf, variableOf } from '../processes/processes.js';
 import { nameOfBytes } from '../sandbox/names.js';
@@ -13,6 +14,8 @@ export interface WritersOf {
   ino: number;
   /** The user is the task's own: each of its processes is one of the task. */
   isOwnUser: boolean;
+  /** Directory of the cgroup with all of them, and no others of their user; absent: they are found by the rest. */
+  group?: string;
 }
 
 const longestStopMillis = 2_000;
@@ -62,11 +65,12 @@ export class StandingWriters {
   }
 }
 
-function writersOf({ sandbox, path, ino, isOwnUser }: WritersOf): ProcessStat[] {
+function writersOf({ sandbox, path, ino, isOwnUser, group }: WritersOf): ProcessStat[] {
   const me = process.geteuid?.();
-  return allPids()
+  const areAllWriters = isOwnUser || group !== undefined;
+  return (group === undefined ? allPids() : pidsBelow(group))
     .filter((pid) => pid !== process.pid && pid !== process.ppid && userOf(pid) === me)
-    .filter((pid) => isOwnUser || variableOf(pid, sandboxVariable) === sandbox || hasOpen(pid, path, ino))
+    .filter((pid) => areAllWriters || variableOf(pid, sandboxVariable) === sandbox || hasOpen(pid, path, ino))
     .flatMap((pid) => readStat(pid) ?? []);
 }
 

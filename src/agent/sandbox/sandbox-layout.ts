@@ -27,6 +27,12 @@ export interface Sandbox {
   executor?: ExecutorLayout;
   /** Output files of the programs around the main one. */
   programLogs?: string[];
+  /** Directory of the output of its main program, where the agent writes that itself and no task gets to it. */
+  output?: string;
+  /** Working area of a task with executorData that has no layout of its own. */
+  area?: string;
+  /** Path of the root as the processes of the task have it; absent: the same. */
+  seenAs?: string;
 }
 
 /** Files at the top of the sandbox that take the output and the errors of a program around the main one. */

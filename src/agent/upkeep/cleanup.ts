@@ -5,11 +5,11 @@ import type { KeptRuns } from '../../core/model/request.js';
 import type { RemovalReason } from '../../cluster/cluster-driver.js';
 import type { AgentContext } from '../agent-context.js';
 import { writeDurably } from '../../platform/files.js';
-import { additionalLogs, mainLogs } from '../logs/plan.js';
-import { compressResults, removeBelow, resultsOf } from '../logs/results.js';
+import { additionalLogs, type LoggedLaunch, mainLogs } from '../logs/plan.js';
+import { compressResults, removeResults } from '../logs/results.js';
 import { finishRecords, hasUploadsLeft, removeRecords } from '../logs/records.js';
 import { openDirectoryBelow, pathOf } from '../sandbox/below.js';
-import { sandboxOfSpec } from '../sandbox/sandbox-layout.js';
+import { type Sandbox, sandboxOfSpec } from '../sandbox/sandbox-layout.js';
 import { PutOff, type Removals } from './removals.js';
 import { TaskDirectory } from '../state/task-directory.js';
 import type { Tombstones } from '../state/tombstones.js';
@@ -180,22 +180,17 @@ export class Cleanup {
   }
 
   /** Compresses what was left when an agent ended, and removes results that are not to be kept. */
-  private async finishLogs(
-    spec: Parameters<typeof mainLogs>[0],
-    sandbox: Parameters<typeof mainLogs>[1],
-    isOld: boolean,
-  ): Promise<void> {
+  private async finishLogs(spec: LoggedLaunch, sandbox: Sandbox, isOld: boolean): Promise<void> {
     const { settings, stopping: signal } = this.cleaning;
     const additional = await additionalLogs(sandbox, settings, 'WITH_RESULTS');
     for (const log of sandbox.executor ? [...mainLogs(spec, sandbox, settings), ...additional] : [])
       await compressResults({ ...this.cleaning, signal }, sandbox.root, basename(log.path), log.into);
     await finishRecords(this.cleaning, { spec, sandbox });
     for (const log of additional.filter(({ deleteAfterEnd }) => isOld && deleteAfterEnd))
-      for (const { name, size } of await resultsOf(sandbox.root, basename(log.path), log.into)) {
-        await removeBelow(sandbox.root, join(log.into, name));
-        this.cleaning.removals.note('ROTATED_FILES', size);
-        this.result.freedBytes += size;
-      }
+      await removeResults(log, (bytes) => {
+        this.cleaning.removals.note('ROTATED_FILES', bytes);
+        this.result.freedBytes += bytes;
+      });
   }
 
   /** Left by tasks of an earlier incarnation, of which there is no record any more. */

@@ -1,15 +1,20 @@
 import type { TaskContext } from '../tasks/task-context.js';
-import type { TaskRun } from '../tasks/task-run.js';
-import type { Tasks } from '../tasks/tasks.js';
+import type { TaskLogs } from '../logs/task-logs.js';
 
 /** So many tasks have their logs rotated at a time: all of them are due at midnight. */
 const mostAtOnce = 4;
 
+interface RotatedTask {
+  spec: { taskId: string };
+  isRunning: boolean;
+  logs: TaskLogs;
+}
+
 /** Rotates the logs of running tasks when they are due. */
 export class LogRotation {
   constructor(
-    private readonly context: TaskContext,
-    private readonly tasks: Tasks,
+    private readonly context: Pick<TaskContext, 'now' | 'log' | 'stopping' | 'endedLogs'>,
+    private readonly tasks: { live(): RotatedTask[] },
   ) {}
 
   /** One look at all tasks; what is begun goes on beside it. */
@@ -28,7 +33,7 @@ export class LogRotation {
     for (let logs = endedLogs.shift(); logs && !stopping.aborted; logs = endedLogs.shift()) await logs.compressAll();
   }
 
-  private async rotate(run: TaskRun): Promise<boolean> {
+  private async rotate(run: RotatedTask): Promise<boolean> {
     return run.logs.rotateIfDue(this.context.now()).catch((cause: unknown) => {
       this.context.log.error(`Logs of task ${run.spec.taskId}`, cause);
       return false;

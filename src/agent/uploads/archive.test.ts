@@ -17,7 +17,7 @@ afterEach(() => directory.remove());
 
 const root = () => join(directory.path, 'archive');
 const openArchive = (bounds = { keepDays: 30, maxMegabytes: 1 }, machine: { reservedDiskMb?: number } = {}) =>
-  Archive.open({ archive: root() }, boundsOf(bounds, { reservedDiskMb: 0, ...machine }), new Throttle(1e9));
+  Archive.open({ root: root() }, boundsOf(bounds, { reservedDiskMb: 0, ...machine }), new Throttle(1e9));
 const pathOf = (key: string) => join(root(), ...namesOfBucket('logs'), ...namesOfKey(key));
 
 async function put(archive: Archive, key: string, content: string | Buffer, at?: number): Promise<void> {

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import {
+  chmod,
+  chown,
   constants,
   type FileHandle,
   link,
@@ -14,7 +16,6 @@ import {
 } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { namesOfBucket, namesOfKey } from '../../core/logs/index.js';
-import type { AgentDirectory } from '../state/agent-directory.js';
 import { ensureFolder, errorCode, isMissing, syncFolder } from '../../platform/files.js';
 import { reservedBytes } from '../sandbox/disk-space.js';
 import type { Throttle } from './throttle.js';
@@ -38,6 +39,14 @@ interface Bounds {
   reservedDiskMb?: number;
 }
 
+interface ArchivePlace {
+  root: string;
+  /** Name of this agent, where others write to the directory as well. */
+  agent?: string;
+  /** Group that may read it; absent: as it is. */
+  group?: number;
+}
+
 interface ArchivedFile {
   path: string;
   mtimeMs: number;
@@ -46,9 +55,14 @@ interface ArchivedFile {
 
 export class ArchiveFull extends Error {}
 
+/** No name of a bucket or of a part of a key begins like that. */
+const unfinishedName = '.new';
+/** Who may not enter the directory itself gets to nothing in it. */
+const directoryMode = 0o750;
+
 /**
- * Logs of tasks in a directory of the agent, by bucket and key. Nothing but the agent writes there; schedulers of the same machine
- * read. An object is there whole or not at all, and never changes.
+ * Logs of tasks in a directory, by bucket and key. Nothing but the agent writes there, or agents that share it; schedulers read. An
+ * object is there whole or not at all, and never changes. Others may remove objects at any time, as this one does.
  */
 export class Archive {
   bytes = 0;
@@ -57,15 +71,22 @@ export class Archive {
 
   private constructor(
     private readonly root: string,
+    /** Directory of files that are not whole yet, this agent's alone. */
+    private readonly unfinished: string,
     readonly bounds: Bounds,
     private readonly throttle: Throttle,
   ) {}
 
-  static async open(directory: Pick<AgentDirectory, 'archive'>, bounds: Bounds, throttle: Throttle): Promise<Archive> {
-    const archive = new Archive(directory.archive, bounds, throttle);
-    await ensureFolder(archive.root, 0o700);
+  static async open({ root, agent = '', group }: ArchivePlace, bounds: Bounds, throttle: Throttle): Promise<Archive> {
+    const archive = new Archive(root, join(root, unfinishedName, agent), bounds, throttle);
+    await ensureFolder(root, 0o700);
+    if (group !== undefined) {
+      await chown(root, -1, group);
+      // All that is made below has the group of what it is made in.
+      await chmod(root, 0o2750);
+    }
     await rm(archive.unfinished, { recursive: true, force: true });
-    await ensureFolder(archive.unfinished, 0o700);
+    await ensureFolder(archive.unfinished, directoryMode);
     return archive;
   }
 
@@ -90,7 +111,7 @@ export class Archive {
     const part = join(this.unfinished, randomUUID());
     try {
       await this.copy(source, size, part);
-      const made = await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+      const made = await mkdir(dirname(path), { recursive: true, mode: directoryMode });
       await link(part, path);
       for (let directory = dirname(path); ; directory = dirname(directory)) {
         await syncFolder(directory);
@@ -119,10 +140,6 @@ export class Archive {
     if (this.bytes > this.bounds.maxBytes) await this.removeOldest(this.bytes - this.bounds.maxBytes, signal);
   }
 
-  private get unfinished(): string {
-    return join(this.root, '.new');
-  }
-
   private pathOf(bucket: string, key: string): string {
     return join(this.root, ...namesOfBucket(bucket), ...namesOfKey(key));
   }
@@ -133,7 +150,7 @@ export class Archive {
   }
 
   private async copy(source: FileHandle, size: number, path: string): Promise<void> {
-    const target = await open(path, 'wx', 0o600);
+    const target = await open(path, 'wx', 0o640);
     try {
       const buffer = Buffer.allocUnsafe(Math.min(chunkBytes, size));
       for (let position = 0; position < size;) {
@@ -218,7 +235,7 @@ export class Archive {
       for await (const entry of entries) {
         const path = join(directory, entry.name);
         if (entry.isDirectory()) {
-          if (path !== this.unfinished) directories.push(path);
+          if (entry.name !== unfinishedName) directories.push(path);
           continue;
         }
         const stats = await lstat(path).catch(unlessMissing);

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { basename } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { numberedKey } from '../../core/logs/index.js';
+import { taskOf } from '../logs/upload-record.js';
 import { nobody, cleanEnvironment } from '../processes/run-as.js';
 import { killGroup, startProgram } from '../processes/order-program.js';
-import type { LocalClusterSettings, UploadTarget } from '../settings.js';
+import type { LogSettings, UploadTarget } from '../settings.js';
 import type { FileToUpload, UploadAnswer, UploadOrder, UploadOutcome } from './order.js';
 import type { Upload, UploadStore } from './uploader.js';
 
@@ -26,7 +26,7 @@ type Target = Extract<UploadTarget, { kind: 'BUCKET' }>;
 export class BucketStore implements UploadStore {
   constructor(
     private readonly target: Target,
-    private readonly settings: LocalClusterSettings,
+    private readonly settings: LogSettings,
     private readonly program: readonly string[],
   ) {}
 
@@ -96,7 +96,7 @@ export class BucketStore implements UploadStore {
 
   private fileOf({ record, file }: Upload, key: string, index: number): FileToUpload {
     const { storageClass, applyStorageClassIfOverBytes: over } = record;
-    const facts = [basename(record.sandbox), file.path, file.ino, file.mtimeMs, file.size];
+    const facts = [taskOf(record), file.path, file.ino, file.mtimeMs, file.size];
     const headers = this.settings.objstoreContentHeaders.find(({ filenameEndsWith }) =>
       file.name.endsWith(filenameEndsWith),
     );

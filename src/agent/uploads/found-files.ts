@@ -54,8 +54,11 @@ export async function filesOf(record: UploadRecord, skip: (file: FoundFile) => b
   return found.toSorted((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-/** Files that a process of the owner of the sandbox has open. */
-export async function openFiles(sandbox: string, files: readonly FoundFile[]): Promise<Set<FoundFile>> {
+/** Files that a process of the owner of the sandbox has open. `seenAs`: path of the sandbox as those processes have it. */
+export async function openFiles(
+  { sandbox, seenAs = sandbox }: Pick<UploadRecord, 'sandbox' | 'seenAs'>,
+  files: readonly FoundFile[],
+): Promise<Set<FoundFile>> {
   const byIno = new Map(files.map((file) => [file.ino, file]));
   const open = new Set<FoundFile>();
   const root = await unlessUnseen(() => lstat(sandbox));
@@ -66,7 +69,7 @@ export async function openFiles(sandbox: string, files: readonly FoundFile[]): P
     for (const fd of await readdir(`/proc/${pid}/fd`).catch(() => [])) {
       const path = `/proc/${pid}/fd/${fd}`;
       // Names first: nothing but files of this sandbox is looked at.
-      if (!(await readlink(path).catch(() => '')).startsWith(`${sandbox}/`)) continue;
+      if (!(await readlink(path).catch(() => '')).startsWith(`${seenAs}/`)) continue;
       const stats = await stat(path).catch(() => undefined);
       const file = stats && byIno.get(stats.ino);
       if (file) open.add(file);

@@ -1,4 +1,4 @@
-import type { AgentContext } from '../agent-context.js';
+import type { LogSettings } from '../settings.js';
 import { Archive, boundsOf } from './archive.js';
 import { BucketStore, uploadProgram } from './bucket-store.js';
 import { DirectoryStore } from './directory-store.js';
@@ -10,8 +10,7 @@ const megabyte = 1024 * 1024;
 export const uploadsItself = ({
   uploadTarget,
   uploaderInUse,
-}: Pick<AgentContext['settings'], 'uploadTarget' | 'uploaderInUse'>): boolean =>
-  uploadTarget !== undefined && !uploaderInUse;
+}: Pick<LogSettings, 'uploadTarget' | 'uploaderInUse'>): boolean => uploadTarget !== undefined && !uploaderInUse;
 
 /** undefined: nothing is uploaded, or another program does it. */
 export async function openUploader(
@@ -23,5 +22,6 @@ export async function openUploader(
   if (!target || !uploadsItself(settings)) return undefined;
   if (target.kind === 'BUCKET') return new Uploader(context, new BucketStore(target, settings, program));
   const throttle = new Throttle(maxUploadMegabytesPerSecond * megabyte);
-  return new Uploader(context, new DirectoryStore(await Archive.open(directory, boundsOf(target, settings), throttle)));
+  const place = { root: target.directory ?? directory.archive, ...target.shared };
+  return new Uploader(context, new DirectoryStore(await Archive.open(place, boundsOf(target, settings), throttle)));
 }

@@ -5,6 +5,8 @@ import { dirname, join } from 'node:path';
 import { objectKey } from '../../core/logs/index.js';
 import { backOffMillis } from '../../core/back-off.js';
 import type { AgentContext } from '../agent-context.js';
+import type { LogSettings } from '../settings.js';
+import type { AgentDirectory } from '../state/agent-directory.js';
 import { messageOf, readIfThere } from '../../platform/files.js';
 import { recordEnding, uploadRecordsOf } from '../logs/records.js';
 import { UploadRecord } from '../logs/upload-record.js';
@@ -48,7 +50,9 @@ export interface UploadStore {
 }
 
 /** Context of an uploader. */
-export interface UploadContext extends Pick<AgentContext, 'directory' | 'settings' | 'log' | 'stopping' | 'now'> {
+export interface UploadContext extends Pick<AgentContext, 'log' | 'stopping' | 'now'> {
+  directory: Pick<AgentDirectory, 'uploadRecords' | 'archive'>;
+  settings: LogSettings;
   /** Names of records of tasks that have ended, to be uploaded at once. */
   finishedUploads: Set<string> | undefined;
   uploads: UploadCounts;
@@ -176,7 +180,7 @@ export class Uploader {
   private async wanted(record: UploadRecord, progress: Progress): Promise<FoundFile[]> {
     const found = await filesOf(record, (file) => progress.isDone(file)).catch(unlessGone);
     if (record.uploadImmediately || !this.uploading.settings.checkForOpenFiles) return found;
-    const open = await openFiles(record.sandbox, found);
+    const open = await openFiles(record, found);
     return found.filter((file) => !open.has(file));
   }
 

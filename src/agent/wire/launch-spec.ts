@@ -70,6 +70,15 @@ const UploaderFile = z.object({
   checkSubdirectories: z.boolean().optional(),
 });
 
+/** Files of a task that are uploaded. */
+export const LogUploads = z.object({
+  files: z.array(UploaderFile),
+  bucket: z.string().optional(),
+  keyPattern: z.string().optional(),
+  storageClass: z.string().optional(),
+  applyStorageClassAfterBytes: z.number().optional(),
+});
+
 const Artifact = z.object({
   uri: word,
   cache: z.boolean().optional(),
@@ -191,15 +200,7 @@ const members = {
   keepSandboxes: z
     .object({ count: z.number().int().positive().optional(), days: z.number().int().positive().optional() })
     .optional(),
-  uploads: z
-    .object({
-      files: z.array(UploaderFile),
-      bucket: z.string().optional(),
-      keyPattern: z.string().optional(),
-      storageClass: z.string().optional(),
-      applyStorageClassAfterBytes: z.number().optional(),
-    })
-    .optional(),
+  uploads: LogUploads.optional(),
 } satisfies { [member in keyof Required<LaunchSpec>]: z.ZodType<LaunchSpec[member]> };
 const Spec: z.ZodType<LaunchSpec> = z.object(members);
 

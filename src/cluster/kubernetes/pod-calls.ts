@@ -1,4 +1,5 @@
 import { podSandboxPath, type PodToPrepare, type PrepareAnswer } from '../../pod-agent/pod-agent-api.js';
+import { outputsOf } from '../../agent/sandbox/sandbox-layout.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import type { KubernetesSettings } from '../../platform/settings/kubernetes-settings.js';
 import type { KillAnswer, LaunchAnswer } from '../cluster-driver.js';
@@ -76,7 +77,8 @@ export class PodCalls {
     const uid = userOf(spec, this.settings);
     const user = uid === undefined ? undefined : { uid, gid: uid };
     const { namespace } = this;
-    return { taskId, namespace, podName: this.nameOf(taskId), cpus, memoryMb, diskMb, ...(user && { user }) };
+    const podName = this.nameOf(taskId);
+    return { taskId, namespace, podName, cpus, memoryMb, diskMb, ...(user && { user }), logs: logsOf(spec) };
   }
 
   async kill(taskId: string, graceMillis: number): Promise<KillAnswer> {
@@ -214,6 +216,18 @@ export class PodCalls {
     }
   }
 }
+
+/** Part of a launch that the logs of its task depend on. */
+const logsOf = ({ executorData, programs, uploads }: LaunchSpec): PodToPrepare['logs'] => ({
+  ...(executorData && {
+    executorData: {
+      logrotateFrequency: executorData.logrotateFrequency,
+      skipLogrotateAndCompress: executorData.skipLogrotateAndCompress,
+    },
+  }),
+  programLogs: programs ? Object.values(programs).flat().flatMap(outputsOf) : [],
+  ...(uploads && { uploads }),
+});
 
 /** Time for its post steps, after the end of its other programs. */
 const postSecondsOf = (pod: Pod | undefined): number =>

@@ -5,8 +5,8 @@ import { launchSpec } from '../../../test/support/launch-spec.js';
 import { refusalOfLaunch, refusalOfUser, unsupportedInRun, unsupportedOnKubernetes } from './supported.js';
 
 const settings = KubernetesSettings.parse({ allowedHostPaths: ['/data'], users: { app: 1_000 } });
-const fields = (deploy: Partial<Deploy>): string[] =>
-  unsupportedOnKubernetes({ requestId: 'r', id: 'd', ...deploy }, settings).map(({ field }) => field);
+const fields = (deploy: Partial<Deploy>, of = settings): string[] =>
+  unsupportedOnKubernetes({ requestId: 'r', id: 'd', ...deploy }, of).map(({ field }) => field);
 const docker = (changes: object = {}, more: object = {}): Partial<Deploy> => ({
   containerInfo: {
     type: 'DOCKER',
@@ -125,6 +125,19 @@ test.each([
     is: ['healthcheck.healthcheckResultFilePath'],
   },
 ])('$name', ({ deploy, is }) => expect(fields(deploy as Partial<Deploy>).toSorted()).toEqual(is.toSorted()));
+
+test('rotation and upload of logs are for agents, and refused without them', () => {
+  const deploy: Partial<Deploy> = {
+    executorData: { cmd: 'x', logrotateFrequency: 'HOURLY', skipLogrotateAndCompress: true },
+    objstoreUploaderAdditionalFiles: [{ filename: 'gc.log' }],
+  };
+  expect(fields(deploy)).toEqual([
+    'executorData.logrotateFrequency',
+    'executorData.skipLogrotateAndCompress',
+    'objstoreUploaderAdditionalFiles',
+  ]);
+  expect(fields(deploy, KubernetesSettings.parse({ agents: { secretFile: '/secret' } }))).toEqual([]);
+});
 
 test('which setting would allow it is said', () =>
   expect(

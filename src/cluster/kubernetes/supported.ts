@@ -24,6 +24,8 @@ const honouredOfExecutor = new Set([
   'loggingTag',
   'loggingExtraFields',
 ]);
+/** Further ones, which the agents of the nodes see to. */
+const honouredByAgents = new Set(['logrotateFrequency', 'skipLogrotateAndCompress']);
 
 /**
  * Fields of a deploy that the Kubernetes driver cannot honour: the API refuses it by name, so that nothing is ignored
@@ -39,8 +41,8 @@ export function unsupportedOnKubernetes(
   if (deploy.customExecutorCmd !== undefined && !executorData)
     problems.push({ field: 'customExecutorCmd', message: 'needs executorData: no other executor runs on Kubernetes' });
   for (const [key, value] of Object.entries(executorData ?? {}))
-    if (!honouredOfExecutor.has(key) && !isNothing(value))
-      problems.push({ field: `executorData.${key}`, message: 'must not be given: it is not done on Kubernetes' });
+    if (!honouredOfExecutor.has(key) && !isNothing(value) && !(settings.agents && honouredByAgents.has(key)))
+      problems.push({ field: `executorData.${key}`, message: notDone(honouredByAgents.has(key)) });
   if (containerInfo && hasContainer(deploy))
     problems.push(...unsupportedContainer(containerInfo, executorData !== undefined, settings, group));
   const resultFile = healthcheck?.healthcheckResultFilePath;
@@ -64,10 +66,10 @@ export function unsupportedOnKubernetes(
       field: 'healthcheck.type',
       message: 'must not be COMMAND: no agent runs commands in pods to check them',
     });
-  if (deploy.objstoreUploaderAdditionalFiles?.length)
+  if (deploy.objstoreUploaderAdditionalFiles?.length && !settings.agents)
     problems.push({
       field: 'objstoreUploaderAdditionalFiles',
-      message: 'must be empty: files of pods are not uploaded',
+      message: 'must be empty: agents upload files of pods, and there are none (cluster.kubernetes.agents)',
     });
   return [
     ...problems,
@@ -186,6 +188,11 @@ const unsupportedVariables = (field: string, env: Record<string, string> | undef
 
 const unsupportedDownloads = (field: string, artifacts: readonly unknown[] | undefined): UnsupportedOption[] =>
   artifacts?.length ? [{ field, message: 'must be empty: nothing is fetched for pods; put it into the image' }] : [];
+
+const notDone = (byAgents: boolean): string =>
+  byAgents
+    ? 'must not be given: agents of the nodes do it, and there are none (cluster.kubernetes.agents)'
+    : 'must not be given: it is not done on Kubernetes';
 
 const isNothing = (value: unknown): boolean =>
   value === undefined || value === null || value === false || (Array.isArray(value) && value.length === 0);

@@ -13,14 +13,15 @@ import type { Listing, ListObjectsInput, LogStoreClient } from './log-store-clie
 export class ObjectStore implements OnModuleDestroy {
   private readonly clients = new Map<string, Promise<LogStoreClient>>();
   private readonly store: LogStore | undefined;
-  /** Logs that are kept on this machine; undefined: they are kept elsewhere. */
+  /** Logs that are kept in a directory of this machine; undefined: they are kept elsewhere. */
   readonly folder: FolderClient | undefined;
 
   constructor(@Inject(SETTINGS) settings: Settings, links: ObjectLinks) {
     this.store = logStoreOf(settings);
     if (this.store?.kind !== 'FOLDER') return;
-    // Where the agent of the data directory has them.
-    this.folder = new FolderClient(join(settings.dataDir, 'agent', 'archive'), (bucket, key, seconds, attachment) =>
+    // Where the agent of the data directory has them, or agents elsewhere, too.
+    const directory = settings.logFolder.directory ?? join(settings.dataDir, 'agent', 'archive');
+    this.folder = new FolderClient(directory, (bucket, key, seconds, attachment) =>
       links.make({ bucket, key, attachment }, seconds),
     );
   }

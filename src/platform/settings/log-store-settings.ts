@@ -5,10 +5,15 @@ import { ObjstoreSettings } from './objstore-settings.js';
 
 /** Directory of the agent that keeps the logs of tasks when there is no object store. */
 export const LogFolderSettings = z.strictObject({
-  enabled: z
-    .boolean()
-    .default(true)
-    .describe('Keep logs of tasks in the data directory, if there is no section objstore'),
+  enabled: z.boolean().default(true).describe('Keep logs of tasks in a directory, if there is no section objstore'),
+  directory: z
+    .string()
+    .max(4_096)
+    .regex(/^\/[^\0]*[^/\0]$/, 'must be an absolute path')
+    .optional()
+    .describe(
+      'That directory; default: archive in the directory of the agent. On Kubernetes a volume of schedulers and agents; default there: none',
+    ),
   keepDays: z.number().int().min(1).max(3_650).default(30).describe('Days for which a log is kept there'),
   maxMegabytes: count(1, 1_000_000_000)
     .default(5_120)
@@ -20,14 +25,16 @@ export type LogStore = ObjstoreSettings & { kind: 'BUCKET' | 'FOLDER' };
 
 interface StoreChoice {
   objstore?: ObjstoreSettings;
-  logFolder: { enabled: boolean };
+  logFolder: { enabled: boolean; directory?: string };
   clusterDriver: string;
 }
 
 /** undefined: they are kept nowhere. */
 export function logStoreOf({ objstore, logFolder, clusterDriver }: StoreChoice): LogStore | undefined {
   if (objstore) return { kind: 'BUCKET', ...objstore };
-  if (clusterDriver !== 'local' || !logFolder.enabled) return undefined;
+  // The data directories of schedulers and agents on Kubernetes are not the same.
+  const isKept = logFolder.enabled && (clusterDriver === 'local' || logFolder.directory !== undefined);
+  if (!isKept) return undefined;
   return { kind: 'FOLDER', ...ObjstoreSettings.parse({ objstoreBucket: 'logs' }) };
 }
 

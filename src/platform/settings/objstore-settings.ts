@@ -32,23 +32,33 @@ const UploaderFile = z.strictObject({
 /** A link is signed for so long at most: stores refuse longer ones. */
 const longestLinkMillis = 7 * 24 * 3_600_000;
 
+const access = {
+  objstoreAccessKey: text()
+    .optional()
+    .describe('Access key of this service; default: that of its environment or its machine'),
+  objstoreSecretKey: text().optional().describe('The secret that belongs to it'),
+  endpoint: z
+    .url({ protocol: /^https?$/, error: 'must be a URL such as http://store:9000' })
+    .optional()
+    .describe('Address of the store, also in links to files; default: that of AWS in the region'),
+  region: text().default('us-east-1').describe('Region of the buckets'),
+  usePathStyle: z
+    .boolean()
+    .optional()
+    .describe('Name buckets in the path and not in the host name; default: true with an endpoint'),
+};
+
+/** Part of the section that those need who write to the store. */
+export const StoreAccess = z
+  .strictObject({ ...access, groupOverrides: ofGroups() })
+  .refine(hasBothKeysOrNone, bothKeys);
+export type StoreAccess = z.infer<typeof StoreAccess>;
+
 /** The object store (S3 or one that speaks its protocol) that keeps the logs of tasks. Absent: there is none. */
 export const ObjstoreSettings = z
   .strictObject({
     objstoreBucket: text().describe('Bucket of the logs; required in this section'),
-    objstoreAccessKey: text()
-      .optional()
-      .describe('Access key of this service; default: that of its environment or its machine'),
-    objstoreSecretKey: text().optional().describe('The secret that belongs to it'),
-    endpoint: z
-      .url({ protocol: /^https?$/, error: 'must be a URL such as http://store:9000' })
-      .optional()
-      .describe('Address of the store, also in links to files; default: that of AWS in the region'),
-    region: text().default('us-east-1').describe('Region of the buckets'),
-    usePathStyle: z
-      .boolean()
-      .optional()
-      .describe('Name buckets in the path and not in the host name; default: true with an endpoint'),
+    ...access,
     objstoreKeyFormat: keyPattern()
       .default('%requestId/%Y/%m/%taskId_%index-%s-%filename')
       .describe(

@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { format, resolveConfig } from 'prettier';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
+import { PodAgentSettings } from '../../../src/pod-agent/pod-agent-settings.js';
 import { waitFor } from '../../support/wait-for.js';
 import { Lab, labBinaries } from '../lab/lab.js';
 
@@ -54,6 +55,7 @@ const settingsOf = (made: Map<string, Rendered>, name: string) =>
     http: { allowedHosts: string[] };
     auth: { enabled: boolean };
     cluster?: { kubernetes: { agents: { secretFile: string } } };
+    logFolder?: object;
   };
 
 /** The chart leaves the namespace to Helm. */
@@ -117,7 +119,7 @@ describe.skipIf(labBinaries === undefined)('the chart', () => {
     const names = made.get('Role muster')!.rules!.flatMap(({ resourceNames = [] }) => resourceNames);
     expect(names).toEqual(['second-leader']);
     expect(made.get('DaemonSet muster-agent')!.spec!.template!.metadata.labels['muster/agent']).toBe('second');
-    expect(parse(made.get('ConfigMap muster-agent')!.data!['agent.yaml']!)).toMatchObject({
+    expect(parse(made.get('Secret muster-agent-settings')!.stringData!['agent.yaml']!)).toMatchObject({
       installation: 'second',
       root: '/var/lib/muster/second',
     });
@@ -142,11 +144,42 @@ describe.skipIf(labBinaries === undefined)('the chart', () => {
     const sumOf = (made: Map<string, Rendered>) =>
       made.get('DaemonSet muster-agent')!.spec!.template!.metadata.annotations['checksum/settings'];
     const given = await objects('--set', 'agent.settings.logMegabytes=5,agent.settings.root=/');
-    expect(parse(given.get('ConfigMap muster-agent')!.data!['agent.yaml']!)).toMatchObject({
+    expect(parse(given.get('Secret muster-agent-settings')!.stringData!['agent.yaml']!)).toMatchObject({
       logMegabytes: 5,
       root: '/var/lib/muster/muster',
     });
     expect(sumOf(given)).not.toBe(sumOf(await objects()));
+  });
+
+  test('logs go to the store of the settings, or to a volume that schedulers only read', async () => {
+    const ofAgents = (made: Map<string, Rendered>) =>
+      PodAgentSettings.parse(parse(made.get('Secret muster-agent-settings')!.stringData!['agent.yaml']!));
+    const podOf = (made: Map<string, Rendered>, what: string) => made.get(what)!.spec!.template!.spec;
+    const volume = (made: Map<string, Rendered>, what: string) =>
+      [podOf(made, what).volumes, podOf(made, what).containers[0]!.volumeMounts].map((all) =>
+        all.find((each) => 'name' in each && each.name === 'logs'),
+      );
+    const claimed = await objects('--set', 'logs.claim=shared,settings.logFolder.keepDays=5');
+    const directory = '/var/lib/muster-logs';
+    expect(settingsOf(claimed, 'muster').logFolder).toEqual({ directory, keepDays: 5 });
+    expect(ofAgents(claimed).logFolder).toMatchObject({ directory, keepDays: 5, group: 1_000 });
+    expect(volume(claimed, 'Deployment muster')).toEqual([
+      { name: 'logs', persistentVolumeClaim: { claimName: 'shared', readOnly: true } },
+      { name: 'logs', mountPath: directory, readOnly: true },
+    ]);
+    expect(volume(claimed, 'DaemonSet muster-agent')).toEqual([
+      { name: 'logs', persistentVolumeClaim: { claimName: 'shared' } },
+      { name: 'logs', mountPath: directory },
+    ]);
+    const keys = 'settings.objstore.objstoreAccessKey=a,settings.objstore.objstoreSecretKey=b';
+    const stored = await objects('--set', `settings.objstore.objstoreBucket=logs,${keys}`);
+    expect(ofAgents(stored).objstore).toMatchObject({ objstoreAccessKey: 'a', objstoreSecretKey: 'b' });
+    expect(volume(stored, 'DaemonSet muster-agent')).toEqual([undefined, undefined]);
+    const given = await objects('--set', 'agent.env[0].name=AWS_ACCESS_KEY_ID,agent.env[0].value=a');
+    expect(podOf(given, 'DaemonSet muster-agent').containers[0]!.env).toContainEqual({
+      name: 'AWS_ACCESS_KEY_ID',
+      value: 'a',
+    });
   });
 
   test('without agents there is nothing of them', async () => {

@@ -25,7 +25,21 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- define "muster.agentSettings" -}}
 {{- $root := printf "%s/%s" .Values.agent.folder (include "muster.installation" .) -}}
 {{- $places := dict "root" $root "port" (int .Values.agent.port) "secretFile" "/etc/muster-secret/agent" -}}
-{{- toYaml (merge (dict "installation" (include "muster.installation" .)) $places .Values.agent.settings) -}}
+{{- $store := dict -}}
+{{- with .Values.settings.objstore -}}
+{{- $access := pick . "objstoreAccessKey" "objstoreSecretKey" "endpoint" "region" "usePathStyle" "groupOverrides" -}}
+{{- $_ := set $store "objstore" $access -}}
+{{- end -}}
+{{- if .Values.logs.claim -}}
+{{- $bounds := pick (.Values.settings.logFolder | default dict) "keepDays" "maxMegabytes" -}}
+{{- $_ := set $store "logFolder" (merge (dict "directory" (include "muster.logDirectory" .) "group" 1000) $bounds) -}}
+{{- end -}}
+{{- toYaml (merge (dict "installation" (include "muster.installation" .)) $places $store .Values.agent.settings) -}}
+{{- end -}}
+
+{{- /* Where the volume of logs is in pods of schedulers and agents. */ -}}
+{{- define "muster.logDirectory" -}}
+/var/lib/muster-logs
 {{- end -}}
 
 {{- define "muster.databaseSecret" -}}
@@ -66,6 +80,9 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end -}}
 {{- if $kubernetes -}}
 {{- $_ := set $added "cluster" (dict "kubernetes" $kubernetes) -}}
+{{- end -}}
+{{- if .Values.logs.claim -}}
+{{- $_ := set $added "logFolder" (dict "directory" (include "muster.logDirectory" .)) -}}
 {{- end -}}
 {{- toYaml (mustMergeOverwrite (deepCopy .Values.settings) $added) -}}
 {{- end -}}
