@@ -10,7 +10,8 @@ test('docs/kubernetes.md lists every setting', () => {
   const text = readFileSync(page, 'utf8').replaceAll(/ {2,}/g, ' ');
   const defaults: Record<string, unknown> = PodAgentSettings.parse({});
   for (const [key, { description = '' }] of Object.entries(PodAgentSettings.shape)) {
-    const usual = defaults[key] === undefined ? '' : `\`${String(defaults[key])}\``;
+    const value = defaults[key];
+    const usual = value === undefined ? '' : `\`${Array.isArray(value) ? value.join(' ') : String(value)}\``;
     expect(text).toContain(`| \`${key}\` | ${usual === '' ? '' : `${usual} `}| ${description} |`);
   }
 });

@@ -3,13 +3,17 @@ import { setMaxListeners } from 'node:events';
 import { chmod } from 'node:fs/promises';
 import { createServer, type Server } from 'node:https';
 import type { Socket } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { serve } from 'rest-contract';
 import { nodeListener } from 'rest-contract/node';
 import type { Log } from '../platform/log.js';
 import { ensureFolder, readIfThere, writeDurably } from '../platform/files.js';
+import { ArtifactCache } from '../agent/artifacts/cache.js';
+import { fetchProgram } from '../agent/artifacts/program.js';
+import { TaskUsers } from '../agent/users/task-users.js';
 import { DiskWatch } from '../agent/upkeep/disk-watch.js';
+import { LocalSettings } from '../platform/settings/local-settings.js';
 import { isAlive, ownIdentity, type ProcessIdentity } from '../agent/processes/process-identity.js';
 import { Removals } from '../agent/upkeep/removals.js';
 import { every } from '../agent/upkeep/every.js';
@@ -48,7 +52,8 @@ interface RunningPodAgent {
 export async function runPodAgent(node: string, settings: PodAgentSettings, log: Log): Promise<RunningPodAgent> {
   const own = join(settings.root, '.agent');
   await ensureFolder(own, 0o700);
-  await chmod(settings.root, 0o700);
+  // Who fetches a file for the cache passes through to its own directory. Those of tasks and of the agent are closed.
+  await chmod(settings.root, 0o711);
   await takeOver(join(own, 'process'));
   const incarnation = (await readIfThere(join(own, 'incarnation')))?.trim() || randomUUID();
   await writeDurably(join(own, 'incarnation'), `${incarnation}\n`);
@@ -57,7 +62,8 @@ export async function runPodAgent(node: string, settings: PodAgentSettings, log:
   const stopping = new AbortController();
   setMaxListeners(0, stopping.signal);
   const updates = await UpdatesLog.open(join(own, 'updates.jsonl'), { agentId: node, incarnation });
-  const context: PodContext = { node, settings, cgroups, updates, log, stopping: stopping.signal };
+  const fetching = await openFetching(settings, own, log);
+  const context: PodContext = { node, settings, cgroups, updates, fetching, log, stopping: stopping.signal };
   const tasks = await PodTasks.load(context);
   const removals = new Removals();
   await tasks.findPods();
@@ -80,20 +86,47 @@ export async function runPodAgent(node: string, settings: PodAgentSettings, log:
     updates.wake();
     await tasks.close();
     await watching;
+    fetching.users.close();
     await updates.close();
   };
   return { port, stop };
 }
 
+/** `own`: directory of the agent. */
+async function openFetching(settings: PodAgentSettings, own: string, log: Log): Promise<PodContext['fetching']> {
+  const artifacts = join(settings.root, '.artifacts');
+  const directory = {
+    root: own,
+    artifacts,
+    cachedArtifacts: join(artifacts, 'kept'),
+    newArtifacts: join(artifacts, 'new'),
+    sandboxes: join(artifacts, 'new'),
+  };
+  for (const open of [artifacts, directory.newArtifacts]) await ensureFolder(open, 0o711);
+  await ensureFolder(directory.cachedArtifacts, 0o700);
+  const users = await TaskUsers.open({ ...LocalSettings.parse({}), requireIsolation: false }, directory, log);
+  const searchPath = `${dirname(process.execPath)}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin`;
+  const facts = {
+    directory,
+    settings: { ...settings, allowedArtifactPaths: [] },
+    log,
+    fetchProgram,
+    searchPath,
+    users,
+  };
+  return { ...facts, section: 'agent.settings', artifacts: await ArtifactCache.open(facts) };
+}
+
 async function watchOver(context: PodContext, tasks: PodTasks, cleanup: PodCleanup): Promise<void> {
-  const { settings, log } = context;
+  const { settings, log, fetching } = context;
   const { root } = settings;
-  const artifacts = { makeRoom: () => undefined };
+  const { artifacts } = fetching;
   const disk = new DiskWatch({ directory: { root, sandboxes: root }, settings, log, artifacts }, tasks, tasks);
   await Promise.all([
     every(checkEveryMillis, 'look at the pods', context, () => tasks.findPods()),
     every(outputEveryMillis, 'take the output of tasks', context, () => tasks.takeOutput()),
     every(diskEveryMillis, 'look at the disk', context, () => disk.check()),
+    every(settings.checkThreadsEveryMillis, 'count the threads of tasks', context, async () => tasks.checkThreads()),
     every(roomEveryMillis, 'make room on the disk', context, () => cleanup.makeRoom()),
     every(cleanEveryMillis, 'remove old files', context, () => cleanup.run()),
   ]);

@@ -5,14 +5,23 @@ import { z } from 'zod';
 import type { ShellCommandOrder, ShellCommandReport } from '../cluster/cluster-driver.js';
 import type { Log } from '../platform/log.js';
 import { readIfThere, syncFolder, writeDurably } from '../platform/files.js';
+import type { FetchContext } from '../agent/artifacts/fetch.js';
 import type { ProcessStat } from '../agent/processes/process-identity.js';
-import { closeSandbox } from '../agent/sandbox/sandbox-layout.js';
+import { removeTree } from '../agent/sandbox/remove-tree.js';
+import { closeSandbox, executorLayout, type ExecutorLayout } from '../agent/sandbox/sandbox-layout.js';
 import { CommandRecord } from '../agent/shell-commands/command-record.js';
 import { TaskCommands } from '../agent/shell-commands/task-commands.js';
 import { appendPatiently, type UpdatesLog } from '../agent/state/updates-log.js';
 import { LogFollower } from './log-follower.js';
-import { type CommandSettings, podContainerName, podToPrepare, type PodToPrepare } from './pod-agent-api.js';
+import {
+  type CommandSettings,
+  podContainerName,
+  podToPrepare,
+  type PodToPrepare,
+  type PrepareAnswer,
+} from './pod-agent-api.js';
 import type { PodAgentSettings } from './pod-agent-settings.js';
+import { artifactsDirectory, PodArtifacts } from './pod-artifacts.js';
 import { PodFiles } from './pod-files.js';
 import type { PodCgroups, PodContainer } from './pod-cgroups.js';
 import { planInPod } from './pod-command.js';
@@ -23,13 +32,16 @@ export interface PodContext {
   settings: PodAgentSettings;
   cgroups: PodCgroups;
   updates: UpdatesLog;
+  fetching: FetchContext;
   log: Log;
   /** Aborted when the agent stops. */
   stopping: AbortSignal;
 }
 
 const SavedPod = z.object({
-  pod: podToPrepare,
+  pod: podToPrepare.omit({ artifacts: true }),
+  /** It waits for its files in `artifacts/`. */
+  hasArtifacts: z.boolean().optional(),
   /** Epoch millis. */
   preparedAt: z.number(),
   /** Number of its pod; absent: the kubelet has not begun with it yet. */
@@ -46,17 +58,24 @@ const endCommandsMillis = 2_000;
  * One task in a pod of this node. Its directory, which is the agent's alone:
  *
  *     spec.json   what is known of it
- *     sandbox/    mounted into its container: all in it is the task's
+ *     sandbox/    mounted into its container, or a directory in it: all in it is the task's
+ *     artifacts/  mounted into the container that waits for its files (see pod-artifacts.ts)
  *     logs/       what it printed, as the agent took it from the kubelet
  *     cursor      how far that is
  *     commands/   shell commands that were accepted
  */
 export class PodTask {
-  readonly sandbox: { root: string };
+  /** `executor`: of a task with executorData. */
+  readonly sandbox: { root: string; executor?: ExecutorLayout };
   readonly commands: TaskCommands;
+  readonly artifacts: PodArtifacts;
   readonly isElsewhere = true;
   /** It takes more of the disk than it may. */
   isOverDisk = false;
+  /** It has, or had, more threads than it may. */
+  overThreads: { seen: number; limit: number } | undefined;
+  /** Its app directory was removed. */
+  isCleaned = false;
   private readonly commandSettings = new Map<string, CommandSettings>();
   private container: PodContainer | undefined;
   private follower: Promise<LogFollower> | undefined;
@@ -66,7 +85,14 @@ export class PodTask {
     readonly path: string,
     private saved: SavedPod,
   ) {
-    this.sandbox = { root: join(path, 'sandbox') };
+    this.sandbox = sandboxIn(path, saved.pod);
+    this.artifacts = new PodArtifacts(context, {
+      pod: saved.pod,
+      path,
+      // What its container does not see would be of no use to it.
+      sandbox: { root: this.mounted, executor: this.sandbox.executor },
+      renewSandbox: () => this.renewSandbox(),
+    });
     this.commands = new TaskCommands(context, {
       taskId: this.id,
       directory: { path },
@@ -74,24 +100,24 @@ export class PodTask {
         const settings = this.commandSettings.get(record.path);
         this.commandSettings.delete(record.path);
         const container = this.isRunning ? this.container : undefined;
-        return planInPod({ container, sandboxRoot: this.sandbox.root }, order, record, settings);
+        const { root: sandboxRoot } = this.sandbox;
+        return planInPod({ container, sandboxRoot, directory: this.mounted }, order, record, settings);
       },
       report: (report) => this.report(report),
     });
   }
 
   /** Resolves when all of it is on disk. */
-  static async prepare(context: PodContext, path: string, pod: PodToPrepare): Promise<PodTask> {
-    const sandbox = join(path, 'sandbox');
-    for (const directory of [path, join(path, 'logs'), sandbox]) await mkdir(directory, { mode: 0o700 });
-    const { uid = 0, gid = 0 } = pod.user ?? {};
-    await chown(sandbox, uid, gid);
-    // Nothing leads there but the mount in its container.
-    await chmod(sandbox, pod.user ? 0o750 : 0o777);
-    const task = new PodTask(context, path, { pod, preparedAt: Date.now() });
+  static async prepare(context: PodContext, path: string, { artifacts, ...pod }: PodToPrepare): Promise<PodTask> {
+    for (const directory of [path, join(path, 'logs')]) await mkdir(directory, { mode: 0o700 });
+    await makeSandbox(sandboxIn(path, pod), pod);
+    if (artifacts) await PodArtifacts.save(path, artifacts);
+    const hasArtifacts = artifacts !== undefined;
+    const task = new PodTask(context, path, { pod, preparedAt: Date.now(), ...(hasArtifacts && { hasArtifacts }) });
     await task.follow();
     await task.save();
     await syncFolder(join(path, '..'));
+    task.artifacts.begin(true);
     return task;
   }
 
@@ -105,8 +131,23 @@ export class PodTask {
     return this.saved.pod.taskId;
   }
 
-  get pod(): PodToPrepare {
+  get pod(): SavedPod['pod'] {
     return this.saved.pod;
+  }
+
+  /** Directory that its container gets as its sandbox. */
+  get mounted(): string {
+    return this.sandbox.executor?.directory ?? this.sandbox.root;
+  }
+
+  /** It was prepared by an older agent, to which its artifacts said nothing, and so got no pod. */
+  get isWithoutArtifacts(): boolean {
+    return !this.saved.hasArtifacts && this.uid === undefined;
+  }
+
+  get prepared(): PrepareAnswer {
+    const artifacts = this.saved.hasArtifacts ? { artifacts: artifactsDirectory(this.path) } : {};
+    return { outcome: 'PREPARED', path: this.mounted, ...artifacts };
   }
 
   get preparedAt(): number {
@@ -147,6 +188,19 @@ export class PodTask {
   async requestKill(): Promise<void> {
     if (this.isOverDisk) return;
     this.isOverDisk = true;
+    this.context.updates.wake();
+  }
+
+  /** Reports that it has too many threads: the leader ends the task, not this agent. */
+  checkThreads(): void {
+    const { maxTaskThreads: usual, threadCheckerType } = this.context.settings;
+    const limit = this.saved.pod.executor?.maxTaskThreads ?? usual;
+    if (limit === undefined || !this.isRunning || this.overThreads) return;
+    const main = threadCheckerType === 'CGROUP' ? undefined : this.container?.main()?.pid;
+    const counted = this.processes().filter(({ pid }) => main === undefined || pid === main);
+    const seen = counted.reduce((sum, { threads }) => sum + threads, 0);
+    if (seen <= limit) return;
+    this.overThreads = { seen, limit };
     this.context.updates.wake();
   }
 
@@ -191,10 +245,16 @@ export class PodTask {
   /** No command runs after that, unless it cannot be ended. */
   async end(): Promise<void> {
     if (this.endedAt !== undefined) return;
+    await this.artifacts.forget();
     await Promise.race([this.commands.endAll(), delay(endCommandsMillis, undefined, { ref: false })]);
     await this.takeOutput().catch((cause: unknown) => this.context.log.error(`Task ${this.id}: its output`, cause));
     await closeSandbox(this.sandbox);
     await this.change({ endedAt: Date.now() });
+  }
+
+  private async renewSandbox(): Promise<void> {
+    await removeTree(this.sandbox.root);
+    await makeSandbox(this.sandbox, this.saved.pod);
   }
 
   private follow(): Promise<LogFollower> {
@@ -223,5 +283,26 @@ export class PodTask {
       state: 'TASK_RUNNING',
     } as const;
     return appendPatiently(this.context, `${shellCommand.updateType} of a command`, { ...about, shellCommand });
+  }
+}
+
+function sandboxIn(path: string, { taskId, executor }: SavedPod['pod']): PodTask['sandbox'] {
+  const root = join(path, 'sandbox');
+  return executor ? { root, executor: executorLayout(root, taskId, true) } : { root };
+}
+
+/** Nothing leads there but the mount in its container. */
+async function makeSandbox({ root, executor }: PodTask['sandbox'], { user }: SavedPod['pod']): Promise<void> {
+  const { uid, gid } = user ?? { uid: 0, gid: 0 };
+  const area = executor && [
+    executor.directory,
+    executor.app,
+    ...['logs', 'tmp'].map((name) => join(executor.directory, name)),
+  ];
+  // Closed to the user of the task until all is there.
+  for (const directory of [root, ...(area ?? [])]) await mkdir(directory, { mode: 0o700 });
+  for (const directory of [...(area ?? []).toReversed(), root]) {
+    await chown(directory, uid, gid);
+    await chmod(directory, user ? 0o750 : 0o777);
   }
 }

@@ -34,6 +34,7 @@ export class PodTasks {
       }
     }
     for (const task of tasks.all()) await task.commands.failInterrupted();
+    for (const task of tasks.live()) task.artifacts.begin(false);
     return tasks;
   }
 
@@ -63,16 +64,22 @@ export class PodTasks {
       if (known && (known.pod.podName !== pod.podName || known.pod.namespace !== pod.namespace))
         return refused('The task has another pod');
       if (known?.endedAt !== undefined) return refused('Its pod has ended');
-      if (known) return { outcome: 'PREPARED', path: known.sandbox.root };
+      const isAnew = known?.isWithoutArtifacts === true && pod.artifacts !== undefined;
+      if (known && !isAnew) return known.prepared;
       if (this.isDiskFull) return { outcome: 'DISK_FULL' };
       const path = join(this.context.settings.root, pod.podName);
+      if (known) {
+        await known.rest();
+        await removeTree(path);
+        this.byId.delete(known.id);
+      }
       const task = await PodTask.prepare(this.context, path, pod).catch(async (cause: unknown) => {
         // What is there already is not ours to remove.
         if (errorCode(cause) !== 'EEXIST') await removeTree(path);
         throw cause;
       });
       this.byId.set(task.id, task);
-      return { outcome: 'PREPARED', path: task.sandbox.root };
+      return task.prepared;
     });
   }
 
@@ -87,6 +94,7 @@ export class PodTasks {
   remove(task: PodTask): Promise<RemovalResult | undefined> {
     return this.with(task, async () => {
       await task.rest();
+      await task.artifacts.forget();
       const removed = await removeTree(task.path);
       this.byId.delete(task.id);
       return removed;
@@ -109,6 +117,10 @@ export class PodTasks {
     });
   }
 
+  checkThreads(): void {
+    for (const task of this.live()) task.checkThreads();
+  }
+
   /** Takes their output since the last call. */
   async takeOutput(): Promise<void> {
     const now = Date.now();
@@ -122,6 +134,7 @@ export class PodTasks {
   /** The agent stops. */
   async close(): Promise<void> {
     for (const task of this.all()) task.commands.detach();
+    await Promise.all(this.all().map((task) => task.artifacts.stop()));
     await Promise.allSettled(this.all().map((task) => task.commands.settled()));
     await Promise.allSettled(this.all().map((task) => task.rest()));
   }

@@ -117,7 +117,7 @@ describe.skipIf(labBinaries === undefined)('the chart', () => {
     const names = made.get('Role muster')!.rules!.flatMap(({ resourceNames = [] }) => resourceNames);
     expect(names).toEqual(['second-leader']);
     expect(made.get('DaemonSet muster-agent')!.spec!.template!.metadata.labels['muster/agent']).toBe('second');
-    expect(parse(made.get('ConfigMap muster-agent')!.data!['agent.yaml']!)).toMatchObject({
+    expect(parse(made.get('Secret muster-agent-settings')!.stringData!['agent.yaml']!)).toMatchObject({
       installation: 'second',
       root: '/var/lib/muster/second',
     });
@@ -142,7 +142,7 @@ describe.skipIf(labBinaries === undefined)('the chart', () => {
     const sumOf = (made: Map<string, Rendered>) =>
       made.get('DaemonSet muster-agent')!.spec!.template!.metadata.annotations['checksum/settings'];
     const given = await objects('--set', 'agent.settings.logMegabytes=5,agent.settings.root=/');
-    expect(parse(given.get('ConfigMap muster-agent')!.data!['agent.yaml']!)).toMatchObject({
+    expect(parse(given.get('Secret muster-agent-settings')!.stringData!['agent.yaml']!)).toMatchObject({
       logMegabytes: 5,
       root: '/var/lib/muster/muster',
     });

@@ -30,7 +30,7 @@ interface SchedulerSpec {
 }
 interface AgentSpec {
   containers: [{ command: string[]; ports: [{ containerPort: number }] }];
-  volumes: { name: string; configMap?: { name: string }; secret?: { secretName: string; items: [{ key: string }] } }[];
+  volumes: { name: string; secret?: { secretName: string; items?: [{ key: string }] } }[];
 }
 interface PlayedAgent {
   process: TestProcess;
@@ -136,17 +136,16 @@ export class StandInNode {
     const [{ command, ports }] = spec.containers;
     const folder = join(this.folder, name);
     mkdirSync(join(folder, 'logs'), { recursive: true });
-    const { configMap } = spec.volumes.find((volume) => volume.configMap)!;
-    const { secretName, items } = spec.volumes.find((volume) => volume.secret)!.secret!;
-    const path = `/api/v1/namespaces/${this.namespace}/configmaps/${configMap!.name}`;
-    const { data } = await this.lab.api.call<{ data: Record<string, string> }>(path);
+    const secretOf = (volume: string) => spec.volumes.find(({ name: each }) => each === volume)!.secret!;
+    const { secretName, items } = secretOf('secret');
+    const settings = await this.secret(secretOf('settings').secretName, 'agent.yaml');
     // An address of its own, as a pod has.
     const address = `127.${process.pid % 250}.${this.count % 250}.${++this.count % 250}`;
     const secretFile = join(folder, 'secret');
-    writeFileSync(secretFile, await this.secret(secretName, items[0].key));
+    writeFileSync(secretFile, await this.secret(secretName, items![0].key));
     const own = { host: address, root: join(folder, 'files'), podLogs: join(folder, 'logs'), secretFile };
     const config = join(folder, 'agent.yaml');
-    writeFileSync(config, stringify({ ...(parse(data['agent.yaml']!) as object), ...own }));
+    writeFileSync(config, stringify({ ...(parse(settings) as object), ...own }));
     const words = command.slice(1).map((word) => (word.endsWith('.yaml') ? config : word));
     const started = spawnNode(
       words.map((word) => word.replace('$(NODE_NAME)', nodeName)),

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parse, parseAllDocuments, stringify } from 'yaml';
@@ -9,15 +9,23 @@ import { testImage } from './image.js';
 import type { Lab } from './lab.js';
 
 /** Programs of this machine that the program of agents needs in the image. */
-export const agentPrograms: readonly string[] = [process.execPath, '/usr/bin/nsenter', '/usr/bin/setpriv'];
+export const agentPrograms: readonly string[] = [
+  process.execPath,
+  '/usr/bin/nsenter',
+  '/usr/bin/setpriv',
+  ...['/usr/bin/gpg'].filter((path) => existsSync(path)),
+];
 const secret = 'of schedulers and agents, for tests';
 const lookEveryMillis = 100;
+/** Further settings of agents. `folder`: the directory of the node that they see. */
+export type AgentSettings = (folder: string) => object;
+
 /** Directory of the program in the image of the repository. */
 const program = '/opt/muster';
 
 interface Manifest {
   kind: string;
-  data: Record<string, string>;
+  stringData: Record<string, string>;
   spec: { template: { spec: AgentSpec } };
 }
 interface AgentSpec {
@@ -44,6 +52,7 @@ export class LabAgents {
   constructor(
     private readonly lab: Lab,
     private readonly path: string,
+    private readonly settings: AgentSettings,
   ) {
     this.secretFile = join(lab.folder, 'agent-secret');
     this.folder = join(lab.folder, 'files');
@@ -94,7 +103,7 @@ export class LabAgents {
     return documents
       .map((each) => each.toJS() as Manifest)
       .map((manifest) => {
-        if (manifest.kind === 'ConfigMap') this.divide(manifest, nodes);
+        if (manifest.kind === 'Secret') this.divide(manifest, nodes);
         if (manifest.kind === 'DaemonSet') this.place(manifest.spec.template.spec);
         return stringify(manifest);
       })
@@ -102,8 +111,9 @@ export class LabAgents {
   }
 
   private divide(config: Manifest, nodes: readonly string[]): void {
-    const settings = parse(config.data['agent.yaml']!) as object;
-    config.data = Object.fromEntries(
+    const given = parse(config.stringData['agent.yaml']!) as object;
+    const settings = { ...given, ...this.settings(this.folder) };
+    config.stringData = Object.fromEntries(
       nodes.map((name) => [`${name}.yaml`, stringify({ ...settings, root: join(this.folder, name) })]),
     );
   }

@@ -11,7 +11,7 @@ import { waitFor } from '../../support/wait-for.js';
 import { configFor, makeCertificates } from './certificates.js';
 import { Daemon } from './daemon.js';
 import { makeImage, pauseImage, testImage } from './image.js';
-import { agentPrograms, LabAgents } from './lab-agents.js';
+import { agentPrograms, type AgentSettings, LabAgents } from './lab-agents.js';
 import { LabNode } from './lab-node.js';
 import { sweep, sweptFolder } from './sweep.js';
 
@@ -36,6 +36,8 @@ interface Further {
   hasAccounts?: boolean;
   /** On each node. Without them tasks have no files but their output. */
   hasAgents?: boolean;
+  /** Of agents, besides those of the manifest. */
+  agentSettings?: AgentSettings;
 }
 
 /** A Kubernetes on this machine: etcd, an API server, a controller manager that sees to lost nodes, and nodes. */
@@ -45,7 +47,7 @@ export class Lab {
   readonly kubeconfig: string;
   /** Configuration of a client that may do everything. */
   readonly adminConfig: string;
-  private readonly address = addressOfThisMachine();
+  private readonly address = Lab.address();
   private constructor(
     private readonly bin: string,
     readonly folder: string,
@@ -61,6 +63,9 @@ export class Lab {
   api!: KubernetesApi;
   apiServerPort!: number;
 
+  /** Of this machine, which all nodes have, and which pods reach. */
+  static address = (): string => addressOfThisMachine();
+
   static async start({
     nodes = 1,
     programs = [],
@@ -69,9 +74,10 @@ export class Lab {
     apiServerFlags = [],
     hasAccounts = false,
     hasAgents = false,
+    agentSettings = () => ({}),
   }: { nodes?: number } & Further = {}): Promise<Lab> {
     await sweep();
-    const further = { programs, isBare, controllers, apiServerFlags, hasAccounts, hasAgents };
+    const further = { programs, isBare, controllers, apiServerFlags, hasAccounts, hasAgents, agentSettings };
     const lab = new Lab(labBinaries!, sweptFolder(), further);
     try {
       await lab.startControl();
@@ -182,7 +188,7 @@ export class Lab {
   }
 
   private async addAgents(): Promise<void> {
-    this.agents = new LabAgents(this, `/api/v1/namespaces/${namespace}`);
+    this.agents = new LabAgents(this, `/api/v1/namespaces/${namespace}`, this.further.agentSettings);
     await this.agents.start(this.nodes.map(({ name }) => name));
   }
 
