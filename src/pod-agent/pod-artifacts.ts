@@ -21,7 +21,7 @@ interface StagedTask {
   pod: PodToPrepare;
   /** Its directory, which is the agent's alone. */
   path: string;
-  /** Directory that its container gets, which is that of executorData, too. */
+  /** What its container does not see would be of no use to it. */
   sandbox: { root: string; executor?: ExecutorLayout };
   /** Removes what is in its sandbox, and makes it as it is at the beginning. */
   renewSandbox(): Promise<void>;

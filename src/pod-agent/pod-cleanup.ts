@@ -1,5 +1,5 @@
 import { statfs } from 'node:fs/promises';
-import { basename, relative } from 'node:path';
+import { basename } from 'node:path';
 import type { RemovalReason } from '../cluster/cluster-driver.js';
 import { isTooFull, leastKeptMillis } from '../agent/sandbox/disk-space.js';
 import { openDirectoryBelow, pathOf } from '../agent/sandbox/below.js';
@@ -54,7 +54,7 @@ export class PodCleanup {
     const isKept = !executor || task.pod.executor?.preserveTaskSandboxAfterFinish || age < keepMillis;
     if (isKept || task.isCleaned || stopping.aborted) return;
     try {
-      const area = await openDirectoryBelow(root, relative(root, executor.directory), 'NONE');
+      const area = await openDirectoryBelow(root, '.', 'NONE');
       const app = area && `${pathOf(area.handle)}/${basename(executor.app)}`;
       try {
         if (app !== undefined) await this.removals.remove('APP_FOLDER', app, { now: Date.now(), log });

@@ -65,8 +65,10 @@ const endCommandsMillis = 2_000;
  *     commands/   shell commands that were accepted
  */
 export class PodTask {
-  /** `executor`: of a task with executorData. */
+  /** Directory that its container gets as its sandbox. `executor`: of a task with executorData, whose directory it is. */
   readonly sandbox: { root: string; executor?: ExecutorLayout };
+  /** The sandbox as readers of its files see it: the same, or the directory above. */
+  readonly shown: string;
   readonly commands: TaskCommands;
   readonly artifacts: PodArtifacts;
   readonly isElsewhere = true;
@@ -85,12 +87,13 @@ export class PodTask {
     readonly path: string,
     private saved: SavedPod,
   ) {
-    this.sandbox = sandboxIn(path, saved.pod);
+    this.shown = join(path, 'sandbox');
+    this.sandbox = sandboxBelow(this.shown, saved.pod);
+    const { sandbox } = this;
     this.artifacts = new PodArtifacts(context, {
       pod: saved.pod,
       path,
-      // What its container does not see would be of no use to it.
-      sandbox: { root: this.mounted, executor: this.sandbox.executor },
+      sandbox,
       renewSandbox: () => this.renewSandbox(),
     });
     this.commands = new TaskCommands(context, {
@@ -100,8 +103,7 @@ export class PodTask {
         const settings = this.commandSettings.get(record.path);
         this.commandSettings.delete(record.path);
         const container = this.isRunning ? this.container : undefined;
-        const { root: sandboxRoot } = this.sandbox;
-        return planInPod({ container, sandboxRoot, directory: this.mounted }, order, record, settings);
+        return planInPod({ container, sandboxRoot: this.shown, directory: sandbox.root }, order, record, settings);
       },
       report: (report) => this.report(report),
     });
@@ -110,7 +112,7 @@ export class PodTask {
   /** Resolves when all of it is on disk. */
   static async prepare(context: PodContext, path: string, { artifacts, ...pod }: PodToPrepare): Promise<PodTask> {
     for (const directory of [path, join(path, 'logs')]) await mkdir(directory, { mode: 0o700 });
-    await makeSandbox(sandboxIn(path, pod), pod);
+    await makeSandbox(join(path, 'sandbox'), pod);
     if (artifacts) await PodArtifacts.save(path, artifacts);
     const hasArtifacts = artifacts !== undefined;
     const task = new PodTask(context, path, { pod, preparedAt: Date.now(), ...(hasArtifacts && { hasArtifacts }) });
@@ -135,11 +137,6 @@ export class PodTask {
     return this.saved.pod;
   }
 
-  /** Directory that its container gets as its sandbox. */
-  get mounted(): string {
-    return this.sandbox.executor?.directory ?? this.sandbox.root;
-  }
-
   /** It was prepared by an older agent, to which its artifacts said nothing, and so got no pod. */
   get isWithoutArtifacts(): boolean {
     return !this.saved.hasArtifacts && this.uid === undefined;
@@ -147,7 +144,7 @@ export class PodTask {
 
   get prepared(): PrepareAnswer {
     const artifacts = this.saved.hasArtifacts ? { artifacts: artifactsDirectory(this.path) } : {};
-    return { outcome: 'PREPARED', path: this.mounted, ...artifacts };
+    return { outcome: 'PREPARED', path: this.sandbox.root, ...artifacts };
   }
 
   get preparedAt(): number {
@@ -177,7 +174,7 @@ export class PodTask {
   }
 
   get diskDirectories(): string[] {
-    return [this.sandbox.root];
+    return [this.shown];
   }
 
   processes(): ProcessStat[] {
@@ -205,7 +202,7 @@ export class PodTask {
   }
 
   files(): PodFiles {
-    return new PodFiles(this.sandbox.root, join(this.path, 'logs'), () => this.takeOutput());
+    return new PodFiles(this.shown, join(this.path, 'logs'), () => this.takeOutput());
   }
 
   async noteUid(uid: string): Promise<void> {
@@ -248,13 +245,13 @@ export class PodTask {
     await this.artifacts.forget();
     await Promise.race([this.commands.endAll(), delay(endCommandsMillis, undefined, { ref: false })]);
     await this.takeOutput().catch((cause: unknown) => this.context.log.error(`Task ${this.id}: its output`, cause));
-    await closeSandbox(this.sandbox);
+    await closeSandbox({ root: this.shown });
     await this.change({ endedAt: Date.now() });
   }
 
   private async renewSandbox(): Promise<void> {
-    await removeTree(this.sandbox.root);
-    await makeSandbox(this.sandbox, this.saved.pod);
+    await removeTree(this.shown);
+    await makeSandbox(this.shown, this.saved.pod);
   }
 
   private follow(): Promise<LogFollower> {
@@ -286,23 +283,26 @@ export class PodTask {
   }
 }
 
-function sandboxIn(path: string, { taskId, executor }: SavedPod['pod']): PodTask['sandbox'] {
-  const root = join(path, 'sandbox');
-  return executor ? { root, executor: executorLayout(root, taskId, true) } : { root };
+function sandboxBelow(shown: string, { taskId, executor }: SavedPod['pod']): PodTask['sandbox'] {
+  if (!executor) return { root: shown };
+  const layout = executorLayout(shown, taskId, true);
+  return { root: layout.directory, executor: layout };
 }
 
 /** Nothing leads there but the mount in its container. */
-async function makeSandbox({ root, executor }: PodTask['sandbox'], { user }: SavedPod['pod']): Promise<void> {
+async function makeSandbox(shown: string, pod: SavedPod['pod']): Promise<void> {
+  const { user } = pod;
+  const { root, executor } = sandboxBelow(shown, pod);
   const { uid, gid } = user ?? { uid: 0, gid: 0 };
-  const area = executor && [
-    executor.directory,
-    executor.app,
-    ...['logs', 'tmp'].map((name) => join(executor.directory, name)),
-  ];
-  // Closed to the user of the task until all is there.
-  for (const directory of [root, ...(area ?? [])]) await mkdir(directory, { mode: 0o700 });
-  for (const directory of [...(area ?? []).toReversed(), root]) {
-    await chown(directory, uid, gid);
-    await chmod(directory, user ? 0o750 : 0o777);
-  }
+  const own = async (directory: string, owner: number, mode: number) => {
+    await mkdir(directory, { mode: 0o700 });
+    await chown(directory, owner, gid);
+    await chmod(directory, mode);
+  };
+  const mode = user ? 0o750 : 0o777;
+  if (!executor) return own(root, uid, mode);
+  // Its container sees what is below. That name leads its kubelet there, and nobody else may give it to anything.
+  await own(shown, 0, user ? 0o750 : 0o755);
+  const inside = ['logs', 'tmp'].map((name) => join(root, name));
+  for (const directory of [root, executor.app, ...inside]) await own(directory, uid, mode);
 }

@@ -103,6 +103,9 @@ describe.skipIf(!isRoot)('files that the agent of a node gets for a pod', () => 
       ),
     );
     expect(pod.path).toBe(pathTo(pod, 'sandbox', 'a_task'));
+    // Who could give this name to something else would have that mounted.
+    const above = statSync(pathTo(pod, 'sandbox'));
+    expect([above.uid, above.gid, above.mode & 0o777]).toEqual([0, testUid, 0o750]);
     expect(readdirSync(pod.path).toSorted()).toEqual(['app', 'logs', 'tmp', 'x']);
     expect(readFileSync(join(pod.path, 'app/e'), 'utf8')).toBe('here');
     for (const name of ['.', ...readdirSync(pod.path)]) expect(statSync(join(pod.path, name)).uid).toBe(testUid);

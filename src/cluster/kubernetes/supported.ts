@@ -29,7 +29,7 @@ const honouredOfExecutor = new Set([
   'maxOpenFiles',
 ]);
 /** Those that the agent of a node carries out. */
-const honouredByAgent = new Set([
+const honouredByAgents = new Set([
   'embeddedArtifacts',
   'externalArtifacts',
   'objstoreArtifacts',
@@ -201,8 +201,8 @@ const unsupportedVariables = (field: string, env: Record<string, string> | undef
 
 function unsupportedInExecutor(data: ExecutorData, { agents }: KubernetesSettings): UnsupportedOption[] {
   const refused = Object.entries(data).flatMap(([key, value]): UnsupportedOption[] => {
-    if (honouredOfExecutor.has(key) || (agents && honouredByAgent.has(key)) || isNothing(value)) return [];
-    const why = honouredByAgent.has(key) ? withoutAgents : 'it is not done on Kubernetes';
+    if (honouredOfExecutor.has(key) || (agents && honouredByAgents.has(key)) || isNothing(value)) return [];
+    const why = honouredByAgents.has(key) ? withoutAgents : 'it is not done on Kubernetes';
     return [{ field: `executorData.${key}`, message: `must not be given: ${why}` }];
   });
   if (!agents) return refused;
