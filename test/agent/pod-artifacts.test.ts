@@ -106,10 +106,10 @@ describe.skipIf(!isRoot)('files that the agent of a node gets for a pod', () => 
     // Who could give this name to something else would have that mounted.
     const above = statSync(pathTo(pod, 'sandbox'));
     expect([above.uid, above.gid, above.mode & 0o777]).toEqual([0, testUid, 0o750]);
-    expect(readdirSync(pod.path).toSorted()).toEqual(['app', 'logs', 'tmp', 'x']);
+    expect(readdirSync(pod.path).toSorted()).toEqual(['app', 'executor.log', 'logs', 'tmp', 'x']);
     expect(readFileSync(join(pod.path, 'app/e'), 'utf8')).toBe('here');
     for (const name of ['.', ...readdirSync(pod.path)]) expect(statSync(join(pod.path, name)).uid).toBe(testUid);
-    expect((await node.api.task({ taskId: 'a:task' }).sandbox().list({ path: 'a_task' })).length).toBe(4);
+    expect((await node.api.task({ taskId: 'a:task' }).sandbox().list({ path: 'a_task' })).length).toBe(5);
   });
 
   test('are fetched once for several tasks, by their md5, and asking twice for a pod changes nothing', async () => {
@@ -242,7 +242,8 @@ describe.skipIf(!isRoot)('files that the agent of a node gets for a pod', () => 
       await node.startAgent();
       await ready(pod);
       expect(readdirSync(pathTo(pod, 'sandbox'))).toEqual([pod.taskId]);
-      expect(readdirSync(pod.path).toSorted()).toEqual(['app', 'e', 'first', 'logs', 'slow', 'tmp', 'x']);
+      const all = ['app', 'e', 'executor.log', 'first', 'logs', 'slow', 'tmp', 'x'];
+      expect(readdirSync(pod.path).toSorted()).toEqual(all);
       expect(lstatSync(join(pod.path, 'e')).isFile()).toBe(true);
       expect([askedFor('/slow'), askedFor('/x')]).toEqual([2, 1]);
       // Said is said.
@@ -288,6 +289,6 @@ describe.skipIf(!isRoot)('files that the agent of a node gets for a pod', () => 
     const content = Buffer.from('a password').toString('base64');
     const pod = await ready(await prepare({ embeddedArtifacts: [{ filename: 'e', content }] }, ofExecutor));
     expect(JSON.stringify(specOf(node, pod))).not.toContain(content);
-    expect(readdirSync(pathTo(pod)).toSorted()).toEqual(['artifacts', 'cursor', 'logs', 'sandbox', 'spec.json']);
+    expect(readdirSync(pathTo(pod)).toSorted()).toEqual(['artifacts', 'logs', 'sandbox', 'spec.json']);
   });
 });

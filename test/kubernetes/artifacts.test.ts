@@ -190,7 +190,7 @@ describe.skipIf(labBinaries === undefined)('artifacts in pods of a real Kubernet
       ],
     };
     const spec = await managed('sh run.sh', data);
-    await printed(spec, 'content of /xcontent of /in/mnt/cluster/sandbox/app\napp\nlogs\ntmp\nx\n');
+    await printed(spec, 'content of /xcontent of /in/mnt/cluster/sandbox/app\napp\nexecutor.log\nlogs\ntmp\nx\n');
     expect(await textOf(spec, `${spec.taskId}/app/in`)).toBe('content of /in');
   });
 

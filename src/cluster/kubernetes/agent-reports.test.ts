@@ -115,10 +115,10 @@ test('an agent that does not answer holds up no end, and is told of them when it
 test('a task that takes more than it may is told each time, and an epoch that is over ends it all', async () => {
   const { agent, seen, news } = scene();
   agent.overDisk.push({ taskId: 'a', podName: 'pod-of-a', diskMb: 5 });
-  news.follow();
-  await waitFor('it to be told', () => seen.overLimit.includes('pod-of-a muster/over-disk=5'));
   agent.overThreads = [{ taskId: 'b', podName: 'pod-of-b', seen: 12, limit: 10 }];
-  await waitFor('that to be told', () => seen.overLimit.includes('pod-of-b muster/over-threads=12, limit 10'));
+  news.follow();
+  for (const told of ['pod-of-a muster/over-disk=5', 'pod-of-b muster/over-threads=12, limit 10'])
+    await waitFor('it to be told', () => seen.overLimit.includes(told));
   agent.failure = new StaleEpochError(1, 2);
   await waitFor('the end', () => seen.stale === agent.failure);
 });

@@ -53,7 +53,7 @@ export function withArtifacts(pod: Pod, { image }: Pick<KubernetesSettings, 'ima
     imagePullPolicy: 'IfNotPresent',
     command: ['/bin/sh', '-c', waiting].map(literal),
     workingDir: mountPath,
-    resources: { requests: { cpu: '0', memory: '0' }, limits: memory === undefined ? {} : { memory } },
+    resources: { requests: { cpu: '0', memory: '0' }, limits: { ...(memory !== undefined && { memory }) } },
     securityContext: {
       runAsNonRoot: true,
       runAsUser: nobody,

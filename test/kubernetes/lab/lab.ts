@@ -64,7 +64,9 @@ export class Lab {
   apiServerPort!: number;
 
   /** Of this machine, which all nodes have, and which pods reach. */
-  static address = (): string => addressOfThisMachine();
+  static address(): string {
+    return addressOfThisMachine();
+  }
 
   static async start({
     nodes = 1,
