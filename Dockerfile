@@ -27,6 +27,9 @@ RUN npm pack --loglevel=error \
 FROM ${BASE}
 WORKDIR /opt/muster
 COPY --from=build /opt/muster .
+# Further packages of Debian, for agents that unpack zip, bzip2 and xz or check signatures: PACKAGES="unzip bzip2 xz-utils gpg".
+ARG PACKAGES=
+RUN [ -z "$PACKAGES" ] || { apt-get update && apt-get install -y --no-install-recommends $PACKAGES && rm -r /var/lib/apt/lists/*; }
 ENV MUSTER_HOST=0.0.0.0 MUSTER_DATA_DIR=/var/lib/muster
 # A uid without an account is of group root, and may write there as well. Nothing is written elsewhere but to /tmp.
 RUN mkdir -m 771 /var/lib/muster && chown node:root /var/lib/muster

@@ -2,9 +2,9 @@ import { type Client, contract, get, header, post, prefix, query, unit } from 'r
 import { z } from 'zod';
 import { LocalSettings } from '../platform/settings/local-settings.js';
 import { logrotateFrequencies } from '../platform/settings/log-rotation-settings.js';
-import { TaskApi } from '../agent/wire/agent-api.js';
+import { maxLaunchBytes, TaskApi } from '../agent/wire/agent-api.js';
 import { machineUsage, shellCommandOrder, statusUpdate } from '../agent/wire/agent-records.js';
-import { LogUploads } from '../agent/wire/launch-spec.js';
+import { Artifact, executorArtifacts, LogUploads } from '../agent/wire/launch-spec.js';
 
 /** Directory in which the sandbox of a task is mounted in its container. */
 export const podSandboxPath = '/mnt/cluster/sandbox';
@@ -38,6 +38,22 @@ const logsToKeep = z.object({
   uploads: LogUploads.optional(),
 });
 
+/** What executorData says to the agent of a node. */
+const executorOfPod = z.object({
+  /** Absent: the agent's own limit. */
+  maxTaskThreads: z.int().min(1).optional(),
+  preserveTaskSandboxAfterFinish: z.boolean().optional(),
+});
+
+/** Files that are fetched into the sandbox, by the node's agent, before the task begins. */
+const podArtifacts = z.object({
+  /** Tasks of one request share what they fetch. */
+  requestId: z.string(),
+  uris: z.array(Artifact),
+  ...executorArtifacts,
+});
+export type PodArtifactList = z.infer<typeof podArtifacts>;
+
 /** Facts of a task that the agent of a node needs before its pod is made. */
 export const podToPrepare = z.object({
   taskId: TaskId,
@@ -51,18 +67,38 @@ export const podToPrepare = z.object({
   diskMb: z.number().min(0),
   /** Absent: as the settings of the agent say, and nothing is uploaded. */
   logs: logsToKeep.optional(),
+  /** Present for tasks with executorData, whose directory is one below the sandbox. */
+  executor: executorOfPod.optional(),
+  /** Absent: there are none. */
+  artifacts: podArtifacts.optional(),
 });
 export type PodToPrepare = z.infer<typeof podToPrepare>;
 
 const prepareAnswer = z.discriminatedUnion('outcome', [
-  /** `path`: of its sandbox on the node, an existing directory. Asked again, the answer is the same. */
-  z.object({ outcome: z.literal('PREPARED'), path: z.string() }),
+  /**
+   * `path`: of the directory on the node that its container gets as its sandbox. `artifacts`: of the directory in which its pod waits
+   * for its files (see `artifactsSaid`); absent: it has none. Both exist. Asked again, the answer is the same.
+   */
+  z.object({ outcome: z.literal('PREPARED'), path: z.string(), artifacts: z.string().optional() }),
   /** Too little of the disk is free. Nothing was made. */
   z.object({ outcome: z.literal('DISK_FULL') }),
   /** For good: its pod has ended, or one of the names is that of another. Nothing was made. */
   z.object({ outcome: z.literal('REFUSED'), reason: z.string() }),
 ]);
 export type PrepareAnswer = z.infer<typeof prepareAnswer>;
+
+const overThreads = z.object({ taskId: z.string(), podName: z.string(), seen: z.number(), limit: z.number() });
+
+/** Names of the files by which the agent says, in the directory `artifacts`, that all files are there, or why they are not. */
+export const artifactsSaid = { ready: 'ready', failed: 'failed' } as const;
+
+/** Content of the file `failed`: how the task ends. */
+export const artifactFailure = z.object({
+  state: z.enum(['TASK_FAILED', 'TASK_LOST']),
+  message: z.string(),
+  reason: z.string().optional(),
+});
+export type ArtifactFailure = z.infer<typeof artifactFailure>;
 
 /** Settings of `cluster.local` for commands: agents of nodes have no settings of their own about it. */
 export const CommandSettings = LocalSettings.pick({
@@ -82,7 +118,7 @@ export const PodLeaderApi = contract('PodLeaderApi', {
   /** After this nothing of an older epoch can get in. `agentId` is the name of the node; `incarnation` that of the agent's directory. */
   hello: post({}, z.object({ agentId: z.string(), incarnation: z.string() })),
   /** Before the pod is made: its sandbox, to be mounted from the node. */
-  prepare: post({ pod: podToPrepare }, prepareAnswer),
+  prepare: post({ pod: podToPrepare }, prepareAnswer, { maxBodyBytes: maxLaunchBytes }),
   /** GONE: the task does not run here (any more), and the command never will. */
   runCommand: post({ order: shellCommandOrder, settings: CommandSettings }, z.enum(['ACCEPTED', 'GONE'])),
   /**
@@ -102,6 +138,8 @@ export const PodLeaderApi = contract('PodLeaderApi', {
       updates: z.array(statusUpdate),
       /** Tasks that take more of the disk than they may, each time until `ended` is told of them; a new one ends the wait. */
       overDisk: z.array(z.object({ taskId: z.string(), podName: z.string(), diskMb: z.number() })),
+      /** The same for tasks with more threads than they may have. Absent: an older agent. */
+      overThreads: z.array(overThreads).optional(),
       isDiskFull: z.boolean(),
     }),
   ),

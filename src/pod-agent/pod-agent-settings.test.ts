@@ -11,7 +11,8 @@ test('docs/kubernetes.md lists every setting', () => {
   const defaults: Record<string, unknown> = PodAgentSettings.parse({});
   for (const [key, { description = '' }] of Object.entries(PodAgentSettings.shape)) {
     const value = defaults[key];
-    const said = typeof value === 'object' ? JSON.stringify(value) : String(value);
+    const isWords = Array.isArray(value) && value.length > 0 && value.every((one) => typeof one === 'string');
+    const said = isWords ? value.join(' ') : typeof value === 'object' ? JSON.stringify(value) : String(value);
     const usual = value === undefined ? '' : `\`${said}\``;
     expect(text).toContain(`| \`${key}\` | ${usual === '' ? '' : `${usual} `}| ${description} |`);
   }

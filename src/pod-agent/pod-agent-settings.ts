@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { count } from '../platform/settings/bounds.js';
+import { artifactSettings } from '../platform/settings/artifact-settings.js';
 import { KubernetesSettings } from '../platform/settings/kubernetes-settings.js';
 import { LocalSettings } from '../platform/settings/local-settings.js';
 import { LogFolderSettings, uploadSettings } from '../platform/settings/log-store-settings.js';
@@ -29,6 +30,10 @@ const {
   logRotationTimeoutSeconds,
 } = LocalSettings.shape;
 const { keepDays, maxMegabytes } = LogFolderSettings.shape;
+const { maxTaskThreads, threadCheckerType, checkThreadsEveryMillis } = LocalSettings.shape;
+const { cleanupAppDirectoryOfFailedTasksAfterMillis } = LocalSettings.shape;
+/** An agent sees nothing of its node but what it mounts, and looks at no ports. */
+const { allowedArtifactPaths: _paths, verifyAssignedPorts: _ports, artifactStore, ...artifacts } = artifactSettings;
 
 /** The file of an agent of a node. */
 export const PodAgentSettings = z.strictObject({
@@ -72,6 +77,17 @@ export const PodAgentSettings = z.strictObject({
       'Without objstore, the directory of the logs, one for all agents and schedulers: directory, keepDays, maxMegabytes, group (number of the group that may read it)',
     ),
   ...uploadSettings,
+  maxTaskThreads,
+  threadCheckerType,
+  checkThreadsEveryMillis,
+  // How a task ended the agent does not know.
+  cleanupAppDirectoryOfFailedTasksAfterMillis: cleanupAppDirectoryOfFailedTasksAfterMillis.describe(
+    'Time for which the app directory of a task with executorData is kept, however it ended',
+  ),
+  ...artifacts,
+  artifactStore: artifactStore.describe(
+    'Object store of objstoreArtifacts; its keys are those of `cluster.local.artifactStore` in settings.md',
+  ),
 });
 export type PodAgentSettings = z.infer<typeof PodAgentSettings> & { root: string; secret: string };
 

@@ -3,12 +3,14 @@ import { setMaxListeners } from 'node:events';
 import { chmod } from 'node:fs/promises';
 import { createServer, type Server } from 'node:https';
 import type { Socket } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { serve } from 'rest-contract';
 import { nodeListener } from 'rest-contract/node';
 import type { Log } from '../platform/log.js';
 import { ensureFolder, readIfThere, writeDurably } from '../platform/files.js';
+import { ArtifactCache } from '../agent/artifacts/cache.js';
+import { fetchProgram } from '../agent/artifacts/program.js';
 import { rotateProgram } from '../agent/logs/programs.js';
 import { bucketTarget, type UploadTarget } from '../agent/settings.js';
 import { DiskWatch } from '../agent/upkeep/disk-watch.js';
@@ -16,6 +18,8 @@ import { LogRotation } from '../agent/upkeep/log-rotation.js';
 import { openUploader } from '../agent/uploads/open-uploader.js';
 import { UploadCounts } from '../agent/uploads/upload-counts.js';
 import type { Uploader } from '../agent/uploads/uploader.js';
+import { TaskUsers } from '../agent/users/task-users.js';
+import { LocalSettings } from '../platform/settings/local-settings.js';
 import { isAlive, ownIdentity, type ProcessIdentity } from '../agent/processes/process-identity.js';
 import { Removals } from '../agent/upkeep/removals.js';
 import { every } from '../agent/upkeep/every.js';
@@ -55,7 +59,8 @@ interface RunningPodAgent {
 export async function runPodAgent(node: string, settings: PodAgentSettings, log: Log): Promise<RunningPodAgent> {
   const own = join(settings.root, '.agent');
   await ensureFolder(own, 0o700);
-  await chmod(settings.root, 0o700);
+  // Who fetches a file for the cache passes through to its own directory. Those of tasks and of the agent are closed.
+  await chmod(settings.root, 0o711);
   await takeOver(join(own, 'process'));
   const incarnation = (await readIfThere(join(own, 'incarnation')))?.trim() || randomUUID();
   await writeDurably(join(own, 'incarnation'), `${incarnation}\n`);
@@ -64,7 +69,8 @@ export async function runPodAgent(node: string, settings: PodAgentSettings, log:
   const stopping = new AbortController();
   setMaxListeners(0, stopping.signal);
   const updates = await UpdatesLog.open(join(own, 'updates.jsonl'), { agentId: node, incarnation });
-  const parts = { node, settings, cgroups, updates, log, stopping: stopping.signal };
+  const fetching = await openFetching(settings, own, log);
+  const parts = { node, settings, cgroups, updates, fetching, log, stopping: stopping.signal };
   const context: PodContext = { ...parts, logs: logContextOf(own, parts) };
   const tasks = await PodTasks.load(context);
   const removals = new Removals();
@@ -89,9 +95,35 @@ export async function runPodAgent(node: string, settings: PodAgentSettings, log:
     updates.wake();
     await tasks.close();
     await watching;
+    fetching.users.close();
     await updates.close();
   };
   return { port, stop };
+}
+
+/** `own`: directory of the agent. */
+async function openFetching(settings: PodAgentSettings, own: string, log: Log): Promise<PodContext['fetching']> {
+  const artifacts = join(settings.root, '.artifacts');
+  const directory = {
+    root: own,
+    artifacts,
+    cachedArtifacts: join(artifacts, 'kept'),
+    newArtifacts: join(artifacts, 'new'),
+    sandboxes: join(artifacts, 'new'),
+  };
+  for (const open of [artifacts, directory.newArtifacts]) await ensureFolder(open, 0o711);
+  await ensureFolder(directory.cachedArtifacts, 0o700);
+  const users = await TaskUsers.open({ ...LocalSettings.parse({}), requireIsolation: false }, directory, log);
+  const searchPath = `${dirname(process.execPath)}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin`;
+  const facts = {
+    directory,
+    settings: { ...settings, allowedArtifactPaths: [] },
+    log,
+    fetchProgram,
+    searchPath,
+    users,
+  };
+  return { ...facts, section: 'agent.settings', artifacts: await ArtifactCache.open(facts) };
 }
 
 /** For the rooms of an agent of processes that rotate and upload logs. `own`: directory of its records. */
@@ -128,9 +160,9 @@ async function watchOver(
   cleanup: PodCleanup,
   uploader: Uploader | undefined,
 ): Promise<void> {
-  const { settings, log } = context;
+  const { settings, log, fetching } = context;
   const { root } = settings;
-  const artifacts = { makeRoom: () => undefined };
+  const { artifacts } = fetching;
   const disk = new DiskWatch({ directory: { root, sandboxes: root }, settings, log, artifacts }, tasks, tasks);
   // Also of those whose main program has not begun, or cannot be seen.
   const followed = () => tasks.live().map(({ spec, logs }) => ({ spec, logs, isRunning: true }));
@@ -142,6 +174,7 @@ async function watchOver(
     every(logsEveryMillis, 'put logs in order', context, () => tasks.finishLogs()),
     uploader && every(logsEveryMillis, 'upload logs', context, () => uploader.runOnce()),
     every(diskEveryMillis, 'look at the disk', context, () => disk.check()),
+    every(settings.checkThreadsEveryMillis, 'count the threads of tasks', context, async () => tasks.checkThreads()),
     every(roomEveryMillis, 'make room on the disk', context, () => cleanup.makeRoom()),
     every(cleanEveryMillis, 'remove old files', context, () => cleanup.run()),
   ]);

@@ -1,8 +1,10 @@
 import { statfs } from 'node:fs/promises';
+import { basename } from 'node:path';
 import type { RemovalReason } from '../cluster/cluster-driver.js';
 import { hasUploadsLeft, removeRecords } from '../agent/logs/records.js';
 import { isTooFull, leastKeptMillis } from '../agent/sandbox/disk-space.js';
 import { fileNameOf } from '../agent/state/task-directory.js';
+import { openDirectoryBelow, pathOf } from '../agent/sandbox/below.js';
 import { PutOff, type Removals } from '../agent/upkeep/removals.js';
 import type { PodContext, PodTask } from './pod-task.js';
 import type { PodTasks } from './pod-tasks.js';
@@ -32,6 +34,7 @@ export class PodCleanup {
       if (endedAt !== undefined && now - endedAt >= sandboxRetentionMillis) await this.remove(task, 'SANDBOX_AGE');
       else if (endedAt === undefined && uid === undefined && now - preparedAt >= unusedMillis)
         await this.remove(task, 'SANDBOX_WITHOUT_TASK');
+      else if (endedAt !== undefined) await this.removeApp(task, now - endedAt);
     }
     this.removals.lastCleanupAt = now;
   }
@@ -64,6 +67,27 @@ export class PodCleanup {
     return (
       !task.areLogsFinished || (logs.settings.uploadTarget !== undefined && hasUploadsLeft(logs, fileNameOf(task.id)))
     );
+  }
+
+  /** It is often the largest part, and hardly ever looked at. */
+  private async removeApp(task: PodTask, age: number): Promise<void> {
+    const { settings, log, stopping } = this.context;
+    const { executor, root } = task.sandbox;
+    const keepMillis = Math.max(leastKeptMillis, settings.cleanupAppDirectoryOfFailedTasksAfterMillis);
+    const isKept = !executor || task.pod.executor?.preserveTaskSandboxAfterFinish || age < keepMillis;
+    if (isKept || task.isCleaned || stopping.aborted) return;
+    try {
+      const area = await openDirectoryBelow(root, '.', 'NONE');
+      const app = area && `${pathOf(area.handle)}/${basename(executor.app)}`;
+      try {
+        if (app !== undefined) await this.removals.remove('APP_FOLDER', app, { now: Date.now(), log });
+      } finally {
+        await area?.handle.close();
+      }
+      task.isCleaned = true;
+    } catch (cause) {
+      if (!(cause instanceof PutOff)) this.removals.failures++;
+    }
   }
 
   /** One that cannot be removed does not keep the others. */

@@ -1,5 +1,6 @@
 import { readlinkSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ShellCommandOrder } from '../cluster/cluster-driver.js';
 import type { RunAs } from '../agent/processes/run-as.js';
@@ -15,6 +16,8 @@ interface CommandedPod {
   /** undefined: it does not run. */
   container: PodContainer | undefined;
   sandboxRoot: string;
+  /** Directory that its container has as its sandbox: that, or one below it. */
+  directory: string;
 }
 
 /**
@@ -23,7 +26,7 @@ interface CommandedPod {
  * read comes from the task.
  */
 export async function planInPod(
-  { container, sandboxRoot }: CommandedPod,
+  { container, sandboxRoot, directory }: CommandedPod,
   order: ShellCommandOrder,
   record: CommandRecord,
   settings: CommandSettings | undefined,
@@ -35,7 +38,8 @@ export async function planInPod(
   const user = await userOf(main.pid);
   // Its rights are those that the runtime left it. Here it would have all that root has.
   if (user.uid === 0) return { invalid: 'Commands are not run in tasks that are root' };
-  const pid = (await taskPid(sandboxRoot, settings.shellCommandPidFile)) ?? user.pid;
+  const pid =
+    (await taskPid(sandboxRoot, join(relative(sandboxRoot, directory), settings.shellCommandPidFile))) ?? user.pid;
   if (typeof pid !== 'number') return pid;
   const environment = await environmentOf(main.pid);
   // It is the same process still: a number is given to another one only after very many.
@@ -43,7 +47,7 @@ export async function planInPod(
   return {
     words: commandWords(command, order.options, { pid, user: String(user.uid) }, settings, []),
     environment: { ...environment, TASK_SANDBOX_DIR: podSandboxPath, [commandVariable]: record.path },
-    directory: sandboxRoot,
+    directory,
     inside: podSandboxPath,
     sandboxRoot,
     runAs: runAs(user, main.pid, container.group.procsFiles),

@@ -122,10 +122,16 @@ class PodLeaderOperations implements Service<typeof PodLeaderApi> {
       this.require();
     }
     const overDisk = tasks.live().filter(({ isOverDisk }) => isOverDisk);
+    const overThreads = tasks
+      .live()
+      .flatMap(({ spec, pod, overThreads: over }) =>
+        over ? [{ taskId: spec.taskId, podName: pod.podName, ...over }] : [],
+      );
     return {
       incarnation: this.parts.incarnation,
       updates: isOurs ? updates.after(after, maxUpdatesPerAnswer) : [],
       overDisk: overDisk.map(({ spec, pod }) => ({ taskId: spec.taskId, podName: pod.podName, diskMb: spec.diskMb })),
+      overThreads,
       isDiskFull: tasks.isDiskFull,
     };
   }

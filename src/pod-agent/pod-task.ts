@@ -9,8 +9,10 @@ import { additionalLogs } from '../agent/logs/plan.js';
 import type { LogContext } from '../agent/logs/records.js';
 import { compressionOf, moveToResults, removeResults, removeSurplus } from '../agent/logs/results.js';
 import { TaskLogs } from '../agent/logs/task-logs.js';
+import type { FetchContext } from '../agent/artifacts/fetch.js';
 import type { ProcessStat } from '../agent/processes/process-identity.js';
-import { closeSandbox } from '../agent/sandbox/sandbox-layout.js';
+import { removeTree } from '../agent/sandbox/remove-tree.js';
+import { closeSandbox, executorLayout, type ExecutorLayout } from '../agent/sandbox/sandbox-layout.js';
 import { CommandRecord } from '../agent/shell-commands/command-record.js';
 import { TaskCommands } from '../agent/shell-commands/task-commands.js';
 import { appendPatiently, type UpdatesLog } from '../agent/state/updates-log.js';
@@ -23,8 +25,10 @@ import {
   podSandboxPath,
   podToPrepare,
   type PodToPrepare,
+  type PrepareAnswer,
 } from './pod-agent-api.js';
 import type { PodAgentSettings } from './pod-agent-settings.js';
+import { artifactsDirectory, PodArtifacts } from './pod-artifacts.js';
 import { PodFiles } from './pod-files.js';
 import type { PodCgroups, PodContainer } from './pod-cgroups.js';
 import { planInPod } from './pod-command.js';
@@ -37,13 +41,16 @@ export interface PodContext {
   updates: UpdatesLog;
   /** What the rotation and the upload of logs need, as an agent of processes has it. */
   logs: LogContext & UploadContext;
+  fetching: FetchContext;
   log: Log;
   /** Aborted when the agent stops. */
   stopping: AbortSignal;
 }
 
 const SavedPod = z.object({
-  pod: podToPrepare,
+  pod: podToPrepare.omit({ artifacts: true }),
+  /** It waits for its files in `artifacts/`. */
+  hasArtifacts: z.boolean().optional(),
   /** Epoch millis. */
   preparedAt: z.number(),
   /** Number of its pod; absent: the kubelet has not begun with it yet. */
@@ -70,18 +77,27 @@ const largestPart = 0.25;
  * One task in a pod of this node. Its directory, which is the agent's alone:
  *
  *     spec.json   what is known of it
- *     sandbox/    mounted into its container: all in it is the task's
+ *     sandbox/    mounted into its container, or a directory in it: all in it is the task's
+ *     artifacts/  mounted into the container that waits for its files (see pod-artifacts.ts)
  *     logs/       what it printed, as the agent took it from the kubelet, and in logs/ what was rotated of it
  *     cursor      how far that is
  *     commands/   shell commands that were accepted
  */
 export class PodTask {
-  readonly sandbox: { root: string };
+  /** Directory that its container gets as its sandbox. `executor`: of a task with executorData, whose directory it is. */
+  readonly sandbox: { root: string; executor?: ExecutorLayout };
+  /** The sandbox as readers of its files see it: the same, or the directory above. */
+  readonly shown: string;
   readonly commands: TaskCommands;
   readonly logs: TaskLogs;
+  readonly artifacts: PodArtifacts;
   readonly isElsewhere = true;
   /** It takes more of the disk than it may. */
   isOverDisk = false;
+  /** It has, or had, more threads than it may. */
+  overThreads: { seen: number; limit: number } | undefined;
+  /** Its app directory was removed. */
+  isCleaned = false;
   private readonly commandSettings = new Map<string, CommandSettings>();
   private container: PodContainer | undefined;
   /** Directory of the cgroup of its pod. */
@@ -93,7 +109,15 @@ export class PodTask {
     readonly path: string,
     private saved: SavedPod,
   ) {
-    this.sandbox = { root: join(path, 'sandbox') };
+    this.shown = join(path, 'sandbox');
+    this.sandbox = sandboxBelow(this.shown, saved.pod);
+    const { sandbox } = this;
+    this.artifacts = new PodArtifacts(context, {
+      pod: saved.pod,
+      path,
+      sandbox,
+      renewSandbox: () => this.renewSandbox(),
+    });
     this.commands = new TaskCommands(context, {
       taskId: this.id,
       directory: { path },
@@ -101,7 +125,7 @@ export class PodTask {
         const settings = this.commandSettings.get(record.path);
         this.commandSettings.delete(record.path);
         const container = this.isRunning ? this.container : undefined;
-        return planInPod({ container, sandboxRoot: this.sandbox.root }, order, record, settings);
+        return planInPod({ container, sandboxRoot: this.shown, directory: sandbox.root }, order, record, settings);
       },
       report: (report) => this.report(report),
     });
@@ -109,18 +133,17 @@ export class PodTask {
   }
 
   /** Resolves when all of it is on disk. */
-  static async prepare(context: PodContext, path: string, pod: PodToPrepare): Promise<PodTask> {
-    const sandbox = join(path, 'sandbox');
-    for (const directory of [path, join(path, 'logs'), sandbox]) await mkdir(directory, { mode: 0o700 });
-    const { uid = 0, gid = 0 } = pod.user ?? {};
-    await chown(sandbox, uid, gid);
-    // Nothing leads there but the mount in its container.
-    await chmod(sandbox, pod.user ? 0o750 : 0o777);
-    const task = new PodTask(context, path, { pod, preparedAt: Date.now() });
+  static async prepare(context: PodContext, path: string, { artifacts, ...pod }: PodToPrepare): Promise<PodTask> {
+    for (const directory of [path, join(path, 'logs')]) await mkdir(directory, { mode: 0o700 });
+    await makeSandbox(join(path, 'sandbox'), pod);
+    if (artifacts) await PodArtifacts.save(path, artifacts);
+    const hasArtifacts = artifacts !== undefined;
+    const task = new PodTask(context, path, { pod, preparedAt: Date.now(), ...(hasArtifacts && { hasArtifacts }) });
     await task.follow();
     await task.save();
     await syncFolder(join(path, '..'));
     await task.logs.begin();
+    task.artifacts.begin(true);
     return task;
   }
 
@@ -147,8 +170,18 @@ export class PodTask {
     return this.saved.pod.taskId;
   }
 
-  get pod(): PodToPrepare {
+  get pod(): SavedPod['pod'] {
     return this.saved.pod;
+  }
+
+  /** It was prepared by an older agent, to which its artifacts said nothing, and so got no pod. */
+  get isWithoutArtifacts(): boolean {
+    return !this.saved.hasArtifacts && this.uid === undefined;
+  }
+
+  get prepared(): PrepareAnswer {
+    const artifacts = this.saved.hasArtifacts ? { artifacts: artifactsDirectory(this.path) } : {};
+    return { outcome: 'PREPARED', path: this.sandbox.root, ...artifacts };
   }
 
   get preparedAt(): number {
@@ -182,7 +215,7 @@ export class PodTask {
   }
 
   get diskDirectories(): string[] {
-    return [this.sandbox.root];
+    return [this.shown];
   }
 
   processes(): ProcessStat[] {
@@ -196,8 +229,21 @@ export class PodTask {
     this.context.updates.wake();
   }
 
+  /** Reports that it has too many threads: the leader ends the task, not this agent. */
+  checkThreads(): void {
+    const { maxTaskThreads: usual, threadCheckerType } = this.context.settings;
+    const limit = this.saved.pod.executor?.maxTaskThreads ?? usual;
+    if (limit === undefined || !this.isRunning || this.overThreads) return;
+    const main = threadCheckerType === 'CGROUP' ? undefined : this.container?.main()?.pid;
+    const counted = this.processes().filter(({ pid }) => main === undefined || pid === main);
+    const seen = counted.reduce((sum, { threads }) => sum + threads, 0);
+    if (seen <= limit) return;
+    this.overThreads = { seen, limit };
+    this.context.updates.wake();
+  }
+
   files(): PodFiles {
-    return new PodFiles(this.sandbox.root, this.output, () => this.takeOutput());
+    return new PodFiles(this.shown, this.output, () => this.takeOutput());
   }
 
   async noteUid(uid: string): Promise<void> {
@@ -239,11 +285,12 @@ export class PodTask {
   /** No command runs after that, unless it cannot be ended. */
   async end(): Promise<void> {
     if (this.endedAt !== undefined) return;
+    await this.artifacts.forget();
     await Promise.race([this.commands.endAll(), delay(endCommandsMillis, undefined, { ref: false })]);
     const failed = (cause: unknown) => this.context.log.error(`Task ${this.id}: its output`, cause);
     await this.takeAllOutput().catch(failed);
     await this.logs.finish().catch(failed);
-    await closeSandbox(this.sandbox);
+    await closeSandbox({ root: this.shown });
     await this.change({ endedAt: Date.now() });
   }
 
@@ -293,6 +340,11 @@ export class PodTask {
     };
   }
 
+  private async renewSandbox(): Promise<void> {
+    await removeTree(this.shown);
+    await makeSandbox(this.shown, this.saved.pod);
+  }
+
   private follow(): Promise<LogFollower> {
     const { settings, log, logs } = this.context;
     const place = { logs: this.output, cursor: join(this.path, 'cursor') };
@@ -339,4 +391,28 @@ export class PodTask {
     } as const;
     return appendPatiently(this.context, `${shellCommand.updateType} of a command`, { ...about, shellCommand });
   }
+}
+
+function sandboxBelow(shown: string, { taskId, executor }: SavedPod['pod']): PodTask['sandbox'] {
+  if (!executor) return { root: shown };
+  const layout = executorLayout(shown, taskId, true);
+  return { root: layout.directory, executor: layout };
+}
+
+/** Nothing leads there but the mount in its container. */
+async function makeSandbox(shown: string, pod: SavedPod['pod']): Promise<void> {
+  const { user } = pod;
+  const { root, executor } = sandboxBelow(shown, pod);
+  const { uid, gid } = user ?? { uid: 0, gid: 0 };
+  const own = async (directory: string, owner: number, mode: number) => {
+    await mkdir(directory, { mode: 0o700 });
+    await chown(directory, owner, gid);
+    await chmod(directory, mode);
+  };
+  const mode = user ? 0o750 : 0o777;
+  if (!executor) return own(root, uid, mode);
+  // Its container sees what is below. That name leads its kubelet there, and nobody else may give it to anything.
+  await own(shown, 0, user ? 0o750 : 0o755);
+  const inside = ['logs', 'tmp'].map((name) => join(root, name));
+  for (const directory of [root, executor.app, ...inside]) await own(directory, uid, mode);
 }

@@ -37,6 +37,7 @@ export class PodTasks {
       }
     }
     for (const task of tasks.all()) await task.commands.failInterrupted();
+    for (const task of tasks.live()) task.artifacts.begin(false);
     return tasks;
   }
 
@@ -66,16 +67,22 @@ export class PodTasks {
       if (known && (known.pod.podName !== pod.podName || known.pod.namespace !== pod.namespace))
         return refused('The task has another pod');
       if (known?.endedAt !== undefined) return refused('Its pod has ended');
-      if (known) return { outcome: 'PREPARED', path: known.sandbox.root };
+      const isAnew = known?.isWithoutArtifacts === true && pod.artifacts !== undefined;
+      if (known && !isAnew) return known.prepared;
       if (this.isDiskFull) return { outcome: 'DISK_FULL' };
       const path = join(this.context.settings.root, pod.podName);
+      if (known) {
+        await known.rest();
+        await removeTree(path);
+        this.byId.delete(known.id);
+      }
       const task = await PodTask.prepare(this.context, path, pod).catch(async (cause: unknown) => {
         // What is there already is not ours to remove.
         if (errorCode(cause) !== 'EEXIST') await removeTree(path);
         throw cause;
       });
       this.byId.set(task.id, task);
-      return { outcome: 'PREPARED', path: task.sandbox.root };
+      return task.prepared;
     });
   }
 
@@ -94,6 +101,7 @@ export class PodTasks {
   remove(task: PodTask): Promise<RemovalResult | undefined> {
     return this.with(task, async () => {
       await task.rest();
+      await task.artifacts.forget();
       const removed = await removeTree(task.path);
       this.byId.delete(task.id);
       return removed;
@@ -125,6 +133,10 @@ export class PodTasks {
       .finally(() => this.ending.delete(task));
   }
 
+  checkThreads(): void {
+    for (const task of this.live()) task.checkThreads();
+  }
+
   /** Takes their output since the last call. */
   async takeOutput(): Promise<void> {
     await inParallel(this.all(), lookedAtOnce, (task) =>
@@ -152,6 +164,7 @@ export class PodTasks {
       commands.detach();
       logs.detach();
     }
+    await Promise.all(this.all().map((task) => task.artifacts.stop()));
     await Promise.allSettled(this.all().flatMap(({ commands, logs }) => [commands.settled(), logs.settled()]));
     await Promise.allSettled(this.all().map((task) => task.rest()));
   }

@@ -1,5 +1,15 @@
 import { once } from 'node:events';
-import { chownSync, linkSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chownSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { get } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
@@ -34,8 +44,9 @@ describe.skipIf(!isRoot)('the agent of a node', () => {
       const { path, podName } = await node.prepare();
       const { uid, gid, mode } = statSync(path);
       expect([uid, gid, mode & 0o7777]).toEqual([testUid, testUid, 0o750]);
-      for (const closed of [node.root, join(node.root, podName), join(node.root, podName, 'logs')])
+      for (const closed of [join(node.root, '.agent'), join(node.root, podName), join(node.root, podName, 'logs')])
         expect([statSync(closed).uid, statSync(closed).mode & 0o7777]).toEqual([0, 0o700]);
+      expect(statSync(node.root).mode & 0o7777).toBe(0o711);
     });
 
     test('that is open where the image says who its user is', async () => {
@@ -212,6 +223,30 @@ describe.skipIf(!isRoot)('the agent of a node', () => {
       const removed = agent!.removed.filter(({ count }) => count > 0).map(({ reason }) => reason);
       expect(removed.toSorted()).toEqual(['SANDBOX_AGE', 'SANDBOX_WITHOUT_TASK']);
     });
+  });
+
+  test('removes the app folder of a task with executorData a day after its end, unless it is to be preserved', async () => {
+    const pods = await Promise.all(
+      [false, true].map((preserveTaskSandboxAfterFinish) =>
+        node.prepare({ executor: { preserveTaskSandboxAfterFinish } }),
+      ),
+    );
+    const young = await node.prepare({ executor: {} });
+    const all = [...pods, young];
+    for (const { path } of all) writeAsTask(join(path, 'app/file'), 'x');
+    await node.leader().ended({ taskIds: all.map(({ taskId }) => taskId) });
+    await node.stopAgent();
+    for (const pod of pods)
+      writeFileSync(
+        join(node.root, pod.podName, 'spec.json'),
+        JSON.stringify({ ...specOf(node, pod), endedAt: Date.now() - 25 * 3600 * 1000 }),
+      );
+    await node.startAgent();
+    const namesIn = ({ path }: { path: string }) => readdirSync(path).toSorted();
+    await expect.poll(() => namesIn(pods[0]!), patience).toEqual(['logs', 'tmp']);
+    const { agent } = await node.api.usage();
+    expect(agent!.removed.find(({ reason }) => reason === 'APP_FOLDER')).toMatchObject({ count: 1 });
+    for (const pod of [pods[1]!, young]) expect(namesIn(pod)).toEqual(['app', 'logs', 'tmp']);
   });
 
   describe('answers those who know the key', () => {

@@ -32,7 +32,7 @@ describe.skipIf(!isRoot)('a task in a pod', () => {
   let clock = Date.now();
 
   beforeAll(async () => {
-    node = await PodNode.start();
+    node = await PodNode.start({ checkThreadsEveryMillis: 200 });
     ({ incarnation } = await node.leader().hello());
     pod = await node.prepare();
     running = node.start(pod, [
@@ -184,6 +184,42 @@ describe.skipIf(!isRoot)('a task in a pod', () => {
     await started.end();
     await node.leader().ended({ taskIds: [greedy.taskId] });
     expect((await node.leader().updates({ incarnation, after: last, waitMillis: 0 })).overDisk).toEqual([]);
+  });
+
+  test('is named when it has more threads than its executorData allows', async () => {
+    const many = await node.prepare({ executor: { maxTaskThreads: 3 } });
+    const few = await node.prepare({ executor: { maxTaskThreads: 3 } });
+    const script = (sleeps: number) => `${'sleep 600 & '.repeat(sleeps)} wait`;
+    const started = [node.start(few, ['/bin/sh', '-c', script(1)]), node.start(many, ['/bin/sh', '-c', script(9)])];
+    const last = (await heard()).at(-1)?.number ?? 0;
+    const told = await waitFor('it to be named', async () => {
+      const { overThreads = [] } = await node.leader().updates({ incarnation, after: last, waitMillis: 5_000 });
+      return overThreads.length > 0 && overThreads;
+    });
+    expect(told).toEqual([
+      {
+        taskId: many.taskId,
+        podName: many.podName,
+        limit: 3,
+        seen: expect.toSatisfy((seen: number) => seen > 3) as number,
+      },
+    ]);
+    for (const one of started) await one.end();
+    await node.leader().ended({ taskIds: [many.taskId, few.taskId] });
+    expect((await node.leader().updates({ incarnation, after: last, waitMillis: 0 })).overThreads).toEqual([]);
+  });
+
+  test('with executorData has commands run in the folder that its container sees', async () => {
+    const managed = await node.prepare({ executor: {} });
+    const started = node.start(managed, ['/bin/sleep', '600']);
+    await waitFor('it to run', () => statistics(managed));
+    const order = orderOf('look', managed);
+    expect(await runCommand(order)).toBe('ACCEPTED');
+    const { outputFilename } = await until(order, 'FINISHED');
+    expect(outputFilename).toMatch(new RegExp(`^${managed.taskId}/executor.commands.look`));
+    const output = readFileSync(join(node.root, managed.podName, 'sandbox', outputFilename!), 'utf8');
+    expect(output.split('\n')[2]).toBe('/mnt/cluster/sandbox');
+    await started.end();
   });
 
   test('has its updates told again until they are acknowledged, and none of another incarnation', async () => {

@@ -3,6 +3,8 @@ import { constants, rmSync } from 'node:fs';
 import { chown, type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AgentContext } from '../agent-context.js';
+import type { ArtifactSettings } from '../../platform/settings/artifact-settings.js';
+import type { AgentDirectory } from '../state/agent-directory.js';
 import type { TaskUsers } from '../users/task-users.js';
 import { bytesOfMb, isMissing, messageOf, syncFolder } from '../../platform/files.js';
 import { processesUnder, signal as sendSignal } from '../processes/processes.js';
@@ -46,7 +48,9 @@ interface CacheEntry {
 const leastBytes = 4_096;
 const cachedName = /^([0-9a-f]{64})-([0-9a-f]{32})$/;
 
-interface Parts extends Pick<AgentContext, 'directory' | 'settings' | 'log' | 'fetchProgram' | 'searchPath'> {
+interface Parts extends Pick<AgentContext, 'log' | 'fetchProgram' | 'searchPath'> {
+  directory: Pick<AgentDirectory, 'artifacts' | 'cachedArtifacts' | 'newArtifacts'>;
+  settings: Pick<ArtifactSettings, 'artifactCacheMegabytes'>;
   users: TaskUsers;
 }
 

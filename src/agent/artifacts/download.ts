@@ -40,14 +40,14 @@ export class Meter {
 
   /** `bytes`: of everything that lies in the sandbox. */
   check(bytes: number, files = 0): void {
-    const { totalBytes, files: most, isTaskDisk } = this.limits;
+    const { totalBytes, files: most, isTaskDisk, section } = this.limits;
     if (bytes > totalBytes)
       this.refuse(
         `The files of the task are larger than ${totalBytes / megabyte} MB (${this.present})`,
         isTaskDisk ? tooMuchDisk : undefined,
       );
     if (this.isTooMany(files))
-      this.refuse(`The files of the task are more than ${most}, cluster.local.maxArtifactFiles (${this.present})`);
+      this.refuse(`The files of the task are more than ${most}, ${section}.maxArtifactFiles (${this.present})`);
   }
 
   isTooMany = (files: number): boolean => files > this.limits.files;
@@ -56,7 +56,7 @@ export class Meter {
   async checkDisk(comingBytes = 0): Promise<void> {
     const { bavail, bsize } = await statfs(this.root);
     if (bavail * bsize < this.limits.reservedBytes + comingBytes)
-      throw (this.fault ??= new Error(`${diskIsFull} (cluster.local.reservedDiskMb)`));
+      throw (this.fault ??= new Error(`${diskIsFull} (${this.limits.section}.reservedDiskMb)`));
   }
 
   refuse(message: string, reason?: string): never {
@@ -120,7 +120,7 @@ async function bodyOf(url: string, { limits }: DownloadLimits): Promise<Readable
 }
 
 /** The open file is compared, not its path: a link may be changed between a check and its use. */
-async function localFile(source: string, { allowedPaths }: FetchLimits): Promise<Readable> {
+async function localFile(source: string, { allowedPaths, section }: FetchLimits): Promise<Readable> {
   const path = /^file:/i.test(source) ? fileURLToPath(source) : source;
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   const real = await readlink(pathOf(file));
@@ -128,7 +128,7 @@ async function localFile(source: string, { allowedPaths }: FetchLimits): Promise
   if ((await file.stat()).isFile() && allowed.some((directory) => directory && isBelow(real, directory)))
     return file.createReadStream();
   await file.close();
-  throw new DeployFault(`cluster.local.allowedArtifactPaths allows no file ${source}`);
+  throw new DeployFault(`${section}.allowedArtifactPaths allows no file ${source}`);
 }
 
 /** `name`: of what comes, for messages. */

@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
 import { appendFile, open } from 'node:fs/promises';
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
+import { openToAll } from '../sandbox/open-to-all.js';
 import { isOutOfSpace, messageOf } from '../../platform/files.js';
 import { become, endWith, takeOrder } from '../processes/order-program.js';
 import { diskIsFull, download, Meter } from './download.js';
@@ -21,7 +22,12 @@ async function carryOut(order: FetchOrder, store: ObjectStore | undefined): Prom
   return answer ?? {};
 }
 
-async function fill({ root, limits, downloads, executor }: TaskOrder, meter: Meter): Promise<void> {
+async function fill(order: TaskOrder, meter: Meter): Promise<void> {
+  await place(order, meter);
+  if (order.isOpenToAll) await openToAll(order.root);
+}
+
+async function place({ root, limits, downloads, executor }: TaskOrder, meter: Meter): Promise<void> {
   const note = async (text: string, file = executor?.log) => {
     const flag = O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK;
     if (file !== undefined) await appendFile(file, `${text}\n`, { flag, mode: 0o644 });
@@ -31,7 +37,7 @@ async function fill({ root, limits, downloads, executor }: TaskOrder, meter: Met
   try {
     for (const artifact of downloads) await placeDownload(artifact, staging('.'));
     if (!executor) return;
-    const inDirectory = staging(relative(root, executor.directory));
+    const inDirectory = staging(executor.directory);
     for (const artifact of executor.embedded) await placeEmbedded(artifact, inDirectory);
     for (const artifact of executor.remote) await placeRemote(artifact, inDirectory);
   } catch (cause) {
@@ -63,11 +69,12 @@ const objectStoreFor = async (order: FetchOrder): Promise<ObjectStore | undefine
 const order = await takeOrder<FetchOrder>();
 try {
   const store = await objectStoreFor(order);
-  if (order.user) become(order.user);
+  // Before it is another user, for whom the way there may be closed: from now on all paths begin here.
   process.chdir(order.root);
+  if (order.user) become(order.user);
   const { seconds } = order.limits;
   setTimeout(() => endWith({ fault: tookTooLong(seconds) }), seconds * 1000);
-  endWith(await carryOut(order, store));
+  endWith(await carryOut({ ...order, root: '.' }, store));
 } catch (cause) {
   if (cause instanceof DeployFault) endWith({ fault: messageOf(cause), reason: cause.reason });
   endWith({ trouble: isOutOfSpace(cause) ? diskIsFull : messageOf(cause) });

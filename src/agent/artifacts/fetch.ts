@@ -1,31 +1,52 @@
 import { statfs } from 'node:fs/promises';
-import { basename } from 'node:path';
+import { basename, relative } from 'node:path';
 import type { ClusterArtifact } from '../../core/model/deploy.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import { inParallel } from '../../platform/async.js';
+import type { ArtifactSettings } from '../../platform/settings/artifact-settings.js';
+import type { AgentDirectory } from '../state/agent-directory.js';
 import type { AgentContext } from '../agent-context.js';
 import type { TaskUsers } from '../users/task-users.js';
 import { bytesOfMb, messageOf } from '../../platform/files.js';
 import { reservedBytes } from '../sandbox/disk-space.js';
 import type { RunAs } from '../processes/run-as.js';
-import type { Sandbox } from '../sandbox/sandbox-layout.js';
+import type { ExecutorLayout } from '../sandbox/sandbox-layout.js';
 import type { ArtifactCache, CachedFile, CacheRequest } from './cache.js';
 import { DeployFault, type FetchLimits, type WithFileNumber, type Note, type TaskOrder } from './order.js';
 import { carryOut, firstFile } from './program.js';
-import { type ArtifactSet, isGiven, listedArtifacts, type Remote, remotesOf } from './remotes.js';
+import { type ArtifactSet, isGiven, listedArtifacts, localSection, type Remote, remotesOf } from './remotes.js';
 import { checkSignatures } from './signatures.js';
 
-/** Context in which tasks get their files. */
-export interface FetchContext extends AgentContext {
+/** Settings by which tasks get their files. */
+export interface FetchSettings extends ArtifactSettings {
+  reservedDiskMb?: number;
+}
+
+export interface FetchServices {
   users: TaskUsers;
   artifacts: ArtifactCache;
 }
 
+/** Context in which tasks get their files. */
+export interface FetchContext extends Pick<AgentContext, 'fetchProgram' | 'searchPath'>, FetchServices {
+  directory: Pick<AgentDirectory, 'sandboxes' | 'newArtifacts'>;
+  settings: FetchSettings;
+  /** Section of these settings, for messages; absent: that of local agents. */
+  section?: string;
+}
+
+/** What a task says about its files. */
+export interface FetchSpec extends Pick<LaunchSpec, 'requestId' | 'user' | 'diskMb' | 'artifacts'> {
+  executorData?: ArtifactSet;
+}
+
 interface Fetch {
   context: FetchContext;
-  spec: LaunchSpec;
-  sandbox: Sandbox;
+  spec: FetchSpec;
+  sandbox: { root: string; executor?: Pick<ExecutorLayout, 'directory' | 'executorLog'> };
   runAs: RunAs | undefined;
+  /** Everyone who gets to the sandbox may read and write what comes. */
+  isOpenToAll?: boolean;
   /** Its abort ends everything that was started for it. */
   signal: AbortSignal;
 }
@@ -33,10 +54,12 @@ interface Fetch {
 /** Limit of the parallel fetches of one task. */
 const fetchedAtOnce = 3;
 
+export const hasArtifacts = ({ artifacts, executorData }: Pick<FetchSpec, 'artifacts' | 'executorData'>): boolean =>
+  artifacts.length > 0 || isGiven(executorData ?? {});
+
 /** Puts the files that come with the deploy into the sandbox. Throws DeployFault when they cannot be had. */
 export async function fetchArtifacts(fetch: Fetch): Promise<void> {
-  const isNothing = fetch.spec.artifacts.length === 0 && !isGiven(fetch.spec.executorData ?? {});
-  if (isNothing) return;
+  if (!hasArtifacts(fetch.spec)) return;
   const limits = await limitsOf(fetch);
   const over = new AbortController();
   const timer = setTimeout(
@@ -102,7 +125,7 @@ class Staging {
 
   /** Answers the lists of artifacts among them. */
   private async getRound(set: ArtifactSet): Promise<{ filename: string; file: CachedFile }[]> {
-    const remotes = remotesOf(set, this.fetch.context.settings);
+    const remotes = remotesOf(set, this.fetch.context);
     const cached = await inParallel(
       remotes,
       fetchedAtOnce,
@@ -142,11 +165,11 @@ class Staging {
   private numberOf = (file: CachedFile): number => firstFile + this.files.indexOf(file);
 
   private emptyOrder(): TaskOrder {
-    const { sandbox, runAs } = this.fetch;
+    const { sandbox, runAs, isOpenToAll } = this.fetch;
     const { executor, root } = sandbox;
     const inDirectory = executor && {
-      directory: executor.directory,
-      log: executor.executorLog,
+      directory: relative(root, executor.directory) || '.',
+      log: relative(root, executor.executorLog),
       embedded: [],
       remote: [],
     };
@@ -154,6 +177,7 @@ class Staging {
       kind: 'FILL',
       root,
       user: runAs && { uid: runAs.uid, gid: runAs.gid },
+      isOpenToAll,
       limits: this.limits,
       downloads: [],
       executor: inDirectory && { ...inDirectory, notes: this.notes },
@@ -178,7 +202,7 @@ class Staging {
   }
 }
 
-async function limitsOf({ spec, context: { settings, directory } }: Fetch): Promise<FetchLimits> {
+async function limitsOf({ spec, context: { settings, section, directory } }: Fetch): Promise<FetchLimits> {
   const total = settings.maxTaskArtifactMegabytes;
   const isTaskDisk = spec.diskMb > 0 && spec.diskMb < total;
   return {
@@ -190,5 +214,6 @@ async function limitsOf({ spec, context: { settings, directory } }: Fetch): Prom
     allowedPaths: settings.allowedArtifactPaths,
     reservedBytes: reservedBytes(settings, await statfs(directory.sandboxes)),
     verifyTls: settings.verifyArtifactTls,
+    section: section ?? localSection,
   };
 }

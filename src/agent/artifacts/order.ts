@@ -26,8 +26,10 @@ export interface TaskOrder extends Order {
   kind: 'FILL';
   /** The sandbox. */
   root: string;
+  /** Everyone who gets to the sandbox may read and write: the task is a user that only its image knows. */
+  isOpenToAll?: boolean;
   downloads: readonly WithFileNumber<ClusterArtifact>[];
-  /** Files of executorData, for the task's directory (below the sandbox). */
+  /** Files of executorData, for the task's directory. Both paths are relative to the sandbox. */
   executor?: {
     directory: string;
     log: string;
@@ -89,6 +91,8 @@ export interface FetchLimits {
   /** Stays free on the disk. */
   reservedBytes: number;
   verifyTls: boolean;
+  /** Name of the section of these settings, for messages, such as cluster.local. */
+  section: string;
 }
 
 /** The answer, one line of JSON. No fault and no trouble: everything is in its place. */

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { ExecutorData, ObjstoreArtifact } from '../../core/model/deploy.js';
 import { messageOf } from '../../platform/files.js';
 import { legacyNames } from '../../platform/http/legacy-names.js';
-import type { LocalClusterSettings } from '../settings.js';
+import type { ArtifactSettings } from '../../platform/settings/artifact-settings.js';
 import { ArtifactList } from '../wire/launch-spec.js';
 import { unsupportedExecutorFields } from '../wire/unsupported.js';
 import type { CachedFile, CacheRequest } from './cache.js';
@@ -28,15 +28,22 @@ export interface Remote extends RemoteFile {
   cacheRequest?: CacheRequest;
 }
 
+interface RemoteContext {
+  settings: Pick<ArtifactSettings, 'artifactStore'>;
+  section?: string;
+}
+
+export const localSection = 'cluster.local';
+
 /** Files of the object store with their signatures, then those of other servers. */
-export function remotesOf(set: ArtifactSet, settings: LocalClusterSettings): Remote[] {
+export function remotesOf(set: ArtifactSet, context: RemoteContext): Remote[] {
   const { objstoreArtifacts = [], objstoreArtifactSignatures: signatures = [], externalArtifacts = [] } = set;
   const stored = (artifact: ObjstoreArtifact, signs?: string): Remote => ({
     ...placeOf(artifact),
     // A signature is signed by nothing: what it says is not acted on.
     isArtifactList: signs === undefined && artifact.isArtifactList,
     signs,
-    cacheRequest: { ...factsOf(artifact), source: objectOf(artifact, settings) },
+    cacheRequest: { ...factsOf(artifact), source: objectOf(artifact, context) },
   });
   const isInspected = ({ filename, isArtifactList }: RemoteFile & { isArtifactList?: boolean }) =>
     isArtifactList === true || signatures.some(({ artifactFilename }) => artifactFilename === filename);
@@ -66,9 +73,9 @@ const factsOf = ({ filename = '', filesize, md5sum }: RemoteFile) => ({ name: fi
 /** With those keys that the bucket needs and no others. */
 function objectOf(
   { objstoreBucket: bucket = '', objstoreObjectKey: key = '' }: ObjstoreArtifact,
-  { artifactStore }: LocalClusterSettings,
+  { settings: { artifactStore }, section = localSection }: RemoteContext,
 ): BucketObject {
-  if (!artifactStore) throw new Error('This agent has no object store for artifacts (cluster.local.artifactStore)');
+  if (!artifactStore) throw new DeployFault(`The agent has no object store for artifacts (${section}.artifactStore)`);
   const { objstoreBucketCredentials, ...store } = artifactStore;
   const own = Object.hasOwn(objstoreBucketCredentials, bucket) ? objstoreBucketCredentials[bucket] : undefined;
   return { bucket, key, store: { ...store, ...own } };

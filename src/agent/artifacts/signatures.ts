@@ -5,7 +5,8 @@ import { chown, copyFile, link, mkdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { ObjstoreArtifactSignature } from '../../core/model/deploy.js';
-import type { AgentContext } from '../agent-context.js';
+import type { ArtifactSettings } from '../../platform/settings/artifact-settings.js';
+import type { AgentDirectory } from '../state/agent-directory.js';
 import type { TaskUsers } from '../users/task-users.js';
 import { killGroup } from '../processes/order-program.js';
 import { cleanEnvironment, type RunAs } from '../processes/run-as.js';
@@ -19,7 +20,9 @@ interface FetchedFile {
   file?: CachedFile;
 }
 
-interface CheckContext extends Pick<AgentContext, 'directory' | 'settings'> {
+interface CheckContext {
+  directory: Pick<AgentDirectory, 'newArtifacts'>;
+  settings: ArtifactSettings;
   users: TaskUsers;
 }
 

@@ -1,7 +1,8 @@
 import { join, relative } from 'node:path';
 import { type ContainerInfo, imageOf } from '../../core/model/deploy.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
-import { fetchArtifacts, type FetchContext } from '../artifacts/fetch.js';
+import type { AgentContext } from '../agent-context.js';
+import { fetchArtifacts, type FetchServices } from '../artifacts/fetch.js';
 import { DeployFault } from '../artifacts/order.js';
 import { messageOf, writeDurably } from '../../platform/files.js';
 import { commandLine, type Option } from '../processes/command-line.js';
@@ -26,7 +27,7 @@ import { containerProblems } from './rules.js';
 import { endFile, endFormat, removal, TaskContainer } from './task-container.js';
 
 /** Context in which tasks in containers are started. */
-export interface ContainerContext extends FetchContext {
+export interface ContainerContext extends AgentContext, FetchServices {
   engines: EngineWatch;
   images: Images;
 }

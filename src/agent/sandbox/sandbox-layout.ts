@@ -43,6 +43,9 @@ export const outputsOf = ({ name }: Pick<ProgramOfLaunch, 'name'>): [string, str
 
 export const sandboxRoot = (agent: AgentDirectory, taskId: string): string => agent.sandboxOf(fileNameOf(taskId));
 
+/** Directory in the working area in which the command of a task with executorData runs. */
+export const appDirectory = 'app';
+
 /** The working area of a task with executorData, below its sandbox. */
 const areaOf = (taskId: string): string => taskId.replaceAll(':', '_');
 const startFileNames = { runner: 'runner.sh', deployEnv: 'deploy.env', dockerEnv: 'docker.env' } as const;
@@ -55,20 +58,22 @@ export function sandboxOfSpec(agent: AgentDirectory, spec: LaunchSpec): Sandbox 
   const root = sandboxRoot(agent, spec.taskId);
   if (spec.programs) return { root, programLogs: Object.values(spec.programs).flat().flatMap(outputsOf) };
   if (!spec.executorData) return { root };
-  const directory = join(root, areaOf(spec.taskId));
+  return { root, executor: executorLayout(root, spec.taskId, spec.container !== undefined) };
+}
+
+/** `root`: the sandbox. */
+export function executorLayout(root: string, taskId: string, isInContainer: boolean): ExecutorLayout {
+  const directory = join(root, areaOf(taskId));
   const at = (name: string) => join(directory, name);
   return {
-    root,
-    executor: {
-      directory,
-      app: at('app'),
-      runner: at(startFileNames.runner),
-      deployEnv: at(spec.container ? startFileNames.dockerEnv : startFileNames.deployEnv),
-      serviceLog: at('service.log'),
-      tailLog: at('tail_of_finished_service.log'),
-      bashLog: at('executor.bash.log'),
-      executorLog: at('executor.log'),
-    },
+    directory,
+    app: at(appDirectory),
+    runner: at(startFileNames.runner),
+    deployEnv: at(isInContainer ? startFileNames.dockerEnv : startFileNames.deployEnv),
+    serviceLog: at('service.log'),
+    tailLog: at('tail_of_finished_service.log'),
+    bashLog: at('executor.bash.log'),
+    executorLog: at('executor.log'),
   };
 }
 

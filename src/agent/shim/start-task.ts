@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 import { fitsKernel } from '../../core/launch/index.js';
 import type { LaunchSpec, ProgramOfLaunch } from '../../core/model/launch.js';
 import type { AgentContext } from '../agent-context.js';
-import { fetchArtifacts, type FetchContext } from '../artifacts/fetch.js';
+import { fetchArtifacts, type FetchServices } from '../artifacts/fetch.js';
 import { DeployFault } from '../artifacts/order.js';
 import type { TaskGroup } from '../cgroups/cgroups.js';
 import { type GroupLimits } from '../cgroups/group-files.js';
@@ -22,6 +22,8 @@ import { beyondShells, isBeyondShells, isOfShells, launcherScript, shellFor, wri
 import { type Shim, startShim } from './shim.js';
 import { runner } from './shim-scripts.js';
 
+interface StartContext extends AgentContext, FetchServices {}
+
 /** Facts needed to start one task. */
 export interface TaskStart {
   spec: LaunchSpec;
@@ -34,7 +36,7 @@ export interface TaskStart {
 }
 
 /** Prepares the sandbox and the limits of a task, before its first program is started. */
-export async function prepare(context: FetchContext, start: TaskStart): Promise<void> {
+export async function prepare(context: StartContext, start: TaskStart): Promise<void> {
   const { spec, sandbox, group, runAs, signal } = start;
   const environment = taskEnvironment(spec, sandbox, runAs, context);
   refuseWithoutBash(environment, context.shell);
@@ -43,7 +45,7 @@ export async function prepare(context: FetchContext, start: TaskStart): Promise<
 }
 
 /** Starts the main program under its shim. */
-export async function startMain(context: FetchContext, start: TaskStart): Promise<Shim> {
+export async function startMain(context: StartContext, start: TaskStart): Promise<Shim> {
   const { spec, sandbox, runAs } = start;
   const { searchPath, shell } = context;
   const environment = taskEnvironment(spec, sandbox, runAs, context);
@@ -59,7 +61,7 @@ export async function startMain(context: FetchContext, start: TaskStart): Promis
 }
 
 /** Starts a program around the main one; the directory of `start` is that of this one start. */
-export async function startProgram(context: FetchContext, start: TaskStart, program: ProgramOfLaunch): Promise<Shim> {
+export async function startProgram(context: StartContext, start: TaskStart, program: ProgramOfLaunch): Promise<Shim> {
   const { spec, sandbox, runAs } = start;
   const environment = programEnvironment(spec, program, sandbox, runAs, context);
   refuseWithoutBash(environment, context.shell);
@@ -84,7 +86,7 @@ interface ProgramStart {
 }
 
 async function startUnderShim(
-  context: FetchContext,
+  context: StartContext,
   { spec, directory, sandbox, group, runAs, signal }: TaskStart,
   { name, command, environment, handedDown, starter }: ProgramStart,
 ): Promise<Shim> {
@@ -122,7 +124,7 @@ export const limitsOf = ({ settings }: Pick<AgentContext, 'settings'>, spec: Lau
 const fileSlackMb = 64;
 
 interface Preparation {
-  context: FetchContext;
+  context: StartContext;
   spec: LaunchSpec;
   sandbox: Sandbox;
   environment: Record<string, string>;

@@ -23,6 +23,9 @@ type UserSettings = Pick<
   'tasksRunAs' | 'taskUsers' | 'allowedRunUsers' | 'deniedRunUsers' | 'defaultRunAsUser' | 'requireIsolation'
 >;
 
+/** `sandboxes`: every user gets there. */
+type UserDirectory = Pick<AgentDirectory, 'root' | 'sandboxes'>;
+
 /** Says as which user a task runs. */
 export class TaskUsers {
   private readonly accounts = new Accounts();
@@ -30,12 +33,12 @@ export class TaskUsers {
 
   private constructor(
     private readonly settings: UserSettings,
-    private readonly directory: AgentDirectory,
+    private readonly directory: UserDirectory,
     private readonly way: UserAssignment | undefined,
   ) {}
 
   /** Throws when tasks would get more rights than the settings allow. */
-  static async open(settings: UserSettings, directory: AgentDirectory, log: Log): Promise<TaskUsers> {
+  static async open(settings: UserSettings, directory: UserDirectory, log: Log): Promise<TaskUsers> {
     return new TaskUsers(settings, directory, await findWay(settings, directory, log));
   }
 
@@ -156,7 +159,7 @@ export class TaskUsers {
 
 async function findWay(
   settings: UserSettings,
-  directory: AgentDirectory,
+  directory: UserDirectory,
   log: Log,
 ): Promise<UserAssignment | undefined> {
   const sharing = sharingOf(settings);
@@ -186,7 +189,7 @@ async function findWay(
 }
 
 /** Common to the agents of this machine, and closed to all but root. */
-async function claimsDirectory(directory: AgentDirectory, log: Log): Promise<string> {
+async function claimsDirectory(directory: UserDirectory, log: Log): Promise<string> {
   const common = join(elsewhere, 'task-users');
   try {
     await ensureFolder(elsewhere, 0o711);

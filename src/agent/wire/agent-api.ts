@@ -19,7 +19,7 @@ import { fileBytes } from './file-bytes.js';
 /** On a refusal, 409: the epoch that ended the one of the call. */
 export const highestEpochHeader = 'highest-epoch';
 
-const maxLaunchBytes = 64 * 1024 * 1024;
+export const maxLaunchBytes = 64 * 1024 * 1024;
 /** Most bytes of one read; a download has no limit. */
 const maxReadBytes = 1024 * 1024;
 

@@ -37,7 +37,8 @@ const ObjstoreArtifact = z.object({
   targetFolderRelativeToTask: word.optional(),
   isArtifactList: z.boolean().optional(),
 });
-const artifacts = {
+/** Files that executorData brings. */
+export const executorArtifacts = {
   embeddedArtifacts: z.array(EmbeddedArtifact).optional(),
   externalArtifacts: z.array(ExternalArtifact).optional(),
   objstoreArtifacts: z.array(ObjstoreArtifact).optional(),
@@ -45,12 +46,12 @@ const artifacts = {
 };
 
 /** Content of a file that is a list of artifacts. */
-export const ArtifactList = z.object(artifacts);
+export const ArtifactList = z.object(executorArtifacts);
 
 /** Checks the fields that have an effect; the rest is handed to `unsupportedExecutorFields`, which refuses it by name. */
 const ExecutorData = z.looseObject({
   cmd: word,
-  ...artifacts,
+  ...executorArtifacts,
   maxTaskThreads: z.number().int().positive().optional(),
   maxOpenFiles: z.number().int().positive().optional(),
   skipLogrotateAndCompress: z.boolean().optional(),
@@ -79,7 +80,8 @@ export const LogUploads = z.object({
   applyStorageClassAfterBytes: z.number().optional(),
 });
 
-const Artifact = z.object({
+/** A file of `uris`. */
+export const Artifact = z.object({
   uri: word,
   cache: z.boolean().optional(),
   executable: z.boolean().optional(),

@@ -22,13 +22,14 @@ function scene() {
   const agent = {
     log: [] as StatusUpdate[],
     overDisk: [] as { taskId: string; podName: string; diskMb: number }[],
+    overThreads: undefined as { taskId: string; podName: string; seen: number; limit: number }[] | undefined,
     /** Error with which its operations fail. */
     failure: undefined as Error | undefined,
     acknowledged: [] as number[],
     ended: [] as string[],
     upTo: 0,
   };
-  const seen = { told: [] as number[], refuse: 0, overDisk: [] as string[], stale: undefined as unknown };
+  const seen = { told: [] as number[], refuse: 0, overLimit: [] as string[], stale: undefined as unknown };
   const orFail = <T>(answer: T): T => {
     if (agent.failure) throw agent.failure;
     return answer;
@@ -46,7 +47,8 @@ function scene() {
       agent.acknowledged.push(after);
       const news = () => agent.log.filter(({ number }) => number > after);
       await waitFor('news', () => news().length > 0 || waitMillis === 0 || signal.aborted || agent.failure);
-      return orFail({ incarnation: 'i', updates: news(), overDisk: agent.overDisk, isDiskFull: false });
+      const { overDisk, overThreads } = agent;
+      return orFail({ incarnation: 'i', updates: news(), overDisk, overThreads, isDiskFull: false });
     },
   } as unknown as LeaderPodAgent;
   const one = { askAsLeader: (_epoch: number, question: (asked: LeaderPodAgent) => Promise<unknown>) => question(api) };
@@ -63,7 +65,8 @@ function scene() {
       agents: { nodes: () => ['n1'], of: () => one } as unknown as NodeAgents,
       epoch: 1,
       events,
-      overDisk: async (podName) => void seen.overDisk.push(podName),
+      overLimit: async (podName, { annotation, value }) =>
+        void seen.overLimit.push(`${podName} ${annotation}=${value}`),
       changed: () => undefined,
       failed: (cause) => (seen.stale = cause),
       log: { info: () => undefined, warn: () => undefined, error: () => undefined },
@@ -109,11 +112,13 @@ test('an agent that does not answer holds up no end, and is told of them when it
   await waitFor('it to be told', () => agent.ended.includes('a'));
 });
 
-test('a task that takes too much of the disk is told each time, and an epoch that is over ends it all', async () => {
+test('a task that takes more than it may is told each time, and an epoch that is over ends it all', async () => {
   const { agent, seen, news } = scene();
   agent.overDisk.push({ taskId: 'a', podName: 'pod-of-a', diskMb: 5 });
+  agent.overThreads = [{ taskId: 'b', podName: 'pod-of-b', seen: 12, limit: 10 }];
   news.follow();
-  await waitFor('it to be told', () => seen.overDisk.includes('pod-of-a'));
+  for (const told of ['pod-of-a muster/over-disk=5', 'pod-of-b muster/over-threads=12, limit 10'])
+    await waitFor('it to be told', () => seen.overLimit.includes(told));
   agent.failure = new StaleEpochError(1, 2);
   await waitFor('the end', () => seen.stale === agent.failure);
 });

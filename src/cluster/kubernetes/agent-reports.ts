@@ -4,6 +4,7 @@ import { messageOf } from '../../platform/files.js';
 import { backOffMillis } from '../../core/back-off.js';
 import { type ClusterEvents, type Epoch, StaleEpochError, type StatusUpdate } from '../cluster-driver.js';
 import { agentCallMillis, type NodeAgent, type NodeAgents } from './node-agents.js';
+import { type ExceededLimit, overDisk, overThreads } from './pod-calls.js';
 
 const pollMillis = 20_000;
 const firstRetryMillis = 100;
@@ -19,8 +20,8 @@ export interface AgentReportsParts {
   agents: NodeAgents;
   epoch: Epoch;
   events: ClusterEvents;
-  /** A task takes more of its disk than it may: its pod is to end. */
-  overDisk(podName: string, diskMb: number): Promise<void>;
+  /** A task takes more than it may: its pod is to end. */
+  overLimit(podName: string, limit: ExceededLimit): Promise<void>;
   /** Something about the node has changed. */
   changed(node: string): void;
   failed(cause: StaleEpochError): void;
@@ -154,7 +155,9 @@ class FollowedAgent {
         this.isDiskFull = answer.isDiskFull;
         this.parts.changed(this.node);
       }
-      for (const { podName, diskMb } of answer.overDisk) await this.parts.overDisk(podName, diskMb);
+      for (const { podName, diskMb } of answer.overDisk) await this.parts.overLimit(podName, overDisk(diskMb));
+      for (const { podName, ...threads } of answer.overThreads ?? [])
+        await this.parts.overLimit(podName, overThreads(threads));
     }
   }
 

@@ -104,7 +104,7 @@ export class KubernetesDriver implements ClusterDriver {
   unsupportedInDeploy = (deploy: Deploy, group?: string): UnsupportedOption[] =>
     unsupportedOnKubernetes(deploy, this.options.settings, group);
 
-  unsupportedInRun = (run: RunNowRequest): UnsupportedOption[] => unsupportedInRun(run);
+  unsupportedInRun = (run: RunNowRequest): UnsupportedOption[] => unsupportedInRun(run, this.options.settings);
 
   refusedUser = async (user: string): Promise<string | undefined> => refusalOfUser(user, this.options.settings);
 

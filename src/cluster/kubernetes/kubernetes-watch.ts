@@ -13,7 +13,7 @@ import { installationLabel } from './names.js';
 import type { NodeAgents } from './node-agents.js';
 import { Nodes } from './nodes.js';
 import type { Pod } from './objects.js';
-import type { PodCalls } from './pod-calls.js';
+import type { ExceededLimit, PodCalls } from './pod-calls.js';
 import { Pods } from './pods.js';
 import { whyGivenUp } from './statuses-of-pod.js';
 
@@ -147,17 +147,17 @@ export class KubernetesWatch {
 
   private reportsOf(agents: NodeAgents): AgentReports {
     const { epoch, events, calls, log } = this.parts;
-    const overDisk = async (podName: string, diskMb: number) => {
+    const overLimit = async (podName: string, limit: ExceededLimit) => {
       await this.check();
-      log.warn(`Pod '${podName}' is deleted: it uses more than its ${diskMb} MB of the disk`);
-      await calls.overDisk(podName, diskMb);
+      log.warn(`Pod '${podName}' is deleted: it uses more than it may (${limit.annotation}: ${limit.value})`);
+      await calls.overLimit(podName, limit);
     };
     const changed = (node: string) => {
       this.nodes.touch(node);
       this.notify();
     };
     const failed = (cause: StaleEpochError) => this.failed(cause);
-    return new AgentReports({ agents, epoch, events, overDisk, changed, failed, log }, this.stopping.signal);
+    return new AgentReports({ agents, epoch, events, overLimit, changed, failed, log }, this.stopping.signal);
   }
 
   /** One at a time, and what came meanwhile after it. */
@@ -195,7 +195,7 @@ export class KubernetesWatch {
     });
     const givenUp = this.pods
       .live()
-      .map((pod) => ({ pod, why: whyGivenUp(pod, now(), settings.startSeconds * 1_000) }))
+      .map((pod) => ({ pod, why: whyGivenUp(pod, now(), settings.startSeconds * 1_000, this.isAgentReady(pod)) }))
       .filter(({ why }) => why !== undefined);
     const strays = this.pods.strays();
     if (ended.length + tombstones.length + givenUp.length + strays.length === 0) return;
@@ -214,6 +214,8 @@ export class KubernetesWatch {
     ];
     await inParallel(jobs, settings.callsAtOnce, (job) => job());
   }
+
+  private isAgentReady = ({ spec }: Pod): boolean => this.parts.agents?.isReady(spec?.nodeName ?? '') ?? false;
 
   private async every(millis: number, work: () => Promise<void>): Promise<void> {
     const { signal } = this.stopping;

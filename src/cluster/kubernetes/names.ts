@@ -23,6 +23,8 @@ export const annotations = {
   epoch: 'muster/epoch',
   /** MB of the disk that it may take, and took more of. */
   overDisk: 'muster/over-disk',
+  /** Threads that it had, and the most that it may have. */
+  overThreads: 'muster/over-threads',
   /** On a tombstone: the port that was not free. */
   portInUse: 'muster/port-in-use',
   /** On a tombstone: too little of the disk was free. */

@@ -3,6 +3,7 @@ import { outputsOf } from '../../agent/sandbox/sandbox-layout.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import type { KubernetesSettings } from '../../platform/settings/kubernetes-settings.js';
 import type { KillAnswer, LaunchAnswer } from '../cluster-driver.js';
+import { artifactsOf } from './artifacts-of-pod.js';
 import { listAll } from './follow-list.js';
 import { ApiRefused, type KubernetesApi } from './kubernetes-api.js';
 import { annotations, endFinalizer, installationLabel, podNameOf, taskIdOf, tombstoneLabel } from './names.js';
@@ -18,6 +19,25 @@ interface NodeNow {
   /** By its agent; absent: there are no agents. */
   prepare?: (pod: PodToPrepare) => Promise<PrepareAnswer>;
 }
+
+/** A limit that the agent of a node watches. */
+export interface ExceededLimit {
+  annotation: string;
+  value: string;
+  /** It goes at once, without its grace. */
+  isUrgent: boolean;
+}
+
+export const overDisk = (diskMb: number): ExceededLimit => ({
+  annotation: annotations.overDisk,
+  value: String(diskMb),
+  isUrgent: true,
+});
+export const overThreads = ({ seen, limit }: { seen: number; limit: number }): ExceededLimit => ({
+  annotation: annotations.overThreads,
+  value: `${seen}, limit ${limit}`,
+  isUrgent: false,
+});
 
 /** Operations on pods. All of them can be repeated: a task is its pod's name, which is there once. */
 export class PodCalls {
@@ -45,13 +65,16 @@ export class PodCalls {
       return this.buried(spec, {}, { taskId, outcome: 'REFUSED', reason: 'Its node is another one by now' });
     const port = spec.ports.find((each) => portsInUse.includes(each));
     if (port !== undefined) return this.buried(spec, { portInUse: port }, { taskId, outcome: 'PORT_IN_USE', port });
-    const prepared = await prepare?.(this.toPrepare(spec));
+    const toPrepare = this.toPrepare(spec);
+    const prepared = await prepare?.(toPrepare);
     if (prepared?.outcome === 'DISK_FULL')
       return this.buried(spec, { isDiskFull: true }, { taskId, outcome: 'DISK_FULL' });
     // What is known of it is there.
     if (prepared?.outcome === 'REFUSED')
       return this.buried(spec, {}, { taskId, outcome: 'REFUSED', reason: prepared.reason });
-    const pod = podOfTask(spec, this.settings, prepared?.path);
+    if (prepared && toPrepare.artifacts && prepared.artifacts === undefined)
+      return { taskId, outcome: 'UNKNOWN', reason: 'The agent of its node is older, and fetches no artifacts' };
+    const pod = podOfTask(spec, this.settings, prepared);
     return this.made(spec, pod, { taskId, outcome: 'ACCEPTED', state: 'TASK_STARTING', directory: podSandboxPath });
   }
 
@@ -73,12 +96,24 @@ export class PodCalls {
   }
 
   private toPrepare(spec: LaunchSpec): PodToPrepare {
-    const { taskId, cpus, memoryMb, diskMb } = spec;
+    const { taskId, cpus, memoryMb, diskMb, executorData } = spec;
+    const { maxTaskThreads, preserveTaskSandboxAfterFinish } = executorData ?? {};
+    const artifacts = artifactsOf(spec);
     const uid = userOf(spec, this.settings);
     const user = uid === undefined ? undefined : { uid, gid: uid };
     const { namespace } = this;
-    const podName = this.nameOf(taskId);
-    return { taskId, namespace, podName, cpus, memoryMb, diskMb, ...(user && { user }), logs: logsOf(spec) };
+    return {
+      taskId,
+      namespace,
+      podName: this.nameOf(taskId),
+      cpus,
+      memoryMb,
+      diskMb,
+      ...(user && { user }),
+      ...(executorData && { executor: { maxTaskThreads, preserveTaskSandboxAfterFinish } }),
+      ...(artifacts && { artifacts }),
+      logs: logsOf(spec),
+    };
   }
 
   async kill(taskId: string, graceMillis: number): Promise<KillAnswer> {
@@ -150,18 +185,19 @@ export class PodCalls {
     await this.ifThere(() => this.api.call(this.path(pod), { method: 'DELETE', body: options }));
   }
 
-  /** It takes more of the disk of its node than it may: it says so, and goes, unless it has ended meanwhile. */
-  async overDisk(name: string, diskMb: number): Promise<void> {
+  /** It takes more of its node than it may: it says so, and goes, unless it has ended meanwhile. */
+  async overLimit(name: string, limit: ExceededLimit): Promise<void> {
     const pod = await this.find(name);
     const { uid, resourceVersion, deletionTimestamp, annotations: given } = pod?.metadata ?? {};
     if (!pod || hasEnded(pod)) return;
-    const isNoted = given?.[annotations.overDisk] !== undefined;
-    if (isNoted && deletionTimestamp !== undefined) return;
-    const body = { metadata: { uid, resourceVersion, annotations: { [annotations.overDisk]: String(diskMb) } } };
+    const isNoted = given?.[limit.annotation] !== undefined;
+    // One that is ending keeps its grace, and why it ends, unless the node is in need.
+    if (deletionTimestamp !== undefined && (isNoted || !limit.isUrgent)) return;
+    const body = { metadata: { uid, resourceVersion, annotations: { [limit.annotation]: limit.value } } };
     const noted = isNoted || (await this.ifThere(() => this.api.call<Pod>(this.path(pod), { method: 'PATCH', body })));
     // What has changed meanwhile is looked at when its agent says it again.
     if (!noted) return;
-    const options = { gracePeriodSeconds: 1, preconditions: { uid } };
+    const options = { ...(limit.isUrgent && { gracePeriodSeconds: 1 }), preconditions: { uid } };
     await this.ifThere(() => this.api.call(this.path(pod), { method: 'DELETE', body: options }));
   }
 

@@ -77,6 +77,24 @@ test('a command of executorData is one text', () =>
     }),
   ).toMatchObject({ command: ['/bin/sh', '-c', 'run it -a -b'] }));
 
+test('a command of executorData runs in its own directory, where an agent has made one', () => {
+  const spec = launchSpec({ executorData: { cmd: 'run' } });
+  const directoryOf = (pod: Pod) => pod.spec!.containers![0]!['workingDir'];
+  expect(directoryOf(podOfTask(spec, settingsOf()))).toBe('/mnt/cluster/sandbox');
+  expect(directoryOf(podOfTask(spec, settingsOf(), { path: '/a' }))).toBe('/mnt/cluster/sandbox/app');
+  expect(directoryOf(podOfTask(launchSpec(), settingsOf(), { path: '/a' }))).toBe('/mnt/cluster/sandbox');
+});
+
+test('a limit of open files is set before the command, which takes the place of what sets it', () =>
+  expect(
+    containerOf({
+      command: { shell: true, value: 'run $it', arguments: ['-a'] },
+      executorData: { cmd: 'run $it', maxOpenFiles: 64 },
+    }),
+  ).toMatchObject({
+    command: ['/bin/sh', '-c', 'ulimit -n 64 || exit 125; exec "$$@"', 'sh', '/bin/sh', '-c', 'run $$it -a'],
+  }));
+
 test('extended resources are asked for and limited alike', () => {
   const { resources } = containerOf({ extended: { 'a.b/gpu': 2 } });
   expect(resources).toMatchObject({ requests: { 'a.b/gpu': '2' }, limits: { 'a.b/gpu': '2' } });
@@ -229,7 +247,7 @@ test.each([
 test('its files are in a folder of its node that is there, where an agent has made one', () => {
   const directoryOf = (pod: Pod) => (pod.spec!['volumes'] as object[])[0];
   expect(directoryOf(podOf())).toEqual({ name: 'sandbox', emptyDir: {} });
-  const pod = podOfTask(launchSpec(), settingsOf(), '/var/lib/muster/muster/pods/a/sandbox');
+  const pod = podOfTask(launchSpec(), settingsOf(), { path: '/var/lib/muster/muster/pods/a/sandbox' });
   const hostPath = { path: '/var/lib/muster/muster/pods/a/sandbox', type: 'Directory' };
   expect(directoryOf(pod)).toEqual({ name: 'sandbox', hostPath });
   expect(pod.spec!.containers![0]!['volumeMounts']).toEqual([{ name: 'sandbox', mountPath: '/mnt/cluster/sandbox' }]);

@@ -2,8 +2,10 @@ import { podContainerName, podSandboxPath } from '../../pod-agent/pod-agent-api.
 import { imageOf, type ContainerInfo } from '../../core/model/deploy.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import { networkKind } from '../../agent/containers/rules.js';
+import { appDirectory } from '../../agent/sandbox/sandbox-layout.js';
 import type { KubernetesSettings } from '../../platform/settings/kubernetes-settings.js';
 import { accountOf, objectVolume, secretVariables } from './cluster-objects.js';
+import { withArtifacts } from './artifacts-of-pod.js';
 import { containerResources, literal } from './container-values.js';
 import {
   annotations,
@@ -20,17 +22,25 @@ import { exitCodesText } from './statuses-of-pod.js';
 
 const sandboxVolume = 'sandbox';
 
+/** Directories of its node that the agent there has made for a pod. */
+export interface PreparedPod {
+  /** For its files. */
+  path: string;
+  /** Where it waits for those that are fetched; absent: there are none. */
+  artifacts?: string;
+}
+
 /**
- * The pod of a task, bound to the node that the scheduler chose. What its deploy may ask for was judged before. `directory`: of its
- * node, for its files; absent: they go with the pod.
+ * The pod of a task, bound to the node that the scheduler chose. What its deploy may ask for was judged before. `prepared` absent: its
+ * files go with the pod.
  */
-export function podOfTask(spec: LaunchSpec, settings: KubernetesSettings, directory?: string): Pod {
+export function podOfTask(spec: LaunchSpec, settings: KubernetesSettings, prepared?: PreparedPod): Pod {
   const { container } = spec;
   const isPrivileged = container?.docker?.privileged === true;
   const hostNetwork = container !== undefined && networkKind(container, spec.executorData !== undefined) === 'HOST';
   const image = container && imageOf(container);
   const volumes = volumesOf(container, userOf(spec, settings));
-  const sandbox = directory === undefined ? { emptyDir: {} } : { hostPath: { path: directory, type: 'Directory' } };
+  const sandbox = prepared ? { hostPath: { path: prepared.path, type: 'Directory' } } : { emptyDir: {} };
   const pod: Pod = {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -55,7 +65,7 @@ export function podOfTask(spec: LaunchSpec, settings: KubernetesSettings, direct
           image: image?.name ?? settings.image,
           imagePullPolicy: image?.isPulled ? 'Always' : 'IfNotPresent',
           ...commandOf(spec),
-          workingDir: podSandboxPath,
+          workingDir: workingDirectory(spec, prepared),
           env: [
             ...Object.entries(spec.environment).map(([name, value]) => ({ name, value: literal(value) })),
             ...secretVariables(spec.secretEnvironment),
@@ -71,8 +81,13 @@ export function podOfTask(spec: LaunchSpec, settings: KubernetesSettings, direct
       ],
     },
   };
-  return withPrograms(pod, spec);
+  const whole = withPrograms(pod, spec);
+  return prepared?.artifacts === undefined ? whole : withArtifacts(whole, settings, prepared.artifacts);
 }
+
+/** As of a container of a local agent. Without an agent nothing makes the directory for the user of the task. */
+const workingDirectory = ({ executorData }: LaunchSpec, prepared: PreparedPod | undefined): string =>
+  executorData && prepared ? `${podSandboxPath}/${appDirectory}` : podSandboxPath;
 
 /** For which a launch was refused, so that the same launch is refused again. */
 export interface Obstacle {
@@ -167,11 +182,24 @@ const containerSecurity = ({ runAs }: KubernetesSettings, isPrivileged: boolean)
 /** In a container of its own image the words go to what that image starts. */
 function commandOf({ command, container, executorData }: LaunchSpec): { command?: string[]; args?: string[] } {
   const { shell, value } = command;
-  if (executorData) return { command: ['/bin/sh', '-c', [value, ...command.arguments].join(' ')].map(literal) };
+  if (executorData) {
+    const line = ['/bin/sh', '-c', [value, ...command.arguments].join(' ')];
+    const { maxOpenFiles } = executorData;
+    return { command: (maxOpenFiles === undefined ? line : withOpenFiles(maxOpenFiles, line)).map(literal) };
+  }
   if (shell) return { command: ['/bin/sh', '-c', value, 'sh', ...command.arguments].map(literal) };
   const words = [...(value === '' ? [] : [value]), ...command.arguments].map(literal);
   return container ? { args: words } : { command: words };
 }
+
+/** Kubernetes has no field for it. The shell becomes what it starts. */
+const withOpenFiles = (limit: number, words: readonly string[]): string[] => [
+  '/bin/sh',
+  '-c',
+  `ulimit -n ${limit} || exit 125; exec "$@"`,
+  'sh',
+  ...words,
+];
 
 /** Ports that the deploy maps; other ports of the task are the same inside and outside. */
 function portsOf({ ports, container }: LaunchSpec, hostNetwork: boolean): ContainerPort[] {

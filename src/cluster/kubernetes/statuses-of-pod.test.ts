@@ -244,6 +244,15 @@ test.each([
   else expect(found).toBeUndefined();
 });
 
+test('a task with too many threads says how many', () => {
+  const given = ended({ exitCode: 143 }, { metadata: { annotations: { 'muster/over-threads': '12, limit 10' } } });
+  expect(statusesOfPod(given).at(-1)).toMatchObject({
+    state: 'TASK_FAILED',
+    message: 'Killed for too many threads: 12, limit 10',
+    reason: 'REASON_CONTAINER_LIMITATION',
+  });
+});
+
 test.each([
   { name: 'runs', given: pod({ containerStatuses: [{ state: { running: {} } }] }) },
   { name: 'ended', given: pod({ phase: 'Failed' }) },

@@ -1,5 +1,6 @@
 import type { TaskState } from '../../core/model/enums.js';
 import { withPostFailures } from '../../agent/tasks/outcome.js';
+import { awaitsArtifactsSince, failureOfArtifacts } from './artifacts-of-pod.js';
 import { annotations } from './names.js';
 import { millisOf, type ContainerStatus, type Pod } from './objects.js';
 import { failedInitStep, failedPostSteps } from './program-statuses.js';
@@ -71,12 +72,16 @@ function endOf(pod: Pod): PodEnd | undefined {
   if (gaveUp !== undefined && !terminated) return failed(gaveUp, 'CONTAINER_LAUNCH_FAILED');
   const diskMb = metadata?.annotations?.[annotations.overDisk];
   if (diskMb !== undefined) return failed(`Disk limit exceeded: ${diskMb} MB`, 'CONTAINER_LIMITATION_DISK');
+  const threads = metadata?.annotations?.[annotations.overThreads];
+  if (threads !== undefined) return failed(`Killed for too many threads: ${threads}`, 'CONTAINER_LIMITATION');
   if (status.reason === 'Evicted') return evicted(status.message ?? 'Evicted by its node');
   if (disruption) return disrupted(disruption.reason ?? '', disruption.message ?? status.message ?? '');
   // Its node refuses it before anything of it ran: there was no room, a port was taken, or it is shutting down.
   if (status.phase === 'Failed' && !terminated && status.reason)
     return lost(`Its node does not take it: ${status.reason}: ${status.message ?? ''}`, 'INVALID_OFFERS');
   if (isDeletedBefore(pod, terminated)) return { state: 'TASK_KILLED', message: killedMessage(terminated) };
+  const withoutFiles = failureOfArtifacts(pod);
+  if (!terminated && withoutFiles) return withoutFiles;
   const failedInit = failedInitStep(pod);
   if (!terminated && failedInit)
     return failed(failedInit.message, failedInit.isOutOfMemory ? 'CONTAINER_LIMITATION_MEMORY' : undefined);
@@ -141,11 +146,22 @@ const lost = (message: string, reason: string): PodEnd => ({ state: 'TASK_LOST',
 const hopeless = new Set(['InvalidImageName', 'ErrImageNeverPull', 'CreateContainerConfigError']);
 
 /** Reason why a pod that has not started is given up; undefined: it may still start, or it has. */
-export function whyGivenUp(pod: Pod, now: number, startMillis: number): string | undefined {
+export function whyGivenUp(
+  pod: Pod,
+  now: number,
+  startMillis: number,
+  /** Of its node, which fetches its files. */
+  isAgentReady = true,
+): string | undefined {
   const { metadata, status } = pod;
   if (hasEnded(pod) || metadata?.deletionTimestamp !== undefined) return undefined;
   const { state = {} } = statusOf(pod) ?? {};
   if (state.running || state.terminated) return undefined;
+  const seconds = Math.round(startMillis / 1_000);
+  // An agent gives its tasks their files within a time of its own.
+  const awaitsSince = isAgentReady ? undefined : awaitsArtifactsSince(pod);
+  if (awaitsSince !== undefined && now - awaitsSince >= startMillis)
+    return `Did not get its files within ${seconds} s: the agent of its node is not ready`;
   const init = status?.initContainerStatuses ?? [];
   const isSidecar = (name: string | undefined) =>
     pod.spec?.initContainers?.some((each) => each.name === name && each.restartPolicy === 'Always') === true;
@@ -157,7 +173,6 @@ export function whyGivenUp(pod: Pod, now: number, startMillis: number): string |
   if (hopeless.has(reason ?? '')) return `Could not start: ${text}`;
   const steps = init.flatMap(({ state: of }) => millisOf(of?.terminated?.finishedAt) ?? []);
   const since = Math.max(millisOf(metadata?.creationTimestamp) ?? now, ...steps);
-  const seconds = Math.round(startMillis / 1_000);
   return now - since >= startMillis ? `Did not start within ${seconds} s${text && `: ${text}`}` : undefined;
 }
 

@@ -5,6 +5,7 @@ import { launchSpec } from '../../../test/support/launch-spec.js';
 import { refusalOfLaunch, refusalOfUser, unsupportedInRun, unsupportedOnKubernetes } from './supported.js';
 
 const settings = KubernetesSettings.parse({ allowedHostPaths: ['/data'], users: { app: 1_000 } });
+const withAgents = { ...settings, agents: { secretFile: '/secret' } };
 const fields = (deploy: Partial<Deploy>, of = settings): string[] =>
   unsupportedOnKubernetes({ requestId: 'r', id: 'd', ...deploy }, of).map(({ field }) => field);
 const docker = (changes: object = {}, more: object = {}): Partial<Deploy> => ({
@@ -101,11 +102,11 @@ test.each([
   },
   {
     name: 'executorData that an agent would carry out',
-    deploy: { executorData: { cmd: 'x', maxTaskThreads: 3, embeddedArtifacts: [{}] } },
+    deploy: { executorData: { cmd: 'x', maxOpenFiles: 7, maxTaskThreads: 3, embeddedArtifacts: [{}] } },
     is: ['executorData.embeddedArtifacts', 'executorData.maxTaskThreads'],
   },
   {
-    name: 'files to fetch',
+    name: 'files to fetch without agents',
     deploy: { uris: [{ uri: 'http://h/a' }], runImmediately: { extraArtifacts: [{ uri: 'http://h/a' }] } },
     is: ['runImmediately.extraArtifacts', 'uris'],
   },
@@ -136,18 +137,78 @@ test('rotation and upload of logs are for agents, and refused without them', () 
     'executorData.skipLogrotateAndCompress',
     'objstoreUploaderAdditionalFiles',
   ]);
-  expect(fields(deploy, KubernetesSettings.parse({ agents: { secretFile: '/secret' } }))).toEqual([]);
+  expect(fields(deploy, withAgents)).toEqual([]);
 });
+
+const file = { filename: 'a', objstoreBucket: 'b', objstoreObjectKey: 'k' };
+test.each([
+  {
+    name: 'files of all kinds, and limits',
+    deploy: {
+      uris: [{ uri: 'http://h/a' }],
+      runImmediately: { extraArtifacts: [{ uri: 'https://h/a' }] },
+      executorData: {
+        cmd: 'x',
+        embeddedArtifacts: [{ filename: 'a', content: '' }],
+        externalArtifacts: [{ filename: 'a', url: 'http://h/a' }],
+        objstoreArtifacts: [file],
+        objstoreArtifactSignatures: [file],
+        maxTaskThreads: 3,
+        preserveTaskSandboxAfterFinish: true,
+      },
+    },
+    is: [],
+  },
+  {
+    name: 'files of the node',
+    deploy: {
+      uris: [{ uri: '/etc/passwd' }, { uri: 'FILE:///etc/passwd' }],
+      runImmediately: { extraArtifacts: [{ uri: '/etc/passwd' }] },
+      executorData: { cmd: 'x', externalArtifacts: [{ filename: 'a', url: 'file:///etc/passwd' }] },
+    },
+    is: ['executorData.externalArtifacts[0].url', 'runImmediately.extraArtifacts[0].uri', 'uris[0].uri', 'uris[1].uri'],
+  },
+  {
+    name: 'files without a place, or for one outside',
+    deploy: {
+      uris: [{ uri: 'ftp://h/a' }, { uri: 'http://h/' }],
+      executorData: {
+        cmd: 'x',
+        embeddedArtifacts: [{ filename: '../a' }],
+        objstoreArtifacts: [{ filename: 'a' }],
+        externalArtifacts: [{ filename: 'a', url: 'http://h/a', targetFolderRelativeToTask: '../x' }],
+      },
+    },
+    is: [
+      'executorData.embeddedArtifacts[0].filename',
+      'executorData.externalArtifacts[0].targetFolderRelativeToTask',
+      'executorData.objstoreArtifacts[0].objstoreBucket',
+      'executorData.objstoreArtifacts[0].objstoreObjectKey',
+      'uris[0].uri',
+      'uris[1].outputFile',
+    ],
+  },
+])('with agents: $name', ({ deploy, is }) =>
+  expect(
+    unsupportedOnKubernetes({ requestId: 'r', id: 'd', ...(deploy as Partial<Deploy>) }, withAgents)
+      .map(({ field }) => field)
+      .toSorted(),
+  ).toEqual(is),
+);
 
 test('which setting would allow it is said', () =>
   expect(
     unsupportedOnKubernetes({ requestId: 'r', id: 'd', ...docker({ privileged: true }) }, settings)[0]?.message,
   ).toContain('the setting cluster.kubernetes.allowPrivileged'));
 
-test('runs bring no files', () =>
-  expect(
-    unsupportedInRun({ envOverrides: { 'a=': '' }, extraArtifacts: [{ uri: 'http://h/a' }] }).map(({ field }) => field),
-  ).toEqual(['envOverrides.a=', 'extraArtifacts']));
+test('runs bring files where there are agents', () => {
+  const run = { envOverrides: { 'a=': '' }, extraArtifacts: [{ uri: 'http://h/a' }] };
+  const refused = (by: KubernetesSettings) => unsupportedInRun(run, by).map(({ field }) => field);
+  expect([refused(settings), refused(withAgents)]).toEqual([
+    ['envOverrides.a=', 'extraArtifacts'],
+    ['envOverrides.a='],
+  ]);
+});
 
 test('users are those of the settings', () => {
   expect(refusalOfUser('app', settings)).toBeUndefined();
@@ -162,7 +223,15 @@ test('a launch is judged again, as its settings are now', () => {
     refusalOfLaunch(launchSpec({ container: containerInfo }), { ...settings, allowPrivileged: true }),
   ).toBeUndefined();
   expect(refusalOfLaunch(launchSpec({ user: 'root' }), settings)).toContain('users');
-  expect(refusalOfLaunch(launchSpec({ artifacts: [{ uri: 'http://h/a' }] }), settings)).toContain('uris');
+  const executorData = { cmd: 'x', embeddedArtifacts: [{ filename: 'a' }] };
+  for (const [spec, field] of [
+    [launchSpec({ artifacts: [{ uri: 'http://h/a' }] }), 'uris'],
+    [launchSpec({ executorData }), 'executorData.embeddedArtifacts'],
+  ] as const) {
+    expect(refusalOfLaunch(spec, settings)).toContain(field);
+    expect(refusalOfLaunch(spec, withAgents)).toBeUndefined();
+  }
+  expect(refusalOfLaunch(launchSpec({ artifacts: [{ uri: '/etc/x' }] }), withAgents)).toContain('uris[0].uri');
 });
 
 test.each([

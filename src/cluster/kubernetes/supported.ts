@@ -1,19 +1,22 @@
 import {
+  type ClusterArtifact,
   hasContainer,
   isClusterObject,
   type ContainerInfo,
   type Deploy,
+  type ExecutorData,
   variablesOf,
 } from '../../core/model/deploy.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import type { RunNowRequest } from '../../core/model/request.js';
 import { type ContainerPolicy, containerProblems } from '../../agent/containers/rules.js';
+import { unsupportedDownloads, unsupportedExecutorFields } from '../../agent/wire/unsupported.js';
 import { staysInside } from '../../core/files/paths.js';
 import type { KubernetesSettings } from '../../platform/settings/kubernetes-settings.js';
 import type { UnsupportedOption } from '../cluster-driver.js';
 import { objectsOfDeploy, refusedObjects } from './cluster-objects.js';
 
-/** Fields of executorData that say how to run the command; the rest is for agents that start tasks themselves. */
+/** Fields of executorData that say how to run the command. */
 const honouredOfExecutor = new Set([
   'cmd',
   'extraCmdLineArgs',
@@ -23,9 +26,19 @@ const honouredOfExecutor = new Set([
   'runningSentinel',
   'loggingTag',
   'loggingExtraFields',
+  'maxOpenFiles',
 ]);
-/** Further ones, which the agents of the nodes see to. */
-const honouredByAgents = new Set(['logrotateFrequency', 'skipLogrotateAndCompress']);
+/** Those that the agent of a node carries out. */
+const honouredByAgents = new Set([
+  'embeddedArtifacts',
+  'externalArtifacts',
+  'objstoreArtifacts',
+  'objstoreArtifactSignatures',
+  'preserveTaskSandboxAfterFinish',
+  'maxTaskThreads',
+  'logrotateFrequency',
+  'skipLogrotateAndCompress',
+]);
 
 /**
  * Fields of a deploy that the Kubernetes driver cannot honour: the API refuses it by name, so that nothing is ignored
@@ -40,9 +53,7 @@ export function unsupportedOnKubernetes(
   const { containerInfo, executorData, healthcheck, runImmediately } = deploy;
   if (deploy.customExecutorCmd !== undefined && !executorData)
     problems.push({ field: 'customExecutorCmd', message: 'needs executorData: no other executor runs on Kubernetes' });
-  for (const [key, value] of Object.entries(executorData ?? {}))
-    if (!honouredOfExecutor.has(key) && !isNothing(value) && !(settings.agents && honouredByAgents.has(key)))
-      problems.push({ field: `executorData.${key}`, message: notDone(honouredByAgents.has(key)) });
+  if (executorData) problems.push(...unsupportedInExecutor(executorData, settings));
   if (containerInfo && hasContainer(deploy))
     problems.push(...unsupportedContainer(containerInfo, executorData !== undefined, settings, group));
   const resultFile = healthcheck?.healthcheckResultFilePath;
@@ -69,13 +80,13 @@ export function unsupportedOnKubernetes(
   if (deploy.objstoreUploaderAdditionalFiles?.length && !settings.agents)
     problems.push({
       field: 'objstoreUploaderAdditionalFiles',
-      message: 'must be empty: agents upload files of pods, and there are none (cluster.kubernetes.agents)',
+      message: `must be empty: ${withoutAgents}`,
     });
   return [
     ...problems,
     ...variablesOf(deploy).flatMap(({ field, variables }) => unsupportedVariables(field, variables)),
-    ...unsupportedDownloads('uris', deploy.uris),
-    ...(runImmediately ? unsupportedInRun(runImmediately) : []).map(({ field, message }) => ({
+    ...unsupportedArtifacts('uris', deploy.uris, settings),
+    ...(runImmediately ? unsupportedInRun(runImmediately, settings) : []).map(({ field, message }) => ({
       field: `runImmediately.${field}`,
       message,
     })),
@@ -83,9 +94,12 @@ export function unsupportedOnKubernetes(
 }
 
 /** Fields that a single run adds to its deploy and that the driver cannot honour. */
-export const unsupportedInRun = (run: Pick<RunNowRequest, 'envOverrides' | 'extraArtifacts'>): UnsupportedOption[] => [
+export const unsupportedInRun = (
+  run: Pick<RunNowRequest, 'envOverrides' | 'extraArtifacts'>,
+  settings: KubernetesSettings,
+): UnsupportedOption[] => [
   ...unsupportedVariables('envOverrides', run.envOverrides),
-  ...unsupportedDownloads('extraArtifacts', run.extraArtifacts),
+  ...unsupportedArtifacts('extraArtifacts', run.extraArtifacts, settings),
 ];
 
 /**
@@ -97,7 +111,8 @@ export function refusalOfLaunch(spec: LaunchSpec, settings: KubernetesSettings):
   const problems = container ? unsupportedContainer(container, executorData !== undefined, settings, group) : [];
   const { secretEnvironment: secretEnv, serviceAccount } = spec;
   problems.push(...refusedObjects({ volumes: container?.volumes, secretEnv, serviceAccount, group }, settings));
-  if (artifacts.length > 0) problems.push(...unsupportedDownloads('uris', artifacts));
+  problems.push(...unsupportedArtifacts('uris', artifacts, settings));
+  if (executorData) problems.push(...unsupportedInExecutor(executorData, settings));
   const [first] = problems;
   return first ? `${first.field} ${first.message}` : refusalOfUser(user, settings);
 }
@@ -186,13 +201,45 @@ const unsupportedVariables = (field: string, env: Record<string, string> | undef
     return value?.includes('\0') ? [{ field: `${field}.${name}`, message: 'must not contain a NUL character' }] : [];
   });
 
-const unsupportedDownloads = (field: string, artifacts: readonly unknown[] | undefined): UnsupportedOption[] =>
-  artifacts?.length ? [{ field, message: 'must be empty: nothing is fetched for pods; put it into the image' }] : [];
+function unsupportedInExecutor(data: ExecutorData, { agents }: KubernetesSettings): UnsupportedOption[] {
+  const refused = Object.entries(data).flatMap(([key, value]): UnsupportedOption[] => {
+    if (honouredOfExecutor.has(key) || (agents && honouredByAgents.has(key)) || isNothing(value)) return [];
+    const why = honouredByAgents.has(key) ? withoutAgents : 'it is not done on Kubernetes';
+    return [{ field: `executorData.${key}`, message: `must not be given: ${why}` }];
+  });
+  if (!agents) return refused;
+  const urls = (data.externalArtifacts ?? []).map(({ url }, index) => ({
+    field: `externalArtifacts[${index}].url`,
+    url,
+  }));
+  return [
+    ...refused,
+    ...[...unsupportedExecutorFields(data), ...urls.flatMap(({ field, url }) => unsupportedPath(field, url))].map(
+      ({ field, message }) => ({ field: `executorData.${field}`, message }),
+    ),
+  ];
+}
 
-const notDone = (byAgents: boolean): string =>
-  byAgents
-    ? 'must not be given: agents of the nodes do it, and there are none (cluster.kubernetes.agents)'
-    : 'must not be given: it is not done on Kubernetes';
+const withoutAgents = 'it needs the agents of nodes (the setting cluster.kubernetes.agents)';
+
+function unsupportedArtifacts(
+  field: string,
+  artifacts: readonly ClusterArtifact[] | undefined,
+  { agents }: KubernetesSettings,
+): UnsupportedOption[] {
+  if (!artifacts?.length) return [];
+  if (!agents) return [{ field, message: `must be empty: ${withoutAgents}` }];
+  return [
+    ...unsupportedDownloads(field, artifacts),
+    ...artifacts.flatMap(({ uri }, index) => unsupportedPath(`${field}[${index}].uri`, uri)),
+  ];
+}
+
+/** An agent has a file system of its own. What is no place at all is refused in other words. */
+const unsupportedPath = (field: string, source: string | undefined): UnsupportedOption[] =>
+  /^(file:\/\/|\/)/i.test(source ?? '')
+    ? [{ field, message: 'must be an http or https URL on Kubernetes: agents see no files of their nodes' }]
+    : [];
 
 const isNothing = (value: unknown): boolean =>
   value === undefined || value === null || value === false || (Array.isArray(value) && value.length === 0);

@@ -42,7 +42,7 @@ export const ArtifactStoreSettings = z
   .refine(hasBothKeysOrNone, bothKeys);
 export type ArtifactStoreSettings = z.infer<typeof ArtifactStoreSettings>;
 
-/** The keys of `cluster.local` about the files that are fetched for tasks. Read by the scheduler and by the agent. */
+/** The keys of `cluster.local` about the files that are fetched for tasks. Read by the scheduler and by the agents. */
 export const artifactSettings = {
   allowedArtifactPaths: z
     .array(z.string().regex(/^\/[^\0]*$/, 'must be an absolute path'))
@@ -95,3 +95,4 @@ export const artifactSettings = {
     .default(true)
     .describe('Try each port of a task before it starts; if a port is in use, the task is placed again'),
 };
+export type ArtifactSettings = Omit<z.infer<z.ZodObject<typeof artifactSettings>>, 'verifyAssignedPorts'>;
