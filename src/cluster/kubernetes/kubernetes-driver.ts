@@ -46,7 +46,7 @@ const firstContactMillis = 3_000;
 const lookupLastsMillis = 1_000;
 
 /** Outcomes of launches of which nothing runs, nor ever will. */
-const hasNoPod: ReadonlySet<string> = new Set(['REFUSED', 'PORT_IN_USE', 'DISK_FULL']);
+const hasNoPod: ReadonlySet<string> = new Set(['REFUSED', 'NOT_ADMITTED', 'PORT_IN_USE', 'DISK_FULL']);
 
 interface KubernetesDriverOptions {
   /** `cluster.kubernetes`. */
@@ -135,7 +135,9 @@ export class KubernetesDriver implements ClusterDriver {
       await this.api.call('/version', { signal: AbortSignal.timeout(reachMillis) });
       return undefined;
     } catch (cause) {
-      return cause instanceof ApiRefused ? undefined : messageOf(cause);
+      if (!(cause instanceof ApiRefused)) return messageOf(cause);
+      // Another instance may have credentials that it takes.
+      return cause.status === 401 ? `${this.api.address} does not take our credentials: ${cause.message}` : undefined;
     }
   }
 

@@ -1,3 +1,4 @@
+import { podContainerName } from '../../pod-agent/pod-agent-api.js';
 import { quantityOf } from '../../core/kubernetes-quantity.js';
 
 /*
@@ -105,6 +106,10 @@ export interface KubernetesList<T> {
   metadata?: { resourceVersion?: string; continue?: string };
   items?: T[];
 }
+
+/** The container of the task's main program, or its status: others may have added containers to its pod. */
+export const mainOf = <C extends { name?: string }>(containers: readonly C[] | undefined): C | undefined =>
+  containers?.find(({ name }) => name === podContainerName);
 
 /** True when it takes calls, as its kubelet reports. */
 export const isReady = ({ status }: Pod): boolean =>

@@ -41,7 +41,7 @@ function pod(taskId: string, life: Life = 'WAITS', metadata: Pod['metadata'] = {
       annotations: { 'muster/task-id': taskId, 'muster/incarnation': 'i', ...metadata.annotations },
     },
     spec: { nodeName },
-    status: { phase: phases[life], containerStatuses: [{ started: true, state: states[life] }] },
+    status: { phase: phases[life], containerStatuses: [{ name: 'task', started: true, state: states[life] }] },
   };
 }
 

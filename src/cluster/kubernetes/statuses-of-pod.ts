@@ -1,7 +1,7 @@
 import type { TaskState } from '../../core/model/enums.js';
 import { withPostFailures } from '../../agent/tasks/outcome.js';
 import { annotations } from './names.js';
-import { millisOf, type ContainerStatus, type Pod } from './objects.js';
+import { mainOf, millisOf, type ContainerStatus, type Pod } from './objects.js';
 import { failedInitStep, failedPostSteps } from './program-statuses.js';
 
 export interface PodStatus {
@@ -29,12 +29,12 @@ export function statusesOfPod(pod: Pod): PodStatus[] {
   const statuses: PodStatus[] = [{ state: 'TASK_STARTING', timestamp: begun }];
   const startedAt = millisOf(running?.startedAt ?? (hasRun(terminated) ? terminated?.startedAt : undefined));
   // With a probe of its start it runs when that was passed, which the status does not tell any more after the end.
-  const isProbed = pod.spec?.containers?.[0]?.['startupProbe'] !== undefined;
+  const isProbed = mainOf(pod.spec?.containers)?.['startupProbe'] !== undefined;
   const runs = running ? statusOf(pod)?.started !== false : !isProbed;
   if (startedAt !== undefined && runs) statuses.push({ state: 'TASK_RUNNING', timestamp: Math.max(begun, startedAt) });
   const end = endOf(pod);
-  // Its main program is over, and sidecars or post steps are not.
-  if (!end && terminated && pod.spec?.initContainers?.some(({ restartPolicy }) => restartPolicy === 'Always')) {
+  // Its main program is over, and sidecars, post steps or containers of others are not.
+  if (!end && terminated && hasMore(pod)) {
     const message = `The main program is over: exit code ${terminated.exitCode ?? 'unknown'}`;
     statuses.push({ state: 'TASK_KILLING', timestamp: millisOf(terminated.finishedAt) ?? begun, message });
   }
@@ -53,7 +53,19 @@ export function statusesOfPod(pod: Pod): PodStatus[] {
  */
 export const hasEnded = ({ status }: Pod): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed';
 
-const statusOf = (pod: Pod): ContainerStatus | undefined => pod.status?.containerStatuses?.[0];
+const statusOf = (pod: Pod): ContainerStatus | undefined => mainOf(pod.status?.containerStatuses);
+
+/** Containers run, or may, that do not end with the main one. */
+const hasMore = ({ spec }: Pod): boolean =>
+  (spec?.containers ?? []).length > 1 ||
+  (spec?.initContainers ?? []).some(({ restartPolicy }) => restartPolicy === 'Always');
+
+/** Its main program is over, and a container that another has added to its pod keeps it from ending. */
+export const isKeptOpen = (pod: Pod): boolean =>
+  !hasEnded(pod) &&
+  pod.metadata?.deletionTimestamp === undefined &&
+  statusOf(pod)?.state?.terminated !== undefined &&
+  (pod.status?.containerStatuses ?? []).some(({ state }) => !state?.terminated);
 
 const disruptionOf = (pod: Pod) =>
   pod.status?.conditions?.find(({ type, status }) => type === 'DisruptionTarget' && status === 'True');
@@ -80,8 +92,15 @@ function endOf(pod: Pod): PodEnd | undefined {
   const failedInit = failedInitStep(pod);
   if (!terminated && failedInit)
     return failed(failedInit.message, failedInit.isOutOfMemory ? 'CONTAINER_LIMITATION_MEMORY' : undefined);
-  if (!terminated) return lost(status.message ?? 'Its pod ended, and says nothing of how', 'AGENT_RESTARTED');
+  if (!terminated)
+    return lost(status.message ?? foreignFailure(pod) ?? 'Its pod ended, and says nothing of how', 'AGENT_RESTARTED');
   return endOfContainer(pod, terminated);
+}
+
+/** What kept it from its start, in a container that is not of its deploy. */
+function foreignFailure({ status }: Pod): string | undefined {
+  const found = status?.initContainerStatuses?.find(({ state }) => (state?.terminated?.exitCode ?? 0) !== 0);
+  return found && `Container '${found.name}' of its pod ended with exit code ${found.state?.terminated?.exitCode}`;
 }
 
 function endOfContainer(pod: Pod, { exitCode, reason, message }: TerminatedState): PodEnd {
@@ -102,6 +121,7 @@ const exitCodesOf = (text: string | undefined): number[] => (text ? text.split('
 
 /** True when it was deleted before it ended by itself. The time of a deletion is when its grace is over. */
 function isDeletedBefore({ metadata = {}, spec }: Pod, terminated: TerminatedState | undefined): boolean {
+  if (terminated && metadata.annotations?.[annotations.mainEnded] !== undefined) return false;
   if (metadata.annotations?.[annotations.killed] !== undefined) return true;
   const graceOver = millisOf(metadata.deletionTimestamp);
   if (graceOver === undefined) return false;
