@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { count } from '../platform/settings/bounds.js';
 import { KubernetesSettings } from '../platform/settings/kubernetes-settings.js';
 import { LocalSettings } from '../platform/settings/local-settings.js';
-import { leastSecretLength, readSecret } from './keys.js';
+import { leastSecretLength, readSecrets } from './keys.js';
 
 const Directory = z
   .string()
@@ -19,7 +19,7 @@ export const PodAgentSettings = z.strictObject({
     'Directory of the node for the sandboxes, with the same path in the pod; default: /var/lib/muster/ and the installation',
   ),
   secretFile: Directory.default('/etc/muster/secret/agent').describe(
-    `File with the secret that schedulers and agents share: at least ${leastSecretLength} characters`,
+    `File with the secret of schedulers and agents, at least ${leastSecretLength} characters; agents also accept that of a second line`,
   ),
   host: z.string().min(1).max(253).default('0.0.0.0').describe('Address of the agent'),
   port: z.number().int().min(0).max(65_535).default(7098).describe('Port of the agent'),
@@ -33,7 +33,7 @@ export const PodAgentSettings = z.strictObject({
   reservedDiskMb,
   maxProcessesPerTask,
 });
-export type PodAgentSettings = z.infer<typeof PodAgentSettings> & { root: string; secret: string };
+export type PodAgentSettings = z.infer<typeof PodAgentSettings> & { root: string; secrets: string[] };
 
 /** Throws an error whose message lists every wrong setting by name. */
 export function readPodAgentSettings(path: string | undefined): PodAgentSettings {
@@ -43,6 +43,6 @@ export function readPodAgentSettings(path: string | undefined): PodAgentSettings
     throw new Error(`Cannot start, fix these settings:\n  ${problems.join('\n  ')}`);
   }
   const { data } = result;
-  const secret = readSecret(data.secretFile, 'secretFile');
-  return { ...data, root: data.root ?? `/var/lib/muster/${data.installation}`, secret };
+  const secrets = readSecrets(data.secretFile, 'secretFile');
+  return { ...data, root: data.root ?? `/var/lib/muster/${data.installation}`, secrets };
 }

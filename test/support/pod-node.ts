@@ -56,9 +56,14 @@ export class PodNode {
 
   static async start(settings: object = {}): Promise<PodNode> {
     const node = new PodNode(settings);
-    writeFileSync(join(node.folder.path, 'secret'), `${node.secret}\n`);
+    node.writeSecrets(node.secret);
     await node.startAgent();
     return node;
+  }
+
+  /** For the next start of the agent. */
+  writeSecrets(...secrets: readonly string[]): void {
+    writeFileSync(join(this.folder.path, 'secret'), `${secrets.join('\n')}\n`);
   }
 
   get lines(): string[] {

@@ -1,7 +1,7 @@
 import { CommandSettings, type PodToPrepare, type PrepareAnswer } from '../../pod-agent/pod-agent-api.js';
 import type { Log } from '../../platform/log.js';
 import { messageOf } from '../../platform/files.js';
-import { readSecret } from '../../pod-agent/keys.js';
+import { readSecrets } from '../../pod-agent/keys.js';
 import type { Deploy } from '../../core/model/deploy.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import type { RunNowRequest } from '../../core/model/request.js';
@@ -97,7 +97,8 @@ export class KubernetesDriver implements ClusterDriver {
   /** Throws when there is nothing that says how to reach a cluster; whether it answers is not looked at. */
   static async open(options: KubernetesDriverOptions): Promise<KubernetesDriver> {
     const { agents } = options.settings;
-    const secret = agents && readSecret(agents.secretFile, 'cluster.kubernetes.agents.secretFile');
+    // Agents take another one beside it.
+    const [secret] = agents ? readSecrets(agents.secretFile, 'cluster.kubernetes.agents.secretFile') : [];
     return new KubernetesDriver(await KubernetesApi.open(options.settings), options, secret);
   }
 
