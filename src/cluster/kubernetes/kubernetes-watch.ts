@@ -199,9 +199,12 @@ export class KubernetesWatch {
       .filter(({ why }) => why !== undefined);
     const strays = this.pods.strays();
     const keptOpen = this.pods.live().filter(isKeptOpen);
-    if (ended.length + tombstones.length + givenUp.length + strays.length + keptOpen.length === 0) return;
+    const revived = this.pods.revived();
+    const found = [ended, tombstones, givenUp, strays, keptOpen, revived];
+    if (found.every(({ length }) => length === 0)) return;
     await this.check();
     for (const pod of strays) log.warn(`Pod '${pod.metadata?.name}' is deleted: its node was replaced`);
+    for (const pod of revived) log.warn(`Pod '${pod.metadata?.name}' is deleted: its task has ended, and it runs`);
     for (const { pod, why } of givenUp) log.warn(`Pod '${pod.metadata?.name}' is given up: ${why}`);
     const jobs = [
       ...givenUp.map(
@@ -209,7 +212,7 @@ export class KubernetesWatch {
           () =>
             calls.giveUp(pod, why!),
       ),
-      ...strays.map((pod) => () => calls.end(pod)),
+      ...[...strays, ...revived].map((pod) => () => calls.end(pod)),
       ...keptOpen.map((pod) => () => calls.endRest(pod)),
       ...ended.map((pod) => () => calls.remove(pod)),
       ...tombstones.map((name) => () => calls.removeTombstone(name)),

@@ -94,6 +94,8 @@ export interface Pod {
     phase?: string;
     reason?: string;
     message?: string;
+    /** When its kubelet saw it first, by the clock of the node. */
+    startTime?: string;
     podIP?: string;
     hostIP?: string;
     conditions?: Condition[];

@@ -271,6 +271,20 @@ test('times are never before that of the pod, and messages have an end', () => {
   expect(statuses.at(-1)?.message).toHaveLength(1_000);
 });
 
+test('times of a node whose clock is behind are later by as much as it saw the pod too soon', () => {
+  const states = { startedAt: at(-598), finishedAt: at(-540) };
+  const given = ended({ exitCode: 143, ...states }, { startTime: at(-600) });
+  expect(statusesOfPod(given).map(({ timestamp }) => timestamp)).toEqual(
+    [0, 2, 60].map((each) => Date.parse(at(each))),
+  );
+  const deleted = { metadata: { deletionTimestamp: at(89), deletionGracePeriodSeconds: 30 } };
+  const killed = ended({ exitCode: 143, ...states }, { startTime: at(-600), ...deleted });
+  expect(statusesOfPod(killed).at(-1)).toMatchObject({ state: 'TASK_KILLED' });
+  // Whole seconds alone are no sign of it.
+  const usual = ended({ exitCode: 0, startedAt: at(3), finishedAt: at(9) }, { startTime: at(-1) });
+  expect(statusesOfPod(usual).at(-1)?.timestamp).toBe(Date.parse(at(9)));
+});
+
 test.each([
   { name: 'one that waits', waiting: { reason: 'ContainerCreating' }, seconds: 59, why: undefined },
   {

@@ -27,7 +27,7 @@ export function statusesOfPod(pod: Pod): PodStatus[] {
   const begun = millisOf(pod.metadata?.creationTimestamp) ?? 0;
   const { running, terminated } = statusOf(pod)?.state ?? {};
   const statuses: PodStatus[] = [{ state: 'TASK_STARTING', timestamp: begun }];
-  const startedAt = millisOf(running?.startedAt ?? (hasRun(terminated) ? terminated?.startedAt : undefined));
+  const startedAt = nodeMillisOf(pod, running?.startedAt ?? (hasRun(terminated) ? terminated?.startedAt : undefined));
   // With a probe of its start it runs when that was passed, which the status does not tell any more after the end.
   const isProbed = mainOf(pod.spec?.containers)?.['startupProbe'] !== undefined;
   const runs = running ? statusOf(pod)?.started !== false : !isProbed;
@@ -36,10 +36,11 @@ export function statusesOfPod(pod: Pod): PodStatus[] {
   // Its main program is over, and sidecars, post steps or containers of others are not.
   if (!end && terminated && hasMore(pod)) {
     const message = `The main program is over: exit code ${terminated.exitCode ?? 'unknown'}`;
-    statuses.push({ state: 'TASK_KILLING', timestamp: millisOf(terminated.finishedAt) ?? begun, message });
+    statuses.push({ state: 'TASK_KILLING', timestamp: nodeMillisOf(pod, terminated.finishedAt) ?? begun, message });
   }
   if (end) {
-    const endedAt = millisOf(terminated?.finishedAt) ?? millisOf(disruptionOf(pod)?.lastTransitionTime) ?? begun;
+    const endedAt =
+      nodeMillisOf(pod, terminated?.finishedAt) ?? millisOf(disruptionOf(pod)?.lastTransitionTime) ?? begun;
     const text = withPostFailures(end, failedPostSteps(pod)).message;
     const message = text?.slice(0, longestMessage).replace(/[\ud800-\udbff]$/, '');
     statuses.push({ ...end, ...(message !== undefined && { message }), timestamp: Math.max(begun, endedAt) });
@@ -52,6 +53,17 @@ export function statusesOfPod(pod: Pod): PodStatus[] {
  * node is silent, has not ended: it may run on.
  */
 export const hasEnded = ({ status }: Pod): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed';
+
+/** Differences of clocks that whole seconds may show by themselves. */
+const leastBehindMillis = 2_000;
+
+/** A time by the clock of its node. If that is behind, and so saw the pod before it was made, the time is later by as much. */
+function nodeMillisOf({ metadata, status }: Pod, time: string | null | undefined): number | undefined {
+  const millis = millisOf(time);
+  const [made, seen] = [millisOf(metadata?.creationTimestamp), millisOf(status?.startTime)];
+  const behind = made === undefined || seen === undefined ? 0 : made - seen;
+  return millis === undefined || behind < leastBehindMillis ? millis : millis + behind;
+}
 
 const statusOf = (pod: Pod): ContainerStatus | undefined => mainOf(pod.status?.containerStatuses);
 
@@ -120,12 +132,13 @@ export const exitCodesText = (codes: readonly number[]): string => codes.join(',
 const exitCodesOf = (text: string | undefined): number[] => (text ? text.split(',').map(Number) : []);
 
 /** True when it was deleted before it ended by itself. The time of a deletion is when its grace is over. */
-function isDeletedBefore({ metadata = {}, spec }: Pod, terminated: TerminatedState | undefined): boolean {
+function isDeletedBefore(pod: Pod, terminated: TerminatedState | undefined): boolean {
+  const { metadata = {}, spec } = pod;
   if (terminated && metadata.annotations?.[annotations.mainEnded] !== undefined) return false;
   if (metadata.annotations?.[annotations.killed] !== undefined) return true;
   const graceOver = millisOf(metadata.deletionTimestamp);
   if (graceOver === undefined) return false;
-  const endedAt = millisOf(terminated?.finishedAt);
+  const endedAt = nodeMillisOf(pod, terminated?.finishedAt);
   // Deleted by another, and when all of it had ended the grace became 0 and the time that moment: it had the one that the pod names,
   // most likely.
   const graceSeconds = metadata.deletionGracePeriodSeconds || Number(spec?.['terminationGracePeriodSeconds'] ?? 0);
