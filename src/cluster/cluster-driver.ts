@@ -57,6 +57,8 @@ export type LaunchAnswer =
   | { taskId: string; outcome: 'DISK_FULL' }
   /** The machine knows the id from another launch (`launchId`). Nothing was started for this one, and nothing ever will. */
   | { taskId: string; outcome: 'ID_IN_USE' }
+  /** The cluster takes nothing like it now, on any machine: a quota, a policy, a right. Nothing was started under this id, and nothing will. */
+  | { taskId: string; outcome: 'NOT_ADMITTED'; reason: string }
   /** Refused for good: tombstoned id, other incarnation, unreadable document. Nothing was started. */
   | { taskId: string; outcome: 'REFUSED'; reason: string }
   /** The outcome is not known: the agent could not be reached. Ask again. */

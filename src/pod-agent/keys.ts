@@ -5,12 +5,18 @@ import type { TLSSocket } from 'node:tls';
 /** The secret of an installation; shorter ones can be guessed. */
 export const leastSecretLength = 32;
 
-/** The secret of an installation, from a file that `field` of the settings names. */
-export function readSecret(path: string, field: string): string {
-  const secret = readFileSync(path, 'utf8').trim();
-  if (secret.length < leastSecretLength)
+/**
+ * The secrets of an installation, from a file that `field` of the settings names: the one to use, and perhaps a second one that agents
+ * accept while the first one is replaced.
+ */
+export function readSecrets(path: string, field: string): [string, ...string[]] {
+  const [first = '', ...others] = readFileSync(path, 'utf8')
+    .trim()
+    .split(/\s*\n\s*/);
+  if ([first, ...others].some((secret) => secret.length < leastSecretLength))
     throw new Error(`${field}: ${path} must hold at least ${leastSecretLength} characters`);
-  return secret;
+  if (others.length > 1) throw new Error(`${field}: ${path} must hold one secret, or two lines with one each`);
+  return [first, ...others];
 }
 
 /** Keys that the scheduler and the agent of one node share. Those of one node open no other. */
@@ -19,13 +25,16 @@ interface NodeKeys {
   psk: Buffer;
   /** Secret of each call. */
   secret: string;
+  /** Tells the keys of a node apart, and does not give them away. */
+  id: string;
 }
 
 export function keysOf(node: string, secret: string): NodeKeys {
   if (secret.length < leastSecretLength)
     throw new Error(`The secret of pod agents must have ${leastSecretLength} characters`);
   const derived = (use: string) => Buffer.from(hkdfSync('sha256', secret, '', `muster pod agent\0${use}\0${node}`, 32));
-  return { psk: derived('connection'), secret: derived('call').toString('base64url') };
+  const id = derived('id').toString('hex').slice(0, 16);
+  return { psk: derived('connection'), secret: derived('call').toString('base64url'), id };
 }
 
 /** A key of its own for each connection, so that what was recorded stays closed when the shared one is known; no certificates. */
@@ -35,17 +44,22 @@ const protocol = {
   ciphers: 'ECDHE-PSK-CHACHA20-POLY1305',
 } as const;
 
-/** No name that a node could have. */
-const identity = 'muster';
+/** Of callers and agents that do not name their key: it is the first one. */
+const unnamed = 'muster';
+/** Word of an agent that it knows keys by their ids. */
+const namesKeys = 'muster key ids';
+const named = (id: string): string => `${unnamed} ${id}`;
 
-export const serverTls = ({ psk }: Pick<NodeKeys, 'psk'>) => ({
+export const serverTls = (keys: readonly Pick<NodeKeys, 'psk' | 'id'>[]) => ({
   ...protocol,
-  pskCallback: (_socket: TLSSocket, given: string) => (given === identity ? psk : null),
+  pskIdentityHint: namesKeys,
+  pskCallback: (_socket: TLSSocket, given: string) =>
+    (given === unnamed ? keys[0] : keys.find(({ id }) => given === named(id)))?.psk ?? null,
 });
 
 /** The key is what says who the other is. */
-export const clientTls = ({ psk }: Pick<NodeKeys, 'psk'>) => ({
+export const clientTls = ({ psk, id }: Pick<NodeKeys, 'psk' | 'id'>) => ({
   ...protocol,
-  pskCallback: () => ({ psk, identity }),
+  pskCallback: (hint: string | null) => ({ psk, identity: hint === namesKeys ? named(id) : unnamed }),
   checkServerIdentity: () => undefined,
 });

@@ -21,18 +21,28 @@ test('docs/kubernetes.md lists every setting', () => {
 function file(text: string): string {
   const { path, remove } = tempFolder();
   onTestFinished(remove);
-  writeFileSync(join(path, 'secret'), `${'s'.repeat(32)}\n`);
+  const secret = 's'.repeat(32);
+  writeFileSync(join(path, 'secret'), `${secret}\n`);
+  writeFileSync(join(path, 'three'), `${secret}\n${secret}\n${secret}\n`);
+  writeFileSync(join(path, 'short'), `${secret}\nshort\n`);
   writeFileSync(join(path, 'agent.yaml'), text.replace('HERE', path));
   return join(path, 'agent.yaml');
 }
 
 test('a file says what differs', () => {
   const settings = readPodAgentSettings(file('installation: blue\nsecretFile: HERE/secret\nlogMegabytes: 5\n'));
-  expect(settings).toMatchObject({ root: '/var/lib/muster/blue', secret: 's'.repeat(32), port: 7098, logMegabytes: 5 });
+  expect(settings).toMatchObject({
+    root: '/var/lib/muster/blue',
+    secrets: ['s'.repeat(32)],
+    port: 7098,
+    logMegabytes: 5,
+  });
 });
 
 test.each([
   ['root: relative\nport: 70000\nother: 1', /root: must be an absolute path[^]*port: [^]*other/],
   ['secretFile: /dev/null', /secretFile: .* must hold at least 32 characters/],
   ['secretFile: HERE/none', /ENOENT/],
+  ['secretFile: HERE/three', /must hold one secret, or two/],
+  ['secretFile: HERE/short', /secretFile: .* must hold at least 32 characters/],
 ])('%j is refused', (text, message) => expect(() => readPodAgentSettings(file(text))).toThrow(message));

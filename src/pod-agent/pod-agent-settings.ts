@@ -7,7 +7,7 @@ import { KubernetesSettings } from '../platform/settings/kubernetes-settings.js'
 import { LocalSettings } from '../platform/settings/local-settings.js';
 import { LogFolderSettings, uploadSettings } from '../platform/settings/log-store-settings.js';
 import { StoreAccess } from '../platform/settings/objstore-settings.js';
-import { leastSecretLength, readSecret } from './keys.js';
+import { leastSecretLength, readSecrets } from './keys.js';
 
 const Directory = z
   .string()
@@ -42,7 +42,7 @@ export const PodAgentSettings = z.strictObject({
     'Directory of the node for the sandboxes, with the same path in the pod; default: /var/lib/muster/ and the installation',
   ),
   secretFile: Directory.default('/etc/muster/secret/agent').describe(
-    `File with the secret that schedulers and agents share: at least ${leastSecretLength} characters`,
+    `File with the secret of schedulers and agents, at least ${leastSecretLength} characters; agents also accept that of a second line`,
   ),
   host: z.string().min(1).max(253).default('0.0.0.0').describe('Address of the agent'),
   port: z.number().int().min(0).max(65_535).default(7098).describe('Port of the agent'),
@@ -89,7 +89,7 @@ export const PodAgentSettings = z.strictObject({
     'Object store of objstoreArtifacts; its keys are those of `cluster.local.artifactStore` in settings.md',
   ),
 });
-export type PodAgentSettings = z.infer<typeof PodAgentSettings> & { root: string; secret: string };
+export type PodAgentSettings = z.infer<typeof PodAgentSettings> & { root: string; secrets: string[] };
 
 /** Throws an error whose message lists every wrong setting by name. */
 export function readPodAgentSettings(path: string | undefined): PodAgentSettings {
@@ -99,6 +99,6 @@ export function readPodAgentSettings(path: string | undefined): PodAgentSettings
     throw new Error(`Cannot start, fix these settings:\n  ${problems.join('\n  ')}`);
   }
   const { data } = result;
-  const secret = readSecret(data.secretFile, 'secretFile');
-  return { ...data, root: data.root ?? `/var/lib/muster/${data.installation}`, secret };
+  const secrets = readSecrets(data.secretFile, 'secretFile');
+  return { ...data, root: data.root ?? `/var/lib/muster/${data.installation}`, secrets };
 }

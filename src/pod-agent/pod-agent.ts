@@ -76,8 +76,9 @@ export async function runPodAgent(node: string, settings: PodAgentSettings, log:
   const removals = new Removals();
   await tasks.findPods();
   const epochs = await Epochs.load(join(own, 'epoch'));
-  const keys = keysOf(node, settings.secret);
-  const agent = new GuardedPodAgent(keys.secret, { context, tasks, epochs, removals, incarnation });
+  const keys = settings.secrets.map((secret) => keysOf(node, secret));
+  const secrets = keys.map(({ secret }) => secret);
+  const agent = new GuardedPodAgent(secrets, { context, tasks, epochs, removals, incarnation });
   const onError = (error: unknown, { operation }: { operation: string }) => log.error(`${operation} failed`, error);
   const server = createServer(
     { ...serverTls(keys), handshakeTimeout: handshakeMillis },

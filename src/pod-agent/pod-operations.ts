@@ -19,13 +19,13 @@ export interface PodAgentParts {
   incarnation: string;
 }
 
-/** A caller that knows the secret gets to the operations. */
+/** A caller that knows one of the secrets gets to the operations. */
 export class GuardedPodAgent implements Service<typeof PodAgentApi> {
   private readonly check: (authorization: string) => void;
   private readonly operations: PodOperations;
 
-  constructor(secret: string, parts: PodAgentParts) {
-    this.check = guard(secret);
+  constructor(secrets: readonly string[], parts: PodAgentParts) {
+    this.check = guard(...secrets);
     this.operations = new PodOperations(parts);
   }
 

@@ -257,6 +257,35 @@ describe('answers to launches', () => {
     expect(await world.ends('svc')).toEqual([]);
   });
 
+  test('a launch that is not admitted waits ever longer, is told, counts as no failure, and starts when it is', async () => {
+    await start();
+    const triedAt: number[] = [];
+    world.cluster.onLaunch(() => {
+      triedAt.push(world.now);
+      return { notAdmitted: 'exceeded quota: pods' };
+    });
+    await world.deployed({ id: 'svc', requestType: 'SERVICE' });
+    await world.pass();
+    await world.run(2);
+    expect(triedAt).toHaveLength(1);
+    const message = expect.stringMatching(/does not admit it now.*: exceeded quota: pods$/) as unknown;
+    expect(await world.query('SELECT reason, message FROM waiting_reason')).toEqual([
+      { reason: 'NOT_ADMITTED', message },
+    ]);
+    for (let second = 0; second < 300; second++) {
+      await world.cluster.advance(1_000);
+      await world.pass();
+    }
+    const pauses = triedAt.slice(1).map((at, index) => Math.round((at - triedAt[index]!) / 1_000));
+    expect(pauses.slice(0, 6)).toEqual([5, 10, 20, 40, 60, 60]);
+    expect(await world.ends('svc')).toEqual([]);
+    world.cluster.onLaunch(() => ({}));
+    await world.cluster.advance(60_000);
+    await world.run(2);
+    expect(await world.active('svc')).toEqual([expect.objectContaining({ state: 'TASK_RUNNING' })]);
+    expect(await world.query('SELECT * FROM waiting_reason')).toEqual([]);
+  });
+
   test('a port in use of a task that has to go anyway: it ends, and nothing is placed again', async () => {
     await start({ faults: { loseLaunch: 1, loseKill: 1 } });
     await world.deployed({ id: 'job', requestType: 'ON_DEMAND' }, {}, { pendingType: 'ONEOFF' });

@@ -256,6 +256,32 @@ describe.skipIf(!isRoot)('the agent of a node', () => {
       expect(await statusOf(node.api.health())).toBe('answered');
     });
 
+    test('the former one, too, while the file has both', async () => {
+      const [former, next] = [node.secret, 'n'.repeat(48)];
+      const answers = () =>
+        Promise.all([former, next].map((secret) => statusOf(node.connect({ secret }).agent.health())));
+      const restartWith = async (...lines: string[]) => {
+        await node.stopAgent();
+        node.writeSecrets(...lines);
+        await node.startAgent();
+      };
+      for (const [lines, expected] of [
+        [
+          [former, next],
+          ['answered', 'answered'],
+        ],
+        [
+          [next, former],
+          ['answered', 'answered'],
+        ],
+        [[next], ['no connection', 'answered']],
+        [[former], ['answered', 'no connection']],
+      ] as const) {
+        await restartWith(...lines);
+        expect(await answers()).toEqual(expected);
+      }
+    });
+
     test('in plain text or by a certificate to no one', async () => {
       const plain = await new Promise((resolve) => {
         const call = get({ port: node.port, host: '127.0.0.1', path: '/v1/health' });

@@ -61,9 +61,14 @@ export class PodNode {
   /** `settings`: keys of its file, or what makes them for the folder of the test. */
   static async start(settings: object | ((folder: string) => object) = {}): Promise<PodNode> {
     const node = new PodNode(settings);
-    writeFileSync(join(node.folder.path, 'secret'), `${node.secret}\n`);
+    node.writeSecrets(node.secret);
     await node.startAgent();
     return node;
+  }
+
+  /** For the next start of the agent. */
+  writeSecrets(...secrets: readonly string[]): void {
+    writeFileSync(join(this.folder.path, 'secret'), `${secrets.join('\n')}\n`);
   }
 
   get lines(): string[] {

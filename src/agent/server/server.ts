@@ -4,13 +4,13 @@ import type { AddressInfo } from 'node:net';
 import { type Args, HttpErrorException, type Service } from 'rest-contract';
 import { type AgentApi, bearer, type TrustedApi } from '../wire/agent-api.js';
 
-/** Checks that a call carries the secret. */
-export function guard(secret: string): (authorization: string) => void {
-  const wanted = Buffer.from(bearer(secret));
+/** Checks that a call carries one of the secrets. */
+export function guard(...secrets: readonly string[]): (authorization: string) => void {
+  const wanted = secrets.map((secret) => Buffer.from(bearer(secret)));
   return (authorization) => {
     const given = Buffer.from(authorization);
     // In constant time: how long a wrong one takes tells nothing about the right one.
-    if (given.length !== wanted.length || !timingSafeEqual(given, wanted))
+    if (!wanted.some((each) => given.length === each.length && timingSafeEqual(given, each)))
       throw new HttpErrorException(401, 'The secret is missing or wrong');
   };
 }

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ type Answer = (
 /** An API server that answers as the test says, and the way to it. */
 async function apiServer(
   answer: Answer,
-  { proxy, ...settings }: { proxy?: string; callTimeoutMillis?: number } = {},
+  { proxy, onFile, ...settings }: { proxy?: string; callTimeoutMillis?: number; onFile?: (path: string) => void } = {},
 ): Promise<KubernetesApi> {
   const server = createServer((request, response) => {
     let body = '';
@@ -33,6 +33,7 @@ async function apiServer(
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const directory = tempFolder();
   const kubeconfig = join(directory.path, 'kubeconfig');
+  onFile?.(kubeconfig);
   const port = (server.address() as AddressInfo).port;
   // Else the library takes no address without TLS.
   const cluster = { server: `http://127.0.0.1:${port}`, 'insecure-skip-tls-verify': true, 'proxy-url': proxy };
@@ -152,6 +153,29 @@ test('a watch that ends goes on where it was, and one whose place is forgotten b
   expect(asked).toEqual(['list', 'watch 10 a=b', 'watch 12 a=b', 'watch 13 a=b', 'list', 'watch 20 a=b']);
 });
 
+test.each(['status', 'event'] as const)(
+  'a server that forgets every place at once (410 as %s) gives its list ever more rarely, and all of it',
+  async (how) => {
+    const listedAt: number[] = [];
+    const api = await apiServer(({ url }, response) => {
+      if (url.searchParams.get('watch') === null) {
+        listedAt.push(performance.now());
+        const metadata = { resourceVersion: String(listedAt.length) };
+        return void send(response, { metadata, items: [pod(`pod-${listedAt.length}`)] });
+      }
+      if (how === 'status') return void send(response, { reason: 'Expired', message: 'too old' }, 410);
+      response.end(`${JSON.stringify({ type: 'ERROR', object: { code: 410, message: 'too old' } })}\n`);
+    });
+    const told = follow(api);
+    await waitFor('six lists', () => told.length === 6);
+    expect(told).toEqual(listedAt.slice(0, 6).map((_at, index) => `list pod-${index + 1}`));
+    // Pauses of 100, 200, 400, 800 and 1,600 ms, each by half longer or shorter.
+    const [first = 0, , , , fifth = 0, sixth = 0] = listedAt;
+    expect(sixth - fifth).toBeGreaterThanOrEqual(800);
+    expect(fifth - first).toBeGreaterThanOrEqual(750);
+  },
+);
+
 test('a connection that breaks is taken up again after the last thing that was heard', async () => {
   let isBroken = false;
   const api = await apiServer(({ url }, response) => {
@@ -183,6 +207,34 @@ test('a server that is away, or refuses, is asked again', async () => {
   const told = follow(api);
   await waitFor('the list', () => told.includes('list a'));
   expect(told.slice(0, 2)).toEqual([expect.stringMatching(/^failed No answer/), 'failed you may not']);
+});
+
+test('credentials that are not taken any more are read anew, at most once a second', async () => {
+  const seen: string[] = [];
+  let file = '';
+  const api = await apiServer(
+    ({ headers }, response) => {
+      const { authorization = '' } = headers;
+      seen.push(authorization);
+      if (authorization === 'Bearer renewed') return void send(response, { items: [] });
+      send(response, { reason: 'Unauthorized', message: 'Unauthorized' }, 401);
+    },
+    { onFile: (path) => (file = path) },
+  );
+  await expect(api.call('/pods')).rejects.toMatchObject({ status: 401 });
+  const config = JSON.parse(readFileSync(file, 'utf8')) as { users: { user: { token: string } }[] };
+  config.users[0]!.user.token = 'renewed';
+  // As it is while another writes it.
+  writeFileSync(file, '');
+  await waitFor('the empty file to be read', () =>
+    api.call('/pods').then(
+      () => false,
+      (cause: unknown) => cause instanceof ApiUnreachable,
+    ),
+  );
+  writeFileSync(file, JSON.stringify(config));
+  await waitFor('the new token', () => api.call('/pods').then(() => true));
+  expect(new Set(seen)).toEqual(new Set(['Bearer secret', 'Bearer renewed']));
 });
 
 test('an answer that is refused, late, or none is told apart', async () => {

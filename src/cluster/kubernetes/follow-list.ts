@@ -12,6 +12,7 @@ const watchSeconds = 240;
 /** Bookmarks come about every minute: after so long without anything the connection is taken for dead. */
 const stallMillis = 90_000;
 const firstRetryMillis = 100;
+/** A watch that lives longer is no part of a row of failures. */
 const lastRetryMillis = 10_000;
 
 /** Receiver of the changes of a list. Its calls never overlap. */
@@ -52,8 +53,8 @@ export async function listAll<T>(
 
 /**
  * Follows a list until `signal` ends it: the whole of it, then each change, from the last one on where a watch has ended. Where the
- * server does not know that one any more (410) the list is read anew. Failures are repeated, ever more rarely and never in step with
- * other schedulers.
+ * server does not know that one any more (410) the list is read anew. Failures are repeated, and lists read anew, ever more rarely and
+ * never in step with other schedulers.
  */
 export async function followList<T extends { metadata?: Metadata }>(
   api: KubernetesApi,
@@ -64,6 +65,7 @@ export async function followList<T extends { metadata?: Metadata }>(
   let version: string | undefined;
   let failuresInRow = 0;
   while (!signal.aborted) {
+    let watchedSince = Number.POSITIVE_INFINITY;
     try {
       if (version === undefined) {
         const { items, resourceVersion } = await listAll<T>(api, path, query, signal);
@@ -71,16 +73,17 @@ export async function followList<T extends { metadata?: Metadata }>(
         follower.replaced(items);
         version = resourceVersion;
       }
+      watchedSince = performance.now();
       version = await watchOnce(version);
       failuresInRow = 0;
     } catch (cause) {
       if (signal.aborted) return;
+      const isInRow = performance.now() - watchedSince < lastRetryMillis;
+      failuresInRow = isInRow ? failuresInRow + 1 : 1;
+      // The list is asked for again: each time it is whole, so a row of these delays what is heard, and loses nothing.
       if (isExpired(cause)) version = undefined;
-      else {
-        failuresInRow += 1;
-        follower.failed(messageOf(cause));
-      }
-      const pause = backOffMillis(Math.max(1, failuresInRow), firstRetryMillis, lastRetryMillis);
+      else follower.failed(messageOf(cause));
+      const pause = backOffMillis(failuresInRow, firstRetryMillis, lastRetryMillis);
       await delay(pause * (0.5 + Math.random()), undefined, { signal }).catch(() => undefined);
     }
   }

@@ -57,23 +57,32 @@ const longestLineBytes = 16 * 2 ** 20;
  * the cluster); the calls themselves keep their connections, which the library's do not, and are bounded in time and bytes.
  */
 export class KubernetesApi {
-  private readonly config = new KubeConfig();
+  private config = new KubeConfig();
   private dispatcher: { for: string; agent: Dispatcher } | undefined;
+  /** The server does not take our credentials: they are over, or replaced. */
+  private isRefused = false;
   private known: { until: number; credentials: Promise<Credentials> } | undefined;
 
-  private constructor(private readonly settings: Pick<KubernetesSettings, 'callsAtOnce' | 'callTimeoutMillis'>) {}
+  private constructor(private readonly settings: KubernetesSettings) {}
 
   static async open(settings: KubernetesSettings): Promise<KubernetesApi> {
     const api = new KubernetesApi(settings);
-    if (settings.kubeconfig === undefined) api.config.loadFromDefault();
+    await api.load();
+    return api;
+  }
+
+  private async load(): Promise<void> {
+    const { kubeconfig, context } = this.settings;
+    const config = new KubeConfig();
+    if (kubeconfig === undefined) config.loadFromDefault();
     // A path in it stands beside it.
-    else if (await readFile(settings.kubeconfig)) api.config.loadFromFile(settings.kubeconfig);
-    if (settings.context !== undefined) api.config.setCurrentContext(settings.context);
-    const cluster = api.config.getCurrentCluster();
+    else if (await readFile(kubeconfig)) config.loadFromFile(kubeconfig);
+    if (context !== undefined) config.setCurrentContext(context);
+    const cluster = config.getCurrentCluster();
     if (!cluster) throw new Error('The kubeconfig names no cluster for its context');
     if (cluster.proxyUrl && !/^https?:\/\/[^/]+\/?$/.test(cluster.proxyUrl))
       throw new Error('The kubeconfig names a proxy that is not http://host:port or https://host:port');
-    return api;
+    this.config = config;
   }
 
   get address(): string {
@@ -151,7 +160,7 @@ export class KubernetesApi {
     } catch (cause) {
       throw new ApiUnreachable(`No answer from ${this.address}: ${messageOf(cause)}`, { cause });
     }
-    if (answer.statusCode === 401) this.known = undefined;
+    if (answer.statusCode === 401) this.isRefused = true;
     if (answer.statusCode >= 300) throw await refusal(answer);
     return answer;
   }
@@ -165,8 +174,10 @@ export class KubernetesApi {
     return this.known.credentials;
   }
 
-  /** Asks the library again and again: tokens are given for a while only. */
+  /** Asks the library again and again: tokens are given for a while only. Those in a kubeconfig it reads only once. */
   private async askForCredentials(): Promise<Credentials> {
+    if (this.isRefused) await this.load();
+    this.isRefused = false;
     const options: RequestOptions = {};
     await this.config.applyToHTTPSOptions(options);
     const { ca, cert, key, pfx, passphrase, servername, rejectUnauthorized, auth } = options;

@@ -1,7 +1,7 @@
 import { CommandSettings, type PodToPrepare, type PrepareAnswer } from '../../pod-agent/pod-agent-api.js';
 import type { Log } from '../../platform/log.js';
 import { messageOf } from '../../platform/files.js';
-import { readSecret } from '../../pod-agent/keys.js';
+import { readSecrets } from '../../pod-agent/keys.js';
 import type { Deploy } from '../../core/model/deploy.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import type { RunNowRequest } from '../../core/model/request.js';
@@ -46,7 +46,7 @@ const firstContactMillis = 3_000;
 const lookupLastsMillis = 1_000;
 
 /** Outcomes of launches of which nothing runs, nor ever will. */
-const hasNoPod: ReadonlySet<string> = new Set(['REFUSED', 'PORT_IN_USE', 'DISK_FULL']);
+const hasNoPod: ReadonlySet<string> = new Set(['REFUSED', 'NOT_ADMITTED', 'PORT_IN_USE', 'DISK_FULL']);
 
 interface KubernetesDriverOptions {
   /** `cluster.kubernetes`. */
@@ -97,7 +97,8 @@ export class KubernetesDriver implements ClusterDriver {
   /** Throws when there is nothing that says how to reach a cluster; whether it answers is not looked at. */
   static async open(options: KubernetesDriverOptions): Promise<KubernetesDriver> {
     const { agents } = options.settings;
-    const secret = agents && readSecret(agents.secretFile, 'cluster.kubernetes.agents.secretFile');
+    // Agents take another one beside it.
+    const [secret] = agents ? readSecrets(agents.secretFile, 'cluster.kubernetes.agents.secretFile') : [];
     return new KubernetesDriver(await KubernetesApi.open(options.settings), options, secret);
   }
 
@@ -135,7 +136,9 @@ export class KubernetesDriver implements ClusterDriver {
       await this.api.call('/version', { signal: AbortSignal.timeout(reachMillis) });
       return undefined;
     } catch (cause) {
-      return cause instanceof ApiRefused ? undefined : messageOf(cause);
+      if (!(cause instanceof ApiRefused)) return messageOf(cause);
+      // Another instance may have credentials that it takes.
+      return cause.status === 401 ? `${this.api.address} does not take our credentials: ${cause.message}` : undefined;
     }
   }
 

@@ -15,7 +15,7 @@ import { Nodes } from './nodes.js';
 import type { Pod } from './objects.js';
 import type { ExceededLimit, PodCalls } from './pod-calls.js';
 import { Pods } from './pods.js';
-import { whyGivenUp } from './statuses-of-pod.js';
+import { isKeptOpen, whyGivenUp } from './statuses-of-pod.js';
 
 /**
  * Interval between checks that the API server answers and no other instance leads: lists may have nothing to report for
@@ -198,9 +198,13 @@ export class KubernetesWatch {
       .map((pod) => ({ pod, why: whyGivenUp(pod, now(), settings.startSeconds * 1_000, this.isAgentReady(pod)) }))
       .filter(({ why }) => why !== undefined);
     const strays = this.pods.strays();
-    if (ended.length + tombstones.length + givenUp.length + strays.length === 0) return;
+    const keptOpen = this.pods.live().filter(isKeptOpen);
+    const revived = this.pods.revived();
+    const found = [ended, tombstones, givenUp, strays, keptOpen, revived];
+    if (found.every(({ length }) => length === 0)) return;
     await this.check();
     for (const pod of strays) log.warn(`Pod '${pod.metadata?.name}' is deleted: its node was replaced`);
+    for (const pod of revived) log.warn(`Pod '${pod.metadata?.name}' is deleted: its task has ended, and it runs`);
     for (const { pod, why } of givenUp) log.warn(`Pod '${pod.metadata?.name}' is given up: ${why}`);
     const jobs = [
       ...givenUp.map(
@@ -208,7 +212,8 @@ export class KubernetesWatch {
           () =>
             calls.giveUp(pod, why!),
       ),
-      ...strays.map((pod) => () => calls.end(pod)),
+      ...[...strays, ...revived].map((pod) => () => calls.end(pod)),
+      ...keptOpen.map((pod) => () => calls.endRest(pod)),
       ...ended.map((pod) => () => calls.remove(pod)),
       ...tombstones.map((name) => () => calls.removeTombstone(name)),
     ];

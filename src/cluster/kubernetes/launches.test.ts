@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { KubernetesSettings } from '../../platform/settings/kubernetes-settings.js';
@@ -9,6 +10,7 @@ import { launchSpec } from '../../../test/support/launch-spec.js';
 import { tempFolder } from '../../../test/support/temp-folder.js';
 import { waitFor } from '../../../test/support/wait-for.js';
 import { StaleEpochError } from '../cluster-driver.js';
+import type { Metadata, Pod } from './objects.js';
 import { KubernetesDriver } from './kubernetes-driver.js';
 
 const events = {
@@ -23,7 +25,10 @@ const quiet = { info: () => undefined, warn: () => undefined, error: () => undef
 async function slowCluster(podMillis: number, given: object) {
   const lease = { metadata: { annotations: { 'muster/epoch': '1' } } };
   const seen = { atOnce: 0, most: 0, pods: 0, looks: 0 };
-  const answerOf = async (method: string, url: URL): Promise<unknown> => {
+  const now: { refusal?: { code: number; message: string }; lost?: keyof Metadata; removed: string[] } = {
+    removed: [],
+  };
+  const answerOf = async (method: string, url: URL, body: string): Promise<unknown> => {
     if (url.pathname.includes('/leases/')) {
       seen.looks += 1;
       return structuredClone(lease);
@@ -34,14 +39,24 @@ async function slowCluster(podMillis: number, given: object) {
     await delay(podMillis);
     seen.atOnce -= 1;
     seen.pods += 1;
-    return {};
+    if (method === 'DELETE') now.removed.push(url.pathname.split('/').at(-1)!);
+    const made = JSON.parse(body) as Pod;
+    if (now.lost) delete made.metadata?.[now.lost];
+    return made;
   };
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? '', 'http://x');
-    request.resume();
     // Nothing ever happens there.
-    if (url.searchParams.has('watch')) return void response.writeHead(200).flushHeaders();
-    void answerOf(request.method ?? '', url).then((body) => response.end(JSON.stringify(body)));
+    if (url.searchParams.has('watch'))
+      return void request.resume().on('end', () => response.writeHead(200).flushHeaders());
+    const isOfPod = /\/pods(\/[^/]+)?$/.test(url.pathname);
+    if (now.refusal && isOfPod) {
+      const { code, message } = request.method === 'GET' ? { code: 404, message: 'not found' } : now.refusal;
+      return void response.writeHead(code).end(JSON.stringify({ message }));
+    }
+    void text(request)
+      .then((body) => answerOf(request.method ?? '', url, body))
+      .then((body) => response.end(JSON.stringify(body)));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const directory = tempFolder();
@@ -66,7 +81,7 @@ async function slowCluster(podMillis: number, given: object) {
   });
   await driver.start(1, events);
   await waitFor('the node', () => driver.machines().length === 1);
-  return { driver, lease, seen };
+  return { driver, lease, seen, now };
 }
 
 const node = {
@@ -119,3 +134,40 @@ test('a kill does not wait until all has begun that waits for its launch', async
   expect(seen.pods).toBeLessThan(50);
   await launched;
 });
+
+const webhook = 'admission webhook "policy.example.com" denied the request: no';
+test.each([
+  { code: 403, message: 'pods "a" is forbidden: exceeded quota: pods, requested: pods=1', outcome: 'NOT_ADMITTED' },
+  { code: 403, message: 'pods "a" is forbidden: maximum cpu usage per Container is 1', outcome: 'NOT_ADMITTED' },
+  { code: 403, message: 'pods is forbidden: User "x" cannot create resource "pods"', outcome: 'NOT_ADMITTED' },
+  { code: 404, message: 'namespaces "tasks" not found', outcome: 'NOT_ADMITTED' },
+  { code: 400, message: webhook, outcome: 'NOT_ADMITTED' },
+  { code: 422, message: "ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no", outcome: 'NOT_ADMITTED' },
+  { code: 500, message: 'Internal error occurred: failed calling webhook "x": refused', outcome: 'NOT_ADMITTED' },
+  { code: 403, message: 'violates PodSecurity "restricted:latest": runAsNonRoot', outcome: 'REFUSED' },
+  { code: 422, message: 'Pod "a" is invalid: spec.containers[0].image: Required value', outcome: 'REFUSED' },
+  { code: 401, message: 'Unauthorized', outcome: 'UNKNOWN' },
+  { code: 429, message: 'too many requests', outcome: 'UNKNOWN' },
+  { code: 500, message: 'etcdserver: leader changed', outcome: 'UNKNOWN' },
+])('a pod that is refused with $code "$message" is $outcome', async ({ code, message, outcome }) => {
+  const { driver, now } = await slowCluster(0, {});
+  now.refusal = { code, message };
+  const [spec] = specs(1);
+  expect(await driver.launch([spec!], 1)).toEqual([{ taskId: 'task-0', outcome, reason: message }]);
+});
+
+test.each(['labels', 'annotations', 'finalizers'] as const)(
+  'a pod that the cluster makes without its %s is removed, and the launch is not admitted',
+  async (lost) => {
+    const { driver, now } = await slowCluster(0, {});
+    now.lost = lost;
+    const [answer] = await driver.launch(specs(1), 1);
+    expect(answer).toMatchObject({
+      outcome: 'NOT_ADMITTED',
+      reason: expect.stringMatching(
+        /^The cluster has made its pod without its (label|annotation|finalizer) muster\//,
+      ) as unknown,
+    });
+    expect(now.removed).toHaveLength(1);
+  },
+);

@@ -18,6 +18,8 @@ export const annotations = {
   postSeconds: 'muster/post-seconds',
   /** Reason why the driver gave up a pod that did not start. */
   gaveUp: 'muster/gave-up',
+  /** Its main program was over, and containers that others have added kept it from ending, when Muster ended these. */
+  mainEnded: 'muster/main-ended',
   /** It had not ended when Muster told it to go. */
   killed: 'muster/killed',
   epoch: 'muster/epoch',

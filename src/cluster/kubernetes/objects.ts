@@ -1,3 +1,4 @@
+import { podContainerName } from '../../pod-agent/pod-agent-api.js';
 import { quantityOf } from '../../core/kubernetes-quantity.js';
 
 /*
@@ -93,6 +94,8 @@ export interface Pod {
     phase?: string;
     reason?: string;
     message?: string;
+    /** When its kubelet saw it first, by the clock of the node. */
+    startTime?: string;
     podIP?: string;
     hostIP?: string;
     conditions?: Condition[];
@@ -105,6 +108,10 @@ export interface KubernetesList<T> {
   metadata?: { resourceVersion?: string; continue?: string };
   items?: T[];
 }
+
+/** The container of the task's main program, or its status: others may have added containers to its pod. */
+export const mainOf = <C extends { name?: string }>(containers: readonly C[] | undefined): C | undefined =>
+  containers?.find(({ name }) => name === podContainerName);
 
 /** True when it takes calls, as its kubelet reports. */
 export const isReady = ({ status }: Pod): boolean =>

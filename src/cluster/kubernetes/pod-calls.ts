@@ -85,14 +85,25 @@ export class PodCalls {
   private async made(spec: LaunchSpec, pod: Pod, answer: LaunchAnswer): Promise<LaunchAnswer> {
     const { taskId } = spec;
     try {
-      await this.api.call(this.collection, { method: 'POST', body: pod, metadataOnly: true });
-      return answer;
+      const made = await this.api.call<Pod>(this.collection, { method: 'POST', body: pod, metadataOnly: true });
+      return (await this.undone(spec, pod, made)) ?? answer;
     } catch (cause) {
       if (!(cause instanceof ApiRefused)) throw cause;
-      if (cause.status === 409) return this.answerOf(spec);
-      if (isTransient(cause)) return { taskId, outcome: 'UNKNOWN', reason: cause.message };
-      return { taskId, outcome: 'REFUSED', reason: cause.message };
+      if (cause.status === 409) return this.answerOf(spec, pod);
+      const outcome = outcomeOf(cause);
+      // An earlier call whose answer did not come may have made it.
+      if (outcome === 'NOT_ADMITTED' && (await this.find(pod.metadata?.name ?? ''))) return this.answerOf(spec, pod);
+      return { taskId, outcome, reason: cause.message };
     }
+  }
+
+  /** A pod without all that Muster has written on it would not be seen, or be taken for another: it goes again. */
+  private async undone({ taskId }: LaunchSpec, wanted: Pod, made: Pod): Promise<LaunchAnswer | undefined> {
+    const lost = lostOf(wanted, made);
+    if (lost === undefined) return undefined;
+    await this.remove(made);
+    const reason = `The cluster has made its pod without ${lost}, perhaps by a webhook; the pod was removed`;
+    return { taskId, outcome: 'NOT_ADMITTED', reason };
   }
 
   private toPrepare(spec: LaunchSpec): PodToPrepare {
@@ -185,6 +196,13 @@ export class PodCalls {
     await this.ifThere(() => this.api.call(this.path(pod), { method: 'DELETE', body: options }));
   }
 
+  /** Its main program is over: what others have added to it goes, with its grace. */
+  async endRest(pod: Pod): Promise<void> {
+    const { uid } = pod.metadata ?? {};
+    const body = { metadata: { uid, annotations: { [annotations.mainEnded]: 'true' } } };
+    if (await this.ifThere(() => this.api.call<Pod>(this.path(pod), { method: 'PATCH', body }))) await this.end(pod);
+  }
+
   /** It takes more of its node than it may: it says so, and goes, unless it has ended meanwhile. */
   async overLimit(name: string, limit: ExceededLimit): Promise<void> {
     const pod = await this.find(name);
@@ -213,7 +231,7 @@ export class PodCalls {
   }
 
   /** The API server knows the name. */
-  private async answerOf(spec: LaunchSpec): Promise<LaunchAnswer> {
+  private async answerOf(spec: LaunchSpec, wanted: Pod): Promise<LaunchAnswer> {
     const { taskId, launchId } = spec;
     const pod = await this.find(this.nameOf(taskId));
     if (!pod) return { taskId, outcome: 'UNKNOWN', reason: 'Its pod came and went' };
@@ -225,7 +243,10 @@ export class PodCalls {
     }
     const known = pod.metadata?.annotations?.[annotations.launchId];
     if (launchId !== undefined && known !== undefined && known !== launchId) return { taskId, outcome: 'ID_IN_USE' };
-    return { taskId, outcome: 'ACCEPTED', state: stateOfPod(pod), directory: podSandboxPath };
+    const hasBegun = pod.status?.phase !== undefined && pod.status.phase !== 'Pending';
+    const isBurial = wanted.metadata?.labels?.[tombstoneLabel] !== undefined;
+    const undone = hasBegun || isBurial ? undefined : await this.undone(spec, wanted, pod);
+    return undone ?? { taskId, outcome: 'ACCEPTED', state: stateOfPod(pod), directory: podSandboxPath };
   }
 
   /** False: there is a pod of that name. */
@@ -269,8 +290,31 @@ const logsOf = ({ executorData, programs, uploads }: LaunchSpec): PodToPrepare['
 const postSecondsOf = (pod: Pod | undefined): number =>
   Number(pod?.metadata?.annotations?.[annotations.postSeconds] ?? 0) || 0;
 
-/** It may do it later: it is overloaded, not ready, or the rights and the namespace are not there yet. */
-const isTransient = ({ status, message }: ApiRefused): boolean =>
-  status >= 500 ||
-  [401, 404, 408, 429].includes(status) ||
-  (status === 403 && !/exceeded quota|violates PodSecurity/.test(message));
+/** Outcome of a launch whose pod was refused. */
+function outcomeOf({ status, message }: ApiRefused): 'UNKNOWN' | 'NOT_ADMITTED' | 'REFUSED' {
+  // What the deploy asks for is not allowed in the namespace, and will not be.
+  if (status === 403 && /violates PodSecurity/.test(message)) return 'REFUSED';
+  // Quotas, limits and rights; a namespace or class that is not there; webhooks and policies of others, which may have any status.
+  if (status === 403 || status === 404 || /denied (the )?request|failed calling webhook/.test(message))
+    return 'NOT_ADMITTED';
+  // The server is overloaded, not ready, or does not know us now.
+  return status >= 500 || [401, 408, 429].includes(status) ? 'UNKNOWN' : 'REFUSED';
+}
+
+/** What a pod is found and understood by. */
+const essential: ReadonlySet<string> = new Set([
+  installationLabel,
+  tombstoneLabel,
+  annotations.taskId,
+  annotations.incarnation,
+  endFinalizer,
+]);
+
+/** Something essential that Muster has written on a pod and that is not there, by name; undefined: all of it is. */
+function lostOf({ metadata: wanted = {} }: Pod, { metadata: made = {} }: Pod): string | undefined {
+  for (const kind of ['labels', 'annotations'] as const)
+    for (const [name, value] of Object.entries(wanted[kind] ?? {}))
+      if (essential.has(name) && made[kind]?.[name] !== value) return `its ${kind.slice(0, -1)} ${name}`;
+  const finalizer = wanted.finalizers?.find((each) => essential.has(each) && !made.finalizers?.includes(each));
+  return finalizer && `its finalizer ${finalizer}`;
+}

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { podContainerName, podSandboxPath } from '../../pod-agent/pod-agent-api.js';
 import { MachineUnreachableError, type SandboxEntry, type TaskSandbox } from '../cluster-driver.js';
 import { ApiRefused, ApiUnreachable, type KubernetesApi } from './kubernetes-api.js';
-import { millisOf, type Pod } from './objects.js';
+import { mainOf, millisOf, type Pod } from './objects.js';
 
 /** Output of a container, on both of its streams: the only one of a pod's files without an agent on its node. */
 const fileName = 'stdout';
@@ -82,7 +82,7 @@ export class PodLog implements TaskSandbox {
   }
 
   private changedAt(): number {
-    const { running, terminated } = this.pod.status?.containerStatuses?.[0]?.state ?? {};
+    const { running, terminated } = mainOf(this.pod.status?.containerStatuses)?.state ?? {};
     const began = millisOf(running?.startedAt) ?? millisOf(this.pod.metadata?.creationTimestamp) ?? 0;
     return millisOf(terminated?.finishedAt) ?? began;
   }

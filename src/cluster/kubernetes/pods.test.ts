@@ -41,7 +41,7 @@ function pod(taskId: string, life: Life = 'WAITS', metadata: Pod['metadata'] = {
       annotations: { 'muster/task-id': taskId, 'muster/incarnation': 'i', ...metadata.annotations },
     },
     spec: { nodeName },
-    status: { phase: phases[life], containerStatuses: [{ started: true, state: states[life] }] },
+    status: { phase: phases[life], containerStatuses: [{ name: 'task', started: true, state: states[life] }] },
   };
 }
 
@@ -104,6 +104,22 @@ test.each([
     expect(told.statesOf('a').at(-1)).toBe(last);
     expect(pods.find(podNameOf('muster', 'a'))).toBeUndefined();
   }
+});
+
+test('a pod that runs after its end was stored is one to end, once', async () => {
+  const { pods, news, told } = cluster();
+  const revived = () => pods.revived().map(({ metadata }) => metadata?.annotations?.['muster/task-id']);
+  for (const life of ['RUNS', 'ENDED'] as const) {
+    news.changed(pod('a', life));
+    await pods.report(told);
+    expect(revived()).toEqual([]);
+  }
+  news.changed(pod('a', 'RUNS'));
+  await pods.report(told);
+  expect(told.statesOf('a')).toEqual(['TASK_STARTING', 'TASK_RUNNING', 'TASK_FINISHED']);
+  expect(revived()).toEqual(['a']);
+  news.changed(pod('a', 'RUNS', { deletionTimestamp: created }));
+  expect(revived()).toEqual([]);
 });
 
 test('the end that a removed pod shows is told', async () => {

@@ -74,6 +74,13 @@ export class Pods {
     );
   }
 
+  /** Pods whose end is stored, and that run after all, as their kubelets say now: their tasks may have been replaced. */
+  revived(): Pod[] {
+    return this.live().filter(
+      ({ metadata }) => metadata?.deletionTimestamp === undefined && this.isOver(metadata?.name ?? ''),
+    );
+  }
+
   follower(parts: Pick<ListFollower<unknown>, 'heard' | 'failed'>, changed: () => void): ListFollower<Pod> {
     return {
       ...parts,

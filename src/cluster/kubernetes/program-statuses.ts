@@ -1,6 +1,6 @@
 import type { ProgramReport } from '../cluster-driver.js';
 import { programFailure, stepEnd } from '../../agent/tasks/outcome.js';
-import { millisOf, type ContainerStatus, type Pod } from './objects.js';
+import { mainOf, millisOf, type ContainerStatus, type Pod } from './objects.js';
 import { lateMessage, postContainerName, programOfContainer } from './programs-of-pod.js';
 
 /** State of a program around the main one, as its pod tells it now. */
@@ -55,7 +55,7 @@ function sidecar(name: string, status: ContainerStatus, pod: Pod): ProgramStatus
   if (!terminated) return [];
   const { exitCode } = terminated;
   const timestamp = millisOf(terminated.finishedAt) ?? 0;
-  const isOver = pod.status?.containerStatuses?.[0]?.state?.terminated !== undefined;
+  const isOver = mainOf(pod.status?.containerStatuses)?.state?.terminated !== undefined;
   return isOver
     ? [{ ...about, state: 'SUCCEEDED', exitCode, message: 'Ended with the main program', timestamp }]
     : [{ ...about, state: 'FAILED', exitCode, message: `Ended with exit code ${exitCode ?? 'unknown'}`, timestamp }];

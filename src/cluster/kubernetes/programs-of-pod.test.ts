@@ -232,7 +232,7 @@ describe('what a pod tells of them', () => {
 
   test('a sidecar that ends after the main container has done so as it should', () => {
     const pod = podOf({
-      containerStatuses: [{ state: ended(0) }],
+      containerStatuses: [{ name: 'task', state: ended(0) }],
       initContainerStatuses: [{ name: 'sidecar-b', state: ended(143) }],
     });
     expect(programsOfPod(pod)).toMatchObject([{ state: 'SUCCEEDED', exitCode: 143 }]);
@@ -241,7 +241,7 @@ describe('what a pod tells of them', () => {
   test('a task whose init step failed has failed, with its reason', () => {
     const pod = podOf({
       phase: 'Failed',
-      containerStatuses: [{ state: { waiting: { reason: 'PodInitializing' } } }],
+      containerStatuses: [{ name: 'task', state: { waiting: { reason: 'PodInitializing' } } }],
       initContainerStatuses: [{ name: 'init-a', state: ended(3) }],
     });
     expect(statusesOfPod(pod).at(-1)).toMatchObject({
@@ -251,7 +251,7 @@ describe('what a pod tells of them', () => {
   });
 
   test('a task whose main container has ended before its pod is about to end', () => {
-    const status = { phase: 'Running', containerStatuses: [{ state: ended(0, { startedAt: at(1) }) }] };
+    const status = { phase: 'Running', containerStatuses: [{ name: 'task', state: ended(0, { startedAt: at(1) }) }] };
     expect(statusesOfPod(podOf(status)).map(({ state }) => state)).toEqual([
       'TASK_STARTING',
       'TASK_RUNNING',
@@ -266,7 +266,7 @@ describe('what a pod tells of them', () => {
   });
 
   test('a pod is not given up while an init step runs, and has its time after that', () => {
-    const waiting = [{ state: { waiting: { reason: 'PodInitializing' } } }];
+    const waiting = [{ name: 'task', state: { waiting: { reason: 'PodInitializing' } } }];
     const late = Date.parse(at(1_000));
     const running = podOf({
       containerStatuses: waiting,

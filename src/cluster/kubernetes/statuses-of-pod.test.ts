@@ -1,6 +1,6 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Pod } from './objects.js';
-import { statusesOfPod, whyGivenUp } from './statuses-of-pod.js';
+import { isKeptOpen, statusesOfPod, whyGivenUp } from './statuses-of-pod.js';
 
 const created = '2026-01-01T00:00:00Z';
 const at = (seconds: number): string => new Date(Date.parse(created) + seconds * 1_000).toISOString();
@@ -14,7 +14,9 @@ const pod = ({ metadata, spec, ...status }: Changes = {}): Pod => ({
 const ended = (terminated: object, changes: Changes = {}): Pod =>
   pod({
     phase: 'Failed',
-    containerStatuses: [{ state: { terminated: { startedAt: at(1), finishedAt: at(5), ...terminated } } }],
+    containerStatuses: [
+      { name: 'task', state: { terminated: { startedAt: at(1), finishedAt: at(5), ...terminated } } },
+    ],
     ...changes,
   });
 const disrupted = (reason: string) => [
@@ -25,17 +27,23 @@ test.each([
   { name: 'created', given: pod(), states: ['TASK_STARTING'] },
   {
     name: 'waiting for its image',
-    given: pod({ containerStatuses: [{ state: { waiting: { reason: 'ErrImagePull' } } }] }),
+    given: pod({ containerStatuses: [{ name: 'task', state: { waiting: { reason: 'ErrImagePull' } } }] }),
     states: ['TASK_STARTING'],
   },
   {
     name: 'running',
-    given: pod({ phase: 'Running', containerStatuses: [{ started: true, state: { running: { startedAt: at(1) } } }] }),
+    given: pod({
+      phase: 'Running',
+      containerStatuses: [{ name: 'task', started: true, state: { running: { startedAt: at(1) } } }],
+    }),
     states: ['TASK_STARTING', 'TASK_RUNNING'],
   },
   {
     name: 'running, and its probe has not passed',
-    given: pod({ phase: 'Running', containerStatuses: [{ started: false, state: { running: { startedAt: at(1) } } }] }),
+    given: pod({
+      phase: 'Running',
+      containerStatuses: [{ name: 'task', started: false, state: { running: { startedAt: at(1) } } }],
+    }),
     states: ['TASK_STARTING'],
   },
   {
@@ -45,7 +53,7 @@ test.each([
   },
   {
     name: 'over, and whether its probe had passed is not known',
-    given: ended({ exitCode: 1 }, { spec: { containers: [{ startupProbe: {} }] } }),
+    given: ended({ exitCode: 1 }, { spec: { containers: [{ name: 'task', startupProbe: {} }] } }),
     states: ['TASK_STARTING', 'TASK_FAILED'],
   },
   {
@@ -53,7 +61,7 @@ test.each([
     given: pod({
       phase: 'Running',
       metadata: { deletionTimestamp: at(3), deletionGracePeriodSeconds: 0 },
-      containerStatuses: [{ state: { running: { startedAt: at(1) } } }],
+      containerStatuses: [{ name: 'task', state: { running: { startedAt: at(1) } } }],
     }),
     states: ['TASK_STARTING', 'TASK_RUNNING'],
   },
@@ -210,6 +218,45 @@ test.each([
   { name: 'nothing is known', given: pod({ phase: 'Failed' }), end: { state: 'TASK_LOST' } },
 ])('the end: $name', ({ given, end }) => expect(statusesOfPod(given).at(-1)).toMatchObject(end));
 
+describe('containers that others have added', () => {
+  const added = { name: 'added', state: { running: { startedAt: at(1) } } };
+  const spec = { containers: [{ name: 'added' }, { name: 'task' }] };
+  const main = (state: object) => ({ name: 'task', started: true, state });
+  const over = main({ terminated: { exitCode: 0, startedAt: at(2), finishedAt: at(5) } });
+  const withBoth = (status: ReturnType<typeof main>, changes: Changes = {}): Pod =>
+    pod({ phase: 'Running', spec, containerStatuses: [added, status], ...changes });
+  const states = (given: Pod) => statusesOfPod(given).map(({ state }) => state);
+
+  test('the main program tells the life, wherever it stands among them', () => {
+    expect(states(withBoth(main({ waiting: {} })))).toEqual(['TASK_STARTING']);
+    const running = statusesOfPod(withBoth(main({ running: { startedAt: at(2) } })));
+    expect(running.at(-1)).toMatchObject({ state: 'TASK_RUNNING', timestamp: Date.parse(at(2)) });
+    expect(states(withBoth(over))).toEqual(['TASK_STARTING', 'TASK_RUNNING', 'TASK_KILLING']);
+  });
+
+  test('they keep a pod open whose main program is over, and only that', () => {
+    expect(isKeptOpen(withBoth(over))).toBe(true);
+    expect(isKeptOpen(withBoth(main({ running: {} })))).toBe(false);
+    expect(isKeptOpen(pod({ phase: 'Running', containerStatuses: [over] }))).toBe(false);
+    expect(isKeptOpen(withBoth(over, { metadata: { deletionTimestamp: at(9) } }))).toBe(false);
+    expect(isKeptOpen(withBoth(over, { phase: 'Failed' }))).toBe(false);
+  });
+
+  test('a task whose rest was ended has the end of its main program, whatever the clocks say', () => {
+    const metadata = { deletionTimestamp: at(5), annotations: { 'muster/main-ended': 'true' } };
+    const end = statusesOfPod(withBoth(over, { phase: 'Failed', metadata })).at(-1);
+    expect(end).toMatchObject({ state: 'TASK_FINISHED', message: 'Exit code 0' });
+  });
+
+  test('an init container of others that fails is named', () => {
+    const failed = { name: 'added-init', state: { terminated: { exitCode: 3 } } };
+    const waiting = [{ name: 'task', state: { waiting: { reason: 'PodInitializing' } } }];
+    const given = pod({ phase: 'Failed', initContainerStatuses: [failed], containerStatuses: waiting });
+    const message = "Container 'added-init' of its pod ended with exit code 3";
+    expect(statusesOfPod(given).at(-1)).toMatchObject({ state: 'TASK_LOST', message });
+  });
+});
+
 test('times are never before that of the pod, and messages have an end', () => {
   const statuses = statusesOfPod(
     ended({
@@ -222,6 +269,20 @@ test('times are never before that of the pod, and messages have an end', () => {
   );
   for (const { timestamp } of statuses) expect(timestamp).toBe(Date.parse(created));
   expect(statuses.at(-1)?.message).toHaveLength(1_000);
+});
+
+test('times of a node whose clock is behind are later by as much as it saw the pod too soon', () => {
+  const states = { startedAt: at(-598), finishedAt: at(-540) };
+  const given = ended({ exitCode: 143, ...states }, { startTime: at(-600) });
+  expect(statusesOfPod(given).map(({ timestamp }) => timestamp)).toEqual(
+    [0, 2, 60].map((each) => Date.parse(at(each))),
+  );
+  const deleted = { metadata: { deletionTimestamp: at(89), deletionGracePeriodSeconds: 30 } };
+  const killed = ended({ exitCode: 143, ...states }, { startTime: at(-600), ...deleted });
+  expect(statusesOfPod(killed).at(-1)).toMatchObject({ state: 'TASK_KILLED' });
+  // Whole seconds alone are no sign of it.
+  const usual = ended({ exitCode: 0, startedAt: at(3), finishedAt: at(9) }, { startTime: at(-1) });
+  expect(statusesOfPod(usual).at(-1)?.timestamp).toBe(Date.parse(at(9)));
 });
 
 test.each([
@@ -239,7 +300,11 @@ test.each([
     why: /Could not start: InvalidImageName/,
   },
 ])('$name is given up: $why', ({ waiting, seconds, why }) => {
-  const found = whyGivenUp(pod({ containerStatuses: [{ state: { waiting } }] }), Date.parse(at(seconds)), 60_000);
+  const found = whyGivenUp(
+    pod({ containerStatuses: [{ name: 'task', state: { waiting } }] }),
+    Date.parse(at(seconds)),
+    60_000,
+  );
   if (why) expect(found).toMatch(why);
   else expect(found).toBeUndefined();
 });
@@ -254,7 +319,7 @@ test('a task with too many threads says how many', () => {
 });
 
 test.each([
-  { name: 'runs', given: pod({ containerStatuses: [{ state: { running: {} } }] }) },
+  { name: 'runs', given: pod({ containerStatuses: [{ name: 'task', state: { running: {} } }] }) },
   { name: 'ended', given: pod({ phase: 'Failed' }) },
   { name: 'is deleted', given: pod({ metadata: { deletionTimestamp: at(1) } }) },
 ])('one that $name is not given up', ({ given }) =>

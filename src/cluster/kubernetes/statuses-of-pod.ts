@@ -2,7 +2,7 @@ import type { TaskState } from '../../core/model/enums.js';
 import { withPostFailures } from '../../agent/tasks/outcome.js';
 import { awaitsArtifactsSince, failureOfArtifacts } from './artifacts-of-pod.js';
 import { annotations } from './names.js';
-import { millisOf, type ContainerStatus, type Pod } from './objects.js';
+import { mainOf, millisOf, type ContainerStatus, type Pod } from './objects.js';
 import { failedInitStep, failedPostSteps } from './program-statuses.js';
 
 export interface PodStatus {
@@ -28,19 +28,20 @@ export function statusesOfPod(pod: Pod): PodStatus[] {
   const begun = millisOf(pod.metadata?.creationTimestamp) ?? 0;
   const { running, terminated } = statusOf(pod)?.state ?? {};
   const statuses: PodStatus[] = [{ state: 'TASK_STARTING', timestamp: begun }];
-  const startedAt = millisOf(running?.startedAt ?? (hasRun(terminated) ? terminated?.startedAt : undefined));
+  const startedAt = nodeMillisOf(pod, running?.startedAt ?? (hasRun(terminated) ? terminated?.startedAt : undefined));
   // With a probe of its start it runs when that was passed, which the status does not tell any more after the end.
-  const isProbed = pod.spec?.containers?.[0]?.['startupProbe'] !== undefined;
+  const isProbed = mainOf(pod.spec?.containers)?.['startupProbe'] !== undefined;
   const runs = running ? statusOf(pod)?.started !== false : !isProbed;
   if (startedAt !== undefined && runs) statuses.push({ state: 'TASK_RUNNING', timestamp: Math.max(begun, startedAt) });
   const end = endOf(pod);
-  // Its main program is over, and sidecars or post steps are not.
-  if (!end && terminated && pod.spec?.initContainers?.some(({ restartPolicy }) => restartPolicy === 'Always')) {
+  // Its main program is over, and sidecars, post steps or containers of others are not.
+  if (!end && terminated && hasMore(pod)) {
     const message = `The main program is over: exit code ${terminated.exitCode ?? 'unknown'}`;
-    statuses.push({ state: 'TASK_KILLING', timestamp: millisOf(terminated.finishedAt) ?? begun, message });
+    statuses.push({ state: 'TASK_KILLING', timestamp: nodeMillisOf(pod, terminated.finishedAt) ?? begun, message });
   }
   if (end) {
-    const endedAt = millisOf(terminated?.finishedAt) ?? millisOf(disruptionOf(pod)?.lastTransitionTime) ?? begun;
+    const endedAt =
+      nodeMillisOf(pod, terminated?.finishedAt) ?? millisOf(disruptionOf(pod)?.lastTransitionTime) ?? begun;
     const text = withPostFailures(end, failedPostSteps(pod)).message;
     const message = text?.slice(0, longestMessage).replace(/[\ud800-\udbff]$/, '');
     statuses.push({ ...end, ...(message !== undefined && { message }), timestamp: Math.max(begun, endedAt) });
@@ -54,7 +55,30 @@ export function statusesOfPod(pod: Pod): PodStatus[] {
  */
 export const hasEnded = ({ status }: Pod): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed';
 
-const statusOf = (pod: Pod): ContainerStatus | undefined => pod.status?.containerStatuses?.[0];
+/** Differences of clocks that whole seconds may show by themselves. */
+const leastBehindMillis = 2_000;
+
+/** A time by the clock of its node. If that is behind, and so saw the pod before it was made, the time is later by as much. */
+function nodeMillisOf({ metadata, status }: Pod, time: string | null | undefined): number | undefined {
+  const millis = millisOf(time);
+  const [made, seen] = [millisOf(metadata?.creationTimestamp), millisOf(status?.startTime)];
+  const behind = made === undefined || seen === undefined ? 0 : made - seen;
+  return millis === undefined || behind < leastBehindMillis ? millis : millis + behind;
+}
+
+const statusOf = (pod: Pod): ContainerStatus | undefined => mainOf(pod.status?.containerStatuses);
+
+/** Containers run, or may, that do not end with the main one. */
+const hasMore = ({ spec }: Pod): boolean =>
+  (spec?.containers ?? []).length > 1 ||
+  (spec?.initContainers ?? []).some(({ restartPolicy }) => restartPolicy === 'Always');
+
+/** Its main program is over, and a container that another has added to its pod keeps it from ending. */
+export const isKeptOpen = (pod: Pod): boolean =>
+  !hasEnded(pod) &&
+  pod.metadata?.deletionTimestamp === undefined &&
+  statusOf(pod)?.state?.terminated !== undefined &&
+  (pod.status?.containerStatuses ?? []).some(({ state }) => !state?.terminated);
 
 const disruptionOf = (pod: Pod) =>
   pod.status?.conditions?.find(({ type, status }) => type === 'DisruptionTarget' && status === 'True');
@@ -85,8 +109,15 @@ function endOf(pod: Pod): PodEnd | undefined {
   const failedInit = failedInitStep(pod);
   if (!terminated && failedInit)
     return failed(failedInit.message, failedInit.isOutOfMemory ? 'CONTAINER_LIMITATION_MEMORY' : undefined);
-  if (!terminated) return lost(status.message ?? 'Its pod ended, and says nothing of how', 'AGENT_RESTARTED');
+  if (!terminated)
+    return lost(status.message ?? foreignFailure(pod) ?? 'Its pod ended, and says nothing of how', 'AGENT_RESTARTED');
   return endOfContainer(pod, terminated);
+}
+
+/** What kept it from its start, in a container that is not of its deploy. */
+function foreignFailure({ status }: Pod): string | undefined {
+  const found = status?.initContainerStatuses?.find(({ state }) => (state?.terminated?.exitCode ?? 0) !== 0);
+  return found && `Container '${found.name}' of its pod ended with exit code ${found.state?.terminated?.exitCode}`;
 }
 
 function endOfContainer(pod: Pod, { exitCode, reason, message }: TerminatedState): PodEnd {
@@ -106,11 +137,13 @@ export const exitCodesText = (codes: readonly number[]): string => codes.join(',
 const exitCodesOf = (text: string | undefined): number[] => (text ? text.split(',').map(Number) : []);
 
 /** True when it was deleted before it ended by itself. The time of a deletion is when its grace is over. */
-function isDeletedBefore({ metadata = {}, spec }: Pod, terminated: TerminatedState | undefined): boolean {
+function isDeletedBefore(pod: Pod, terminated: TerminatedState | undefined): boolean {
+  const { metadata = {}, spec } = pod;
+  if (terminated && metadata.annotations?.[annotations.mainEnded] !== undefined) return false;
   if (metadata.annotations?.[annotations.killed] !== undefined) return true;
   const graceOver = millisOf(metadata.deletionTimestamp);
   if (graceOver === undefined) return false;
-  const endedAt = millisOf(terminated?.finishedAt);
+  const endedAt = nodeMillisOf(pod, terminated?.finishedAt);
   // Deleted by another, and when all of it had ended the grace became 0 and the time that moment: it had the one that the pod names,
   // most likely.
   const graceSeconds = metadata.deletionGracePeriodSeconds || Number(spec?.['terminationGracePeriodSeconds'] ?? 0);

@@ -145,6 +145,7 @@ const reasonTexts: Record<Exclude<WaitingReason, 'NO_MATCHING_SLAVE' | 'PLACEABL
   INSTANCE_LIMIT: 'As many runs of its request are active as may be',
   EXCLUDED_TIME: 'Its request excludes the present time; it starts when that is over',
   CANNOT_BE_STORED: 'Its launch cannot be stored; it is tried again every minute',
+  NOT_ADMITTED: 'Its cluster does not admit it now; it is tried again every minute, at first more often',
 };
 
 const shortageUnits: Partial<Record<RejectionReason, string>> = {

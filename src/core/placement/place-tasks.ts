@@ -21,7 +21,7 @@ import type { MachineView, PlacementRules, PlacementSnapshot, RequestView } from
  * Reasons why a due task waits before machines are checked: placing is switched off, a priority freeze is on and its
  * request ranks below, as many runs of the job, or of the concurrency group, are active as may be, old tasks of its service have to end
  * first, others are not in service after which its request starts, its request excludes the present time, its last launch could not be
- * stored.
+ * stored, or was not admitted by its cluster.
  */
 export const holdReasons = [
   'PLACEMENT_DISABLED',
@@ -32,6 +32,7 @@ export const holdReasons = [
   'START_ORDER',
   'EXCLUDED_TIME',
   'CANNOT_BE_STORED',
+  'NOT_ADMITTED',
 ] as const;
 type HoldReason = (typeof holdReasons)[number];
 
@@ -142,7 +143,7 @@ export function heldBy(candidate: Candidate, among: HoldView): HoldReason | unde
   if (spread.live >= mostLive) return 'OLD_FIRST';
   if (rules.startWaits?.has(request.id)) return 'START_ORDER';
   if (excluded.hold(pending, request, view)) return 'EXCLUDED_TIME';
-  return rules.setAside?.has(pending.pendingTaskId.id) ? 'CANNOT_BE_STORED' : undefined;
+  return rules.setAside?.get(pending.pendingTaskId.id)?.why;
 }
 
 /** The most live tasks of a service or worker whose old tasks end before new ones start; undefined: any number. */
@@ -175,7 +176,8 @@ export function causeOf(held: HoldReason, { view, pending }: Candidate, among: H
   if (held === 'START_ORDER') return rules.startWaits?.get(view.request.id);
   const use = held === 'CONCURRENCY_GROUP' ? room.fullFor(view.request) : undefined;
   if (use) return fullText(view.request.concurrencyGroup!.name, use);
-  return held === 'CANNOT_BE_STORED' ? rules.setAside?.get(pending.pendingTaskId.id) : undefined;
+  const setAside = rules.setAside?.get(pending.pendingTaskId.id);
+  return setAside?.why === held ? setAside.cause : undefined;
 }
 
 function activeLimit(request: Request, { maxActiveOnDemandTasks }: PlacementRules): number {

@@ -112,6 +112,12 @@ export interface PlacementOverride {
   ignoresRackSensitivity: boolean;
 }
 
+/** Failure of a launch that its task waits after. */
+export interface SetAside {
+  why: 'CANNOT_BE_STORED' | 'NOT_ADMITTED';
+  cause: string;
+}
+
 export interface PlacementRules {
   defaultResources: { cpus: number; memoryMb: number; diskMb: number };
   executorResources: { cpus: number; memoryMb: number; diskMb: number };
@@ -135,8 +141,8 @@ export interface PlacementRules {
   override?: PlacementOverride;
   /** A priority freeze is on: tasks of a lower level stay pending. */
   minimumPriorityLevel?: number;
-  /** Ids of pending tasks whose launch could not be stored a moment ago, with why. */
-  setAside?: ReadonlyMap<string, string>;
+  /** By pending task id: tasks whose launch failed a moment ago, and that are not to be tried yet. */
+  setAside?: ReadonlyMap<string, SetAside>;
   /** By request: what its first start waits for. */
   startWaits?: ReadonlyMap<string, string>;
   /** Scoring of machines by their use; absent: by their free resources. */

@@ -2,7 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { type LaunchDecision, launchedText } from '../../core/launch/index.js';
 import type { TaskCleanupType } from '../../core/model/enums.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
-import type { PendingTask } from '../../core/model/task.js';
+import type { PendingTask, TaskId } from '../../core/model/task.js';
+import { parseTaskId } from '../../core/task-id.js';
 import type { Queryable } from '../../platform/database/queryable.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { rows } from '../../platform/database/sql.js';
@@ -20,6 +21,16 @@ export interface LaunchData {
   hadToGo: boolean;
   /** Reason for which it had to go. */
   cleanupType?: TaskCleanupType;
+}
+
+/** A launch that is sent again and again. */
+export interface UnansweredLaunch {
+  taskId: TaskId;
+  slaveId: string;
+  /** Epoch milliseconds. */
+  launchedAt: number;
+  /** As the driver said it last. */
+  reason: string;
 }
 
 interface LaunchDataRow {
@@ -120,6 +131,35 @@ export class TaskLaunchRepository {
       [taskIds],
     );
     return new Set(found.map((row) => row.task_id));
+  }
+
+  /** Those of a request for which a reason is known, the oldest first. */
+  async unansweredOf(tx: Queryable, requestId: string, most: number): Promise<UnansweredLaunch[]> {
+    const found = await rows<{ task_id: string; slave_id: string; started_at: Date; unanswered_because: string }>(
+      tx,
+      `SELECT task_id, slave_id, started_at, unanswered_because FROM task
+       WHERE request_id = $1 AND state = 'TASK_LAUNCHED' AND answered_at IS NULL AND ended_at IS NULL
+         AND unanswered_because IS NOT NULL
+       ORDER BY started_at, task_id LIMIT $2`,
+      [requestId, most],
+    );
+    return found.map((row) => ({
+      taskId: parseTaskId(row.task_id)!, // made by this service, so it can be read
+      slaveId: row.slave_id,
+      launchedAt: row.started_at.getTime(),
+      reason: row.unanswered_because,
+    }));
+  }
+
+  /** Notes why they were not answered. */
+  async notAnswered(tx: Transaction, launches: readonly { taskId: string; reason: string }[]): Promise<void> {
+    const ids = launches.map(({ taskId }) => taskId);
+    await rows(tx, 'SELECT 1 FROM task WHERE task_id = ANY ($1) ORDER BY task_id FOR NO KEY UPDATE', [ids]);
+    await tx.query(
+      `UPDATE task SET unanswered_because = u.reason FROM unnest($1::text[], $2::text[]) AS u (task_id, reason)
+       WHERE task.task_id = u.task_id AND answered_at IS NULL AND unanswered_because IS DISTINCT FROM u.reason`,
+      [ids, launches.map(({ reason }) => reason)],
+    );
   }
 
   /** Their machines have taken them on, each in the given sandbox. */

@@ -81,6 +81,10 @@ export class TaskEntity {
   @Column({ name: 'answered_at', type: 'timestamptz', nullable: true })
   answeredAt: Date | null;
 
+  /** Why the last attempt to send its launch was not answered. Counts while there is no answer. */
+  @Column({ name: 'unanswered_because', type: 'text', nullable: true })
+  unansweredBecause: string | null;
+
   @Column({ name: 'running_at', type: 'timestamptz', nullable: true })
   runningAt: Date | null;
 

@@ -69,6 +69,7 @@ import { Autoscaling1766800000000 } from '../../../migrations/1766800000000-auto
 import { TaskPrograms1766810000000 } from '../../../migrations/1766810000000-task-programs.js';
 import { ExtendedResources1766815000000 } from '../../../migrations/1766815000000-extended-resources.js';
 import { GroupDeployWindows1766820000000 } from '../../../migrations/1766820000000-group-deploy-windows.js';
+import { UnansweredLaunches1766830000000 } from '../../../migrations/1766830000000-unanswered-launches.js';
 
 /** Every migration, in order. Named here one by one: what is compiled in is what runs. */
 export const migrations = [
@@ -143,4 +144,5 @@ export const migrations = [
   TaskPrograms1766810000000,
   ExtendedResources1766815000000,
   GroupDeployWindows1766820000000,
+  UnansweredLaunches1766830000000,
 ];

@@ -124,7 +124,9 @@ export const KubernetesSettings = z.strictObject({
         .string()
         .min(1)
         .max(4_096)
-        .describe('File with the secret, at least 32 characters, that schedulers and the agents of all nodes share'),
+        .describe(
+          'File with the secret, at least 32 characters, that schedulers and the agents of all nodes share. Agents also accept that of a second line',
+        ),
       namespace: name(63)
         .optional()
         .describe(

@@ -1,6 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { LaunchAnswer } from '../../cluster/cluster-driver.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
+import type { PendingTask } from '../../core/model/task.js';
 import { Rows } from '../../rows.js';
 import { Clock } from '../../platform/clock.js';
 import { commitLazily } from '../../platform/database/commit-lazily.js';
@@ -9,6 +10,7 @@ import type { Transaction } from '../../platform/database/transaction.js';
 import { Wake } from '../../platform/wake/wake.js';
 import { BatchLanes } from '../batch-lanes.js';
 import { RecentTasks } from '../placement/recent-tasks.service.js';
+import { SetAsideTasks } from '../placement/set-aside.service.js';
 import type { Report } from '../status/report.js';
 import { StatusUpdates } from '../status/status-updates.service.js';
 
@@ -31,6 +33,7 @@ export class LaunchAnswers {
     private readonly rows: Rows,
     private readonly status: StatusUpdates,
     private readonly recent: RecentTasks,
+    private readonly setAside: SetAsideTasks,
     private readonly wake: Wake,
     private readonly clock: Clock,
   ) {}
@@ -45,6 +48,10 @@ export class LaunchAnswers {
       if (answer.outcome === 'PORT_IN_USE' && spec) await this.portInUse(answer, spec);
       if (answer.outcome === 'DISK_FULL' && spec) await this.placeAgain(spec, 'its disk is almost full');
       if (answer.outcome === 'ID_IN_USE' && spec) await this.placeAgain(spec, 'it knows the id from another launch');
+      if (answer.outcome === 'NOT_ADMITTED' && spec)
+        await this.placeAgain(spec, answer.reason, (pending) =>
+          this.setAside.notAdmitted(pending, answer.reason, this.clock.now()),
+        );
       if (answer.outcome === 'REFUSED' && spec) await this.refused(answer, spec);
     }
   }
@@ -59,10 +66,14 @@ export class LaunchAnswers {
     await this.placeAgain(spec, `its port ${port} is in use`);
   }
 
-  /** Nothing runs and nothing ever will under this id: the pending task comes back and is placed anew. */
-  private async placeAgain(spec: LaunchSpec, because: string): Promise<void> {
+  /** Nothing runs and nothing ever will under this id: the pending task comes back, is prepared, and is placed anew. */
+  private async placeAgain(
+    spec: LaunchSpec,
+    because: string,
+    prepare: (pending: PendingTask) => void = () => undefined,
+  ): Promise<void> {
     const { taskId, slaveId } = spec;
-    const outcome = await this.db.leaderTransaction((tx) => this.takeBack(tx, taskId, spec.requestId));
+    const outcome = await this.db.leaderTransaction((tx) => this.takeBack(tx, spec, prepare));
     this.log.warn(`Slave '${slaveId}' does not start task '${taskId}', which is placed again: ${because}`);
     if (outcome === 'UNWANTED') {
       const message = 'Ended before it started: it had to go already';
@@ -71,12 +82,17 @@ export class LaunchAnswers {
     this.wake.signal('scheduler');
   }
 
-  private async takeBack(tx: Transaction, taskId: string, requestId: string): Promise<'DONE' | 'UNWANTED'> {
+  private async takeBack(
+    tx: Transaction,
+    { taskId, requestId }: LaunchSpec,
+    prepare: (pending: PendingTask) => void,
+  ): Promise<'DONE' | 'UNWANTED'> {
     await this.rows.requests.lock(tx, requestId);
     const [task] = await this.rows.tasks.find(tx, { taskIds: [taskId], lock: true });
     if (!task) return 'DONE';
     if (task.cleaning !== undefined || task.killed) return 'UNWANTED';
     const pending = (await this.rows.taskLaunches.launchedFor(tx, [taskId])).get(taskId)!;
+    prepare(pending);
     await this.rows.pendingTasks.insert(tx, [pending]);
     await this.rows.tasks.removeLive(tx, [taskId]);
     return 'DONE';

@@ -1,8 +1,14 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import { CLUSTER_DRIVER, type ClusterDriver, StaleEpochError } from '../../cluster/cluster-driver.js';
+import {
+  CLUSTER_DRIVER,
+  type ClusterDriver,
+  type LaunchAnswer,
+  StaleEpochError,
+} from '../../cluster/cluster-driver.js';
 import { groupBy } from '../../core/group-by.js';
 import { slicesWithin } from '../../core/slices.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
+import { storableText } from '../../core/storable-text.js';
 import { TaskLaunchRepository } from '../../modules/tasks/task-launch.repository.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
@@ -14,6 +20,9 @@ import { LaunchAnswers } from './launch-answers.service.js';
 const callBounds = { items: 100, size: 4 * 1024 * 1024 };
 /** Pause before an unanswered launch is sent again. */
 const repeatAfterMillis = 1_000;
+
+/** Characters of why a launch is not answered. */
+const longestReason = 1_000;
 
 /** Thousands of machines are not looked through for each batch. */
 const agentsKeptMillis = 1_000;
@@ -27,6 +36,8 @@ export interface ToSend {
 
 interface UnansweredLaunch extends ToSend {
   inFlight: boolean;
+  /** Why it was not answered, as it is stored. */
+  noted?: string;
   /** Epoch milliseconds. */
   nextAttemptAt: number;
 }
@@ -109,6 +120,18 @@ export class LaunchDispatcher {
     return this.agents;
   }
 
+  private async noteReasons(answers: readonly LaunchAnswer[]): Promise<void> {
+    const changed = answers.flatMap((answer) => {
+      if (answer.outcome !== 'UNKNOWN') return [];
+      const reason = storableText(answer.reason.slice(0, longestReason));
+      const entry = this.unanswered.get(answer.taskId);
+      return entry && entry.noted !== reason ? [{ taskId: answer.taskId, entry, reason }] : [];
+    });
+    if (changed.length === 0) return;
+    await this.db.leaderTransaction((tx) => this.launches.notAnswered(tx, changed));
+    for (const { entry, reason } of changed) entry.noted = reason;
+  }
+
   private async call(specs: readonly LaunchSpec[]): Promise<void> {
     const epoch = this.leadership.current();
     if (epoch === undefined) return;
@@ -118,6 +141,7 @@ export class LaunchDispatcher {
       const answers = await this.driver.launch(specs, epoch);
       await this.answers.record(answers, new Map(specs.map((spec) => [spec.taskId, spec])));
       for (const { taskId, outcome } of answers) if (outcome !== 'UNKNOWN') this.unanswered.delete(taskId);
+      await this.noteReasons(answers);
     } catch (cause) {
       if (cause instanceof StaleEpochError) this.leadership.outranked(cause);
       else this.failed.note(`${specs.length} launches are sent again: ${String(cause)}`);

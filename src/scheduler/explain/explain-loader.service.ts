@@ -61,7 +61,7 @@ export class ExplainLoader {
   async load(requestId: string): Promise<ExplainData> {
     const [{ loaded, ...scene }, found] = await Promise.all([
       this.scene([requestId]),
-      this.reasons.noted(this.db.pool, requestId, ['CANNOT_BE_STORED'], knownToLeader),
+      this.reasons.noted(this.db.pool, requestId, ['CANNOT_BE_STORED', 'NOT_ADMITTED'], knownToLeader),
     ]);
     const { request } = loaded[0]!;
     const startWaits = await this.startOrder.waits(this.db.pool, request ? [request.request] : []);

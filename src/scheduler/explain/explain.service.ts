@@ -23,6 +23,7 @@ import type { HeldRequest } from '../../core/working-set/index.js';
 import { parsePendingTaskId } from '../../core/task-id.js';
 import { autoscaleStatus } from '../../modules/requests/autoscale/autoscale-status.js';
 import { Access } from '../../modules/auth/access/access.service.js';
+import type { UnansweredLaunch } from '../../modules/tasks/task-launch.repository.js';
 import { saysOf, type SickTaskRow } from '../../modules/tasks/health/task-liveness.repository.js';
 import { Rows } from '../../rows.js';
 import { Clock } from '../../platform/clock.js';
@@ -35,6 +36,7 @@ import type {
   QueuedEntryDto,
   RequestExplanationDto,
   TaskExplanationDto,
+  UnansweredLaunchDto,
   UnhealthyTaskDto,
 } from './dto/explanation.dto.js';
 import { type NotedReason, WaitingReasonRepository } from './waiting-reason.repository.js';
@@ -70,17 +72,19 @@ export class ExplainService {
   }
 
   async request(id: string, user: User): Promise<RequestExplanationDto> {
-    const [data, queued, [newest], orders, sick, autoscales, programs, groups, waitingFlowRuns] = await Promise.all([
-      this.loader.load(id),
-      this.rows.pendingRequests.list(this.db.pool, id),
-      this.rows.deployHistory.list(this.db.pool, id, { count: 1, offset: 0 }),
-      this.rows.requestCleanups.find(this.db.pool, id),
-      this.rows.taskLiveness.sickOf(this.db.pool, id),
-      this.rows.autoscales.find(this.db.pool, [id]),
-      this.rows.taskPrograms.notable(this.db.pool, id),
-      this.rows.requestGroups.withWindows(this.db.pool, id),
-      this.rows.flowRuns.waitingCount(this.db.pool, id),
-    ]);
+    const [data, queued, [newest], orders, sick, autoscales, programs, groups, waitingFlowRuns, unanswered] =
+      await Promise.all([
+        this.loader.load(id),
+        this.rows.pendingRequests.list(this.db.pool, id),
+        this.rows.deployHistory.list(this.db.pool, id, { count: 1, offset: 0 }),
+        this.rows.requestCleanups.find(this.db.pool, id),
+        this.rows.taskLiveness.sickOf(this.db.pool, id),
+        this.rows.autoscales.find(this.db.pool, [id]),
+        this.rows.taskPrograms.notable(this.db.pool, id),
+        this.rows.requestGroups.withWindows(this.db.pool, id),
+        this.rows.flowRuns.waitingCount(this.db.pool, id),
+        this.rows.taskLaunches.unansweredOf(this.db.pool, id, unansweredShown),
+      ]);
     const { request, startedRuns, tasks, pendingTasks } = data.loaded;
     if (!request) throw SchedulerError.requestNotFound(id);
     const ordered = pendingTasks.toSorted(
@@ -109,6 +113,7 @@ export class ExplainService {
       ...(waitingFlowRuns > 0 && { waitingFlowRuns }),
       ...(waitingGate && { waitingGate }),
       ...(closed && { closedDeployWindows: { ...closed, message: closedWindowsText(id, closed) } }),
+      ...(unanswered.length > 0 && { unansweredLaunches: unanswered.map(unansweredLaunch) }),
       ...(sick.length > 0 && { unhealthyTasks: sick.map(unhealthyTask) }),
       ...(programs.length > 0 && { programs: programs.map(({ taskId, program }) => ({ taskId, ...program })) }),
       ...(failed.length > 0 && { failedInstances: failed }),
@@ -175,6 +180,8 @@ export class ExplainService {
 const timesShown = 5;
 /** Newest events of a request among which its pause is looked for. */
 const eventsSeen = 20;
+/** Launches without an answer in an answer. */
+const unansweredShown = 100;
 /** Tasks of a concurrency group in an answer. */
 const holdersShown = 100;
 
@@ -215,6 +222,11 @@ function dueText({ pendingTaskId }: PendingTask, { reason }: Explanation, reques
   if (reason !== 'NOT_DUE' && reason !== 'COOLDOWN') return '';
   const { utc, local, timeZone } = timeIn(request ? zoneOf(request) : 'UTC', pendingTaskId.nextRunAt);
   return timeZone === 'UTC' ? `: it is due at ${utc}` : `: it is due at ${utc}, which is ${local} in ${timeZone}`;
+}
+
+function unansweredLaunch({ taskId, slaveId, launchedAt, reason }: UnansweredLaunch): UnansweredLaunchDto {
+  const message = `Slave '${slaveId}' has not answered its launch, which is sent again until it does: ${reason}`;
+  return { taskId, launchedAt, message };
 }
 
 function unhealthyTask({ taskId, sickSince, failures, waitsFor, waitsUntil, ...last }: SickTaskRow): UnhealthyTaskDto {

@@ -125,6 +125,17 @@ describe('why a due task waits stands in the answer and in the view', () => {
     expect(await explained('job')).toMatchObject({ reason: 'INSTANCE_LIMIT', stored: { reason: 'INSTANCE_LIMIT' } });
   });
 
+  test('its launch is not admitted by the cluster', async () => {
+    world = await SchedulerWorld.start();
+    world.cluster.onLaunch(() => ({ notAdmitted: 'denied by a webhook' }));
+    await world.deployed({ id: 'svc', requestType: 'SERVICE' });
+    await world.run(3);
+    const told = await explained('svc');
+    expect(told).toMatchObject({ reason: 'NOT_ADMITTED', stored: { reason: 'NOT_ADMITTED' } });
+    expect(told.message).toContain('denied by a webhook');
+    expect(told.stored).toMatchObject({ message: told.message });
+  });
+
   test('its launch cannot be stored', async () => {
     world = await SchedulerWorld.start();
     await world.query(`ALTER TABLE task_launch ADD CONSTRAINT poison CHECK (task_id NOT LIKE 'svc-%')`);
@@ -135,6 +146,20 @@ describe('why a due task waits stands in the answer and in the view', () => {
     expect(told.message).toContain('violates check constraint "poison"');
     expect(told.stored).toMatchObject({ message: told.message });
   });
+});
+
+test('a launch that is not answered is told with its reason until it is', async () => {
+  world = await SchedulerWorld.start({ faults: { loseLaunch: 1 } });
+  const told = async () => (await world.get(ExplainService).request('svc', builtInUser)).unansweredLaunches;
+  await world.deployed({ id: 'svc', requestType: 'SERVICE' });
+  await world.run(2);
+  const [task] = await world.active();
+  const message = expect.stringMatching(/^Slave 'slave-1' has not answered its launch, .*: .+/) as unknown;
+  expect(await told()).toEqual([{ taskId: task!.taskId, launchedAt: task!.taskId.startedAt, message }]);
+  world.cluster.faults = {};
+  await world.run(2);
+  expect(await world.active()).toEqual([expect.objectContaining({ state: 'TASK_RUNNING' })]);
+  expect(await told()).toBeUndefined();
 });
 
 test('a task whose time has not come is not due, and cools down where its request does', async () => {

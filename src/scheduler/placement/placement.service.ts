@@ -246,7 +246,7 @@ export class PlacementService {
   }
 
   private putAside(pending: PendingTask, cause: unknown, round: Round): void {
-    this.setAside.add(pending, cause, this.clock.now());
+    this.setAside.notStored(pending, cause, this.clock.now());
     round.setAside.push(pending);
   }
 

@@ -25,6 +25,8 @@ export interface TaskScript {
   portInUse?: number;
   /** Answers DISK_FULL in place of starting. */
   diskFull?: boolean;
+  /** Answers NOT_ADMITTED in place of starting. */
+  notAdmitted?: string;
   /** Answers REFUSED in place of starting. */
   refuse?: string;
 }

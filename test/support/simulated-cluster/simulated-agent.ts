@@ -22,7 +22,7 @@ const startMillis = 5;
 const stopMillis = 10;
 const commandMillis = 10;
 
-type Refusal = Extract<LaunchAnswer, { outcome: 'REFUSED' | 'PORT_IN_USE' | 'DISK_FULL' }>;
+type Refusal = Extract<LaunchAnswer, { outcome: 'REFUSED' | 'NOT_ADMITTED' | 'PORT_IN_USE' | 'DISK_FULL' }>;
 
 /** The world around an agent. */
 export interface World {
@@ -85,6 +85,8 @@ export class SimulatedAgent {
     const script = this.world.script(spec);
     if (script.portInUse !== undefined) return this.refuse({ taskId, outcome: 'PORT_IN_USE', port: script.portInUse });
     if (script.diskFull) return this.refuse({ taskId, outcome: 'DISK_FULL' });
+    if (script.notAdmitted !== undefined)
+      return this.refuse({ taskId, outcome: 'NOT_ADMITTED', reason: script.notAdmitted });
     if (script.refuse !== undefined) return this.refuse({ taskId, outcome: 'REFUSED', reason: script.refuse });
     this.launchIds.set(taskId, spec.launchId);
     this.start(

@@ -48,11 +48,12 @@ export function Rejections({ rejections }: { rejections: readonly Rejection[] })
 
 export function ExplainedRequest({ explanation }: { explanation: RequestExplanation }) {
   const { message, pendingTasks, queued, nextRuns, heldBy = [] } = explanation;
-  const { unhealthyTasks = [], failedInstances = [], programs = [] } = explanation;
+  const { unansweredLaunches = [], unhealthyTasks = [], failedInstances = [], programs = [] } = explanation;
   const { waitingGate, autoscale, closedDeployWindows, waitingFlowRuns = 0 } = explanation;
   const waiting = pendingTasks.filter(({ reason }) => reason !== 'NOT_DUE');
   const failed = programs.filter(({ state }) => state === 'FAILED');
-  const isWrong = waiting.length + unhealthyTasks.length + failedInstances.length + failed.length > 0;
+  const wrong = [waiting, unansweredLaunches, unhealthyTasks, failedInstances, failed];
+  const isWrong = wrong.some(({ length }) => length > 0);
   const isQuiet =
     message === undefined &&
     !waitingGate &&
@@ -98,6 +99,14 @@ export function ExplainedRequest({ explanation }: { explanation: RequestExplanat
         </p>
       )}
       {heldBy.length > 0 && <HeldBy taskIds={heldBy} />}
+      {unansweredLaunches.slice(0, UNANSWERED_SHOWN).map(({ taskId, launchedAt, message }) => (
+        <p key={taskId.id}>
+          <Mark tone="warn">
+            <Go to={paths.task(taskId.id)}>Instance {taskId.instanceNo}</Go> waits for its machine
+          </Mark>{' '}
+          since <Time at={launchedAt} />: {ofMachines(message)}
+        </p>
+      ))}
       {unhealthyTasks.map((task) => (
         <Unhealthy key={task.taskId.id} task={task} />
       ))}
@@ -131,6 +140,7 @@ export function ExplainedRequest({ explanation }: { explanation: RequestExplanat
 }
 
 const HELD_SHOWN = 5;
+const UNANSWERED_SHOWN = 5;
 
 /** Runs of its concurrency group that are active, the oldest first. */
 const HeldBy = ({ taskIds }: { taskIds: readonly string[] }) => (

@@ -113,6 +113,17 @@ export class FailedDeployDto {
   lookAtFirst: string;
 }
 
+/** A task whose launch its machine has not answered. */
+export class UnansweredLaunchDto {
+  /** The task. */
+  taskId: TaskIdDto;
+  /** When it was placed, in epoch milliseconds. */
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  launchedAt: number;
+  /** Why there is no answer, as a sentence. */
+  message: string;
+}
+
 /** A task that fails its liveness checks and is not replaced yet. */
 export class UnhealthyTaskDto {
   /** The task. */
@@ -228,6 +239,8 @@ export class RequestExplanationDto {
   waitingGate?: WaitingGateDto;
   /** Why no deploy may start now; absent: one may. */
   closedDeployWindows?: ClosedDeployWindowsDto;
+  /** Tasks whose launches are sent again because there was no answer, the oldest first, at most 100. Absent: none. */
+  unansweredLaunches?: UnansweredLaunchDto[];
   /** Tasks that fail their liveness checks; absent: none does. */
   unhealthyTasks?: UnhealthyTaskDto[];
   /** Init and post steps of its tasks that run, and programs around the main ones that failed; absent: none. */
