@@ -281,10 +281,15 @@ describe.skipIf(labBinaries === undefined)('objects of a real Kubernetes', () =>
   });
 
   test('a name that only looks like an extended resource, and a fraction of one, are refused', async () => {
-    for (const extended of [{ gpu: 1 }, { 'kubernetes.io/x': 1 }, { [gpu]: 0.5 }, { [gpu]: 0 }] as object[])
+    for (const [extended, rule] of [
+      [{ gpu: 1 }, 'extended'],
+      [{ 'kubernetes.io/x': 1 }, 'extended'],
+      [{ [gpu]: 0.5 }, 'type'],
+      [{ [gpu]: 0 }, 'extended'],
+    ] as const)
       expect(await refusal({ resources: { ...resources, extended } as Deploy['resources'] })).toEqual({
         status: 400,
-        errors: ['deploy.resources.extended extended'],
+        errors: [`deploy.resources.extended ${rule}`],
       });
   });
 });
