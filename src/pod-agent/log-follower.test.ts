@@ -88,11 +88,12 @@ class Scene {
     const now = () => (1_000_000 + ++this.clock) * 1_000;
     const toResults = async (path: Stream) => {
       this.inRotation('BEFORE');
-      const isMoved = await moveToResults(
+      const name = await moveToResults(
         { root: logs, path, into: 'logs', dateFormat: '%s', extension: '' },
         'gz',
         now(),
       );
+      const isMoved = name !== undefined;
       this.inRotation('AFTER');
       return isMoved;
     };

@@ -103,6 +103,8 @@ export class PodTask {
   /** Directory of the cgroup of its pod. */
   private podGroup: string | undefined;
   private follower: Promise<LogFollower> | undefined;
+  /** Name of the newest result of each output. */
+  private readonly lastResults = new Map<Stream, string>();
 
   private constructor(
     private readonly context: PodContext,
@@ -366,7 +368,10 @@ export class PodTask {
     await mkdir(join(this.output, resultsName), { mode: 0o700 }).catch((cause: unknown) => {
       if (errorCode(cause) !== 'EEXIST') throw cause;
     });
-    if (!(await moveToResults(log, compressionOf(settings).extension, now()))) return false;
+    // One that is uploaded may be gone: its name is not given again, for results are sorted by their names.
+    const name = await moveToResults(log, compressionOf(settings).extension, now(), this.lastResults.get(stream));
+    if (name === undefined) return false;
+    this.lastResults.set(stream, name);
     this.logs.noteResults();
     const bytes = this.context.settings.logMegabytes * 2 ** 20 * (1 - largestPart);
     const keep = { count: Infinity, maxAgeDays: Infinity, bytes };

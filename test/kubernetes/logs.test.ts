@@ -70,7 +70,7 @@ describe.skipIf(labBinaries === undefined).each(stores)('logs of pods, kept in $
   beforeAll(async () => {
     store = await open();
     const often = { maxServiceLogSizeMb: 1, checkLogSizesEveryMillis: 200, checkUploadsEverySeconds: 1 };
-    const further = { logrotateAdditionalFiles: [{ filename: 'app.log', logrotateSizeOverride: '300k' }] };
+    const further = { logrotateAdditionalFiles: [{ filename: 'app/app.log', logrotateSizeOverride: '300k' }] };
     lab = await Lab.start({
       hasAgents: true,
       agentSettings: (files) => ({ ...often, ...further, ...store.agents(files) }),
@@ -158,7 +158,7 @@ describe.skipIf(labBinaries === undefined).each(stores)('logs of pods, kept in $
     const managed = await run('managed', {
       customExecutorCmd: '/usr/local/bin/executor',
       executorData: { cmd: `${lines}; sleep 2`, logrotateFrequency: 'HOURLY' },
-      objstoreUploaderAdditionalFiles: [{ filename: 'app.log' }],
+      objstoreUploaderAdditionalFiles: [{ filename: 'app.log', directory: 'app' }],
     });
     for (const taskId of [beside, managed]) await waitFor('its end', () => isOver(taskId), slow);
     const isAll = async (taskId: string, log: string, most: number) =>

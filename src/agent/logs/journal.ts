@@ -160,10 +160,14 @@ async function drop(at: FileHandle, { name }: Journal): Promise<void> {
   for (const left of [partName(name), restName(name)]) await removeIfThere(at, left);
 }
 
-/** The name, or the next that no result has, compressed or not: "_" has them sorted in the order of their lines. */
-export async function freeName(at: FileHandle, name: string, extension: string): Promise<string> {
+/**
+ * The name, or the next that no result has, compressed or not: "_" has them sorted in the order of their lines. `after`: the name of an
+ * earlier result, which may have gone.
+ */
+export async function freeName(at: FileHandle, name: string, extension: string, after?: string): Promise<string> {
   const taken = new Set(await allNamesIn(at));
-  for (let count = 0; ; count++) {
+  const first = after === name ? 1 : after?.startsWith(`${name}_`) ? Number(after.slice(name.length + 1)) + 1 : 0;
+  for (let count = first; ; count++) {
     const candidate = count === 0 ? name : `${name}_${count}`;
     if (!taken.has(candidate) && !taken.has(`${candidate}.${extension}`)) return candidate;
   }

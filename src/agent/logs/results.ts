@@ -30,25 +30,29 @@ export const nameOfResult = (
   now: number,
 ): string => rotatedName(basename(path), dateFormat, extension, now);
 
-/** Moves a log to which nothing is written any more to its results. An empty one is left. Answers whether it was moved. */
+/**
+ * Moves a log to which nothing is written any more to its results, and answers the name there; undefined: an empty one is left. `after`:
+ * the name of the result before it.
+ */
 export async function moveToResults(
   log: Pick<TaskLog, 'root' | 'path' | 'into' | 'dateFormat' | 'extension'>,
   extension: string,
   now: number,
-): Promise<boolean> {
+  after?: string,
+): Promise<string | undefined> {
   const { root } = log;
   const source = await openFileBelow(root, log.path, 'NONE');
   await source?.handle.close();
-  if (!source || source.stats.size === 0) return false;
+  if (!source || source.stats.size === 0) return undefined;
   const [from, into] = [
     await openDirectoryBelow(root, dirname(log.path), 'NONE'),
     await openDirectoryBelow(root, log.into, 'NONE'),
   ];
   try {
-    if (!from || !into) return false;
-    const name = await freeName(into.handle, nameOfResult(log, now), extension);
+    if (!from || !into) return undefined;
+    const name = await freeName(into.handle, nameOfResult(log, now), extension, after);
     await rename(placeIn(from.handle, basename(log.path)), placeIn(into.handle, name));
-    return true;
+    return name;
   } finally {
     await from?.handle.close();
     await into?.handle.close();

@@ -170,7 +170,9 @@ export class TaskLogs {
   async compressAll(signal = this.context.stopping): Promise<void> {
     const { sandbox, spec } = this.target;
     const { settings } = this.context;
-    const logs = [...mainLogs(spec, sandbox, settings), ...(await additionalLogs(sandbox, settings))];
+    // Of those that have ended only the results are there.
+    const further = await additionalLogs(sandbox, settings, this.isOver ? 'WITH_RESULTS' : 'THERE');
+    const logs = [...mainLogs(spec, sandbox, settings), ...further];
     for (const { root, path, into } of logs)
       await this.tryTo('compress a log', () =>
         compressResults({ ...this.context, signal }, root, basename(path), into),
