@@ -57,7 +57,11 @@ class PodOperations implements Service<typeof PodTrustedApi> {
     const task = orNotFound(this.parts.tasks.find(taskId));
     const files = task.files();
     return {
-      statistics: async () => orNotFound(task.isRunning ? await taskStatistics(task, Date.now()) : undefined),
+      statistics: async () => {
+        // It may have begun since the last look.
+        if (!task.isRunning && task.endedAt === undefined) await this.parts.tasks.findPods();
+        return orNotFound(task.isRunning ? await taskStatistics(task, Date.now()) : undefined);
+      },
       sandbox: () => new SandboxOperations({ ALL: files, OF_TASK: files }),
     };
   }
