@@ -14,7 +14,7 @@ import type { ExecutorLayout } from '../sandbox/sandbox-layout.js';
 import type { ArtifactCache, CachedFile, CacheRequest } from './cache.js';
 import { DeployFault, type FetchLimits, type WithFileNumber, type Note, type TaskOrder } from './order.js';
 import { carryOut, firstFile } from './program.js';
-import { type ArtifactSet, isGiven, listedArtifacts, localSection, type Remote, remotesOf } from './remotes.js';
+import { type ArtifactSet, hasArtifacts, listedArtifacts, localSection, type Remote, remotesOf } from './remotes.js';
 import { checkSignatures } from './signatures.js';
 
 /** Settings by which tasks get their files. */
@@ -53,9 +53,6 @@ interface Fetch {
 
 /** Limit of the parallel fetches of one task. */
 const fetchedAtOnce = 3;
-
-export const hasArtifacts = ({ artifacts, executorData }: Pick<FetchSpec, 'artifacts' | 'executorData'>): boolean =>
-  artifacts.length > 0 || isGiven(executorData ?? {});
 
 /** Puts the files that come with the deploy into the sandbox. Throws DeployFault when they cannot be had. */
 export async function fetchArtifacts(fetch: Fetch): Promise<void> {

@@ -14,8 +14,15 @@ export type ArtifactSet = Pick<
   'embeddedArtifacts' | 'externalArtifacts' | 'objstoreArtifacts' | 'objstoreArtifactSignatures'
 >;
 
-export const isGiven = (set: ArtifactSet): boolean =>
-  [set.embeddedArtifacts, set.externalArtifacts, set.objstoreArtifacts, set.objstoreArtifactSignatures].some(
+/** True if a task gets files: `uris`, or those of executorData. */
+export const hasArtifacts = ({
+  artifacts,
+  executorData: set = {},
+}: {
+  artifacts: readonly unknown[];
+  executorData?: ArtifactSet;
+}): boolean =>
+  [artifacts, set.embeddedArtifacts, set.externalArtifacts, set.objstoreArtifacts, set.objstoreArtifactSignatures].some(
     (list) => list !== undefined && list.length > 0,
   );
 

@@ -4,6 +4,7 @@ import {
   artifactsSaid,
   type PodArtifactList,
 } from '../../pod-agent/pod-agent-api.js';
+import { hasArtifacts } from '../../agent/artifacts/remotes.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import type { KubernetesSettings } from '../../platform/settings/kubernetes-settings.js';
 import { literal } from './container-values.js';
@@ -32,20 +33,15 @@ done`;
 export function artifactsOf({ requestId, artifacts, executorData }: LaunchSpec): PodArtifactList | undefined {
   const { embeddedArtifacts, externalArtifacts, objstoreArtifacts, objstoreArtifactSignatures } = executorData ?? {};
   const ofExecutor = { embeddedArtifacts, externalArtifacts, objstoreArtifacts, objstoreArtifactSignatures };
-  const isNothing = [artifacts, ...Object.values(ofExecutor)].every((list) => list === undefined || list.length === 0);
   // Fields that it needs were looked for when it was deployed, and the agent looks again.
-  return isNothing ? undefined : ({ requestId, uris: artifacts, ...ofExecutor } as PodArtifactList);
+  return hasArtifacts({ artifacts, executorData })
+    ? ({ requestId, uris: artifacts, ...ofExecutor } as PodArtifactList)
+    : undefined;
 }
 
 /** The pod with the container that waits, before all others. `directory`: of the node, in which its agent says that the files are there. */
 export function withArtifacts(pod: Pod, { image }: Pick<KubernetesSettings, 'image'>, directory: string): Pod {
-  const {
-    volumes = [],
-    initContainers = [],
-    containers: [main] = [],
-  } = pod.spec as typeof pod.spec & {
-    volumes?: object[];
-  };
+  const { volumes = [], initContainers = [], containers: [main] = [] } = pod.spec ?? {};
   const { memory } = main?.resources?.limits ?? {};
   const container = {
     name: containerName,

@@ -87,6 +87,7 @@ export interface Pod {
     nodeName?: string;
     containers?: Container[];
     initContainers?: Container[];
+    volumes?: object[];
     overhead?: Record<string, string>;
     [further: string]: unknown;
   };
