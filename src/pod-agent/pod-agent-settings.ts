@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { count } from '../platform/settings/bounds.js';
+import { count, directoryPath } from '../platform/settings/bounds.js';
 import { artifactSettings } from '../platform/settings/artifact-settings.js';
 import { KubernetesSettings } from '../platform/settings/kubernetes-settings.js';
 import { LocalSettings } from '../platform/settings/local-settings.js';
@@ -9,10 +9,6 @@ import { LogFolderSettings, uploadSettings } from '../platform/settings/log-stor
 import { StoreAccess } from '../platform/settings/objstore-settings.js';
 import { leastSecretLength, readSecrets } from './keys.js';
 
-const Directory = z
-  .string()
-  .max(4_096)
-  .regex(/^\/[^\0]*[^/\0]$/, 'must be an absolute path');
 const {
   sandboxRetentionMillis,
   sandboxDiskHighWaterPct,
@@ -28,26 +24,32 @@ const {
   maxServiceLogSizeMb,
   checkLogSizesEveryMillis,
   logRotationTimeoutSeconds,
+  maxTaskThreads,
+  threadCheckerType,
+  checkThreadsEveryMillis,
+  cleanupAppDirectoryOfFailedTasksAfterMillis,
 } = LocalSettings.shape;
 const { keepDays, maxMegabytes } = LogFolderSettings.shape;
-const { maxTaskThreads, threadCheckerType, checkThreadsEveryMillis } = LocalSettings.shape;
-const { cleanupAppDirectoryOfFailedTasksAfterMillis } = LocalSettings.shape;
 /** An agent sees nothing of its node but what it mounts, and looks at no ports. */
 const { allowedArtifactPaths: _paths, verifyAssignedPorts: _ports, artifactStore, ...artifacts } = artifactSettings;
 
 /** The file of an agent of a node. */
 export const PodAgentSettings = z.strictObject({
   installation: KubernetesSettings.shape.installation,
-  root: Directory.optional().describe(
-    'Directory of the node for the sandboxes, with the same path in the pod; default: /var/lib/muster/ and the installation',
-  ),
-  secretFile: Directory.default('/etc/muster/secret/agent').describe(
-    `File with the secret of schedulers and agents, at least ${leastSecretLength} characters; agents also accept that of a second line`,
-  ),
+  root: directoryPath()
+    .optional()
+    .describe(
+      'Directory of the node for the sandboxes, with the same path in the pod; default: /var/lib/muster/ and the installation',
+    ),
+  secretFile: directoryPath()
+    .default('/etc/muster/secret/agent')
+    .describe(
+      `File with the secret of schedulers and agents, at least ${leastSecretLength} characters; agents also accept that of a second line`,
+    ),
   host: z.string().min(1).max(253).default('0.0.0.0').describe('Address of the agent'),
   port: z.number().int().min(0).max(65_535).default(7098).describe('Port of the agent'),
-  podLogs: Directory.default('/var/log/pods').describe('Directory of the kubelet with the output of containers'),
-  cgroups: Directory.default('/sys/fs/cgroup').describe('Directory of the cgroups of the node'),
+  podLogs: directoryPath().default('/var/log/pods').describe('Directory of the kubelet with the output of containers'),
+  cgroups: directoryPath().default('/sys/fs/cgroup').describe('Directory of the cgroups of the node'),
   logMegabytes: count(1, 1_000_000)
     .default(100)
     .describe(
@@ -71,7 +73,7 @@ export const PodAgentSettings = z.strictObject({
     'Object store of the logs, as in the section objstore of the schedulers: endpoint, region, usePathStyle, objstoreAccessKey, objstoreSecretKey, groupOverrides',
   ),
   logFolder: z
-    .strictObject({ directory: Directory, keepDays, maxMegabytes, group: count(0, 2_147_483_647).optional() })
+    .strictObject({ directory: directoryPath(), keepDays, maxMegabytes, group: count(0, 2_147_483_647).optional() })
     .optional()
     .describe(
       'Without objstore, the directory of the logs, one for all agents and schedulers: directory, keepDays, maxMegabytes, group (number of the group that may read it)',

@@ -1,10 +1,8 @@
 import { statfs } from 'node:fs/promises';
-import { basename } from 'node:path';
 import type { RemovalReason } from '../cluster/cluster-driver.js';
 import { hasUploadsLeft, removeRecords } from '../agent/logs/records.js';
 import { isTooFull, leastKeptMillis } from '../agent/sandbox/disk-space.js';
 import { fileNameOf } from '../agent/state/task-directory.js';
-import { openDirectoryBelow, pathOf } from '../agent/sandbox/below.js';
 import { PutOff, type Removals } from '../agent/upkeep/removals.js';
 import type { PodContext, PodTask } from './pod-task.js';
 import type { PodTasks } from './pod-tasks.js';
@@ -77,13 +75,7 @@ export class PodCleanup {
     const isKept = !executor || task.pod.executor?.preserveTaskSandboxAfterFinish || age < keepMillis;
     if (isKept || task.isCleaned || stopping.aborted) return;
     try {
-      const area = await openDirectoryBelow(root, '.', 'NONE');
-      const app = area && `${pathOf(area.handle)}/${basename(executor.app)}`;
-      try {
-        if (app !== undefined) await this.removals.remove('APP_FOLDER', app, { now: Date.now(), log });
-      } finally {
-        await area?.handle.close();
-      }
+      await this.removals.removeApp({ root, executor }, { now: Date.now(), log });
       task.isCleaned = true;
     } catch (cause) {
       if (!(cause instanceof PutOff)) this.removals.failures++;

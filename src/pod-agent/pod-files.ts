@@ -7,8 +7,8 @@ import { streams } from './cri-lines.js';
 /** The second one of each is of an older version, which kept one former file. */
 const outputNames: readonly string[] = streams.flatMap((stream) => [stream, `${stream}.1`]);
 
-/** Directory of the results of rotations. */
-const resultsName = 'logs';
+/** Directory of the results of rotations, beside the output that they are of. */
+export const resultsName = 'logs';
 
 /**
  * The files of a task in a pod: its sandbox, and over it what the agent collected of its output: `stdout` and `stderr` at its top, and

@@ -58,8 +58,7 @@ class PodOperations implements Service<typeof PodTrustedApi> {
     const files = task.files();
     return {
       statistics: async () => {
-        // It may have begun since the last look.
-        if (!task.isRunning && task.endedAt === undefined) await this.parts.tasks.findPods();
+        await this.parts.tasks.lookAt(task);
         return orNotFound(task.isRunning ? await taskStatistics(task, Date.now()) : undefined);
       },
       sandbox: () => new SandboxOperations({ ALL: files, OF_TASK: files }),
@@ -92,8 +91,7 @@ class PodLeaderOperations implements Service<typeof PodLeaderApi> {
     const { tasks } = this.parts;
     const task = tasks.find(order.taskId);
     if (!task) return 'GONE';
-    // That it runs may be known to the leader before the next look is due.
-    if (!task.isRunning) await tasks.findPods();
+    await tasks.lookAt(task);
     return tasks.with(task, async () => {
       if (await CommandRecord.of(task, order).exists()) return 'ACCEPTED';
       this.require();

@@ -15,6 +15,7 @@ import { removeTree } from '../agent/sandbox/remove-tree.js';
 import { closeSandbox, executorLayout, type ExecutorLayout } from '../agent/sandbox/sandbox-layout.js';
 import { CommandRecord } from '../agent/shell-commands/command-record.js';
 import { TaskCommands } from '../agent/shell-commands/task-commands.js';
+import { countedThreads } from '../agent/tasks/task-limits.js';
 import { appendPatiently, type UpdatesLog } from '../agent/state/updates-log.js';
 import type { UploadContext } from '../agent/uploads/uploader.js';
 import type { Stream } from './cri-lines.js';
@@ -29,7 +30,7 @@ import {
 } from './pod-agent-api.js';
 import type { PodAgentSettings } from './pod-agent-settings.js';
 import { artifactsDirectory, PodArtifacts } from './pod-artifacts.js';
-import { PodFiles } from './pod-files.js';
+import { PodFiles, resultsName } from './pod-files.js';
 import type { PodCgroups, PodContainer } from './pod-cgroups.js';
 import { planInPod } from './pod-command.js';
 
@@ -68,8 +69,6 @@ const endCommandsMillis = 2_000;
 /** Time for all that the kubelet has of the output; what is left then is taken later. */
 const takeAllMillis = 60_000;
 
-/** Directory of the results, beside the output that they are of. */
-const resultsName = 'logs';
 /** An output is rotated when it has this part of what it and its results may take: then the compressed ones have room beside it. */
 const largestPart = 0.25;
 
@@ -236,9 +235,7 @@ export class PodTask {
     const { maxTaskThreads: usual, threadCheckerType } = this.context.settings;
     const limit = this.saved.pod.executor?.maxTaskThreads ?? usual;
     if (limit === undefined || !this.isRunning || this.overThreads) return;
-    const main = threadCheckerType === 'CGROUP' ? undefined : this.container?.main()?.pid;
-    const counted = this.processes().filter(({ pid }) => main === undefined || pid === main);
-    const seen = counted.reduce((sum, { threads }) => sum + threads, 0);
+    const seen = countedThreads(this.processes(), this.container?.main()?.pid, threadCheckerType);
     if (seen <= limit) return;
     this.overThreads = { seen, limit };
     this.context.updates.wake();

@@ -71,11 +71,7 @@ export class PodTasks {
       if (known && !isAnew) return known.prepared;
       if (this.isDiskFull) return { outcome: 'DISK_FULL' };
       const path = join(this.context.settings.root, pod.podName);
-      if (known) {
-        await known.rest();
-        await removeTree(path);
-        this.byId.delete(known.id);
-      }
+      if (known) await this.removeNow(known);
       const task = await PodTask.prepare(this.context, path, pod).catch(async (cause: unknown) => {
         // What is there already is not ours to remove.
         if (errorCode(cause) !== 'EEXIST') await removeTree(path);
@@ -99,13 +95,20 @@ export class PodTasks {
 
   /** One that cannot be removed stays known, to be tried again. */
   remove(task: PodTask): Promise<RemovalResult | undefined> {
-    return this.with(task, async () => {
-      await task.rest();
-      await task.artifacts.forget();
-      const removed = await removeTree(task.path);
-      this.byId.delete(task.id);
-      return removed;
-    });
+    return this.with(task, () => this.removeNow(task));
+  }
+
+  private async removeNow(task: PodTask): Promise<RemovalResult | undefined> {
+    await task.rest();
+    await task.artifacts.forget();
+    const removed = await removeTree(task.path);
+    this.byId.delete(task.id);
+    return removed;
+  }
+
+  /** That it runs may be known to the leader before the next look is due. */
+  async lookAt(task: PodTask): Promise<void> {
+    if (!task.isRunning && task.endedAt === undefined) await this.findPods();
   }
 
   /** Finds the pods on this node, and the containers that run in them. */

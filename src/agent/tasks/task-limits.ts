@@ -3,6 +3,7 @@ import type { TaskContext } from './task-context.js';
 import type { TaskGroup } from '../cgroups/cgroups.js';
 import { messageOf } from '../../platform/files.js';
 import type { ProcessStat } from '../processes/process-identity.js';
+import type { LocalClusterSettings } from '../settings.js';
 import type { TaskCommands } from '../shell-commands/task-commands.js';
 import type { SavedKill } from '../state/task-directory.js';
 import type { TaskKill } from './task-kill.js';
@@ -51,17 +52,12 @@ export class TaskLimitWatch {
     const { task } = this;
     const limit = task.spec.executorData?.maxTaskThreads ?? this.context.settings.maxTaskThreads;
     if (limit === undefined || !task.isRunning() || task.kill.isAsked || this.tooManyThreads) return;
-    const seen = this.threads();
+    const { threadCheckerType } = this.context.settings;
+    const seen = countedThreads(task.processes(), task.mainPid(), threadCheckerType);
     if (seen <= limit) return;
     this.tooManyThreads = true;
     // Beside the checks, which go on for all other tasks however long the command takes.
     task.beside(this.killForThreads({ seen, limit }));
-  }
-
-  private threads(): number {
-    const main = this.task.mainPid();
-    const isCounted = this.context.settings.threadCheckerType === 'CGROUP' ? () => true : (pid: number) => pid === main;
-    return this.task.processes().reduce((sum, { pid, threads }) => sum + (isCounted(pid) ? threads : 0), 0);
   }
 
   /** The kill follows whether or not the command before it worked. */
@@ -73,4 +69,14 @@ export class TaskLimitWatch {
     if (before) await commands.runToEnd(before).catch(warn);
     await requestKill({ threads });
   }
+}
+
+/** Threads of a task: of all its processes, or of the first one alone. */
+export function countedThreads(
+  processes: readonly ProcessStat[],
+  mainPid: number | undefined,
+  type: LocalClusterSettings['threadCheckerType'],
+): number {
+  const counted = type === 'CGROUP' ? processes : processes.filter(({ pid }) => pid === mainPid);
+  return counted.reduce((sum, { threads }) => sum + threads, 0);
 }

@@ -1,5 +1,5 @@
 import { lstat, readdir, statfs } from 'node:fs/promises';
-import { basename, join, relative } from 'node:path';
+import { basename, join } from 'node:path';
 import { groupBy } from '../../core/group-by.js';
 import type { KeptRuns } from '../../core/model/request.js';
 import type { RemovalReason } from '../../cluster/cluster-driver.js';
@@ -8,7 +8,7 @@ import { writeDurably } from '../../platform/files.js';
 import { additionalLogs, type LoggedLaunch, mainLogs } from '../logs/plan.js';
 import { compressResults, removeResults } from '../logs/results.js';
 import { finishRecords, hasUploadsLeft, removeRecords } from '../logs/records.js';
-import { openDirectoryBelow, pathOf } from '../sandbox/below.js';
+import type { RemovalResult } from '../sandbox/remove-tree.js';
 import { type Sandbox, sandboxOfSpec } from '../sandbox/sandbox-layout.js';
 import { PutOff, type Removals } from './removals.js';
 import { TaskDirectory } from '../state/task-directory.js';
@@ -165,17 +165,13 @@ export class Cleanup {
     if (!spec) return true;
     const sandbox = sandboxOfSpec(directory, spec);
     await this.finishLogs(spec, sandbox, age >= leastKeptMillis);
-    if (!sandbox.executor) return true;
+    const { root, executor } = sandbox;
+    if (!executor) return true;
     if (age < leastKeptMillis || spec.executorData?.preserveTaskSandboxAfterFinish) return false;
     if (state === 'TASK_FAILED' && age < settings.cleanupAppDirectoryOfFailedTasksAfterMillis) return false;
-    const area = await openDirectoryBelow(sandbox.root, relative(sandbox.root, sandbox.executor.directory), 'NONE');
-    if (!area) return true;
-    try {
-      const app = `${pathOf(area.handle)}/${basename(sandbox.executor.app)}`;
-      if (await this.removeDirectory('APP_FOLDER', app)) this.result.removedAppFolders++;
-    } finally {
-      await area.handle.close();
-    }
+    const { removals, log } = this.cleaning;
+    if (this.count(await removals.removeApp({ root, executor }, { now: this.now, log })))
+      this.result.removedAppFolders++;
     return true;
   }
 
@@ -219,7 +215,10 @@ export class Cleanup {
   /** Answers whether there was one. */
   private async removeDirectory(reason: RemovalReason, path: string): Promise<boolean> {
     const { removals, log } = this.cleaning;
-    const removed = await removals.remove(reason, path, { now: this.now, log });
+    return this.count(await removals.remove(reason, path, { now: this.now, log }));
+  }
+
+  private count(removed: RemovalResult | undefined): boolean {
     this.result.freedBytes += removed?.bytes ?? 0;
     return removed !== undefined;
   }

@@ -1,8 +1,11 @@
 import { statfs } from 'node:fs/promises';
+import { basename, relative } from 'node:path';
 import { type AgentMetrics, type RemovalReason, removalReasons } from '../../cluster/cluster-driver.js';
 import { backOffMillis } from '../../core/back-off.js';
 import type { Log } from '../../platform/log.js';
 import { messageOf } from '../../platform/files.js';
+import { openDirectoryBelow, pathOf } from '../sandbox/below.js';
+import type { ExecutorLayout } from '../sandbox/sandbox-layout.js';
 import { OutOfTime, type RemovalResult, removeTree } from '../sandbox/remove-tree.js';
 
 const firstPauseMillis = 10 * 60_000;
@@ -41,6 +44,21 @@ export class Removals {
       this.left.set(path, { inRow, notBefore: now + backOffMillis(inRow, firstPauseMillis, longestPauseMillis) });
       if (!before) log.warn(`${messageOf(cause)}. It is tried again from time to time`);
       throw cause;
+    }
+  }
+
+  /** The directory in which the command of a task with executorData ran. undefined: there is none. Throws as `remove` does. */
+  async removeApp(
+    { root, executor }: { root: string; executor: Pick<ExecutorLayout, 'directory' | 'app'> },
+    when: { now: number; log: Log },
+  ): Promise<RemovalResult | undefined> {
+    const area = await openDirectoryBelow(root, relative(root, executor.directory), 'NONE');
+    if (!area) return undefined;
+    try {
+      const app = `${pathOf(area.handle)}/${basename(executor.app)}`;
+      return await this.remove('APP_FOLDER', executor.app, when, () => removeTree(app));
+    } finally {
+      await area.handle.close();
     }
   }
 

@@ -29,6 +29,13 @@ export const { least0: amount, above0: amountAbove0 } = real(1_000_000_000_000);
 export const keptDays = () => whole(-1_000_000_000, 36_500);
 export const keptCount = () => whole(-1_000_000_000, 1_000_000_000);
 
+/** Path of a directory, without a slash at its end. */
+export const directoryPath = () =>
+  z
+    .string()
+    .max(4_096)
+    .regex(/^\/[^\0]*[^/\0]$/, 'must be an absolute path');
+
 /** Hosts that may be asked. */
 export const targetList = () =>
   z.array(

@@ -1,15 +1,12 @@
 import { z } from 'zod';
 import type { ObjstoreUploaderFile } from '../../core/model/deploy.js';
-import { count } from './bounds.js';
+import { count, directoryPath } from './bounds.js';
 import { ObjstoreSettings } from './objstore-settings.js';
 
 /** Directory of the agent that keeps the logs of tasks when there is no object store. */
 export const LogFolderSettings = z.strictObject({
   enabled: z.boolean().default(true).describe('Keep logs of tasks in a directory, if there is no section objstore'),
-  directory: z
-    .string()
-    .max(4_096)
-    .regex(/^\/[^\0]*[^/\0]$/, 'must be an absolute path')
+  directory: directoryPath()
     .optional()
     .describe(
       'That directory; default: archive in the directory of the agent. On Kubernetes a volume of schedulers and agents; default there: none',
