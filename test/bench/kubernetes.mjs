@@ -1,16 +1,22 @@
-// Pods on 1,000 nodes that kwok plays, by the Kubernetes driver and by kube-scheduler, in turns on the same API server: bound and
-// running per second, and the processor time of each part. Muster launches as its dispatcher does, one call for each node, all at once,
-// on nodes that go round: choosing them is what bench:placement measures. For kube-scheduler the same pods are created without a node,
-// as many at a time. Needs Go, which builds the programs at first.
+// Pods on nodes that kwok plays, by the Kubernetes driver, by kube-scheduler and by a bare client, in turns on the same API server: bound
+// and running per second, the processor time of each part, and the calls that the API server answers. Muster launches as its dispatcher
+// does, one call for each node, all at once, on nodes that go round: choosing them is what bench:placement measures. The bare client
+// creates the same pods on the same nodes and does nothing else; for kube-scheduler they are created without a node, as many at a time.
+// Ten pods a node are there at the end, most of them before the first turn. Then the driver starts again, and is measured until it has
+// told the state of each. Needs Go, which builds the programs at first.
 //
-//   npm run bench:kubernetes
-//   npm run bench:kubernetes -- --nodes 1000 --pods 3000 --rounds 2
+//   npm run bench:kubernetes                        1,000 nodes, some 5 minutes
+//   npm run bench:kubernetes -- --nodes 5000        50,000 pods, some 20 minutes
+//   npm run bench:kubernetes -- --pods 3000 --rounds 2 --standing 0
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { register } from 'node:module';
 import { cpus, totalmem } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import v8 from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { buildBinaries } from '../kubernetes/binaries/build.mjs';
 
 process.env.MUSTER_KUBERNETES_BIN = buildBinaries({ forBenchmark: true });
@@ -22,7 +28,7 @@ const { launchSpec } = await import('../support/launch-spec.ts');
 const { waitFor } = await import('../support/wait-for.ts');
 const { freePort } = await import('../support/free-port.ts');
 const { KubernetesDriver } = await product('cluster/kubernetes/kubernetes-driver.js');
-const { followList } = await product('cluster/kubernetes/follow-list.js');
+const { followList, listAll } = await product('cluster/kubernetes/follow-list.js');
 const { podOfTask } = await product('cluster/kubernetes/pod-of-task.js');
 const { inParallel } = await product('platform/async.js');
 
@@ -31,10 +37,13 @@ const { values } = parseArgs({
     nodes: { type: 'string', default: '1000' },
     pods: { type: 'string', default: '3000' },
     rounds: { type: 'string', default: '2' },
+    standing: { type: 'string' },
   },
 });
 const [nodes, pods, rounds] = [values.nodes, values.pods, values.rounds].map(Number);
-const patient = { timeoutMillis: 120_000, everyMillis: 20 };
+const podsPerNode = 10;
+const standing = Number(values.standing ?? Math.max(0, nodes * podsPerNode - 3 * rounds * pods));
+const patient = { timeoutMillis: 600_000, everyMillis: 20 };
 const podsPath = '/api/v1/namespaces/muster/pods';
 const ticksPerSecond = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }));
 const quiet = { info: () => undefined, warn: console.warn, error: console.error };
@@ -49,6 +58,11 @@ const ownCpuSeconds = () => {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1e6;
 };
+v8.setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc');
+const megabytes = (bytes) => Math.round(bytes / 1e6);
+const residentMegabytes = ({ pid }) =>
+  Math.round(Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) / 1e3);
 
 // No controller is there that would take off what it puts on new nodes.
 const apiServerFlags = ['--disable-admission-plugins=TaintNodesByCondition'];
@@ -57,17 +71,21 @@ const daemons = {};
 try {
   await startKwok();
   await makeNodes();
+  await stand();
   const rows = [];
   for (let round = 1; round <= rounds; round++) {
     for (const [name, work] of [
       ['Muster', byMuster],
+      ['bare client', byBareClient],
       ['kube-scheduler', byKubeScheduler],
     ]) {
       rows.push(await measure(name, `${name.slice(0, 1).toLowerCase()}${round}`, work));
       console.table(rows.slice(-1));
     }
   }
+  const restart = await restarted();
   tell(rows);
+  console.table([restart]);
 } finally {
   for (const daemon of Object.values(daemons)) await daemon.stop();
   await lab.stop();
@@ -116,11 +134,43 @@ async function makeNodes() {
   );
 }
 
+/** Pods that are there before all that is measured. */
+async function stand() {
+  const startedAt = performance.now();
+  await createBound('standing', standing);
+  await waitFor('the pods before the first turn to run', async () => (await runningPods()) === standing, {
+    ...patient,
+    everyMillis: 5_000,
+  });
+  console.log(`${standing} pods stand after ${Math.round((performance.now() - startedAt) / 1_000)} s`);
+}
+
+async function runningPods() {
+  const { items } = await listAll(lab.api, podsPath, { fieldSelector: 'status.phase=Running' });
+  return items.length;
+}
+
+/** Created on their nodes by a client that does nothing else; answers how many seconds it took. */
+async function createBound(prefix, count) {
+  const settings = lab.settings();
+  const startedAt = performance.now();
+  const indices = Array.from({ length: count }, (_, index) => index);
+  await inParallel(indices, settings.callsAtOnce, (index) =>
+    lab.api.call(podsPath, {
+      method: 'POST',
+      body: podOfTask(launchSpec({ taskId: `${prefix}-${index}`, slaveId: `node-${index % nodes}` }), settings),
+    }),
+  );
+  return (performance.now() - startedAt) / 1_000;
+}
+
 /** `work` answers when all are bound, and when all run. */
 async function measure(name, prefix, work) {
   const parts = () => Object.entries({ ...lab.daemons, ...daemons }).filter(([, daemon]) => daemon.isUp);
   const before = new Map(parts().map(([part, daemon]) => [part, cpuSecondsOf(daemon)]));
+  const callsBefore = await callsAnswered();
   const { bound, running, own, ...further } = await work(prefix);
+  const calls = (await callsAnswered()) - callsBefore;
   const each = (seconds) => `${((seconds / pods) * 1_000).toFixed(2)} ms`;
   const cpu = parts().map(([part, daemon]) => [part, each(cpuSecondsOf(daemon) - (before.get(part) ?? 0))]);
   return {
@@ -130,29 +180,42 @@ async function measure(name, prefix, work) {
     ...further,
     own: each(own),
     ...Object.fromEntries(cpu),
+    'API calls': (calls / pods).toFixed(2),
   };
+}
+
+/** By the API server since its start, those of kwok among them. */
+async function callsAnswered() {
+  const chunks = [];
+  for await (const chunk of await lab.api.stream('/metrics', {})) chunks.push(chunk);
+  const counted = Buffer.concat(chunks)
+    .toString()
+    .matchAll(/^apiserver_request_total\{[^}]*\} (\S+)$/gm);
+  return [...counted].reduce((sum, [, calls]) => sum + Number(calls), 0);
+}
+
+const openDriver = () =>
+  KubernetesDriver.open({ now: Date.now, settings: lab.settings(), defaultRackId: 'DEFAULT', log: quiet });
+
+/** Starts a driver that calls `runs` with the id of each task that it tells to run. */
+async function startDriver(driver, epoch, runs) {
+  await driver.start(epoch, {
+    machines: async () => undefined,
+    machineDown: async () => undefined,
+    statusUpdates: async (updates) => {
+      for (const { taskId, state } of updates) if (state === 'TASK_RUNNING') runs(taskId);
+    },
+    outranked: console.error,
+  });
+  await waitFor('the nodes', () => driver.machines().length === nodes, patient);
 }
 
 async function byMuster(prefix) {
   const running = new Set();
-  const driver = await KubernetesDriver.open({
-    now: Date.now,
-    settings: lab.settings(),
-    defaultRackId: 'DEFAULT',
-    log: quiet,
-  });
+  const driver = await openDriver();
   try {
     const epoch = Date.now();
-    await driver.start(epoch, {
-      machines: async () => undefined,
-      machineDown: async () => undefined,
-      statusUpdates: async (updates) => {
-        for (const { taskId, state } of updates)
-          if (state === 'TASK_RUNNING' && taskId.startsWith(prefix)) running.add(taskId);
-      },
-      outranked: console.error,
-    });
-    await waitFor('the nodes', () => driver.machines().length === nodes, patient);
+    await startDriver(driver, epoch, (taskId) => taskId.startsWith(prefix) && running.add(taskId));
     const machines = driver.machines();
     const specs = Array.from({ length: pods }, (_, index) => {
       const { slaveId, incarnation } = machines[index % nodes];
@@ -171,6 +234,95 @@ async function byMuster(prefix) {
   } finally {
     await driver.close();
   }
+}
+
+/** The driver anew, with all pods there: until it has told the state of each, and what it keeps of them. */
+async function restarted() {
+  collectGarbage();
+  const heapBefore = process.memoryUsage().heapUsed;
+  const cpuBefore = ownCpuSeconds();
+  const serverBefore = cpuSecondsOf(lab.daemons['kube-apiserver']);
+  const running = new Set();
+  const startedAt = performance.now();
+  const secondsSince = () => ((performance.now() - startedAt) / 1_000).toFixed(1);
+  const driver = await openDriver();
+  try {
+    const all = standing + 3 * rounds * pods;
+    const epoch = Date.now();
+    await startDriver(driver, epoch, (taskId) => running.add(taskId));
+    const nodesKnown = secondsSince();
+    await waitFor('the state of each pod', () => running.size === all, patient);
+    const statesKnown = secondsSince();
+    const own = (ownCpuSeconds() - cpuBefore).toFixed(1);
+    const server = (cpuSecondsOf(lab.daemons['kube-apiserver']) - serverBefore).toFixed(1);
+    running.clear();
+    collectGarbage();
+    const kept = megabytes(process.memoryUsage().heapUsed - heapBefore);
+    const idleBefore = ownCpuSeconds();
+    await pause(10_000);
+    return {
+      pods: all,
+      'nodes known, s': nodesKnown,
+      'states told, s': statesKnown,
+      'own CPU, s': own,
+      'API server CPU, s': server,
+      'kept, MB': kept,
+      'own CPU of 10 idle s': (ownCpuSeconds() - idleBefore).toFixed(2),
+      'API server, MB': residentMegabytes(lab.daemons['kube-apiserver']),
+    };
+  } finally {
+    await driver.close();
+  }
+}
+
+async function byBareClient(prefix) {
+  const seen = await followPods(prefix);
+  try {
+    const cpuBefore = ownCpuSeconds();
+    const startedAt = performance.now();
+    const bound = await createBound(prefix, pods);
+    await waitFor('all to run', () => seen.running.size === pods, patient);
+    const seconds = (performance.now() - startedAt) / 1_000;
+    return { bound, running: seconds, own: ownCpuSeconds() - cpuBefore, 'not at once': 0 };
+  } finally {
+    await seen.end();
+  }
+}
+
+/** Follows the pods of a turn, of which it keeps names alone. */
+async function followPods(prefix) {
+  const following = new AbortController();
+  const seen = { bound: new Set(), running: new Set(), boundAt: undefined };
+  const see = ({ metadata, spec, status }) => {
+    if (!metadata.name.startsWith(`muster-${prefix}-`)) return;
+    if (spec.nodeName) seen.bound.add(metadata.name);
+    if (seen.bound.size === pods) seen.boundAt ??= performance.now();
+    if (status.phase === 'Running') seen.running.add(metadata.name);
+  };
+  let listed;
+  const isListed = new Promise((resolve) => (listed = resolve));
+  const follower = {
+    replaced: (items) => {
+      items.forEach(see);
+      listed();
+    },
+    changed: see,
+    removed: () => undefined,
+    heard: () => undefined,
+    failed: console.error,
+  };
+  const followed = followList(lab.api, { path: podsPath, query: {} }, follower, following.signal);
+  await isListed;
+  return {
+    ...seen,
+    get boundAt() {
+      return seen.boundAt;
+    },
+    async end() {
+      following.abort();
+      await followed;
+    },
+  };
 }
 
 async function byKubeScheduler(prefix) {
@@ -192,23 +344,7 @@ async function byKubeScheduler(prefix) {
     join(lab.folder, 'scheduler.log'),
   );
   scheduler.start();
-  const following = new AbortController();
-  const [bound, running] = [new Set(), new Set()];
-  let boundAt;
-  const see = ({ metadata, spec, status }) => {
-    if (!metadata.name.startsWith(`muster-${prefix}-`)) return;
-    if (spec.nodeName) bound.add(metadata.name);
-    if (bound.size === pods) boundAt ??= performance.now();
-    if (status.phase === 'Running') running.add(metadata.name);
-  };
-  const follower = {
-    replaced: (items) => items.forEach(see),
-    changed: see,
-    removed: () => undefined,
-    heard: () => undefined,
-    failed: console.error,
-  };
-  const followed = followList(lab.api, { path: podsPath, query: {} }, follower, following.signal);
+  const seen = await followPods(prefix);
   try {
     const settings = lab.settings();
     const podOf = (index) => {
@@ -225,13 +361,12 @@ async function byKubeScheduler(prefix) {
     const startedAt = performance.now();
     const wanted = Array.from({ length: pods }, (_, index) => podOf(index));
     await inParallel(wanted, settings.callsAtOnce, (body) => lab.api.call(podsPath, { method: 'POST', body }));
-    await waitFor('all to run', () => running.size === pods, patient);
+    await waitFor('all to run', () => seen.running.size === pods, patient);
     const seconds = (performance.now() - startedAt) / 1_000;
     const own = cpuSecondsOf(scheduler) - cpuBefore;
-    return { bound: (boundAt - startedAt) / 1_000, running: seconds, own, 'not at once': 0 };
+    return { bound: (seen.boundAt - startedAt) / 1_000, running: seconds, own, 'not at once': 0 };
   } finally {
-    following.abort();
-    await followed;
+    await seen.end();
     await scheduler.stop();
   }
 }
@@ -243,8 +378,12 @@ function tell(rows) {
   );
   console.log(`${nodes} nodes, ${pods} pods a turn, ${rounds} turns each; the faster one of each:`);
   for (const what of ['bound/s', 'running/s']) {
-    const [muster, other] = [best('Muster', what), best('kube-scheduler', what)];
-    console.log(`${what}: Muster ${muster}, kube-scheduler ${other}: ${(muster / other).toFixed(2)} times as many`);
+    for (const other of ['kube-scheduler', 'bare client']) {
+      const [muster, others] = [best('Muster', what), best(other, what)];
+      console.log(`${what}: Muster ${muster}, ${other} ${others}: ${(muster / others).toFixed(2)} times as many`);
+    }
   }
-  console.log('own: processor time of the driver (in this process), or of kube-scheduler, for each pod');
+  console.log(
+    'own: processor time of the driver or of the bare client (in this process), or of kube-scheduler, for each pod',
+  );
 }
