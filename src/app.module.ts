@@ -34,10 +34,13 @@ import { RepositoriesModule } from './repositories.module.js';
 import { PlanModule } from './scheduler/plan/plan.module.js';
 import { SchedulerModule } from './scheduler/scheduler.module.js';
 
+/** Express compares a path with the routes in this order: rooms that are read most come first. */
 const rooms = [
+  RequestsModule,
+  TasksModule,
+  StateModule,
   AuthModule,
   ConfigurationModule,
-  RequestsModule,
   DeploysModule,
   DisastersModule,
   DiscoveryModule,
@@ -46,7 +49,6 @@ const rooms = [
   MetricsModule,
   NotificationsModule,
   PriorityModule,
-  TasksModule,
   CleanupModule,
   LoadBalancerModule,
   ShellCommandsModule,
@@ -58,7 +60,6 @@ const rooms = [
   LeadershipModule,
   LogsModule,
   MailModule,
-  StateModule,
   TrackModule,
   UsageModule,
   UsersModule,

@@ -44,9 +44,9 @@ import { SpreadAllPoller } from './spread-all.poller.js';
 @Module({
   imports: [AuthModule, TaskStoreModule, SlavesModule],
   controllers: [
+    RequestReadsController,
     RequestGroupsController,
     RequestsController,
-    RequestReadsController,
     RequestActionsController,
     RequestRunsController,
     RequestExpiringController,

@@ -1,5 +1,5 @@
 import type { CallHandler, ExecutionContext, NestInterceptor } from '@nestjs/common';
-import { catchError, from, map, mergeMap, type Observable, of } from 'rxjs';
+import { lastValueFrom, type Observable, of } from 'rxjs';
 
 /** Steps of an interceptor once an operation has begun. */
 export interface Steps {
@@ -39,40 +39,36 @@ async function intercept(
   next: CallHandler,
 ): Promise<Observable<unknown>> {
   const begun: Steps[] = [];
-  const answered = (value: unknown): Promise<unknown> => wayOut(begun, () => value);
-  const failed = (cause: unknown): Promise<unknown> =>
-    wayOut(begun, () => {
-      throw cause;
-    });
-  for (const around of arounds) {
-    try {
-      const steps = await around.begin(context);
-      if (steps && 'answer' in steps) return from(answered(steps.answer));
+  const operation = async (): Promise<unknown> => {
+    for (const around of arounds) {
+      const begins = around.begin(context);
+      const steps = begins instanceof Promise ? await begins : begins;
+      if (steps && 'answer' in steps) return steps.answer;
       if (steps) begun.push(steps);
-    } catch (cause) {
-      return from(failed(cause));
     }
+    return lastValueFrom(next.handle(), { defaultValue: undefined });
+  };
+  return of(await wayOut(await settled(operation), begun));
+}
+
+type Outcome = { value: unknown } | { cause: unknown };
+
+async function settled(work: () => unknown): Promise<Outcome> {
+  try {
+    return { value: await work() };
+  } catch (cause) {
+    return { cause };
   }
-  if (begun.length === 0) return next.handle();
-  return next.handle().pipe(
-    map((value: unknown) => answered(value)),
-    catchError((cause: unknown) => of(failed(cause))),
-    mergeMap((outcome) => from(outcome)),
-  );
 }
 
 /** From the innermost on: the steps of one get what the one within it has made of it. */
-async function wayOut(begun: readonly Steps[], operation: () => unknown): Promise<unknown> {
-  let outcome = operation;
+async function wayOut(first: Outcome, begun: readonly Steps[]): Promise<unknown> {
+  let outcome = first;
   for (const { after, failed } of begun.toReversed()) {
-    try {
-      const value = await outcome();
-      outcome = after ? () => after(value) : () => value;
-    } catch (cause) {
-      outcome = () => {
-        throw failed ? failed(cause) : cause;
-      };
-    }
+    const inner = outcome;
+    if ('cause' in inner) outcome = { cause: failed ? failed(inner.cause) : inner.cause };
+    else if (after) outcome = await settled(() => after(inner.value));
   }
-  return outcome();
+  if ('cause' in outcome) throw outcome.cause;
+  return outcome.value;
 }

@@ -76,11 +76,11 @@ function ownHosts({ host = '', advertisedUrl, http }: BoundarySettings) {
     if (!hostHeader.test(given)) return false;
     const name = nameOf(given);
     return (
+      names.has(name) ||
+      name === bracketed(calledAddress(request).replace(/^::ffff:(?=\d+\.)/, '')) ||
       isLocalName(name) ||
       isLoopbackAddress(plainHost(name)) ||
-      names.has(name) ||
-      suffixes.some((suffix) => name.endsWith(suffix)) ||
-      name === bracketed(calledAddress(request).replace(/^::ffff:(?=\d+\.)/, ''))
+      suffixes.some((suffix) => name.endsWith(suffix))
     );
   };
 }

@@ -43,16 +43,15 @@ interface IdentifiedRequest extends Request {
   requestId: string;
 }
 
-const requestIdHeader = 'X-Request-Id';
 /** Pattern of ids that a caller may choose: they go into logs and answers, so they are kept short and plain. */
 const acceptableRequestId = /^[\w.:-]{1,100}$/;
 
 /** Gives every call an id (the caller's own, when it sent a usable one) that its answer and the log lines carry. */
 export function assignRequestId(request: Request, response: Response, next: NextFunction): void {
-  const given = request.get(requestIdHeader);
-  const requestId = given !== undefined && acceptableRequestId.test(given) ? given : randomUUID();
+  const given = request.headers['x-request-id'];
+  const requestId = typeof given === 'string' && acceptableRequestId.test(given) ? given : randomUUID();
   (request as IdentifiedRequest).requestId = requestId;
-  response.setHeader(requestIdHeader, requestId);
+  response.setHeader('X-Request-Id', requestId);
   next();
 }
 

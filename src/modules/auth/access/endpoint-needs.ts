@@ -339,6 +339,14 @@ export const endpointNeeds: Readonly<Record<string, Need>> = {
   'GET /api/webhooks/task/:webhookId': admin,
 };
 
+/** Methods, each with its paths: to join both for each call would cost more than all else that is looked up. */
+const needsByMethod = new Map<string, Map<string, Need>>();
+for (const [endpoint, need] of Object.entries(endpointNeeds)) {
+  const [method = '', route = ''] = endpoint.split(' ');
+  const needs = needsByMethod.get(method) ?? new Map<string, Need>();
+  needsByMethod.set(method, needs.set(route, need));
+}
+
 /** By method and by the path of the route, as its controller writes it. */
 export const needOf = (method: string, route: string): Need =>
-  endpointNeeds[`${method === 'HEAD' ? 'GET' : method} ${route}`] ?? admin;
+  needsByMethod.get(method === 'HEAD' ? 'GET' : method)?.get(route) ?? admin;
