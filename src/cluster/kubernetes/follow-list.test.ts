@@ -78,6 +78,35 @@ function follow(api: KubernetesApi) {
   return told;
 }
 
+test('a follower is not given who wrote which member', async () => {
+  const written = (name: string) => ({
+    metadata: { name, resourceVersion: '1', managedFields: [{ manager: 'kubelet' }] },
+  });
+  const api = await apiServer(({ url }, response) => {
+    if (!url.searchParams.has('watch'))
+      return send(response, { items: [written('a')], metadata: { resourceVersion: '1' } });
+    response.write(`${JSON.stringify({ type: 'ADDED', object: written('b') })}\n`);
+    response.write(`${JSON.stringify({ type: 'DELETED', object: written('a') })}\n`);
+  });
+  const given: Pod[] = [];
+  const stop = new AbortController();
+  const keep = (pod: Pod): void => void given.push(pod);
+  const follower = {
+    replaced: (pods: Pod[]) => pods.forEach(keep),
+    changed: keep,
+    removed: keep,
+    heard: () => undefined,
+    failed: () => undefined,
+  };
+  const followed = followList<Pod>(api, { path: '/api/v1/pods', query: {} }, follower, stop.signal);
+  await waitFor('what the server tells', () => given.length === 3);
+  stop.abort();
+  await followed;
+  expect(given.map(({ metadata }) => metadata)).toEqual(
+    ['a', 'b', 'a'].map((name) => ({ name, resourceVersion: '1' })),
+  );
+});
+
 test('a list comes in pages, with credentials, and namespace and address are those of the context', async () => {
   const seen: string[] = [];
   const api = await apiServer(({ url, headers }, response) => {

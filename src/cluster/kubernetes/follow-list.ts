@@ -31,8 +31,14 @@ interface WatchEvent<T> {
   object?: T & { code?: number; message?: string };
 }
 
+/** Who wrote which member: the longest part of many objects, which nothing reads here. A follower may keep all objects. */
+function withoutWriters<T extends { metadata?: Metadata & { managedFields?: unknown } }>(item: T): T {
+  delete item.metadata?.managedFields;
+  return item;
+}
+
 /** All items, page by page. `path` with what is to be selected in `query`. Throws ApiUnreachable or ApiRefused. */
-export async function listAll<T>(
+export async function listAll<T extends { metadata?: Metadata }>(
   api: KubernetesApi,
   path: string,
   query: ApiCall['query'],
@@ -45,7 +51,7 @@ export async function listAll<T>(
       query: { ...query, limit: pageSize, continue: token },
       signal,
     });
-    items.push(...(page.items ?? []));
+    items.push(...(page.items ?? []).map(withoutWriters));
     token = page.metadata?.continue || undefined;
     if (token === undefined) return { items, resourceVersion: page.metadata?.resourceVersion ?? '' };
   }
@@ -129,6 +135,7 @@ export async function followList<T extends { metadata?: Metadata }>(
   function take({ type, object }: WatchEvent<T>, last: string | undefined): string | undefined {
     if (type === 'ERROR') throw new ApiRefused(object?.code ?? 500, '', object?.message ?? 'the watch failed');
     if (!object) return last;
+    withoutWriters(object);
     if (type === 'DELETED') follower.removed(object);
     else if (type === 'ADDED' || type === 'MODIFIED') follower.changed(object);
     return object.metadata?.resourceVersion ?? last;
