@@ -194,8 +194,9 @@ async function callsAnswered() {
   return [...counted].reduce((sum, [, calls]) => sum + Number(calls), 0);
 }
 
-const openDriver = () =>
-  KubernetesDriver.open({ now: Date.now, settings: lab.settings(), defaultRackId: 'DEFAULT', log: quiet });
+function openDriver() {
+  return KubernetesDriver.open({ now: Date.now, settings: lab.settings(), defaultRackId: 'DEFAULT', log: quiet });
+}
 
 /** Starts a driver that calls `runs` with the id of each task that it tells to run. */
 async function startDriver(driver, epoch, runs) {
