@@ -68,6 +68,8 @@ const residentMegabytes = ({ pid }) =>
 const apiServerFlags = ['--disable-admission-plugins=TaintNodesByCondition'];
 const lab = await Lab.start({ nodes: 0, isBare: true, apiServerFlags });
 const daemons = {};
+/** Of each node, by its name. */
+const uids = new Map();
 try {
   await startKwok();
   await makeNodes();
@@ -127,6 +129,7 @@ async function makeNodes() {
     'the nodes to be ready',
     async () => {
       const { items } = await lab.api.call('/api/v1/nodes');
+      for (const { metadata } of items) uids.set(metadata.name, metadata.uid);
       const isReady = ({ type, status }) => type === 'Ready' && status === 'True';
       return items.filter(({ status }) => status.conditions?.some(isReady)).length === nodes;
     },
@@ -155,12 +158,11 @@ async function createBound(prefix, count) {
   const settings = lab.settings();
   const startedAt = performance.now();
   const indices = Array.from({ length: count }, (_, index) => index);
-  await inParallel(indices, settings.callsAtOnce, (index) =>
-    lab.api.call(podsPath, {
-      method: 'POST',
-      body: podOfTask(launchSpec({ taskId: `${prefix}-${index}`, slaveId: `node-${index % nodes}` }), settings),
-    }),
-  );
+  await inParallel(indices, settings.callsAtOnce, (index) => {
+    const slaveId = `node-${index % nodes}`;
+    const spec = launchSpec({ taskId: `${prefix}-${index}`, slaveId, incarnation: uids.get(slaveId) });
+    return lab.api.call(podsPath, { method: 'POST', body: podOfTask(spec, settings) });
+  });
   return (performance.now() - startedAt) / 1_000;
 }
 
@@ -248,7 +250,7 @@ async function restarted() {
   const secondsSince = () => ((performance.now() - startedAt) / 1_000).toFixed(1);
   const driver = await openDriver();
   try {
-    const all = standing + 3 * rounds * pods;
+    const all = standing + 2 * rounds * pods;
     const epoch = Date.now();
     await startDriver(driver, epoch, (taskId) => running.add(taskId));
     const nodesKnown = secondsSince();
@@ -262,7 +264,8 @@ async function restarted() {
     const idleBefore = ownCpuSeconds();
     await pause(10_000);
     return {
-      pods: all,
+      'pods of tasks': all,
+      'pods of others': rounds * pods,
       'nodes known, s': nodesKnown,
       'states told, s': statesKnown,
       'own CPU, s': own,
@@ -295,7 +298,7 @@ async function followPods(prefix) {
   const following = new AbortController();
   const seen = { bound: new Set(), running: new Set(), boundAt: undefined };
   const see = ({ metadata, spec, status }) => {
-    if (!metadata.name.startsWith(`muster-${prefix}-`)) return;
+    if (!metadata.name.includes(`-${prefix}-`)) return;
     if (spec.nodeName) seen.bound.add(metadata.name);
     if (seen.bound.size === pods) seen.boundAt ??= performance.now();
     if (status.phase === 'Running') seen.running.add(metadata.name);
@@ -347,7 +350,8 @@ async function byKubeScheduler(prefix) {
   scheduler.start();
   const seen = await followPods(prefix);
   try {
-    const settings = lab.settings();
+    // For the driver they are pods of others.
+    const settings = lab.settings({ installation: 'other' });
     const podOf = (index) => {
       const pod = podOfTask(launchSpec({ taskId: `${prefix}-${index}` }), settings);
       delete pod.spec.nodeName;
