@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { builtInCaller } from '../../platform/http/caller.js';
+import { RequestLists } from './request-lists.service.js';
 import { type Body, openRequestsRoom, type RequestsRoom } from '../../../test/support/requests-room.js';
 
 let room: RequestsRoom;
@@ -48,6 +50,22 @@ describe('lists', () => {
     const parents = await room.list(path);
     if (expected) expect(ids(parents)).toEqual(expected);
     else expect(parents).toHaveLength(8);
+  });
+
+  test('are kept until a request changes, whatever else is committed', async () => {
+    const lists = room.app.get(RequestLists);
+    const list = () => lists.list({}, builtInCaller);
+    const first = await list();
+    await room.sql(`COMMENT ON TABLE request IS 'Requests'`);
+    expect(await list()).toBe(first);
+    await room.sql(`UPDATE request SET version = version WHERE id = 'cool'`);
+    const second = await list();
+    expect(second).not.toBe(first);
+    expect(second).toEqual(first);
+    await room.request('comes-and-goes');
+    expect(ids(await list())).toContain('comes-and-goes');
+    await room.sql(`DELETE FROM request WHERE id = 'comes-and-goes'`);
+    expect(await list()).toEqual(first);
   });
 
   test('show request, state and deploys, and no more', async () => {

@@ -28,9 +28,9 @@ export interface RequestListFilter {
   nextRuns?: boolean;
 }
 
-/** A list as it was read in one snapshot. */
+/** A list as it was read in one snapshot. Deploys never change, so that it is right as long as the rows of requests are the same. */
 interface BriefList {
-  moment: string;
+  version: string;
   parents: readonly RequestParent[];
 }
 
@@ -138,10 +138,10 @@ export class RequestLists {
     return this.rows.userSettings.starred(tx, user.id);
   }
 
-  /** For callers who see all and prefer none: with its JSON, as long as nothing was committed. */
-  private listOfAll({ moment, parents }: BriefList, filter: RequestListFilter, user: User): Promise<RequestParent[]> {
+  /** For callers who see all and prefer none: with its JSON, as long as no request changes. */
+  private listOfAll({ version, parents }: BriefList, filter: RequestListFilter, user: User): Promise<RequestParent[]> {
     const { states, requestType, limit } = filter;
-    return this.listsOfAll.get(JSON.stringify([states, requestType, limit]), moment, () => {
+    return this.listsOfAll.get(JSON.stringify([states, requestType, limit]), version, () => {
       const ofType = parents.filter(({ request }) => requestType?.includes(request.requestType) ?? true);
       return Promise.resolve(neverChanges(chosen(ofType, filter, user, new Set())));
     });
@@ -149,14 +149,17 @@ export class RequestLists {
 
   /** Callers who see the same share it. */
   private async brief(states: readonly RequestState[] | undefined, sight: ReadFilter): Promise<BriefList> {
-    if (sight.kind === 'none') return { moment: '', parents: [] };
+    if (sight.kind === 'none') return { version: '', parents: [] };
     const key = (states?.join() ?? '') + JSON.stringify(sight);
     return this.briefReads.ask(key, () =>
       this.database.snapshot(async (tx) => {
         const moment = await momentOf(tx);
-        return this.keptBriefs.get(key, moment, async () => {
+        return this.keptBriefs.get(key, moment, async (former) => {
+          // Most of what is committed changes no request.
+          const version = await this.rows.requests.versionOfSeen(tx, states, sight);
+          if (former?.version === version) return former;
           const found = await this.parents.brief(tx, await this.rows.requests.findSeen(tx, states, sight));
-          return { moment, parents: found.map(neverChanges) };
+          return { version, parents: found.map(neverChanges) };
         });
       }),
     );

@@ -142,6 +142,21 @@ export class RequestRepository {
     return found.map(storedRequest);
   }
 
+  /** Names what `findSeen` answers: equal only where no row of it was written, came or went. No document is read. */
+  async versionOfSeen(
+    tx: Transaction,
+    states: readonly RequestState[] | undefined,
+    sight: ReadFilter,
+  ): Promise<string> {
+    const [found] = await rows<{ version: string }>(
+      tx,
+      `SELECT encode(sha256(convert_to(coalesce(string_agg(concat_ws(' ', id, ${rowVersionSql}), E'\\n' ORDER BY id), ''), 'UTF8')), 'hex') AS version
+       FROM request WHERE ($1::text[] IS NULL OR state = ANY ($1)) AND ${seenSql(2)}`,
+      [states ?? null, ...seenParameters(sight)],
+    );
+    return found!.version;
+  }
+
   /** SCHEDULED ones that run by their schedules: they have a deploy, and their state lets them run. All, or the one of this id. */
   async findSchedules(tx: Queryable, sight: ReadFilter, id?: string): Promise<StoredRequest[]> {
     const found = await rows<RequestRow>(
