@@ -291,22 +291,61 @@ describe.skipIf(labBinaries === undefined)('what goes wrong around a Kubernetes 
     await lab.api.call(path, { method: 'POST', body });
   }
 
-  test.each([
-    { name: 'by the Eviction API', how: evict, told: /EvictionByEvictionAPI/ },
-    {
-      // No node here has too little memory: its kubelet's word for it is written in its place, which the kubelet takes back then.
-      name: 'by its node, which has too little memory',
-      how: async ({ metadata }: Pod) => {
-        const status = { phase: 'Failed', reason: 'Evicted', message: 'The node was low on resource: memory.' };
-        await lab.api.call(`${namespace}/pods/${metadata?.name}/status`, { method: 'PATCH', body: { status } });
-      },
-      told: /low on resource: memory/,
-    },
-  ])('a pod is evicted $name: it is replaced, lost, and its reason is told', async ({ how, told }) => {
+  test('a pod is evicted by the Eviction API: it is replaced, lost, and its reason is told', async () => {
     const [victim = '', other] = idsOf(await exactly(2));
-    await how(await podOf(victim));
-    expect((await endOf(victim, 'TASK_LOST')).statusMessage).toMatch(told);
+    await evict(await podOf(victim));
+    expect((await endOf(victim, 'TASK_LOST')).statusMessage).toMatch(/EvictionByEvictionAPI/);
     expect(idsOf(await exactly(2))).toContain(other);
+  });
+
+  test('a node is short of memory, and its kubelet evicts all: they are lost, the reason is told, and they run on the other node', async () => {
+    const before = await exactly(2);
+    const name = nodeOf(before[0]!);
+    const [short, other] = name === 'node-1' ? lab.nodes : lab.nodes.toReversed();
+    const [victims, others] = [name, other!.name].map((each) => idsOf(before.filter((task) => nodeOf(task) === each)));
+    const restart = async (changes?: object) => {
+      await short!.killKubelet();
+      await short!.startKubelet(changes);
+    };
+    const isClosed = () => driver.machines().find(({ slaveId }) => slaveId === name)?.closedBecause;
+    try {
+      // A hard threshold would also be taken from what pods may request.
+      const evictionSoft = { 'memory.available': '99.9%' };
+      await restart({ evictionSoft, evictionSoftGracePeriod: { 'memory.available': '1s' } });
+      for (const id of victims!)
+        expect(await endOf(id, 'TASK_LOST')).toMatchObject({
+          statusMessage: expect.stringContaining('low on resource: memory'),
+          statusReason: 'REASON_CONTAINER_PREEMPTED',
+        });
+      await waitFor(
+        'all on the other node',
+        async () => (await exactly(2)).every((task) => nodeOf(task) !== name),
+        slow,
+      );
+      expect(idsOf(await exactly(2))).toEqual(expect.arrayContaining(others!));
+      expect(isClosed()).toContain('memory-pressure');
+    } finally {
+      await restart();
+    }
+    await waitFor('the node to take tasks', () => isClosed() === undefined, slow);
+    await exactly(2);
+  });
+
+  test('a pod exceeds its limit of the disk, and its kubelet evicts it: it has failed, the reason is told, and one runs in its place', async () => {
+    const once = '[ -e /starts/full ] || { touch /starts/full; dd if=/dev/zero of=/tmp/big bs=1048576 count=40; }';
+    await api.saveRequest({ id: 'hungry', requestType: 'SERVICE' });
+    await api.deploy({
+      ...deployOf('hungry', 'v1', `${once}; exec sleep 100000`),
+      resources: { ...resources, diskMb: 10 },
+    });
+    const ended = async () => (await api.endedTasks('hungry'))[0];
+    const { taskId } = await waitFor('the end of the first', ended, slow);
+    expect(await endOf(taskId.id, 'TASK_FAILED')).toMatchObject({
+      statusMessage: expect.stringContaining('Disk limit exceeded'),
+      statusReason: 'REASON_CONTAINER_LIMITATION_DISK',
+    });
+    await exactly(1, 'hungry');
+    await removed('hungry');
   });
 
   test('a node is cordoned and drained by someone else: its instances run elsewhere, and it is used again when it is open', async () => {

@@ -23,7 +23,8 @@ export interface TcpProxy {
   close(): Promise<void>;
 }
 
-export async function startTcpProxy(target: TcpTarget): Promise<TcpProxy> {
+/** `address`: of this machine, at which it listens. */
+export async function startTcpProxy(target: TcpTarget, address = '127.0.0.1'): Promise<TcpProxy> {
   let connections = 0;
   const pairs = new Set<[Socket, Socket]>();
   const lossy = new Set<Socket>();
@@ -51,7 +52,7 @@ export async function startTcpProxy(target: TcpTarget): Promise<TcpProxy> {
       if (mode === 'frozen') from.pause();
     }
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(0, address, resolve));
   const proxy: TcpProxy = {
     port: (server.address() as AddressInfo).port,
     target,
@@ -91,9 +92,9 @@ export function targetOf(databaseUrl: string): TcpTarget {
 }
 
 /** URL of the same database by way of the proxy. */
-export function throughProxy(databaseUrl: string, proxy: TcpProxy): string {
+export function throughProxy(databaseUrl: string, proxy: TcpProxy, address = '127.0.0.1'): string {
   const url = new URL(databaseUrl);
-  url.hostname = '127.0.0.1';
+  url.hostname = address;
   url.port = String(proxy.port);
   return url.toString();
 }

@@ -32,6 +32,7 @@ interface Rendered {
         containers: Container[];
         volumes: { name: string; secret?: { secretName: string } }[];
         topologySpreadConstraints?: { topologyKey: string }[];
+        securityContext?: object;
       };
     };
     tls?: object[];
@@ -171,6 +172,8 @@ describe.skipIf(labBinaries === undefined)('the chart', () => {
       { name: 'logs', persistentVolumeClaim: { claimName: 'shared' } },
       { name: 'logs', mountPath: directory },
     ]);
+    // Without FSETID, the directory of logs passes its group on only if the agent is in it.
+    expect(podOf(claimed, 'DaemonSet muster-agent').securityContext).toEqual({ supplementalGroups: [1_000] });
     const keys = 'settings.objstore.objstoreAccessKey=a,settings.objstore.objstoreSecretKey=b';
     const stored = await objects('--set', `settings.objstore.objstoreBucket=logs,${keys}`);
     expect(ofAgents(stored).objstore).toMatchObject({ objstoreAccessKey: 'a', objstoreSecretKey: 'b' });

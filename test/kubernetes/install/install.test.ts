@@ -1,4 +1,3 @@
-import { execFile } from 'node:child_process';
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
@@ -10,6 +9,7 @@ import { createDatabase } from '../../support/test-database.js';
 import { waitFor } from '../../support/wait-for.js';
 import { Lab, labBinaries } from '../lab/lab.js';
 import { sweptFolder } from '../lab/sweep.js';
+import { runShell } from './shell.js';
 import { kubeconfigOf, nodeName, StandInNode } from './stand-in-node.js';
 
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
@@ -73,19 +73,8 @@ describe.skipIf(labBinaries === undefined)('an empty cluster', () => {
         esac
       }
       export TOKEN="$(tail -n 1 '${folder}/exec.out' 2>/dev/null)"`;
-    const env = {
-      ...process.env,
-      PATH: `${labBinaries}:${process.env['PATH']}`,
-      HOME: folder,
-      KUBECONFIG: lab.adminConfig,
-      DATABASE_URL: database.url,
-    };
     const text = `${prelude}\n${script.replaceAll('127.0.0.1:7099', `127.0.0.1:${port}`)}`;
-    const { failed, output } = await new Promise<{ failed: boolean; output: string }>((resolve) => {
-      execFile('bash', ['--norc', '-euo', 'pipefail', '-c', text], { env, timeout: 150_000 }, (error, stdout, stderr) =>
-        resolve({ failed: error !== null, output: stdout + stderr }),
-      );
-    });
+    const { failed, output } = await runShell(lab, text, { HOME: folder, DATABASE_URL: database.url });
     expect(failed, `${output}\n${node.output()}`).toBe(false);
     return output;
   }

@@ -8,6 +8,8 @@ export const pauseImage = 'muster.test/pause:1';
 
 interface ImageParts {
   command: readonly string[];
+  /** Further names of it. */
+  aliases?: readonly string[];
   /** Programs of this machine, by their paths: they are there in /bin, with the libraries that they need. */
   programs?: readonly string[];
 }
@@ -39,7 +41,7 @@ export async function makeImage(folder: string, name: string, parts: ImageParts)
   const config = { Cmd: parts.command, Env: ['PATH=/bin'] };
   const rootfs = { type: 'layers', diff_ids: [`sha256:${digest}`] };
   writeFileSync(join(work, 'config.json'), JSON.stringify({ architecture, os: 'linux', config, rootfs }));
-  const manifest = [{ Config: 'config.json', RepoTags: [name], Layers: ['layer.tar'] }];
+  const manifest = [{ Config: 'config.json', RepoTags: [name, ...(parts.aliases ?? [])], Layers: ['layer.tar'] }];
   writeFileSync(join(work, 'manifest.json'), JSON.stringify(manifest));
   const archive = `${work}.tar`;
   await outputOf('tar', '-C', work, '-cf', archive, 'manifest.json', 'config.json', 'layer.tar');

@@ -106,9 +106,10 @@ export class LabNode {
     await this.startKubelet();
   }
 
-  async startKubelet(): Promise<void> {
+  /** `changes`: of its configuration, until its next start. */
+  async startKubelet(changes: object = {}): Promise<void> {
     const { folder, name, bin, address, kubeconfig } = this.options;
-    await this.writeKubelet();
+    await this.writeKubelet(changes);
     const words = [
       `--config=${join(folder, 'kubelet.yaml')}`,
       `--kubeconfig=${kubeconfig}`,
@@ -178,7 +179,7 @@ export class LabNode {
     writeFileSync(join(folder, 'cni/10-test.conflist'), JSON.stringify(network));
   }
 
-  private async writeKubelet(): Promise<void> {
+  private async writeKubelet(changes: object): Promise<void> {
     const { folder, certificates, address } = this.options;
     const config = {
       apiVersion: 'kubelet.config.k8s.io/v1beta1',
@@ -213,6 +214,7 @@ export class LabNode {
       kubeAPIQPS: 200,
       kubeAPIBurst: 400,
       eventRecordQPS: 0,
+      ...changes,
     };
     writeFileSync(join(folder, 'kubelet.yaml'), stringify(config));
   }

@@ -27,6 +27,8 @@ const podsPath = `/api/v1/namespaces/${namespace}/pods`;
 interface Further {
   /** Programs of this machine, to be in the image of tasks as well. */
   programs?: readonly string[];
+  /** Further names of that image. */
+  imageAliases?: readonly string[];
   /** No controllers at all. */
   isBare?: boolean;
   /** Beside the usual ones of the controller manager, without `-controller` at their ends. */
@@ -71,6 +73,7 @@ export class Lab {
   static async start({
     nodes = 1,
     programs = [],
+    imageAliases = [],
     isBare = false,
     controllers = [],
     apiServerFlags = [],
@@ -79,14 +82,23 @@ export class Lab {
     agentSettings = () => ({}),
   }: { nodes?: number } & Further = {}): Promise<Lab> {
     await sweep();
-    const further = { programs, isBare, controllers, apiServerFlags, hasAccounts, hasAgents, agentSettings };
+    const further = {
+      programs,
+      imageAliases,
+      isBare,
+      controllers,
+      apiServerFlags,
+      hasAccounts,
+      hasAgents,
+      agentSettings,
+    };
     const lab = new Lab(labBinaries!, sweptFolder(), further);
     try {
       await lab.startControl();
       if (nodes === 0) return lab;
       const all = [...new Set([...programs, ...(hasAgents ? agentPrograms : [])])];
       const images = [
-        await makeImage(lab.folder, testImage, { command: ['/bin/sh'], programs: all }),
+        await makeImage(lab.folder, testImage, { command: ['/bin/sh'], programs: all, aliases: imageAliases }),
         await makeImage(lab.folder, pauseImage, { command: ['/bin/sleep', '2147483647'] }),
       ];
       for (let number = 1; number <= nodes; number++) await lab.addNode(number, images);
