@@ -136,6 +136,25 @@ describe('why a due task waits stands in the answer and in the view', () => {
     expect(told.stored).toMatchObject({ message: told.message });
   });
 
+  test('its cluster has closed the machines, with the words of the cluster and their names', async () => {
+    world = await SchedulerWorld.start({ machines: 3 });
+    await world.deployed({ id: 'svc', requestType: 'SERVICE' }, { resources: { cpus: 20, memoryMb: 1 } });
+    world.cluster.changeMachine('slave-2', { cpus: 30, closedBecause: 'cordoned' });
+    world.cluster.changeMachine('slave-3', { cpus: 30, closedBecause: 'not ready: KubeletNotReady' });
+    await world.run(2);
+    const told = await explained('svc');
+    const rejections = [
+      { reason: 'SLAVE_CLOSED', slaves: 2, because: 'cordoned: slave-2; not ready: KubeletNotReady: slave-3' },
+      { reason: 'NOT_ENOUGH_CPUS', slaves: 1, asked: 20, largest: expect.any(Number), free: expect.any(Number) },
+    ];
+    expect(told).toMatchObject({ reason: 'NO_MATCHING_SLAVE', rejections, stored: { rejections } });
+    expect(told.message).toContain('2 closed to new tasks by their cluster (cordoned: slave-2; not ready');
+    expect(told.stored).toMatchObject({ message: told.message });
+    world.cluster.changeMachine('slave-2', { closedBecause: undefined });
+    await world.run(2);
+    expect(await world.active()).toHaveLength(1);
+  });
+
   test('its launch cannot be stored', async () => {
     world = await SchedulerWorld.start();
     await world.query(`ALTER TABLE task_launch ADD CONSTRAINT poison CHECK (task_id NOT LIKE 'svc-%')`);

@@ -26,7 +26,7 @@ export function Rejections({ rejections }: { rejections: readonly Rejection[] })
   const most = Math.max(1, ...rejections.map(({ slaves }) => slaves));
   return (
     <ul className="bars">
-      {rejections.map(({ reason, slaves, asked, free, largest }) => (
+      {rejections.map(({ reason, slaves, asked, free, largest, because }) => (
         <li key={reason}>
           <span>{inWords(reason)}</span>
           <meter min={0} max={most} value={slaves} aria-label={counted(slaves, 'machine')} />
@@ -36,6 +36,7 @@ export function Rejections({ rejections }: { rejections: readonly Rejection[] })
               asked !== undefined && `asks ${formatNumber(asked)}`,
               free !== undefined && `most free ${formatNumber(free)}`,
               largest !== undefined && `largest ${formatNumber(largest)}`,
+              because,
             ]
               .filter(Boolean)
               .join(', ')}

@@ -37,6 +37,8 @@ export class RejectionDto implements Rejection {
   largest?: number;
   /** The most that one of them has free. */
   free?: number;
+  /** Reasons of their cluster with the ids of the slaves, the first few of them, where it has closed them. */
+  because?: string;
 }
 
 /** Reason why a pending task is not running. */
