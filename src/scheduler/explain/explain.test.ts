@@ -3,11 +3,12 @@ import type { Deploy } from '../../core/model/deploy.js';
 import type { Request } from '../../core/model/request.js';
 import { toldEvents } from '../../../test/support/told-events.js';
 import { SchedulerWorld } from '../../../test/support/scheduler-world.js';
-import type { PendingType } from '../../core/model/enums.js';
+import type { PendingType, TaskState } from '../../core/model/enums.js';
 import { PendingTaskRepository } from '../../modules/tasks/pending-task.repository.js';
 import { Database } from '../../platform/database/database.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { builtInUser } from '../../core/authorization/access-rules.js';
+import { StatusUpdates } from '../status/status-updates.service.js';
 import { ExplainService } from './explain.service.js';
 
 let world: SchedulerWorld;
@@ -178,6 +179,39 @@ test('a launch that is not answered is told with its reason until it is', async 
   world.cluster.faults = {};
   await world.run(2);
   expect(await world.active()).toEqual([expect.objectContaining({ state: 'TASK_RUNNING' })]);
+  expect(await told()).toBeUndefined();
+});
+
+test('a task that was launched and does not run is told with what it waits for, until it runs', async () => {
+  world = await SchedulerWorld.start();
+  world.cluster.onLaunch(() => ({ startAfter: 1_000_000 }));
+  const told = async () => (await world.get(ExplainService).request('svc', builtInUser)).startingTasks;
+  await world.deployed({ id: 'svc', requestType: 'SERVICE' });
+  await world.pass();
+  const [task] = await world.active();
+  const since = world.now;
+  const report = (state: TaskState, message?: string) =>
+    world.get(StatusUpdates).reported([
+      {
+        agentId: 'agent-1',
+        incarnation: 'incarnation-1',
+        number: 0,
+        taskId: task!.taskId.id,
+        slaveId: 'slave-1',
+        state,
+        timestamp: since,
+        ...(message !== undefined && { message }),
+      },
+    ]);
+  await report('TASK_STARTING');
+  expect(await told()).toBeUndefined();
+  await world.cluster.advance(5_000);
+  await report('TASK_STARTING', 'no image');
+  expect(await told()).toEqual([{ taskId: task!.taskId, state: 'TASK_STARTING', since, message: 'no image' }]);
+  await world.query(`UPDATE slave SET state = 'DEAD'`);
+  expect(await told()).toMatchObject([{ message: expect.stringMatching(/^Slave 'slave-1' does not answer/) }]);
+  await world.query(`UPDATE slave SET state = 'ACTIVE'`);
+  await report('TASK_RUNNING');
   expect(await told()).toBeUndefined();
 });
 

@@ -49,7 +49,8 @@ export function Rejections({ rejections }: { rejections: readonly Rejection[] })
 
 export function ExplainedRequest({ explanation }: { explanation: RequestExplanation }) {
   const { message, pendingTasks, queued, nextRuns, heldBy = [] } = explanation;
-  const { unansweredLaunches = [], unhealthyTasks = [], failedInstances = [], programs = [] } = explanation;
+  const { unansweredLaunches = [], startingTasks = [], unhealthyTasks = [], failedInstances = [] } = explanation;
+  const { programs = [] } = explanation;
   const { waitingGate, autoscale, closedDeployWindows, waitingFlowRuns = 0 } = explanation;
   const waiting = pendingTasks.filter(({ reason }) => reason !== 'NOT_DUE');
   const failed = programs.filter(({ state }) => state === 'FAILED');
@@ -60,7 +61,7 @@ export function ExplainedRequest({ explanation }: { explanation: RequestExplanat
     !waitingGate &&
     !autoscale &&
     !closedDeployWindows &&
-    queued.length + programs.length + waitingFlowRuns === 0 &&
+    queued.length + programs.length + startingTasks.length + waitingFlowRuns === 0 &&
     !nextRuns?.length;
   if (isQuiet && !isWrong) return null;
   return (
@@ -108,6 +109,14 @@ export function ExplainedRequest({ explanation }: { explanation: RequestExplanat
           since <Time at={launchedAt} />: {ofMachines(message)}
         </p>
       ))}
+      {startingTasks.slice(0, STARTING_SHOWN).map(({ taskId, since, message }) => (
+        <p key={taskId.id}>
+          <Mark tone="busy">
+            <Go to={paths.task(taskId.id)}>Instance {taskId.instanceNo}</Go> is starting
+          </Mark>{' '}
+          since <Time at={since} />: {ofMachines(message)}
+        </p>
+      ))}
       {unhealthyTasks.map((task) => (
         <Unhealthy key={task.taskId.id} task={task} />
       ))}
@@ -142,6 +151,7 @@ export function ExplainedRequest({ explanation }: { explanation: RequestExplanat
 
 const HELD_SHOWN = 5;
 const UNANSWERED_SHOWN = 5;
+const STARTING_SHOWN = 5;
 
 /** Runs of its concurrency group that are active, the oldest first. */
 const HeldBy = ({ taskIds }: { taskIds: readonly string[] }) => (
