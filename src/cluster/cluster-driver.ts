@@ -142,7 +142,7 @@ export interface StatusUpdate {
   incarnation: string;
   /**
    * 1, 2, 3, ... within the incarnation. 0: concluded from what the cluster shows, not to be acknowledged: the state alone says
-   * whether it is new, and it may be told again.
+   * whether it is new, and it may be told again. A message of TASK_STARTING replaces the one before: what the task waits for now.
    */
   number: number;
   taskId: string;

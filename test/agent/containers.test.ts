@@ -116,6 +116,22 @@ describe.skipIf(withoutPodman !== undefined)(
       expect(JSON.parse(readFileSync(at('docker_image.json'), 'utf8'))).toMatchObject([{ RepoTags: [image] }]);
     });
 
+    test('files of uris are where the container sees its sandbox, with and without an executor', async () => {
+      const given = tempFolder();
+      const archive = join(given.path, 'data.tar.gz');
+      writeFileSync(archive, gzipSync(tarOf([{ name: 'data', content: 'of the uri\n' }])));
+      await start({}, { allowedArtifactPaths: [given.path] });
+      const artifacts = [{ uri: archive, cache: false, executable: false, extract: true }];
+      const script = 'cat /mnt/cluster/sandbox/data';
+      const plain = await run({ ...shell(script), artifacts });
+      expect(cluster.output(plain)).toBe('of the uri\n');
+      const executed = await run({ ...managed(script), artifacts });
+      expect(end(executed)).toMatchObject({ state: 'TASK_FINISHED' });
+      const log = cluster.sandbox(executed, area(executed), 'tail_of_finished_service.log');
+      expect(readFileSync(log, 'utf8')).toBe('of the uri\n');
+      given.remove();
+    });
+
     test('a kill asks it first, and ends it by force after the grace', async () => {
       await start();
       const gentle = await launch(

@@ -363,9 +363,9 @@ describe.skipIf(labBinaries === undefined)('what goes wrong around a Kubernetes 
     const after = await exactly(6);
     expect(new Set(after.map(nodeOf))).toEqual(new Set(['node-1']));
     expect(idsOf(after)).toEqual(expect.arrayContaining(idsOf(elsewhere)));
-    const isTold = async () =>
-      (await explain('pinned')).pendingTasks[0]?.rejections.some(({ reason }) => reason === 'SLAVE_CLOSED');
-    await waitFor('the reason', isTold, slow);
+    const told = async () =>
+      (await explain('pinned')).pendingTasks[0]?.rejections.find(({ reason }) => reason === 'SLAVE_CLOSED')?.because;
+    expect(await waitFor('the reason', told, slow)).toBe('cordoned: node-2');
     expect((await lab.pods()).filter((pod) => pod.spec?.nodeName === 'node-2' && !hasEnded(pod))).toEqual([]);
 
     await lab.cordon('node-2', false);

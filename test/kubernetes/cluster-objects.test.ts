@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Deploy } from '../../src/core/model/deploy.js';
 import type { Task } from '../../src/core/model/task.js';
+import type { RequestExplanationDto } from '../../src/scheduler/explain/dto/explanation.dto.js';
 import { type Api, ApiError } from '../e2e/support/api.js';
 import { Installation } from '../e2e/support/product.js';
 import { createDatabase } from '../support/test-database.js';
@@ -42,6 +43,8 @@ describe.skipIf(labBinaries === undefined)('objects of a real Kubernetes', () =>
       { kind: 'SECRET', name: 'ops-*', groups: ['ops'] },
       { kind: 'CONFIG_MAP', name: 'settings' },
       { kind: 'PERSISTENT_VOLUME_CLAIM', name: 'data-*' },
+      { kind: 'SECRET', name: 'gone' },
+      { kind: 'CONFIG_MAP', name: 'gone' },
       { kind: 'SERVICE_ACCOUNT', name: 'reporter', groups: ['ops'] },
     ];
     await make(`${namespace}/serviceaccounts`, { metadata: { name: 'reporter' } });
@@ -190,6 +193,70 @@ describe.skipIf(labBinaries === undefined)('objects of a real Kubernetes', () =>
     });
     const deploy = { command: '/bin/sh', arguments: ['-c', 'cat /x/file'], ...inImage(volumes) };
     expect(await outputOf('on-node', deploy, { group: 'ops' })).toBe('kept\n');
+  });
+
+  describe('what keeps a pod from its start is told while it waits:', () => {
+    /** The task of a service that cannot start, and what explain says of it. */
+    async function reasonOf(requestId: string, deploy: Partial<Deploy>, told: RegExp) {
+      await api.saveRequest({ id: requestId, requestType: 'SERVICE' });
+      await api.deploy({ requestId, id: 'v1', resources, command: 'exec sleep 1000', ...deploy });
+      return waitFor(
+        `the reason of ${requestId}`,
+        async () => {
+          const { startingTasks = [] } = await api.get<RequestExplanationDto>(`requests/request/${requestId}/explain`);
+          return startingTasks.find(({ message }) => told.test(message));
+        },
+        slow,
+      );
+    }
+    const remove = (requestId: string) => api.call('DELETE', `requests/request/${requestId}`);
+
+    test('an image that cannot be pulled, once, while its kubelet tries again', async () => {
+      const containerInfo = {
+        type: 'DOCKER' as const,
+        docker: { image: 'registry.invalid/shop:7', privileged: false, network: 'BRIDGE' as const },
+      };
+      const told =
+        /^Its node 'node-\d' cannot pull image 'registry\.invalid\/shop:7': ErrImagePull: .*registry\.invalid/;
+      const { taskId, state } = await reasonOf('no-image', { containerInfo }, told);
+      expect(state).toBe('TASK_STARTING');
+      const backsOff = async () =>
+        (await lab.pods()).some(
+          ({ status }) => status?.containerStatuses?.[0]?.state?.waiting?.reason === 'ImagePullBackOff',
+        );
+      await waitFor('its kubelet to back off', backsOff, slow);
+      const { taskUpdates } = await api.history(taskId.id);
+      expect(taskUpdates.map(({ taskState }) => taskState)).toEqual(['TASK_LAUNCHED', 'TASK_STARTING']);
+      expect(taskUpdates[1]).toMatchObject({ statusMessage: expect.stringMatching(told), previous: [] });
+      await remove('no-image');
+    });
+
+    test('a secret of a variable that does not exist, which ends it', async () => {
+      const requestId = 'no-secret';
+      await api.saveRequest({ id: requestId, requestType: 'ON_DEMAND' });
+      const secretEnv = [{ name: 'DB', secret: 'gone', key: 'db' }];
+      const runImmediately = { runId: 'run' };
+      await api.deploy({ requestId, id: 'v1', resources, command: 'true', secretEnv, runImmediately });
+      const ended = () => api.endedTasks(requestId).then(([task]) => task);
+      const { taskId } = await waitFor('its end', ended, slow);
+      const words =
+        /Its node 'node-\d' cannot start its container: CreateContainerConfigError: secret "gone" not found$/;
+      const { taskUpdates } = await api.history(taskId.id);
+      expect(taskUpdates.slice(-2)).toMatchObject([
+        { taskState: 'TASK_STARTING', statusMessage: expect.stringMatching(words) },
+        { taskState: 'TASK_FAILED', statusMessage: expect.stringMatching(/^Could not start: Its node .* not found$/) },
+      ]);
+    });
+
+    test.each([
+      { requestId: 'no-config', source: { type: 'CONFIG_MAP', name: 'gone' }, told: "config map 'gone'" },
+      { requestId: 'no-claim', source: { type: 'PERSISTENT_VOLUME_CLAIM', name: 'data-9' }, told: "claim 'data-9'" },
+    ])('a volume that is not there, by name: $told', async ({ requestId, source, told }) => {
+      const mounted = inImage([{ containerPath: '/x', source }]);
+      const { message } = await reasonOf(requestId, { ...mounted }, /prepares its volumes/);
+      expect(message).toContain(`prepares its volumes (${told}) and network; kubectl describe pod muster-`);
+      await remove(requestId);
+    });
   });
 
   test('pods have the priority class of the settings, and zones are racks', async () => {

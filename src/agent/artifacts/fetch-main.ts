@@ -27,7 +27,8 @@ async function fill(order: TaskOrder, meter: Meter): Promise<void> {
   if (order.isOpenToAll) await openToAll(order.root);
 }
 
-async function place({ root, limits, downloads, executor }: TaskOrder, meter: Meter): Promise<void> {
+async function place(order: TaskOrder, meter: Meter): Promise<void> {
+  const { root, limits, downloads, downloadsTo = '.', executor } = order;
   const note = async (text: string, file = executor?.log) => {
     const flag = O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK;
     if (file !== undefined) await appendFile(file, `${text}\n`, { flag, mode: 0o644 });
@@ -35,7 +36,7 @@ async function place({ root, limits, downloads, executor }: TaskOrder, meter: Me
   const staging = (directory: string): StagingArea => ({ root, directory, limits, meter, note });
   for (const { text, file } of executor?.notes ?? []) await note(text, join(executor!.directory, file));
   try {
-    for (const artifact of downloads) await placeDownload(artifact, staging('.'));
+    for (const artifact of downloads) await placeDownload(artifact, staging(downloadsTo));
     if (!executor) return;
     const inDirectory = staging(executor.directory);
     for (const artifact of executor.embedded) await placeEmbedded(artifact, inDirectory);

@@ -45,6 +45,8 @@ interface Fetch {
   spec: FetchSpec;
   sandbox: { root: string; executor?: Pick<ExecutorLayout, 'directory' | 'executorLog'> };
   runAs: RunAs | undefined;
+  /** Directory of the sandbox for `uris`, where the task sees only a part of it. Absent: the sandbox itself. */
+  downloadsTo?: string;
   /** Everyone who gets to the sandbox may read and write what comes. */
   isOpenToAll?: boolean;
   /** Its abort ends everything that was started for it. */
@@ -162,7 +164,7 @@ class Staging {
   private numberOf = (file: CachedFile): number => firstFile + this.files.indexOf(file);
 
   private emptyOrder(): TaskOrder {
-    const { sandbox, runAs, isOpenToAll } = this.fetch;
+    const { sandbox, runAs, isOpenToAll, downloadsTo } = this.fetch;
     const { executor, root } = sandbox;
     const inDirectory = executor && {
       directory: relative(root, executor.directory) || '.',
@@ -177,6 +179,7 @@ class Staging {
       isOpenToAll,
       limits: this.limits,
       downloads: [],
+      ...(downloadsTo !== undefined && { downloadsTo: relative(root, downloadsTo) }),
       executor: inDirectory && { ...inDirectory, notes: this.notes },
     };
   }

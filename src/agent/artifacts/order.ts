@@ -29,6 +29,8 @@ export interface TaskOrder extends Order {
   /** Everyone who gets to the sandbox may read and write: the task is a user that only its image knows. */
   isOpenToAll?: boolean;
   downloads: readonly WithFileNumber<ClusterArtifact>[];
+  /** Directory for them, relative to the sandbox. Absent: the sandbox itself. */
+  downloadsTo?: string;
   /** Files of executorData, for the task's directory. Both paths are relative to the sandbox. */
   executor?: {
     directory: string;

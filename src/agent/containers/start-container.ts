@@ -90,7 +90,9 @@ export async function startContainer(context: ContainerContext, start: Container
     checkLines(environment);
     await haveImage(context, start, engine, ask);
     start.say(`Staging files, executor pid ${process.pid}`);
-    await fetchArtifacts({ context, spec, sandbox, runAs, signal });
+    // All that the container sees of the sandbox.
+    const downloadsTo = sandbox.executor?.directory;
+    await fetchArtifacts({ context, spec, sandbox, runAs, signal, ...(downloadsTo !== undefined && { downloadsTo }) });
     // Of the agent's alone: what is in the sandbox may have become anything by now.
     const envFile = join(directory.path, 'container.env');
     await writeDurably(envFile, variables);

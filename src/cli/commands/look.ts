@@ -158,6 +158,8 @@ function explain(...[command, run]: Parameters<Define>): void {
       for (const task of about.pendingTasks) tell(out, task);
       for (const taskId of about.heldBy ?? []) out.text(`held by ${taskId}`);
       for (const { taskId, message } of about.unansweredLaunches ?? []) out.text(`${taskId.id}: ${message}`);
+      for (const { taskId, state, since, message } of about.startingTasks ?? [])
+        out.text(`${taskId.id}: ${state} for ${shownDuration(Date.now() - since)}: ${message}`);
       for (const { taskId, message } of about.unhealthyTasks ?? []) out.text(`unhealthy: ${taskId.id}: ${message}`);
       for (const program of about.programs ?? []) out.text(notableProgram(program));
       for (const instance of about.failedInstances ?? []) out.text(failedInstance(instance));

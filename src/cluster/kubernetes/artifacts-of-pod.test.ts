@@ -4,7 +4,8 @@ import { launchSpec } from '../../../test/support/launch-spec.js';
 import { artifactsOf, awaitsArtifactsSince, failureOfArtifacts } from './artifacts-of-pod.js';
 import type { ContainerState, Pod } from './objects.js';
 import { podOfTask } from './pod-of-task.js';
-import { statusesOfPod, whyGivenUp } from './statuses-of-pod.js';
+import { statusesOfPod } from './statuses-of-pod.js';
+import { whyGivenUp } from './wait-of-pod.js';
 
 const settings = KubernetesSettings.parse({ image: 'default:1' });
 const prepared = { path: '/root/a/sandbox', artifacts: '/root/a/artifacts' };
@@ -107,8 +108,10 @@ test('one that waits is given up only when its agent is away for as long as a st
   const waits = podWith({ running: { startedAt: created } });
   const at = (seconds: number) => Date.parse(created) + seconds * 1_000;
   expect(awaitsArtifactsSince(waits)).toBe(at(0));
-  expect(whyGivenUp(waits, at(9_999), 60_000, true)).toBeUndefined();
-  expect(whyGivenUp(waits, at(59), 60_000, false)).toBeUndefined();
-  expect(whyGivenUp(waits, at(60), 60_000, false)).toMatch(/within 60 s: the agent of its node is not ready/);
-  expect(whyGivenUp(podWith({ terminated: { exitCode: 0 } }), at(59), 60_000, false)).toBeUndefined();
+  expect(whyGivenUp(waits, at(9_999), 60_000, { isAgentReady: true })).toBeUndefined();
+  expect(whyGivenUp(waits, at(59), 60_000, { isAgentReady: false })).toBeUndefined();
+  expect(whyGivenUp(waits, at(60), 60_000, { isAgentReady: false })).toMatch(
+    /within 60 s: the agent of its node is not ready/,
+  );
+  expect(whyGivenUp(podWith({ terminated: { exitCode: 0 } }), at(59), 60_000, { isAgentReady: false })).toBeUndefined();
 });

@@ -15,7 +15,8 @@ import { Nodes } from './nodes.js';
 import type { Pod } from './objects.js';
 import type { ExceededLimit, PodCalls } from './pod-calls.js';
 import { Pods } from './pods.js';
-import { isKeptOpen, whyGivenUp } from './statuses-of-pod.js';
+import { isKeptOpen } from './statuses-of-pod.js';
+import { whyGivenUp } from './wait-of-pod.js';
 
 /**
  * Interval between checks that the API server answers and no other instance leads: lists may have nothing to report for
@@ -188,6 +189,8 @@ export class KubernetesWatch {
   }
 
   private async sweep(): Promise<void> {
+    this.pods.lookAgain();
+    if (this.pods.hasChanges) this.notify();
     const { settings, calls, now, log } = this.parts;
     const { ended, tombstones } = this.pods.toRemove({
       keepMillis: settings.keepEndedPodsSeconds * 1_000,
@@ -195,7 +198,10 @@ export class KubernetesWatch {
     });
     const givenUp = this.pods
       .live()
-      .map((pod) => ({ pod, why: whyGivenUp(pod, now(), settings.startSeconds * 1_000, this.isAgentReady(pod)) }))
+      .map((pod) => {
+        const node = this.nodes.conditionOf(pod.spec?.nodeName ?? '');
+        return { pod, why: whyGivenUp(pod, now(), settings.startSeconds * 1_000, node) };
+      })
       .filter(({ why }) => why !== undefined);
     const strays = this.pods.strays();
     const keptOpen = this.pods.live().filter(isKeptOpen);
@@ -219,8 +225,6 @@ export class KubernetesWatch {
     ];
     await inParallel(jobs, settings.callsAtOnce, (job) => job());
   }
-
-  private isAgentReady = ({ spec }: Pod): boolean => this.parts.agents?.isReady(spec?.nodeName ?? '') ?? false;
 
   private async every(millis: number, work: () => Promise<void>): Promise<void> {
     const { signal } = this.stopping;

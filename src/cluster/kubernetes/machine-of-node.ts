@@ -91,6 +91,13 @@ const readiness = ({ status }: Node) => status?.conditions?.find(({ type }) => t
 /** True when its kubelet is heard, in whatever condition. */
 export const isHeard = (node: Node): boolean => ['True', 'False'].includes(readiness(node)?.status ?? '');
 
+/** Why its kubelet runs no pods now, in its words; undefined: it does. */
+export function whyNotReady(node: Node): string | undefined {
+  const ready = readiness(node);
+  if (ready?.status === 'True') return undefined;
+  return [ready?.reason ?? 'its kubelet has not said so', ready?.message].filter(Boolean).join(': ');
+}
+
 /** Reason why it takes no task now; undefined: it does. A cordon of our own only repeats the state of the slave. */
 function whyClosed(node: Node, { tolerations, installation }: NodeRules): string | undefined {
   const ready = readiness(node);

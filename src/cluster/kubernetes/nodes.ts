@@ -9,8 +9,10 @@ import {
   isHeard,
   machineOfNode,
   type NodeRules,
+  whyNotReady,
 } from './machine-of-node.js';
 import type { Node, Pod } from './objects.js';
+import type { NodeCondition } from './wait-of-pod.js';
 
 type Rules = NodeRules & Pick<KubernetesSettings, 'nodeSelector'>;
 
@@ -62,6 +64,11 @@ export class Nodes {
 
   /** True when its kubelet is heard, so that its pods show its real state. */
   isHeard = (name: string): boolean => isHeard(this.nodes.get(name) ?? {});
+
+  conditionOf(name: string): NodeCondition {
+    const notReady = whyNotReady(this.nodes.get(name) ?? {});
+    return { ...(notReady !== undefined && { notReady }), isAgentReady: this.agentOn(name)?.isReady ?? false };
+  }
 
   /** All nodes are known, or those of the moment when there were. */
   get isListed(): boolean {

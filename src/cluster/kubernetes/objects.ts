@@ -79,6 +79,14 @@ export interface Container {
   [further: string]: unknown;
 }
 
+/** Of a pod, as far as its source is read. */
+export interface Volume {
+  persistentVolumeClaim?: { claimName?: string };
+  configMap?: { name?: string };
+  secret?: { secretName?: string };
+  [further: string]: unknown;
+}
+
 export interface Pod {
   apiVersion?: string;
   kind?: string;
@@ -87,7 +95,7 @@ export interface Pod {
     nodeName?: string;
     containers?: Container[];
     initContainers?: Container[];
-    volumes?: object[];
+    volumes?: Volume[];
     overhead?: Record<string, string>;
     [further: string]: unknown;
   };

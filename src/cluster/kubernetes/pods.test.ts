@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { EventRecorder } from '../../../test/support/event-recorder.js';
 import { isSilent } from '../../core/machines/silence.js';
 import { KubernetesSettings } from '../../platform/settings/kubernetes-settings.js';
-import type { AgentMachines } from '../cluster-driver.js';
+import type { AgentMachines, StatusUpdate } from '../cluster-driver.js';
 import { podNameOf } from './names.js';
 import { Nodes } from './nodes.js';
 import type { Node, Pod } from './objects.js';
@@ -80,6 +80,51 @@ test('what could not be stored is told again, and only then its end is known', a
   await pods.report(told);
   expect(told.statesOf('a')).toEqual(['TASK_STARTING', 'TASK_RUNNING', 'TASK_FINISHED']);
   expect(pods.isOver(name)).toBe(true);
+});
+
+test('why a pod does not run yet is told as the message of its state, once, and again when that changes', async () => {
+  const { clock, pods, news, nodeNews, told } = cluster();
+  const waiting = (reason: string, message: string): Pod => {
+    const status = { phase: 'Pending', startTime: created };
+    return {
+      ...pod('a'),
+      status: { ...status, containerStatuses: [{ name: 'task', state: { waiting: { reason, message } } }] },
+    };
+  };
+  const messages: (string | undefined)[] = [];
+  const events = Object.assign(told, {
+    statusUpdates: async (updates: readonly StatusUpdate[]) => {
+      for (const { taskId, state, number, message } of updates) {
+        expect([taskId, state, number]).toEqual(['a', 'TASK_STARTING', 0]);
+        messages.push(message);
+      }
+    },
+  });
+  const reported = async () => {
+    await pods.report(events);
+    return messages.splice(0);
+  };
+  news.changed(pod('a'));
+  expect(await reported()).toEqual([undefined]);
+  pods.lookAgain();
+  expect(pods.hasChanges).toBe(false);
+  clock.now += 10_000;
+  pods.lookAgain();
+  expect(await reported()).toEqual([expect.stringContaining('has not begun to start it')]);
+  for (const reason of ['ErrImagePull', 'ImagePullBackOff', 'ErrImagePull', 'ImagePullBackOff']) {
+    news.changed(waiting(reason, reason === 'ErrImagePull' ? 'not found' : 'Back-off pulling image "x"'));
+    clock.now += 60_000;
+    pods.lookAgain();
+    messages.push(...(await reported()));
+  }
+  expect(messages.splice(0)).toEqual([expect.stringMatching(/cannot pull image .*: ErrImagePull: not found$/)]);
+  nodeNews.changed(node('n1', { ready: 'False' }));
+  pods.lookAgain();
+  expect(await reported()).toEqual([expect.stringMatching(/'n1' is not ready/)]);
+  // A silent one may run it by now.
+  nodeNews.changed(node('n1', { ready: 'Unknown' }));
+  news.changed(waiting('ErrImagePull', 'another'));
+  expect(await reported()).toEqual([]);
 });
 
 test('a pod that says it is of another task is none of ours', async () => {

@@ -7,6 +7,7 @@ import type { Nodes } from './nodes.js';
 import { millisOf, type Pod } from './objects.js';
 import { programsOfPod } from './program-statuses.js';
 import { hasEnded, type PodStatus, statusesOfPod } from './statuses-of-pod.js';
+import { type ToldWait, waitToTell } from './wait-of-pod.js';
 
 interface KnownPod {
   pod: Pod;
@@ -15,6 +16,8 @@ interface KnownPod {
   reported: Set<TaskState>;
   /** By name of a program around the main one: its state that is stored, as a text. */
   programs: Map<string, string>;
+  /** Why it does not run yet, as that is stored. */
+  wait?: ToldWait;
   /** It is not there any more. */
   isRemoved: boolean;
   /** Since when its end is stored, epoch millis. */
@@ -22,7 +25,7 @@ interface KnownPod {
 }
 
 /** A state of the task, or of a program of it. */
-type ToldStatus = PodStatus & { program?: ProgramReport };
+type ToldStatus = PodStatus & { program?: ProgramReport; wait?: ToldWait };
 
 const textOf = ({ state, starts }: ProgramReport): string => `${state} ${starts}`;
 /** The first state is one of a life. */
@@ -126,6 +129,11 @@ export class Pods {
     if (failure) throw failure.reason;
   }
 
+  /** Finds pods that have waited long enough for that to be told, or whose node has changed. */
+  lookAgain(): void {
+    for (const [name, known] of this.pods) if (this.waitOf(known)) this.dirty.add(name);
+  }
+
   get hasChanges(): boolean {
     return this.dirty.size > 0;
   }
@@ -169,15 +177,26 @@ export class Pods {
     if (this.pods.get(name)?.isRemoved) this.pods.delete(name);
   }
 
-  private unreported({ pod, reported, programs, isRemoved, endStoredAt }: KnownPod): ToldStatus[] {
+  /** A silent node may have begun with it meanwhile; and whatever is told of its tasks would be a sign of life. */
+  private waitOf({ pod, wait, reported, isRemoved }: KnownPod): ToldWait | undefined {
+    const node = pod.spec?.nodeName ?? '';
+    if (isRemoved || reported.has('TASK_RUNNING') || !this.nodes.isHeard(node)) return undefined;
+    return waitToTell(pod, this.nodes.conditionOf(node), this.now(), wait);
+  }
+
+  private unreported(known: KnownPod): ToldStatus[] {
+    const { pod, reported, programs, isRemoved, endStoredAt } = known;
     if (endStoredAt !== undefined) return [];
     const all = statusesOfPod(pod);
+    const wait = this.waitOf(known);
     const changed = programsOfPod(pod).filter((program) => programs.get(program.name) !== textOf(program));
     const told = all.filter(({ state }) => !reported.has(state));
     const [end] = told.slice(-1).filter(({ state }) => isTerminal(state));
     // Nothing is told of a task after its end.
     const statuses: ToldStatus[] = [
       ...told.filter((status) => status !== end),
+      // In that state, with its reason for a message.
+      ...(wait ? [{ ...all.find(isOfLife)!, message: wait.text, wait }] : []),
       ...changed.map(({ timestamp, ...program }) => ({ state: all.find(isOfLife)!.state, timestamp, program })),
       ...(end ? [end] : []),
     ];
@@ -209,15 +228,16 @@ export class Pods {
       throw cause;
     }
     for (const { known, statuses } of changed) {
-      for (const { state, program } of statuses)
+      for (const { state, program, wait } of statuses)
         if (program) known.programs.set(program.name, textOf(program));
+        else if (wait) known.wait = wait;
         else known.reported.add(state);
       if (hasEnded(known.pod)) known.endStoredAt = this.now();
       this.forgetRemoved(known.pod.metadata!.name!);
     }
   }
 
-  private update(node: string, { pod, taskId }: KnownPod, status: ToldStatus): StatusUpdate {
+  private update(node: string, { pod, taskId }: KnownPod, { wait: _wait, ...status }: ToldStatus): StatusUpdate {
     return {
       agentId: node,
       incarnation: pod.metadata?.annotations?.[annotations.incarnation] ?? '',

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Pod } from './objects.js';
-import { isKeptOpen, statusesOfPod, whyGivenUp } from './statuses-of-pod.js';
+import { isKeptOpen, statusesOfPod } from './statuses-of-pod.js';
 
 const created = '2026-01-01T00:00:00Z';
 const at = (seconds: number): string => new Date(Date.parse(created) + seconds * 1_000).toISOString();
@@ -285,30 +285,6 @@ test('times of a node whose clock is behind are later by as much as it saw the p
   expect(statusesOfPod(usual).at(-1)?.timestamp).toBe(Date.parse(at(9)));
 });
 
-test.each([
-  { name: 'one that waits', waiting: { reason: 'ContainerCreating' }, seconds: 59, why: undefined },
-  {
-    name: 'one that waits too long',
-    waiting: { reason: 'ImagePullBackOff', message: 'no' },
-    seconds: 60,
-    why: /within 60 s: ImagePullBackOff: no/,
-  },
-  {
-    name: 'an image that is no name',
-    waiting: { reason: 'InvalidImageName' },
-    seconds: 1,
-    why: /Could not start: InvalidImageName/,
-  },
-])('$name is given up: $why', ({ waiting, seconds, why }) => {
-  const found = whyGivenUp(
-    pod({ containerStatuses: [{ name: 'task', state: { waiting } }] }),
-    Date.parse(at(seconds)),
-    60_000,
-  );
-  if (why) expect(found).toMatch(why);
-  else expect(found).toBeUndefined();
-});
-
 test('a task with too many threads says how many', () => {
   const given = ended({ exitCode: 143 }, { metadata: { annotations: { 'muster/over-threads': '12, limit 10' } } });
   expect(statusesOfPod(given).at(-1)).toMatchObject({
@@ -317,11 +293,3 @@ test('a task with too many threads says how many', () => {
     reason: 'REASON_CONTAINER_LIMITATION',
   });
 });
-
-test.each([
-  { name: 'runs', given: pod({ containerStatuses: [{ name: 'task', state: { running: {} } }] }) },
-  { name: 'ended', given: pod({ phase: 'Failed' }) },
-  { name: 'is deleted', given: pod({ metadata: { deletionTimestamp: at(1) } }) },
-])('one that $name is not given up', ({ given }) =>
-  expect(whyGivenUp(given, Date.parse(at(9_999)), 1)).toBeUndefined(),
-);

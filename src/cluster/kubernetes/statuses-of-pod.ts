@@ -1,6 +1,7 @@
 import type { TaskState } from '../../core/model/enums.js';
 import { withPostFailures } from '../../agent/tasks/outcome.js';
-import { awaitsArtifactsSince, failureOfArtifacts } from './artifacts-of-pod.js';
+import { cut } from '../../platform/files.js';
+import { failureOfArtifacts } from './artifacts-of-pod.js';
 import { annotations } from './names.js';
 import { mainOf, millisOf, type ContainerStatus, type Pod } from './objects.js';
 import { failedInitStep, failedPostSteps } from './program-statuses.js';
@@ -18,7 +19,8 @@ export interface PodStatus {
 type PodEnd = Pick<PodStatus, 'state' | 'message' | 'reason' | 'exitCode'>;
 type TerminatedState = NonNullable<NonNullable<ContainerStatus['state']>['terminated']>;
 
-const longestMessage = 1_000;
+/** Of messages that hold words of others, in characters. */
+export const longestMessage = 1_000;
 
 /**
  * The life of a task so far as its pod tells it, from its beginning: what the scheduler has been told already it knows by the state.
@@ -43,7 +45,7 @@ export function statusesOfPod(pod: Pod): PodStatus[] {
     const endedAt =
       nodeMillisOf(pod, terminated?.finishedAt) ?? millisOf(disruptionOf(pod)?.lastTransitionTime) ?? begun;
     const text = withPostFailures(end, failedPostSteps(pod)).message;
-    const message = text?.slice(0, longestMessage).replace(/[\ud800-\udbff]$/, '');
+    const message = text && cut(text, longestMessage);
     statuses.push({ ...end, ...(message !== undefined && { message }), timestamp: Math.max(begun, endedAt) });
   }
   return statuses;
@@ -174,40 +176,6 @@ const failed = (message: string, reason?: string): PodEnd => ({
   ...(reason !== undefined && { reason: `REASON_${reason}` }),
 });
 const lost = (message: string, reason: string): PodEnd => ({ state: 'TASK_LOST', message, reason: `REASON_${reason}` });
-
-/** Nothing but another deploy makes a pod start that waits for one of these. */
-const hopeless = new Set(['InvalidImageName', 'ErrImageNeverPull', 'CreateContainerConfigError']);
-
-/** Reason why a pod that has not started is given up; undefined: it may still start, or it has. */
-export function whyGivenUp(
-  pod: Pod,
-  now: number,
-  startMillis: number,
-  /** Of its node, which fetches its files. */
-  isAgentReady = true,
-): string | undefined {
-  const { metadata, status } = pod;
-  if (hasEnded(pod) || metadata?.deletionTimestamp !== undefined) return undefined;
-  const { state = {} } = statusOf(pod) ?? {};
-  if (state.running || state.terminated) return undefined;
-  const seconds = Math.round(startMillis / 1_000);
-  // An agent gives its tasks their files within a time of its own.
-  const awaitsSince = isAgentReady ? undefined : awaitsArtifactsSince(pod);
-  if (awaitsSince !== undefined && now - awaitsSince >= startMillis)
-    return `Did not get its files within ${seconds} s: the agent of its node is not ready`;
-  const init = status?.initContainerStatuses ?? [];
-  const isSidecar = (name: string | undefined) =>
-    pod.spec?.initContainers?.some((each) => each.name === name && each.restartPolicy === 'Always') === true;
-  // A step before it runs, for which its deploy has a limit.
-  if (init.some(({ name, state: of }) => of?.running && !isSidecar(name))) return undefined;
-  const waits = init.find(({ state: of }) => of?.waiting)?.state?.waiting ?? state.waiting ?? {};
-  const { reason, message } = waits.reason === 'PodInitializing' ? (state.waiting ?? {}) : waits;
-  const text = [reason, message ?? status?.message].filter(Boolean).join(': ').slice(0, longestMessage);
-  if (hopeless.has(reason ?? '')) return `Could not start: ${text}`;
-  const steps = init.flatMap(({ state: of }) => millisOf(of?.terminated?.finishedAt) ?? []);
-  const since = Math.max(millisOf(metadata?.creationTimestamp) ?? now, ...steps);
-  return now - since >= startMillis ? `Did not start within ${seconds} s${text && `: ${text}`}` : undefined;
-}
 
 /** The task can be asked for its state only where its life has got to. */
 export const stateOfPod = (pod: Pod): TaskState => statusesOfPod(pod).at(-1)!.state;

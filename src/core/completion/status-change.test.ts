@@ -50,6 +50,18 @@ describe('of each state that a machine may report for a launched task', () => {
   );
 });
 
+describe('of a task in the state that it tells, a message', () => {
+  const again = (state: TaskState, message?: string, incarnation = 'i1') =>
+    statusChange(known(state), { state, incarnation, ...(message !== undefined && { message }) }).kind;
+  test('says what it waits for by now, while it is starting', () => expect(again('TASK_STARTING', 'x')).toBe('retell'));
+  test.each([
+    { name: 'it says nothing', kind: again('TASK_STARTING') },
+    { name: 'it runs', kind: again('TASK_RUNNING', 'x') },
+    { name: 'it has ended', kind: again('TASK_FAILED', 'x') },
+    { name: 'it is of a former life', kind: again('TASK_STARTING', 'x', 'i0') },
+  ])('changes nothing where $name', ({ kind }) => expect(kind).toBe('ignore'));
+});
+
 describe('a status', () => {
   test.each<{ name: string; task: KnownTask | undefined; state: TaskState; is: StatusChange }>([
     {

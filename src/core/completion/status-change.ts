@@ -15,6 +15,7 @@ export interface KnownTask {
 
 export interface ReportedStatus {
   state: TaskState;
+  message?: string;
   /** Incarnation of the machine that reports; undefined: the scheduler itself, which reports for any incarnation. */
   incarnation?: string;
 }
@@ -27,6 +28,8 @@ export type StatusChange =
   | { kind: 'kill' }
   /** It was given up although its end was not seen, and its machine tells what became of it: see decideRecovery and isReportedEndValid. */
   | { kind: 'recover' }
+  /** It is still starting, and the message says what it waits for by now. */
+  | { kind: 'retell' }
   /** advances: the task is in that state now; a late TASK_STARTING is only recorded, if it is not yet. */
   | { kind: 'record'; advances: boolean; ends: boolean };
 
@@ -61,7 +64,9 @@ export function statusChange(task: KnownTask | undefined, reported: ReportedStat
       ? { kind: 'recover' }
       : { kind: 'kill' };
   }
-  if (!isOfNow || reported.state === task.state) return { kind: 'ignore' };
+  if (!isOfNow) return { kind: 'ignore' };
+  if (reported.state === task.state)
+    return { kind: reported.state === 'TASK_STARTING' && reported.message ? 'retell' : 'ignore' };
   return { kind: 'record', advances: rank(reported.state) > rank(task.state), ends };
 }
 

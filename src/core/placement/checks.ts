@@ -71,7 +71,7 @@ const shapeChecks: readonly Check<DemandShape>[] = [
     rackAffinity.length > 0 && !rackAffinity.includes(view.rackId) ? 'RACK_AFFINITY_NOT_MATCHING' : undefined,
   (shape, machine) => (attributesMatch(shape, machine) ? undefined : 'SLAVE_ATTRIBUTES_DO_NOT_MATCH'),
   (_shape, { view }) => (view.isReturning ? 'SLAVE_RETURNING' : undefined),
-  (_shape, { view }) => (view.isClosed ? 'SLAVE_CLOSED' : undefined),
+  (_shape, { view }) => (view.closedBecause === undefined ? undefined : 'SLAVE_CLOSED'),
   (_shape, { view }) => (view.isDiskFull ? 'SLAVE_DISK_FULL' : undefined),
   ({ container }, { view }) => (container && view.runsContainers === false ? 'SLAVE_WITHOUT_CONTAINERS' : undefined),
   ({ units }, { free }) => (free.cpus >= units.cpus ? undefined : 'NOT_ENOUGH_CPUS'),

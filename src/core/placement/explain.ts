@@ -15,7 +15,7 @@ import {
   type WaitingOutcome,
   candidateOf,
 } from './place-tasks.js';
-import type { Shortage } from './shortages.js';
+import type { Closure, Shortage } from './shortages.js';
 import { PlacementRound } from './round.js';
 import type { PlacementRules, PlacementSnapshot } from './snapshot.js';
 
@@ -35,7 +35,7 @@ export const waitingReasons = [
 export type WaitingReason = (typeof waitingReasons)[number];
 
 /** `slaves` machines that cannot take the task for this reason, the first one that holds; with figures where they are too small. */
-export interface Rejection extends Partial<Shortage> {
+export interface Rejection extends Partial<Shortage & Closure> {
   reason: RejectionReason;
   slaves: number;
 }
@@ -155,7 +155,8 @@ const shortageUnits: Partial<Record<RejectionReason, string>> = {
   NOT_ENOUGH_PORTS: 'ports',
 };
 
-function amountsText({ reason, slaves, asked, largest, free, resource }: Rejection): string {
+function detailsText({ reason, slaves, asked, largest, free, resource, because }: Rejection): string {
+  if (because !== undefined) return ` (${because})`;
   const unit = resource ?? shortageUnits[reason];
   if (unit === undefined || asked === undefined) return '';
   const which = slaves === 1 ? 'it has' : `the largest of these ${slaves} slaves has`;
@@ -168,7 +169,7 @@ export function explanationText({ reason, slaves, fitting, rejections, cause }: 
   if (reason !== 'NO_MATCHING_SLAVE') return reasonTexts[reason] + (cause ? `: ${cause}` : '');
   if (slaves === 0) return 'There is no slave';
   const parts = rejections.map(
-    (rejection) => `${rejection.slaves} ${rejectionTexts[rejection.reason]}${amountsText(rejection)}`,
+    (rejection) => `${rejection.slaves} ${rejectionTexts[rejection.reason]}${detailsText(rejection)}`,
   );
   return `No slave of ${slaves} can take it: ${parts.join(', ')}`;
 }

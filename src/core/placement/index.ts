@@ -1,4 +1,4 @@
-export type { Shortage } from './shortages.js';
+export type { Closure, Shortage } from './shortages.js';
 export { GroupRoom, useOfGroup } from './concurrency-groups.js';
 export { type RejectionReason, rejectionReasons } from './checks.js';
 export {

@@ -86,12 +86,12 @@ describe('which machine', () => {
     },
     {
       name: 'not one that is back and was not asked yet what it runs',
-      machines: [machine('s1', { isReturning: true, isClosed: true })],
+      machines: [machine('s1', { isReturning: true, closedBecause: 'cordoned' })],
       on: 'SLAVE_RETURNING',
     },
     {
       name: 'not one that its cluster has closed',
-      machines: [machine('s1', { isClosed: true, isDiskFull: true })],
+      machines: [machine('s1', { closedBecause: 'cordoned', isDiskFull: true })],
       on: 'SLAVE_CLOSED',
     },
     {

@@ -1,7 +1,10 @@
+import { groupBy } from '../group-by.js';
+import { storableText } from '../storable-text.js';
 import type { RejectionReason } from './checks.js';
 import type { Demand } from './demand.js';
 import { missingExtended } from './extended.js';
 import type { FleetMachine } from './fleet.js';
+import type { MachineView } from './snapshot.js';
 
 /**
  * A resource of which machines have too little: the amount that a task asks for, the total of the largest machine, and
@@ -15,7 +18,13 @@ export interface Shortage {
   resource?: string;
 }
 
-export type Shortages = ReadonlyMap<RejectionReason, Shortage>;
+/** Machines that their cluster has closed. */
+export interface Closure {
+  /** Its reasons with the ids of the machines, the first few of them. */
+  because: string;
+}
+
+export type Shortages = ReadonlyMap<RejectionReason, Shortage | Closure>;
 
 const amounts: Partial<Record<RejectionReason, 'cpus' | 'memory' | 'disk'>> = {
   NOT_ENOUGH_CPUS: 'cpus',
@@ -29,9 +38,11 @@ const inFull = (units: number): number => units / 1_000;
 /** By the reason for which machines are too small, as they are now. */
 export function shortagesOf({ shape }: Demand, refused: Iterable<readonly [FleetMachine, RejectionReason]>): Shortages {
   const found = new Map<RejectionReason, Shortage>();
+  const closed: MachineView[] = [];
   // Machines lack different resources: one figure would be wrong for some of them.
   const mixed = new Set<RejectionReason>();
   for (const [machine, reason] of refused) {
+    if (reason === 'SLAVE_CLOSED') closed.push(machine.view);
     const amounts = amountsOf(shape, machine, reason);
     if (!amounts) continue;
     const known = found.get(reason) ?? amounts;
@@ -40,7 +51,20 @@ export function shortagesOf({ shape }: Demand, refused: Iterable<readonly [Fleet
     found.set(reason, { ...amounts, largest, free: Math.max(known.free, amounts.free) });
   }
   for (const reason of mixed) found.delete(reason);
-  return found;
+  if (closed.length === 0) return found;
+  return new Map<RejectionReason, Shortage | Closure>(found).set('SLAVE_CLOSED', { because: closureText(closed) });
+}
+
+const namedMachines = 5;
+const longestReason = 200;
+
+/** Such as "cordoned: node-1, node-2; not ready: node-3; and 4 more". */
+function closureText(machines: readonly MachineView[]): string {
+  const named = machines.toSorted((a, b) => (a.slaveId < b.slaveId ? -1 : 1)).slice(0, namedMachines);
+  const byReason = groupBy(named, ({ closedBecause = '' }) => storableText(closedBecause.slice(0, longestReason)));
+  const parts = [...byReason].map(([reason, of]) => `${reason}: ${of.map(({ slaveId }) => slaveId).join(', ')}`);
+  const rest = machines.length - named.length;
+  return [...parts, ...(rest > 0 ? [`and ${rest} more`] : [])].join('; ');
 }
 
 function amountsOf(

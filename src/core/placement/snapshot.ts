@@ -92,8 +92,8 @@ export interface MachineView {
   usedPorts: Iterable<number>;
   /** Tasks were given up there, and it was not asked yet which of them it has. */
   isReturning?: boolean;
-  /** Its cluster says that it takes no new tasks. */
-  isClosed?: boolean;
+  /** Reason of its cluster why it takes no new tasks; absent: it takes them. */
+  closedBecause?: string;
   /** It starts nothing until more of its disk is free. */
   isDiskFull?: boolean;
   /** False: it has no engine for containers, or none that works. */

@@ -120,10 +120,12 @@ export class OutboxRepository {
     updates: readonly TaskHistoryUpdate[],
     loadTasks: (taskIds: string[]) => Promise<ReadonlyMap<string, Task>>,
   ): Promise<void> {
-    const events = updates.map(({ taskId, timestamp: at, taskState, statusMessage: message, statusReason: reason }) => {
-      return { type: 'TASK' as const, at, taskId: taskId.id, taskState, message, reason };
-    });
-    await Promise.all([this.events.add(tx, events), this.webhooks.tasks(tx, updates, loadTasks)]);
+    await Promise.all([this.events.add(tx, updates.map(taskEventOf)), this.webhooks.tasks(tx, updates, loadTasks)]);
+  }
+
+  /** Of tasks whose state is as before. Webhooks hear of each state once. */
+  taskMessages(tx: Transaction, updates: readonly TaskHistoryUpdate[]): Promise<void> {
+    return this.events.add(tx, updates.map(taskEventOf));
   }
 
   machine(
@@ -150,6 +152,14 @@ export class OutboxRepository {
     );
   }
 }
+
+const taskEventOf = ({
+  taskId,
+  timestamp: at,
+  taskState,
+  statusMessage: message,
+  statusReason: reason,
+}: TaskHistoryUpdate): WrittenEvent => ({ type: 'TASK', at, taskId: taskId.id, taskState, message, reason });
 
 const eventOf = ({ createdAt: at, eventType, request, user, message }: RequestHistory): WrittenEvent => {
   return { type: 'REQUEST', at, requestId: request.id, eventType, user, message };

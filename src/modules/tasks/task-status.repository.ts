@@ -3,6 +3,8 @@ import type { KnownTask, TaskLimits } from '../../core/completion/index.js';
 import type { TaskState } from '../../core/model/enums.js';
 import type { PerhapsRunning } from '../../core/model/strategy.js';
 import type { TaskId } from '../../core/model/task.js';
+import { parseTaskId } from '../../core/task-id.js';
+import type { Queryable } from '../../platform/database/queryable.js';
 import { rows, toTime } from '../../platform/database/sql.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { hasHttpCheck } from './health/watched-task.repository.js';
@@ -17,6 +19,19 @@ export interface NewStatus {
   message?: string;
   /** REASON_... */
   reason?: string;
+}
+
+/** A task that its machine has taken on, and that does not run yet. */
+export interface StartingTask {
+  taskId: TaskId;
+  slaveId: string;
+  state: TaskState;
+  /** Since when it is in that state, epoch milliseconds. */
+  since: number;
+  /** As its machine said it last. */
+  message?: string;
+  /** Its machine does not answer. */
+  isSilent: boolean;
 }
 
 /** A live task as far as its statuses change it. */
@@ -59,6 +74,15 @@ export interface GivenUpTask {
   reasons: ReadonlyMap<TaskState, string | null>;
   /** Another task of its deploy runs under its instance number, and is healthy. */
   isReplaced: boolean;
+}
+
+interface StartingRow {
+  task_id: string;
+  slave_id: string;
+  state: TaskState;
+  at: Date;
+  message: string | null;
+  silent: boolean;
 }
 
 interface GivenUpRow {
@@ -135,6 +159,44 @@ export class TaskStatusRepository {
     const left = new Set(inserted.map((row) => `${row.state} ${row.task_id}`));
     // Twice in one batch: the first one is in.
     return reports.filter((report) => left.delete(`${report.state} ${report.taskId}`));
+  }
+
+  /** Tasks of a request that have not begun to run, and of which it is known why, the oldest first. */
+  async startingOf(tx: Queryable, requestId: string, most: number): Promise<StartingTask[]> {
+    const found = await rows<StartingRow>(
+      tx,
+      `SELECT t.task_id, t.slave_id, t.state, u.at, u.message, coalesce(s.state IN ('DEAD', 'MISSING_ON_STARTUP'), false) AS silent
+       FROM task t JOIN task_update u ON u.task_id = t.task_id AND u.state = t.state LEFT JOIN slave s ON s.id = t.slave_id
+       WHERE t.request_id = $1 AND t.state IN ('TASK_STAGING', 'TASK_STARTING') AND t.ended_at IS NULL
+         AND (u.message IS NOT NULL OR s.state IN ('DEAD', 'MISSING_ON_STARTUP'))
+       ORDER BY t.started_at, t.task_id LIMIT $2`,
+      [requestId, most],
+    );
+    return found.map((row) => ({
+      taskId: parseTaskId(row.task_id)!, // made by this service, so it can be read
+      slaveId: row.slave_id,
+      state: row.state,
+      since: row.at.getTime(),
+      ...(row.message !== null && { message: row.message }),
+      isSilent: row.silent,
+    }));
+  }
+
+  /** Replaces the messages of these statuses, where they are others. Answers those that were. One report per task. */
+  async retell<T extends NewStatus>(tx: Transaction, reports: readonly T[]): Promise<T[]> {
+    if (reports.length === 0) return [];
+    const changed = await rows<{ task_id: string }>(
+      tx,
+      `UPDATE task_update u SET message = n.message FROM unnest($1::text[], $2::text[], $3::text[]) AS n (task_id, state, message)
+       WHERE u.task_id = n.task_id AND u.state = n.state AND u.message IS DISTINCT FROM n.message RETURNING u.task_id`,
+      [
+        reports.map((report) => report.taskId),
+        reports.map((report) => report.state),
+        reports.map((report) => report.message ?? null),
+      ],
+    );
+    const ids = new Set(changed.map(({ task_id: id }) => id));
+    return reports.filter(({ taskId }) => ids.has(taskId));
   }
 
   /** Writes new values of tasks that are locked in `tx`. */

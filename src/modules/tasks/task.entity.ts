@@ -128,7 +128,7 @@ export interface FormerUpdate {
   cleanupType?: TaskCleanupType | null;
 }
 
-/** One status of a live task; the first per state wins. */
+/** One status of a live task; the first per state wins, except for the message of TASK_STARTING, which says what it waits for now. */
 @Entity('task_update')
 export class TaskUpdateEntity {
   @PrimaryColumn({ name: 'task_id', type: 'text', primaryKeyConstraintName: 'task_update_pkey' })

@@ -24,6 +24,7 @@ import { parsePendingTaskId } from '../../core/task-id.js';
 import { autoscaleStatus } from '../../modules/requests/autoscale/autoscale-status.js';
 import { Access } from '../../modules/auth/access/access.service.js';
 import type { UnansweredLaunch } from '../../modules/tasks/task-launch.repository.js';
+import type { StartingTask } from '../../modules/tasks/task-status.repository.js';
 import { saysOf, type SickTaskRow } from '../../modules/tasks/health/task-liveness.repository.js';
 import { Rows } from '../../rows.js';
 import { Clock } from '../../platform/clock.js';
@@ -35,6 +36,7 @@ import type {
   FailedInstanceDto,
   QueuedEntryDto,
   RequestExplanationDto,
+  StartingTaskDto,
   TaskExplanationDto,
   UnansweredLaunchDto,
   UnhealthyTaskDto,
@@ -72,7 +74,7 @@ export class ExplainService {
   }
 
   async request(id: string, user: User): Promise<RequestExplanationDto> {
-    const [data, queued, [newest], orders, sick, autoscales, programs, groups, waitingFlowRuns, unanswered] =
+    const [data, queued, [newest], orders, sick, autoscales, programs, groups, waitingFlowRuns, unanswered, starting] =
       await Promise.all([
         this.loader.load(id),
         this.rows.pendingRequests.list(this.db.pool, id),
@@ -84,6 +86,7 @@ export class ExplainService {
         this.rows.requestGroups.withWindows(this.db.pool, id),
         this.rows.flowRuns.waitingCount(this.db.pool, id),
         this.rows.taskLaunches.unansweredOf(this.db.pool, id, unansweredShown),
+        this.rows.taskStatuses.startingOf(this.db.pool, id, startingShown),
       ]);
     const { request, startedRuns, tasks, pendingTasks } = data.loaded;
     if (!request) throw SchedulerError.requestNotFound(id);
@@ -114,6 +117,7 @@ export class ExplainService {
       ...(waitingGate && { waitingGate }),
       ...(closed && { closedDeployWindows: { ...closed, message: closedWindowsText(id, closed) } }),
       ...(unanswered.length > 0 && { unansweredLaunches: unanswered.map(unansweredLaunch) }),
+      ...(starting.length > 0 && { startingTasks: starting.map(startingTask) }),
       ...(sick.length > 0 && { unhealthyTasks: sick.map(unhealthyTask) }),
       ...(programs.length > 0 && { programs: programs.map(({ taskId, program }) => ({ taskId, ...program })) }),
       ...(failed.length > 0 && { failedInstances: failed }),
@@ -182,6 +186,8 @@ const timesShown = 5;
 const eventsSeen = 20;
 /** Launches without an answer in an answer. */
 const unansweredShown = 100;
+/** Tasks that do not run yet in an answer. */
+const startingShown = 100;
 /** Tasks of a concurrency group in an answer. */
 const holdersShown = 100;
 
@@ -227,6 +233,11 @@ function dueText({ pendingTaskId }: PendingTask, { reason }: Explanation, reques
 function unansweredLaunch({ taskId, slaveId, launchedAt, reason }: UnansweredLaunch): UnansweredLaunchDto {
   const message = `Slave '${slaveId}' has not answered its launch, which is sent again until it does: ${reason}`;
   return { taskId, launchedAt, message };
+}
+
+function startingTask({ slaveId, isSilent, message = '', ...task }: StartingTask): StartingTaskDto {
+  const silent = `Slave '${slaveId}' does not answer: it has to come back, or its tasks are replaced after a time`;
+  return { ...task, message: isSilent ? silent : message };
 }
 
 function unhealthyTask({ taskId, sickSince, failures, waitsFor, waitsUntil, ...last }: SickTaskRow): UnhealthyTaskDto {

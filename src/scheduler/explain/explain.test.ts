@@ -3,11 +3,12 @@ import type { Deploy } from '../../core/model/deploy.js';
 import type { Request } from '../../core/model/request.js';
 import { toldEvents } from '../../../test/support/told-events.js';
 import { SchedulerWorld } from '../../../test/support/scheduler-world.js';
-import type { PendingType } from '../../core/model/enums.js';
+import type { PendingType, TaskState } from '../../core/model/enums.js';
 import { PendingTaskRepository } from '../../modules/tasks/pending-task.repository.js';
 import { Database } from '../../platform/database/database.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { builtInUser } from '../../core/authorization/access-rules.js';
+import { StatusUpdates } from '../status/status-updates.service.js';
 import { ExplainService } from './explain.service.js';
 
 let world: SchedulerWorld;
@@ -136,6 +137,25 @@ describe('why a due task waits stands in the answer and in the view', () => {
     expect(told.stored).toMatchObject({ message: told.message });
   });
 
+  test('its cluster has closed the machines, with the words of the cluster and their names', async () => {
+    world = await SchedulerWorld.start({ machines: 3 });
+    await world.deployed({ id: 'svc', requestType: 'SERVICE' }, { resources: { cpus: 20, memoryMb: 1 } });
+    world.cluster.changeMachine('slave-2', { cpus: 30, closedBecause: 'cordoned' });
+    world.cluster.changeMachine('slave-3', { cpus: 30, closedBecause: 'not ready: KubeletNotReady' });
+    await world.run(2);
+    const told = await explained('svc');
+    const rejections = [
+      { reason: 'SLAVE_CLOSED', slaves: 2, because: 'cordoned: slave-2; not ready: KubeletNotReady: slave-3' },
+      { reason: 'NOT_ENOUGH_CPUS', slaves: 1, asked: 20, largest: expect.any(Number), free: expect.any(Number) },
+    ];
+    expect(told).toMatchObject({ reason: 'NO_MATCHING_SLAVE', rejections, stored: { rejections } });
+    expect(told.message).toContain('2 closed to new tasks by their cluster (cordoned: slave-2; not ready');
+    expect(told.stored).toMatchObject({ message: told.message });
+    world.cluster.changeMachine('slave-2', { closedBecause: undefined });
+    await world.run(2);
+    expect(await world.active()).toHaveLength(1);
+  });
+
   test('its launch cannot be stored', async () => {
     world = await SchedulerWorld.start();
     await world.query(`ALTER TABLE task_launch ADD CONSTRAINT poison CHECK (task_id NOT LIKE 'svc-%')`);
@@ -159,6 +179,39 @@ test('a launch that is not answered is told with its reason until it is', async 
   world.cluster.faults = {};
   await world.run(2);
   expect(await world.active()).toEqual([expect.objectContaining({ state: 'TASK_RUNNING' })]);
+  expect(await told()).toBeUndefined();
+});
+
+test('a task that was launched and does not run is told with what it waits for, until it runs', async () => {
+  world = await SchedulerWorld.start();
+  world.cluster.onLaunch(() => ({ startAfter: 1_000_000 }));
+  const told = async () => (await world.get(ExplainService).request('svc', builtInUser)).startingTasks;
+  await world.deployed({ id: 'svc', requestType: 'SERVICE' });
+  await world.pass();
+  const [task] = await world.active();
+  const since = world.now;
+  const report = (state: TaskState, message?: string) =>
+    world.get(StatusUpdates).reported([
+      {
+        agentId: 'agent-1',
+        incarnation: 'incarnation-1',
+        number: 0,
+        taskId: task!.taskId.id,
+        slaveId: 'slave-1',
+        state,
+        timestamp: since,
+        ...(message !== undefined && { message }),
+      },
+    ]);
+  await report('TASK_STARTING');
+  expect(await told()).toBeUndefined();
+  await world.cluster.advance(5_000);
+  await report('TASK_STARTING', 'no image');
+  expect(await told()).toEqual([{ taskId: task!.taskId, state: 'TASK_STARTING', since, message: 'no image' }]);
+  await world.query(`UPDATE slave SET state = 'DEAD'`);
+  expect(await told()).toMatchObject([{ message: expect.stringMatching(/^Slave 'slave-1' does not answer/) }]);
+  await world.query(`UPDATE slave SET state = 'ACTIVE'`);
+  await report('TASK_RUNNING');
   expect(await told()).toBeUndefined();
 });
 

@@ -107,7 +107,7 @@ export class WorkingSetLoader {
       ...recordedMachine(stored),
       hostname,
       usedPorts,
-      ...(closedBecause !== undefined && { isClosed: true }),
+      ...(closedBecause !== undefined && { closedBecause }),
       ...(isReturning && { isReturning }),
       ...(isDiskFull && { isDiskFull }),
       ...(runsContainers !== undefined && { runsContainers }),

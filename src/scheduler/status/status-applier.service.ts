@@ -86,7 +86,8 @@ export class StatusApplier {
       this.rows.taskStatuses.advance(tx, [...batch.advances.values()]),
       this.rows.taskStatuses.setMayRun(tx, batch.mayRun),
     ]);
-    await this.publish(tx, batch, fresh);
+    const retold = await this.rows.taskStatuses.retell(tx, [...batch.retold.values()]);
+    await this.publish(tx, batch, fresh, retold);
     const ended = batch.ends.map(({ taskId }) => taskId);
     const endedIds = ended.map(({ id }) => id);
     let skippedRuns = 0;
@@ -132,16 +133,23 @@ export class StatusApplier {
     return new Map(locked.map((stored) => [stored.request.id, stored]));
   }
 
-  private publish(tx: Transaction, batch: StatusBatch, fresh: readonly Report[]): Promise<void> {
-    const updates = fresh.map((report): TaskHistoryUpdate => ({
+  private async publish(
+    tx: Transaction,
+    batch: StatusBatch,
+    fresh: readonly Report[],
+    retold: readonly Report[],
+  ): Promise<void> {
+    const updateOf = (report: Report): TaskHistoryUpdate => ({
       taskId: batch.taskId(report.taskId),
       timestamp: report.timestamp,
       taskState: report.state,
       statusMessage: report.message,
       statusReason: report.reason,
       previous: [],
-    }));
-    return this.rows.outbox.tasks(tx, updates, (ids) => this.rows.launchedTasks.records(tx, ids));
+    });
+    const { outbox, launchedTasks } = this.rows;
+    await outbox.tasks(tx, fresh.map(updateOf), (ids) => launchedTasks.records(tx, ids));
+    await outbox.taskMessages(tx, retold.map(updateOf));
   }
 }
 

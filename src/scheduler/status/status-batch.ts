@@ -25,6 +25,8 @@ export class StatusBatch {
   readonly recorded: Report[] = [];
   readonly advances = new Map<string, TaskAdvance>();
   readonly ends: TaskEndReport[] = [];
+  /** By task id: the newest message of one that is still starting. */
+  readonly retold = new Map<string, Report>();
   /** Tasks whose launch document is gone. */
   readonly dataless: Report[] = [];
   /** Given up tasks that may run, or do not any more, by task id: what their rows do not say yet. */
@@ -74,6 +76,7 @@ export class StatusBatch {
     // One that has ended by the end of the batch need not be killed.
     if (change.kind === 'kill') this.unwanted.set(report.taskId, report);
     else if (isTerminal(report.state)) this.unwanted.delete(report.taskId);
+    if (change.kind === 'retell') this.retold.set(report.taskId, report);
     if (change.kind === 'recover' && !task?.hasData) this.dataless.push(report);
     if (change.kind !== 'record' || !task) return;
     if (!task.hasData) {

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { toldEvents } from '../../../test/support/told-events.js';
 import { SchedulerWorld } from '../../../test/support/scheduler-world.js';
 import { waitFor } from '../../../test/support/wait-for.js';
 import type { StatusUpdate } from '../../cluster/cluster-driver.js';
@@ -79,6 +80,32 @@ test('one that comes late is recorded but takes nothing back', async () => {
   await report(update(2, 'TASK_STARTING', { timestamp: world.now }));
   expect(await recorded()).toContain('TASK_STARTING');
   expect((await world.active())[0]).toMatchObject({ state: 'TASK_RUNNING' });
+});
+
+test('the message of a task that is starting is the newest, in the entry that there is, and told where it is another', async () => {
+  const entries = () =>
+    world.query(`SELECT message, at, previous FROM task_update WHERE task_id = $1 AND state = 'TASK_STARTING'`, [
+      taskIds[0],
+    ]);
+  const told = async () => {
+    const events = await toldEvents(world, 'TASK');
+    return events.filter(({ taskId, taskState }) => taskId === taskIds[0] && taskState === 'TASK_STARTING').length;
+  };
+  const at = new Date(world.now);
+  await report(update(0, 'TASK_STARTING'), update(0, 'TASK_STARTING', { message: 'no image' }));
+  expect(await entries()).toEqual([{ message: 'no image', at, previous: [] }]);
+  const before = await told();
+  for (const message of ['no image', undefined, 'no image']) await report(update(0, 'TASK_STARTING', { message }));
+  expect(await told()).toBe(before);
+  await world.cluster.advance(1_000);
+  await report(update(0, 'TASK_STARTING', { message: 'no\0 secret' }));
+  expect(await entries()).toEqual([{ message: 'no\ufffd secret', at, previous: [] }]);
+  expect(await told()).toBe(before + 1);
+  // It has begun: what comes late takes nothing back.
+  await report(update(0, 'TASK_RUNNING', { message: 'up' }), update(0, 'TASK_RUNNING', { message: 'again' }));
+  await report(update(0, 'TASK_STARTING', { message: 'late' }));
+  expect(await entries()).toEqual([{ message: 'no\ufffd secret', at, previous: [] }]);
+  expect(await recorded()).toEqual(['TASK_LAUNCHED', 'TASK_STARTING', 'TASK_RUNNING']);
 });
 
 test('of another incarnation nothing is believed about tasks of this one', async () => {

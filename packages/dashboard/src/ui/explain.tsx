@@ -26,7 +26,7 @@ export function Rejections({ rejections }: { rejections: readonly Rejection[] })
   const most = Math.max(1, ...rejections.map(({ slaves }) => slaves));
   return (
     <ul className="bars">
-      {rejections.map(({ reason, slaves, asked, free, largest }) => (
+      {rejections.map(({ reason, slaves, asked, free, largest, because }) => (
         <li key={reason}>
           <span>{inWords(reason)}</span>
           <meter min={0} max={most} value={slaves} aria-label={counted(slaves, 'machine')} />
@@ -36,6 +36,7 @@ export function Rejections({ rejections }: { rejections: readonly Rejection[] })
               asked !== undefined && `asks ${formatNumber(asked)}`,
               free !== undefined && `most free ${formatNumber(free)}`,
               largest !== undefined && `largest ${formatNumber(largest)}`,
+              because,
             ]
               .filter(Boolean)
               .join(', ')}
@@ -48,7 +49,8 @@ export function Rejections({ rejections }: { rejections: readonly Rejection[] })
 
 export function ExplainedRequest({ explanation }: { explanation: RequestExplanation }) {
   const { message, pendingTasks, queued, nextRuns, heldBy = [] } = explanation;
-  const { unansweredLaunches = [], unhealthyTasks = [], failedInstances = [], programs = [] } = explanation;
+  const { unansweredLaunches = [], startingTasks = [], unhealthyTasks = [], failedInstances = [] } = explanation;
+  const { programs = [] } = explanation;
   const { waitingGate, autoscale, closedDeployWindows, waitingFlowRuns = 0 } = explanation;
   const waiting = pendingTasks.filter(({ reason }) => reason !== 'NOT_DUE');
   const failed = programs.filter(({ state }) => state === 'FAILED');
@@ -59,7 +61,7 @@ export function ExplainedRequest({ explanation }: { explanation: RequestExplanat
     !waitingGate &&
     !autoscale &&
     !closedDeployWindows &&
-    queued.length + programs.length + waitingFlowRuns === 0 &&
+    queued.length + programs.length + startingTasks.length + waitingFlowRuns === 0 &&
     !nextRuns?.length;
   if (isQuiet && !isWrong) return null;
   return (
@@ -107,6 +109,14 @@ export function ExplainedRequest({ explanation }: { explanation: RequestExplanat
           since <Time at={launchedAt} />: {ofMachines(message)}
         </p>
       ))}
+      {startingTasks.slice(0, STARTING_SHOWN).map(({ taskId, since, message }) => (
+        <p key={taskId.id}>
+          <Mark tone="busy">
+            <Go to={paths.task(taskId.id)}>Instance {taskId.instanceNo}</Go> is starting
+          </Mark>{' '}
+          since <Time at={since} />: {ofMachines(message)}
+        </p>
+      ))}
       {unhealthyTasks.map((task) => (
         <Unhealthy key={task.taskId.id} task={task} />
       ))}
@@ -141,6 +151,7 @@ export function ExplainedRequest({ explanation }: { explanation: RequestExplanat
 
 const HELD_SHOWN = 5;
 const UNANSWERED_SHOWN = 5;
+const STARTING_SHOWN = 5;
 
 /** Runs of its concurrency group that are active, the oldest first. */
 const HeldBy = ({ taskIds }: { taskIds: readonly string[] }) => (

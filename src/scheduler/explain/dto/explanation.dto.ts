@@ -8,6 +8,8 @@ import {
   type RequestState,
   sickTaskWaits,
   type SickTaskWait,
+  taskStates,
+  type TaskState,
 } from '../../../core/model/enums.js';
 import {
   rejectionReasons,
@@ -37,6 +39,8 @@ export class RejectionDto implements Rejection {
   largest?: number;
   /** The most that one of them has free. */
   free?: number;
+  /** Reasons of their cluster with the ids of the slaves, the first few of them, where it has closed them. */
+  because?: string;
 }
 
 /** Reason why a pending task is not running. */
@@ -121,6 +125,20 @@ export class UnansweredLaunchDto {
   @ApiProperty({ type: 'integer', format: 'int64' })
   launchedAt: number;
   /** Why there is no answer, as a sentence. */
+  message: string;
+}
+
+/** A task that its machine has taken on, and that does not run yet. */
+export class StartingTaskDto {
+  /** The task. */
+  taskId: TaskIdDto;
+  /** TASK_STAGING or TASK_STARTING. */
+  @ApiProperty({ enum: taskStates, enumName: 'TaskState' })
+  state: TaskState;
+  /** Since when it is in that state, in epoch milliseconds. */
+  @ApiProperty({ type: 'integer', format: 'int64' })
+  since: number;
+  /** What it waits for, as its machine said it last. */
   message: string;
 }
 
@@ -241,6 +259,8 @@ export class RequestExplanationDto {
   closedDeployWindows?: ClosedDeployWindowsDto;
   /** Tasks whose launches are sent again because there was no answer, the oldest first, at most 100. Absent: none. */
   unansweredLaunches?: UnansweredLaunchDto[];
+  /** Tasks that are starting, with what they wait for where that is known, the oldest first, at most 100. Absent: none. */
+  startingTasks?: StartingTaskDto[];
   /** Tasks that fail their liveness checks; absent: none does. */
   unhealthyTasks?: UnhealthyTaskDto[];
   /** Init and post steps of its tasks that run, and programs around the main ones that failed; absent: none. */
