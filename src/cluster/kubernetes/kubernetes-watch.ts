@@ -173,7 +173,7 @@ export class KubernetesWatch {
         this.agentReports?.follow();
         await this.nodes.report(events);
         if (!this.nodes.isListed) return;
-        if (this.nodes.machines().length > 0) this.onFirstMachines();
+        if (this.nodes.hasMachines) this.onFirstMachines();
         if (!this.pods.hasChanges) return;
         // What a leader is told whose time is over would be told its successor, too.
         await this.check();
@@ -196,16 +196,16 @@ export class KubernetesWatch {
       keepMillis: settings.keepEndedPodsSeconds * 1_000,
       atMost: settings.maxEndedPods,
     });
-    const givenUp = this.pods
-      .live()
+    const live = this.pods.live();
+    const givenUp = live
       .map((pod) => {
         const node = this.nodes.conditionOf(pod.spec?.nodeName ?? '');
         return { pod, why: whyGivenUp(pod, now(), settings.startSeconds * 1_000, node) };
       })
       .filter(({ why }) => why !== undefined);
-    const strays = this.pods.strays();
-    const keptOpen = this.pods.live().filter(isKeptOpen);
-    const revived = this.pods.revived();
+    const strays = live.filter((pod) => this.pods.isStray(pod));
+    const keptOpen = live.filter(isKeptOpen);
+    const revived = live.filter((pod) => this.pods.isRevived(pod));
     const found = [ended, tombstones, givenUp, strays, keptOpen, revived];
     if (found.every(({ length }) => length === 0)) return;
     await this.check();

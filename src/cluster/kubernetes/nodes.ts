@@ -59,6 +59,10 @@ export class Nodes {
     }));
   }
 
+  get hasMachines(): boolean {
+    return this.shown.size > 0;
+  }
+
   /** The uid of the node; undefined: there is no such node, as far as is known. */
   incarnationOf = (name: string): string | undefined => this.nodes.get(name)?.metadata?.uid;
 

@@ -153,7 +153,11 @@ test.each([
 
 test('a pod that runs after its end was stored is one to end, once', async () => {
   const { pods, news, told } = cluster();
-  const revived = () => pods.revived().map(({ metadata }) => metadata?.annotations?.['muster/task-id']);
+  const revived = () =>
+    pods
+      .live()
+      .filter(pods.isRevived)
+      .map(({ metadata }) => metadata?.annotations?.['muster/task-id']);
   for (const life of ['RUNS', 'ENDED'] as const) {
     news.changed(pod('a', life));
     await pods.report(told);
@@ -293,7 +297,11 @@ test('a node that a former leader chose, and that has lost its label since, is t
 
 test('what outlived its node is to be ended where another one has its name, once that one is heard', () => {
   const { pods, news, nodeNews } = cluster();
-  const strays = () => pods.strays().map(({ metadata }) => metadata?.annotations?.['muster/task-id']);
+  const strays = () =>
+    pods
+      .live()
+      .filter(pods.isStray)
+      .map(({ metadata }) => metadata?.annotations?.['muster/task-id']);
   const of = (uid: string) => ({ annotations: { 'muster/incarnation': uid } });
   news.replaced([pod('a', 'RUNS', of('uid of n1')), pod('b', 'RUNS', of('former'))]);
   news.changed(pod('c', 'ENDED', of('former')));

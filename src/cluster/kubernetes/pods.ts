@@ -68,21 +68,14 @@ export class Pods {
     );
   }
 
-  /** Pods that outlived their node: the present one is another, and its tasks were given up for good with the former. */
-  strays(): Pod[] {
-    return this.live().filter(
-      ({ metadata, spec }) =>
-        metadata?.deletionTimestamp === undefined &&
-        metadata?.annotations?.[annotations.incarnation] !== this.nodes.incarnationOf(spec?.nodeName ?? ''),
-    );
-  }
+  /** True for a live pod that outlived its node: the present one is another, and its tasks were given up for good with the former. */
+  isStray = ({ metadata, spec }: Pod): boolean =>
+    metadata?.deletionTimestamp === undefined &&
+    metadata?.annotations?.[annotations.incarnation] !== this.nodes.incarnationOf(spec?.nodeName ?? '');
 
-  /** Pods whose end is stored, and that run after all, as their kubelets say now: their tasks may have been replaced. */
-  revived(): Pod[] {
-    return this.live().filter(
-      ({ metadata }) => metadata?.deletionTimestamp === undefined && this.isOver(metadata?.name ?? ''),
-    );
-  }
+  /** True for a live pod whose end is stored, and that runs after all, as its kubelet says now: its task may have been replaced. */
+  isRevived = ({ metadata }: Pod): boolean =>
+    metadata?.deletionTimestamp === undefined && this.isOver(metadata?.name ?? '');
 
   follower(parts: Pick<ListFollower<unknown>, 'heard' | 'failed'>, changed: () => void): ListFollower<Pod> {
     return {
