@@ -193,6 +193,22 @@ test.each([
     end: { state: 'TASK_KILLED' },
   },
   {
+    name: 'given up, and ended by its node as a kubelet ends what it never made',
+    given: ended(
+      { exitCode: 137, reason: 'ContainerStatusUnknown', startedAt: null, finishedAt: null },
+      { metadata: { deletionTimestamp: at(60), annotations: { 'muster/gave-up': 'Could not start' } } },
+    ),
+    end: { state: 'TASK_FAILED', message: 'Could not start', reason: 'REASON_CONTAINER_LAUNCH_FAILED' },
+  },
+  {
+    name: 'given up in the moment in which it began',
+    given: ended(
+      { exitCode: 143 },
+      { metadata: { deletionTimestamp: at(5), annotations: { 'muster/gave-up': 'Did not start' } } },
+    ),
+    end: { state: 'TASK_KILLED' },
+  },
+  {
     name: 'killed, and forgotten by its node',
     given: pod({ phase: 'Failed', metadata: { deletionTimestamp: at(13) } }),
     end: { state: 'TASK_KILLED', message: 'Killed before it ran' },

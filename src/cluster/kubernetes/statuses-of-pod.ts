@@ -95,7 +95,8 @@ function endOf(pod: Pod): PodEnd | undefined {
   const terminated = statusOf(pod)?.state?.terminated;
   const disruption = disruptionOf(pod);
   const gaveUp = metadata?.annotations?.[annotations.gaveUp];
-  if (gaveUp !== undefined && !terminated) return failed(gaveUp, 'CONTAINER_LAUNCH_FAILED');
+  // A kubelet ends a container that it never made as well, with the code of a kill, and with no time of a start.
+  if (gaveUp !== undefined && !terminated?.startedAt) return failed(gaveUp, 'CONTAINER_LAUNCH_FAILED');
   const diskMb = metadata?.annotations?.[annotations.overDisk];
   if (diskMb !== undefined) return failed(`Disk limit exceeded: ${diskMb} MB`, 'CONTAINER_LIMITATION_DISK');
   const threads = metadata?.annotations?.[annotations.overThreads];
