@@ -4,5 +4,6 @@ const allUnstorable = new RegExp(unstorable, 'gu');
 
 export const isStorable = (text: string): boolean => !unstorable.test(text);
 
-/** With the sign for an unknown character in the place of what cannot be stored. */
-export const storableText = (text: string): string => text.replaceAll(allUnstorable, '\u{fffd}');
+/** The text, or its beginning of at most so many characters, with the sign for an unknown character in the place of what cannot be stored. */
+export const storableText = (text: string, most = Infinity): string =>
+  text.slice(0, most).replaceAll(allUnstorable, '\u{fffd}');

@@ -9,7 +9,7 @@ export type Measured = Omit<GateMeasurement, 'at'>;
 
 const inconclusive = (message: string): Measured => ({ outcome: 'INCONCLUSIVE', message: toldProblem(message) });
 /** What a service says may be long, and have characters that cannot be stored. */
-const toldProblem = (problem: string): string => storableText(problem.slice(0, longestMessage));
+const toldProblem = (problem: string): string => storableText(problem, longestMessage);
 const longestMessage = 500;
 
 /** A number in an answer; problem: why there is none. */

@@ -61,7 +61,7 @@ const longestReason = 200;
 /** Such as "cordoned: node-1, node-2; not ready: node-3; and 4 more". */
 function closureText(machines: readonly MachineView[]): string {
   const named = machines.toSorted((a, b) => (a.slaveId < b.slaveId ? -1 : 1)).slice(0, namedMachines);
-  const byReason = groupBy(named, ({ closedBecause = '' }) => storableText(closedBecause.slice(0, longestReason)));
+  const byReason = groupBy(named, ({ closedBecause = '' }) => storableText(closedBecause, longestReason));
   const parts = [...byReason].map(([reason, of]) => `${reason}: ${of.map(({ slaveId }) => slaveId).join(', ')}`);
   const rest = machines.length - named.length;
   return [...parts, ...(rest > 0 ? [`and ${rest} more`] : [])].join('; ');

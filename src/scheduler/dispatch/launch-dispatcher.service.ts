@@ -123,7 +123,7 @@ export class LaunchDispatcher {
   private async noteReasons(answers: readonly LaunchAnswer[]): Promise<void> {
     const changed = answers.flatMap((answer) => {
       if (answer.outcome !== 'UNKNOWN') return [];
-      const reason = storableText(answer.reason.slice(0, longestReason));
+      const reason = storableText(answer.reason, longestReason);
       const entry = this.unanswered.get(answer.taskId);
       return entry && entry.noted !== reason ? [{ taskId: answer.taskId, entry, reason }] : [];
     });

@@ -61,4 +61,4 @@ export class SetAsideTasks {
   }
 }
 
-const causeText = (text: string): string => storableText(text.slice(0, longestCause));
+const causeText = (text: string): string => storableText(text, longestCause);

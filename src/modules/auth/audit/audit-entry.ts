@@ -56,7 +56,7 @@ export function entryOf(request: Request, response: Response): AuditNote | undef
     provenBy: provenBy ?? null,
     address,
     operation: storableText(operation),
-    path: storableText(path.slice(0, longestPath)),
+    path: storableText(path, longestPath),
     requestId: text(requestIn(request as CheckedRequest)),
     outcome: isRefused ? 'REFUSED' : 'ALLOWED',
     status,
@@ -73,7 +73,7 @@ export function entryOf(request: Request, response: Response): AuditNote | undef
 }
 
 const text = (value: string | undefined): string | null =>
-  value === undefined ? null : storableText(value.slice(0, longestText));
+  value === undefined ? null : storableText(value, longestText);
 
 /** The request that the call is about: what its need says, else what its path names. */
 function requestIn(request: CheckedRequest): string | undefined {
