@@ -61,6 +61,9 @@ export const requestColumns = (alias: string): string => columnNames.map((name) 
 /** No two versions of a row have the same: each is written by another transaction. The rest tells rows of restored databases apart. */
 const rowVersionSql = `concat_ws(' ', xmin, version, changed_at)`;
 
+/** SQL: requests in the states $1 (NULL: all) that a caller may read, by `seenParameters` from $2 on. */
+const fromSeen = `FROM request WHERE ($1::text[] IS NULL OR state = ANY ($1)) AND ${seenSql(2)}`;
+
 /** A choice of ids. */
 interface IdFilter {
   requestIdLike?: string;
@@ -134,11 +137,10 @@ export class RequestRepository {
     states: readonly RequestState[] | undefined,
     sight: ReadFilter,
   ): Promise<StoredRequest[]> {
-    const found = await rows<RequestRow>(
-      tx,
-      `SELECT ${columns} FROM request WHERE ($1::text[] IS NULL OR state = ANY ($1)) AND ${seenSql(2)} ORDER BY id`,
-      [states ?? null, ...seenParameters(sight)],
-    );
+    const found = await rows<RequestRow>(tx, `SELECT ${columns} ${fromSeen} ORDER BY id`, [
+      states ?? null,
+      ...seenParameters(sight),
+    ]);
     return found.map(storedRequest);
   }
 
@@ -151,7 +153,7 @@ export class RequestRepository {
     const [found] = await rows<{ version: string }>(
       tx,
       `SELECT encode(sha256(convert_to(coalesce(string_agg(concat_ws(' ', id, ${rowVersionSql}), E'\\n' ORDER BY id), ''), 'UTF8')), 'hex') AS version
-       FROM request WHERE ($1::text[] IS NULL OR state = ANY ($1)) AND ${seenSql(2)}`,
+       ${fromSeen}`,
       [states ?? null, ...seenParameters(sight)],
     );
     return found!.version;
