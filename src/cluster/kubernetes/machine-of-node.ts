@@ -91,17 +91,22 @@ const readiness = ({ status }: Node) => status?.conditions?.find(({ type }) => t
 /** True when its kubelet is heard, in whatever condition. */
 export const isHeard = (node: Node): boolean => ['True', 'False'].includes(readiness(node)?.status ?? '');
 
-/** Why its kubelet runs no pods now, in its words; undefined: it does. */
-export function whyNotReady(node: Node): string | undefined {
+/** Reason why its kubelet runs no pods now, as it names it; undefined: it does. */
+function notReadyReason(node: Node): string | undefined {
   const ready = readiness(node);
-  if (ready?.status === 'True') return undefined;
-  return [ready?.reason ?? 'its kubelet has not said so', ready?.message].filter(Boolean).join(': ');
+  return ready?.status === 'True' ? undefined : (ready?.reason ?? 'its kubelet has not said so');
+}
+
+/** That reason with the words of the kubelet. */
+export function whyNotReady(node: Node): string | undefined {
+  const reason = notReadyReason(node);
+  return reason === undefined ? undefined : [reason, readiness(node)?.message].filter(Boolean).join(': ');
 }
 
 /** Reason why it takes no task now; undefined: it does. A cordon of our own only repeats the state of the slave. */
 function whyClosed(node: Node, { tolerations, installation }: NodeRules): string | undefined {
-  const ready = readiness(node);
-  if (ready?.status !== 'True') return `not ready: ${ready?.reason ?? 'its kubelet has not said so'}`;
+  const notReady = notReadyReason(node);
+  if (notReady !== undefined) return `not ready: ${notReady}`;
   if (node.spec?.unschedulable && !isCordonedBy(node, installation)) return 'cordoned';
   const taint = node.spec?.taints?.find((each) => keepsOut(each) && !tolerations.some((one) => tolerates(one, each)));
   return taint && `tainted: ${taint.key}=${taint.value ?? ''}:${taint.effect}`;
