@@ -296,7 +296,15 @@ async function byBareClient(prefix) {
 /** Follows the pods of a turn, of which it keeps names alone. */
 async function followPods(prefix) {
   const following = new AbortController();
-  const seen = { bound: new Set(), running: new Set(), boundAt: undefined };
+  const seen = {
+    bound: new Set(),
+    running: new Set(),
+    boundAt: undefined,
+    async end() {
+      following.abort();
+      await followed;
+    },
+  };
   const see = ({ metadata, spec, status }) => {
     if (!metadata.name.includes(`-${prefix}-`)) return;
     if (spec.nodeName) seen.bound.add(metadata.name);
@@ -317,16 +325,7 @@ async function followPods(prefix) {
   };
   const followed = followList(lab.api, { path: podsPath, query: {} }, follower, following.signal);
   await isListed;
-  return {
-    ...seen,
-    get boundAt() {
-      return seen.boundAt;
-    },
-    async end() {
-      following.abort();
-      await followed;
-    },
-  };
+  return seen;
 }
 
 async function byKubeScheduler(prefix) {
