@@ -342,7 +342,7 @@ describe('call', () => {
 
   test.each([
     ['a path that is none', ['GET', 'request/called'], 2, 'there is no operation GET /api/request/called'],
-    ['another method', ['PATCH', 'requests'], 2, 'there is no operation PATCH /api/requests (there is POST, GET)'],
+    ['another method', ['PATCH', 'requests'], 2, 'there is no operation PATCH /api/requests (there is GET, POST)'],
     ['a body that is no JSON', ['POST', 'requests', '-d', '{id'], 2, '--data is not JSON'],
     ['a file that is not there', ['POST', 'requests', '-d', '@none.json'], 2, '--data cannot be read'],
     ['half an escape', ['GET', 'requests/request/%zz'], 2, 'that begins no byte'],

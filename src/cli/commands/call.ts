@@ -54,7 +54,7 @@ function operationOf(calls: Table, method: string, target: string) {
   // A path without parameters goes before one that has them.
   const [operation] = fitting.toSorted((a, b) => Object.keys(a.args).length - Object.keys(b.args).length);
   if (!operation) {
-    const methods = [...new Set(found.map((each) => each.method))];
+    const methods = [...new Set(found.map((each) => each.method))].toSorted();
     const hint = methods.length === 0 ? '' : ` (there is ${methods.join(', ')})`;
     throw new CliError('usage', `there is no operation ${method.toUpperCase()} ${pathname}${hint}`);
   }
