@@ -18,6 +18,7 @@ import { InactiveHostEntity } from './modules/slaves/inactive-hosts/inactive-hos
 import { LoadBalancerDeletionEntity } from './modules/load-balancer/load-balancer-deletion.entity.js';
 import { LoadBalancerRecordEntity } from './modules/tasks/balancing/load-balancer-record.entity.js';
 import { LoadBalancerRemovalEntity } from './modules/tasks/balancing/load-balancer-removal.entity.js';
+import { LogLinkKeyEntity } from './modules/logs/log-link-key.entity.js';
 import { PriorityFreezeEntity } from './modules/priority/priority-freeze.entity.js';
 import { InstanceEntity } from './modules/leadership/instance.entity.js';
 import { MailEntity, MailRateEntity } from './modules/mail/mail.entity.js';
@@ -106,6 +107,7 @@ export const entities = [
   LoadBalancerDeletionEntity,
   LoadBalancerRecordEntity,
   LoadBalancerRemovalEntity,
+  LogLinkKeyEntity,
   MachineHistoryEntity,
   MailAllowlistEntity,
   MailBlacklistEntity,

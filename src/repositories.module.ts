@@ -60,6 +60,7 @@ import { TaskHealthcheckRepository } from './modules/tasks/health/task-healthche
 import { TaskLivenessRepository } from './modules/tasks/health/task-liveness.repository.js';
 import { TaskHistoryMoveRepository } from './modules/history/task-history-move.repository.js';
 import { TaskHistoryRepository } from './modules/history/task-history.repository.js';
+import { LogLinkKeyRepository } from './modules/logs/log-link-key.repository.js';
 import { UploadPlacesRepository } from './modules/logs/upload-places.repository.js';
 import { TaskLaunchRepository } from './modules/tasks/task-launch.repository.js';
 import { TaskProgramRepository } from './modules/tasks/programs/task-program.repository.js';
@@ -143,6 +144,7 @@ const repositories = [
   TaskLivenessRepository,
   TaskHistoryMoveRepository,
   TaskHistoryRepository,
+  LogLinkKeyRepository,
   UploadPlacesRepository,
   TaskLaunchRepository,
   TaskMetadataRepository,

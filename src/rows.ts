@@ -15,6 +15,7 @@ import { TaskSearchRepository } from './modules/history/task-search.repository.j
 import { LoadBalancerDeletionRepository } from './modules/load-balancer/load-balancer-deletion.repository.js';
 import { LoadBalancerRecordRepository } from './modules/tasks/balancing/load-balancer-record.repository.js';
 import { LoadBalancerRemovalRepository } from './modules/tasks/balancing/load-balancer-removal.repository.js';
+import { LogLinkKeyRepository } from './modules/logs/log-link-key.repository.js';
 import { UploadPlacesRepository } from './modules/logs/upload-places.repository.js';
 import { MailOutboxRepository } from './modules/mail/mail-outbox.repository.js';
 import { MailQueueRepository } from './modules/mail/mail-queue.repository.js';
@@ -124,6 +125,7 @@ export class Rows {
   @Inject() readonly taskSearch!: TaskSearchRepository;
   @Inject() readonly taskStatuses!: TaskStatusRepository;
   @Inject() readonly taskUsage!: TaskUsageRepository;
+  @Inject() readonly logLinkKey!: LogLinkKeyRepository;
   @Inject() readonly uploadPlaces!: UploadPlacesRepository;
   @Inject() readonly usage!: UsageRepository;
   @Inject() readonly userSettings!: UserSettingsRepository;

@@ -44,11 +44,11 @@ test('the schedulers start with the settings and variables that the manifests gi
   // A service named muster would name its port MUSTER_PORT.
   expect(pod.enableServiceLinks).toBe(false);
   const [{ env }] = pod.containers as [Container];
-  const environment = Object.fromEntries(env.map(({ name, value }) => [name, value?.replace('$(POD_IP)', '10.0.0.1')]));
+  const environment = Object.fromEntries(env.map(({ name, value }) => [name, value]));
   const { MUSTER_CONFIG, ...rest } = environment;
   expect(MUSTER_CONFIG).toBe('/etc/muster/muster.yaml');
   const loaded = loadSettings({ environment: { ...rest, DATABASE_URL: 'postgres://db/muster' }, flags: {} });
-  expect(loaded).toMatchObject({ clusterDriver: 'kubernetes', port: 7099, advertisedUrl: 'http://10.0.0.1:7099' });
+  expect(loaded).toMatchObject({ clusterDriver: 'kubernetes', port: 7099, host: '0.0.0.0' });
 });
 
 interface Container {

@@ -9,7 +9,7 @@ import { SettingsFile, type Settings } from '../../src/platform/settings/setting
 export async function startHttpApp(
   module: Type,
   settings: Record<string, unknown> = {},
-  more: Partial<Pick<Settings, 'host' | 'advertisedUrl'>> = {},
+  more: Partial<Pick<Settings, 'host' | 'advertisedUrl' | 'ui'>> = {},
 ): Promise<NestExpressApplication> {
   const all = { ...SettingsFile.parse(settings), ...more };
   const app = await NestFactory.create<NestExpressApplication>(module, new HttpAdapter(all.http), {

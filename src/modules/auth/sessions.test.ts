@@ -265,6 +265,23 @@ test('behind a proxy that speaks TLS the cookie goes by TLS alone, and to the co
   expect(await set(new URL(secure.url).origin)).not.toContain('Secure');
 });
 
+test('a page at ui.baseUrl is one of this service, wherever the scheduler is advertised', async () => {
+  const file = { auth: { enabled: true, bootstrapToken }, ui: { baseUrl: 'https://muster.example' } };
+  const settings = { ...authSettings(file), advertisedUrl: 'http://10.0.0.1:7099' };
+  const behind = await startTestApp({ settings });
+  onTestFinished(() => behind.close());
+  const Origin = 'https://muster.example';
+  const sent = { body: { token: bootstrapToken }, headers: { Origin } };
+  const Cookie = cookieIn(await callWith(`${behind.url}${path}`, 'POST', sent));
+  const star = (from: string) =>
+    callWith(`${behind.url}/api/users/settings/starred-requests`, 'POST', {
+      body: { starredRequestIds: ['web'] },
+      headers: { Cookie, Origin: from },
+    });
+  expect((await star('https://other.example')).status).toBe(403);
+  expect((await star(Origin)).status).toBe(204);
+});
+
 test.each([
   ['', '', '/'],
   ['', '/east', '/east'],

@@ -24,7 +24,12 @@ interface Entry {
 export class FolderClient implements LogStoreClient {
   constructor(
     private readonly root: string,
-    private readonly signLink: (bucket: string, key: string, expiresInSeconds: number, asAttachment: boolean) => string,
+    private readonly signLink: (
+      bucket: string,
+      key: string,
+      expiresInSeconds: number,
+      asAttachment: boolean,
+    ) => Promise<string>,
   ) {}
 
   async list(bucket: string, { prefix, after, most = mostPerCall, signal }: ListObjectsInput): Promise<Listing> {
@@ -47,7 +52,7 @@ export class FolderClient implements LogStoreClient {
 
   sign(bucket: string, key: string, expiresInSeconds: number, query: Record<string, string>): Promise<string> {
     const asAttachment = query['response-content-disposition'] === 'attachment';
-    return Promise.resolve(this.signLink(bucket, key, expiresInSeconds, asAttachment));
+    return this.signLink(bucket, key, expiresInSeconds, asAttachment);
   }
 
   /** Opens an object; the caller closes it. undefined: there is none. */

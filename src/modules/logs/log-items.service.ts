@@ -46,10 +46,11 @@ export const newestFirst = (objects: readonly FoundObject[]): FoundObject[] =>
 export class LogItems {
   constructor(private readonly store: ObjectStore) {}
 
-  async describe(objects: readonly FoundObject[], choice: ItemChoice): Promise<ObjstoreLog[]> {
+  /** `rootUrl`: the root of this service as the caller reaches it. */
+  async describe(objects: readonly FoundObject[], choice: ItemChoice, rootUrl: string): Promise<ObjstoreLog[]> {
     const { maxObjstoreThreads, waitForObjstoreLinksSeconds } = this.store.configured();
     const items = await within(waitForObjstoreLinksSeconds, less, (signal) =>
-      inParallel(newestFirst(objects), maxObjstoreThreads, (object) => this.item(object, choice, signal), {
+      inParallel(newestFirst(objects), maxObjstoreThreads, (object) => this.item(object, choice, rootUrl, signal), {
         stopAtFailure: true,
       }),
     );
@@ -59,6 +60,7 @@ export class LogItems {
   private async item(
     { bucket, key, lastModified, size }: FoundObject,
     choice: ItemChoice,
+    rootUrl: string,
     signal: AbortSignal,
   ): Promise<ObjstoreLog> {
     signal.throwIfAborted();
@@ -71,9 +73,9 @@ export class LogItems {
       endTime: readMillis(noted['endtime']),
     };
     if (choice.list) return item;
-    const getUrl = await this.store.link(bucket, key);
+    const getUrl = await this.store.link(bucket, key, rootUrl);
     // Identity: else a browser would unpack what it saves under a name that ends in .gz.
-    const downloadUrl = await this.store.link(bucket, key, {
+    const downloadUrl = await this.store.link(bucket, key, rootUrl, {
       'response-content-disposition': 'attachment',
       'response-content-encoding': 'identity',
     });

@@ -29,7 +29,7 @@ export class LogObjectController {
   async object(@Query() link: LogObjectQuery, @Req() request: Request, @Res() response: Response): Promise<void> {
     const { bucket, key, expires, attachment = false, signature } = link;
     this.store.configured();
-    this.links.check({ bucket, key, expires, attachment }, signature);
+    await this.links.check({ bucket, key, expires, attachment }, signature);
     const file = await this.store.folder?.open(bucket, key);
     if (!file) throw new SchedulerError('FILE_NOT_FOUND', 'There is no such log any more');
     try {

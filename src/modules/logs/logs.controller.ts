@@ -1,8 +1,22 @@
-import { Controller, Get, HttpCode, Injectable, Param, Post, UseGuards, type CanActivate } from '@nestjs/common';
+import {
+  Controller,
+  Get,
+  HttpCode,
+  Inject,
+  Injectable,
+  Param,
+  Post,
+  Req,
+  UseGuards,
+  type CanActivate,
+} from '@nestjs/common';
 import { ApiExtraModels, ApiTags } from '@nestjs/swagger';
+import type { Request } from 'express';
 import { NeedsBody } from '../../platform/http/bodies.js';
+import { rootUrlOf } from '../../platform/http/context-path.js';
 import { Body, Query } from '../../platform/http/inputs.js';
 import { TaskIdPipe } from '../../platform/http/task-id.pipe.js';
+import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import {
   LogsQuery,
   ObjstoreLogDto,
@@ -30,18 +44,29 @@ class StoreConfigured implements CanActivate {
 @UseGuards(StoreConfigured)
 @Controller('api/logs')
 export class LogsController {
-  constructor(private readonly logs: LogsService) {}
+  constructor(
+    private readonly logs: LogsService,
+    @Inject(SETTINGS) private readonly settings: Settings,
+  ) {}
 
   /** Lists the stored logs of a task, newest first. 404 without an object store. */
   @Get('task/:taskId')
-  ofTask(@Param('taskId', TaskIdPipe) taskId: string, @Query() query: TaskLogsQuery): Promise<ObjstoreLogDto[]> {
-    return this.logs.list({ taskIds: [taskId], ...query }, query);
+  ofTask(
+    @Param('taskId', TaskIdPipe) taskId: string,
+    @Query() query: TaskLogsQuery,
+    @Req() call: Request,
+  ): Promise<ObjstoreLogDto[]> {
+    return this.logs.list({ taskIds: [taskId], ...query }, query, rootUrlOf(this.settings, call));
   }
 
   /** Lists the stored logs of a request, newest first. 404 without an object store. */
   @Get('request/:requestId')
-  ofRequest(@Param('requestId') requestId: string, @Query() query: LogsQuery): Promise<ObjstoreLogDto[]> {
-    return this.logs.list({ requestsAndDeploys: { [requestId]: [] }, ...query }, query);
+  ofRequest(
+    @Param('requestId') requestId: string,
+    @Query() query: LogsQuery,
+    @Req() call: Request,
+  ): Promise<ObjstoreLogDto[]> {
+    return this.logs.list({ requestsAndDeploys: { [requestId]: [] }, ...query }, query, rootUrlOf(this.settings, call));
   }
 
   /** Lists the stored logs of a deploy, newest first. 404 without an object store. */
@@ -50,15 +75,20 @@ export class LogsController {
     @Param('requestId') requestId: string,
     @Param('deployId') deployId: string,
     @Query() query: LogsQuery,
+    @Req() call: Request,
   ): Promise<ObjstoreLogDto[]> {
-    return this.logs.list({ requestsAndDeploys: { [requestId]: [deployId] }, ...query }, query);
+    return this.logs.list(
+      { requestsAndDeploys: { [requestId]: [deployId] }, ...query },
+      query,
+      rootUrlOf(this.settings, call),
+    );
   }
 
   /** Searches the stored logs of requests, deploys and tasks, page by page. 404 without an object store. */
   @Post('search')
   @HttpCode(200)
   @NeedsBody()
-  search(@Body() request: ObjstoreSearchRequestDto): Promise<ObjstoreSearchResultDto> {
-    return this.logs.search(request);
+  search(@Body() request: ObjstoreSearchRequestDto, @Req() call: Request): Promise<ObjstoreSearchResultDto> {
+    return this.logs.search(request, rootUrlOf(this.settings, call));
   }
 }

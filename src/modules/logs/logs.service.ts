@@ -32,8 +32,8 @@ export class LogsService {
     private readonly items: LogItems,
   ) {}
 
-  /** All of them, the newest first. */
-  async list(wanted: LogQuery, choice: LogListOptions): Promise<ObjstoreLog[]> {
+  /** All of them, the newest first. `rootUrl`: the root of this service as the caller reaches it. */
+  async list(wanted: LogQuery, choice: LogListOptions, rootUrl: string): Promise<ObjstoreLog[]> {
     const { maxObjstoreThreads, waitForObjstoreListSeconds } = this.store.configured();
     const places = await this.places(wanted);
     const found = await within(waitForObjstoreListSeconds, shorter, (signal) =>
@@ -43,11 +43,11 @@ export class LogsService {
       found.flatMap((objects) => objects ?? []),
       choice.maxPerPage,
     );
-    return this.items.describe(newest, choice);
+    return this.items.describe(newest, choice, rootUrl);
   }
 
   /** A page of them. The answered tokens, sent again, ask for the next one. */
-  async search(request: ObjstoreSearchRequest): Promise<ObjstoreSearchResult> {
+  async search(request: ObjstoreSearchRequest, rootUrl: string): Promise<ObjstoreSearchResult> {
     const { maxObjstoreThreads, waitForObjstoreListSeconds } = this.store.configured();
     const { start, end, maxPerPage, continuationTokens = {}, fileNamePrefixWhitelist = [] } = request;
     const { taskIds, requestsAndDeploys } = request;
@@ -65,7 +65,7 @@ export class LogsService {
       }),
     );
     const { excludeMetadata, listOnly: list } = request;
-    const results = await this.items.describe(page.found, { excludeMetadata, list });
+    const results = await this.items.describe(page.found, { excludeMetadata, list }, rootUrl);
     return { results, continuationTokens: page.tokens, lastPage: page.lastPage };
   }
 

@@ -41,10 +41,16 @@ export class ObjectStore implements OnModuleDestroy {
     return this.ask(bucket, (client) => client.metadata(bucket.objstoreBucket, key, signal));
   }
 
-  /** Without a call to the store, and valid for as long as the settings say. */
-  link(bucket: ObjstoreBucket, key: string, query: Record<string, string> = {}): Promise<string> {
+  /** Without a call to the store, and valid for as long as the settings say. The service itself serves its folder, below `rootUrl`. */
+  async link(
+    bucket: ObjstoreBucket,
+    key: string,
+    rootUrl: string,
+    query: Record<string, string> = {},
+  ): Promise<string> {
     const seconds = Math.floor(this.configured().expireObjstoreLinksAfterMillis / 1_000);
-    return this.ask(bucket, (client) => client.sign(bucket.objstoreBucket, key, seconds, query));
+    const link = await this.ask(bucket, (client) => client.sign(bucket.objstoreBucket, key, seconds, query));
+    return this.folder ? `${rootUrl}${link}` : link;
   }
 
   async onModuleDestroy(): Promise<void> {

@@ -70,6 +70,7 @@ import { TaskPrograms1766810000000 } from '../../../migrations/1766810000000-tas
 import { ExtendedResources1766815000000 } from '../../../migrations/1766815000000-extended-resources.js';
 import { GroupDeployWindows1766820000000 } from '../../../migrations/1766820000000-group-deploy-windows.js';
 import { UnansweredLaunches1766830000000 } from '../../../migrations/1766830000000-unanswered-launches.js';
+import { LogLinkKey1766840000000 } from '../../../migrations/1766840000000-log-link-key.js';
 
 /** Every migration, in order. Named here one by one: what is compiled in is what runs. */
 export const migrations = [
@@ -145,4 +146,5 @@ export const migrations = [
   ExtendedResources1766815000000,
   GroupDeployWindows1766820000000,
   UnansweredLaunches1766830000000,
+  LogLinkKey1766840000000,
 ];

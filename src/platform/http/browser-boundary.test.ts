@@ -6,7 +6,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Body } from './inputs.js';
 import { startHttpApp } from '../../../test/support/http-app.js';
-import { SettingsFile } from '../settings/settings.js';
+import { type Settings, SettingsFile } from '../settings/settings.js';
 
 let changes = 0;
 
@@ -75,7 +75,10 @@ describe('a service on loopback', () => {
   beforeAll(() =>
     start(
       { http: { allowedHosts: ['muster.example', '*.team.example', 'by-port.example:8443'] } },
-      { advertisedUrl: 'https://advertised.example:8443' },
+      {
+        advertisedUrl: 'https://advertised.example:8443',
+        ui: { baseUrl: 'https://base.example/jobs' } as Settings['ui'],
+      },
     ),
   );
   afterAll(() => app.close());
@@ -95,6 +98,7 @@ describe('a service on loopback', () => {
     'a.b.team.example',
     'by-port.example',
     'advertised.example',
+    'base.example',
   ])('answers to the name %s', async (host) => {
     expect((await call('GET', { host })).status).toBe(200);
   });

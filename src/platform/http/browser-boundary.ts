@@ -6,7 +6,7 @@ import type { Settings } from '../settings/settings.js';
 import { calledAddress } from './addresses-of-call.js';
 
 type BoundarySettings = Pick<Settings, 'cors' | 'enableCorsFilter' | 'http'> &
-  Partial<Pick<Settings, 'host' | 'advertisedUrl'>>;
+  Partial<Pick<Settings, 'host' | 'advertisedUrl' | 'ui'>>;
 
 const everywhere = new Set(['0.0.0.0', '::']);
 /** A name or an address, with a port or without. Nothing else may stand in the header Host. */
@@ -66,12 +66,17 @@ function countOf({ rawHeaders }: Request, name: string): number {
   return count;
 }
 
-/** Loopback names, the address that the call came in by, what the service is bound to, advertised as and allowed to be called. */
-function ownHosts({ host = '', advertisedUrl, http }: BoundarySettings) {
+/** Addresses that the settings give the service. */
+const givenUrls = ({ advertisedUrl = '', ui }: BoundarySettings): URL[] =>
+  [advertisedUrl, ui?.baseUrl ?? ''].flatMap((url) => (URL.canParse(url) ? [new URL(url)] : []));
+
+/** Loopback names, the address that the call came in by, the bound, advertised and base address, and those allowed to be called. */
+function ownHosts(settings: BoundarySettings) {
+  const { host = '', http } = settings;
   const names = new Set(http.allowedHosts.filter((name) => !name.startsWith('*.')).map(nameOf));
   const suffixes = http.allowedHosts.filter((name) => name.startsWith('*.')).map((name) => nameOf(name.slice(1)));
   names.add(nameOf(everywhere.has(host) ? hostname() : bracketed(host)));
-  if (advertisedUrl !== undefined) names.add(new URL(advertisedUrl).hostname);
+  for (const { hostname: given } of givenUrls(settings)) names.add(given);
   return (given: string, request: Request): boolean => {
     if (!hostHeader.test(given)) return false;
     const name = nameOf(given);
@@ -90,14 +95,14 @@ const nameOf = (host: string): string => host.toLowerCase().replace(/:\d+$/, '')
 const bracketed = (address: string): string => (address.includes(':') ? `[${address}]` : address);
 
 /** The host that was called, port included: what else is served on this machine is another origin. */
-function ownOrigins({ advertisedUrl, http }: BoundarySettings) {
-  const advertised = advertisedUrl === undefined ? [] : [new URL(advertisedUrl).host];
+function ownOrigins(settings: BoundarySettings) {
+  const ofSettings = [...givenUrls(settings).map(({ host }) => host), ...settings.http.allowedHosts];
   return (origin: string, host: string | undefined): boolean => {
     if (!URL.canParse(origin)) return false;
     const { protocol, host: from } = new URL(origin);
     if (protocol !== 'http:' && protocol !== 'https:') return false;
     // A proxy that speaks HTTPS for this service leaves out, or adds, the port that is usual for it.
-    const own = [host ?? '', ...advertised, ...http.allowedHosts];
+    const own = [host ?? '', ...ofSettings];
     return own.some((name) => URL.canParse(`${protocol}//${name}`) && new URL(`${protocol}//${name}`).host === from);
   };
 }

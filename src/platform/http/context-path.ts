@@ -2,6 +2,7 @@ import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import { SchedulerError } from '../errors.js';
 import { isAtRoot } from '../settings/page-settings.js';
 import type { Settings } from '../settings/settings.js';
+import { calledAddress } from './addresses-of-call.js';
 
 /**
  * Takes the context path off every call, as it stands and no other way of writing it, before anything is decided by the path: so
@@ -32,3 +33,13 @@ function urlBelow(contextPath: string, url: string): string | undefined {
 /** The root of the service as callers write it: by the proxy that has another one for it, else as it is served. */
 export const rootOf = ({ ui, http }: Pick<Settings, 'ui' | 'http'>): string =>
   ui.baseUrl.replace(/\/+$/, '') || http.contextPath;
+
+/**
+ * The root of the service as a whole URL with a slash at its end: below `ui.baseUrl` if that is a URL, else below the advertised
+ * URL, else below the address that was called.
+ */
+export function rootUrlOf(settings: Pick<Settings, 'ui' | 'http' | 'advertisedUrl'>, request: Request): string {
+  // Its header Host is one of this service: others were refused.
+  const called = settings.advertisedUrl ?? `${request.protocol}://${request.get('host') ?? calledAddress(request)}`;
+  return new URL(`${rootOf(settings)}/`, called).href;
+}

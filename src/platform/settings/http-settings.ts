@@ -46,7 +46,7 @@ export const httpSettings = {
         )
         .default([])
         .describe(
-          'Further host names of this service, such as that of a proxy; *.example.com: all names below. Loopback names, the bound and the advertised address are always allowed',
+          'Further host names of this service, such as that of a proxy; *.example.com: all names below. Loopback names, the bound and the advertised address, and that of ui.baseUrl, are always allowed',
         ),
       workers: z
         .number()

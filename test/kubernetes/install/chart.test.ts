@@ -53,6 +53,7 @@ async function objects(...words: string[]): Promise<Map<string, Rendered>> {
 
 const settingsOf = (made: Map<string, Rendered>, name: string) =>
   parse(made.get(`Secret ${name}-settings`)!.stringData!['muster.yaml']!) as {
+    ui?: { baseUrl: string };
     http: { allowedHosts: string[] };
     auth: { enabled: boolean };
     cluster?: { kubernetes: { agents: { secretFile: string } } };
@@ -237,7 +238,14 @@ describe.skipIf(labBinaries === undefined)('the chart', () => {
     const path = { path: '/', pathType: 'Prefix', backend: { service } };
     expect(rules).toEqual([{ host: 'muster.example.com', http: { paths: [path] } }]);
     expect(settingsOf(made, 'muster').http.allowedHosts).toContain('muster.example.com');
+    expect(settingsOf(made, 'muster').ui?.baseUrl).toBe('https://muster.example.com');
+    const given = await objects(
+      '--set',
+      'ingress.enabled=true,ingress.host=muster.example.com,settings.http.contextPath=/jobs',
+    );
+    expect(settingsOf(given, 'muster').ui?.baseUrl).toBe('https://muster.example.com/jobs');
     const without = await objects('--set', 'ingress.host=muster.example.com');
+    expect(settingsOf(without, 'muster')).not.toHaveProperty('ui');
     expect(without.has('Ingress muster')).toBe(false);
     expect(settingsOf(without, 'muster').http.allowedHosts).not.toContain('muster.example.com');
   });

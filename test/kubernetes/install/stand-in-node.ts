@@ -198,7 +198,6 @@ export class StandInNode {
     env['MUSTER_CONFIG'] = join(folder, env['MUSTER_CONFIG']!.slice(mount.mountPath.length));
     writeFileSync(env['MUSTER_CONFIG'], await this.settings(spec, secretName, folder));
     env['MUSTER_DATA_DIR'] = join(folder, 'data');
-    env['MUSTER_ADVERTISED_URL'] = env['MUSTER_ADVERTISED_URL']!.replace(/\d+$/, String(port));
     env['MUSTER_PORT'] = String(port);
     env['KUBECONFIG'] = await kubeconfigOf(this.lab, this.namespace, spec.serviceAccountName, folder);
     const exported = Object.entries(env).map(([key, value]) => `export ${key}='${value}'`);
@@ -210,7 +209,6 @@ export class StandInNode {
 
   private async given({ secretKeyRef, fieldRef }: NonNullable<Variable['valueFrom']>): Promise<string> {
     if (secretKeyRef) return this.secret(secretKeyRef.name, secretKeyRef.key);
-    if (fieldRef?.fieldPath === 'status.podIP') return '127.0.0.1';
     throw new Error(`Not known here: ${fieldRef?.fieldPath}`);
   }
 

@@ -81,6 +81,10 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- if $kubernetes -}}
 {{- $_ := set $added "cluster" (dict "kubernetes" $kubernetes) -}}
 {{- end -}}
+{{- if and .Values.ingress.enabled (not (.Values.settings.ui | default dict).baseUrl) -}}
+{{- $path := (.Values.settings.http | default dict).contextPath | default "" -}}
+{{- $_ := set $added "ui" (dict "baseUrl" (printf "https://%s%s" .Values.ingress.host $path)) -}}
+{{- end -}}
 {{- if .Values.logs.claim -}}
 {{- $_ := set $added "logFolder" (dict "directory" (include "muster.logDirectory" .)) -}}
 {{- end -}}

@@ -2,9 +2,9 @@ import type { Request } from 'express';
 import type { Settings } from '../../../platform/settings/settings.js';
 
 /** Whether the call says that it comes from a page of this service: a browser says it, and a page cannot change it. */
-export function isOwnOrigin(request: Request, { advertisedUrl }: Pick<Settings, 'advertisedUrl'>): boolean {
+export function isOwnOrigin(request: Request, { advertisedUrl, ui }: Pick<Settings, 'advertisedUrl' | 'ui'>): boolean {
   const origin = request.get('origin');
-  const own = [`${request.protocol}://${request.get('host') ?? ''}`, advertisedUrl];
+  const own = [`${request.protocol}://${request.get('host') ?? ''}`, advertisedUrl, ui.baseUrl];
   return origin !== undefined && own.some((url) => url !== undefined && originOf(url) === originOf(origin));
 }
 

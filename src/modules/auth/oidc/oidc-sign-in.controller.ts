@@ -2,7 +2,7 @@ import { Controller, Get, Inject, Req, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { CookieOptions, Request, Response } from 'express';
 import { SchedulerError } from '../../../platform/errors.js';
-import { rootOf } from '../../../platform/http/context-path.js';
+import { rootOf, rootUrlOf } from '../../../platform/http/context-path.js';
 import { callbackPath } from '../../../platform/settings/auth-settings.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
 import type { CheckedRequest } from '../access/access.guard.js';
@@ -70,11 +70,8 @@ export class OidcSignInController {
   }
 
   private redirectUri(request: Request): string {
-    const { auth, advertisedUrl } = this.settings;
-    if (auth.oidc.redirectUri !== undefined) return auth.oidc.redirectUri;
-    // Its header Host is one of this service: others were refused.
-    const called = advertisedUrl ?? `${request.protocol}://${request.get('host')}`;
-    return new URL(`${rootOf(this.settings)}${callbackPath}`, called).href;
+    const { redirectUri } = this.settings.auth.oidc;
+    return redirectUri ?? `${rootUrlOf(this.settings, request)}${callbackPath.slice(1)}`;
   }
 
   private get cookieName(): string {
