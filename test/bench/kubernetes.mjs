@@ -94,35 +94,27 @@ try {
 }
 
 /** Makes a node ready once. The stages of kwok itself write each node again and again, beside all that is measured. */
-const readyOnce = {
-  apiVersion: 'kwok.x-k8s.io/v1alpha1',
-  kind: 'Stage',
-  metadata: { name: 'ready-once' },
-  spec: {
-    resourceRef: { apiGroup: 'v1', kind: 'Node' },
-    selector: { matchExpressions: [{ key: '.status.phase', operator: 'NotIn', values: ['Running'] }] },
-    next: {
-      statusTemplate: `
-        phase: Running
-        conditions:
-        - type: Ready
-          status: "True"
-          reason: KubeletReady
-          message: ready
-          lastHeartbeatTime: {{ Now | Quote }}
-          lastTransitionTime: {{ Now | Quote }}
-        addresses:
-        - type: InternalIP
-          address: {{ NodeIP | Quote }}`,
+function readyOnce() {
+  const times = 'lastHeartbeatTime: {{ Now | Quote }}, lastTransitionTime: {{ Now | Quote }}';
+  const ready = `{ type: Ready, status: "True", reason: KubeletReady, message: ready, ${times} }`;
+  const address = '{ type: InternalIP, address: {{ NodeIP | Quote }} }';
+  return {
+    apiVersion: 'kwok.x-k8s.io/v1alpha1',
+    kind: 'Stage',
+    metadata: { name: 'ready-once' },
+    spec: {
+      resourceRef: { apiGroup: 'v1', kind: 'Node' },
+      selector: { matchExpressions: [{ key: '.status.phase', operator: 'NotIn', values: ['Running'] }] },
+      next: { statusTemplate: `{ phase: Running, conditions: [${ready}], addresses: [${address}] }` },
     },
-  },
-};
+  };
+}
 
 async function startKwok() {
   const config = join(lab.folder, 'kwok.yaml');
   const kind = { apiVersion: 'config.kwok.x-k8s.io/v1alpha1', kind: 'KwokConfiguration' };
   const atOnce = { podPlayStageParallelism: 64, nodePlayStageParallelism: 64 };
-  const parts = [{ ...kind, options: { enableCRDs: [], ...atOnce } }, readyOnce];
+  const parts = [{ ...kind, options: { enableCRDs: [], ...atOnce } }, readyOnce()];
   writeFileSync(config, parts.map((part) => JSON.stringify(part)).join('\n---\n'));
   daemons.kwok = new Daemon(
     lab.program('kwok'),
