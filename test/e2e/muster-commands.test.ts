@@ -294,6 +294,17 @@ deploy:
   await muster(['remove', 'twice'], { env });
 }, 90_000);
 
+test('explain tells what a task that starts waits for', async () => {
+  await instance.api.saveRequest({ id: 'prepares', requestType: 'SERVICE' });
+  const tasks = { init: [{ name: 'fetch-model', command: 'sleep 1000' }] };
+  await instance.api.deploy({ requestId: 'prepares', id: 'v1', command: 'sleep 1000', tasks } as never);
+  await waitFor('the line of the task', async () => {
+    const { out } = await muster(['explain', 'prepares'], { env });
+    return /^prepares-v1-\S+: TASK_STARTING for \S.*: Staging files/m.test(out) && out.includes('fetch-model');
+  });
+  await muster(['remove', 'prepares'], { env });
+}, 60_000);
+
 test('a group keeps its windows and notes when its requests change, and explain tells that they are closed', async () => {
   const windows = file('windows.yml', 'deployWindows:\n  - { from: 4070908800000, to: 4070995200000 }\n');
   const list = file('list.yml', '- { schedule: 0 9 * * MON-THU, durationMillis: 60000 }\n');

@@ -50,6 +50,18 @@ export function liveStories({ api, open, go, heading, asked }: Dashboard): void 
     await page.close();
   }, 90_000);
 
+  test('a task that starts is shown with what it waits for', async () => {
+    await api().post('requests', { id: 'prepares', requestType: 'SERVICE' });
+    const tasks = { init: [{ name: 'fetch-model', command: 'sleep 1000' }] };
+    await api().deploy({ requestId: 'prepares', id: '1', command: 'sleep 1000', resources, tasks });
+    const page = await open('/ui/request/prepares');
+    const why = page.getByRole('region', { name: 'Why it waits' });
+    await why.getByText(/Instance 1 is starting since .*: Staging files/).waitFor({ timeout: 60_000 });
+    await why.getByText(/fetch-model runs/).waitFor();
+    await api().call('DELETE', 'requests/request/prepares');
+    await page.close();
+  }, 90_000);
+
   test('a page that nobody touches asks for the state of the cluster alone, and hears of the rest', async () => {
     const page = await open('/ui/status');
     await page.clock.install();
