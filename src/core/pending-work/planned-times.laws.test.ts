@@ -210,7 +210,7 @@ function promised(given: Case): Run[] {
       if (excluded && makesUpExcluded && lastClose(at) > now) break;
       seen += 1;
       if (!excluded || makesUpExcluded)
-        waiting.push({ at, kept: false, isFirst: false, excluded, unseen: isUnseen(at) });
+        waiting.push({ at, kept: false, isFirst: false, excluded, unseen: excluded || isUnseen(at) });
     }
     const isIdle = active.length < slots;
     const isEach = missedRuns?.policy === 'ALL';
