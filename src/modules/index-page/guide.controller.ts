@@ -2,7 +2,7 @@ import { Controller, Get, Inject, Req, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { SchedulerError } from '../../platform/errors.js';
-import { rootOf } from '../../platform/http/context-path.js';
+import { rootPathOf } from '../../platform/http/context-path.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { GuideFiles } from './guide-files.js';
 import { sendStaticFile } from './static-files.js';
@@ -37,7 +37,7 @@ export class GuideController {
   @Get()
   start(@Req() request: Request, @Res() response: Response): void {
     const [path] = request.originalUrl.split('?', 1);
-    if (!path!.endsWith('/')) return response.redirect(`${rootOf(this.settings)}/guide/`);
+    if (!path!.endsWith('/')) return response.redirect(`${rootPathOf(this.settings)}/guide/`);
     if (this.files.isBuilt) return this.send('index.html', request, response);
     response.set({ 'Cache-Control': 'no-cache', 'Content-Security-Policy': contentPolicy }).send(notBuilt);
   }

@@ -135,10 +135,10 @@ describe('IndexView', () => {
     [
       { ui: { baseUrl: 'https://muster.example/east/' } },
       {
-        appRoot: 'https://muster.example/east/ui',
-        apiDocs: 'https://muster.example/east/docs',
-        staticRoot: 'https://muster.example/east/static',
-        apiRoot: 'https://muster.example/east/api',
+        appRoot: '/east/ui',
+        apiDocs: '/east/docs',
+        staticRoot: '/east/static',
+        apiRoot: '/east/api',
       },
     ],
     [{ ui: { apiDocs: '/d', apiRoot: '/a', staticRoot: '/s' } }, { apiDocs: '/d', apiRoot: '/a', staticRoot: '/s' }],

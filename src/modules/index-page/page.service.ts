@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { Express, Response } from 'express';
-import { rootOf } from '../../platform/http/context-path.js';
+import { rootPathOf } from '../../platform/http/context-path.js';
 import { pathsOfTheService } from '../../platform/settings/page-settings.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { usualFilesPort } from '../../platform/settings/task-files-settings.js';
@@ -13,7 +13,8 @@ import type { IndexViewDto } from './dto/index-view.dto.js';
 export function toIndexView(settings: Settings, assets: AssetNames): IndexViewDto {
   const { cluster, ui } = settings;
   const { clientId, signInLabel } = settings.auth.oidc;
-  const base = rootOf(settings);
+  // By its path alone: a browser that came by another name of the service takes nothing from elsewhere.
+  const base = rootPathOf(settings);
   return {
     appRoot: `${base}/${ui.path}`,
     apiDocs: ui.apiDocs ?? `${base}/docs`,

@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { insertRequest, insertTask } from '../../../test/support/builders.js';
+import { sendBytes } from '../../../test/support/raw-http.js';
 import { startRooms, type RoomApp } from '../../../test/support/room-app.js';
 import { tempFolder } from '../../../test/support/temp-folder.js';
 import { namesOfBucket, namesOfKey } from '../../core/logs/index.js';
@@ -71,6 +72,12 @@ test('links lead to the address that was called, or to the one of the settings',
   const { ui, http } = SettingsFile.parse({});
   const given: [changes: Partial<Settings>, path: string, expected: string][] = [
     [{ advertisedUrl: 'https://muster.example' }, '', 'https://muster.example/api/'],
+    [{ advertisedUrl: 'https://muster.example/sub' }, '', 'https://muster.example/sub/api/'],
+    [
+      { advertisedUrl: 'https://muster.example', http: { ...http, contextPath: '/jobs' } },
+      '/jobs',
+      'https://muster.example/jobs/api/',
+    ],
     [{ http: { ...http, contextPath: '/jobs' } }, '/jobs', 'http://127.0.0.1:\\d+/jobs/api/'],
     [
       { advertisedUrl: 'http://10.0.0.1', ui: { ...ui, baseUrl: 'https://muster.example/west/' } },
@@ -84,4 +91,25 @@ test('links lead to the address that was called, or to the one of the settings',
     const { body } = await other.get<ObjstoreLog[]>(`${path}/api/logs/task/${taskId}`);
     expect(body[0]!.getUrl).toMatch(new RegExp(`^${expected}logs/object\\?`));
   }
+});
+
+test.each([
+  ['of a port that there is not', 'HTTP/1.1', 'Host: 127.0.0.1:99999\r\n'],
+  ['of a name of loopback that no URL has', 'HTTP/1.1', 'Host: xn--a.localhost\r\n'],
+  ['that is absent', 'HTTP/1.0', ''],
+])('a Host %s gives a link to the address that was called', async (_case, version, host) => {
+  const call = `GET /api/logs/task/${taskId} ${version}\r\n${host}Connection: close\r\n\r\n`;
+  const answer = await sendBytes(first.url, call);
+  expect(answer).toMatch(/^HTTP\/1\.1 200 /);
+  const [log] = JSON.parse(/\[.*\]/s.exec(answer)![0]) as ObjstoreLog[];
+  expect(new URL(log!.getUrl!).origin).toBe(first.url);
+});
+
+test('a key that cannot be kept is no failure of a store', async () => {
+  const { pool } = first.database;
+  await pool.query('ALTER TABLE log_link_key RENAME TO elsewhere');
+  onTestFinished(() => void pool.query('ALTER TABLE elsewhere RENAME TO log_link_key'));
+  const other = await start(dataDirs[0]!, {}, first.databaseUrl);
+  onTestFinished(() => other.close());
+  expect((await other.get(`/api/logs/task/${taskId}`)).status).toBe(500);
 });

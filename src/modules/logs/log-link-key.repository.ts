@@ -11,6 +11,8 @@ export class LogLinkKeyRepository {
   /** The first instance that needs it makes it. */
   async key(tx: Transaction): Promise<Buffer> {
     const keys = tx.getRepository(LogLinkKeyEntity);
+    const kept = await keys.findOneBy({ onlyRow: true });
+    if (kept) return kept.key;
     const made = { onlyRow: true, key: randomBytes(keyBytes) };
     await keys.createQueryBuilder().insert().values(made).orIgnore().updateEntity(false).execute();
     return (await keys.findOneByOrFail({ onlyRow: true })).key;

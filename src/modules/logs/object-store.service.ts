@@ -49,8 +49,8 @@ export class ObjectStore implements OnModuleDestroy {
     query: Record<string, string> = {},
   ): Promise<string> {
     const seconds = Math.floor(this.configured().expireObjstoreLinksAfterMillis / 1_000);
-    const link = await this.ask(bucket, (client) => client.sign(bucket.objstoreBucket, key, seconds, query));
-    return this.folder ? `${rootUrl}${link}` : link;
+    if (this.folder) return `${rootUrl}${await this.folder.sign(bucket.objstoreBucket, key, seconds, query)}`;
+    return this.ask(bucket, (client) => client.sign(bucket.objstoreBucket, key, seconds, query));
   }
 
   async onModuleDestroy(): Promise<void> {

@@ -19,3 +19,8 @@ export const callerAddress = (request: Request): string =>
 /** The address of this machine that was called. */
 export const calledAddress = (request: Request): string =>
   forwarded.get(request)?.called ?? request.socket.localAddress ?? '';
+
+/** That address as a host: without the form of IPv6 for an IPv4 address, and another one of IPv6 in brackets. */
+export const calledHost = (request: Request): string =>
+  bracketed(calledAddress(request).replace(/^::ffff:(?=\d+\.)/, ''));
+export const bracketed = (address: string): string => (address.includes(':') ? `[${address}]` : address);

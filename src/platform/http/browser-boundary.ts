@@ -3,7 +3,7 @@ import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import { isLocalName, isLoopbackAddress, plainHost } from '../addresses.js';
 import { SchedulerError } from '../errors.js';
 import type { Settings } from '../settings/settings.js';
-import { calledAddress } from './addresses-of-call.js';
+import { bracketed, calledHost } from './addresses-of-call.js';
 
 type BoundarySettings = Pick<Settings, 'cors' | 'enableCorsFilter' | 'http'> &
   Partial<Pick<Settings, 'host' | 'advertisedUrl' | 'ui'>>;
@@ -76,13 +76,13 @@ function ownHosts(settings: BoundarySettings) {
   const names = new Set(http.allowedHosts.filter((name) => !name.startsWith('*.')).map(nameOf));
   const suffixes = http.allowedHosts.filter((name) => name.startsWith('*.')).map((name) => nameOf(name.slice(1)));
   names.add(nameOf(everywhere.has(host) ? hostname() : bracketed(host)));
-  for (const { hostname: given } of givenUrls(settings)) names.add(given);
+  for (const { hostname: given } of givenUrls(settings)) names.add(nameOf(given));
   return (given: string, request: Request): boolean => {
     if (!hostHeader.test(given)) return false;
     const name = nameOf(given);
     return (
       names.has(name) ||
-      name === bracketed(calledAddress(request).replace(/^::ffff:(?=\d+\.)/, '')) ||
+      name === calledHost(request) ||
       isLocalName(name) ||
       isLoopbackAddress(plainHost(name)) ||
       suffixes.some((suffix) => name.endsWith(suffix))
@@ -92,7 +92,6 @@ function ownHosts(settings: BoundarySettings) {
 
 /** Without its port and the dot of the root, in small letters. */
 const nameOf = (host: string): string => host.toLowerCase().replace(/:\d+$/, '').replace(/\.$/, '');
-const bracketed = (address: string): string => (address.includes(':') ? `[${address}]` : address);
 
 /** The host that was called, port included: what else is served on this machine is another origin. */
 function ownOrigins(settings: BoundarySettings) {

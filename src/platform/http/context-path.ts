@@ -2,7 +2,7 @@ import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import { SchedulerError } from '../errors.js';
 import { isAtRoot } from '../settings/page-settings.js';
 import type { Settings } from '../settings/settings.js';
-import { calledAddress } from './addresses-of-call.js';
+import { calledHost } from './addresses-of-call.js';
 
 /**
  * Takes the context path off every call, as it stands and no other way of writing it, before anything is decided by the path: so
@@ -34,12 +34,26 @@ function urlBelow(contextPath: string, url: string): string | undefined {
 export const rootOf = ({ ui, http }: Pick<Settings, 'ui' | 'http'>): string =>
   ui.baseUrl.replace(/\/+$/, '') || http.contextPath;
 
+/** Its path alone, which is the same under all names of the service; empty: there is none. */
+export function rootPathOf(settings: Pick<Settings, 'ui' | 'http'>): string {
+  const root = rootOf(settings);
+  return URL.canParse(root) ? new URL(root).pathname.replace(/\/+$/, '') : root;
+}
+
 /**
- * The root of the service as a whole URL with a slash at its end: below `ui.baseUrl` if that is a URL, else below the advertised
- * URL, else below the address that was called.
+ * The root of the service as a whole URL with a slash at its end: `ui.baseUrl` if that is a URL, else the advertised URL with its
+ * path, else the address that was called.
  */
 export function rootUrlOf(settings: Pick<Settings, 'ui' | 'http' | 'advertisedUrl'>, request: Request): string {
-  // Its header Host is one of this service: others were refused.
-  const called = settings.advertisedUrl ?? `${request.protocol}://${request.get('host') ?? calledAddress(request)}`;
-  return new URL(`${rootOf(settings)}/`, called).href;
+  const { advertisedUrl, ui } = settings;
+  const hasPath = advertisedUrl !== undefined && new URL(advertisedUrl).pathname !== '/';
+  if (hasPath && ui.baseUrl === '') return `${advertisedUrl}/`;
+  const root = rootOf(settings);
+  return new URL(`${root}/`, URL.canParse(root) ? undefined : (advertisedUrl ?? calledUrl(request))).href;
+}
+
+/** By its header Host, which is one of this service: others were refused. Some names of loopback are in no URL. */
+function calledUrl(request: Request): string {
+  const byName = `${request.protocol}://${request.get('host') ?? ''}`;
+  return URL.canParse(byName) ? byName : `${request.protocol}://${calledHost(request)}:${request.socket.localPort}`;
 }

@@ -203,10 +203,21 @@ describe('what is wrong is named', () => {
       '--config: cannot read /nowhere/settings.yaml: there is no such file',
     ]));
 
+  const rootProblem =
+    'ui.baseUrl: must be empty, a path such as /jobs, or a URL such as https://muster.example.com/jobs';
   test.each([
     ['checkDeploysEverySeconds: ten', 'checkDeploysEverySeconds: must be a number, not "ten"'],
     ['agent: { keepTasks: maybe }', 'agent.keepTasks: must be true or false, not "maybe"'],
     ['agent: on', 'agent: must be a map, not "on"'],
+    ['ui: { baseUrl: 5 }', 'ui.baseUrl: must be a text'],
+    ['ui: { baseUrl: ftp://muster.example.com }', rootProblem],
+    ['ui: { baseUrl: "https://muster.example.com?x=1" }', rootProblem],
+    ['ui: { baseUrl: "/east#x" }', rootProblem],
+    ['ui: { baseUrl: "https://host:99999" }', rootProblem],
+    ['ui: { baseUrl: "https://" }', rootProblem],
+    ['ui: { baseUrl: "https:///x" }', rootProblem],
+    ['ui: { baseUrl: "https://u:p@muster.example.com" }', rootProblem],
+    ['ui: { baseUrl: "https://*.example.com" }', rootProblem],
     ['log: { level: loud }', 'log.level: must be one of error, warn, info, debug, trace, not "loud"'],
     ['maxDeployIdSize: 1.5', 'maxDeployIdSize: must be a whole number, not 1.5'],
     ['smtp: { host: mail, from: a@example.com, password: 12345 }', 'smtp.password: must be a text'],

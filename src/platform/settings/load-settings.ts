@@ -50,6 +50,7 @@ const Environment = z.object({
   MUSTER_HOST: z.string().default('127.0.0.1'),
   MUSTER_ADVERTISED_URL: z
     .url({ protocol: /^https?$/, error: 'must be a URL such as http://scheduler-1:7099' })
+    .refine((url) => !/[?#@]/.test(url), 'must have no user, no query and no fragment')
     .transform((url) => url.replace(/\/+$/, ''))
     .optional(),
   DATABASE_URL: z

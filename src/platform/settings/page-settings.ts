@@ -2,8 +2,18 @@ import { z } from 'zod';
 import { safeName } from '../../core/tasks/shell-commands.js';
 
 /** An address within this service or elsewhere; nothing that a browser would run. */
-const address = () =>
-  z.string().regex(/^(?:https?:\/\/|\/(?!\/))[^\s"'<>\\]*$/i, 'must begin with http://, https:// or a single /');
+const addressForm = /^(?:https?:\/\/|\/(?!\/))[^\s"'<>\\]*$/i;
+const addressRule = 'must begin with http://, https:// or a single /, without blanks and quotes';
+const address = () => z.string().regex(addressForm, addressRule);
+const rootRule = 'must be empty, a path such as /jobs, or a URL such as https://muster.example.com/jobs';
+/** Nothing may follow its path, and it has no user: all who get a link would see it. */
+function isRoot(text: string): boolean {
+  if (text === '') return true;
+  if (!addressForm.test(text) || /[?#]/.test(text)) return false;
+  if (text.startsWith('/')) return true;
+  return /^https?:\/\/[^/@]+(\/|$)/i.test(text) && URL.canParse(text) && hostForm.test(new URL(text).hostname);
+}
+const hostForm = /^([\w.-]+|\[[\da-f:.]+\])$/;
 const flag = () => z.boolean().default(false);
 const text = () => z.string().default('');
 
@@ -40,7 +50,8 @@ export const pageSettings = {
       'UI_REDIRECT: / redirects to the page; INDEX_CATCHALL: / and all unknown paths outside the API answer the page; DISABLED: neither',
     ),
   baseUrl: z
-    .union([z.literal(''), address()])
+    .string()
+    .refine(isRoot, rootRule)
     .default('')
     .describe('Address or path of the root of the service at a proxy; empty: http.contextPath, which the proxy keeps'),
   apiRoot: address().optional().describe('Address of the API for the page; default: /api below baseUrl'),

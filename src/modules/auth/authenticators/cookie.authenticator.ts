@@ -37,7 +37,7 @@ export class CookieAuthenticator implements Authenticator {
     if (value === undefined) return `cookie ${authCookieName} is missing`;
     // A browser sends cookies along with the calls of any page; the origin says which page it was.
     if (!safeMethods.has(request.method) && !isOwnOrigin(request, this.settings)) {
-      return `a ${request.method} with cookie ${authCookieName} needs the Origin of this service`;
+      return `a ${request.method} with cookie ${authCookieName} needs the Origin of this service (behind a proxy: ui.baseUrl)`;
     }
     if (isSession(value)) return (await this.sessions.find(value)) ?? 'the session has ended';
     const token = tokenIn(value, authTokenKey);

@@ -2,7 +2,7 @@ import { Controller, Get, Inject, Req, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { CookieOptions, Request, Response } from 'express';
 import { SchedulerError } from '../../../platform/errors.js';
-import { rootOf, rootUrlOf } from '../../../platform/http/context-path.js';
+import { rootPathOf, rootUrlOf } from '../../../platform/http/context-path.js';
 import { callbackPath } from '../../../platform/settings/auth-settings.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
 import type { CheckedRequest } from '../access/access.guard.js';
@@ -66,7 +66,7 @@ export class OidcSignInController {
   /** The page tells others of this browser, and says what went wrong. */
   private backToPage(response: Response, problem?: SignInProblem): void {
     const query = problem === undefined ? '' : `?problem=${problem}`;
-    response.redirect(`${rootOf(this.settings)}/${this.settings.ui.path}/signed-in${query}`);
+    response.redirect(`${rootPathOf(this.settings)}/${this.settings.ui.path}/signed-in${query}`);
   }
 
   private redirectUri(request: Request): string {

@@ -1,5 +1,5 @@
 import type { CookieOptions, Response } from 'express';
-import { rootOf } from '../../../platform/http/context-path.js';
+import { rootPathOf } from '../../../platform/http/context-path.js';
 import type { Settings } from '../../../platform/settings/settings.js';
 import { originOf } from '../authenticators/own-origin.js';
 import type { NewSession } from './sessions.service.js';
@@ -16,10 +16,7 @@ const optionsOf = (settings: CookieSettings, pageUrl: string): CookieOptions => 
 });
 
 /** Path of the root of the service for browsers. */
-export function pathOf(settings: CookieSettings): string {
-  const root = rootOf(settings);
-  return (URL.canParse(root) ? new URL(root).pathname : root) || '/';
-}
+export const pathOf = (settings: CookieSettings): string => rootPathOf(settings) || '/';
 
 /** `pageUrl`: an address of this service as the browser has it. */
 export function setSessionCookie(response: Response, settings: Settings, session: NewSession, pageUrl: string): void {
