@@ -86,7 +86,7 @@ function writeAsTask(path: string, text: string): void {
   chownSync(path, testUid, testUid);
 }
 
-describe.skipIf(!isRoot)('output of a pod', () => {
+describe.skipIf(!isRoot)('output of a pod', { timeout: 120_000 }, () => {
   const uid = '00000000-0000-4000-8000-000000000001';
   const line = (number: number) => `${String(number).padStart(9, '0')} ${'x'.repeat(89)}`;
   const lines = (from: number, to: number): string[] => Array.from({ length: to - from }, (_, at) => line(from + at));
@@ -262,7 +262,7 @@ describe.skipIf(!isRoot)('output of a pod', () => {
   );
 });
 
-describe.skipIf(!isRoot)('files of a pod', () => {
+describe.skipIf(!isRoot)('files of a pod', { timeout: 120_000 }, () => {
   /** Writes a numbered line at a time, opening the file anew for each, until there is a file "stop"; then says how many. */
   const writer = (file: string) =>
     `i=0; while [ ! -e stop ]; do i=$((i+1)); echo "$i ${'x'.repeat(200)}" >>${file}; done; echo $i >written; exec sleep 600`;
