@@ -104,14 +104,15 @@ export class StatusBatch {
   private asRecorded(report: Report): Report {
     const task = this.tasks.get(report.taskId);
     if (!task) return report;
-    return { ...report, message: statusText(report, task), timestamp: this.possible(report.timestamp, task) };
+    const change = statusChange(task, report);
+    // A kubelet tells whole seconds: what follows a state would stand before it.
+    const earliest = change.kind === 'record' && change.advances ? task.stateAt : task.taskId.startedAt;
+    return { ...report, message: statusText(report, task), timestamp: this.possible(report.timestamp, earliest) };
   }
 
-  /**
-   * A possible time, whatever the clock of its machine said: a whole number, not before its launch, nor in the future.
-   */
-  private possible(time: number, { taskId }: ReportedTask): number {
-    return Math.floor(Math.max(Math.min(time, this.now), Math.min(taskId.startedAt, this.now)));
+  /** A possible time, whatever the clock of its machine said: a whole number, not before the earliest one, nor in the future. */
+  private possible(time: number, earliest: number): number {
+    return Math.floor(Math.max(Math.min(time, this.now), Math.min(earliest, this.now)));
   }
 
   private advance(task: ReportedTask, { taskId, state, timestamp, directory }: Report): void {

@@ -56,6 +56,16 @@ test('whatever the clock of the machine says, it is neither before the launch no
   expect(await task()).toMatchObject({ stateAt: world.now, runningAt: world.now });
 });
 
+test('a machine that tells whole seconds puts no state before the one that it follows', async () => {
+  const ofTask = async () => (await world.active()).find(({ taskId }) => taskId.id === taskIds[0])!;
+  await world.cluster.advance(5_000);
+  const { startedAt } = (await ofTask()).taskId;
+  await world.query(`UPDATE task SET state_at = started_at + interval '400 ms'`);
+  await report(update(9, 'TASK_RUNNING', { timestamp: startedAt + 100 }));
+  const stateAt = startedAt + 400;
+  expect(await ofTask()).toMatchObject({ state: 'TASK_RUNNING', stateAt, runningAt: stateAt });
+});
+
 test('whatever part of a millisecond a difference of clocks leaves, times are whole', async () => {
   const { startedAt } = (await world.active()).find(({ taskId }) => taskId.id === taskIds[0])!.taskId;
   await world.cluster.advance(1_000);
