@@ -69,9 +69,12 @@ export class StatusBatch {
     this.tasks.set(taskId, { ...this.tasks.get(taskId)!, ...now, ended: false, mayRun: false });
   }
 
-  take(report: Report): void {
-    const known = this.tasks.get(report.taskId);
-    const change = statusChange(known, report);
+  take(told: Report): void {
+    const known = this.tasks.get(told.taskId);
+    const change = statusChange(known, told);
+    // A kubelet tells whole seconds: what follows a state would stand before it.
+    const isBefore = known && change.kind === 'record' && change.advances && told.timestamp < known.stateAt;
+    const report = isBefore ? { ...told, timestamp: known.stateAt } : told;
     const task = known && this.doubted(known, report);
     // One that has ended by the end of the batch need not be killed.
     if (change.kind === 'kill') this.unwanted.set(report.taskId, report);
@@ -104,15 +107,14 @@ export class StatusBatch {
   private asRecorded(report: Report): Report {
     const task = this.tasks.get(report.taskId);
     if (!task) return report;
-    const change = statusChange(task, report);
-    // A kubelet tells whole seconds: what follows a state would stand before it.
-    const earliest = change.kind === 'record' && change.advances ? task.stateAt : task.taskId.startedAt;
-    return { ...report, message: statusText(report, task), timestamp: this.possible(report.timestamp, earliest) };
+    return { ...report, message: statusText(report, task), timestamp: this.possible(report.timestamp, task) };
   }
 
-  /** A possible time, whatever the clock of its machine said: a whole number, not before the earliest one, nor in the future. */
-  private possible(time: number, earliest: number): number {
-    return Math.floor(Math.max(Math.min(time, this.now), Math.min(earliest, this.now)));
+  /**
+   * A possible time, whatever the clock of its machine said: a whole number, not before its launch, nor in the future.
+   */
+  private possible(time: number, { taskId }: ReportedTask): number {
+    return Math.floor(Math.max(Math.min(time, this.now), Math.min(taskId.startedAt, this.now)));
   }
 
   private advance(task: ReportedTask, { taskId, state, timestamp, directory }: Report): void {
