@@ -71,6 +71,9 @@ export const plainHost = (host: string): string =>
     .replace(/\.$/, '')
     .toLowerCase();
 
+/** As a uri has it. */
+export const bracketed = (address: string): string => (address.includes(':') ? `[${address}]` : address);
+
 export const isLoopbackAddress = (address: string): boolean => loopback.has(address);
 /** Names that are for the loopback. Which address one below localhost has is for the resolver to say. */
 export const isLocalName = (name: string): boolean => /^(.+\.)?localhost$/.test(plainHost(name));

@@ -2,6 +2,7 @@ import { connect } from 'rest-contract';
 import { fetchBackend } from 'rest-contract/fetch';
 import { bearer } from '../agent/wire/agent-api.js';
 import { AgentLine } from '../agent/wire/agent-line.js';
+import { bracketed } from '../platform/addresses.js';
 import { clientTls, keysOf } from './keys.js';
 import { PodAgentApi, type TrustedPodAgent } from './pod-agent-api.js';
 
@@ -25,7 +26,7 @@ export class PodAgentConnection {
     const keys = keysOf(node, secret);
     const connecting = { ...clientTls(keys), timeout: Math.min(callMillis, 2_000), maxCachedSessions: 0 };
     this.line = new AgentLine({ connect: connecting, callMillis });
-    const url = `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
+    const url = `https://${bracketed(host)}:${port}`;
     const api = connect(PodAgentApi, fetchBackend(url, this.line.sending), { timeoutMs: callMillis });
     this.agent = api.trusted({ authorization: bearer(keys.secret) });
   }

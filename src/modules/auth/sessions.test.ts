@@ -1,3 +1,4 @@
+import type { Request } from 'express';
 import { decodeJwt } from 'jose';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import {
@@ -11,6 +12,7 @@ import { SmallIssuer } from '../../../test/support/auth/small-issuer.js';
 import { createDatabase } from '../../../test/support/test-database.js';
 import { startTestApp } from '../../../test/support/test-app.js';
 import { waitFor } from '../../../test/support/wait-for.js';
+import { isOwnOrigin } from './authenticators/own-origin.js';
 import { pathOf } from './sessions/session-cookie.js';
 
 let app: AuthApp;
@@ -263,6 +265,15 @@ test('behind a proxy that speaks TLS the cookie goes by TLS alone, and to the co
   };
   expect(await set('https://muster.example')).toMatch(/; Path=\/east; .*; HttpOnly; Secure; SameSite=Strict$/);
   expect(await set(new URL(secure.url).origin)).not.toContain('Secure');
+});
+
+test.each([
+  ['', ''],
+  ['/east', '/east'],
+])('with ui.baseUrl %j the Origin %j is no page of this service', (baseUrl, origin) => {
+  const headers: Record<string, string> = { origin, host: 'muster.example' };
+  const call = { protocol: 'http', get: (name: string) => headers[name] } as Request;
+  expect(isOwnOrigin(call, { ui: { baseUrl } } as Parameters<typeof isOwnOrigin>[1])).toBe(false);
 });
 
 test('a page at ui.baseUrl is one of this service, wherever the scheduler is advertised', async () => {

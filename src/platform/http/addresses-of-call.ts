@@ -1,4 +1,5 @@
 import type { Request } from 'express';
+import { bracketed } from '../addresses.js';
 
 interface Addresses {
   caller: string;
@@ -23,4 +24,3 @@ export const calledAddress = (request: Request): string =>
 /** That address as a host: without the form of IPv6 for an IPv4 address, and another one of IPv6 in brackets. */
 export const calledHost = (request: Request): string =>
   bracketed(calledAddress(request).replace(/^::ffff:(?=\d+\.)/, ''));
-export const bracketed = (address: string): string => (address.includes(':') ? `[${address}]` : address);

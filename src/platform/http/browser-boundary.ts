@@ -1,9 +1,10 @@
 import { hostname } from 'node:os';
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
-import { isLocalName, isLoopbackAddress, plainHost } from '../addresses.js';
+import { bracketed, isLocalName, isLoopbackAddress, plainHost } from '../addresses.js';
 import { SchedulerError } from '../errors.js';
 import type { Settings } from '../settings/settings.js';
-import { bracketed, calledHost } from './addresses-of-call.js';
+import { calledHost } from './addresses-of-call.js';
+import { givenUrls } from './context-path.js';
 
 type BoundarySettings = Pick<Settings, 'cors' | 'enableCorsFilter' | 'http'> &
   Partial<Pick<Settings, 'host' | 'advertisedUrl' | 'ui'>>;
@@ -65,10 +66,6 @@ function countOf({ rawHeaders }: Request, name: string): number {
   }
   return count;
 }
-
-/** Addresses that the settings give the service. */
-const givenUrls = ({ advertisedUrl = '', ui }: BoundarySettings): URL[] =>
-  [advertisedUrl, ui?.baseUrl ?? ''].flatMap((url) => (URL.canParse(url) ? [new URL(url)] : []));
 
 /** Loopback names, the address that the call came in by, the bound, advertised and base address, and those allowed to be called. */
 function ownHosts(settings: BoundarySettings) {

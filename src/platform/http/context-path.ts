@@ -34,6 +34,10 @@ function urlBelow(contextPath: string, url: string): string | undefined {
 export const rootOf = ({ ui, http }: Pick<Settings, 'ui' | 'http'>): string =>
   ui.baseUrl.replace(/\/+$/, '') || http.contextPath;
 
+/** Addresses that the settings give the service. */
+export const givenUrls = ({ advertisedUrl = '', ui }: Partial<Pick<Settings, 'advertisedUrl' | 'ui'>>): URL[] =>
+  [advertisedUrl, ui?.baseUrl ?? ''].flatMap((url) => (URL.canParse(url) ? [new URL(url)] : []));
+
 /** Its path alone, which is the same under all names of the service; empty: there is none. */
 export function rootPathOf(settings: Pick<Settings, 'ui' | 'http'>): string {
   const root = rootOf(settings);

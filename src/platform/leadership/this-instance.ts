@@ -3,6 +3,7 @@ import { HttpAdapterHost } from '@nestjs/core';
 import { randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { hostname } from 'node:os';
+import { bracketed } from '../addresses.js';
 import { PROCESS_ROLE, type ProcessRole } from '../process/process-role.js';
 import { SETTINGS, type Settings } from '../settings/settings.js';
 
@@ -35,7 +36,7 @@ export class ThisInstance {
   private url(host: string): string | undefined {
     const port = this.port();
     if (port === undefined) return undefined;
-    return `http://${host.includes(':') ? `[${host}]` : host}:${port}${this.settings.http.contextPath}`;
+    return `http://${bracketed(host)}:${port}${this.settings.http.contextPath}`;
   }
 
   /** A leader listens for its workers, too: that port is no address of the instance. */
