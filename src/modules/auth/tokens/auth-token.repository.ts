@@ -4,11 +4,14 @@ import { LessThanOrEqual, MoreThan } from 'typeorm';
 import { nameOf, type User } from '../../../core/authorization/index.js';
 import type { Queryable } from '../../../platform/database/queryable.js';
 import type { Transaction } from '../../../platform/database/transaction.js';
+import { onlyRow } from '../../../platform/database/only-row.js';
 import { rows } from '../../../platform/database/sql.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
 import { AuthLookupKeyEntity } from './auth-lookup-key.entity.js';
 import { AuthTokenEntity } from './auth-token.entity.js';
 import { lookupDigest, matchesHash } from './token-text.js';
+
+const newKey = () => ({ key: randomBytes(32).toString('hex') });
 
 /** Issuer of the ids of users for whom an administrator makes tokens. */
 const ourselves = 'muster';
@@ -116,17 +119,7 @@ export class AuthTokenRepository {
 
   /** What the row of a token with this text is found by. */
   async digest(tx: Queryable, token: string): Promise<string> {
-    this.key ??= await keptKey(tx);
+    this.key ??= (await onlyRow(tx.getRepository(AuthLookupKeyEntity), newKey)).key;
     return lookupDigest(token, this.key);
   }
-}
-
-/** The key, which is equal for all instances: the first one makes it. */
-async function keptKey(tx: Queryable): Promise<string> {
-  const keys = tx.getRepository(AuthLookupKeyEntity);
-  const kept = await keys.findOneBy({ onlyRow: true });
-  if (kept) return kept.key;
-  const made = { onlyRow: true, key: randomBytes(32).toString('hex') };
-  await keys.createQueryBuilder().insert().values(made).orIgnore().updateEntity(false).execute();
-  return (await keys.findOneByOrFail({ onlyRow: true })).key;
 }
