@@ -23,7 +23,8 @@ const longestPauseMillis = 10_000;
 /** Processes of a server that was killed take their time to notice. */
 const sharedMemoryWaitMillis = 10_000;
 const recoverySeconds = 300;
-const startedMeanwhile = 'Another program has just started it';
+const stopWaitMillis = 60_000;
+const stopLookMillis = 50;
 
 interface EmbeddedServerOptions {
   dataDir: string;
@@ -84,10 +85,18 @@ export class EmbeddedServer {
     await this.end(mode);
   }
 
+  /** Ends the server that runs now. pg_ctl would wait for the next one, too, if another program starts one meanwhile. */
   private async end(mode: 'fast' | 'immediate'): Promise<void> {
-    if (!runningPostmaster(this.places.cluster)) return;
-    const { code, output } = await this.pgCtl('stop', '--mode', mode, '--wait', '--timeout', '60');
-    if (code !== 0) throw new Error(`PostgreSQL does not stop: ${output}`);
+    const ended = runningPostmaster(this.places.cluster)?.pid;
+    if (ended === undefined) return;
+    const isThere = (): boolean => runningPostmaster(this.places.cluster)?.pid === ended;
+    const { code, output } = await this.pgCtl('stop', '--mode', mode, '--no-wait');
+    const deadline = performance.now() + stopWaitMillis;
+    while (isThere()) {
+      if (code !== 0) throw new Error(`PostgreSQL does not stop: ${output}`);
+      if (performance.now() > deadline) throw new Error(`PostgreSQL has not stopped after ${stopWaitMillis / 1_000} s`);
+      await delay(stopLookMillis);
+    }
   }
 
   private async leaveTcp(): Promise<void> {
@@ -104,9 +113,9 @@ export class EmbeddedServer {
       if (runningPostmaster(this.places.cluster) && (await this.answers())) return;
       const failure = await this.launch();
       if (failure === undefined) return;
-      const mayPass =
-        failure === startedMeanwhile ||
-        /shared memory.*still in use|lock file .* (already exists|is empty)/is.test(failure);
+      // Another program has just started it.
+      if (runningPostmaster(this.places.cluster)) continue;
+      const mayPass = /shared memory.*still in use|lock file .* (already exists|is empty)/is.test(failure);
       if (!mayPass || performance.now() > deadline)
         throw new StartError(`The embedded PostgreSQL does not start: ${failure}`);
       await delay(watchEveryMillis);
@@ -153,7 +162,6 @@ export class EmbeddedServer {
     const { cluster } = this.places;
     disarmStalePidFile(cluster);
     const place = hasSockets ? this.socketPlace() : await this.tcpPlace();
-    if (!place) return startedMeanwhile;
     const log = join(cluster, 'server.log');
     rmSync(log, { force: true });
     const parameters = { ...this.options.parameters, ...place };
@@ -175,11 +183,10 @@ export class EmbeddedServer {
     return { port: String(socketPort), listen_addresses: '', unix_socket_directories: folder };
   }
 
-  /** undefined: another program has just started it there. */
-  private async tcpPlace(): Promise<Record<string, string> | undefined> {
+  private async tcpPlace(): Promise<Record<string, string>> {
     let { port } = readAccess(this.places.cluster);
-    if (!(await isFree(port))) {
-      if (runningPostmaster(this.places.cluster)) return undefined;
+    // Not taken by a server of this cluster, which another program has just started there.
+    if (!(await isFree(port)) && !runningPostmaster(this.places.cluster)) {
       const taken = port;
       port = await freePort();
       this.options.say?.(`Port ${taken} of the embedded PostgreSQL is taken by another program: it moves to ${port}`);

@@ -1,5 +1,5 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { readFileSync, readlinkSync, realpathSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, readlinkSync, realpathSync, writeSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { StartError } from '../errors.js';
 import type { Binaries } from './binaries.js';
@@ -56,12 +56,29 @@ export function disarmStaleLock(cluster: string, socket: string): void {
   disarm(cluster, `${socket}.lock`);
 }
 
+/**
+ * Writes into the file that was read: of the file that a server started meanwhile puts in its place nothing is changed. An empty one is
+ * that of a server that is about to write it.
+ */
 function disarm(cluster: string, name: string): void {
-  const path = resolve(cluster, name);
-  const text = textOf(path);
-  if (text === undefined || runningPostmaster(cluster)) return;
-  const noSuchPid = '2147483646';
-  writeFileSync(path, text.replace(/^\d+/, noSuchPid));
+  const file = openIfThere(resolve(cluster, name));
+  if (file === undefined) return;
+  try {
+    const text = readFileSync(file, 'utf8');
+    const noSuchPid = '2147483646';
+    if (/^\d/.test(text) && !runningPostmaster(cluster)) writeSync(file, text.replace(/^\d+/, noSuchPid), 0);
+  } finally {
+    closeSync(file);
+  }
+}
+
+function openIfThere(path: string): number | undefined {
+  try {
+    return openSync(path, 'r+');
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw cause;
+  }
 }
 
 const pidFileName = 'postmaster.pid';
