@@ -24,7 +24,7 @@ export default defineConfig({
   },
   test: {
     include,
-    setupFiles: ['test/support/quiet.ts', 'test/support/refusals.ts'],
+    setupFiles: ['test/support/quiet.ts', 'test/support/seed.ts', 'test/support/refusals.ts'],
     globalSetup: ['test/support/vitest-global-setup.ts'],
     // Tests wait for a database or a process more than they compute; those of the deep step start the product, which computes.
     maxWorkers: step === 'deep' ? 3 : 5,
