@@ -1,6 +1,16 @@
 import { HttpErrorException } from 'rest-contract';
 import { highestEpochHeader } from '../agent/wire/agent-api.js';
-import { type Epoch, MachineUnreachableError, StaleEpochError } from './cluster-driver.js';
+import { messageOf } from '../platform/files.js';
+import {
+  type Epoch,
+  MachineUnreachableError,
+  StaleEpochError,
+  type TaskCheck,
+  type TaskCheckAnswer,
+} from './cluster-driver.js';
+
+/** Time for the way to an agent and back, beside that of the command that it runs. */
+const checkMillis = 5_000;
 
 /** No answer, or none in time: whether the call was carried out is not known. */
 export class AgentUnreachable extends Error {}
@@ -56,5 +66,18 @@ export async function orUnreachable<T>(slaveId: string, answer: Promise<T>): Pro
   } catch (cause) {
     if (cause instanceof AgentUnreachable) throw new MachineUnreachableError(slaveId, { cause });
     throw cause;
+  }
+}
+
+/** Answer of an agent that runs a check, for which `ask` waits so long. Throws StaleEpochError. */
+export async function checkAnswer(
+  { timeoutMillis }: TaskCheck,
+  ask: (patience: { timeoutMs: number }) => Promise<TaskCheckAnswer>,
+): Promise<TaskCheckAnswer> {
+  try {
+    return await ask({ timeoutMs: timeoutMillis + checkMillis });
+  } catch (cause) {
+    if (cause instanceof StaleEpochError) throw cause;
+    return { outcome: 'UNKNOWN', reason: messageOf(cause) };
   }
 }

@@ -3,7 +3,13 @@ import { z } from 'zod';
 import { LocalSettings } from '../platform/settings/local-settings.js';
 import { logrotateFrequencies } from '../platform/settings/log-rotation-settings.js';
 import { maxLaunchBytes, TaskApi } from '../agent/wire/agent-api.js';
-import { machineUsage, shellCommandOrder, statusUpdate } from '../agent/wire/agent-records.js';
+import {
+  machineUsage,
+  shellCommandOrder,
+  statusUpdate,
+  taskCheck,
+  taskCheckAnswer,
+} from '../agent/wire/agent-records.js';
 import { Artifact, executorArtifacts, LogUploads } from '../agent/wire/launch-spec.js';
 
 /** Directory in which the sandbox of a task is mounted in its container. */
@@ -121,6 +127,8 @@ export const PodLeaderApi = contract('PodLeaderApi', {
   prepare: post({ pod: podToPrepare }, prepareAnswer, { maxBodyBytes: maxLaunchBytes }),
   /** GONE: the task does not run here (any more), and the command never will. */
   runCommand: post({ order: shellCommandOrder, settings: CommandSettings }, z.enum(['ACCEPTED', 'GONE'])),
+  /** Runs the command and waits for its end. */
+  check: post({ check: taskCheck }, taskCheckAnswer),
   /**
    * Their pods have ended. No command begins in them any more, and those that run are ended; their reports are among the updates up
    * to number `upTo` (0: all of them are acknowledged). From now on their files are kept for a time. Unknown ones are passed over.

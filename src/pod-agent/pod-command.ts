@@ -12,7 +12,7 @@ import { commandWords, findCommand, type InvalidCommand, isInvalid } from '../ag
 import { type CommandSettings, podSandboxPath } from './pod-agent-api.js';
 import type { PodContainer } from './pod-cgroups.js';
 
-interface CommandedPod {
+export interface CommandedPod {
   /** undefined: it does not run. */
   container: PodContainer | undefined;
   sandboxRoot: string;
@@ -20,41 +20,74 @@ interface CommandedPod {
   directory: string;
 }
 
-/**
- * Plans a command in the container of a task: within its cgroups, so that it ends with the container and within its
- * limits, in its namespaces, as its user, and with no way to more rights. Before the user has changed nothing that is
- * read comes from the task.
- */
+/** Plans a command of a user in the container of a task. */
 export async function planInPod(
-  { container, sandboxRoot, directory }: CommandedPod,
+  pod: CommandedPod,
   order: ShellCommandOrder,
   record: CommandRecord,
   settings: CommandSettings | undefined,
 ): Promise<CommandPlan | InvalidCommand> {
-  const main = container?.main();
-  if (!container || !main || !settings) return { invalid: 'The task has no process' };
+  if (!settings) return { invalid: noProcess };
   const command = findCommand(order, settings.shellCommands);
   if (isInvalid(command)) return command;
-  const user = await userOf(main.pid);
-  // Its rights are those that the runtime left it. Here it would have all that root has.
-  if (user.uid === 0) return { invalid: 'Commands are not run in tasks that are root' };
+  const entry = await entryOf(pod, record.path);
+  if (isInvalid(entry)) return entry;
+  const { sandboxRoot, directory } = pod;
+  const { user, plan } = entry;
   const pid =
     (await taskPid(sandboxRoot, join(relative(sandboxRoot, directory), settings.shellCommandPidFile))) ?? user.pid;
   if (typeof pid !== 'number') return pid;
+  return {
+    ...plan,
+    words: commandWords(command, order.options, { pid, user: String(user.uid) }, settings, []),
+    timeoutMillis: settings.shellCommandTimeoutMillis,
+  };
+}
+
+/** Plans a line of the deploy of a task in its container. */
+export async function planLineInPod(
+  pod: CommandedPod,
+  line: string,
+  mark: string,
+): Promise<CommandPlan | InvalidCommand> {
+  const entry = await entryOf(pod, mark);
+  return isInvalid(entry) ? entry : { ...entry.plan, words: [plainShell, '-c', line], timeoutMillis: 0 };
+}
+
+const noProcess = 'The task has no process';
+
+/** Way of a command into the container of a task. */
+interface PodEntry {
+  user: PodUser;
+  plan: Omit<CommandPlan, 'words' | 'timeoutMillis'>;
+}
+
+/**
+ * Within the cgroups of the container, so that a command ends with it and within its limits, in its namespaces, as its user, and with
+ * no way to more rights. Before the user has changed nothing that is read comes from the task.
+ */
+async function entryOf(
+  { container, sandboxRoot, directory }: CommandedPod,
+  mark: string,
+): Promise<PodEntry | InvalidCommand> {
+  const main = container?.main();
+  if (!container || !main) return { invalid: noProcess };
+  const user = await userOf(main.pid);
+  // Its rights are those that the runtime left it. Here it would have all that root has.
+  if (user.uid === 0) return { invalid: 'Commands are not run in tasks that are root' };
   const environment = await environmentOf(main.pid);
   // It is the same process still: a number is given to another one only after very many.
-  if (container.main()?.startTime !== main.startTime) return { invalid: 'The task has no process' };
-  return {
-    words: commandWords(command, order.options, { pid, user: String(user.uid) }, settings, []),
-    environment: { ...environment, TASK_SANDBOX_DIR: podSandboxPath, [commandVariable]: record.path },
+  if (container.main()?.startTime !== main.startTime) return { invalid: noProcess };
+  const plan = {
+    environment: { ...environment, TASK_SANDBOX_DIR: podSandboxPath, [commandVariable]: mark },
     directory,
     inside: podSandboxPath,
     sandboxRoot,
     runAs: runAs(user, main.pid, container.group.procsFiles),
     shell: plainShell,
-    timeoutMillis: settings.shellCommandTimeoutMillis,
     isTaskOver: () => goesSoon(container),
   };
+  return { user, plan };
 }
 
 /** From the end of what was killed with its container to that of the container, on a busy node. */
@@ -71,7 +104,7 @@ async function goesSoon(container: PodContainer): Promise<boolean> {
 const joinGroups = 'while [ "$1" != -- ]; do echo $$ >"$1" || exit 125; shift; done; shift; exec "$@"';
 const namespaces = ['--mount', '--uts', '--ipc', '--net', '--pid'];
 
-function runAs({ uid, gid }: { uid: number; gid: number }, pid: number, groups: readonly string[]): RunAs {
+function runAs({ uid, gid }: PodUser, pid: number, groups: readonly string[]): RunAs {
   const enter = ['nsenter', `--target=${pid}`, ...namespaces, `--setuid=${uid}`, `--setgid=${gid}`, '--'];
   const outside = hasOwnCgroups() ? ['nsenter', '--target=1', '--cgroup', '--'] : [];
   const prefix = [
@@ -102,8 +135,14 @@ function hasOwnCgroups(): boolean {
   }
 }
 
-/** `pid`: its number as it is seen from inside. */
-async function userOf(pid: number): Promise<{ uid: number; gid: number; pid: number }> {
+interface PodUser {
+  uid: number;
+  gid: number;
+  /** Number of the main process as it is seen from inside. */
+  pid: number;
+}
+
+async function userOf(pid: number): Promise<PodUser> {
   const text = await readFile(`/proc/${pid}/status`, 'latin1');
   const field = (name: string) => new RegExp(`^${name}:\\s+(.*)$`, 'm').exec(text)?.[1]?.split(/\s+/) ?? [];
   const [uid = 0] = field('Uid');

@@ -3,6 +3,7 @@ import { type Args, type CallContext, type Service } from 'rest-contract';
 import { taskStatistics, machineUsage } from '../agent/machines/usage.js';
 import type { Removals } from '../agent/upkeep/removals.js';
 import { CommandRecord } from '../agent/shell-commands/command-record.js';
+import type { TaskCheckAnswer } from '../cluster/cluster-driver.js';
 import type { TaskApi } from '../agent/wire/agent-api.js';
 import type { Epochs } from '../agent/wire/epochs.js';
 import { orNotFound, SandboxOperations } from '../agent/server/sandbox-operations.js';
@@ -98,6 +99,14 @@ class PodLeaderOperations implements Service<typeof PodLeaderApi> {
       if (task.endedAt !== undefined) return 'GONE';
       return (await task.run(order, settings)) ? 'ACCEPTED' : 'GONE';
     });
+  }
+
+  /** Not in turn with the end of the task, which does not wait for a check. */
+  async check({ check }: Args<typeof PodLeaderApi, 'check'>): Promise<TaskCheckAnswer> {
+    const { tasks } = this.parts;
+    const task = tasks.find(check.taskId);
+    if (task) await tasks.lookAt(task);
+    return task?.isRunning ? task.commands.check(check) : { outcome: 'GONE' };
   }
 
   async ended({ taskIds }: Args<typeof PodLeaderApi, 'ended'>) {

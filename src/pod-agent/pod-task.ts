@@ -32,7 +32,7 @@ import type { PodAgentSettings } from './pod-agent-settings.js';
 import { artifactsDirectory, PodArtifacts } from './pod-artifacts.js';
 import { PodFiles, resultsName } from './pod-files.js';
 import type { PodCgroups, PodContainer } from './pod-cgroups.js';
-import { planInPod } from './pod-command.js';
+import { type CommandedPod, planInPod, planLineInPod } from './pod-command.js';
 
 /** Context shared by all tasks of an agent. */
 export interface PodContext {
@@ -125,9 +125,9 @@ export class PodTask {
       plan: async (order, record) => {
         const settings = this.commandSettings.get(record.path);
         this.commandSettings.delete(record.path);
-        const container = this.isRunning ? this.container : undefined;
-        return planInPod({ container, sandboxRoot: this.shown, directory: sandbox.root }, order, record, settings);
+        return planInPod(this.commanded(), order, record, settings);
       },
+      planLine: (line, mark) => planLineInPod(this.commanded(), line, mark),
       report: (report) => this.report(report),
     });
     this.logs = new TaskLogs(context.logs, this.loggedTask());
@@ -314,6 +314,11 @@ export class PodTask {
     const directory = this.logDirectory;
     if (directory === undefined) return true;
     return (await this.follow()).takeAll(join(directory, podContainerName), takeAllMillis);
+  }
+
+  private commanded(): CommandedPod {
+    const container = this.isRunning ? this.container : undefined;
+    return { container, sandboxRoot: this.shown, directory: this.sandbox.root };
   }
 
   private get output(): string {

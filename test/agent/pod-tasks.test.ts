@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { allProcesses, variableOf } from '../../src/agent/processes/processes.js';
 import type { CommandSettings, PodToPrepare } from '../../src/pod-agent/pod-agent-api.js';
-import type { ShellCommandOrder } from '../../src/cluster/cluster-driver.js';
+import type { ShellCommandOrder, TaskCheck } from '../../src/cluster/cluster-driver.js';
 import { PodNode, type TestPod, testUid } from '../support/pod-node.js';
 import { waitFor } from '../support/wait-for.js';
 
@@ -220,6 +220,64 @@ describe.skipIf(!isRoot)('a task in a pod', () => {
     const output = readFileSync(join(node.root, managed.podName, 'sandbox', outputFilename!), 'utf8');
     expect(output.split('\n')[2]).toBe('/mnt/cluster/sandbox');
     await started.end();
+  });
+
+  describe('checked by a command', () => {
+    const check = (command: string, own: Partial<TaskCheck> = {}, of = pod) => {
+      const order = { taskId: of.taskId, command, timeoutMillis: 10_000, maxOutputBytes: 1_000, ...own };
+      return node.leader().check({ check: order });
+    };
+
+    test('has it run in its container, as its user, with its environment and no way to more rights', async () => {
+      const told = await heard();
+      const look = 'echo $OWN; pwd; id -u; grep NoNewPrivs /proc/self/status; cat /proc/self/cgroup; exit 3';
+      const answer = await check(look);
+      expect(answer).toMatchObject({ outcome: 'ENDED', exitCode: 3 });
+      const [own, directory, user, rights, ...groups] = 'output' in answer ? answer.output.split('\n') : [];
+      expect([own, directory, user]).toEqual(['of the pod', '/mnt/cluster/sandbox', String(testUid)]);
+      expect(rights).toMatch(/^NoNewPrivs:\s1$/);
+      expect(groups.join('\n')).toContain(`pod${running.uid}/bbbb-task`);
+      expect(await heard()).toEqual(told);
+    });
+
+    test('has it ended with all of its group when its time is over, and answers no more than allowed', async () => {
+      expect(await check('sleep 601 & sleep 602', { timeoutMillis: 300 })).toEqual({
+        outcome: 'FAILED',
+        reason: 'It took longer than 300 ms',
+      });
+      expect(commandProcesses()).toEqual([]);
+      expect(await check('echo 12345678', { maxOutputBytes: 4 })).toMatchObject({ output: '1234' });
+    });
+
+    test('has none where it is root, has not begun, has ended, or is unknown', async () => {
+      const [asRoot, waiting, ended] = [
+        await node.prepare({ user: undefined }),
+        await node.prepare(),
+        await node.prepare(),
+      ];
+      const started = node.start(asRoot, ['/bin/sleep', '600'], 0);
+      await waitFor('it to run', () => statistics(asRoot));
+      expect(await check('true', {}, asRoot)).toEqual({
+        outcome: 'FAILED',
+        reason: 'Commands are not run in tasks that are root',
+      });
+      await started.end();
+      await node.leader().ended({ taskIds: [ended.taskId] });
+      for (const of of [waiting, ended, { ...pod, taskId: 'unknown' }])
+        expect(await check('true', {}, of)).toEqual({ outcome: 'GONE' });
+    });
+
+    test('ends before its check does', async () => {
+      const ending = await node.prepare();
+      const started = node.start(ending, ['/bin/sleep', '600']);
+      await waitFor('it to run', () => statistics(ending));
+      const answer = check(': >ready; exec sleep 604', {}, ending);
+      await waitFor('the check', () => existsSync(join(ending.path, 'ready')));
+      await started.end();
+      await node.leader().ended({ taskIds: [ending.taskId] });
+      expect(await answer).not.toMatchObject({ exitCode: 0 });
+      expect(commandProcesses()).toEqual([]);
+    });
   });
 
   test('has its updates told again until they are acknowledged, and none of another incarnation', async () => {

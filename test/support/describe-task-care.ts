@@ -149,6 +149,14 @@ export function describeTaskCare(
           expect(await notedUntilEnd(spec, 60_000)).toEqual(['fails', 'TERM']);
         });
 
+        test('is asked for when that takes too long', async () => {
+          const spec = await running('RUNS_AND_NOTES_SIGNALS', {
+            killGraceMillis: 60_000,
+            preStop: { command: 'echo waits >>"$NOTES"; exec sleep 600', timeoutMillis: 300 },
+          });
+          expect(await notedUntilEnd(spec, 60_000)).toEqual(['waits', 'TERM']);
+        });
+
         test('does not wait for that by force', async () => {
           const spec = await running('RUNS', preStop('exec sleep 600'));
           expect(await kill(spec, 0)).toBe('KILLING');

@@ -130,11 +130,7 @@ class LeaderOperations implements Service<typeof LeaderApi> {
   /** Not in turn with launches and kills of the task: a kill does not wait for a check. */
   async check({ check }: Args<typeof LeaderApi, 'check'>): Promise<TaskCheckAnswer> {
     const run = this.services.tasks.find(check.taskId);
-    if (!run?.isRunning) return { outcome: 'GONE' };
-    const end = await run.commands.runLine(check.command, check);
-    return end.kind === 'ended'
-      ? { outcome: 'ENDED', exitCode: end.exitCode, output: end.output }
-      : { outcome: 'FAILED', reason: end.reason };
+    return run?.isRunning ? run.commands.check(check) : { outcome: 'GONE' };
   }
 
   async updates({ incarnation, after, waitMillis }: Args<typeof LeaderApi, 'updates'>, { signal }: CallContext) {

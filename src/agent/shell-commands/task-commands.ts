@@ -1,6 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import type { ShellCommandOrder, ShellCommandReport } from '../../cluster/cluster-driver.js';
+import type {
+  ShellCommandOrder,
+  ShellCommandReport,
+  TaskCheck,
+  TaskCheckAnswer,
+} from '../../cluster/cluster-driver.js';
 import type { AgentContext } from '../agent-context.js';
 import { ensureFolder, messageOf } from '../../platform/files.js';
 import { CommandRecord } from './command-record.js';
@@ -14,8 +19,7 @@ interface CommandedTask {
   /** Directory of its control files. */
   directory: { path: string };
   plan(order: ShellCommandOrder, record: CommandRecord): Promise<CommandPlan | InvalidCommand>;
-  /** Absent: lines of its deploy are run by others. */
-  planLine?(line: string, mark: string): Promise<CommandPlan | InvalidCommand>;
+  planLine(line: string, mark: string): Promise<CommandPlan | InvalidCommand>;
   /** Resolves when it is on disk. */
   report(report: ShellCommandReport): Promise<void>;
 }
@@ -64,7 +68,7 @@ export class TaskCommands {
 
   /** A line of its deploy, of which nothing is kept. It ends with the task, and when `signal` says so. */
   async runLine(line: string, limits: LineLimits, signal?: AbortSignal): Promise<LineEnd> {
-    if (this.isClosed || !this.task.planLine) return { kind: 'failed', reason: taskEnded };
+    if (this.isClosed) return { kind: 'failed', reason: taskEnded };
     this.hasBegun = true;
     const mark = await this.newMark();
     const plan = await this.task.planLine(line, mark);
@@ -73,6 +77,13 @@ export class TaskCommands {
     const end = runLine(plan, mark, limits, AbortSignal.any(stops));
     this.lines.add(end);
     return end.finally(() => this.lines.delete(end));
+  }
+
+  async check({ command, ...limits }: TaskCheck): Promise<TaskCheckAnswer> {
+    const end = await this.runLine(command, limits);
+    return end.kind === 'ended'
+      ? { outcome: 'ENDED', exitCode: end.exitCode, output: end.output }
+      : { outcome: 'FAILED', reason: end.reason };
   }
 
   private async newMark(): Promise<string> {

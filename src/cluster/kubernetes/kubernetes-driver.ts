@@ -21,6 +21,8 @@ import {
   type ShellCommandOrder,
   MachineUnreachableError,
   StaleEpochError,
+  type TaskCheck,
+  type TaskCheckAnswer,
   type TaskSandbox,
   type TaskStatistics,
   type UnsupportedOption,
@@ -42,7 +44,7 @@ const reachMillis = 2_000;
 /** Time for which `start` waits for the first machines; after that they are waited for in the background. */
 const firstContactMillis = 3_000;
 
-/** A launch that has waited longer for its turn looks at the lease again, with all others that do. */
+/** A launch that has waited longer for its turn looks at the lease again, with all others that do; checks of tasks do so, too. */
 const lookupLastsMillis = 1_000;
 
 /** Outcomes of launches of which nothing runs, nor ever will. */
@@ -256,6 +258,15 @@ export class KubernetesDriver implements ClusterDriver {
     if (!this.agents) return 'GONE';
     const settings = CommandSettings.parse(this.options.commands ?? {});
     return (await this.agents.of(slaveId)?.runCommand(order, settings, epoch)) ?? 'UNKNOWN';
+  }
+
+  async runCheck(check: TaskCheck, slaveId: string, epoch: Epoch): Promise<TaskCheckAnswer> {
+    // An API server that is away stops no checks: the agent knows the highest epoch that it has heard of.
+    await this.lease.check(epoch, lookupLastsMillis).catch((cause: unknown) => {
+      if (cause instanceof StaleEpochError) throw cause;
+    });
+    const agent = this.agents?.of(slaveId);
+    return agent?.runCheck(check, epoch) ?? { outcome: 'UNKNOWN', reason: `No agent runs on node '${slaveId}' now` };
   }
 
   /** Lists nodes whose kubelets are heard: the tasks of the others are not known. */

@@ -6,7 +6,7 @@ import type {
   TrustedPodAgent,
 } from '../../pod-agent/pod-agent-api.js';
 import { PodAgentConnection } from '../../pod-agent/pod-agent-client.js';
-import { answerFrom, ifFound, orUnreachable, unlessStale } from '../agent-answers.js';
+import { answerFrom, checkAnswer, ifFound, orUnreachable, unlessStale } from '../agent-answers.js';
 import { openAgentSandbox } from '../agent-sandbox.js';
 import {
   type Epoch,
@@ -15,6 +15,8 @@ import {
   type ShellCommandAnswer,
   type ShellCommandOrder,
   StaleEpochError,
+  type TaskCheck,
+  type TaskCheckAnswer,
   type TaskSandbox,
   type TaskStatistics,
 } from '../cluster-driver.js';
@@ -191,6 +193,11 @@ export class NodeAgent {
       if (cause instanceof StaleEpochError) throw cause;
       return 'UNKNOWN';
     }
+  }
+
+  /** Throws StaleEpochError. */
+  runCheck(check: TaskCheck, epoch: Epoch): Promise<TaskCheckAnswer> {
+    return checkAnswer(check, (patience) => this.askAsLeader(epoch, (api) => api.check({ check }, patience)));
   }
 
   /** undefined: it has no files of this task. Throws MachineUnreachableError, as all that follows. */

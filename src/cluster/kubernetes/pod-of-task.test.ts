@@ -5,6 +5,7 @@ import { launchSpec } from '../../../test/support/launch-spec.js';
 import { labelValueOf, podNameOf, taskIdOf } from './names.js';
 import type { Pod } from './objects.js';
 import { graceSeconds, podOfTask, tombstoneOf, userOf } from './pod-of-task.js';
+import { stopWords } from './stop-of-pod.js';
 
 const settingsOf = (changes: object = {}) => KubernetesSettings.parse({ image: 'default:1', ...changes });
 const podOf = (changes: Partial<LaunchSpec> = {}, settings: object = {}) =>
@@ -261,10 +262,15 @@ test('whose the folder is says the pod, unless its image does', () => {
 });
 
 test('what is done before the end is a hook of the pod, which calls the port within it', () => {
-  const command = { command: 'drain $(now)', timeoutMillis: 5 };
+  const words = (changes: Partial<LaunchSpec>) => stopWords(launchSpec(changes))?.slice(4);
+  const command = { command: 'drain $(now)', timeoutMillis: 1_500 };
+  expect(words({ preStop: command })).toEqual(['drain $(now)', '2', '']);
   expect(containerOf({ preStop: command })).toMatchObject({
-    lifecycle: { preStop: { exec: { command: ['/bin/sh', '-c', 'drain $(now)'] } } },
+    lifecycle: { preStop: { exec: { command: stopWords(launchSpec({ preStop: command })) } } },
   });
+  expect(words({ preStop: command, killSignal: 'SIGQUIT' })).toEqual(['drain $(now)', '2', 'QUIT']);
+  expect(words({ killSignal: 'SIGTERM' })).toBeUndefined();
+  expect(words({ killSignal: 'SIGTERM', container: inImage({}) })).toEqual(['', '1', 'TERM']);
   const container = inImage({ portMappings: [{ hostPort: 31_000, containerPort: 8080 }] });
   const http = { http: { uri: '/drain', port: 31_000 }, timeoutMillis: 5 };
   expect(containerOf({ ports: [31_000], container, preStop: http })).toMatchObject({

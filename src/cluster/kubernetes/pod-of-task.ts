@@ -18,6 +18,7 @@ import {
 } from './names.js';
 import type { ContainerPort, Metadata, Pod } from './objects.js';
 import { shareOfMain, withPrograms } from './programs-of-pod.js';
+import { stopWords } from './stop-of-pod.js';
 import { exitCodesText } from './statuses-of-pod.js';
 
 const sandboxVolume = 'sandbox';
@@ -230,8 +231,9 @@ function startupProbe({ healthcheckResultFile }: LaunchSpec): { startupProbe?: R
 
 /** Within the grace, which begins with it. */
 function lifecycle(spec: LaunchSpec, hostNetwork: boolean): { lifecycle?: Record<string, unknown> } {
-  const { command, http } = spec.preStop ?? {};
-  if (command !== undefined) return { lifecycle: { preStop: { exec: { command: ['/bin/sh', '-c', command] } } } };
+  const { http } = spec.preStop ?? {};
+  const words = stopWords(spec);
+  if (words) return { lifecycle: { preStop: { exec: { command: words } } } };
   if (!http) return {};
   const port = portsOf(spec, hostNetwork).find(({ hostPort }) => hostPort === http.port)?.containerPort ?? http.port;
   return { lifecycle: { preStop: { httpGet: { path: http.uri, port } } } };

@@ -23,17 +23,28 @@ test.each([
     deploy: { killSignal: 'SIGTERM', killGracePeriodMillis: 5_000, preStop: { command: 'x' } },
     is: [],
   },
-  { name: 'another signal', deploy: { killSignal: 'SIGINT' }, is: ['killSignal'] },
   {
-    name: 'a limit of its preStop',
-    deploy: { preStop: { command: 'x', timeoutMillis: 5 } },
-    is: ['preStop.timeoutMillis'],
+    name: 'another signal, and a limit of its preStop',
+    deploy: { killSignal: 'SIGINT', preStop: { command: 'x', timeoutMillis: 5 } },
+    is: [],
   },
+  {
+    name: 'a call as preStop, which takes the only hook and has no limit of its own',
+    deploy: { killSignal: 'SIGINT', preStop: { http: { uri: '/' }, timeoutMillis: 5 } },
+    is: ['killSignal', 'preStop.timeoutMillis'],
+  },
+  { name: 'a call as preStop', deploy: { killSignal: 'SIGTERM', preStop: { http: { uri: '/' } } }, is: [] },
   { name: 'a check by TCP', deploy: { healthcheck: { type: 'TCP', liveness: {} } }, is: [] },
   {
-    name: 'a check by a command',
+    name: 'a check by a command, where nodes have no agents',
     deploy: { healthcheck: { type: 'COMMAND', command: 'x' } },
     is: ['healthcheck.type'],
+  },
+  {
+    name: 'a check by a command, where they have',
+    deploy: { healthcheck: { type: 'COMMAND', command: 'x' } },
+    of: withAgents,
+    is: [],
   },
   { name: 'a container', deploy: docker({ portMappings: [{ hostPort: 20_000, containerPort: 80 }] }), is: [] },
   {
@@ -125,7 +136,7 @@ test.each([
     deploy: { healthcheck: { healthcheckResultFilePath: '../x' } },
     is: ['healthcheck.healthcheckResultFilePath'],
   },
-])('$name', ({ deploy, is }) => expect(fields(deploy as Partial<Deploy>).toSorted()).toEqual(is.toSorted()));
+])('$name', ({ deploy, is, of }) => expect(fields(deploy as Partial<Deploy>, of).toSorted()).toEqual(is.toSorted()));
 
 test('rotation and upload of logs are for agents, and refused without them', () => {
   const deploy: Partial<Deploy> = {

@@ -59,12 +59,18 @@ export function unsupportedOnKubernetes(
   const resultFile = healthcheck?.healthcheckResultFilePath;
   if (resultFile !== undefined && !staysInside(resultFile))
     problems.push({ field: 'healthcheck.healthcheckResultFilePath', message: "must be a relative path without '..'" });
-  if (deploy.killSignal !== undefined && deploy.killSignal !== 'SIGTERM')
-    problems.push({ field: 'killSignal', message: 'must be SIGTERM, by which Kubernetes ends what is in a pod' });
-  if (deploy.preStop?.timeoutMillis !== undefined)
+  const { killSignal, preStop } = deploy;
+  if (preStop?.http && killSignal !== undefined && killSignal !== 'SIGTERM')
+    problems.push({
+      field: 'killSignal',
+      message:
+        'must be SIGTERM with preStop.http on Kubernetes, where another signal is sent by the same hook of the pod',
+    });
+  if (preStop?.http && preStop.timeoutMillis !== undefined)
     problems.push({
       field: 'preStop.timeoutMillis',
-      message: 'must not be given: on Kubernetes killGracePeriodMillis limits it together with the end',
+      message:
+        'must not be given with preStop.http: on Kubernetes killGracePeriodMillis limits the call together with the end',
     });
   for (const [index, { resources }] of (deploy.tasks?.sidecars ?? []).entries())
     if (!((resources?.memoryMb ?? 0) > 0))
@@ -72,11 +78,8 @@ export function unsupportedOnKubernetes(
         field: `tasks.sidecars.${index}.resources.memoryMb`,
         message: 'must be given on Kubernetes, where each container has a limit of its own',
       });
-  if (healthcheck?.type === 'COMMAND')
-    problems.push({
-      field: 'healthcheck.type',
-      message: 'must not be COMMAND: no agent runs commands in pods to check them',
-    });
+  if (healthcheck?.type === 'COMMAND' && !settings.agents)
+    problems.push({ field: 'healthcheck.type', message: `must not be COMMAND: ${withoutAgents}` });
   if (deploy.objstoreUploaderAdditionalFiles?.length && !settings.agents)
     problems.push({
       field: 'objstoreUploaderAdditionalFiles',

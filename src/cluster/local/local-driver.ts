@@ -24,7 +24,7 @@ import {
   type TaskStatistics,
   type UnsupportedOption,
 } from '../cluster-driver.js';
-import { AgentRefused, AgentUnreachable, orUnreachable } from '../agent-answers.js';
+import { AgentRefused, AgentUnreachable, checkAnswer, orUnreachable } from '../agent-answers.js';
 import { type AgentTask, openAgentSandbox } from '../agent-sandbox.js';
 import { AgentConnection } from './agent-connection.js';
 import { unsupportedByLocalDriver, unsupportedInRun } from './supported.js';
@@ -34,9 +34,6 @@ const launchMillis = 30_000;
 
 /** The sandboxes of all tasks are measured for it. */
 const usageMillis = 30_000;
-
-/** Time for the way to the agent and back, beside that of the command. */
-const checkMillis = 5_000;
 
 /** A caller waits for it, and accounts may be those of a directory service. */
 const userMillis = 3_000;
@@ -199,14 +196,8 @@ export class LocalDriver implements ClusterDriver {
     }
   }
 
-  async runCheck(check: TaskCheck, _slaveId: string, epoch: Epoch): Promise<TaskCheckAnswer> {
-    try {
-      const patience = { timeoutMs: check.timeoutMillis + checkMillis };
-      return await this.agent.askAsLeader(epoch, (agent) => agent.check({ check }, patience));
-    } catch (cause) {
-      if (cause instanceof StaleEpochError) throw cause;
-      return { outcome: 'UNKNOWN', reason: messageOf(cause) };
-    }
+  runCheck(check: TaskCheck, _slaveId: string, epoch: Epoch): Promise<TaskCheckAnswer> {
+    return checkAnswer(check, (patience) => this.agent.askAsLeader(epoch, (agent) => agent.check({ check }, patience)));
   }
 
   async reconcile(epoch: Epoch, agentIds?: ReadonlySet<string>): Promise<AgentTaskList[]> {

@@ -1,0 +1,45 @@
+import type { LaunchSpec } from '../../core/model/launch.js';
+
+/**
+ * Runs the line $1, if there is one, for at most $2 seconds. Then it sends the signal $3, if there is one, to the main program of its
+ * container, and waits for its end: a kubelet sends its own signal when the hook is over. Processes that a runtime has started in a
+ * container have no parent there, and the main program is the oldest of them. The cgroups tell its container from others of the pod.
+ * A runtime waits for all who hold the output of a hook: it goes nowhere.
+ */
+const stopScript = `exec >/dev/null 2>&1
+if [ -n "$1" ]; then
+  /bin/sh -c "$1" &
+  line=$!
+  (sleep "$2" && kill -KILL "$line") &
+  timer=$!
+  wait "$line"
+  kill "$timer"
+fi
+[ -n "$3" ] || exit 0
+signal=$3
+groups() {
+  while read -r group; do echo "$group"; done <"/proc/$1/cgroup"
+}
+own=$(groups self)
+main=
+for directory in /proc/[0-9]*; do
+  pid=\${directory#/proc/}
+  read -r stat <"$directory/stat" && [ "$(groups "$pid")" = "$own" ] || continue
+  set -- \${stat##*) }
+  [ "$2" = 0 ] || continue
+  [ -n "$main" ] && [ "\${20}" -ge "$since" ] && continue
+  main=$pid since=\${20}
+done
+kill -s "$signal" "$main" || exit
+while kill -0 "$main"; do sleep 1; done`;
+
+/** Words of the hook by which a pod runs what its deploy names before the end; undefined: the kubelet does it by itself. */
+export function stopWords({ preStop, killSignal, container }: LaunchSpec): string[] | undefined {
+  // An image may name another signal than SIGTERM, which a deploy that names SIGTERM does not want. Muster's own names none.
+  const isOwn = killSignal !== undefined && (killSignal !== 'SIGTERM' || container !== undefined);
+  const signal = isOwn && !preStop?.http ? killSignal.slice('SIG'.length) : '';
+  const line = preStop?.command ?? '';
+  if (line === '' && signal === '') return undefined;
+  const seconds = Math.max(1, Math.ceil((preStop?.timeoutMillis ?? 0) / 1_000));
+  return ['/bin/sh', '-c', stopScript, 'sh', line, String(seconds), signal];
+}
