@@ -123,6 +123,30 @@ describe.skipIf(labBinaries === undefined)('agents on the nodes of a real Kubern
     expect(await driver.statistics(taskId, slaveId)).toBeUndefined();
   });
 
+  test('a plain command in one pod with a sidecar is checked by a command, and ended by the signal of its deploy', async () => {
+    const notes = (signal: string) => `trap 'echo ${signal}; exit 0' ${signal}`;
+    const script = `${['INT', 'TERM'].map(notes).join('; ')}; echo began; while :; do sleep 0.1; done`;
+    const line = (value: string) => ({ shell: true, value, arguments: [] });
+    const beside = { name: 'beside', command: line("trap 'exit 0' TERM; sleep 600 & wait"), environment: {} };
+    const taskId = await launch(script, {
+      killSignal: 'SIGINT',
+      killGraceMillis: 60_000,
+      preStop: { command: 'cat stdout >stopping', timeoutMillis: 10_000 },
+      programs: { init: [], sidecars: [{ ...beside, cpus: 0.1, memoryMb: 32 }], post: [] },
+    });
+    await waitFor('its begin', async () => (await textOf(taskId, 'stdout')) === 'began\n', slow);
+    const check = (command: string) =>
+      driver.runCheck({ taskId, command, timeoutMillis: 20_000, maxOutputBytes: 1_000 }, slaveId, 1);
+    expect(await check('echo >own; ls own; exit 3')).toEqual({ outcome: 'ENDED', exitCode: 3, output: 'own\n' });
+    expect(await driver.kill(taskId, slaveId, 60_000, 1)).toBe('KILLING');
+    await until(taskId, 'TASK_KILLED');
+    await waitFor('what it printed', async () => (await textOf(taskId, 'stdout')) === 'began\nINT\n', slow);
+    expect((await (await driver.sandbox(taskId, slaveId))!.list(''))!.map(({ name }) => name)).toContain('stopping');
+    expect(
+      seen.updates.filter(({ taskId: of, program }) => of === taskId && program?.name === 'beside').at(-1),
+    ).toMatchObject({ program: { state: 'SUCCEEDED', starts: 1, exitCode: 0 } });
+  });
+
   test('without its agent a node takes no task, and those that run go on and end', async () => {
     const [ended, running] = [await launch('echo hello'), await launch("trap 'exit 0' TERM; sleep 600 & wait")];
     await until(ended, 'TASK_FINISHED');
