@@ -57,6 +57,7 @@ function withEpochsFrom(base: number, driver: KubernetesDriver): ClusterDriver {
     kill: (taskId, slaveId, graceMillis, epoch) => orStale(driver.kill(taskId, slaveId, graceMillis, epoch + base)),
     withdraw: (taskIds, slaveId, epoch) => orStale(driver.withdraw(taskIds, slaveId, epoch + base)),
     runCommand: (order, slaveId, epoch) => orStale(driver.runCommand(order, slaveId, epoch + base)),
+    runCheck: (check, slaveId, epoch) => orStale(driver.runCheck(check, slaveId, epoch + base)),
     reconcile: (epoch, agentIds) => orStale(driver.reconcile(epoch + base, agentIds)),
     sandbox: (taskId, slaveId, view) => driver.sandbox(taskId, slaveId, view),
     statistics: (taskId, slaveId) => driver.statistics(taskId, slaveId),
@@ -138,7 +139,7 @@ describe.skipIf(labBinaries === undefined)('on a real Kubernetes', () => {
 
   // Kubelets do not look up while they wait for a container to end.
   describeClusterDriver('kubernetes', podHarness, ['SHORTER_GRACE']);
-  // Kubelets run the hook and send the signal however short the grace is.
-  describeTaskCare('kubernetes', podHarness, ['FORCE']);
+  // Kubelets run the hook and send the signal however short the grace is; an agent hears of a leader by its first call.
+  describeTaskCare('kubernetes', podHarness, ['FORCE', 'FENCE']);
   describePrograms('kubernetes', podHarness);
 });
