@@ -2,6 +2,7 @@ import 'reflect-metadata';
 import { get as httpGet, request as httpRequest, type IncomingMessage, type Server } from 'node:http';
 import { Controller, Get, Module, Param } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
+import type { Express } from 'express';
 import { afterEach, expect, test } from 'vitest';
 import { Query } from './inputs.js';
 import { startHttpApp } from '../../../test/support/http-app.js';
@@ -241,6 +242,19 @@ test('paths are what they are in their letters: nothing is at /API', async () =>
   expect((await get('/API/names')).status).toBe(404);
   expect((await get('/api/Names')).status).toBe(404);
   expect((await get('/api/names/')).status).toBe(200);
+});
+
+test('calls and answers are made with the members of Express, which gives them no others', async () => {
+  await start();
+  const { request: call, response: answer } = app.getHttpAdapter().getInstance() as Express;
+  const seen: unknown[] = [];
+  const note = (...made: object[]) => seen.push(made.map((each) => Object.getPrototypeOf(each)));
+  (app.getHttpServer() as Server).prependListener('request', note).on('request', note);
+  await get('/api/names');
+  expect(seen).toEqual([
+    [call, answer],
+    [call, answer],
+  ]);
 });
 
 test('named origins only', async () => {
