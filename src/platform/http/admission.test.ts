@@ -10,6 +10,7 @@ import { Body } from './inputs.js';
 import { startHttpApp } from '../../../test/support/http-app.js';
 import { sendBytes } from '../../../test/support/raw-http.js';
 import { waitFor } from '../../../test/support/wait-for.js';
+import { callerAddress } from './addresses-of-call.js';
 import { callerIsKnown } from './admission.js';
 
 /** Calls that wait until the test lets them go. */
@@ -26,6 +27,10 @@ class Rooms {
   }
   @Get('api/large') large(): string {
     return 'x'.repeat(20_000_000);
+  }
+  @Get('api/slow-large') async slowLarge(): Promise<string> {
+    await this.slow();
+    return this.large();
   }
   @Get('healthz') healthy(): string {
     return 'ok';
@@ -46,6 +51,8 @@ class Guard implements CanActivate {
     const id = request.get('x-caller');
     if (id === undefined) return true;
     seenOf.push(id);
+    // As authentication does: a socket that has ended knows the address only if it was asked before.
+    callerAddress(request);
     request.res!.once('close', () => endedOf.push(id));
     await callerIsKnown(request, { id, isAdmin: id === 'admin', hasLongBody: request.get('x-long') !== undefined });
     return true;
@@ -287,4 +294,17 @@ test('large answers that one caller does not read are bounded, and others get th
   expect(await (await get('/api/large')).json()).toMatchObject({ message: expect.stringContaining('not read yet') });
   for (const socket of sockets.splice(0)) socket.destroy();
   await waitFor('room again', async () => (await answer()) === 200);
+});
+
+test('large answers to callers who have gone before they were made bound nobody', async () => {
+  await start();
+  for (let count = 1; count <= 4; count++) {
+    const socket = await begin(large.replace('/large', '/slow-large'));
+    await waitFor('the call', () => held.length === 1);
+    socket.destroy();
+    await waitFor('its end', () => ended('ann') === count);
+    held.pop()!();
+  }
+  await waitFor('the others', async () => (await get('/healthz')).status === 200);
+  expect((await get('/api/large', 'ann')).status).toBe(200);
 });

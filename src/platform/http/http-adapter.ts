@@ -97,7 +97,8 @@ class LargeAnswers {
 
   /** Before an answer is sent; fails if its caller has too many. */
   take(response: Response, bytes: number): void {
-    if (bytes < largeFromBytes) return;
+    // Nobody reads what is made for a caller who has gone.
+    if (bytes < largeFromBytes || response.destroyed) return;
     const caller = keyOf(response.req);
     const unread = this.bytesOf.get(caller) ?? 0;
     if (unread > 0 && unread + bytes > mostBytesOfOne) {

@@ -177,7 +177,11 @@ export async function measureCall(
   const { calls, perSecond, p50, p99, failed } = await generator.fire(load);
   const cpuMillis = (side.cpuMillis() - before) / calls;
   // A few that were cut off at the end of a run say nothing about the rate.
-  if (failed > calls / 100) throw new Error(`${side.name}: ${failed} of ${calls} calls failed: ${name}`);
+  if (failed > calls / 100) {
+    const answer = method === 'GET' ? await fetch(`${side.api}/${path.replace('$m', '5')}`) : undefined;
+    const text = answer && `: one more is answered ${answer.status} ${(await answer.text()).slice(0, 300)}`;
+    throw new Error(`${side.name}: ${failed} of ${calls} calls failed: ${name}${text ?? ''}`);
+  }
   const warmUpSeconds = rates.length * window;
   return { value: perSecond, p50, p99, cpuMillis, warmUpSeconds, bytes: await bytesOf(side, path, method) };
 }
