@@ -79,6 +79,7 @@ export class TaskCommands {
     return end.finally(() => this.lines.delete(end));
   }
 
+  /** Answers how the command of a check has ended. */
   async check({ command, ...limits }: TaskCheck): Promise<TaskCheckAnswer> {
     const end = await this.runLine(command, limits);
     return end.kind === 'ended'

@@ -31,7 +31,7 @@ for directory in /proc/[0-9]*; do
   main=$pid since=\${20}
 done
 kill -s "$signal" "$main" || exit
-while kill -0 "$main"; do sleep 1; done`;
+while [ -d "/proc/$main" ]; do sleep 1; done`;
 
 /** Words of the hook by which a pod runs what its deploy names before the end; undefined: the kubelet does it by itself. */
 export function stopWords({ preStop, killSignal, container }: LaunchSpec): string[] | undefined {
