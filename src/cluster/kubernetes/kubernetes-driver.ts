@@ -263,7 +263,10 @@ export class KubernetesDriver implements ClusterDriver {
   /** The agent knows the highest epoch that it has heard of: many checks a second ask nothing of the API server. */
   async runCheck(check: TaskCheck, slaveId: string, epoch: Epoch): Promise<TaskCheckAnswer> {
     const agent = this.agents?.of(slaveId);
-    return agent?.runCheck(check, epoch) ?? { outcome: 'UNKNOWN', reason: `No agent runs on node '${slaveId}' now` };
+    if (agent) return agent.runCheck(check, epoch);
+    // A driver that leads no more knows no agents.
+    await this.lease.check(epoch);
+    return { outcome: 'UNKNOWN', reason: `No agent runs on node '${slaveId}' now` };
   }
 
   /** Lists nodes whose kubelets are heard: the tasks of the others are not known. */
