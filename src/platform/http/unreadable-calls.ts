@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
+import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { errorCodes } from '../error-codes.js';
 import type { ErrorCode } from '../errors.js';
 import { errorBody } from './error.filter.js';
+import { UnfinishedAnswers } from './unfinished-answers.js';
 
 type Problem = readonly [ErrorCode, string];
 
@@ -18,15 +19,12 @@ const problems: Readonly<Record<string, Problem>> = {
  * shape of every other error.
  */
 export function answerUnreadableCalls(server: Server, numericCode: boolean): void {
-  const answering = new WeakMap<Duplex, ServerResponse>();
-  server.prependListener('request', (request: IncomingMessage, response: ServerResponse) =>
-    answering.set(request.socket, response),
-  );
+  const unfinished = new UnfinishedAnswers(server);
   const refuse = (socket: Duplex, [code, message]: Problem, headers = ''): void => {
-    const current = answering.get(socket);
-    // Half of an answer is on its way: a second one behind it would be taken for the rest of it.
-    const isUnderWay = current?.headersSent === true && !current.writableFinished;
-    if (!socket.writable || isUnderWay) return void socket.destroy();
+    const answers = unfinished.of(socket);
+    // Behind half of an answer it would be taken for the rest of that, and before the answers of other calls for one of them.
+    const isOfAnother = answers.length > 1 || answers.some(({ headersSent }) => headersSent);
+    if (!socket.writable || isOfAnother) return void socket.destroy();
     socket.end(rawError(code, message, numericCode, headers), () => socket.destroy());
   };
   server.on('clientError', (cause: NodeJS.ErrnoException, socket) => {
