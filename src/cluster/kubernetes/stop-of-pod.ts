@@ -10,27 +10,34 @@ const stopScript = `exec >/dev/null 2>&1
 if [ -n "$1" ]; then
   /bin/sh -c "$1" &
   line=$!
-  (sleep "$2" && kill -KILL "$line") &
+  (
+    trap 'kill "$nap"' TERM
+    sleep "$2" &
+    nap=$!
+    wait "$nap" && kill -KILL "$line"
+  ) &
   timer=$!
   wait "$line"
   kill "$timer"
+  wait "$timer"
 fi
 [ -n "$3" ] || exit 0
 signal=$3
-groups() {
-  while read -r group; do echo "$group"; done <"/proc/$1/cgroup"
+inOneLine() {
+  while read -r part; do printf '%s ' "$part"; done <"$1"
 }
-own=$(groups self)
+own=$(inOneLine /proc/self/cgroup)
 main=
 for directory in /proc/[0-9]*; do
   pid=\${directory#/proc/}
-  read -r stat <"$directory/stat" && [ "$(groups "$pid")" = "$own" ] || continue
+  [ "$pid" != $$ ] && [ "$(inOneLine "$directory/cgroup")" = "$own" ] || continue
+  stat=$(inOneLine "$directory/stat")
   set -- \${stat##*) }
   [ "$2" = 0 ] || continue
   [ -n "$main" ] && [ "\${20}" -ge "$since" ] && continue
   main=$pid since=\${20}
 done
-kill -s "$signal" "$main" || exit
+[ -n "$main" ] && kill -s "$signal" "$main" || exit
 while [ -d "/proc/$main" ]; do sleep 1; done`;
 
 /** Words of the hook by which a pod runs what its deploy names before the end; undefined: the kubelet does it by itself. */
