@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { startAuthApp, type AuthApp } from '../../../../test/support/auth/auth-app.js';
+import { sendBytes } from '../../../../test/support/raw-http.js';
 import { createDatabase } from '../../../../test/support/test-database.js';
 import { waitFor } from '../../../../test/support/wait-for.js';
 import { AuditTrail } from './audit-trail.service.js';
@@ -55,6 +56,18 @@ describe('the audit trail has a row of', () => {
     expect(await rowsOf('run')).toMatchObject([
       { operation: 'POST /api/requests/request/:requestId/run', request_id: 'web', outcome: 'ALLOWED', status: 409 },
     ]);
+  });
+
+  test('a change that waits behind another call of a connection that breaks off', async () => {
+    const call = (line: string, id: string, body = '') =>
+      `${line} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Token ${ann}\r\nX-Request-Id: ${id}\r\n` +
+      `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+    const queued = JSON.stringify({ ...web, id: 'queued' });
+    await sendBytes(
+      app.url,
+      `${call('GET /api/racks', 'first')}${call('POST /api/requests', 'queued', queued)}X\r\n\r\n`,
+    );
+    expect(await rowsOf('queued')).toMatchObject([{ caller: 'ann', operation: 'POST /api/requests' }]);
   });
 
   test('a refusal, of reads too, and why', async () => {
