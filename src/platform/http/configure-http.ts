@@ -23,6 +23,7 @@ import {
   requireHost,
   securityHeaders,
 } from './middleware.js';
+import { UnfinishedAnswers } from './unfinished-answers.js';
 import { answerUnreadableCalls } from './unreadable-calls.js';
 
 /** Options for NestFactory.create: the body parser is ours. */
@@ -89,7 +90,8 @@ export function configureHttp(
   app.useGlobalInterceptors(new AroundAll([new AnswerInterceptor(leniency), ...ignored, ...around]));
   app.useGlobalFilters(new ErrorFilter(routesOf(app), emitsNames));
   serveDocs(app, settings);
-  answerUnreadableCalls(app.getHttpServer() as Server, emitsNames);
+  const server = app.getHttpServer() as Server;
+  answerUnreadableCalls(server, new UnfinishedAnswers(server), emitsNames);
 }
 
 function allowOtherOrigins(app: INestApplication, cors: Settings['cors']): void {

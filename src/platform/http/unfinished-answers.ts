@@ -17,7 +17,7 @@ export class UnfinishedAnswers {
   }
 
   of(connection: Duplex): ServerResponse[] {
-    return [...(this.byConnection.get(connection) ?? [])];
+    return [...(this.byConnection.get(connection) ?? [])].filter(({ writableFinished }) => !writableFinished);
   }
 
   private follow(connection: Duplex): Set<ServerResponse> {

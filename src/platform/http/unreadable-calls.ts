@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import { errorCodes } from '../error-codes.js';
 import type { ErrorCode } from '../errors.js';
 import { errorBody } from './error.filter.js';
-import { UnfinishedAnswers } from './unfinished-answers.js';
+import type { UnfinishedAnswers } from './unfinished-answers.js';
 
 type Problem = readonly [ErrorCode, string];
 
@@ -18,8 +18,7 @@ const problems: Readonly<Record<string, Problem>> = {
  * Node.js answers by itself, and without a body, what it cannot read as HTTP or what is sent too slowly. Here that has the
  * shape of every other error.
  */
-export function answerUnreadableCalls(server: Server, numericCode: boolean): void {
-  const unfinished = new UnfinishedAnswers(server);
+export function answerUnreadableCalls(server: Server, unfinished: UnfinishedAnswers, numericCode: boolean): void {
   const refuse = (socket: Duplex, [code, message]: Problem, headers = ''): void => {
     const answers = unfinished.of(socket);
     // Behind half of an answer it would be taken for the rest of that, and before the answers of other calls for one of them.
