@@ -2,6 +2,7 @@ import { execFile, spawnSync } from 'node:child_process';
 import { closeSync, openSync, readFileSync, readlinkSync, realpathSync, writeSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { StartError } from '../errors.js';
+import { errorCode } from '../files.js';
 import type { Binaries } from './binaries.js';
 
 /** Content of the server's pid file: pid, port, directory of its socket and TCP address are lines 1, 4, 5, 6. */
@@ -76,7 +77,7 @@ function openIfThere(path: string): number | undefined {
   try {
     return openSync(path, 'r+');
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    if (errorCode(cause) === 'ENOENT') return undefined;
     throw cause;
   }
 }
