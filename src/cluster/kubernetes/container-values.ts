@@ -3,6 +3,9 @@ import type { LaunchSpec } from '../../core/model/launch.js';
 /** Kubernetes puts variables into words and values, where they are written as $(NAME). */
 export const literal = (text: string): string => text.replaceAll('$', () => '$$');
 
+/** As Kubernetes and `sleep` take a time: never 0, which as a grace would remove the pod while it runs. */
+export const wholeSeconds = (millis: number): number => Math.max(1, Math.ceil(millis / 1_000));
+
 type Share = Pick<LaunchSpec, 'cpus' | 'memoryMb'> & Partial<Pick<LaunchSpec, 'diskMb' | 'cpuHardLimit' | 'extended'>>;
 
 /** What a container asks for, and its limits. */

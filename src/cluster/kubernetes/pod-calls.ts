@@ -4,11 +4,12 @@ import type { LaunchSpec } from '../../core/model/launch.js';
 import type { KubernetesSettings } from '../../platform/settings/kubernetes-settings.js';
 import type { KillAnswer, LaunchAnswer } from '../cluster-driver.js';
 import { artifactsOf } from './artifacts-of-pod.js';
+import { wholeSeconds } from './container-values.js';
 import { listAll } from './follow-list.js';
 import { ApiRefused, type KubernetesApi } from './kubernetes-api.js';
 import { annotations, endFinalizer, installationLabel, podNameOf, taskIdOf, tombstoneLabel } from './names.js';
 import type { Pod } from './objects.js';
-import { graceSeconds, type Obstacle, podOfTask, tombstoneOf, userOf } from './pod-of-task.js';
+import { type Obstacle, podOfTask, tombstoneOf, userOf } from './pod-of-task.js';
 import { hasEnded, stateOfPod } from './statuses-of-pod.js';
 import { refusalOfLaunch } from './supported.js';
 
@@ -129,7 +130,7 @@ export class PodCalls {
 
   async kill(taskId: string, graceMillis: number): Promise<KillAnswer> {
     const pod = await this.find(this.nameOf(taskId));
-    const gracePeriodSeconds = graceSeconds(graceMillis) + (graceMillis > 0 ? postSecondsOf(pod) : 0);
+    const gracePeriodSeconds = wholeSeconds(graceMillis) + (graceMillis > 0 ? postSecondsOf(pod) : 0);
     const options = { gracePeriodSeconds, propagationPolicy: 'Background' };
     if (pod?.metadata?.labels?.[tombstoneLabel] !== undefined) return 'GONE';
     if (!pod) return (await this.bury(taskId)) ? 'GONE' : this.kill(taskId, graceMillis);

@@ -2,9 +2,10 @@ import { expect, test } from 'vitest';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import { KubernetesSettings } from '../../platform/settings/kubernetes-settings.js';
 import { launchSpec } from '../../../test/support/launch-spec.js';
+import { wholeSeconds } from './container-values.js';
 import { labelValueOf, podNameOf, taskIdOf } from './names.js';
 import type { Pod } from './objects.js';
-import { graceSeconds, podOfTask, tombstoneOf, userOf } from './pod-of-task.js';
+import { podOfTask, tombstoneOf, userOf } from './pod-of-task.js';
 import { stopWords } from './stop-of-pod.js';
 
 const settingsOf = (changes: object = {}) => KubernetesSettings.parse({ image: 'default:1', ...changes });
@@ -242,7 +243,7 @@ test.each([
   [1_001, 2],
   [60_000, 60],
 ])('a grace of %d ms is %d s: none would remove a pod that runs', (millis, seconds) =>
-  expect(graceSeconds(millis)).toBe(seconds),
+  expect(wholeSeconds(millis)).toBe(seconds),
 );
 
 test('its files are in a folder of its node that is there, where an agent has made one', () => {

@@ -6,7 +6,7 @@ import { appDirectory } from '../../agent/sandbox/sandbox-layout.js';
 import type { KubernetesSettings } from '../../platform/settings/kubernetes-settings.js';
 import { accountOf, objectVolume, secretVariables } from './cluster-objects.js';
 import { withArtifacts } from './artifacts-of-pod.js';
-import { containerResources, literal } from './container-values.js';
+import { containerResources, literal, wholeSeconds } from './container-values.js';
 import {
   annotations,
   endFinalizer,
@@ -56,7 +56,7 @@ export function podOfTask(spec: LaunchSpec, settings: KubernetesSettings, prepar
       // Else a command would be process 1 of its container, which a signal ends only when it expects one.
       ...(container === undefined && { shareProcessNamespace: true }),
       ...(settings.priorityClass !== undefined && { priorityClassName: settings.priorityClass }),
-      terminationGracePeriodSeconds: graceSeconds(spec.killGraceMillis),
+      terminationGracePeriodSeconds: wholeSeconds(spec.killGraceMillis),
       tolerations: tolerations(settings),
       securityContext: podSecurity(spec, settings),
       volumes: [{ name: sandboxVolume, ...sandbox }, ...volumes.map(({ volume }) => volume)],
@@ -144,9 +144,6 @@ function metadataOf(spec: LaunchSpec, { installation }: KubernetesSettings): Met
     finalizers: [endFinalizer],
   };
 }
-
-/** Whole seconds, and never 0, which would remove the pod while it runs. */
-export const graceSeconds = (millis: number): number => Math.max(1, Math.ceil(millis / 1_000));
 
 /** A node that falls silent is given up by the scheduler's own rules, not by the cluster's. */
 const tolerations = (settings: KubernetesSettings) => [

@@ -2,7 +2,7 @@ import type { ProgramOfLaunch, LaunchSpec } from '../../core/model/launch.js';
 import { programVariable } from '../../agent/processes/processes.js';
 import { outputsOf } from '../../agent/sandbox/sandbox-layout.js';
 import { launcherLiteral } from '../../agent/shim/launcher.js';
-import { containerResources, literal } from './container-values.js';
+import { containerResources, literal, wholeSeconds } from './container-values.js';
 import { annotations } from './names.js';
 import type { Container, Pod } from './objects.js';
 
@@ -95,17 +95,17 @@ export function withPrograms(pod: Pod, { programs }: LaunchSpec): Pod {
   const like = containerLike(main);
   const steps = init.map((program): Container => ({
     ...like(program, `${prefixes.INIT}${program.name}`),
-    command: runningOne(program, seconds(program), 0),
+    command: runningOne(program, wholeSeconds(program.timeoutMillis), 0),
     resources: main.resources,
   }));
   const beside = sidecars.map((program): Container => ({
     ...like(program, `${prefixes.SIDECAR}${program.name}`),
-    command: runningOne(program, '0', seenSeconds),
+    command: runningOne(program, 0, seenSeconds),
     resources: containerResources(program),
     restartPolicy: 'Always',
   }));
   const last = post.length > 0 ? [postContainer(like, main, post)] : [];
-  const postSeconds = post.reduce((sum, step) => sum + Number(seconds(step)), 0);
+  const postSeconds = post.reduce((sum, step) => sum + wholeSeconds(step.timeoutMillis), 0);
   const grace = Number(pod.spec?.['terminationGracePeriodSeconds'] ?? 0) + postSeconds;
   return {
     ...pod,
@@ -171,7 +171,7 @@ function postContainer(
   const steps = post.map((step) => {
     const own = Object.entries(step.environment).map(([name, value]) => `${name}=${value}`);
     const words = [...(own.length > 0 ? ['env', ...own] : []), ...wordsOf(step)];
-    return `step ${[step.name, seconds(step), ...words].map(launcherLiteral).join(' ')}`;
+    return `step ${[step.name, String(wholeSeconds(step.timeoutMillis)), ...words].map(launcherLiteral).join(' ')}`;
   });
   return {
     ...like({ name: postContainerName, environment: {} }, postContainerName),
@@ -181,14 +181,14 @@ function postContainer(
   };
 }
 
-const runningOne = (program: ProgramOfLaunch, mostSeconds: string, leastSeconds: number): string[] =>
+const runningOne = (program: ProgramOfLaunch, mostSeconds: number, leastSeconds: number): string[] =>
   [
     '/bin/sh',
     '-c',
     oneProgram,
     'sh',
     ...outputsOf(program),
-    mostSeconds,
+    String(mostSeconds),
     String(leastSeconds),
     ...wordsOf(program),
   ].map(literal);
@@ -197,5 +197,3 @@ const wordsOf = ({ command: { shell, value, arguments: words } }: ProgramOfLaunc
   ...(shell ? ['/bin/sh', '-c', value, 'sh'] : [value]),
   ...words,
 ];
-const seconds = ({ timeoutMillis }: { timeoutMillis: number }): string =>
-  String(Math.max(1, Math.ceil(timeoutMillis / 1_000)));

@@ -1,4 +1,5 @@
 import type { LaunchSpec } from '../../core/model/launch.js';
+import { wholeSeconds } from './container-values.js';
 
 /**
  * Runs the line $1, if there is one, for at most $2 seconds. Then it sends the signal $3, if there is one, to the main program of its
@@ -47,6 +48,5 @@ export function stopWords({ preStop, killSignal, container }: LaunchSpec): strin
   const signal = isOwn && !preStop?.http ? killSignal.slice('SIG'.length) : '';
   const line = preStop?.command ?? '';
   if (line === '' && signal === '') return undefined;
-  const seconds = Math.max(1, Math.ceil((preStop?.timeoutMillis ?? 0) / 1_000));
-  return ['/bin/sh', '-c', stopScript, 'sh', line, String(seconds), signal];
+  return ['/bin/sh', '-c', stopScript, 'sh', line, String(wholeSeconds(preStop?.timeoutMillis ?? 0)), signal];
 }
