@@ -56,10 +56,13 @@ describe.skipIf(!isRoot)('the hook of a pod', () => {
     expect(beside.signalCode).toBe('SIGKILL');
   });
 
-  test('leaves nothing of the time limit of its line behind', async () => {
+  test('leaves nothing of the time limit of its line behind, at whatever moment that ends', async () => {
     const main = await begin('main');
-    const preStop = { command: 'exit 3', timeoutMillis: 600_000 };
-    await once(inside(main.pid, hook({ preStop })), 'exit');
+    const lines = ['exit 3', ':', 'sleep 0.001', 'sleep 0.003', 'sleep 0.01', 'sleep 0.1'];
+    for (const command of lines) {
+      const hooks = Array.from({ length: 8 }, () => hook({ preStop: { command, timeoutMillis: 600_000 } }));
+      await Promise.all(hooks.map((words) => once(inside(main.pid, words), 'exit')));
+    }
     const children = () => readFileSync(`/proc/${main.pid}/task/${main.pid}/children`, 'utf8').trim();
     await waitFor('the end of all of it', () => children() === '');
     expect(main.notes()).toEqual(['began']);

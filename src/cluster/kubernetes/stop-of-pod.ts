@@ -12,10 +12,12 @@ if [ -n "$1" ]; then
   /bin/sh -c "$1" &
   line=$!
   (
-    trap 'kill "$nap"' TERM
+    trap 'isOver=1; kill -KILL "$nap"' TERM
     sleep "$2" &
     nap=$!
+    [ -n "$isOver" ] && kill -KILL "$nap"
     wait "$nap" && kill -KILL "$line"
+    wait "$nap"
   ) &
   timer=$!
   wait "$line"
