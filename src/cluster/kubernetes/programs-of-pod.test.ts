@@ -140,6 +140,22 @@ describe('the script of a container:', () => {
     expect(text('message')).toBe('late');
   });
 
+  test.each([
+    ['a sidecar', { sidecars: [{ ...sidecar('early'), command: command('exec sleep 615') }] }, 143],
+    ['post steps', { post: [step('early', 'echo ran')] }, 0],
+  ])('%s told to end in the moment that they hear of it do so', async (_, programs, code) => {
+    const [container] = around(programs);
+    for (let rounds = 0; rounds < 40; rounds++) {
+      const running = start(container!);
+      while (!handlesTerm(running.pid!)) continue;
+      running.kill('SIGTERM');
+      const exits = await waitFor('its end', () => running.exitCode !== null || running.signalCode !== null, {
+        timeoutMillis: 10_000,
+      });
+      expect([exits, running.exitCode]).toEqual([true, code]);
+    }
+  });
+
   test('a sidecar that ends at once is there until a kubelet has seen it, and ends with its exit code', async () => {
     const [container] = around({ sidecars: [{ ...sidecar('short'), command: command('echo ended; exit 4') }] });
     const began = performance.now();

@@ -59,11 +59,13 @@ exit "$status"`;
  * Waits until it is told to end, by when all other containers have ended, and runs the steps: lines of `step`. Its message has a line
  * for each: name and exit code.
  */
-const postScript = (steps: string) => `trap 'isOver=1' TERM
+const postScript = (steps: string) => `trap 'isOver=1; kill -KILL "$nap" 2>/dev/null' TERM
 while [ -z "$isOver" ]; do
   sleep 3600 &
-  wait $!
+  nap=$!
+  [ -n "$isOver" ] || wait "$nap"
 done
+kill -KILL "$nap" 2>/dev/null
 trap '' TERM
 step() {
   name=$1 limit=$2
