@@ -9,6 +9,7 @@ import type { RunAs } from '../agent/processes/run-as.js';
 import type { ExecutorLayout } from '../agent/sandbox/sandbox-layout.js';
 import { outcomeOfFailedStart } from '../agent/tasks/outcome.js';
 import { type ArtifactFailure, artifactsSaid, type PodArtifactList, type PodToPrepare } from './pod-agent-api.js';
+import { withSignal } from '../platform/signals.js';
 
 interface ArtifactsContext {
   fetching: FetchContext;
@@ -77,16 +78,18 @@ export class PodArtifacts {
     await rm(orderFile(this.task.path), { force: true });
   }
 
-  private async stage(isNew: boolean): Promise<void> {
-    const { stopping, log } = this.context;
-    const signal = AbortSignal.any([stopping, this.over.signal]);
+  private stage(isNew: boolean): Promise<void> {
+    return withSignal([this.context.stopping, this.over.signal], (signal) => this.stageUntil(signal, isNew));
+  }
+
+  private async stageUntil(signal: AbortSignal, isNew: boolean): Promise<void> {
     for (let isFirst = isNew; !signal.aborted; isFirst = false)
       try {
         return await this.stageOnce(isFirst, signal);
       } catch (cause) {
         if (signal.aborted) return;
         // What cannot be said would be waited for without end.
-        log.error(`Task ${this.task.pod.taskId}: its artifacts`, cause);
+        this.context.log.error(`Task ${this.task.pod.taskId}: its artifacts`, cause);
         await delay(retryAfterMillis, undefined, { signal }).catch(() => undefined);
       }
   }

@@ -8,6 +8,7 @@ import { messageOf } from '../../platform/files.js';
 import { credentialsOf, isRefusal, objectStoreClient, statusOf } from '../../platform/object-store.js';
 import { type DownloadLimits, isTrouble } from './download.js';
 import { DeployFault, type BucketObject } from './order.js';
+import { withSignal } from '../../platform/signals.js';
 
 const partsAtOnce = 4;
 const mostAttemptsForFacts = 3;
@@ -39,10 +40,10 @@ export async function downloadObject(
     if (size > limits.artifactBytes) meter.refuse(`${name}: is larger than ${limits.artifactBytes / (1024 * 1024)} MB`);
     await meter.checkDisk(size);
     const fetchPart = async ({ start, end }: Part) => {
-      const idle = new IdleTimer(store.objstoreChunkDownloadTimeoutMillis, overall);
-      try {
+      const idle = new IdleTimer(store.objstoreChunkDownloadTimeoutMillis);
+      const fetch = async (signal: AbortSignal) => {
         const command = new GetObjectCommand({ ...object, Range: `bytes=${start}-${end - 1}`, IfMatch: ETag });
-        const { Body } = await s3.send(command, { abortSignal: idle.signal });
+        const { Body } = await s3.send(command, { abortSignal: signal });
         let position = start;
         for await (const chunk of Body as Readable as AsyncIterable<Buffer>) {
           idle.touch();
@@ -51,6 +52,9 @@ export async function downloadObject(
           position += chunk.length;
         }
         if (position < end) throw new Error('the store ended too early');
+      };
+      try {
+        await withSignal([overall, idle.signal], fetch);
       } catch (cause) {
         throw idle.cause ?? cause;
       } finally {
@@ -118,18 +122,18 @@ function reasonOf(cause: unknown): string {
 
 class SilentStore extends Error {}
 
-/** Aborts when nothing has come for so long, or when all of it takes too long. */
+/** Aborts when nothing has come for so long. */
 class IdleTimer {
   private readonly silence = new AbortController();
-  readonly signal: AbortSignal;
-  private timer: NodeJS.Timeout;
+  private readonly timer: NodeJS.Timeout;
 
-  constructor(
-    private readonly millis: number,
-    overall: AbortSignal,
-  ) {
-    this.signal = AbortSignal.any([overall, this.silence.signal]);
-    this.timer = this.start();
+  constructor(millis: number) {
+    const cause = new SilentStore(`the store has sent nothing for ${millis} ms`);
+    this.timer = setTimeout(() => this.silence.abort(cause), millis);
+  }
+
+  get signal(): AbortSignal {
+    return this.silence.signal;
   }
 
   /** Cause of its abort, which the client for the store does not report. */
@@ -143,10 +147,5 @@ class IdleTimer {
 
   stop(): void {
     clearTimeout(this.timer);
-  }
-
-  private start(): NodeJS.Timeout {
-    const cause = new SilentStore(`the store has sent nothing for ${this.millis} ms`);
-    return setTimeout(() => this.silence.abort(cause), this.millis);
   }
 }

@@ -10,6 +10,7 @@ import { bytesOfMb, messageOf, readIfThere, writeDurably } from '../../platform/
 import { commandLine } from '../processes/command-line.js';
 import { reservedBytes } from '../sandbox/disk-space.js';
 import { askEngine, type Engine, type EngineCall, EngineFailure, type EngineWatch } from './engine.js';
+import { withSignal } from '../../platform/signals.js';
 
 /** An image that the agent has pulled, and so may remove. */
 const Record = z.object({ id: z.string(), bytes: z.number(), usedAt: z.number() });
@@ -181,7 +182,7 @@ export class Images {
     };
     const watching = watch().catch(() => undefined);
     try {
-      return await work(AbortSignal.any([signal, over.signal]));
+      return await withSignal([signal, over.signal], work);
     } finally {
       done.abort();
       await watching;

@@ -13,6 +13,7 @@ import { signal } from '../processes/processes.js';
 import { commandLine, type Option } from '../processes/command-line.js';
 import type { TaskDirectory } from '../state/task-directory.js';
 import { askEngine, EngineFailure, type EngineWatch } from './engine.js';
+import { withSignal } from '../../platform/signals.js';
 
 /** State of a container as an engine reports it, in the words of `{{json .State}}` and around it. */
 const State = z.object({
@@ -176,9 +177,9 @@ export class TaskContainer {
   private async ask(command: readonly string[], over?: AbortSignal): Promise<string> {
     const engine = await this.context.engines.engine();
     if (typeof engine === 'string') throw new Error(engine);
-    const { stopping } = this.context;
-    const ends = over ? AbortSignal.any([stopping, over]) : stopping;
-    return askEngine(engine, command, { timeoutMillis: shortMillis, signal: ends, sandbox: this.sandbox });
+    return withSignal([this.context.stopping, over], (signal) =>
+      askEngine(engine, command, { timeoutMillis: shortMillis, signal, sandbox: this.sandbox }),
+    );
   }
 }
 

@@ -4,6 +4,7 @@ import { killGroup } from '../processes/order-program.js';
 import { openDirectoryBelow } from '../sandbox/below.js';
 import { relative } from 'node:path';
 import { type CommandPlan, killCommand, openLauncher, spawnCommand } from './command-run.js';
+import { withSignal } from '../../platform/signals.js';
 
 /** Bounds of a line that is run in a task. */
 export interface LineLimits {
@@ -34,8 +35,7 @@ export async function runLine(
   const failed = (reason: string): LineEnd => ({ kind: 'failed', reason });
   const directory = await openDirectoryBelow(plan.sandboxRoot, relative(plan.sandboxRoot, plan.directory), 'NONE');
   if (!directory) return failed('The folder of the task is gone');
-  const stop = AbortSignal.any([signal, AbortSignal.timeout(timeoutMillis)]);
-  try {
+  const run = async (stop: AbortSignal): Promise<LineEnd> => {
     const launcher = plan.runAs && (await openLauncher(`${mark}.launcher`, plan, plan.runAs));
     try {
       if (stop.aborted) return failed('Told to stop');
@@ -48,6 +48,9 @@ export async function runLine(
     } finally {
       await launcher?.close();
     }
+  };
+  try {
+    return await withSignal([signal, AbortSignal.timeout(timeoutMillis)], run);
   } catch (cause) {
     return failed(messageOf(cause));
   } finally {

@@ -12,6 +12,7 @@ import { CommandRecord } from './command-record.js';
 import { type CommandPlan, CommandRun, killCommand, taskEnded, type ReportUpdate } from './command-run.js';
 import { type InvalidCommand, isInvalid } from './command-words.js';
 import { type LineEnd, type LineLimits, runLine } from './line-run.js';
+import { withSignal } from '../../platform/signals.js';
 
 /** The task that commands run in. */
 interface CommandedTask {
@@ -73,8 +74,7 @@ export class TaskCommands {
     const mark = await this.newMark();
     const plan = await this.task.planLine(line, mark);
     if (isInvalid(plan)) return { kind: 'failed', reason: plan.invalid };
-    const stops = signal ? [signal, this.closing.signal] : [this.closing.signal];
-    const end = runLine(plan, mark, limits, AbortSignal.any(stops));
+    const end = withSignal([signal, this.closing.signal], (stop) => runLine(plan, mark, limits, stop));
     this.lines.add(end);
     return end.finally(() => this.lines.delete(end));
   }

@@ -3,6 +3,7 @@ import type { LaunchSpec } from '../../core/model/launch.js';
 import { messageOf } from '../../platform/files.js';
 import type { LineEnd, LineLimits } from '../shell-commands/line-run.js';
 import type { TaskContext } from './task-context.js';
+import { withSignal } from '../../platform/signals.js';
 
 interface EndingTask {
   isRunning(): boolean;
@@ -22,16 +23,20 @@ export function preStopOf(
   const { command, http, timeoutMillis } = preStop;
   return async (signal) => {
     if (!task.isRunning()) return;
-    const stop = AbortSignal.any([signal, AbortSignal.timeout(timeoutMillis)]);
+    const tooLong = AbortSignal.timeout(timeoutMillis);
     const failed = (why: string) => log.warn(`Task ${taskId}: its preStop failed: ${why}`);
     try {
-      if (http) await call(http, stop);
+      if (http) await withSignal([signal, tooLong], (stop) => call(http, stop));
       const end =
         command === undefined ? undefined : await task.runLine(command, { timeoutMillis, maxOutputBytes }, signal);
       if (end?.kind === 'failed') failed(end.reason);
       else if (end && end.exitCode !== 0) failed(`exit code ${end.exitCode} ${end.output.trim()}`);
     } catch (cause) {
-      failed(stop.aborted ? `it took longer than ${timeoutMillis} ms, or the task had ended` : messageOf(cause));
+      failed(
+        signal.aborted || tooLong.aborted
+          ? `it took longer than ${timeoutMillis} ms, or the task had ended`
+          : messageOf(cause),
+      );
     }
   };
 }

@@ -7,6 +7,7 @@ import { Program, type ProgramEnd, type ProgramTask } from './program.js';
 import { Sidecar } from './sidecar.js';
 import type { TaskContext } from './task-context.js';
 import type { TaskKill } from './task-kill.js';
+import { withSignal } from '../../platform/signals.js';
 
 /** A sidecar has so long to end after a main program that took all of the time of a kill. */
 const leastGraceMillis = 2_000;
@@ -88,9 +89,12 @@ export class TaskPrograms {
   }
 
   /** Each, in their order, whatever becomes of those before it; none any more after a kill by force. Answers the outcome with their failures. */
-  async runPost(outcome: TaskOutcome): Promise<TaskOutcome> {
+  runPost(outcome: TaskOutcome): Promise<TaskOutcome> {
     const { byForce } = this.task.kill;
-    const mayBegin = AbortSignal.any([byForce, this.stopping.signal]);
+    return withSignal([byForce, this.stopping.signal], (mayBegin) => this.runPostUntil(byForce, mayBegin, outcome));
+  }
+
+  private async runPostUntil(byForce: AbortSignal, mayBegin: AbortSignal, outcome: TaskOutcome): Promise<TaskOutcome> {
     const failures: string[] = [];
     for (const step of this.post) {
       const end = () => step.end(() => 0);

@@ -8,6 +8,7 @@ import { processesOf, signal, type TaskMark } from '../processes/processes.js';
 import type { SavedKill, TaskDirectory } from '../state/task-directory.js';
 import type { TaskProcesses } from './task-processes.js';
 import { SignalRecord } from '../state/signal-record.js';
+import { withSignal } from '../../platform/signals.js';
 
 interface KilledTask {
   directory: Pick<TaskDirectory, 'saveKill'>;
@@ -90,11 +91,10 @@ export class TaskKill {
 
   private async prepareAndSweep(): Promise<void> {
     const over = this.task.processes.over.signal;
-    const stop = AbortSignal.any([over, this.hurry.signal]);
-    if (this.preStop && !stop.aborted) {
+    if (this.preStop && !over.aborted && !this.hurry.signal.aborted) {
       // The deadline may be shortened meanwhile.
       const hurried = setInterval(() => performance.now() >= this.deadline && this.hurry.abort(), sweepEveryMillis);
-      await this.preStop(stop).finally(() => clearInterval(hurried));
+      await withSignal([over, this.hurry.signal], this.preStop).finally(() => clearInterval(hurried));
     }
     await this.killer.sweepUntil(over, () => this.deadline);
   }

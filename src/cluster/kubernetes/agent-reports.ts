@@ -5,6 +5,7 @@ import { backOffMillis } from '../../core/back-off.js';
 import { type ClusterEvents, type Epoch, StaleEpochError, type StatusUpdate } from '../cluster-driver.js';
 import { agentCallMillis, type NodeAgent, type NodeAgents } from './node-agents.js';
 import { type ExceededLimit, overDisk, overThreads } from './pod-calls.js';
+import { withSignal } from '../../platform/signals.js';
 
 const pollMillis = 20_000;
 const firstRetryMillis = 100;
@@ -99,11 +100,11 @@ class FollowedAgent {
       this.isHeard = false;
       return 0;
     });
-    const patience = AbortSignal.any([this.signal, AbortSignal.timeout(settleMillis)]);
-    while (this.stored < upTo && !patience.aborted) {
-      const more = new Promise<void>((resolve) => (this.storedMore = resolve));
-      await Promise.race([more, new Promise((resolve) => patience.addEventListener('abort', resolve))]);
-    }
+    await withSignal([this.signal, AbortSignal.timeout(settleMillis)], async (patience) => {
+      const over = new Promise((resolve) => patience.addEventListener('abort', resolve));
+      while (this.stored < upTo && !patience.aborted)
+        await Promise.race([new Promise<void>((resolve) => (this.storedMore = resolve)), over]);
+    });
   }
 
   /** Answers the number of the last update about them. */

@@ -5,6 +5,7 @@ import { KubeConfig } from '@kubernetes/client-node';
 import { Agent, ProxyAgent, request, type Dispatcher } from 'undici';
 import { messageOf } from '../../platform/files.js';
 import type { KubernetesSettings } from '../../platform/settings/kubernetes-settings.js';
+import { withSignal } from '../../platform/signals.js';
 
 /** The API server answered that it does not do this. */
 export class ApiRefused extends Error {
@@ -96,14 +97,14 @@ export class KubernetesApi {
 
   /** Throws ApiUnreachable or ApiRefused. */
   async call<T>(path: string, call: ApiCall = {}): Promise<T> {
-    const patience = AbortSignal.timeout(this.settings.callTimeoutMillis);
-    const signal = call.signal ? AbortSignal.any([call.signal, patience]) : patience;
-    const { body } = await this.send(path, { ...call, signal });
-    try {
-      return JSON.parse(await textOf(body, longestAnswerBytes)) as T;
-    } catch (cause) {
-      throw new ApiUnreachable(`No readable answer from ${this.address}`, { cause });
-    }
+    return withSignal([call.signal, AbortSignal.timeout(this.settings.callTimeoutMillis)], async (signal) => {
+      const { body } = await this.send(path, { ...call, signal });
+      try {
+        return JSON.parse(await textOf(body, longestAnswerBytes)) as T;
+      } catch (cause) {
+        throw new ApiUnreachable(`No readable answer from ${this.address}`, { cause });
+      }
+    });
   }
 
   /** The bytes of the answer as they come, until `signal` or the server ends them. */

@@ -5,6 +5,7 @@ import { backOffMillis } from '../../core/back-off.js';
 import { ClockDifference } from '../../platform/clock-difference.js';
 import { type ClusterDriver, type ClusterEvents, type MachineSnapshot, StaleEpochError } from '../cluster-driver.js';
 import { type AgentConnection, callMillis } from './agent-connection.js';
+import { withSignal } from '../../platform/signals.js';
 
 const pollMillis = 20_000;
 const listenEveryMillis = 4_000;
@@ -47,7 +48,7 @@ export async function followAgent(
   /** The clock of the agent's machine, of that of the scheduler: what it tells is put into the time of all other records. */
   const ahead = new ClockDifference(0);
   const over = new AbortController();
-  const listening = listen(AbortSignal.any([signal, over.signal]));
+  const listening = withSignal([signal, over.signal], listen);
   await follow();
   over.abort();
   await listening;

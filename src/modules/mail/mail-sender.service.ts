@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import nodemailer, { type NodemailerError } from 'nodemailer';
 import { oneLine, type MailProblem, type Recipients, type RenderedMail } from '../../core/mail/index.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
+import { withSignal } from '../../platform/signals.js';
 
 type Smtp = NonNullable<Settings['smtp']>;
 
@@ -36,7 +37,7 @@ export class MailSender {
     const timeout = AbortSignal.timeout(smtp.sendTimeoutMillis);
     const named = (address: string) => ({ name: '', address });
     try {
-      const { rejected, rejectedErrors = [] } = await server.sendMail({
+      const outgoing = {
         messageId: `<${mail.id}@${smtp.from.split('@')[1]}>`,
         date: new Date(mail.at),
         from: named(smtp.from),
@@ -48,8 +49,10 @@ export class MailSender {
         text: mail.text,
         // So that programs that answer by themselves do not, and that people can sort by it.
         headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All', 'X-Muster-Mail': mail.type },
-        signal: AbortSignal.any([stopping, timeout]),
-      });
+      };
+      const { rejected, rejectedErrors = [] } = await withSignal([stopping, timeout], (signal) =>
+        server.sendMail({ ...outgoing, signal }),
+      );
       const later = rejectedErrors.filter(({ responseCode = 500 }) => responseCode < 500);
       const unreached = later.flatMap(({ recipient }) => recipient ?? []);
       if (unreached.length > 0) return { kind: 'partly', unreached, message: textOf(later[0]) };

@@ -187,7 +187,7 @@ export class WebhookDelivery {
     worker.isSlow = update.failuresInRow > 0;
     worker.sending = { since: performance.now(), cut };
     const stopWatch = afterOwnTime(slowMillis, () => this.becameSlow(worker));
-    const sent = await this.sender.send(delivery, this.clock.now(), AbortSignal.any([signal, cut.signal]));
+    const sent = await this.sender.send(delivery, this.clock.now(), [signal, cut.signal]);
     stopWatch();
     const seconds = (performance.now() - worker.sending.since) / 1_000;
     worker.sending = undefined;

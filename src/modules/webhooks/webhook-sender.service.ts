@@ -8,6 +8,7 @@ import { withEmbeddedTexts } from '../../platform/http/legacy-names.js';
 import { Metrics } from '../../platform/metrics/metrics.js';
 import { Targets } from '../../platform/targets.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
+import { withSignal } from '../../platform/signals.js';
 
 export interface Delivery {
   /** Equal for every attempt to deliver the same update. */
@@ -76,7 +77,7 @@ export class WebhookSender implements OnApplicationShutdown {
     });
   }
 
-  async send(delivery: Delivery, now: number, signal: AbortSignal): Promise<DeliveryProblem> {
+  async send(delivery: Delivery, now: number, ends: readonly AbortSignal[]): Promise<DeliveryProblem> {
     const body = JSON.stringify(this.readsAsOlderClients ? withEmbeddedTexts(delivery.body) : delivery.body);
     const secret = delivery.secret ?? this.signingSecret;
     const timeout = AbortSignal.timeout(this.wholeMillis);
@@ -84,21 +85,26 @@ export class WebhookSender implements OnApplicationShutdown {
     try {
       const uri = fillPlaceholders(delivery.uri, delivery.placeholders);
       if (this.targets) refuseForeign(this.targets, new URL(uri).hostname);
-      const answer = await request(uri, {
-        method: 'POST',
-        headers: {
-          'content-type': 'application/json',
-          ...(secret === undefined ? {} : signature(delivery.id, now, body, secret)),
-        },
-        body,
-        // Each delivery counts as one that leaves a connection behind: they may all end at once.
-        reset: this.connections + this.sending > this.mostKept,
-        dispatcher: this.agent,
-        signal: AbortSignal.any([signal, timeout]),
+      const status = await withSignal([...ends, timeout], async (signal) => {
+        const answer = await request(uri, {
+          method: 'POST',
+          headers: {
+            'content-type': 'application/json',
+            ...(secret === undefined ? {} : signature(delivery.id, now, body, secret)),
+          },
+          body,
+          // Each delivery counts as one that leaves a connection behind: they may all end at once.
+          reset: this.connections + this.sending > this.mostKept,
+          dispatcher: this.agent,
+          signal,
+        });
+        // The status says whether it was taken; what else is said is read only to keep the connection, and not for long.
+        await answer.body
+          .dump({ limit: answerBytes, signal: AbortSignal.timeout(answerMillis) })
+          .catch(() => undefined);
+        return answer.statusCode;
       });
-      // The status says whether it was taken; what else is said is read only to keep the connection, and not for long.
-      await answer.body.dump({ limit: answerBytes, signal: AbortSignal.timeout(answerMillis) }).catch(() => undefined);
-      return answer.statusCode >= 200 && answer.statusCode <= 299 ? undefined : `It answered ${answer.statusCode}`;
+      return status >= 200 && status <= 299 ? undefined : `It answered ${status}`;
     } catch (cause) {
       if (timeout.aborted) return `It did not answer within ${this.wholeMillis} ms`;
       return cause instanceof Error ? cause.message : String(cause);

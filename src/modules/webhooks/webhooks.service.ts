@@ -130,7 +130,7 @@ export class Webhooks {
       const { uri, secret } = webhook;
       const delivery = { id: `test_${randomUUID()}`, uri, secret: secret ?? undefined };
       const sample = sampleUpdate(webhook.webhookType, at);
-      const error = await this.sender.send({ ...delivery, ...sample }, at, AbortSignal.timeout(testMillis));
+      const error = await this.sender.send({ ...delivery, ...sample }, at, [AbortSignal.timeout(testMillis)]);
       return { at, delivered: error === undefined, error };
     } finally {
       this.tests--;

@@ -18,20 +18,20 @@ export class Waiting {
   /** For calls that belong to this wait. */
   readonly call: CallOptions;
   private readonly signal: AbortSignal | undefined;
-  private readonly patienceMs: number;
   private awaySince: number | undefined;
   private pauseMs: number;
 
   constructor(
     what: string,
-    { signal, timeoutMs, patienceMs = PATIENCE_MS }: WaitOptions,
+    /** Kept: nothing else may refer to a signal in it that is a time limit, which Node.js would let go before its time. */
+    private readonly options: WaitOptions,
     private readonly shortestMs: number,
     private readonly longestMs: number,
   ) {
+    const { signal, timeoutMs } = options;
     const signals = [signal, timeoutMs === undefined ? undefined : expiry(what, timeoutMs)].filter((one) => !!one);
     this.signal = signals.length > 1 ? AbortSignal.any(signals) : signals[0];
     this.call = { signal: this.signal };
-    this.patienceMs = patienceMs;
     this.pauseMs = shortestMs;
   }
 
@@ -57,7 +57,7 @@ export class Waiting {
   bear(cause: unknown): void {
     const isAway = cause instanceof MusterError ? cause.status === 503 : cause instanceof ServiceUnreachable;
     this.awaySince ??= performance.now();
-    if (!isAway || performance.now() - this.awaySince > this.patienceMs) throw cause;
+    if (!isAway || performance.now() - this.awaySince > (this.options.patienceMs ?? PATIENCE_MS)) throw cause;
   }
 
   /** Before it asks again, or until this is signalled. */
