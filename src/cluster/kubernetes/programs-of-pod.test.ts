@@ -101,17 +101,22 @@ function handlesTerm(pid: number): boolean {
 /** The words of a container, run by the shell of this machine, with the message for the kubelet in a file of the folder. */
 describe('the script of a container:', () => {
   let folder: ReturnType<typeof tempFolder>;
-  let child: ChildProcess | undefined;
-  beforeEach(() => (folder = tempFolder()));
+  let children: ChildProcess[];
+  beforeEach(() => {
+    folder = tempFolder();
+    children = [];
+  });
   afterEach(() => {
-    child?.kill('SIGKILL');
+    for (const child of children) child.kill('SIGKILL');
     folder.remove();
   });
   const start = (container: Container): ChildProcess => {
     const [program = '', ...words] = (container['command'] as string[]).map((word) =>
       word.replaceAll('$$', () => '$').replaceAll('/dev/termination-log', join(folder.path, 'message')),
     );
-    return (child = spawn(program, words, { cwd: folder.path, env: { ...process.env, SHARED: 'shared' } }));
+    const child = spawn(program, words, { cwd: folder.path, env: { ...process.env, SHARED: 'shared' } });
+    children.push(child);
+    return child;
   };
   const exitCode = async (of: ChildProcess) => ((await once(of, 'exit')) as [number | null])[0];
   const text = (name: string) => readFileSync(join(folder.path, name), 'utf8');
@@ -145,15 +150,15 @@ describe('the script of a container:', () => {
     ['post steps', { post: [step('early', 'echo ran')] }, 0],
   ])('%s told to end in the moment that they hear of it do so', async (_, programs, code) => {
     const [container] = around(programs);
-    for (let rounds = 0; rounds < 40; rounds++) {
-      const running = start(container!);
-      while (!handlesTerm(running.pid!)) continue;
-      running.kill('SIGTERM');
-      const exits = await waitFor('its end', () => running.exitCode !== null || running.signalCode !== null, {
-        timeoutMillis: 10_000,
-      });
-      expect([exits, running.exitCode]).toEqual([true, code]);
-    }
+    const running = Array.from({ length: 40 }, () => {
+      const one = start(container!);
+      while (!handlesTerm(one.pid!)) continue;
+      one.kill('SIGTERM');
+      return one;
+    });
+    const haveEnded = () => running.every((one) => one.exitCode !== null || one.signalCode !== null);
+    await waitFor('their ends', haveEnded, { timeoutMillis: 20_000 });
+    expect(new Set(running.map((one) => one.exitCode))).toEqual(new Set([code]));
   });
 
   test('a sidecar that ends at once is there until a kubelet has seen it, and ends with its exit code', async () => {

@@ -32,16 +32,24 @@ const seenSeconds = 3;
 
 /**
  * Runs its arguments with the output in files. Before them come the names of these files, the longest run in seconds (0: any), and the
- * time for which the container lives at least. It is the first process of its container, and so hands on the signal that it gets.
+ * time for which the container lives at least. It is the first process of its container, and so hands on the signal that it gets. A copy of
+ * a shell that has not become its program yet would lose one: none is handed on before a second is over.
  */
 const oneProgram = `exec >>"$1" 2>>"$2" || exit 125
 limit=$3
+trap 'isOver=1; [ -z "$begun" ] || tell' TERM
+tell() {
+  wait "$begun"
+  kill -TERM "$program" 2>/dev/null
+}
 sleep "$4" &
 least=$!
 shift 4
 "$@" &
 program=$!
-trap 'isOver=1; kill -TERM "$program"' TERM
+sleep 1 &
+begun=$!
+[ -z "$isOver" ] || tell
 [ "$limit" = 0 ] || (
   sleep "$limit"
   printf ${lateMessage} >${messageFile}
