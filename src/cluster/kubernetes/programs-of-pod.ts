@@ -60,6 +60,11 @@ while :; do
   status=$?
   kill -0 "$program" 2>/dev/null || break
 done
+[ -z "$isOver" ] || {
+  wait "$program"
+  last=$?
+  [ "$last" = 127 ] || status=$last
+}
 [ -n "$isOver" ] || wait "$least"
 exit "$status"`;
 
