@@ -2,9 +2,13 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decideReplacements, pauseAfterWaves, replacementLimit, type SickRequest, type SickTask } from './index.js';
 
+const now = 1_000_000;
+
 const sick = (id: string, changes: Partial<SickTask> = {}): SickTask => ({
   id,
   sickSince: 0,
+  lastFailedAt: now,
+  askedAgainBy: now + 1_000,
   restarts: true,
   isJudged: true,
   isOfPendingDeploy: false,
@@ -17,8 +21,6 @@ const request = (changes: Partial<SickRequest> = {}): SickRequest => ({
   sick: [sick('a')],
   ...changes,
 });
-const now = 1_000_000;
-
 test.each([
   [1, undefined, 1],
   [19, undefined, 1],
@@ -79,6 +81,27 @@ describe('a sick task', () => {
     },
     { name: 'goes when the pause is over', seen: { waves: { count: 2, lastAt: now - 20_000 } }, replace: ['a'] },
     {
+      name: 'that has failed no check since a pause is asked once more',
+      seen: { waves: { count: 2, lastAt: now - 20_001 }, sick: [sick('a', { lastFailedAt: now - 2 })] },
+      waits: [{ id: 'a', because: 'BACK_OFF', until: now + 1_000 }],
+    },
+    {
+      name: 'that has failed a check since a pause goes',
+      seen: { waves: { count: 2, lastAt: now - 20_001 }, sick: [sick('a', { lastFailedAt: now - 1 })] },
+      replace: ['a'],
+    },
+    {
+      name: 'that has failed no check since there is room is asked once more',
+      seen: { roomSince: Infinity, sick: [sick('a', { lastFailedAt: now - 1 }), sick('b')] },
+      replace: ['b'],
+      waits: [{ id: 'a', because: 'LIMIT', until: now + 1_000 }],
+    },
+    {
+      name: 'that has failed a check since there is room goes',
+      seen: { roomSince: now - 1, sick: [sick('a', { lastFailedAt: now - 1 })] },
+      replace: ['a'],
+    },
+    {
       name: 'does not wait for a clock that was ahead',
       seen: { waves: { count: 2, lastAt: now + 5_000 } },
       replace: ['a'],
@@ -123,11 +146,14 @@ test('whatever is sick: never more than the limit at once, each is told of once,
         waves: fc.option(fc.record({ count: fc.integer({ min: 1, max: 50 }), lastAt: fc.nat(2 * now) }), {
           nil: undefined,
         }),
+        roomSince: fc.option(fc.oneof(fc.nat(now), fc.constant(Infinity)), { nil: undefined }),
         isCoolingDown: fc.boolean(),
         sick: fc.uniqueArray(
           fc.record({
             id: fc.string({ minLength: 1, maxLength: 3 }),
             sickSince: fc.nat(now),
+            lastFailedAt: fc.nat(now),
+            askedAgainBy: fc.nat(2 * now),
             restarts: fc.boolean(),
             isJudged: fc.boolean(),
             isOfPendingDeploy: fc.boolean(),
@@ -152,7 +178,7 @@ test('all instances fail for an hour: the pauses grow, and there are never more 
   const begun: number[] = [];
   for (; at < 3_600_000; at += 1_000) {
     const decision = decideReplacements(
-      request({ instances: 30, waves, sick: ['a', 'b', 'c', 'd', 'e'].map((id) => sick(id)) }),
+      request({ instances: 30, waves, sick: ['a', 'b', 'c', 'd', 'e'].map((id) => sick(id, { lastFailedAt: at })) }),
       at,
     );
     expect(decision.replace.length).toBeLessThanOrEqual(3);
@@ -163,3 +189,58 @@ test('all instances fail for an hour: the pauses grow, and there are never more 
   expect(pauses.slice(0, 6)).toEqual([10_000, 20_000, 40_000, 80_000, 160_000, 300_000]);
   expect(Math.max(...pauses)).toBe(300_000);
 });
+
+describe('room for replacements', () => {
+  test('is there since the first decision that sees it', () => {
+    const { roomSince } = decideReplacements(request({ underWay: 1 }), now);
+    expect(roomSince).toBe(Infinity);
+    expect(decideReplacements(request({ roomSince, sick: [] }), now + 5).roomSince).toBe(now + 5);
+    expect(decideReplacements(request({ roomSince: now + 5, sick: [] }), now + 9).roomSince).toBe(now + 5);
+    expect(decideReplacements(request({ sick: [] }), now).roomSince).toBeUndefined();
+  });
+});
+
+test('a dependency that is back costs no task but those that were being replaced, whenever the others are asked', () =>
+  fc.assert(
+    fc.property(
+      fc.record({
+        intervals: fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1, maxLength: 30 }),
+        limit: fc.integer({ min: 1, max: 5 }),
+        backAt: fc.integer({ min: 1, max: 100 }),
+        startup: fc.nat(20),
+      }),
+      ({ intervals, limit, backAt, startup }) => {
+        // Seconds; all are asked in intervals of their own, and a replacement is healthy some time after the dependency is back.
+        let waves: SickRequest['waves'];
+        let roomSince: SickRequest['roomSince'];
+        const replaced = new Map<number, number>();
+        for (let second = 0; second < backAt + 400; second++) {
+          const at = second * 1_000;
+          const asked = (interval: number, until: number) => Math.floor(until / interval) * interval;
+          const stillSick = intervals.flatMap((interval, index) => {
+            const last = asked(interval, second);
+            if (replaced.has(index) || last >= backAt) return [];
+            return [sick(String(index), { lastFailedAt: last * 1_000, askedAgainBy: (last + interval) * 1_000 })];
+          });
+          const healthyFrom = backAt + startup;
+          const underWay = second < healthyFrom ? replaced.size : 0;
+          const decision = decideReplacements(
+            request({
+              instances: intervals.length,
+              maxReplacements: limit,
+              underWay,
+              waves,
+              roomSince,
+              sick: stillSick,
+            }),
+            at,
+          );
+          for (const id of decision.replace) replaced.set(Number(id), second);
+          waves = decision.waves ?? waves;
+          ({ roomSince } = decision);
+          if (second >= healthyFrom) expect(decision.replace).toEqual([]);
+        }
+        expect(replaced.size).toBeLessThanOrEqual(limit);
+      },
+    ),
+  ));

@@ -7,6 +7,10 @@ import type { NextStart } from '../restarts/index.js';
 export interface SickTask {
   id: string;
   sickSince: number;
+  /** Time of its newest check, which it failed. */
+  lastFailedAt: number;
+  /** Time by which the result of its next check is there. */
+  askedAgainBy: number;
   restarts: boolean;
   /** See Reach. */
   isJudged: boolean;
@@ -30,6 +34,8 @@ export interface SickRequest {
   /** Tasks whose replacement is under way: ordered to go for their health, or started and not healthy yet. */
   underWay: number;
   waves?: ReplacementWaves;
+  /** That of the decision before; absent: there was none. */
+  roomSince?: number;
   /** It cools down: nothing of it starts now. */
   isCoolingDown: boolean;
   sick: readonly SickTask[];
@@ -45,6 +51,8 @@ export interface WaitingSickTask {
 export interface ReplacementDecision {
   replace: string[];
   waits: WaitingSickTask[];
+  /** Time since which fewer are being replaced than may be; Infinity: as many are. Absent: as long as is known. */
+  roomSince?: number;
   /** Set when something is replaced now. */
   waves?: ReplacementWaves;
 }
@@ -63,39 +71,57 @@ export const replacementLimit = ({ instances, maxReplacements }: Pick<SickReques
 
 /**
  * Decides which sick tasks of one request are replaced now. The one that is sick for longest goes first; the order of rows
- * says nothing.
+ * says nothing. One that had to wait, for room or for the end of a pause, goes only when it has failed another check since: a dependency
+ * that is back lets replacements become healthy, and so makes room, before all others have been asked.
  */
 export function decideReplacements(request: SickRequest, now: number): ReplacementDecision {
-  const decision: ReplacementDecision = { replace: [], waits: [] };
   const waves = stillCounted(request.waves, now);
-  const pause = waves && pauseAfterWaves(waves.count);
-  const nextWaveAt = waves && pause !== undefined && !hasPassed(waves.lastAt, pause, now) ? waves.lastAt + pause : 0;
+  const pauseEnd = waves && waves.lastAt <= now ? waves.lastAt + pauseAfterWaves(waves.count) : 0;
   let free = replacementLimit(request) - request.underWay;
+  const roomSince =
+    free < 1 ? Infinity : request.roomSince === undefined ? undefined : Math.min(request.roomSince, now);
+  const decision: ReplacementDecision = { replace: [], waits: [], roomSince };
   const bySickness = request.sick.toSorted((a, b) => a.sickSince - b.sickSince || (a.id < b.id ? -1 : 1));
   for (const task of bySickness) {
-    const because = whyNot(task, request) ?? (free < 1 ? 'LIMIT' : nextWaveAt > 0 ? 'BACK_OFF' : undefined);
-    if (because) {
-      const until = because === 'BACK_OFF' ? nextWaveAt : because === 'RESTART_DELAY' ? startOf(task) : undefined;
-      decision.waits.push({ id: task.id, because, ...(until !== undefined && { until }) });
-      continue;
+    const wait = waitOf(task, request) ?? waitForOthers(task, { free, roomSince, pauseEnd }, now);
+    if (wait) decision.waits.push({ id: task.id, ...wait });
+    else {
+      free -= 1;
+      decision.replace.push(task.id);
     }
-    free -= 1;
-    decision.replace.push(task.id);
   }
   if (decision.replace.length > 0) decision.waves = { count: (waves?.count ?? 0) + 1, lastAt: now };
   return decision;
 }
 
+type Wait = Omit<WaitingSickTask, 'id'>;
+
 /** The first reason that holds against replacing this one, whatever becomes of the others. */
-function whyNot(task: SickTask, { isCoolingDown }: SickRequest): SickTaskWait | undefined {
-  if (!task.restarts) return 'ACTION_NONE';
-  if (!task.isJudged) return 'CANNOT_JUDGE';
-  if (task.isOfPendingDeploy) return 'DEPLOY_IN_PROGRESS';
-  if (isCoolingDown) return 'COOLDOWN';
-  return (task.nextStart?.kind ?? 'now') === 'now' ? undefined : 'RESTART_DELAY';
+function waitOf(
+  { restarts, isJudged, isOfPendingDeploy, nextStart }: SickTask,
+  { isCoolingDown }: SickRequest,
+): Wait | undefined {
+  if (!restarts) return { because: 'ACTION_NONE' };
+  if (!isJudged) return { because: 'CANNOT_JUDGE' };
+  if (isOfPendingDeploy) return { because: 'DEPLOY_IN_PROGRESS' };
+  if (isCoolingDown) return { because: 'COOLDOWN' };
+  if (!nextStart || nextStart.kind === 'now') return undefined;
+  return { because: 'RESTART_DELAY', ...(nextStart.kind === 'at' && { until: nextStart.at }) };
 }
 
-const startOf = ({ nextStart }: SickTask): number | undefined => (nextStart?.kind === 'at' ? nextStart.at : undefined);
+interface Others {
+  free: number;
+  roomSince: number | undefined;
+  pauseEnd: number;
+}
+
+function waitForOthers(task: SickTask, { free, roomSince, pauseEnd }: Others, now: number): Wait | undefined {
+  if (free < 1) return { because: 'LIMIT' };
+  if (now < pauseEnd) return { because: 'BACK_OFF', until: pauseEnd };
+  if (task.lastFailedAt < pauseEnd) return { because: 'BACK_OFF', until: task.askedAgainBy };
+  if (roomSince !== undefined && task.lastFailedAt < roomSince) return { because: 'LIMIT', until: task.askedAgainBy };
+  return undefined;
+}
 
 const stillCounted = (waves: ReplacementWaves | undefined, now: number): ReplacementWaves | undefined =>
   waves && !hasPassed(waves.lastAt, pauseAfterWaves(waves.count) + forgottenAfterMillis, now) ? waves : undefined;
@@ -107,7 +133,8 @@ export const sickTaskText: Record<SickTaskWait, string> = {
     'the scheduler has reached none of the tasks that it checks since then, so it cannot tell if the task or its own network is at fault',
   COOLDOWN: 'the request is cooling down, so a replacement would not start now',
   DEPLOY_IN_PROGRESS: 'its deploy is in progress, and decides about its tasks itself',
-  LIMIT: 'as many tasks as maxUnhealthyReplacements allows are being replaced',
+  LIMIT: 'as many tasks as maxUnhealthyReplacements allows are being replaced, or were at its last check',
   RESTART_DELAY: 'its instance failed before, and may not start again yet by the restart policy of its request',
-  BACK_OFF: 'tasks of the request were replaced shortly before, and the pause after that is not over',
+  BACK_OFF:
+    'tasks of the request were replaced shortly before, and the pause after that was not over at its last check',
 };

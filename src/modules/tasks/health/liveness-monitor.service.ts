@@ -113,8 +113,10 @@ export class LivenessMonitor implements OnModuleInit, BeforeApplicationShutdown 
     const reach = new Reach(this.watches.all());
     return this.sickTasks.decide(
       sick.map((watch): FoundSick => {
-        const { task, rules, state } = watch;
-        return { task, rules, state: state!, isJudged: reach.canJudge(watch, state!.sickSince!) };
+        const { task, rules, state, own } = watch;
+        // Without a check of its own there is no judgement.
+        const askedAt = own?.at ?? Number.NEGATIVE_INFINITY;
+        return { task, rules, state: state!, askedAt, isJudged: reach.canJudge(watch, state!.sickSince!) };
       }),
       now,
     );

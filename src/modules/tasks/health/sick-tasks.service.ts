@@ -29,6 +29,8 @@ export interface FoundSick {
   task: CheckedTask;
   rules: LivenessRules;
   state: FailingState;
+  /** Time of its newest check by this leader. */
+  askedAt: number;
   /** Its failures are its own, and not those of this leader's network. */
   isJudged: boolean;
 }
@@ -42,8 +44,11 @@ const mostAtOnce = 100;
 @Injectable()
 export class SickTasks {
   private readonly log = new Logger(SickTasks.name);
-  /** The last decision about each request with sick tasks: what was known then, and when a pause is over. */
-  private readonly decisions = new Map<string, { at: number; about: string; until?: number }>();
+  /** The last decision about each request with sick tasks: what was known then, and when to look again. */
+  private readonly decisions = new Map<
+    string,
+    { at: number; about: string; until?: number } & Pick<ReplacementDecision, 'roomSince'>
+  >();
 
   constructor(
     private readonly db: Database,
@@ -63,7 +68,8 @@ export class SickTasks {
     for (const [requestId, sick] of due.slice(0, mostAtOnce)) {
       try {
         const decision = await this.db.leaderTransaction((tx) => this.decideOne(tx, requestId, sick, now));
-        this.decisions.set(requestId, { at: now, about: stateOf(sick), until: earliest(decision) });
+        const { roomSince } = decision;
+        this.decisions.set(requestId, { at: now, about: stateOf(sick), until: earliest(decision), roomSince });
         if (decision.replace.length > 0)
           this.wake.signalOf([requestId], 'cleanup', 'scheduler', 'webhooks', 'load-balancer');
       } catch (cause) {
@@ -110,10 +116,13 @@ export class SickTasks {
         maxReplacements: sick.find(({ row }) => row.taskId.deployId === key.deployId)?.seen.rules.maxReplacements,
         underWay: await this.countUnderWay(tx, stored, now),
         waves: await this.rows.taskLiveness.waves(tx, key),
+        roomSince: this.decisions.get(requestId)?.roomSince,
         isCoolingDown: stored.state === 'SYSTEM_COOLDOWN',
         sick: sick.map(({ row, seen }) => ({
           id: row.taskId.id,
           sickSince: row.sickSince,
+          lastFailedAt: seen.askedAt,
+          askedAgainBy: seen.askedAt + seen.rules.intervalMillis + seen.rules.timeoutMillis,
           restarts: seen.rules.restarts,
           isJudged: seen.isJudged,
           nextStart: restart && nextStart(restart, failures?.get(row.taskId.instanceNo), now),
