@@ -8,7 +8,7 @@ const sick = (id: string, changes: Partial<SickTask> = {}): SickTask => ({
   id,
   sickSince: 0,
   lastFailedAt: now,
-  askedAgainBy: now + 1_000,
+  askedWithinMillis: 1_000,
   restarts: true,
   isJudged: true,
   isOfPendingDeploy: false,
@@ -82,24 +82,56 @@ describe('a sick task', () => {
     { name: 'goes when the pause is over', seen: { waves: { count: 2, lastAt: now - 20_000 } }, replace: ['a'] },
     {
       name: 'that has failed no check since a pause is asked once more',
-      seen: { waves: { count: 2, lastAt: now - 20_001 }, sick: [sick('a', { lastFailedAt: now - 2 })] },
-      waits: [{ id: 'a', because: 'BACK_OFF', until: now + 1_000 }],
+      seen: { waves: { count: 2, lastAt: now - 20_100 }, sick: [sick('a', { lastFailedAt: now - 101 })] },
+      waits: [{ id: 'a', because: 'BACK_OFF', until: now + 900 }],
     },
     {
       name: 'that has failed a check since a pause goes',
-      seen: { waves: { count: 2, lastAt: now - 20_001 }, sick: [sick('a', { lastFailedAt: now - 1 })] },
+      seen: { waves: { count: 2, lastAt: now - 20_100 }, sick: [sick('a', { lastFailedAt: now - 100 })] },
       replace: ['a'],
     },
     {
       name: 'that has failed no check since there is room is asked once more',
-      seen: { roomSince: Infinity, sick: [sick('a', { lastFailedAt: now - 1 }), sick('b')] },
-      replace: ['b'],
+      seen: { roomSince: Infinity, sick: [sick('a', { lastFailedAt: now - 1 })] },
       waits: [{ id: 'a', because: 'LIMIT', until: now + 1_000 }],
     },
     {
       name: 'that has failed a check since there is room goes',
       seen: { roomSince: now - 1, sick: [sick('a', { lastFailedAt: now - 1 })] },
       replace: ['a'],
+    },
+    {
+      name: 'that was not asked again in its time goes',
+      seen: { roomSince: now - 1_000, sick: [sick('a', { lastFailedAt: now - 2_000 })] },
+      replace: ['a'],
+    },
+    {
+      name: 'waits for others that may go with it',
+      seen: {
+        maxReplacements: 2,
+        roomSince: now - 200,
+        sick: [sick('a'), sick('b', { lastFailedAt: now - 201, askedWithinMillis: 500 })],
+      },
+      waits: ['a', 'b'].map((id) => ({ id, because: 'LIMIT', until: now + 300 })),
+    },
+    {
+      name: 'does not wait for more than may go',
+      seen: { roomSince: now - 200, sick: [sick('a', { lastFailedAt: now - 201 }), sick('b')] },
+      replace: ['b'],
+      waits: [{ id: 'a', because: 'LIMIT' }],
+    },
+    {
+      name: 'waits after a wave of a clock that is a little ahead',
+      seen: { waves: { count: 2, lastAt: now + 500 } },
+      waits: [{ id: 'a', because: 'BACK_OFF', until: now + 20_500 }],
+    },
+    {
+      name: 'with a check a day is asked once more, too',
+      seen: {
+        waves: { count: 1, lastAt: now - 900_000 },
+        sick: [sick('a', { lastFailedAt: now - 890_001, askedWithinMillis: 86_400_000 })],
+      },
+      waits: [{ id: 'a', because: 'BACK_OFF', until: now - 890_000 + 86_400_000 }],
     },
     {
       name: 'does not wait for a clock that was ahead',
@@ -153,7 +185,7 @@ test('whatever is sick: never more than the limit at once, each is told of once,
             id: fc.string({ minLength: 1, maxLength: 3 }),
             sickSince: fc.nat(now),
             lastFailedAt: fc.nat(now),
-            askedAgainBy: fc.nat(2 * now),
+            askedWithinMillis: fc.nat(now),
             restarts: fc.boolean(),
             isJudged: fc.boolean(),
             isOfPendingDeploy: fc.boolean(),
@@ -190,57 +222,72 @@ test('all instances fail for an hour: the pauses grow, and there are never more 
   expect(Math.max(...pauses)).toBe(300_000);
 });
 
-describe('room for replacements', () => {
-  test('is there since the first decision that sees it', () => {
-    const { roomSince } = decideReplacements(request({ underWay: 1 }), now);
-    expect(roomSince).toBe(Infinity);
-    expect(decideReplacements(request({ roomSince, sick: [] }), now + 5).roomSince).toBe(now + 5);
-    expect(decideReplacements(request({ roomSince: now + 5, sick: [] }), now + 9).roomSince).toBe(now + 5);
-    expect(decideReplacements(request({ sick: [] }), now).roomSince).toBeUndefined();
-  });
+test('room for replacements is there since the first decision that sees it', () => {
+  const { roomSince } = decideReplacements(request({ underWay: 1 }), now);
+  expect(roomSince).toBe(Infinity);
+  expect(decideReplacements(request({ roomSince, sick: [] }), now + 5).roomSince).toBe(now + 5);
+  expect(decideReplacements(request({ roomSince: now + 5, sick: [] }), now + 9).roomSince).toBe(now + 5);
+  expect(decideReplacements(request({ sick: [] }), now).roomSince).toBeUndefined();
 });
 
-test('a dependency that is back costs no task but those that were being replaced, whenever the others are asked', () =>
-  fc.assert(
-    fc.property(
-      fc.record({
-        intervals: fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1, maxLength: 30 }),
-        limit: fc.integer({ min: 1, max: 5 }),
-        backAt: fc.integer({ min: 1, max: 100 }),
-        startup: fc.nat(20),
+describe('tasks that are asked each in an interval of its own, by seconds', () => {
+  interface Story {
+    /** Number of seconds between checks of each task, all of which are sick. */
+    intervals: number[];
+    limit: number;
+    /** Number of seconds after which a replacement is healthy, if the dependency is there. */
+    startup: number;
+    /** Second from which on the dependency of all is there. */
+    backAt: number;
+  }
+
+  /** Seconds in which each task was replaced, by its index. */
+  function replacedIn({ intervals, limit, startup, backAt }: Story, seconds: number): Map<number, number> {
+    let waves: SickRequest['waves'];
+    let roomSince: SickRequest['roomSince'];
+    const replaced = new Map<number, number>();
+    for (let second = 1; second <= seconds; second++) {
+      const stillSick = intervals.flatMap((interval, index) => {
+        const last = Math.floor(second / interval) * interval;
+        if (replaced.has(index) || last >= backAt) return [];
+        return [sick(String(index), { lastFailedAt: last * 1_000, askedWithinMillis: interval * 1_000 })];
+      });
+      const isUnderWay = (since: number) => second < since + startup || (second < backAt && backAt < Infinity);
+      const underWay = [...replaced.values()].filter(isUnderWay).length;
+      const seen = { instances: intervals.length, maxReplacements: limit, underWay, waves, roomSince, sick: stillSick };
+      const decision = decideReplacements(request(seen), second * 1_000);
+      for (const id of decision.replace) replaced.set(Number(id), second);
+      for (const { until = Infinity } of decision.waits) expect(until).toBeGreaterThan(second * 1_000);
+      waves = decision.waves ?? waves;
+      ({ roomSince } = decision);
+    }
+    return replaced;
+  }
+
+  const story = {
+    intervals: fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1, maxLength: 60 }),
+    limit: fc.integer({ min: 1, max: 10 }),
+    startup: fc.integer({ min: 1, max: 20 }),
+  };
+
+  test('a dependency that is back costs no task but those that were being replaced', () =>
+    fc.assert(
+      fc.property(fc.record({ ...story, backAt: fc.integer({ min: 2, max: 100 }) }), (told) => {
+        const replaced = [...replacedIn(told, told.backAt + 400).values()];
+        const before = replaced.filter((second) => second < told.backAt).length;
+        if (before >= told.limit) expect(replaced).toHaveLength(before);
       }),
-      ({ intervals, limit, backAt, startup }) => {
-        // Seconds; all are asked in intervals of their own, and a replacement is healthy some time after the dependency is back.
-        let waves: SickRequest['waves'];
-        let roomSince: SickRequest['roomSince'];
-        const replaced = new Map<number, number>();
-        for (let second = 0; second < backAt + 400; second++) {
-          const at = second * 1_000;
-          const asked = (interval: number, until: number) => Math.floor(until / interval) * interval;
-          const stillSick = intervals.flatMap((interval, index) => {
-            const last = asked(interval, second);
-            if (replaced.has(index) || last >= backAt) return [];
-            return [sick(String(index), { lastFailedAt: last * 1_000, askedAgainBy: (last + interval) * 1_000 })];
-          });
-          const healthyFrom = backAt + startup;
-          const underWay = second < healthyFrom ? replaced.size : 0;
-          const decision = decideReplacements(
-            request({
-              instances: intervals.length,
-              maxReplacements: limit,
-              underWay,
-              waves,
-              roomSince,
-              sick: stillSick,
-            }),
-            at,
-          );
-          for (const id of decision.replace) replaced.set(Number(id), second);
-          waves = decision.waves ?? waves;
-          ({ roomSince } = decision);
-          if (second >= healthyFrom) expect(decision.replace).toEqual([]);
-        }
-        expect(replaced.size).toBeLessThanOrEqual(limit);
-      },
-    ),
-  ));
+    ));
+
+  test('all are replaced in as few waves as the limit allows', () =>
+    fc.assert(
+      fc.property(fc.record(story), ({ intervals, limit, startup }) => {
+        const waves = Math.ceil(intervals.length / limit);
+        const longest = Math.max(...intervals) + startup + 1;
+        let seconds = 0;
+        for (let wave = 1; wave <= waves; wave++) seconds += pauseAfterWaves(wave) / 1_000 + longest;
+        const replaced = replacedIn({ intervals, limit, startup, backAt: Infinity }, Math.min(20_000, seconds));
+        if (seconds <= 20_000) expect(replaced.size).toBe(intervals.length);
+      }),
+    ));
+});

@@ -7,10 +7,10 @@ import type { NextStart } from '../restarts/index.js';
 export interface SickTask {
   id: string;
   sickSince: number;
-  /** Time of its newest check, which it failed. */
+  /** Beginning of its newest check, which it failed. */
   lastFailedAt: number;
-  /** Time by which the result of its next check is there. */
-  askedAgainBy: number;
+  /** Time within which it is asked at least once, in milliseconds: the interval of its checks, and two of their time limits. */
+  askedWithinMillis: number;
   restarts: boolean;
   /** See Reach. */
   isJudged: boolean;
@@ -70,28 +70,57 @@ export const replacementLimit = ({ instances, maxReplacements }: Pick<SickReques
   maxReplacements ?? Math.max(1, Math.floor(instances / 10));
 
 /**
- * Decides which sick tasks of one request are replaced now. The one that is sick for longest goes first; the order of rows
- * says nothing. One that had to wait, for room or for the end of a pause, goes only when it has failed another check since: a dependency
- * that is back lets replacements become healthy, and so makes room, before all others have been asked.
+ * Decides which sick tasks of one request are replaced now. The one that is sick for longest goes first; the order of rows says nothing.
+ * When there is room again, or a pause is over, they are asked once more before: a dependency that is back lets replacements become
+ * healthy, and so makes room, before all others have been asked. A wave is as large as it may be, and so waits for its last one.
  */
 export function decideReplacements(request: SickRequest, now: number): ReplacementDecision {
-  const waves = stillCounted(request.waves, now);
-  const pauseEnd = waves && waves.lastAt <= now ? waves.lastAt + pauseAfterWaves(waves.count) : 0;
-  let free = replacementLimit(request) - request.underWay;
-  const roomSince =
-    free < 1 ? Infinity : request.roomSince === undefined ? undefined : Math.min(request.roomSince, now);
+  const free = replacementLimit(request) - request.underWay;
+  const roomSince = roomSinceOf(request, free, now);
+  const pauseEnd = pauseEndOf(request, now);
+  const opensAt = Math.max(roomSince ?? 0, pauseEnd);
   const decision: ReplacementDecision = { replace: [], waits: [], roomSince };
+
   const bySickness = request.sick.toSorted((a, b) => a.sickSince - b.sickSince || (a.id < b.id ? -1 : 1));
-  for (const task of bySickness) {
-    const wait = waitOf(task, request) ?? waitForOthers(task, { free, roomSince, pauseEnd }, now);
+  const others = bySickness.filter((task) => {
+    const wait = waitOf(task, request);
     if (wait) decision.waits.push({ id: task.id, ...wait });
-    else {
-      free -= 1;
-      decision.replace.push(task.id);
-    }
-  }
-  if (decision.replace.length > 0) decision.waves = { count: (waves?.count ?? 0) + 1, lastAt: now };
+    return !wait;
+  });
+  const askedBy = ({ lastFailedAt, askedWithinMillis }: SickTask) =>
+    lastFailedAt < opensAt ? opensAt + askedWithinMillis : 0;
+  const ready = others.filter((task) => askedBy(task) <= now);
+  const begins = opensAt <= now && (ready.length >= free || ready.length === others.length);
+  const replaced = begins ? ready.slice(0, free) : [];
+  decision.replace = replaced.map(({ id }) => id);
+  const wait: Wait =
+    replaced.length >= free
+      ? { because: 'LIMIT' }
+      : {
+          because: pauseEnd === opensAt ? 'BACK_OFF' : 'LIMIT',
+          until: now < opensAt ? opensAt : Math.min(...others.map(askedBy).filter((at) => at > now)),
+        };
+  for (const task of others) if (!replaced.includes(task)) decision.waits.push({ id: task.id, ...wait });
+  if (replaced.length > 0) decision.waves = { count: countOf(request, now) + 1, lastAt: now };
   return decision;
+}
+
+function roomSinceOf({ roomSince }: SickRequest, free: number, now: number): number | undefined {
+  if (free < 1) return Infinity;
+  return roomSince === undefined ? undefined : Math.min(roomSince, now);
+}
+
+/** End of the pause after the last wave, which may be over; 0: there was none, or its time is that of a clock that has been set back since. */
+function pauseEndOf({ waves }: SickRequest, now: number): number {
+  if (!waves) return 0;
+  const pause = pauseAfterWaves(waves.count);
+  const end = waves.lastAt + pause;
+  return hasPassed(waves.lastAt, pause, now) && end > now ? 0 : end;
+}
+
+function countOf({ waves }: SickRequest, now: number): number {
+  if (!waves || hasPassed(waves.lastAt, pauseAfterWaves(waves.count) + forgottenAfterMillis, now)) return 0;
+  return waves.count;
 }
 
 type Wait = Omit<WaitingSickTask, 'id'>;
@@ -108,23 +137,6 @@ function waitOf(
   if (!nextStart || nextStart.kind === 'now') return undefined;
   return { because: 'RESTART_DELAY', ...(nextStart.kind === 'at' && { until: nextStart.at }) };
 }
-
-interface Others {
-  free: number;
-  roomSince: number | undefined;
-  pauseEnd: number;
-}
-
-function waitForOthers(task: SickTask, { free, roomSince, pauseEnd }: Others, now: number): Wait | undefined {
-  if (free < 1) return { because: 'LIMIT' };
-  if (now < pauseEnd) return { because: 'BACK_OFF', until: pauseEnd };
-  if (task.lastFailedAt < pauseEnd) return { because: 'BACK_OFF', until: task.askedAgainBy };
-  if (roomSince !== undefined && task.lastFailedAt < roomSince) return { because: 'LIMIT', until: task.askedAgainBy };
-  return undefined;
-}
-
-const stillCounted = (waves: ReplacementWaves | undefined, now: number): ReplacementWaves | undefined =>
-  waves && !hasPassed(waves.lastAt, pauseAfterWaves(waves.count) + forgottenAfterMillis, now) ? waves : undefined;
 
 /** The reason why a sick task is not replaced, for people. */
 export const sickTaskText: Record<SickTaskWait, string> = {

@@ -115,8 +115,8 @@ export class LivenessMonitor implements OnModuleInit, BeforeApplicationShutdown 
       sick.map((watch): FoundSick => {
         const { task, rules, state, own } = watch;
         // Without a check of its own there is no judgement.
-        const askedAt = own?.at ?? Number.NEGATIVE_INFINITY;
-        return { task, rules, state: state!, askedAt, isJudged: reach.canJudge(watch, state!.sickSince!) };
+        const lastFailedAt = own?.at ?? Number.NEGATIVE_INFINITY;
+        return { task, rules, state: state!, lastFailedAt, isJudged: reach.canJudge(watch, state!.sickSince!) };
       }),
       now,
     );

@@ -29,8 +29,8 @@ export interface FoundSick {
   task: CheckedTask;
   rules: LivenessRules;
   state: FailingState;
-  /** Time of its newest check by this leader. */
-  askedAt: number;
+  /** Beginning of its newest check by this leader. */
+  lastFailedAt: number;
   /** Its failures are its own, and not those of this leader's network. */
   isJudged: boolean;
 }
@@ -100,7 +100,8 @@ export class SickTasks {
     now: number,
   ): Promise<ReplacementDecision> {
     const stored = await this.rows.requests.lock(tx, requestId);
-    if (!stored || !isRunnable(stored.state) || !stored.activeDeployId) return { replace: [], waits: [] };
+    const { roomSince } = this.decisions.get(requestId) ?? {};
+    if (!stored || !isRunnable(stored.state) || !stored.activeDeployId) return { replace: [], waits: [], roomSince };
     const key = { requestId, deployId: stored.activeDeployId };
     const asked = new Map(found.map((sick) => [sick.task.live.taskId.id, sick]));
     const sick = (await this.rows.taskLiveness.sickOf(tx, requestId)).flatMap((row) => {
@@ -116,13 +117,13 @@ export class SickTasks {
         maxReplacements: sick.find(({ row }) => row.taskId.deployId === key.deployId)?.seen.rules.maxReplacements,
         underWay: await this.countUnderWay(tx, stored, now),
         waves: await this.rows.taskLiveness.waves(tx, key),
-        roomSince: this.decisions.get(requestId)?.roomSince,
+        roomSince,
         isCoolingDown: stored.state === 'SYSTEM_COOLDOWN',
         sick: sick.map(({ row, seen }) => ({
           id: row.taskId.id,
           sickSince: row.sickSince,
-          lastFailedAt: seen.askedAt,
-          askedAgainBy: seen.askedAt + seen.rules.intervalMillis + seen.rules.timeoutMillis,
+          lastFailedAt: seen.lastFailedAt,
+          askedWithinMillis: seen.rules.intervalMillis + 2 * seen.rules.timeoutMillis,
           restarts: seen.rules.restarts,
           isJudged: seen.isJudged,
           nextStart: restart && nextStart(restart, failures?.get(row.taskId.instanceNo), now),
