@@ -36,7 +36,7 @@ const seenSeconds = 3;
  * a shell that has not become its program yet would lose one: none is handed on before a second is over.
  */
 const oneProgram = `exec >>"$1" 2>>"$2" || exit 125
-limit=$3
+limit=$3 isOver= begun=
 trap 'isOver=1; [ -z "$begun" ] || tell' TERM
 tell() {
   wait "$begun"
@@ -61,9 +61,9 @@ while :; do
   kill -0 "$program" 2>/dev/null || break
 done
 [ -z "$isOver" ] || {
-  wait "$program"
+  wait "$program" 2>/dev/null
   last=$?
-  [ "$last" = 127 ] || status=$last
+  [ "$last" = 127 ] || [ "$last" -lt 0 ] || status=$last
 }
 [ -n "$isOver" ] || wait "$least"
 exit "$status"`;
@@ -72,7 +72,8 @@ exit "$status"`;
  * Waits until it is told to end, by when all other containers have ended, and runs the steps: lines of `step`. Its message has a line
  * for each: name and exit code.
  */
-const postScript = (steps: string) => `trap 'isOver=1; kill -KILL "$nap" 2>/dev/null' TERM
+const postScript = (steps: string) => `isOver= nap=
+trap 'isOver=1; kill -KILL "$nap" 2>/dev/null' TERM
 while [ -z "$isOver" ]; do
   sleep 3600 &
   nap=$!

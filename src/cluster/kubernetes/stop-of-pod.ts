@@ -2,7 +2,7 @@ import type { LaunchSpec } from '../../core/model/launch.js';
 import { wholeSeconds } from './container-values.js';
 
 /**
- * Runs the line $1, if there is one, for at most $2 seconds. Then it sends the signal $3, if there is one, to the main program of its
+ * Runs the line $1, if there is one, and waits for it for at most $2 seconds, after which its shell is killed. Then it sends the signal $3, if there is one, to the main program of its
  * container, and waits for its end: a kubelet sends its own signal when the hook is over. Processes that a runtime has started in a
  * container have no parent there, and the main program is the oldest of them. The cgroups tell its container from others of the pod.
  * A runtime waits for all who hold the output of a hook: it goes nowhere.
@@ -12,6 +12,7 @@ if [ -n "$1" ]; then
   /bin/sh -c "$1" &
   line=$!
   (
+    isOver= nap=
     trap 'isOver=1; kill -KILL "$nap"' TERM
     sleep "$2" &
     nap=$!
