@@ -81,7 +81,7 @@ class FollowedAgent {
   private isHeard = false;
   /** Number of the newest update up to which all of its updates are stored. */
   private stored = 0;
-  private storedMore: () => void = () => undefined;
+  private readonly waiting = new Set<() => void>();
 
   constructor(
     private readonly node: string,
@@ -103,7 +103,7 @@ class FollowedAgent {
     await withSignal([this.signal, AbortSignal.timeout(settleMillis)], async (patience) => {
       const over = new Promise((resolve) => patience.addEventListener('abort', resolve));
       while (this.stored < upTo && !patience.aborted)
-        await Promise.race([new Promise<void>((resolve) => (this.storedMore = resolve)), over]);
+        await Promise.race([new Promise<void>((resolve) => this.waiting.add(resolve)), over]);
     });
   }
 
@@ -169,6 +169,7 @@ class FollowedAgent {
     const { events } = this.parts;
     await events.statusUpdates(updates.map((update) => ({ ...update, number: 0 })));
     this.stored = updates.at(-1)!.number;
-    this.storedMore();
+    for (const tell of this.waiting) tell();
+    this.waiting.clear();
   }
 }
