@@ -56,7 +56,20 @@ export function transport(options: TransportOptions): HandleRequest {
 function prepared(request: RestRequest, signal: AbortSignal | undefined): RestRequest {
   const signals = [request.signal, signal].filter((one) => one !== undefined);
   const headers = mayBearKey(request) ? [...request.headers, ['idempotency-key', freshId()] as const] : request.headers;
-  return { ...request, headers, signal: signals.length > 1 ? AbortSignal.any(signals) : signals[0] };
+  return { ...request, headers, signal: signals.length > 1 ? anySignal(...signals) : signals[0] };
+}
+
+const sourcesOf = new WeakMap<AbortSignal, readonly AbortSignal[]>();
+
+/**
+ * A signal that aborts with the first of these. It keeps them as long as it is there itself: AbortSignal.any of Node.js lets one with a
+ * time limit that nothing else refers to be collected, and never aborts by it (nodejs/node#57736).
+ */
+export function anySignal(...signals: AbortSignal[]): AbortSignal {
+  // oxlint-disable-next-line no-restricted-properties -- See above.
+  const first = AbortSignal.any(signals);
+  sourcesOf.set(first, signals);
+  return first;
 }
 
 /** Browsers have crypto.randomUUID for pages that came by HTTPS alone. */

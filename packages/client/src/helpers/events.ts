@@ -1,6 +1,7 @@
 import { BrokenResponse } from 'rest-contract/fetch';
 import type { Muster } from '../generated/operations.js';
 import type { Event } from '../generated/records.js';
+import { anySignal } from '../transport.js';
 import { Waiting, type WaitOptions } from './waiting.js';
 
 type StreamArgs = NonNullable<Parameters<Muster['events']['stream']>[0]>;
@@ -70,7 +71,7 @@ class Silence {
     private readonly silenceMs: number,
     outer: AbortSignal | undefined,
   ) {
-    this.signal = outer ? AbortSignal.any([outer, this.controller.signal]) : this.controller.signal;
+    this.signal = outer ? anySignal(outer, this.controller.signal) : this.controller.signal;
     this.timer = this.begin();
   }
 

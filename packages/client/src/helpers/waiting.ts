@@ -1,6 +1,6 @@
 import type { CallOptions } from 'rest-contract/client';
 import { MusterError, ServiceUnreachable } from '../errors.js';
-import { pause } from '../transport.js';
+import { anySignal, pause } from '../transport.js';
 
 export interface WaitOptions {
   /** Gives up; the wait is rejected with the reason of the signal. */
@@ -18,20 +18,20 @@ export class Waiting {
   /** For calls that belong to this wait. */
   readonly call: CallOptions;
   private readonly signal: AbortSignal | undefined;
+  private readonly patienceMs: number;
   private awaySince: number | undefined;
   private pauseMs: number;
 
   constructor(
     what: string,
-    /** Kept: nothing else may refer to a signal in it that is a time limit, which Node.js would let go before its time. */
-    private readonly options: WaitOptions,
+    { signal, timeoutMs, patienceMs = PATIENCE_MS }: WaitOptions,
     private readonly shortestMs: number,
     private readonly longestMs: number,
   ) {
-    const { signal, timeoutMs } = options;
     const signals = [signal, timeoutMs === undefined ? undefined : expiry(what, timeoutMs)].filter((one) => !!one);
-    this.signal = signals.length > 1 ? AbortSignal.any(signals) : signals[0];
+    this.signal = signals.length > 1 ? anySignal(...signals) : signals[0];
     this.call = { signal: this.signal };
+    this.patienceMs = patienceMs;
     this.pauseMs = shortestMs;
   }
 
@@ -57,12 +57,12 @@ export class Waiting {
   bear(cause: unknown): void {
     const isAway = cause instanceof MusterError ? cause.status === 503 : cause instanceof ServiceUnreachable;
     this.awaySince ??= performance.now();
-    if (!isAway || performance.now() - this.awaySince > (this.options.patienceMs ?? PATIENCE_MS)) throw cause;
+    if (!isAway || performance.now() - this.awaySince > this.patienceMs) throw cause;
   }
 
   /** Before it asks again, or until this is signalled. */
   async pause(until?: AbortSignal): Promise<void> {
-    const signal = until && this.signal ? AbortSignal.any([until, this.signal]) : (until ?? this.signal);
+    const signal = until && this.signal ? anySignal(until, this.signal) : (until ?? this.signal);
     await pause(this.pauseMs, signal).catch(() => this.signal?.throwIfAborted());
     this.pauseMs = Math.min(this.longestMs, this.pauseMs * 1.5);
   }
