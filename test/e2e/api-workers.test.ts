@@ -124,6 +124,7 @@ test('workers answer as one instance: what was written is read by the next call,
   expect((await callAlone(muster, 'POST', '/api/test/start')).status).toBe(204);
   await muster.leads();
   expect((await callAlone(muster, 'POST', '/api/disasters/failover')).status).toBe(200);
+  expect(muster.output).not.toContain('MaxListenersExceededWarning');
 }, 180_000);
 
 test('a worker that is killed among calls breaks those on its connections, loses nothing that was accepted, and is replaced', async () => {

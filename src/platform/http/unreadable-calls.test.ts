@@ -1,19 +1,32 @@
 import 'reflect-metadata';
+import type { ServerResponse } from 'node:http';
 import { connect } from 'node:net';
+import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Controller, Get, Module, Post } from '@nestjs/common';
+import { Controller, Get, Module, Post, Res } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { afterEach, expect, test } from 'vitest';
 import { startHttpApp } from '../../../test/support/http-app.js';
 import { waitFor } from '../../../test/support/wait-for.js';
 
+const opened: Readable[] = [];
+
 @Controller()
 class Rooms {
+  @Get('api/stream') stream(@Res() response: ServerResponse): void {
+    const stream = new Readable({ read: () => undefined });
+    opened.push(stream);
+    stream.pipe(response);
+  }
   @Get('api/names') names(): string[] {
     return ['a'];
   }
   @Post('api/names') save(): string[] {
     return ['a'];
+  }
+  @Post('api/slow') async slow(): Promise<string[]> {
+    await delay(50);
+    return ['slow'];
   }
 }
 @Module({ controllers: [Rooms] })
@@ -97,6 +110,46 @@ test('what follows a good call on its connection is refused after the answer to 
   ).split(/(?=HTTP\/1\.1)/);
   expect(first).toMatch(/^HTTP\/1.1 200[^]*\["a"\]$/);
   expect(read(second!)).toMatchObject({ status: 400, body: { code: 'MALFORMED_CALL' } });
+});
+
+const slow = 'POST /api/slow HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n';
+const quick = 'GET /api/names HTTP/1.1\r\nHost: localhost\r\n\r\n';
+const refusedChunks = 'POST /api/names HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n';
+const chunks = refusedChunks.replace('Transfer', 'Content-Type: application/json\r\nTransfer');
+test.each([
+  ['one call', slow, 'X\r\n\r\n', 400],
+  ['several calls', slow + quick, 'X\r\n\r\n', 400],
+  ['a call, with a body that cannot be read', slow, chunks, 400],
+  ['a call, with a body that cannot be read and is answered before', slow, refusedChunks, 415],
+  ['a call, with headers that are too long', slow, `GET / HTTP/1.1\r\nX: ${'a'.repeat(20_000)}\r\n\r\n`, 431],
+  ['a call, with an unknown expectation', slow, 'GET / HTTP/1.1\r\nHost: localhost\r\nExpect: tea\r\n\r\n', 417],
+  ['a call, as CONNECT', slow, 'CONNECT x:80 HTTP/1.1\r\nHost: localhost\r\n\r\n', 405],
+])('what is sent behind %s is refused after the answers to those before', async (_name, before, bad, status) => {
+  await start();
+  const answers = (await answersTo(before + bad)).split(/(?=HTTP\/1\.1)/);
+  const calls = before.split('HTTP/1.1').length - 1;
+  expect(answers.map((text) => Number(text.split(' ')[1]))).toEqual([201, 200].slice(0, calls).concat(status));
+  expect(answers[0]).toMatch(/\["slow"\]$/);
+});
+
+test('what follows a call that is the last one of its connection is ignored', async () => {
+  await start();
+  const last = slow.replace('Content-Length', 'Connection: close\r\nContent-Length');
+  expect(await answersTo(`${quick}${last}${quick}X\r\n\r\n`)).toMatch(
+    /^HTTP\/1\.1 200[^]*\["a"\]HTTP\/1\.1 201[^]*\["slow"\]$/,
+  );
+});
+
+test('the streams of answers that nobody waits for any more are closed', async () => {
+  opened.splice(0);
+  await start();
+  const { port } = app.getHttpServer().address() as { port: number };
+  const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+  socket.write('GET /api/stream HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(3));
+  await waitFor('the streams', () => opened.length === 3);
+  socket.destroy();
+  // Node.js tells the first one, which ends its stream by itself.
+  await waitFor('their ends', () => opened.slice(1).every(({ destroyed }) => destroyed));
 });
 
 test.each([
