@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 
 /**
  * Tests that only `npm run test:deep` runs, because they take long: a directory (with a slash at its end) or a file.
- * `npm test` runs everything else, has to end within five minutes on two cores and yet keeps every kind of test.
+ * `npm test` runs everything else, has to end within about three minutes on two cores and yet keeps every kind of test.
  */
 export const deep = [
   // Every operation of the API on the built product, again as clients of older installations call it, those clients themselves,
@@ -57,7 +57,12 @@ export const deep = [
   'test/agent/hostile-artifacts.test.ts',
   'test/agent/killing.test.ts',
   'test/agent/limits.test.ts',
+  'test/agent/own-user.test.ts',
+  'test/agent/pod-agent.test.ts',
+  'test/agent/pod-artifacts.test.ts',
+  'test/agent/pod-logs.test.ts',
   'test/agent/pod-tasks.test.ts',
+  'test/agent/programs.test.ts',
   'test/agent/restart.test.ts',
   'test/agent/rotation.test.ts',
   'test/agent/rotation-full-disk.test.ts',
@@ -68,6 +73,9 @@ export const deep = [
   'test/agent/uploads.test.ts',
   'test/agent/upload-faults.test.ts',
   'test/agent/upload-files.test.ts',
+  // Leaders that lose their session, connection or process, and mail that waits for its turn.
+  'src/platform/leadership/pg-leadership.test.ts',
+  'src/modules/mail/mail-delivery.test.ts',
   // Every operation with every role.
   'src/modules/auth/matrix.test.ts',
   'src/modules/auth/users.test.ts',
@@ -121,6 +129,8 @@ export const deep = [
   'src/modules/tasks/health/many-checks.test.ts',
   'src/modules/webhooks/webhook-faults.test.ts',
   'src/platform/embedded-server/embedded-server.test.ts',
+  'src/platform/process/garbage.test.ts',
+  'test/docs/plan-page.test.ts',
 ];
 
 /** Inside of a folder of `deep`, and run by `npm test` all the same: one of each kind. */
