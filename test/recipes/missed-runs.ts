@@ -38,8 +38,9 @@ async function pausedOver(product: RecipeProduct, request: Partial<Request>, cou
   await job.pause();
   await untilTime(planned[2]! + 200);
   expect(await job.runs()).toEqual([]);
+  const resumedAt = Date.now();
   await job.unpause();
-  return { job, planned, resumedAt: Date.now() };
+  return { job, planned, resumedAt };
 }
 
 /** The runs of a job that has nothing more to do. */

@@ -1,6 +1,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { webcrypto } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { afterEach, expect, test, vi } from 'vitest';
 import { connectMuster, followEvents, MusterError, type MusterOptions, ServiceUnreachable } from '../src/index.js';
 
@@ -250,4 +253,22 @@ test('a list of 13 MB takes about as long as its JSON alone', async () => {
     `${(text.length / 1e6).toFixed(1)} MB: JSON alone ${plain.toFixed(0)} ms, by the client ${client.toFixed(0)} ms`,
   );
   expect(client).toBeLessThan(3 * plain + 50);
+});
+
+test('a time limit of a whole client ends its stream, also when nothing refers to the client any more', async () => {
+  const { connect } = await service((_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(':\n\n');
+  });
+  setFlagsFromString('--expose-gc');
+  const collectGarbage = runInNewContext('gc') as () => void;
+  const read = async () => {
+    for await (const _bytes of await connect({ signal: AbortSignal.timeout(300) }).events.stream({})) collectGarbage();
+  };
+  const end = read().catch((cause: unknown) => cause);
+  for (let rounds = 0; rounds < 5; rounds++) {
+    await delay(20);
+    collectGarbage();
+  }
+  expect(await end).toMatchObject({ name: 'TimeoutError' });
 });

@@ -122,3 +122,17 @@ test('a task that takes more than it may is told each time, and an epoch that is
   agent.failure = new StaleEpochError(1, 2);
   await waitFor('the end', () => seen.stale === agent.failure);
 });
+
+test('all who wait for reports about ended tasks go on when those are stored', async () => {
+  const { agent, news } = scene();
+  news.follow();
+  await waitFor('the first answer', () => agent.acknowledged.length > 1);
+  agent.upTo = 3;
+  let waiting = 2;
+  const waits = ['a', 'b'].map((taskId) => news.settle('n1', [taskId]).then(() => (waiting -= 1)));
+  await waitFor('their questions', () => agent.ended.includes('b'));
+  agent.log.push(report(3));
+  // Neither gives up within this time.
+  await waitFor('both', () => waiting === 0, { timeoutMillis: 2_000 });
+  await Promise.all(waits);
+});

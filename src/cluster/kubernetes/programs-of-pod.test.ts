@@ -110,11 +110,13 @@ describe('the script of a container:', () => {
     for (const child of children) child.kill('SIGKILL');
     folder.remove();
   });
+  // A task may have variables of any name.
+  const variables = { SHARED: 'shared', isOver: '1', begun: 'x', nap: 'x' };
   const start = (container: Container): ChildProcess => {
     const [program = '', ...words] = (container['command'] as string[]).map((word) =>
       word.replaceAll('$$', () => '$').replaceAll('/dev/termination-log', join(folder.path, 'message')),
     );
-    const child = spawn(program, words, { cwd: folder.path, env: { ...process.env, SHARED: 'shared' } });
+    const child = spawn(program, words, { cwd: folder.path, env: { ...process.env, ...variables } });
     children.push(child);
     return child;
   };

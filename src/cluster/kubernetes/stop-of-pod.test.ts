@@ -36,7 +36,7 @@ describe.skipIf(!isRoot)('the hook of a pod', () => {
   }
 
   function spawned(program: string, args: readonly string[]): ChildProcess {
-    const child = spawn(program, args, { stdio: 'ignore' });
+    const child = spawn(program, args, { stdio: 'ignore', env: { ...process.env, isOver: '1', nap: 'x' } });
     onTestFinished(() => void child.kill('SIGKILL'));
     return child;
   }
