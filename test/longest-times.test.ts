@@ -142,7 +142,7 @@ test('at the greatest times that are accepted no poller stops and no timer goes 
   await call('POST', 'slaves/slave/slave-2/decommission', { durationMillis: longestMillis, revertToState: 'ACTIVE' });
   for (const { taskId } of active) {
     if (taskId.requestId === 'job') cluster.finish(taskId.id, 'TASK_FAILED', 'boom');
-    else if (taskId.requestId === 'once') await call('DELETE', `tasks/task/${taskId.id}`);
+    else if (taskId.requestId === 'once') await call('DELETE', `tasks/task/${taskId.id}`, { override: true });
   }
   await rounds(2);
   cluster.reincarnate('slave-1');

@@ -20,7 +20,7 @@ import {
   endUnreadAnswers,
   inOrder,
   refuseUndecodedQueries,
-  requireHost,
+  requireVersionAndHost,
   securityHeaders,
 } from './middleware.js';
 import { UnfinishedAnswers } from './unfinished-answers.js';
@@ -61,7 +61,7 @@ export function configureHttp(
       securityHeaders(),
       ...(settings.http.contextPath === '' ? [] : [belowContextPath(settings.http)]),
       ...watch,
-      requireHost,
+      requireVersionAndHost,
       refuseUndecodedQueries,
       refuseForeignPages(settings),
       followPathAliases,

@@ -82,7 +82,7 @@ function serverOptions(limits: TimeLimits): ServerOptions {
     keepAliveTimeout: limits.keepAliveTimeoutMillis,
     // Node.js looks at the limits twice a minute unless told otherwise.
     connectionsCheckingInterval: Math.min(30_000, Math.max(50, checkEveryMillis)),
-    // Node.js would answer a call without it by an error without a body: `requireHost` does.
+    // Node.js would answer a call without it by an error without a body: `requireVersionAndHost` does.
     requireHostHeader: false,
   };
 }

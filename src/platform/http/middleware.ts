@@ -97,9 +97,20 @@ export function securityHeaders(): RequestHandler {
   };
 }
 
-/** In place of Node.js, which was told to leave that to us (`requireHostHeader`). */
-export function requireHost(request: Request, _response: Response, next: NextFunction): void {
-  const isMissing = request.httpVersion === '1.1' && request.headers.host === undefined;
+/**
+ * Refuses versions of HTTP that Node.js reads but does not speak, and a call without a Host, in place of Node.js, which was told to leave
+ * that to us (`requireHostHeader`).
+ */
+export function requireVersionAndHost(
+  { httpVersion, headers }: Request,
+  _response: Response,
+  next: NextFunction,
+): void {
+  if (httpVersion !== '1.0' && httpVersion !== '1.1')
+    return next(
+      new SchedulerError('MALFORMED_CALL', `HTTP/${httpVersion} is not answered, only HTTP/1.1 and HTTP/1.0 are`),
+    );
+  const isMissing = httpVersion === '1.1' && headers.host === undefined;
   next(isMissing ? new SchedulerError('MALFORMED_CALL', 'A call in HTTP/1.1 needs the header Host') : undefined);
 }
 

@@ -73,6 +73,8 @@ test.each([
   ['no header', 'GET /api/names HTTP/1.1\r\nno header\r\n\r\n', 400, 'MALFORMED_CALL'],
   ['an unknown method', `FOO /api/names HTTP/1.1\r\n${close}\r\n`, 400, 'MALFORMED_CALL'],
   ['no Host', 'GET /api/names HTTP/1.1\r\nConnection: close\r\n\r\n', 400, 'MALFORMED_CALL'],
+  ['no version', 'GET /api/names\r\n\r\n', 400, 'MALFORMED_CALL'],
+  ['version 2.0', `GET /api/names HTTP/2.0\r\n${close}\r\n`, 400, 'MALFORMED_CALL'],
   ['two lengths', `${post}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}`, 400, 'MALFORMED_CALL'],
   ['no chunk', `${post}Transfer-Encoding: chunked\r\n\r\nzz\r\n`, 400, 'MALFORMED_CALL'],
   ['a URL that is too long', `GET /${'a'.repeat(20_000)} HTTP/1.1\r\n${close}\r\n`, 431, 'HEADERS_TOO_LARGE'],
