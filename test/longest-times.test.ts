@@ -45,7 +45,7 @@ const requests = [
   {
     id: 'cron',
     requestType: 'SCHEDULED',
-    schedule: '* * * * *',
+    schedule: '0 0 29 2 *',
     scheduledExpectedRuntimeMillis: longestMillis,
     ...job,
   },
