@@ -269,7 +269,7 @@ describe.skipIf(labBinaries === undefined)('the chart on two nodes', () => {
       const keys = (await found()).map(({ key }) => key);
       return ['node-1', lost].every((node) => keys.some((key) => key.includes(`print-${node}`)));
     };
-    await waitFor('the logs of both', areKept, { timeoutMillis: 60_000 });
+    await waitFor('the logs of both', areKept, { timeoutMillis: 180_000 });
 
     await lab.cordon(lost, true);
     for (const pod of await lab.pods())
