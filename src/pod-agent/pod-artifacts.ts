@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Log } from '../platform/log.js';
 import { cut, readIfThere, writeDurably } from '../platform/files.js';
+import { withSignal } from '../platform/async.js';
 import { type FetchContext, fetchArtifacts, type FetchSpec } from '../agent/artifacts/fetch.js';
 import { processesUnder, signal as sendSignal } from '../agent/processes/processes.js';
 import type { RunAs } from '../agent/processes/run-as.js';
 import type { ExecutorLayout } from '../agent/sandbox/sandbox-layout.js';
 import { outcomeOfFailedStart } from '../agent/tasks/outcome.js';
 import { type ArtifactFailure, artifactsSaid, type PodArtifactList, type PodToPrepare } from './pod-agent-api.js';
-import { withSignal } from '../platform/signals.js';
 
 interface ArtifactsContext {
   fetching: FetchContext;

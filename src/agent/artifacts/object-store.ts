@@ -3,12 +3,11 @@ import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { GetObjectCommand, HeadObjectCommand, type S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
 import { backOffMillis } from '../../core/back-off.js';
-import { inParallel } from '../../platform/async.js';
+import { inParallel, withSignal } from '../../platform/async.js';
 import { messageOf } from '../../platform/files.js';
 import { credentialsOf, isRefusal, objectStoreClient, statusOf } from '../../platform/object-store.js';
 import { type DownloadLimits, isTrouble } from './download.js';
 import { DeployFault, type BucketObject } from './order.js';
-import { withSignal } from '../../platform/signals.js';
 
 const partsAtOnce = 4;
 const mostAttemptsForFacts = 3;

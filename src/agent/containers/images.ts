@@ -7,10 +7,10 @@ import { imageOf } from '../../core/model/deploy.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import type { AgentContext } from '../agent-context.js';
 import { bytesOfMb, messageOf, readIfThere, writeDurably } from '../../platform/files.js';
+import { withSignal } from '../../platform/async.js';
 import { commandLine } from '../processes/command-line.js';
 import { reservedBytes } from '../sandbox/disk-space.js';
 import { askEngine, type Engine, type EngineCall, EngineFailure, type EngineWatch } from './engine.js';
-import { withSignal } from '../../platform/signals.js';
 
 /** An image that the agent has pulled, and so may remove. */
 const Record = z.object({ id: z.string(), bytes: z.number(), usedAt: z.number() });

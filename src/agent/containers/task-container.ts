@@ -8,12 +8,12 @@ import { groupOfProcess, TaskGroup } from '../cgroups/cgroups.js';
 import type { GroupUsage } from '../cgroups/group-files.js';
 import { saysOutOfMemory } from '../cgroups/kernel-log.js';
 import { readIfThere } from '../../platform/files.js';
+import { withSignal } from '../../platform/async.js';
 import { isAlive, type ProcessIdentity, readStat } from '../processes/process-identity.js';
 import { signal } from '../processes/processes.js';
 import { commandLine, type Option } from '../processes/command-line.js';
 import type { TaskDirectory } from '../state/task-directory.js';
 import { askEngine, EngineFailure, type EngineWatch } from './engine.js';
-import { withSignal } from '../../platform/signals.js';
 
 /** State of a container as an engine reports it, in the words of `{{json .State}}` and around it. */
 const State = z.object({

@@ -1,10 +1,10 @@
 import type { ChildProcess } from 'node:child_process';
 import { messageOf } from '../../platform/files.js';
+import { withSignal } from '../../platform/async.js';
 import { killGroup } from '../processes/order-program.js';
 import { openDirectoryBelow } from '../sandbox/below.js';
 import { relative } from 'node:path';
 import { type CommandPlan, killCommand, openLauncher, spawnCommand } from './command-run.js';
-import { withSignal } from '../../platform/signals.js';
 
 /** Bounds of a line that is run in a task. */
 export interface LineLimits {

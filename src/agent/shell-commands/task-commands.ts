@@ -8,11 +8,11 @@ import type {
 } from '../../cluster/cluster-driver.js';
 import type { AgentContext } from '../agent-context.js';
 import { ensureFolder, messageOf } from '../../platform/files.js';
+import { withSignal } from '../../platform/async.js';
 import { CommandRecord } from './command-record.js';
 import { type CommandPlan, CommandRun, killCommand, taskEnded, type ReportUpdate } from './command-run.js';
 import { type InvalidCommand, isInvalid } from './command-words.js';
 import { type LineEnd, type LineLimits, runLine } from './line-run.js';
-import { withSignal } from '../../platform/signals.js';
 
 /** The task that commands run in. */
 interface CommandedTask {

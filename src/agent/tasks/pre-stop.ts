@@ -1,9 +1,9 @@
 import { get } from 'node:http';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import { messageOf } from '../../platform/files.js';
+import { withSignal } from '../../platform/async.js';
 import type { LineEnd, LineLimits } from '../shell-commands/line-run.js';
 import type { TaskContext } from './task-context.js';
-import { withSignal } from '../../platform/signals.js';
 
 interface EndingTask {
   isRunning(): boolean;

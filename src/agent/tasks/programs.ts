@@ -1,5 +1,6 @@
 import type { ProgramsOfLaunch } from '../../core/model/launch.js';
 import { messageOf } from '../../platform/files.js';
+import { withSignal } from '../../platform/async.js';
 import type { ProcessStat } from '../processes/process-identity.js';
 import { AgentStops } from '../state/updates-log.js';
 import { programFailure, stepEnd, StepFailed, type TaskOutcome, withPostFailures } from './outcome.js';
@@ -7,7 +8,6 @@ import { Program, type ProgramEnd, type ProgramTask } from './program.js';
 import { Sidecar } from './sidecar.js';
 import type { TaskContext } from './task-context.js';
 import type { TaskKill } from './task-kill.js';
-import { withSignal } from '../../platform/signals.js';
 
 /** A sidecar has so long to end after a main program that took all of the time of a kill. */
 const leastGraceMillis = 2_000;

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { backOffMillis } from '../../core/back-off.js';
 import { isTerminal, type TaskState } from '../../core/model/enums.js';
+import { withSignal } from '../../platform/async.js';
 import type { TaskGroup } from '../cgroups/cgroups.js';
 import type { EndFacts } from './outcome.js';
 import { isAlive, type ProcessIdentity } from '../processes/process-identity.js';
@@ -8,7 +9,6 @@ import { processesOf, signal, type TaskMark } from '../processes/processes.js';
 import type { SavedKill, TaskDirectory } from '../state/task-directory.js';
 import type { TaskProcesses } from './task-processes.js';
 import { SignalRecord } from '../state/signal-record.js';
-import { withSignal } from '../../platform/signals.js';
 
 interface KilledTask {
   directory: Pick<TaskDirectory, 'saveKill'>;

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Log } from '../../platform/log.js';
 import { messageOf } from '../../platform/files.js';
+import { unlessAborted, withSignal } from '../../platform/async.js';
 import { backOffMillis } from '../../core/back-off.js';
 import { type ClusterEvents, type Epoch, StaleEpochError, type StatusUpdate } from '../cluster-driver.js';
 import { agentCallMillis, type NodeAgent, type NodeAgents } from './node-agents.js';
 import { type ExceededLimit, overDisk, overThreads } from './pod-calls.js';
-import { withSignal } from '../../platform/signals.js';
 
 const pollMillis = 20_000;
 const firstRetryMillis = 100;
@@ -101,9 +101,10 @@ class FollowedAgent {
       return 0;
     });
     await withSignal([this.signal, AbortSignal.timeout(settleMillis)], async (patience) => {
-      const over = new Promise((resolve) => patience.addEventListener('abort', resolve));
-      while (this.stored < upTo && !patience.aborted)
-        await Promise.race([new Promise<void>((resolve) => this.waiting.add(resolve)), over]);
+      while (this.stored < upTo && !patience.aborted) {
+        const more = new Promise<void>((resolve) => this.waiting.add(resolve));
+        await unlessAborted(more, patience).catch(() => undefined);
+      }
     });
   }
 

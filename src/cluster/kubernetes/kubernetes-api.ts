@@ -5,7 +5,7 @@ import { KubeConfig } from '@kubernetes/client-node';
 import { Agent, ProxyAgent, request, type Dispatcher } from 'undici';
 import { messageOf } from '../../platform/files.js';
 import type { KubernetesSettings } from '../../platform/settings/kubernetes-settings.js';
-import { withSignal } from '../../platform/signals.js';
+import { withSignal } from '../../platform/async.js';
 
 /** The API server answered that it does not do this. */
 export class ApiRefused extends Error {

@@ -3,9 +3,9 @@ import type { Log } from '../../platform/log.js';
 import { messageOf } from '../../platform/files.js';
 import { backOffMillis } from '../../core/back-off.js';
 import { ClockDifference } from '../../platform/clock-difference.js';
+import { withSignal } from '../../platform/async.js';
 import { type ClusterDriver, type ClusterEvents, type MachineSnapshot, StaleEpochError } from '../cluster-driver.js';
 import { type AgentConnection, callMillis } from './agent-connection.js';
-import { withSignal } from '../../platform/signals.js';
 
 const pollMillis = 20_000;
 const listenEveryMillis = 4_000;

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import nodemailer, { type NodemailerError } from 'nodemailer';
 import { oneLine, type MailProblem, type Recipients, type RenderedMail } from '../../core/mail/index.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
-import { withSignal } from '../../platform/signals.js';
+import { withSignal } from '../../platform/async.js';
 
 type Smtp = NonNullable<Settings['smtp']>;
 

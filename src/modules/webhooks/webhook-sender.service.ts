@@ -8,7 +8,7 @@ import { withEmbeddedTexts } from '../../platform/http/legacy-names.js';
 import { Metrics } from '../../platform/metrics/metrics.js';
 import { Targets } from '../../platform/targets.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
-import { withSignal } from '../../platform/signals.js';
+import { withSignal } from '../../platform/async.js';
 
 export interface Delivery {
   /** Equal for every attempt to deliver the same update. */
