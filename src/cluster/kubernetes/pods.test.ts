@@ -82,6 +82,26 @@ test('what could not be stored is told again, and only then its end is known', a
   expect(pods.isOver(name)).toBe(true);
 });
 
+test.each([
+  { name: 'ends', change: (news: ReturnType<typeof cluster>['news']) => news.changed(pod('a', 'ENDED')) },
+  {
+    name: 'ends and is removed',
+    change: (news: ReturnType<typeof cluster>['news']) => news.removed(pod('a', 'ENDED')),
+  },
+])('a pod that $name while its start is being told is told of as ended by the next report', async ({ change }) => {
+  const { pods, news, told } = cluster();
+  const name = podNameOf('muster', 'a');
+  news.changed(pod('a', 'RUNS'));
+  const report = pods.report(told);
+  change(news);
+  await report;
+  expect(told.statesOf('a')).toEqual(['TASK_STARTING', 'TASK_RUNNING']);
+  expect(pods.isOver(name)).toBe(false);
+  await pods.report(told);
+  expect(told.statesOf('a')).toEqual(['TASK_STARTING', 'TASK_RUNNING', 'TASK_FINISHED']);
+  expect(pods.hasChanges).toBe(false);
+});
+
 test('why a pod does not run yet is told as the message of its state, once, and again when that changes', async () => {
   const { clock, pods, news, nodeNews, told } = cluster();
   const waiting = (reason: string, message: string): Pod => {

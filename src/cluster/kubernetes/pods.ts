@@ -212,7 +212,8 @@ export class Pods {
     const updates = changed.flatMap(({ known, statuses }) =>
       statuses.map((status) => this.update(node, known, status)),
     );
-    const ended = changed.filter(({ known }) => hasEnded(known.pod)).map(({ known }) => known.taskId);
+    const tellsEnd = (statuses: readonly ToldStatus[]) => statuses.some(({ state }) => isTerminal(state));
+    const ended = changed.filter(({ statuses }) => tellsEnd(statuses)).map(({ known }) => known.taskId);
     try {
       if (ended.length > 0) await this.beforeEnds(node, ended);
       await events.statusUpdates(updates);
@@ -225,8 +226,10 @@ export class Pods {
         if (program) known.programs.set(program.name, textOf(program));
         else if (wait) known.wait = wait;
         else known.reported.add(state);
-      if (hasEnded(known.pod)) known.endStoredAt = this.now();
-      this.forgetRemoved(known.pod.metadata!.name!);
+      if (tellsEnd(statuses)) known.endStoredAt = this.now();
+      // It may have changed while this was told: then there is more to tell.
+      const name = known.pod.metadata!.name!;
+      if (!this.dirty.has(name)) this.forgetRemoved(name);
     }
   }
 
