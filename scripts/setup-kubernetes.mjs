@@ -17,6 +17,7 @@ const packageOf = {
   '/usr/lib/cni/bridge': 'containernetworking-plugins',
   '/bin/busybox': 'busybox-static',
   '/usr/bin/nsenter': 'util-linux',
+  '/usr/bin/unshare': 'util-linux',
   '/usr/bin/setpriv': 'util-linux',
   iptables: 'iptables',
   ip: 'iproute2',
