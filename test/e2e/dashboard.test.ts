@@ -112,7 +112,7 @@ describe.runIf(hasBrowser)('the dashboard in a browser', () => {
    * call that was refused, as one that asks for what need not be there.
    */
   const complaints: string[] = [];
-  const ofCalls = /^Failed to load resource/;
+  const ofCalls = /^Failed to load resource|^TypeError: Failed to fetch dynamically imported module/;
   async function open(path: string, context: BrowserContext = signedIn): Promise<Page> {
     const page = await context.newPage();
     page.on('console', (message) => {

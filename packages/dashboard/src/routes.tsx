@@ -6,6 +6,7 @@ import {
   redirect,
   type AnyRoute,
 } from '@tanstack/react-router';
+import { part } from './ui/part';
 import { Boundary, Loading } from './ui/read';
 import { startPage } from './live/saved-views';
 import { NotFound } from './pages/not-found';
@@ -27,7 +28,7 @@ const page = <P extends string>(path: P, load: () => Promise<{ Page: React.Compo
     getParentRoute: () => root,
     path,
     validateSearch: asText,
-    component: lazyRouteComponent(load, 'Page'),
+    component: lazyRouteComponent(part(load), 'Page'),
   });
 
 const pages = [

@@ -1,10 +1,10 @@
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { waitFor } from '../../support/wait-for.js';
 import { resources, type Dashboard } from './scene.js';
 
 /** What a page does when the service refuses, is slow, goes away or comes back as another. */
-export function faultStories({ api, open, asked, another }: Dashboard): void {
+export function faultStories({ api, open, asked, another, heading }: Dashboard): void {
   const mark = (page: Page, state: string) => page.locator('.live', { hasText: state });
   const begins = async (page: Page, name: string) => {
     await page.locator('.head').getByRole('button', { name, exact: true }).click();
@@ -141,4 +141,32 @@ export function faultStories({ api, open, asked, another }: Dashboard): void {
     expect(await other.count()).toBe(0);
     await page.close();
   }, 240_000);
+
+  test('a part of the page that a changing network broke off is loaded again, and one that never comes is told of', async () => {
+    await api().post('requests', { id: 'parts', requestType: 'SERVICE', instances: 1 });
+    const page = await open('/ui/requests');
+    let brokenOff = 0;
+    const breakOff = (route: Route): Promise<void> => {
+      brokenOff += 1;
+      return route.abort('internetdisconnected');
+    };
+    await page.route('**/request-page.*.js', breakOff, { times: 1 });
+    await page.getByRole('link', { name: 'parts', exact: true }).click();
+    await heading(page, 'parts');
+    expect(brokenOff).toBe(1);
+
+    await page.route('**/action-dialog.*.js', breakOff);
+    const pause = page.locator('.head').getByRole('button', { name: 'Pause', exact: true });
+    await pause.click();
+    await page.getByText('A part of this page could not be loaded.').waitFor();
+    expect(brokenOff).toBe(3);
+    await heading(page, 'parts');
+    await page.unroute('**/action-dialog.*.js');
+    await page.getByRole('button', { name: 'Reload' }).click();
+    await asked(page, 'Pause').waitFor({ state: 'detached' });
+    await begins(page, 'Pause');
+    await asked(page, 'Pause').waitFor();
+    await api().call('DELETE', 'requests/request/parts');
+    await page.close();
+  }, 180_000);
 }

@@ -3,6 +3,7 @@ import { Outlet, useLocation } from '@tanstack/react-router';
 import { openAction } from '../actions/action';
 import { useSignal } from '../live/signal';
 import { session } from '../session';
+import { part } from '../ui/part';
 import { Boundary } from '../ui/read';
 import { Go } from '../ui/links';
 import { view } from '../view';
@@ -13,9 +14,9 @@ import { palette, useKeys } from './keys';
 import { useIsAdministrator } from '../live/rights';
 import { YouMenu } from './you-menu';
 
-const Palette = lazy(() => import('./palette').then(({ Palette: component }) => ({ default: component })));
-const ActionDialog = lazy(() => import('../actions/action-dialog').then((m) => ({ default: m.ActionDialog })));
-const SignIn = lazy(() => import('./sign-in').then(({ SignIn: component }) => ({ default: component })));
+const Palette = lazy(part(() => import('./palette').then(({ Palette: component }) => ({ default: component }))));
+const ActionDialog = lazy(part(() => import('../actions/action-dialog').then((m) => ({ default: m.ActionDialog }))));
+const SignIn = lazy(part(() => import('./sign-in').then(({ SignIn: component }) => ({ default: component }))));
 
 const main = [
   ['/requests', 'Requests'],
@@ -68,20 +69,22 @@ export function Shell() {
         <YouMenu />
       </header>
       <Banners />
+      <Boundary>
+        <Suspense>
+          {isPaletteOpen && signedIn === 'in' && <Palette />}
+          {action && (
+            <ActionDialog key={action.id} action={action}>
+              {signIn}
+            </ActionDialog>
+          )}
+          {!action && signIn}
+        </Suspense>
+      </Boundary>
       <main id="main" tabIndex={-1}>
         <Boundary key={pathname}>
           <Outlet />
         </Boundary>
       </main>
-      <Suspense>
-        {isPaletteOpen && signedIn === 'in' && <Palette />}
-        {action && (
-          <ActionDialog key={action.id} action={action}>
-            {signIn}
-          </ActionDialog>
-        )}
-        {!action && signIn}
-      </Suspense>
     </>
   );
 }

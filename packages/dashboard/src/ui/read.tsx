@@ -2,6 +2,7 @@ import { Component, type ReactNode, useState } from 'react';
 import { keepPreviousData, useQuery, type UseQueryResult } from '@tanstack/react-query';
 import { MusterError } from 'muster-client';
 import { isStatus } from '../api';
+import { isMissingPart } from './part';
 import { useNow } from './time';
 
 export interface ReadOptions {
@@ -53,10 +54,16 @@ export function Failure({ cause, retry }: { cause: unknown; retry?: () => void }
           {cause.code}, call {cause.requestId}
         </p>
       )}
-      {retry && (
-        <button type="button" onClick={retry}>
-          {isStatus(cause, 409) ? 'Look again' : 'Try again'}
+      {isMissingPart(cause) ? (
+        <button type="button" onClick={() => location.reload()}>
+          Reload
         </button>
+      ) : (
+        retry && (
+          <button type="button" onClick={retry}>
+            {isStatus(cause, 409) ? 'Look again' : 'Try again'}
+          </button>
+        )
       )}
       {cause instanceof MusterError && cause.status === 429 && <Countdown ms={cause.retryAfterMs ?? 0} />}
     </div>
@@ -76,6 +83,7 @@ export function failureText(cause: unknown): string {
     if (cause.status === 403) return `You may not do this: ${cause.message}`;
     return cause.message;
   }
+  if (isMissingPart(cause)) return 'A part of this page could not be loaded.';
   return cause instanceof Error ? cause.message : String(cause);
 }
 
