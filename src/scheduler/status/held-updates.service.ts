@@ -27,6 +27,8 @@ export class HeldUpdates {
   private readonly log = new Logger(HeldUpdates.name);
   /** Only the leader holds updates, so it knows them all. */
   private taskIds = new Set<string>();
+  /** Tasks of which an update was appended since they were looked at last. */
+  private readonly appended = new Set<string>();
 
   constructor(
     private readonly store: HeldStatusUpdateRepository,
@@ -45,6 +47,13 @@ export class HeldUpdates {
   /** Further updates of tasks of which some are held. */
   async append(tx: Transaction, updates: readonly StatusUpdate[]): Promise<void> {
     for (const update of updates) await this.insert(tx, update, 'Waits for an earlier one of its task');
+    // Those before may have been released meanwhile, when these were not to be seen yet.
+    tx.afterCommit(() => {
+      for (const { taskId } of updates) {
+        this.taskIds.add(taskId);
+        this.appended.add(taskId);
+      }
+    });
   }
 
   /** The first one of its task. It counts as held before the row is there: a later update must not get ahead of it. */
@@ -75,7 +84,9 @@ export class HeldUpdates {
 
   /** After the commit of `release`: updates of the task are stored directly again, unless more came meanwhile. */
   async released(tx: Queryable, { taskId }: HeldTaskUpdates): Promise<void> {
-    if (!(await this.store.anyOf(tx, taskId))) this.taskIds.delete(taskId);
+    this.appended.delete(taskId);
+    const isHeld = await this.store.anyOf(tx, taskId);
+    if (!isHeld && !this.appended.has(taskId)) this.taskIds.delete(taskId);
   }
 
   async failedAgain(tx: Transaction, { taskId, attempts }: HeldTaskUpdates, cause: unknown): Promise<void> {

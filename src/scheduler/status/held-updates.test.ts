@@ -1,8 +1,10 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { SchedulerWorld } from '../../../test/support/scheduler-world.js';
 import type { StatusUpdate } from '../../cluster/cluster-driver.js';
 import { Reconciliation } from '../reconciliation/reconciliation.service.js';
+import { HeldStatusUpdateRepository } from './held-status-update.repository.js';
 import { HeldUpdatesPoller } from './held-updates.poller.js';
+import { HeldUpdates } from './held-updates.service.js';
 import { StatusUpdates } from './status-updates.service.js';
 
 let world: SchedulerWorld;
@@ -57,6 +59,35 @@ test('later updates of its task wait behind it, and are stored in order once it 
   );
   expect(row!.states).toEqual(['TASK_LAUNCHED', 'TASK_RUNNING', 'TASK_FINISHED']);
   expect(await held()).toEqual([]);
+});
+
+test('one that comes behind it while those before are released is stored before all later ones', async () => {
+  await report(refused());
+  await mend();
+  const rows = world.get(HeldStatusUpdateRepository);
+  const insert = rows.insert.bind(rows);
+  let goOn = (): void => undefined;
+  const told = new Promise<void>((resolve) => (goOn = resolve));
+  const inserted = vi.fn<() => void>();
+  vi.spyOn(rows, 'insert').mockImplementationOnce(async (...args) => {
+    await insert(...args);
+    inserted();
+    await told;
+  });
+  const second = report(update(2, 'TASK_KILLING'));
+  await vi.waitFor(() => expect(inserted).toHaveBeenCalled());
+  await retry(1_000);
+  expect(await stateOf(taskIds[0]!)).toBe('TASK_RUNNING');
+  goOn();
+  await second;
+  expect(world.get(HeldUpdates).has(taskIds[0]!)).toBe(true);
+  await report(update(3, 'TASK_FINISHED'));
+  await retry(1_000);
+  const [row] = await world.query<{ states: string[] }>(
+    `SELECT jsonb_path_query_array(data, '$.taskUpdates[*].taskState') AS states FROM task_history`,
+  );
+  expect(row!.states).toEqual(['TASK_LAUNCHED', 'TASK_RUNNING', 'TASK_KILLING', 'TASK_FINISHED']);
+  expect(world.get(HeldUpdates).has(taskIds[0]!)).toBe(false);
 });
 
 test('it is tried again with growing waits, and fails the poller meanwhile so that it is seen', async () => {

@@ -96,10 +96,10 @@ export class StatusUpdates {
     apply: (reports: readonly Report[]) => Promise<AppliedReports>,
   ): Promise<AppliedReports> {
     const fresh = await this.notYetApplied(tx, updates);
-    const waiting = fresh.filter(({ taskId }) => this.held.has(taskId));
-    await this.held.append(tx, waiting);
+    const waiting = new Set(fresh.filter(({ taskId }) => this.held.has(taskId)));
+    await this.held.append(tx, [...waiting]);
     // One without a slave is about no task that was ever launched.
-    const reports = fresh.filter(({ taskId, slaveId }) => slaveId !== '' && !this.held.has(taskId));
+    const reports = fresh.filter((update) => update.slaveId !== '' && !waiting.has(update));
     const applied = await apply(reports);
     await this.saveCursors(tx, fresh);
     return applied;
