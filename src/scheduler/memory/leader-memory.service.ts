@@ -65,6 +65,8 @@ export class LeaderMemory {
   private readonly dirtySlaves = new Set<string>();
   /** Requests of which something was told while they were being read: what was read may be older. */
   private readonly updatedMeanwhile = new Set<string>();
+  /** Count of drops: what was being loaded meanwhile may be old. */
+  private drops = 0;
 
   constructor(
     private readonly db: Database,
@@ -79,13 +81,14 @@ export class LeaderMemory {
   /** Another leader may have changed anything, or the outcome of a write is unknown: load anew at the next refresh. */
   drop(): void {
     this.held = undefined;
+    this.drops++;
   }
 
   /** Makes it equal to the rows as they are now, or were at the last write of another transaction. Call before each round. */
   async refresh(now: number): Promise<void> {
     try {
       if (this.held) await this.readChanges(this.held, now);
-      else this.held = await this.loadAll(now);
+      while (!this.held) await this.loadAll(now);
     } catch (cause) {
       this.drop();
       throw cause;
@@ -171,8 +174,10 @@ export class LeaderMemory {
     return this.held;
   }
 
-  private async loadAll(now: number): Promise<HeldState> {
+  /** Holds nothing after it when it was dropped meanwhile. */
+  private async loadAll(now: number): Promise<void> {
     const began = performance.now();
+    const { drops } = this;
     await this.takeChanges();
     this.dirtyRequests.clear();
     this.dirtySlaves.clear();
@@ -190,11 +195,12 @@ export class LeaderMemory {
       set.putRequest(id, request, tasks, pendingTasks, givenUp);
     }
     for (const machine of this.loader.machines(slaves)) set.putMachine(machine.slaveId, machine);
-    for (const id of this.updatedMeanwhile) this.dirtyRequests.add(id);
     this.log.debug(`Loaded ${requests.length} requests, ${slaves.length} slaves in ${performance.now() - began} ms`);
     const held = { set, slaves: new Map(slaves.map((slave) => [slave.id, slave])), usageAt: 0, shown };
     await this.readUsage(held, now);
-    return held;
+    if (this.drops !== drops) return;
+    for (const id of this.updatedMeanwhile) this.dirtyRequests.add(id);
+    this.held = held;
   }
 
   /** A part alone, as its rows are; figures of use are those held. */

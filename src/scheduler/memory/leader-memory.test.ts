@@ -2,6 +2,8 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { SchedulerWorld } from '../../../test/support/scheduler-world.js';
 import { LeaderMemory } from './leader-memory.service.js';
 import { MemoryCheck } from './memory-check.service.js';
+import { UsageMetricsLoader } from './usage-metrics.service.js';
+import { WorkingSetLoader } from './working-set-loader.service.js';
 
 let world: SchedulerWorld;
 beforeEach(async () => {
@@ -98,6 +100,45 @@ test('a note is taken once, and only by the leader', async () => {
   expect(await world.query(`SELECT kind, key FROM leader_change WHERE kind = 'request'`)).toEqual([
     { kind: 'request', key: 'svc' },
   ]);
+});
+
+describe('while it is loaded', () => {
+  /** Begins to load, and stops at its last part until it is told to go on. */
+  async function loading() {
+    await world.deployed(service('svc'));
+    await world.run(2);
+    world.get(LeaderMemory).drop();
+    const usage = world.get(UsageMetricsLoader);
+    const load = usage.load.bind(usage);
+    let goOn = (): void => undefined;
+    const told = new Promise<void>((resolve) => (goOn = resolve));
+    const asked = vi.spyOn(usage, 'load').mockImplementationOnce(async () => {
+      await told;
+      return load();
+    });
+    const loaded = world.get(LeaderMemory).refresh(world.now);
+    await vi.waitFor(() => expect(asked).toHaveBeenCalled());
+    return { goOn, loaded };
+  }
+
+  test('an end that is told in its last part is in it', async () => {
+    const { goOn, loaded } = await loading();
+    world.cluster.finish(world.cluster.runningTasks()[0]!.taskId, 'TASK_FAILED');
+    await world.cluster.advance(0);
+    goOn();
+    await loaded;
+    expect(await differences()).toEqual([]);
+  });
+
+  test('a drop has it loaded once more', async () => {
+    const read = vi.spyOn(world.get(WorkingSetLoader), 'load');
+    const { goOn, loaded } = await loading();
+    read.mockClear();
+    world.get(LeaderMemory).drop();
+    goOn();
+    await loaded;
+    expect(read).toHaveBeenCalledTimes(1);
+  });
 });
 
 test('a batch whose fate is unknown is looked up in the rows', async () => {
