@@ -40,6 +40,8 @@ export class AskedTasks {
 
   async runOnce(epoch: Epoch, now: number): Promise<void> {
     const named = [...this.askAgain, ...(await this.takeWishes())];
+    // Wishes are gone from their table: they are kept until they were asked for.
+    this.askAgain = new Set(named);
     const stalled = await this.stalledLaunches(now);
     const back = this.returnedMachines();
     const returned = back.size === 0 ? [] : await this.tasks.givenUp(this.db.pool, [...back.keys()]);

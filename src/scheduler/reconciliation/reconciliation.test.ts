@@ -235,6 +235,16 @@ describe('single tasks', () => {
     expect(asked).toHaveBeenCalledTimes(1);
   });
 
+  test('one that a caller named is asked after again where that could not be done', async () => {
+    const id = await taskOn('slave-3');
+    world.cluster.findAgent('slave-3')!.forget(id);
+    await world.query('INSERT INTO reconciliation_wish VALUES ($1, now())', [id]);
+    asked.mockRejectedValueOnce(new Error('the cluster refuses'));
+    await expect(look()).rejects.toThrow('the cluster refuses');
+    await look(1_000);
+    expect(await world.ends('svc')).toEqual(['TASK_LOST']);
+  });
+
   test('a launch that was not answered is never taken for lost', async () => {
     const id = await taskOn('slave-2');
     await stall(id);
