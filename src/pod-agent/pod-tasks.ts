@@ -2,6 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inParallel, KeyedQueue } from '../platform/async.js';
 import { errorCode, namesIn } from '../platform/files.js';
+import { SharedRead } from '../platform/reads/reads.js';
 import { type RemovalResult, removeTree } from '../agent/sandbox/remove-tree.js';
 import type { PodToPrepare, PrepareAnswer } from './pod-agent-api.js';
 import { type PodContext, PodTask } from './pod-task.js';
@@ -18,6 +19,8 @@ export class PodTasks {
   private readonly inTurn = new KeyedQueue();
   /** Those whose pods have gone, and whose ends are not noted yet. */
   private readonly ending = new Set<PodTask>();
+  /** One look at a time: an older one would take pods that a newer one has found for removed. */
+  private readonly look = new SharedRead(() => this.lookForPods());
   isDiskFull = false;
 
   private constructor(private readonly context: PodContext) {}
@@ -112,7 +115,9 @@ export class PodTasks {
   }
 
   /** Finds the pods on this node, and the containers that run in them. */
-  async findPods(): Promise<void> {
+  findPods = (): Promise<void> => this.look.ask();
+
+  private async lookForPods(): Promise<void> {
     const { settings, cgroups } = this.context;
     const uids = await podsWithLogs(settings.podLogs);
     const groups = this.live().length > 0 ? cgroups.pods() : new Map<string, string>();
