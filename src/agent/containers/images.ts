@@ -115,13 +115,16 @@ export class Images {
     await this.save(records);
   }
 
-  /** The images that no task uses: those that were used last long ago, and the oldest while all of them take too much. */
-  async sweep(specs: readonly Pick<LaunchSpec, 'container'>[], isDiskFull: boolean): Promise<void> {
+  /**
+   * Removes images that no task uses: those that were used last long ago, and the oldest while all of them take too much. `specs`: of
+   * the tasks that there are now. Each removal may take seconds, in which others begin.
+   */
+  async sweep(specs: () => readonly Pick<LaunchSpec, 'container'>[], isDiskFull: boolean): Promise<void> {
     const records = await this.load();
     if (Object.keys(records).length === 0) return;
     const { imageKeepDays, imageCacheMegabytes } = this.context.settings.containers;
     const now = this.context.now();
-    const used = new Set(specs.map(imageOfSpec));
+    const used = new Set(specs().map(imageOfSpec));
     for (const [name, record] of Object.entries(records))
       if (used.has(name) && now - record.usedAt > usedMillis) records[name] = { ...record, usedAt: now };
     const unused = Object.entries(records)
@@ -131,8 +134,9 @@ export class Images {
     for (const [name, record] of unused) {
       const isOld = imageKeepDays > 0 && now - record.usedAt > imageKeepDays * dayMillis;
       if (!isOld && !isDiskFull && bytes <= bytesOfMb(imageCacheMegabytes)) break;
-      if (await this.remove(name)) delete records[name];
       bytes -= record.bytes;
+      const isTaken = records[name] !== record || specs().some((spec) => imageOfSpec(spec) === name);
+      if (!isTaken && (await this.remove(name))) delete records[name];
     }
     await this.save(records);
   }

@@ -53,10 +53,7 @@ export async function watchOver(
     every(diskRoomEveryMillis, 'make room on the disk', context, () => makeRoom(context, known)),
     every(containersEveryMillis, 'remove what containers leave', context, async () => {
       if (context.engines.takeLeftBehind()) await removeForgottenContainers(context, tasks);
-      await context.images.sweep(
-        tasks.live().map(({ spec }) => spec),
-        machines.isDiskFull,
-      );
+      await context.images.sweep(() => tasks.live().map(({ spec }) => spec), machines.isDiskFull);
     }),
   ]);
 }
