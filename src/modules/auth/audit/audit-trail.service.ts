@@ -147,7 +147,10 @@ export class AuditTrail implements BeforeApplicationShutdown, OnApplicationShutd
 
   private async writeAll(): Promise<void> {
     await this.writing;
-    if (this.db.pool.isOpen) await this.write();
+    if (this.db.pool.isOpen) {
+      this.start();
+      await this.writing;
+    }
     clearTimeout(this.timer);
   }
 }

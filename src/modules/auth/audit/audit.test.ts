@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { startAuthApp, type AuthApp } from '../../../../test/support/auth/auth-app.js';
 import { sendBytes } from '../../../../test/support/raw-http.js';
 import { createDatabase } from '../../../../test/support/test-database.js';
 import { waitFor } from '../../../../test/support/wait-for.js';
 import { AuditTrail } from './audit-trail.service.js';
+import { AuditRepository } from './audit.repository.js';
 
 type Row = Record<string, unknown>;
 let app: AuthApp;
@@ -185,6 +186,44 @@ describe('rows go', () => {
     expect(await left()).toEqual([{ caller_id: 'bob', count: 1_000 }]);
   });
 });
+
+test('calls that end while the service stops are written, each once', async () => {
+  const { url: databaseUrl, remove } = await createDatabase();
+  onTestFinished(remove);
+  const own = await startAuthApp({ auth: { enabled: true, adminGroups: ['admins'] } }, { databaseUrl });
+  const store = own.get(AuditRepository);
+  const write = store.write.bind(store);
+  const written: string[] = [];
+  const gates: (() => void)[] = [];
+  vi.spyOn(store, 'write').mockImplementation(async (tx, entries) => {
+    written.push(...entries.map(({ callId }) => callId));
+    await new Promise<void>((resolve) => gates.push(resolve));
+    await write(tx, entries);
+  });
+  const token = await own.tokenOf({ id: 'root', groups: ['admins'] });
+  /** So many that they are written at once. */
+  const calls = async (name: string): Promise<string[]> => {
+    const ids = Array.from({ length: 500 }, (_, n) => `${name}-${n}`);
+    await Promise.all(ids.map((id) => own.call('DELETE', '/api/requests/request/none', as(token, id))));
+    return ids;
+  };
+  const trail = own.get(AuditTrail);
+  await own.call('POST', '/api/requests', { ...as(token, 'first'), body: web });
+  const stopped = trail.beforeApplicationShutdown();
+  await waitFor('the first batch', () => gates.length === 1);
+  const ids = ['first', ...(await calls('second'))];
+  expect(gates).toHaveLength(1);
+  gates[0]!();
+  await waitFor('the second batch', () => gates.length === 2);
+  ids.push(...(await calls('third')));
+  expect(gates).toHaveLength(2);
+  gates[1]!();
+  await waitFor('the third batch', () => gates.length === 3);
+  gates[2]!();
+  await stopped;
+  await own.close();
+  expect(written.toSorted()).toEqual(ids.toSorted());
+}, 60_000);
 
 describe('GET /api/audit', () => {
   interface Entry {
