@@ -6,42 +6,32 @@ const isBefore = ({ pendingTaskId: a }: PendingTask, { pendingTaskId: b }: Pendi
 
 /** Pending tasks by the time they are due: those whose time has come, and a heap of those to come. */
 export class DueTasks {
-  private readonly heap = new Heap(isBefore);
+  private readonly later = new Heap(isBefore);
   private readonly now = new Map<string, PendingTask>();
-  /** The valid tasks: others that are still in the heap are gone. */
-  private readonly all = new Map<string, PendingTask>();
 
   add(task: PendingTask): void {
-    this.all.set(task.pendingTaskId.id, task);
-    if (isDueAtOnce(task.pendingTaskId)) this.now.set(task.pendingTaskId.id, task);
-    else this.heap.push(task);
+    const { id } = task.pendingTaskId;
+    this.remove(id);
+    if (isDueAtOnce(task.pendingTaskId)) this.now.set(id, task);
+    else this.later.put(id, task);
   }
 
   remove(id: string): void {
-    this.all.delete(id);
     this.now.delete(id);
+    this.later.delete(id);
   }
 
   /** Tasks whose time has come. */
   due(now: number): Iterable<PendingTask> {
-    for (let first = this.first(); first && first.pendingTaskId.nextRunAt <= now; first = this.first()) {
+    for (let { first } = this.later; first && first.pendingTaskId.nextRunAt <= now; { first } = this.later) {
+      this.later.delete(first.pendingTaskId.id);
       this.now.set(first.pendingTaskId.id, first);
-      this.heap.pop();
     }
     return this.now.values();
   }
 
   /** Time at which the next one is due; call `due` first. */
   nextDueAt(): number | undefined {
-    return this.first()?.pendingTaskId.nextRunAt;
-  }
-
-  /** The first in the heap that is still there. */
-  private first(): PendingTask | undefined {
-    for (;;) {
-      const { first } = this.heap;
-      if (!first || this.all.get(first.pendingTaskId.id) === first) return first;
-      this.heap.pop();
-    }
+    return this.later.first?.pendingTaskId.nextRunAt;
   }
 }

@@ -1,56 +1,34 @@
 import { Heap } from './heap.js';
 
-interface RunCheck {
-  taskId: string;
-  at: number;
-}
-
-const emptyHeap = (): Heap<RunCheck> => new Heap((a, b) => a.at < b.at);
-
 /** Times at which the run time of each task is checked next: by the task, and the earliest first. */
 export class RunChecks {
-  /** The valid checks: others that are still in the heap are out of date. */
-  private readonly byTask = new Map<string, RunCheck>();
-  private heap = emptyHeap();
+  private readonly checks = new Heap<{ taskId: string; at: number }>((a, b) => a.at < b.at);
 
   get size(): number {
-    return this.byTask.size;
+    return this.checks.size;
   }
 
   /** undefined: there is nothing to look at any more. */
   put(taskId: string, at: number | undefined): void {
-    if (at === undefined) this.byTask.delete(taskId);
-    else if (this.byTask.get(taskId)?.at !== at) {
-      const check = { taskId, at };
-      this.byTask.set(taskId, check);
-      this.heap.push(check);
-    }
+    if (at === undefined) this.checks.delete(taskId);
+    else this.checks.put(taskId, { taskId, at });
   }
 
   clear(): void {
-    this.byTask.clear();
-    this.heap = emptyHeap();
+    this.checks.clear();
   }
 
   nextAt(): number | undefined {
-    return this.first()?.at;
+    return this.checks.first?.at;
   }
 
   /** Takes out those whose time has come, the earliest first, no more than so many. */
   takeDue(now: number, most: number): string[] {
     const due: string[] = [];
-    for (let first = this.first(); first && first.at <= now && due.length < most; first = this.first()) {
+    for (let { first } = this.checks; first && first.at <= now && due.length < most; { first } = this.checks) {
       due.push(first.taskId);
-      this.byTask.delete(first.taskId);
+      this.checks.delete(first.taskId);
     }
     return due;
-  }
-
-  private first(): RunCheck | undefined {
-    for (;;) {
-      const { first } = this.heap;
-      if (!first || this.byTask.get(first.taskId) === first) return first;
-      this.heap.pop();
-    }
   }
 }
