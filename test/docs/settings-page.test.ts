@@ -76,7 +76,7 @@ const topics: Topic[] = [
   },
   {
     title: 'Requests and deploys',
-    keys: /^(max(UserId|Record|Requests?(Id|Per)|PendingRuns|RunId|Starred|DeployId|ScaleDown)|createDeploy|deploy|enforce|validDocker|allow(Requests|Deploy)|defaultDeploy|defaultBounce|defaultValueForKill|consider)/,
+    keys: /^(max(UserId|Record|Requests?(Id|Per)|PendingRun|RunId|Starred|DeployId|ScaleDown)|createDeploy|deploy|enforce|validDocker|allow(Requests|Deploy)|defaultDeploy|defaultBounce|defaultValueForKill|consider)/,
     sections: ['gates', 'prometheus'],
   },
   {

@@ -20,6 +20,7 @@ const limits = {
   maxRequestsPerGroup: 12,
   maxPendingRunsPerRequest: 3,
   maxPendingRunsPerGroup: 5,
+  maxPendingRunMegabytesPerGroup: 1,
   events: { maxReplaysPerMinute: 3 },
 };
 
@@ -132,6 +133,28 @@ describe('what is stored has a size', () => {
     expect((await texts('a')).filter(([status]) => status !== 200)).toEqual([perRequest, perRequest]);
     const perGroup = [429, 'maxPendingRunsPerGroup'];
     expect((await texts('b')).filter(([status]) => status !== 200)).toEqual([perGroup, perGroup, perGroup]);
+  });
+
+  test('waiting runs of a group take so many bytes together, and when some have gone there is room again', async () => {
+    const { pool } = app.database;
+    const mostBytes = limits.maxPendingRunMegabytesPerGroup * 1024 * 1024;
+    await insertRequest(pool, { request: job('a', { instances: 100 }) as never, activeDeployId: 'd1' });
+    await insertDeploy(pool, { deploy: { requestId: 'a', id: 'd1' } as never });
+    const envOverrides = Object.fromEntries(Array.from({ length: 2 }, (_, n) => [`E${n}`, 'é'.repeat(5_000)]));
+    const run = () =>
+      call('bob', 'POST', '/api/requests/request/a/run', { runAt: Date.now() + 3_600_000, envOverrides });
+    expect((await run()).status).toBe(200);
+    const { bytes } = await waitFor('the run to wait for its time', async () => {
+      const [row] = (await pool.query('SELECT bytes FROM pending_task')) as { bytes: number }[];
+      return row;
+    });
+    expect(bytes).toBeGreaterThan(20_000);
+    await pool.query('UPDATE pending_task SET bytes = $1', [mostBytes]);
+    const refused = await run();
+    expect(refused.status).toBe(429);
+    expect(refused.body.message).toMatch(/'evil' take as much as may be, 1 MB \(maxPendingRunMegabytesPerGroup\)/);
+    await pool.query('UPDATE pending_task SET bytes = 1');
+    expect((await run()).status).toBe(200);
   });
 });
 

@@ -5,7 +5,8 @@ import type { Transaction } from '../../platform/database/transaction.js';
 import { SchedulerError } from '../../platform/errors.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { PendingRequestRepository } from '../tasks/pending-request.repository.js';
-import { RequestQuotaRepository } from './request-quota.repository.js';
+import { bytesOfMb } from '../../platform/files.js';
+import { type GroupUse, RequestQuotaRepository } from './request-quota.repository.js';
 
 /**
  * Time for which a count holds far from the limit: to count is cheap, but not for each of hundreds of calls a second.
@@ -16,16 +17,15 @@ const mostAtOnce = 1_000;
 /** Groups whose count is kept. */
 const mostKept = 10_000;
 
-interface CachedCount {
-  count: number;
+interface CachedUse extends GroupUse {
   at: number;
 }
 
-/** Limits the number of requests, and of waiting runs, of a group. Requests without a group count as one. */
+/** Limits the number of requests, and of waiting runs and their bytes, of a group. Requests without a group count as one. */
 @Injectable()
 export class RequestQuotas {
-  private readonly requestCounts = new Map<string, CachedCount>();
-  private readonly runCounts = new Map<string, CachedCount>();
+  private readonly requestUses = new Map<string, CachedUse>();
+  private readonly runUses = new Map<string, CachedUse>();
 
   constructor(
     private readonly quotas: RequestQuotaRepository,
@@ -36,7 +36,8 @@ export class RequestQuotas {
   /** Before a request comes to a group, in the transaction that has it come. */
   async refuseRequest(tx: Queryable, group: string | undefined): Promise<void> {
     const most = this.settings.maxRequestsPerGroup;
-    const count = await this.count(tx, group, most, this.requestCounts, () => this.quotas.requests(tx, group));
+    const limit = { count: most, bytes: Number.POSITIVE_INFINITY };
+    const { count } = await this.use(tx, group, limit, this.requestUses, () => this.quotas.requests(tx, group));
     if (count < most) return;
     const message = `group: ${nameOf(group)} has ${count} requests, and may have ${most} (maxRequestsPerGroup)`;
     throw SchedulerError.invalid('INVALID_REQUEST', [{ field: 'group', rule: 'quota', message }]);
@@ -44,35 +45,45 @@ export class RequestQuotas {
 
   /** For how many more runs of a request, whose row is locked in `tx`, there is room, and what refuses the next one. */
   async roomForRuns(tx: Transaction, { id, group }: Request): Promise<{ room: number; refusal: string }> {
-    const { maxPendingRunsPerRequest: most, maxPendingRunsPerGroup: mostOfGroup } = this.settings;
+    const {
+      maxPendingRunsPerRequest: most,
+      maxPendingRunsPerGroup: mostOfGroup,
+      maxPendingRunMegabytesPerGroup: megabytes,
+    } = this.settings;
     const own = (await this.queue.runsOf(tx, [id])).get(id)!;
-    const all = await this.count(tx, group, mostOfGroup, this.runCounts, () => this.quotas.runs(tx, group));
-    if (most - own <= mostOfGroup - all) {
+    const limit = { count: mostOfGroup, bytes: bytesOfMb(megabytes) };
+    const all = await this.use(tx, group, limit, this.runUses, () => this.quotas.runs(tx, group));
+    if (all.bytes >= limit.bytes) {
+      const refusal = `Waiting runs of ${nameOf(group)} take as much as may be, ${megabytes} MB (maxPendingRunMegabytesPerGroup)`;
+      return { room: 0, refusal };
+    }
+    if (most - own <= mostOfGroup - all.count) {
       const refusal = `Request '${id}' has as many waiting runs as may be, ${most} (maxPendingRunsPerRequest)`;
       return { room: most - own, refusal };
     }
     const refusal = `Requests of ${nameOf(group)} have as many waiting runs as may be, ${mostOfGroup} (maxPendingRunsPerGroup)`;
-    return { room: mostOfGroup - all, refusal };
+    return { room: mostOfGroup - all.count, refusal };
   }
 
   /** Before half of the limit is reached the calls of a group begin to take turns, so that no two of them get the last place. */
-  private async count(
+  private async use(
     tx: Queryable,
     group: string | undefined,
-    most: number,
-    kept: Map<string, CachedCount>,
-    count: () => Promise<number>,
-  ): Promise<number> {
+    limit: GroupUse,
+    kept: Map<string, CachedUse>,
+    measure: () => Promise<GroupUse>,
+  ): Promise<GroupUse> {
     const key = JSON.stringify(group ?? null);
-    const far = most / 2 - mostAtOnce;
+    const isFar = ({ count, bytes }: GroupUse): boolean =>
+      count < limit.count / 2 - mostAtOnce && bytes < limit.bytes / 2;
     const known = kept.get(key);
-    if (known && known.count < far && performance.now() - known.at < keptMillis) return known.count;
-    const found = await count();
+    if (known && isFar(known) && performance.now() - known.at < keptMillis) return known;
+    const found = await measure();
     if (kept.size >= mostKept) kept.clear();
-    kept.set(key, { count: found, at: performance.now() });
-    if (found < far) return found;
+    kept.set(key, { ...found, at: performance.now() });
+    if (isFar(found)) return found;
     await this.quotas.lockGroup(tx, group);
-    return count();
+    return measure();
   }
 }
 

@@ -40,14 +40,15 @@ export class PendingRequestRepository {
     const stored = await rows<{ request_id: string; deploy_id: string; entry_key: string }>(
       tx,
       `INSERT INTO pending_request AS waiting
-         (request_id, deploy_id, entry_key, pending_type, created_at, run_id, action_id, document)
-       SELECT request_id, deploy_id, entry_key, pending_type, created_at, run_id, action_id, document
+         (request_id, deploy_id, entry_key, pending_type, created_at, run_id, action_id, document, bytes)
+       SELECT request_id, deploy_id, entry_key, pending_type, created_at, run_id, action_id, document,
+         octet_length(document::text)
        FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::text[], $7::text[], $8::jsonb[])
          WITH ORDINALITY AS e (request_id, deploy_id, entry_key, pending_type, created_at, run_id, action_id, document, position)
        ORDER BY position
        ON CONFLICT (request_id, deploy_id, entry_key) DO UPDATE SET
          pending_type = excluded.pending_type, created_at = excluded.created_at, run_id = excluded.run_id,
-         action_id = excluded.action_id, document = excluded.document
+         action_id = excluded.action_id, document = excluded.document, bytes = excluded.bytes
        WHERE (waiting.pending_type = 'STARTUP' AND excluded.pending_type <> 'STARTUP')
          OR (waiting.pending_type IN ('TASK_DONE', 'UNPAUSED') AND excluded.pending_type = 'UNPAUSED')
        RETURNING request_id, deploy_id, entry_key`,

@@ -37,6 +37,10 @@ export class PendingTaskEntity {
 
   @Column({ type: 'jsonb' })
   document: PendingTask;
+
+  /** Bytes of the document. */
+  @Column({ type: 'integer', default: 0 })
+  bytes: number;
 }
 
 /** A wish that the tasks of a request be looked at. */
@@ -69,4 +73,8 @@ export class PendingRequestEntity {
 
   @Column({ type: 'jsonb' })
   document: PendingRequest;
+
+  /** Bytes of the document. */
+  @Column({ type: 'integer', default: 0 })
+  bytes: number;
 }

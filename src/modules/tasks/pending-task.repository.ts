@@ -116,9 +116,12 @@ export class PendingTaskRepository {
     if (tasks.length === 0) return;
     const column = <T>(pick: (task: PendingTask) => T): T[] => tasks.map(pick);
     const inserted = tx.query(
-      `INSERT INTO pending_task (id, request_id, deploy_id, instance_no, pending_type, next_run_at, created_at, run_id, document)
-       SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::integer[], $5::text[], $6::timestamptz[],
-         $7::timestamptz[], $8::text[], $9::jsonb[])
+      `INSERT INTO pending_task
+         (id, request_id, deploy_id, instance_no, pending_type, next_run_at, created_at, run_id, document, bytes)
+       SELECT t.*, octet_length(t.document::text)
+       FROM unnest($1::text[], $2::text[], $3::text[], $4::integer[], $5::text[], $6::timestamptz[], $7::timestamptz[],
+         $8::text[], $9::jsonb[])
+         AS t (id, request_id, deploy_id, instance_no, pending_type, next_run_at, created_at, run_id, document)
        ON CONFLICT (id) DO NOTHING`,
       [
         column(({ pendingTaskId }) => pendingTaskId.id),

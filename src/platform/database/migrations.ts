@@ -71,6 +71,7 @@ import { ExtendedResources1766815000000 } from '../../../migrations/176681500000
 import { GroupDeployWindows1766820000000 } from '../../../migrations/1766820000000-group-deploy-windows.js';
 import { UnansweredLaunches1766830000000 } from '../../../migrations/1766830000000-unanswered-launches.js';
 import { LogLinkKey1766840000000 } from '../../../migrations/1766840000000-log-link-key.js';
+import { BytesOfRuns1766850000000 } from '../../../migrations/1766850000000-bytes-of-runs.js';
 
 /** Every migration, in order. Named here one by one: what is compiled in is what runs. */
 export const migrations = [
@@ -147,4 +148,5 @@ export const migrations = [
   GroupDeployWindows1766820000000,
   UnansweredLaunches1766830000000,
   LogLinkKey1766840000000,
+  BytesOfRuns1766850000000,
 ];

@@ -22,6 +22,11 @@ export const requestSettings = {
   maxPendingRunsPerGroup: count(1)
     .default(20_000)
     .describe('Most waiting runs of all requests of one group; requests without a group form one group'),
+  maxPendingRunMegabytesPerGroup: count(1, 1_024)
+    .default(64)
+    .describe(
+      'Most that the waiting runs of one group take, in megabytes of their JSON; beyond, new ones are refused with 429',
+    ),
   maxRunIdSize: count(0, longestText.name).default(100).describe('Longest id of a run, in characters'),
   maxStarredRequestsPerUser: count().default(5_000).describe('Requests that one user may star'),
   maxDeployIdSize: count(0, longestText.name).default(50).describe('Longest deploy id, in characters'),
