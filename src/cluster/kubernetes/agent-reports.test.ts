@@ -112,6 +112,19 @@ test('an agent that does not answer holds up no end, and is told of them when it
   await waitFor('it to be told', () => agent.ended.includes('a'));
 });
 
+test('an agent whose node was gone is told of tasks that end after it, and of none from before', async () => {
+  const { agent, news } = scene();
+  agent.failure = new AgentUnreachable('away');
+  news.follow();
+  await news.settle('n1', ['before']);
+  news.forget((node) => node === 'n1');
+  await news.settle('n1', ['after']);
+  agent.ended = [];
+  agent.failure = undefined;
+  await waitFor('it to be told', () => agent.ended.length > 0);
+  expect(agent.ended).toEqual(['after']);
+});
+
 test('a task that takes more than it may is told each time, and an epoch that is over ends it all', async () => {
   const { agent, seen, news } = scene();
   agent.overDisk.push({ taskId: 'a', podName: 'pod-of-a', diskMb: 5 });

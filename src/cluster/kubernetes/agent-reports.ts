@@ -35,8 +35,7 @@ export interface AgentReportsParts {
  */
 export class AgentReports {
   private readonly followed = new Map<string, FollowedAgent>();
-  /** By node: tasks that have ended, of which its agent was not told yet. */
-  private readonly owed = new Map<string, Set<string>>();
+  private readonly owed = new OwedTasks();
 
   constructor(
     private readonly parts: AgentReportsParts,
@@ -47,30 +46,51 @@ export class AgentReports {
   follow(): void {
     for (const node of this.parts.agents.nodes())
       if (!this.followed.has(node) && !this.signal.aborted) {
-        const one = new FollowedAgent(node, this.owedTo(node), this.parts, this.signal);
+        const one = new FollowedAgent(node, this.owed, this.parts, this.signal);
         this.followed.set(node, one);
         void one.ended.then(() => this.followed.delete(node));
       }
+  }
+
+  /** Forgets what agents of these nodes were to be told. */
+  forget(isGone: (node: string) => boolean): void {
+    this.owed.forget(isGone);
   }
 
   isDiskFull = (node: string): boolean => this.followed.get(node)?.isDiskFull ?? false;
 
   /** Resolves when all is told that comes before the ends of these tasks, or when the agent of the node does not say so in time. */
   async settle(node: string, taskIds: readonly string[]): Promise<void> {
-    const owed = this.owedTo(node);
-    for (const taskId of taskIds) owed.add(taskId);
-    for (const taskId of owed) if (owed.size > mostOwed) owed.delete(taskId);
+    this.owed.add(node, taskIds);
     await this.followed.get(node)?.settle();
   }
 
   async stopped(): Promise<void> {
     await Promise.all([...this.followed.values()].map(({ ended }) => ended));
   }
+}
 
-  private owedTo(node: string): Set<string> {
-    const owed = this.owed.get(node) ?? new Set();
-    this.owed.set(node, owed);
-    return owed;
+/** Tasks that have ended, of which the agents of their nodes were not told yet. */
+class OwedTasks {
+  private readonly byNode = new Map<string, Set<string>>();
+
+  add(node: string, taskIds: readonly string[]): void {
+    const owed = this.byNode.get(node) ?? new Set();
+    for (const taskId of taskIds) owed.add(taskId);
+    for (const taskId of owed) if (owed.size > mostOwed) owed.delete(taskId);
+    this.byNode.set(node, owed);
+  }
+
+  to = (node: string): string[] => [...(this.byNode.get(node) ?? [])];
+
+  told(node: string, taskIds: readonly string[]): void {
+    const owed = this.byNode.get(node);
+    for (const taskId of taskIds) owed?.delete(taskId);
+    if (owed?.size === 0) this.byNode.delete(node);
+  }
+
+  forget(isGone: (node: string) => boolean): void {
+    for (const node of this.byNode.keys()) if (isGone(node)) this.byNode.delete(node);
   }
 }
 
@@ -85,8 +105,7 @@ class FollowedAgent {
 
   constructor(
     private readonly node: string,
-    /** Tasks that have ended, of which it was not told yet. */
-    private readonly owed: Set<string>,
+    private readonly owed: OwedTasks,
     private readonly parts: AgentReportsParts,
     private readonly signal: AbortSignal,
   ) {
@@ -111,11 +130,11 @@ class FollowedAgent {
   /** Answers the number of the last update about them. */
   private async reportEnded(): Promise<number> {
     const agent = this.parts.agents.of(this.node);
-    const taskIds = [...this.owed];
+    const taskIds = this.owed.to(this.node);
     if (!agent || taskIds.length === 0) return 0;
     const patience = { signal: this.signal, timeoutMs: settleMillis };
     const { upTo } = await agent.askAsLeader(this.parts.epoch, (api) => api.ended({ taskIds }, patience));
-    for (const taskId of taskIds) this.owed.delete(taskId);
+    this.owed.told(this.node, taskIds);
     return upTo;
   }
 

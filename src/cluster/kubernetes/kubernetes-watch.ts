@@ -173,6 +173,7 @@ export class KubernetesWatch {
         this.agentReports?.follow();
         await this.nodes.report(events);
         if (!this.nodes.isListed) return;
+        this.forgetGone();
         if (this.nodes.hasMachines) this.onFirstMachines();
         if (!this.pods.hasChanges) return;
         // What a leader is told whose time is over would be told its successor, too.
@@ -181,6 +182,14 @@ export class KubernetesWatch {
       });
       await delay(gatherMillis, undefined, { signal }).catch(() => undefined);
     }
+  }
+
+  /** What a node had goes with it. One that is silent or whose agent is replaced is there still. */
+  private forgetGone(): void {
+    const { agents } = this.parts;
+    const isGone = (node: string) => this.nodes.incarnationOf(node) === undefined && !agents?.hasPod(node);
+    agents?.forget(isGone);
+    this.agentReports?.forget(isGone);
   }
 
   private async check(): Promise<void> {

@@ -1,4 +1,9 @@
-import { expect, test } from 'vitest';
+import type { ServerResponse } from 'node:http';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { waitFor } from '../../../test/support/wait-for.js';
+import { keysOf, serverTls } from '../../pod-agent/keys.js';
 import type { KubernetesApi } from './kubernetes-api.js';
 import { NodeAgents, placeOf } from './node-agents.js';
 import type { Pod } from './objects.js';
@@ -36,6 +41,7 @@ const agent = ({
     conditions: [{ type: 'Ready', status: isReady ? 'True' : 'False' }],
   },
 });
+const secret = 'a text of more than thirty characters';
 const agents = (items: readonly Pod[] = [], calls: object[] = []) =>
   new NodeAgents({
     api: {
@@ -47,7 +53,7 @@ const agents = (items: readonly Pod[] = [], calls: object[] = []) =>
     } as unknown as KubernetesApi,
     namespace: 'tasks',
     installation: 'muster',
-    secret: 'a text of more than thirty characters',
+    secret,
   });
 
 test('an agent is where its pod says, or at a port of its node', () => {
@@ -96,4 +102,50 @@ test('where pods are not followed an agent is asked for, and its place is kept f
   expect(await all.find('n1')).toBeUndefined();
   all.unfollow();
   expect((await all.find('n1'))?.host).toBe('10.0.0.1');
+});
+
+test('an instance that does not lead keeps connections that are used, and forgets the others after a minute', async () => {
+  let now = 0;
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now);
+  onTestFinished(() => clock.mockRestore());
+  const onNode = (node: string): Pod => {
+    const pod = agent({ name: `agent-of-${node}` });
+    return { ...pod, spec: { ...pod.spec, nodeName: node } };
+  };
+  const all = new NodeAgents({
+    api: {
+      call: async (_path: string, { query }: { query: { fieldSelector: string } }) => ({
+        items: [onNode(query.fieldSelector.split('=')[1]!)],
+      }),
+    } as unknown as KubernetesApi,
+    namespace: 'tasks',
+    installation: 'muster',
+    secret,
+  });
+  const [used, unused] = [await all.find('used'), await all.find('unused')];
+  for (now = 10_000; now <= 80_000; now += 10_000) expect(await all.find('used')).toBe(used);
+  const again = await all.find('unused');
+  expect(again).toBeDefined();
+  expect(again).not.toBe(unused);
+});
+
+test('a call under way goes on while its node is forgotten', async () => {
+  const calls: ServerResponse[] = [];
+  const server = createServer(serverTls([keysOf('n1', secret)]), (_request, response) => void calls.push(response));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  const pod = agent({ ip: '127.0.0.1' });
+  const { port } = server.address() as AddressInfo;
+  const all = agents();
+  all.replaced([{ ...pod, spec: { ...pod.spec, containers: [{ ports: [{ name: 'agent', containerPort: port }] }] } }]);
+  const former = all.of('n1')!;
+  const usage = former.usage();
+  await waitFor('the call', () => calls.length === 1);
+  all.forget((node) => node === 'n1');
+  expect(all.of('n1')).not.toBe(former);
+  calls[0]!.writeHead(404).end();
+  expect(await usage).toBeUndefined();
 });

@@ -31,6 +31,8 @@ export const agentCallMillis = 5_000;
 const usageMillis = 30_000;
 /** So long one that was looked up is taken for where it was. */
 const lookupLastsMillis = 5_000;
+/** So long a connection that is not used is kept by an instance that does not lead. */
+const unusedMillis = 60_000;
 /** Name of the port of its container. */
 const portName = 'agent';
 
@@ -83,6 +85,7 @@ export class NodeAgents {
     const now = performance.now();
     let known = this.lookedUp.get(node);
     if (!known || known.until < now) {
+      this.forgetUnused(now);
       known = { until: now + lookupLastsMillis, place: this.lookUp(node) };
       known.place.catch(() => this.lookedUp.delete(node));
       this.lookedUp.set(node, known);
@@ -101,6 +104,14 @@ export class NodeAgents {
   isReady = (node: string): boolean => best([...(this.pods.get(node)?.values() ?? [])])?.isReady ?? false;
 
   nodes = (): string[] => [...this.pods.keys()];
+
+  /** While its agent is replaced it may have none. */
+  hasPod = (node: string): boolean => this.pods.has(node);
+
+  /** Forgets connections to these nodes. Calls under way go on: a connection closes itself when it is idle. */
+  forget(isGone: (node: string) => boolean): void {
+    for (const node of this.connections.keys()) if (isGone(node)) this.connections.delete(node);
+  }
 
   /** The pods of others, all of them. */
   replaced(pods: readonly Pod[]): void {
@@ -141,6 +152,12 @@ export class NodeAgents {
     this.connections.clear();
   }
 
+  /** Nothing tells an instance that does not lead which nodes are gone. */
+  private forgetUnused(now: number): void {
+    for (const [node, { until }] of this.lookedUp) if (until < now) this.lookedUp.delete(node);
+    this.forget((node) => this.connections.get(node)!.usedAt + unusedMillis < now);
+  }
+
   private async lookUp(node: string): Promise<AgentAddress | undefined> {
     const { api, namespace, installation } = this.options;
     const query = { labelSelector: `${agentLabel}=${installation}`, fieldSelector: `spec.nodeName=${node}` };
@@ -149,11 +166,12 @@ export class NodeAgents {
 
   private connectionTo({ node, host, port }: AgentAddress): NodeAgent {
     const known = this.connections.get(node);
-    if (known?.host === host && known.port === port) return known;
-    void known?.close();
-    const made = new NodeAgent(node, host, port, this.options.secret);
-    this.connections.set(node, made);
-    return made;
+    const isSame = known?.host === host && known.port === port;
+    if (!isSame) void known?.close();
+    const agent = isSame ? known : new NodeAgent(node, host, port, this.options.secret);
+    agent.usedAt = performance.now();
+    this.connections.set(node, agent);
+    return agent;
   }
 }
 
@@ -167,6 +185,8 @@ const millisOfBirth = ({ metadata }: Pod): number => millisOf(metadata?.creation
 
 /** Calls to the agent of one node. */
 export class NodeAgent {
+  /** By the monotonic clock. */
+  usedAt = 0;
   private readonly connection: PodAgentConnection;
   private readonly where: string;
 

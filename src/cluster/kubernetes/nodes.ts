@@ -135,7 +135,9 @@ export class Nodes {
       const node = this.nodeOfPod.get(uid);
       if (node === undefined) return;
       this.nodeOfPod.delete(uid);
-      this.foreign.get(node)?.delete(uid);
+      const left = this.foreign.get(node)!;
+      left.delete(uid);
+      if (left.size === 0) this.foreign.delete(node);
       this.dirty.add(node);
     };
     const set = (pod: Pod) => {
