@@ -8,6 +8,7 @@ import { Leadership } from '../../platform/leadership/leadership.js';
 import { Pollers } from '../../platform/poller/pollers.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { Wake } from '../../platform/wake/wake.js';
+import { UnaskedMachines } from '../memory/unasked-machines.js';
 import { ClusterWatch } from './cluster-watch.service.js';
 import { KnownFleet } from './known-fleet.service.js';
 
@@ -44,6 +45,7 @@ export class SlaveReconciliation {
     private readonly removal: MachineRemoval,
     private readonly watch: ClusterWatch,
     private readonly fleet: KnownFleet,
+    private readonly unasked: UnaskedMachines,
     private readonly clock: Clock,
     private readonly wake: Wake,
     pollers: Pollers,
@@ -92,6 +94,7 @@ export class SlaveReconciliation {
     } else if (this.everyMillis >= 1 && hasPassed(this.lastRegularAt, this.everyMillis, now)) {
       await this.compare({ now, atStart: false, missing: 'UNLISTED' });
       await this.removal.forgetOld(now);
+      await this.unasked.forgetRemoved();
       this.lastRegularAt = now;
     } else {
       await this.comparison.record(now);

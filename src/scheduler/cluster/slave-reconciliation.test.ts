@@ -5,9 +5,11 @@ import { SchedulerWorld, type WorldOptions } from '../../../test/support/schedul
 import type { MachineSnapshot } from '../../cluster/cluster-driver.js';
 import { silentAfterMillis } from '../../core/machines/silence.js';
 import type { Slave } from '../../core/model/machine.js';
+import { HistoryMover } from '../../modules/history/history-mover.service.js';
 import { MachineChanges } from '../../modules/slaves/machine-changes.service.js';
 import { MachineReads } from '../../modules/slaves/machine-reads.service.js';
 import { builtInCaller } from '../../platform/http/caller.js';
+import { UnaskedMachines } from '../memory/unasked-machines.js';
 import { SlaveReconciliation } from './slave-reconciliation.service.js';
 
 const minute = 60_000;
@@ -186,6 +188,28 @@ describe('every hour', () => {
     await world.cluster.advance(1);
     await nextHour();
     expect(await stateOf('slave-2')).toBeUndefined();
+  });
+
+  test('a machine that took tasks with it is to be asked if it comes back, until its record is removed', async () => {
+    await start({ machines: 2 });
+    await compare();
+    await world.deployed({ id: 'svc', requestType: 'SERVICE', instances: 2 });
+    await world.run();
+    world.cluster.removeMachine('slave-2');
+    await world.cluster.advance(0);
+    expect(await world.ends('svc')).toEqual(['TASK_LOST']);
+    await nextHour();
+    await nextHour();
+    const toAsk = () => [...world.get(UnaskedMachines).toAsk()];
+    expect(toAsk()).toEqual(['slave-2']);
+    await world.get(MachineChanges).remove('SLAVE', 'slave-2', builtInCaller);
+    await nextHour();
+    // Its task has a row.
+    expect(toAsk()).toEqual(['slave-2']);
+    const ended = await world.query<{ task_id: string }>('SELECT task_id FROM task WHERE ended_at IS NOT NULL');
+    await world.get(HistoryMover).move(ended.map((row) => row.task_id));
+    await nextHour();
+    expect(toAsk()).toEqual([]);
   });
 
   test('resources that changed unheard are refreshed', async () => {

@@ -30,6 +30,19 @@ export class UnaskedMachines {
     this.slaveIds = new Set([...tasks.map(({ slaveId }) => slaveId), ...absent]);
   }
 
+  /**
+   * Forgets slaves that were removed, as a new leader would not know them: nothing that was given up there counts any more. Those that
+   * have rows of such tasks stay.
+   */
+  async forgetRemoved(): Promise<void> {
+    const known = [...this.slaveIds];
+    if (known.length === 0) return;
+    const present = await this.slaves.slaveIds(this.db.pool);
+    const tasks = await this.tasks.givenUp(this.db.pool, known);
+    const kept = new Set([...present, ...tasks.map(({ slaveId }) => slaveId)]);
+    for (const id of known) if (!kept.has(id)) this.slaveIds.delete(id);
+  }
+
   add(slaveIds: Iterable<string>): void {
     for (const id of slaveIds) {
       this.slaveIds.add(id);
