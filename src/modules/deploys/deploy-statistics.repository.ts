@@ -95,6 +95,34 @@ export class DeployStatisticsRepository {
     );
     return gone.length;
   }
+
+  /**
+   * Looks at the next `most` after `after`, in the order of their keys, and removes those whose request is there and whose deploy is not
+   * in the history any more: unless it serves, is under way or has a task. Answers the last key; undefined: none is left.
+   *
+   * OFFSET 0 keeps each condition a look into an index per row. As joins, each statement would read both tables: one million rows take
+   * 6 to 12 s in one statement; like this 0.2 s for 25,000 of them (two cores, nothing to remove).
+   */
+  async purgeOfGoneDeploys(tx: Transaction, most: number, after?: DeployKey): Promise<DeployKey | undefined> {
+    const [last] = await rows<Pick<CountsRow, 'request_id' | 'deploy_id'>>(
+      tx,
+      `WITH looked_at AS MATERIALIZED (SELECT request_id, deploy_id FROM deploy_statistics
+         WHERE (request_id, deploy_id) > ($1, $2) ORDER BY request_id, deploy_id LIMIT $3),
+       forgotten AS MATERIALIZED (SELECT * FROM looked_at l WHERE NOT EXISTS (
+         SELECT 1 FROM deploy_history d WHERE d.request_id = l.request_id AND d.deploy_id = l.deploy_id OFFSET 0)),
+       gone AS MATERIALIZED (SELECT * FROM forgotten f
+         WHERE EXISTS (SELECT 1 FROM request r WHERE r.id = f.request_id AND f.deploy_id IS DISTINCT FROM r.active_deploy_id
+             AND f.deploy_id IS DISTINCT FROM r.pending_deploy_id OFFSET 0)
+           AND NOT EXISTS (SELECT 1 FROM pending_deploy p WHERE p.request_id = f.request_id AND p.deploy_id = f.deploy_id OFFSET 0)
+           AND NOT EXISTS (SELECT 1 FROM task t WHERE t.request_id = f.request_id AND t.deploy_id = f.deploy_id OFFSET 0)
+           AND NOT EXISTS (SELECT 1 FROM pending_task w WHERE w.request_id = f.request_id AND w.deploy_id = f.deploy_id OFFSET 0)),
+       removed AS (DELETE FROM deploy_statistics s USING gone g
+         WHERE s.request_id = g.request_id AND s.deploy_id = g.deploy_id)
+       SELECT request_id, deploy_id FROM looked_at ORDER BY request_id DESC, deploy_id DESC LIMIT 1`,
+      [after?.requestId ?? '', after?.deployId ?? '', most],
+    );
+    return last && { requestId: last.request_id, deployId: last.deploy_id };
+  }
 }
 
 const fromRow = (row: CountsRow): DeployCounts => ({

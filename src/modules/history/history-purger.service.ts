@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { purgeBefore, type PurgeLimits } from '../../core/history/index.js';
+import type { DeployKey } from '../../core/model/deploy.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
 import type { Transaction } from '../../platform/database/transaction.js';
@@ -51,6 +52,16 @@ export class HistoryPurger {
     const { purgeDeployHistoryAfterDays: days } = this.settings.historyPurging;
     await this.inBatches(days, (tx, before, most) => this.rows.deployHistory.purge(tx, before, most));
     await this.inBatches(days, (tx, _before, most) => this.rows.deployGates.purgeOfGoneDeploys(tx, most));
+    if (days >= 1) await this.purgeStatistics();
+  }
+
+  /** Figures of deploys that are gone. */
+  private async purgeStatistics(): Promise<void> {
+    const { purgeLimitPerQuery } = this.settings.historyPurging;
+    const { deployStatistics } = this.rows;
+    let last: DeployKey | undefined;
+    do last = await this.db.transaction((tx) => deployStatistics.purgeOfGoneDeploys(tx, purgeLimitPerQuery, last));
+    while (last);
   }
 
   /** Figures of requests that are gone for good. */

@@ -1,5 +1,12 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { insertDeploy, insertRequest, insertTask, start } from '../../../test/support/builders.js';
+import {
+  insertDeploy,
+  insertPendingTask,
+  insertRequest,
+  insertTask,
+  makePendingTask,
+  start,
+} from '../../../test/support/builders.js';
 import { startRooms, type RoomApp } from '../../../test/support/room-app.js';
 import { testSettings } from '../../../test/support/test-app.js';
 import { Clock } from '../../platform/clock.js';
@@ -21,7 +28,8 @@ beforeAll(async () => {
 afterAll(() => rooms.close());
 beforeEach(() =>
   tx().query(
-    'TRUNCATE request, request_history, deploy_history, deploy_statistics, task_history, task, task_launch, task_update',
+    `TRUNCATE request, request_history, deploy_history, deploy_statistics, task_history, task, task_launch, task_update, pending_deploy,
+       pending_task`,
   ),
 );
 afterEach(() => void Object.assign(purging(), testSettings().historyPurging));
@@ -148,8 +156,62 @@ test('deploys go by age, unless they serve, are under way or have a task', async
   expect(found.map((row) => row.deploy_id)).toEqual(['active', 'pending', 'running', 'young']);
 });
 
+describe('figures of deploys', () => {
+  const count = (requestId: string, deployId: string) =>
+    tx().query(`INSERT INTO deploy_statistics (request_id, deploy_id, last_finish_at) VALUES ($1, $2, $3)`, [
+      requestId,
+      deployId,
+      new Date(start),
+    ]);
+  const counted = async (): Promise<string[]> =>
+    (await tx().query('SELECT deploy_id FROM deploy_statistics ORDER BY 1')).map(
+      (row: { deploy_id: string }) => row.deploy_id,
+    );
+
+  test.each([1, 2, 25_000])('go with the deploys, %i per statement', async (purgeLimitPerQuery) => {
+    Object.assign(purging(), { purgeLimitPerQuery });
+    await insertRequest(tx(), { activeDeployId: 'active', pendingDeployId: 'pending' });
+    await insertTask(tx(), { deployId: 'running' });
+    for (const id of ['active', 'pending', 'running', 'old-1', 'old-2', 'young']) {
+      await insertDeploy(tx(), { deploy: { id }, createdAt: start - (id === 'young' ? 364 : 366) * day });
+      await count('web', id);
+    }
+    // Their deploys went before.
+    for (const id of ['former-1', 'former-2']) await count('web', id);
+    await purger().purgeDeploys();
+    expect(await counted()).toEqual(['active', 'pending', 'running', 'young']);
+  });
+
+  test('stay without a history while something counts for them', async () => {
+    await insertRequest(tx(), { activeDeployId: 'active', pendingDeployId: 'pending' });
+    await insertRequest(tx(), { request: { id: 'other' } });
+    await insertTask(tx(), { deployId: 'running' });
+    for (const id of ['active', 'pending', 'running', 'waiting', 'deploying', 'unused']) await count('web', id);
+    // Deploys of another request may have the same ids.
+    for (const id of ['active', 'running']) await count('other', id);
+    await tx().query(
+      `INSERT INTO pending_deploy (request_id, deploy_id, state) VALUES ('web', 'deploying', 'WAITING')`,
+    );
+    const waiting = makePendingTask();
+    await insertPendingTask(tx(), { ...waiting, pendingTaskId: { ...waiting.pendingTaskId, deployId: 'waiting' } });
+    await purger().purgeDeploys();
+    expect(await tx().query('SELECT request_id, deploy_id FROM deploy_statistics ORDER BY 2')).toEqual(
+      ['active', 'deploying', 'pending', 'running', 'waiting'].map((deploy_id) => ({ request_id: 'web', deploy_id })),
+    );
+  });
+
+  test('stay where deploys are not purged', async () => {
+    Object.assign(purging(), { purgeDeployHistoryAfterDays: 0 });
+    await insertRequest(tx());
+    await count('web', 'former');
+    await purger().purgeDeploys();
+    expect(await counted()).toEqual(['former']);
+  });
+});
+
 test('figures of deleted requests go after a week', async () => {
   await insertRequest(tx());
+  await insertDeploy(tx());
   for (const [id, age] of [
     ['web', 30],
     ['gone', 8],
