@@ -82,7 +82,11 @@ export class RemovalPass {
   /** Its data is gone, or it need not go any more. */
   private dropUnlessLeaving(taskId: string): Promise<void> {
     return this.db.leaderTransaction(async (tx: Transaction) => {
-      const [live] = await this.rows.tasks.find(tx, { taskIds: [taskId], includeEnded: true, lock: true });
+      const [live] = await this.rows.tasks.find(tx, {
+        taskIds: [taskId],
+        includeEnded: true,
+        lock: 'FOR NO KEY UPDATE',
+      });
       const isKnown = live !== undefined && (await this.balanced.load(tx, [live])).has(taskId);
       // Where it listened is not known any more.
       if (!isKnown) await this.rows.loadBalancerRecords.forget(tx, [taskId]);

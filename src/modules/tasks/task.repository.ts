@@ -58,8 +58,11 @@ export interface LiveTaskFilter {
   slaveId?: string;
   /** Ended tasks that are not moved to the history yet are left out unless this is set. */
   includeEnded?: boolean;
-  /** Locks the rows until `tx` ends, in the order of task ids. */
-  lock?: boolean;
+  /**
+   * Locks the rows until `tx` ends, in the order of task ids. FOR UPDATE is for those that remove the tasks: orders that
+   * are being written (FOR KEY SHARE) are waited for, too.
+   */
+  lock?: 'FOR NO KEY UPDATE' | 'FOR UPDATE';
 }
 
 interface TaskRow {
@@ -91,6 +94,16 @@ interface TaskRow {
   cleanup_type: TaskCleanupType | null;
   killed: boolean;
 }
+
+/** SQL: task t is one of a filter, by `filterParameters`. */
+const matching = `($1::text[] IS NULL OR t.request_id = ANY ($1)) AND ($2::text[] IS NULL OR t.task_id = ANY ($2))
+  AND ($3::text IS NULL OR t.slave_id = $3) AND ($4 OR t.ended_at IS NULL)`;
+const filterParameters = ({ requestIds, taskIds, slaveId, includeEnded }: LiveTaskFilter): unknown[] => [
+  requestIds ?? null,
+  taskIds ?? null,
+  slaveId ?? null,
+  includeEnded ?? false,
+];
 
 /** SQL: a task counts as live, by the rule of `countsAsLive` in the core. */
 export const liveSql = (task: string): string => `(${task}.ended_at IS NULL OR ${task}.may_run)`;
@@ -154,16 +167,28 @@ export class TaskRepository {
   ) {}
 
   async find(tx: Queryable, filter: LiveTaskFilter = {}): Promise<LiveTask[]> {
+    const taskIds = filter.lock ? await this.lock(tx, filter.lock, filter) : filter.taskIds;
     const found = await rows<TaskRow>(
       tx,
       `SELECT t.*, c.cleanup_type, k.task_id IS NOT NULL AS killed
        FROM task t LEFT JOIN task_cleanup c USING (task_id) LEFT JOIN killed_task k USING (task_id)
-       WHERE ($1::text[] IS NULL OR t.request_id = ANY ($1)) AND ($2::text[] IS NULL OR t.task_id = ANY ($2))
-         AND ($3::text IS NULL OR t.slave_id = $3) AND ($4 OR t.ended_at IS NULL)
-       ORDER BY t.task_id ${filter.lock ? 'FOR NO KEY UPDATE OF t' : ''}`,
-      [filter.requestIds ?? null, filter.taskIds ?? null, filter.slaveId ?? null, filter.includeEnded ?? false],
+       WHERE ${matching} ORDER BY t.task_id`,
+      filterParameters({ ...filter, taskIds }),
     );
     return found.map(fromRow);
+  }
+
+  /**
+   * Answers the ids. A statement of its own: the orders that the former holder of a row has written are seen by the next one only,
+   * because a statement that waits for a row reads all other tables as they were before.
+   */
+  private async lock(tx: Queryable, lock: string, filter: LiveTaskFilter): Promise<string[]> {
+    const locked = await rows<{ task_id: string }>(
+      tx,
+      `SELECT t.task_id FROM task t WHERE ${matching} ORDER BY t.task_id ${lock}`,
+      filterParameters(filter),
+    );
+    return locked.map((row) => row.task_id);
   }
 
   /** A list, in its order; as JSON, since thousands of rows would cost more than what stands in them. */
