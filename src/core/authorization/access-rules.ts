@@ -87,6 +87,8 @@ export interface User {
   issuer?: string;
   /** Epoch milliseconds at which the proof of who they are ends. Absent: that is not known. */
   provenUntil?: number;
+  /** What this service keeps and they proved it with: the id of a token, or the digest of a session. Absent: something else. */
+  proof?: { kind: 'TOKEN' | 'SESSION'; id: string };
 }
 
 /** All callers who have not said who they are. */

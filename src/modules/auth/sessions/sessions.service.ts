@@ -3,6 +3,8 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { Request } from 'express';
 import type { User } from '../../../core/authorization/index.js';
 import { Database } from '../../../platform/database/database.js';
+import type { Queryable } from '../../../platform/database/queryable.js';
+import type { Transaction } from '../../../platform/database/transaction.js';
 import { SchedulerError } from '../../../platform/errors.js';
 import { longestText } from '../../../platform/http/input-limits.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
@@ -40,7 +42,7 @@ export class Sessions {
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
-  /** `token`: of this service, which proved who the user is. */
+  /** `token`: of this service, which proved who the user is. 401 if it was cleared meanwhile. */
   async begin(user: User, token?: string): Promise<NewSession> {
     if (user.id.length > longestText.name)
       throw tooLong(`the id of the user has more than ${longestText.name} characters`);
@@ -49,6 +51,8 @@ export class Sessions {
     const text = `muster_session_${randomBytes(secretBytes).toString('base64url')}`;
     const seconds = this.settings.auth.sessionHours * 3_600;
     const ends = await this.db.transaction(async (tx) => {
+      await this.tokens.lockUsers(tx, [user.id]);
+      await this.requireProof(tx, user);
       const tokenDigest = token === undefined ? null : await this.tokens.digest(tx, token);
       return this.store.put(tx, { idDigest: digest(text), user, tokenDigest, seconds }, mostPerUser);
     });
@@ -62,20 +66,34 @@ export class Sessions {
 
   async find(text: string): Promise<User | undefined> {
     if (!isSession(text)) return undefined;
-    const { pool } = this.db;
+    const id = digest(text);
+    const found = await this.look(this.db.pool, id);
+    const proof = { kind: 'SESSION', id } as const;
+    return found && { ...found.user, issuer: found.issuer, provenUntil: found.expiresAt, proof };
+  }
+
+  /** Throws unless the token or session that proved who the user is still counts. Under the lock of the user. */
+  async requireProof(tx: Transaction, { proof }: User): Promise<void> {
+    if (!proof) return;
+    const found = await (proof.kind === 'TOKEN' ? this.tokens.findById(tx, proof.id) : this.look(tx, proof.id));
+    if (found) return;
+    const message = 'The caller is not authenticated: the token or session of this call was cleared meanwhile';
+    throw new SchedulerError('UNAUTHENTICATED', message);
+  }
+
+  private async look(tx: Queryable, idDigest: string) {
     const { bootstrapToken } = this.settings.auth;
-    const beside = bootstrapToken === undefined ? [] : [await this.tokens.digest(pool, bootstrapToken)];
-    const found = await this.store.find(pool, digest(text), beside);
-    return found && { ...found.user, issuer: found.issuer, provenUntil: found.expiresAt };
+    const beside = bootstrapToken === undefined ? [] : [await this.tokens.digest(tx, bootstrapToken)];
+    return this.store.find(tx, idDigest, beside);
   }
 
   async end(text: string): Promise<void> {
     if (isSession(text)) await this.db.transaction((tx) => this.store.remove(tx, digest(text)));
   }
 
-  /** Signs a user out everywhere. */
-  endAllOf(userId: string): Promise<void> {
-    return this.db.transaction((tx) => this.store.removeOf(tx, userId));
+  /** Signs a user out everywhere. Under the lock of the user. */
+  endAllOf(tx: Transaction, userId: string): Promise<void> {
+    return this.store.removeOf(tx, userId);
   }
 }
 

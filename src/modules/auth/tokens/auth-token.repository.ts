@@ -74,11 +74,17 @@ export class AuthTokenRepository {
       .execute();
   }
 
-  /** The user's tokens, until `tx` ends the same for all. */
-  async lockOf(tx: Transaction, user: User): Promise<AuthTokenEntity[]> {
-    const { issuer, userId } = ownerOf(user);
-    await rows(tx, 'SELECT FROM auth_token WHERE issuer = $1 AND user_id = $2 FOR UPDATE', [issuer, userId]);
-    return tx.getRepository(AuthTokenEntity).findBy({ issuer, userId });
+  /**
+   * Until `tx` ends no other call makes tokens or sessions of users with these ids, nor clears them. Not by issuer, because
+   * tokens are cleared by the id alone.
+   */
+  async lockUsers(tx: Transaction, userIds: readonly string[]): Promise<void> {
+    for (const id of [...new Set(userIds)].toSorted())
+      await rows(tx, 'SELECT pg_advisory_xact_lock(hashtextextended($1, 7103))', [id]);
+  }
+
+  of(tx: Transaction, user: User): Promise<AuthTokenEntity[]> {
+    return tx.getRepository(AuthTokenEntity).findBy(ownerOf(user));
   }
 
   /** Tokens that have not expired, by id: all, those of one user, or those of all users with an id. */

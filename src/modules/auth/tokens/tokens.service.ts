@@ -9,6 +9,7 @@ import { ProcessMessages } from '../../../platform/process/process-messages.js';
 import { SETTINGS, type Settings } from '../../../platform/settings/settings.js';
 import { Wake } from '../../../platform/wake/wake.js';
 import { RecentAnswers } from '../recent-answers.js';
+import { Sessions } from '../sessions/sessions.service.js';
 import type { AuthTokenEntity } from './auth-token.entity.js';
 import { AuthTokenRepository, ownerOf } from './auth-token.repository.js';
 import { couldBeToken, isUnguessable, newTokenText } from './token-text.js';
@@ -57,6 +58,7 @@ export class Tokens implements OnModuleInit, OnModuleDestroy {
   constructor(
     private readonly db: Database,
     private readonly store: AuthTokenRepository,
+    private readonly sessions: Sessions,
     private readonly clock: Clock,
     private readonly wake: Wake,
     @Inject(SETTINGS) private readonly settings: Settings,
@@ -77,7 +79,7 @@ export class Tokens implements OnModuleInit, OnModuleDestroy {
     this.stopListening?.();
   }
 
-  /** Takes the place of the token of the same name that the user had. */
+  /** Takes the place of the token of the same name that the user had. 401 if that of the caller was cleared meanwhile. */
   async create({ user, name = '', expiresAt: wanted }: WantedToken, caller: User): Promise<MadeToken> {
     const now = this.clock.now();
     const expiresAt = this.endOf(wanted, caller, now);
@@ -86,7 +88,9 @@ export class Tokens implements OnModuleInit, OnModuleDestroy {
     const madeOpenly = !this.settings.auth.enabled;
     const madeBy = caller.id;
     const replaced = await this.db.transaction(async (tx) => {
-      const present = await this.store.lockOf(tx, user);
+      await this.store.lockUsers(tx, [user.id, caller.id]);
+      await this.sessions.requireProof(tx, caller);
+      const present = await this.store.of(tx, user);
       this.checkRoom(user, present, name, now);
       await this.store.put(tx, { id, text, user, name, madeBy, now, expiresAt, madeOpenly });
       return present.filter((token) => token.name === name);
@@ -110,18 +114,26 @@ export class Tokens implements OnModuleInit, OnModuleDestroy {
     const { issuer, userId } = ownerOf(caller);
     const isOwn = found?.issuer === issuer && found.userId === userId;
     if (!found || !(isOwn || mayRevokeAll)) throw new SchedulerError('TOKEN_NOT_FOUND', `No token with id '${id}'`);
-    await this.remove([found]);
+    await this.db.transaction((tx) => this.store.remove(tx, [id]));
+    this.forget([found]);
   }
 
-  /** All tokens of the user with this id or, if there is none, with this name to show. */
+  /** All tokens of the user with this id or, if there is none, with this name to show; and all sessions of the user with this id. */
   async clear(userName: string): Promise<void> {
-    const found = await this.store.findNamed(this.db.pool, userName);
-    const ids = new Set(found.map(({ userId }) => userId));
-    if (ids.size > 1) {
-      const message = `user '${userName}' is the name of several users: name the id of one, ${[...ids].toSorted().join(', ')}`;
-      throw SchedulerError.invalid('INVALID_PARAMETER', [{ field: 'user', rule: 'unique', message }]);
-    }
-    await this.remove(found);
+    const known = await this.store.findNamed(this.db.pool, userName);
+    const cleared = await this.db.transaction(async (tx) => {
+      // A token that such a user is making is found after this, or is refused.
+      await this.store.lockUsers(tx, [userName, ...known.map(({ userId }) => userId)]);
+      const found = await this.store.findNamed(tx, userName);
+      refuseSeveral(userName, found);
+      await this.store.remove(
+        tx,
+        found.map(({ id }) => id),
+      );
+      await this.sessions.endAllOf(tx, userName);
+      return found;
+    });
+    this.forget(cleared);
   }
 
   /**
@@ -146,7 +158,8 @@ export class Tokens implements OnModuleInit, OnModuleDestroy {
     const found = await this.store.find(this.db.pool, text, now);
     if (!found) return undefined;
     const { id, issuer, expiresAt, userData } = found;
-    const answer = { id, user: { ...userData, issuer, provenUntil: expiresAt.getTime() } };
+    const proof = { kind: 'TOKEN', id } as const;
+    const answer = { id, user: { ...userData, issuer, provenUntil: expiresAt.getTime(), proof } };
     // What was read before a token was revoked is not believed after that.
     if (forgettings === this.forgettings) this.believed.put(key, answer, now);
     return this.used(answer, now);
@@ -181,12 +194,6 @@ export class Tokens implements OnModuleInit, OnModuleDestroy {
     );
   }
 
-  private async remove(tokens: readonly AuthTokenEntity[]): Promise<void> {
-    const ids = tokens.map(({ id }) => id);
-    await this.db.transaction((tx) => this.store.remove(tx, ids));
-    this.forget(tokens);
-  }
-
   /** This instance forgets them at once, others when they hear of it, and after a few seconds in any case. */
   private forget(tokens: readonly AuthTokenEntity[]): void {
     if (tokens.length > 0)
@@ -207,6 +214,13 @@ export class Tokens implements OnModuleInit, OnModuleDestroy {
     }
     return user;
   }
+}
+
+function refuseSeveral(userName: string, tokens: readonly AuthTokenEntity[]): void {
+  const ids = new Set(tokens.map(({ userId }) => userId));
+  if (ids.size <= 1) return;
+  const message = `user '${userName}' is the name of several users: name the id of one, ${[...ids].toSorted().join(', ')}`;
+  throw SchedulerError.invalid('INVALID_PARAMETER', [{ field: 'user', rule: 'unique', message }]);
 }
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
