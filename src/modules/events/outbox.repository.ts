@@ -41,9 +41,9 @@ export class OutboxRepository {
     return this.events.addedTo(tx, eventOf(change), source, parameters);
   }
 
-  /** The webhooks' share of it; `listeners`: ids of all webhooks for requests, where they were read already. */
-  requestToWebhooks(tx: Transaction, change: RequestHistory, listeners: readonly string[]): Promise<void> {
-    return this.webhooks.request(tx, change, listeners);
+  /** The webhooks' share of it. */
+  requestToWebhooks(tx: Transaction, change: RequestHistory): Promise<void> {
+    return this.webhooks.request(tx, change);
   }
 
   async deploy(tx: Transaction, update: DeployUpdate): Promise<void> {

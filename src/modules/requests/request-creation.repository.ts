@@ -13,8 +13,8 @@ export interface Surroundings {
   /** Oldest first. */
   cleanups: readonly RequestCleanupType[];
   switchedOff: ReadonlyMap<ActionType, SwitchedOff>;
-  /** Ids of the webhooks that receive updates of requests. */
-  listeners: readonly string[];
+  /** A webhook receives updates of requests. */
+  isHeard: boolean;
   /** Time of the newest event of a request of this id, in epoch milliseconds. */
   lastEventAt: number | undefined;
 }
@@ -22,7 +22,7 @@ export interface Surroundings {
 interface SurroundingsRow {
   cleanups: RequestCleanupType[] | null;
   off: { action: ActionType; message: string; expires: number | null }[] | null;
-  listeners: string[] | null;
+  is_heard: boolean;
   last_event_at: Date | null;
 }
 
@@ -46,28 +46,23 @@ export class RequestCreationRepository {
          (SELECT json_agg(cleanup_type ORDER BY created_at, cleanup_type) FROM request_cleanup WHERE request_id = $1) AS cleanups,
          (SELECT json_agg(json_build_object('action', action, 'message', message,
            'expires', extract(epoch FROM expires_at) * 1000)) FROM disabled_action) AS off,
-         (SELECT json_agg(id) FROM webhook WHERE webhook_type = 'REQUEST') AS listeners,
+         EXISTS (SELECT 1 FROM webhook WHERE webhook_type = 'REQUEST') AS is_heard,
          (SELECT max(created_at) FROM request_history WHERE request_id = $1) AS last_event_at`,
       [id],
     );
-    const { cleanups, off, listeners, last_event_at } = found!;
+    const { cleanups, off, is_heard: isHeard, last_event_at } = found!;
     return {
       cleanups: cleanups ?? [],
       switchedOff: new Map(
         (off ?? []).map(({ action, message, expires }) => [action, { message, expiresAt: expires ?? undefined }]),
       ),
-      listeners: listeners ?? [],
+      isHeard,
       lastEventAt: toMillis(last_event_at),
     };
   }
 
   /** With the history, and all that others are told. Nothing, and false, where the request or a later event is there by now. */
-  async create(
-    tx: Transaction,
-    stored: StoredRequest,
-    event: RequestHistory,
-    listeners: readonly string[],
-  ): Promise<boolean> {
+  async create(tx: Transaction, stored: StoredRequest, event: RequestHistory, isHeard: boolean): Promise<boolean> {
     const parameters = requestParameters(stored);
     const at = parameters.push(new Date(event.createdAt));
     const type = parameters.push(event.eventType);
@@ -88,7 +83,7 @@ export class RequestCreationRepository {
       parameters,
     );
     if (written.length === 0) return false;
-    if (listeners.length > 0) await this.outbox.requestToWebhooks(tx, event, listeners);
+    if (isHeard) await this.outbox.requestToWebhooks(tx, event);
     return true;
   }
 }

@@ -83,7 +83,7 @@ export class RequestSaves {
   /** undefined: a request of this id exists after all. */
   private async create(
     tx: Transaction,
-    { cleanups: [waiting], switchedOff, listeners, lastEventAt = 0 }: Surroundings,
+    { cleanups: [waiting], switchedOff, isHeard, lastEventAt = 0 }: Surroundings,
     sent: Request,
     caller: User,
   ): Promise<StoredRequest | undefined> {
@@ -99,6 +99,6 @@ export class RequestSaves {
     // What happens to requests of one id is read as it happened, whatever the clock said.
     const createdAt = Math.max(now, lastEventAt + 1);
     const event: RequestHistory = { createdAt, eventType: 'CREATED', user: caller.email, request };
-    return (await this.creations.create(tx, stored, event, listeners)) ? stored : undefined;
+    return (await this.creations.create(tx, stored, event, isHeard)) ? stored : undefined;
   }
 }

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { lockAwaited } from '../../../test/support/lock-waits.js';
 import { openRequestsRoom, type RequestsRoom } from '../../../test/support/requests-room.js';
 import { watchStatements } from '../../../test/support/sent-statements.js';
+import { Database } from '../../platform/database/database.js';
 
 let room: RequestsRoom;
 beforeAll(async () => {
@@ -168,6 +170,20 @@ describe('creating', () => {
       { body: { eventType: 'CREATED', createdAt: later + 1, request: { id: 'again' } } },
     ]);
     await room.sql('DELETE FROM webhook');
+  });
+
+  test('does not fail because of a webhook that is being deleted', async () => {
+    await room.sql(
+      `INSERT INTO webhook (id, uri, webhook_type, created_at) VALUES ('REQUEST-y', 'http://127.0.0.1:9/', 'REQUEST', now())`,
+    );
+    let saved: ReturnType<typeof save> | undefined;
+    const { pool } = room.app.get(Database);
+    await pool.transaction(async (tx) => {
+      await tx.query('DELETE FROM webhook');
+      saved = save({ id: 'meanwhile', requestType: 'SERVICE' });
+      await Promise.race([saved, lockAwaited(pool)]);
+    });
+    expect((await saved!).status).toBe(200);
   });
 
   test('is refused while it is switched off, and leaves nothing', async () => {

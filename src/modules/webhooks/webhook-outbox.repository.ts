@@ -34,14 +34,14 @@ export interface WebhookCounts {
   failing: number;
 }
 
-/** DO UPDATE keeps the place in the queue and the attempts of the row that still waits. */
+/** For the webhooks $9, which are locked. DO UPDATE keeps the place in the queue and the attempts of the row that still waits. */
 const insert = (where: string): string =>
   `INSERT INTO webhook_update (webhook_id, update_key, subject_id, event_at, queued_at, next_attempt_at, placeholders, listed, body)
    SELECT webhook_id, key, subject, event_at, $8, $8, placeholders, listed, body
    FROM (SELECT w.id AS webhook_id, e.*, row_number() OVER (PARTITION BY w.id ORDER BY e.position) AS nth
      FROM unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::jsonb[], $6::jsonb[], $7::jsonb[])
        WITH ORDINALITY AS e (type, key, subject, event_at, placeholders, listed, body, position)
-     JOIN webhook w ON w.webhook_type = e.type) AS entry ${where}
+     JOIN webhook w ON w.webhook_type = e.type AND w.id = ANY ($9)) AS entry ${where}
    ORDER BY position, webhook_id
    ON CONFLICT (webhook_id, update_key) DO UPDATE SET
      event_at = excluded.event_at, placeholders = excluded.placeholders, listed = excluded.listed, body = excluded.body`;
@@ -85,8 +85,7 @@ export class WebhookOutboxRepository {
     return { ...found!, oldest: toMillis(found!.oldest) };
   }
 
-  /** `listeners`: ids of all webhooks of the type, where they were read already. */
-  request(tx: Transaction, event: RequestHistory, listeners?: readonly string[]): Promise<void> {
+  request(tx: Transaction, event: RequestHistory): Promise<void> {
     const entry: OutboxEntry = {
       type: 'REQUEST',
       key: `${event.request.id}:${event.eventType}:${event.createdAt}`,
@@ -96,7 +95,7 @@ export class WebhookOutboxRepository {
       listed: event,
       body: event,
     };
-    return this.queue(tx, [entry], listeners);
+    return this.queue(tx, [entry]);
   }
 
   deploy(tx: Transaction, update: DeployUpdate): Promise<void> {
@@ -152,7 +151,7 @@ export class WebhookOutboxRepository {
     loadTasks: (taskIds: string[]) => Promise<ReadonlyMap<string, Task>>,
   ): Promise<void> {
     if (updates.length === 0) return;
-    const listeners = await this.listeners(tx, ['TASK']);
+    const listeners = await this.lockListeners(tx, ['TASK']);
     if (listeners.length === 0) return;
     const tasks = await loadTasks([...new Set(updates.map(({ taskId }) => taskId.id))]);
     const entries: OutboxEntry[] = [];
@@ -175,17 +174,25 @@ export class WebhookOutboxRepository {
 
   /** True if any webhook receives such updates. */
   async isHeard(tx: Queryable, type: WebhookType): Promise<boolean> {
-    return (await this.listeners(tx, [type])).length > 0;
+    return (await rows(tx, 'SELECT 1 FROM webhook WHERE webhook_type = $1 LIMIT 1', [type])).length > 0;
   }
 
-  private async listeners(tx: Queryable, types: readonly WebhookType[]): Promise<string[]> {
-    const found = await rows<{ id: string }>(tx, 'SELECT id FROM webhook WHERE webhook_type = ANY ($1)', [types]);
+  /**
+   * Webhooks of these types, which stay until `tx` ends. Those that are being deleted are left out: the deletion takes as long as there
+   * are updates to delete, and an update for a webhook that is gone would fail the change that it is about.
+   */
+  private async lockListeners(tx: Transaction, types: readonly WebhookType[]): Promise<string[]> {
+    const found = await rows<{ id: string }>(
+      tx,
+      'SELECT id FROM webhook WHERE webhook_type = ANY ($1) ORDER BY id FOR KEY SHARE SKIP LOCKED',
+      [types],
+    );
     return found.map(({ id }) => id);
   }
 
-  private async queue(tx: Transaction, entries: readonly OutboxEntry[], known?: readonly string[]): Promise<void> {
+  private async queue(tx: Transaction, entries: readonly OutboxEntry[], locked?: readonly string[]): Promise<void> {
     if (entries.length === 0) return;
-    const listeners = known ?? (await this.listeners(tx, [...new Set(entries.map(({ type }) => type))]));
+    const listeners = locked ?? (await this.lockListeners(tx, [...new Set(entries.map(({ type }) => type))]));
     if (listeners.length === 0) return;
     tx.afterCommit(this.tell);
     const now = this.clock.now();
@@ -203,11 +210,11 @@ export class WebhookOutboxRepository {
       column((entry) => JSON.stringify(entry.listed)),
       column((entry) => JSON.stringify(entry.body)),
       new Date(now),
+      listeners,
     ];
     if (!isShort) return void (await tx.query(insert(''), parameters));
     const taken = await rows<{ webhook_id: string }>(tx, `${insert(withinRoom)} RETURNING webhook_id`, [
       ...parameters,
-      listeners,
       rooms,
     ]);
     this.noteDropped(listeners, entries, taken, now);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { makeRequest, makeTask, start } from '../../../test/support/builders.js';
+import { lockAwaited } from '../../../test/support/lock-waits.js';
 import { startRooms, type RoomApp } from '../../../test/support/room-app.js';
 import { testSettings } from '../../../test/support/test-settings.js';
 import type { DeployUpdate } from '../../core/model/deploy.js';
@@ -32,6 +33,17 @@ beforeEach(() => rooms.database.pool.query('TRUNCATE webhook, webhook_update, we
 const uri = 'http://127.0.0.1:9/hook?a=b&c=$REQUEST_ID';
 const stored = 'TASK-http%3A%2F%2F127.0.0.1%3A9%2Fhook%3Fa%3Db%26c%3D%24REQUEST_ID';
 const register = (body: unknown) => rooms.call('POST', '/api/webhooks', body);
+/** Deletes all webhooks in a transaction that stays open until `calls` are through, or wait for a lock. */
+async function whileDeleted<T>(calls: () => Promise<T>): Promise<T> {
+  const { pool } = rooms.database;
+  let result: Promise<T> | undefined;
+  await pool.transaction(async (tx) => {
+    await tx.query('DELETE FROM webhook');
+    result = calls();
+    await Promise.race([result, lockAwaited(pool)]);
+  });
+  return result!;
+}
 const events = {
   request: { createdAt: start, eventType: 'CREATED', request: makeRequest(), user: 'ada' } satisfies RequestHistory,
   deploy: {
@@ -192,4 +204,11 @@ describe('queues', () => {
       body: { errors: [{ field: 'webhookId', rule: 'required' }] },
     });
   });
+});
+
+test('changes wait for no webhook that is being deleted, and queue nothing for it', async () => {
+  for (const type of ['REQUEST', 'DEPLOY', 'TASK', 'ELEVATED_ACCESS']) await register({ uri, type });
+  await queueAll();
+  await whileDeleted(queueAll);
+  expect(await rooms.database.pool.query('SELECT 1 FROM webhook_update')).toEqual([]);
 });
