@@ -281,9 +281,9 @@ export class TaskRepository {
     return count!.n;
   }
 
-  /** Until `tx` ends the task does not move to the history. false: it is not among the live ones. */
+  /** Until `tx` ends the task does not move to the history, and no other call keeps it. false: it is not among the live ones. */
   async keepLive(tx: Transaction, taskId: string): Promise<boolean> {
-    const found = await rows(tx, 'SELECT 1 FROM task WHERE task_id = $1 FOR KEY SHARE', [taskId]);
+    const found = await rows(tx, 'SELECT 1 FROM task WHERE task_id = $1 FOR NO KEY UPDATE', [taskId]);
     return found.length > 0;
   }
 

@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { insertDeploy, insertRequest, insertTask, start, type TaskRow } from '../../../../test/support/builders.js';
+import { lockAwaited } from '../../../../test/support/lock-waits.js';
 import { startRooms, type RoomApp } from '../../../../test/support/room-app.js';
 import type { TaskHistory, TaskId } from '../../../core/model/task.js';
 import { Clock } from '../../../platform/clock.js';
@@ -7,6 +8,7 @@ import type { Queryable } from '../../../platform/database/queryable.js';
 import { HistoryModule } from '../../history/history.module.js';
 import { TaskHistoryMoveRepository } from '../../history/task-history-move.repository.js';
 import { TasksModule } from '../tasks.module.js';
+import { TaskMetadataRepository } from './task-metadata.repository.js';
 
 class HandClock extends Clock {
   millis = start;
@@ -58,6 +60,24 @@ describe('a note on a task', () => {
     expect(await note(taskId, { type: 'deploy' })).toMatchObject({ status: 204 });
     clock.millis += 1;
     expect(await note(taskId, {})).toMatchObject({ status: 204 });
+  });
+
+  test('is one of no more than maxMetadataPerTask, also of several that come at once', async () => {
+    const taskId = await insert();
+    for (const type of ['deploy', 'mail']) await note(taskId, { type });
+    clock.millis += 1;
+    const notes = rooms.app.get(TaskMetadataRepository, { strict: false });
+    const add = notes.add.bind(notes);
+    let other: ReturnType<typeof note> | undefined;
+    vi.spyOn(notes, 'add').mockImplementationOnce(async (...parameters) => {
+      const added = await add(...parameters);
+      other = note(taskId, { type: 'deploy' });
+      await Promise.race([other, lockAwaited(tx)]);
+      return added;
+    });
+    expect(await note(taskId, {})).toMatchObject({ status: 204 });
+    expect(await other!).toMatchObject({ status: 400, body: { errors: [{ rule: 'max' }] } });
+    vi.restoreAllMocks();
   });
 
   test.each([
