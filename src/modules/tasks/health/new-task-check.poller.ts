@@ -11,6 +11,8 @@ import { Rows } from '../../../rows.js';
 import { CheckedTasks, type CheckedTask } from './checked-tasks.service.js';
 import { tellFailure } from '../../../platform/tell-failure.js';
 
+type OrderToGo = Extract<NewTaskVerdict, { kind: 'cleanup' }>;
+
 /** Watches the tasks that no deploy in progress watches: those that never run, or never become healthy, have to go. */
 @Injectable()
 export class NewTaskCheckPoller implements OnModuleInit {
@@ -50,12 +52,10 @@ export class NewTaskCheckPoller implements OnModuleInit {
     ];
     const failures: unknown[] = [];
     let cleaned = false;
-    for (const task of (await this.tasks.load(tx, ids)).filter(isOnItsOwn)) {
-      const verdict = newTaskVerdict(task.watched, task.context, this.settings, now);
-      if (verdict.kind !== 'cleanup') continue;
+    for (const task of await this.tasks.load(tx, ids)) {
+      if (!this.toGo(task, now)) continue;
       try {
-        await this.order(task.live.taskId, verdict, now);
-        cleaned = true;
+        if (await this.order(task.live.taskId, now)) cleaned = true;
       } catch (cause) {
         if (concernsAll(cause)) throw cause;
         // The others are looked at all the same, and this one again in the next pass.
@@ -67,17 +67,25 @@ export class NewTaskCheckPoller implements OnModuleInit {
     if (failures.length > 0) throw failures[0];
   }
 
-  private async order(
-    taskId: TaskId,
-    verdict: Extract<NewTaskVerdict, { kind: 'cleanup' }>,
-    now: number,
-  ): Promise<void> {
-    const { cleanupType, message } = verdict;
-    await this.db.leaderTransaction(async (tx) => {
+  /** false: what was stored since the pass began lets it stay. */
+  private order(taskId: TaskId, now: number): Promise<boolean> {
+    return this.db.leaderTransaction(async (tx) => {
       await this.rows.requests.lock(tx, taskId.requestId);
+      const [task] = await this.tasks.load(tx, [taskId.id]);
+      const order = task && this.toGo(task, now);
+      if (!order) return false;
+      const { cleanupType, message } = order;
       await this.rows.taskCleanups.create(tx, { taskId, cleanupType, timestamp: now, message });
       if (cleanupType === 'UNHEALTHY_NEW_TASK') await this.rows.taskHealthchecks.pruneStartup(tx, [taskId.id]);
+      return true;
     });
+  }
+
+  /** undefined: it may stay. */
+  private toGo(task: CheckedTask, now: number): OrderToGo | undefined {
+    if (!isOnItsOwn(task)) return undefined;
+    const verdict = newTaskVerdict(task.watched, task.context, this.settings, now);
+    return verdict.kind === 'cleanup' ? verdict : undefined;
   }
 }
 

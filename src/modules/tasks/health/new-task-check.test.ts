@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { TaskState } from '../../../core/model/enums.js';
 import { insertDeploy, insertRequest, insertTask, start } from '../../../../test/support/builders.js';
 import { startRooms, type RoomApp } from '../../../../test/support/room-app.js';
+import { waitFor } from '../../../../test/support/wait-for.js';
 import { Clock } from '../../../platform/clock.js';
 import type { Queryable } from '../../../platform/database/queryable.js';
 import { Pollers } from '../../../platform/poller/pollers.js';
@@ -187,3 +188,65 @@ test('a task that cannot be told to go holds up no other, and is tried again in 
   await pass();
   expect(await cleanups()).toHaveLength(2);
 });
+
+describe('an order to go is not written when, between the look and the order,', () => {
+  test.each([
+    [
+      'the request was set to skip health checks',
+      `UPDATE request SET version = version + 1, document = document || '{"skipHealthchecks": true}'`,
+    ],
+    [
+      'a check passed',
+      `INSERT INTO task_healthcheck (task_id, checked_at, startup, status_code)
+       SELECT task_id, now(), false, 200 FROM task`,
+    ],
+    ['a deploy of its own began', `UPDATE request SET version = version + 1, pending_deploy_id = 'd1'`],
+    ['it ended', `UPDATE task SET ended_at = now(), state = 'TASK_FAILED'`],
+  ])('%s', async (_what, change) => {
+    await insertRequest(tx, { activeDeployId: 'd1' });
+    await insertDeploy(tx, { deploy: checked });
+    const { id } = await insertTask(tx, { updates: running });
+    const failed =
+      'INSERT INTO task_healthcheck (task_id, checked_at, startup, status_code) VALUES ($1, $2, false, 404)';
+    await tx.query(failed, [id, new Date(start + 500)]);
+    await orderAfter(change, start + 600_001);
+    expect(await cleanups()).toEqual([]);
+  });
+
+  test('it began to run', async () => {
+    await insertRequest(tx, { activeDeployId: 'd1' });
+    await insertDeploy(tx, {});
+    await insertTask(tx, {});
+    await orderAfter(`UPDATE task SET state = 'TASK_RUNNING', running_at = now()`, start + 600_001);
+    expect(await cleanups()).toEqual([]);
+  });
+});
+
+test('an order to go names the reason that holds when it is written', async () => {
+  await insertRequest(tx, { activeDeployId: 'd1' });
+  await insertDeploy(tx, { deploy: checked });
+  const { id } = await insertTask(tx, { updates: running });
+  const result = 'INSERT INTO task_healthcheck (task_id, checked_at, startup, status_code) VALUES ($1, $2, false, $3)';
+  await tx.query(result, [id, new Date(start + 500), 404]);
+  await orderAfter(
+    `INSERT INTO task_healthcheck (task_id, checked_at, startup, status_code)
+     SELECT task_id, now(), false, 500 FROM task`,
+    start + 600_001,
+  );
+  expect(await cleanups()).toEqual([{ task_id: id, cleanup_type: 'UNHEALTHY_NEW_TASK' }]);
+});
+
+/** A pass that has judged the task when `change` is committed, and has not written its order yet. */
+async function orderAfter(change: string, now: number): Promise<void> {
+  let pass = Promise.resolve();
+  await rooms.database.pool.transaction(async (other) => {
+    await other.query('SELECT FROM request FOR UPDATE');
+    pass = rooms.app.get(NewTaskCheckPoller).runOnce(now);
+    await waitFor('the pass to wait for the request', async () => {
+      const waiting = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;
+      return (await tx.query(waiting)).length > 0;
+    });
+    await other.query(change);
+  });
+  await pass;
+}
