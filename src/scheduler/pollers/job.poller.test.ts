@@ -1,6 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { SchedulerWorld } from '../../../test/support/scheduler-world.js';
+import { waitFor } from '../../../test/support/wait-for.js';
 import { Clock } from '../../platform/clock.js';
 import { JobPoller } from './job.poller.js';
 
@@ -105,6 +106,50 @@ describe('each run is looked at when its time has come, with the time between tw
     await world.pass();
     expect(await poller().runDue(startedAt + 4_000)).toBeUndefined();
     expect(await cleanups()).toHaveLength(1);
+  });
+
+  describe('between the look and the order to go', () => {
+    /** A look at all runs that has read the limit when `change` is committed, and has not written its order yet. */
+    async function lookBefore(at: number, change: string): Promise<void> {
+      let look: Promise<unknown> | undefined;
+      let isOver = false;
+      await world.db.transaction(async (tx) => {
+        await tx.query('SELECT FROM request FOR UPDATE');
+        look = poller()
+          .runDue(at)
+          .finally(() => (isOver = true));
+        const waits = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;
+        await waitFor('the wait for the request', async () => isOver || (await world.query(waits)).length > 0);
+        await tx.query(change);
+      });
+      await look;
+    }
+    const raise = (millis: number) =>
+      `UPDATE request SET version = version + 1, document = document || '{"taskExecutionTimeLimitMillis": ${millis}}'`;
+
+    test('its limit is raised: it goes on until the new one', async () => {
+      const startedAt = await startJob({ taskExecutionTimeLimitMillis: 5_000 });
+      await lookBefore(startedAt + 5_000, raise(60_000));
+      expect(await cleanups()).toEqual([]);
+      expect(await poller().runDue(startedAt + 59_999)).toBe(startedAt + 60_000);
+      expect(await poller().runDue(startedAt + 60_000)).toBeUndefined();
+      expect(await cleanups()).toHaveLength(1);
+    });
+
+    test('its limit is raised, not far enough: the order names the new one', async () => {
+      const startedAt = await startJob({ taskExecutionTimeLimitMillis: 5_000 });
+      await lookBefore(startedAt + 8_000, raise(6_000));
+      expect(await world.query('SELECT message FROM task_cleanup')).toEqual([
+        { message: 'Ran for 8000 ms, more than the 6000 ms allowed' },
+      ]);
+    });
+
+    test('it ends: nothing is ordered', async () => {
+      const startedAt = await startJob({ taskExecutionTimeLimitMillis: 5_000 });
+      await lookBefore(startedAt + 5_000, `UPDATE task SET ended_at = now(), state = 'TASK_FINISHED'`);
+      expect(await cleanups()).toEqual([]);
+      expect(await poller().runDue(startedAt + day)).toBeUndefined();
+    });
   });
 
   test('being overdue, once, and then its limit', async () => {

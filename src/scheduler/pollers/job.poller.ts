@@ -74,25 +74,35 @@ export class JobPoller {
     }
   }
 
-  private async judge(run: LongRun, now: number): Promise<void> {
-    const decision = judgeRunTime(run.request, run, this.settings, now);
-    await this.act(run, decision, now);
-    const told = run.told || decision.kind === 'overdue';
-    const next = decision.kind === 'end' ? undefined : nextCheckAt(run.request, { ...run, told }, this.settings);
-    this.times.checkAgain(run.request.id, run.taskId, next);
+  private async judge(found: LongRun, now: number): Promise<void> {
+    const mustEnd = this.decide(found, now).kind === 'end';
+    const run = mustEnd ? await this.endIfStillOver(found, now) : found;
+    this.times.checkAgain(found.request.id, found.taskId, run && (await this.tellIfOverdue(run, now)));
   }
 
-  private async act(run: LongRun, decision: RunTimeDecision, now: number): Promise<void> {
-    if (decision.kind === 'end') {
-      await this.db.leaderTransaction((tx) => this.end(tx, run.taskId, decision, now));
-      this.wake.signal('cleanup');
-    }
+  private decide(run: LongRun, now: number): RunTimeDecision {
+    return judgeRunTime(run.request, run, this.settings, now);
+  }
+
+  /** Answers the run as it is stored now if its limit was raised meanwhile; undefined: there is nothing more to judge. */
+  private async endIfStillOver({ taskId, request }: LongRun, now: number): Promise<LongRun | undefined> {
+    const goesOn = await this.db.leaderTransaction((tx) => this.end(tx, taskId, request.id, now));
+    if (!goesOn) this.wake.signal('cleanup');
+    return goesOn;
+  }
+
+  /** Answers when to look again. */
+  private async tellIfOverdue(run: LongRun, now: number): Promise<number | undefined> {
+    const decision = this.decide(run, now);
     if (decision.kind === 'overdue' && !run.told) {
       const isFirst = await this.db.leaderTransaction((tx) => this.report(tx, run, decision, now));
-      if (!isFirst) return;
-      this.warn(run.taskId, decision);
-      this.wake.signal('mails');
+      if (isFirst) {
+        this.warn(run.taskId, decision);
+        this.wake.signal('mails');
+      }
     }
+    const told = run.told || decision.kind === 'overdue';
+    return nextCheckAt(run.request, { ...run, told }, this.settings);
   }
 
   /** false: it ended meanwhile, or was told before. */
@@ -117,12 +127,14 @@ export class JobPoller {
     );
   }
 
-  private async end(
-    tx: Transaction,
-    taskId: string,
-    { runMillis, limitMillis }: Extract<RunTimeDecision, { kind: 'end' }>,
-    now: number,
-  ): Promise<void> {
+  /** Under the lock on its request. Answers the run if it may go on by what is stored now; undefined: it ends, or has ended. */
+  private async end(tx: Transaction, taskId: string, requestId: string, now: number): Promise<LongRun | undefined> {
+    await this.rows.requests.lock(tx, requestId);
+    const [run] = await this.rows.longRuns.of(tx, [taskId]);
+    if (!run) return undefined;
+    const decision = this.decide(run, now);
+    if (decision.kind !== 'end') return run;
+    const { runMillis, limitMillis } = decision;
     await this.rows.taskCleanups.create(tx, {
       taskId: parseTaskId(taskId)!,
       cleanupType: 'TASK_EXCEEDED_TIME_LIMIT',
@@ -130,5 +142,6 @@ export class JobPoller {
       message: `Ran for ${runMillis} ms, more than the ${limitMillis} ms allowed`,
       actionId: randomUUID(),
     });
+    return undefined;
   }
 }
