@@ -343,3 +343,27 @@ test('maxRuns ends a request after so many runs, those that are tried again coun
     { id: 'usual', state: 'FINISHED' },
   ]);
 });
+
+test.each([
+  ['the first', 1],
+  ['the last', 2],
+])('a launch of %s run that its machine cannot take is no run of maxRuns', async (_which, refusedRun) => {
+  await start();
+  const launches: Record<string, number> = {};
+  const refusals = [{ diskFull: true }, { portInUse: 31_000 }];
+  world.cluster.onLaunch(({ requestId }) => {
+    const launch = (launches[requestId] = (launches[requestId] ?? 0) + 1);
+    return refusals[launch - refusedRun] ?? { runFor: 500 };
+  });
+  await job('usual', { maxRuns: 2 });
+  await job('ahead', { maxRuns: 2, overlapPolicy: 'BUFFER_ONE' });
+  await world.run(60);
+  for (const id of ['usual', 'ahead']) {
+    expect((await runs(id)).map((run) => run.split('@')[0])).toEqual(['10', '20']);
+  }
+  expect(launches).toEqual({ usual: 4, ahead: 4 });
+  expect(await world.query('SELECT id, state FROM request ORDER BY id')).toEqual([
+    { id: 'ahead', state: 'FINISHED' },
+    { id: 'usual', state: 'FINISHED' },
+  ]);
+});

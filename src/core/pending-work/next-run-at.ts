@@ -88,6 +88,12 @@ function nextHit(planned: RequestToRun, now: number): number | undefined {
 export const startsLeft = ({ request, startedRuns = 0 }: Pick<RequestToRun, 'request' | 'startedRuns'>): number =>
   request.maxRuns === undefined ? Number.POSITIVE_INFINITY : Math.max(0, request.maxRuns - startedRuns);
 
+/** A run of a schedule whose number of runs is bounded; one that is tried again was counted before. */
+export const isCountedStart = (
+  { maxRuns }: Pick<Request, 'maxRuns'>,
+  { trigger, pendingTaskId }: Pick<PendingTask, 'trigger' | 'pendingTaskId'>,
+): boolean => maxRuns !== undefined && trigger === 'SCHEDULE' && pendingTaskId.pendingType !== 'RETRY';
+
 /** The times of a request that is stored: they were checked when it was saved. */
 export function timetableOf({ request, scheduleSince }: RequestToRun): Timetable {
   const timetable = readTimetable(request, scheduleSince);

@@ -92,4 +92,11 @@ export class RequestTimingRepository {
       [requestIds],
     );
   }
+
+  /** One that was counted did not begin after all. */
+  async takeStartBack(tx: Transaction, requestId: string): Promise<void> {
+    await tx.query('UPDATE request SET started_runs = started_runs - 1 WHERE id = $1 AND started_runs > 0', [
+      requestId,
+    ]);
+  }
 }

@@ -2,6 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import type { LaunchAnswer } from '../../cluster/cluster-driver.js';
 import type { LaunchSpec } from '../../core/model/launch.js';
 import type { PendingTask } from '../../core/model/task.js';
+import { isCountedStart } from '../../core/pending-work/index.js';
 import { Rows } from '../../rows.js';
 import { Clock } from '../../platform/clock.js';
 import { commitLazily } from '../../platform/database/commit-lazily.js';
@@ -94,6 +95,8 @@ export class LaunchAnswers {
     const pending = (await this.rows.taskLaunches.launchedFor(tx, [taskId])).get(taskId)!;
     prepare(pending);
     await this.rows.pendingTasks.insert(tx, [pending]);
+    const launched = (await this.rows.tasks.requestsAtLaunch(tx, [taskId])).get(taskId)!;
+    if (isCountedStart(launched, pending)) await this.rows.requestTimings.takeStartBack(tx, requestId);
     await this.rows.tasks.removeLive(tx, [taskId]);
     return 'DONE';
   }

@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { launchedText } from '../../core/launch/index.js';
 import type { PendingTaskId } from '../../core/model/task.js';
+import { isCountedStart } from '../../core/pending-work/index.js';
 import { GroupRoom } from '../../core/placement/index.js';
 import { Rows } from '../../rows.js';
 import type { UsableSlave } from '../../modules/slaves/slave.repository.js';
@@ -67,7 +68,10 @@ export class PlacementWriter {
     if (launched.length === 0) return { launched, contended };
     await Promise.all([
       this.rows.taskLaunches.insert(tx, launched, now),
-      this.rows.requestTimings.countStarts(tx, launched.filter(isCountedStart).map(requestIdOf)),
+      this.rows.requestTimings.countStarts(
+        tx,
+        launched.filter(({ request, pending }) => isCountedStart(request, pending)).map(requestIdOf),
+      ),
       this.publish(tx, launched, now),
     ]);
     return { launched, contended };
@@ -147,10 +151,6 @@ function isStillThere(
 }
 
 const pendingIdOf = ({ pending }: PlannedTask): string => pending.pendingTaskId.id;
-
-/** A run of a schedule whose number of runs is bounded; one that is tried again was counted before. */
-const isCountedStart = ({ request, pending }: PlannedTask): boolean =>
-  request.maxRuns !== undefined && pending.trigger === 'SCHEDULE' && pending.pendingTaskId.pendingType !== 'RETRY';
 
 const requestIdOf = ({ taskId }: PlannedTask): string => taskId.requestId;
 
