@@ -10,12 +10,15 @@ import { LoadBalancerDeletionEntity } from './load-balancer-deletion.entity.js';
 /** A service that has to go, with what decides when. */
 export interface QueuedDeletion extends DeletionView {
   service: RemovedService;
+  /** Epoch milliseconds; that of an order which takes the place of another one is always later. */
+  orderedAt: number;
 }
 
 interface DeletionRow {
   request_id: string;
   groups: string[];
   service_base_path: string | null;
+  created_at: Date;
   document: LoadBalancerUpdate | null;
   state: RequestState | null;
   has_tasks: boolean;
@@ -35,6 +38,7 @@ export class LoadBalancerDeletionRepository {
     return found.map((row) => ({
       requestId: row.request_id,
       service: { requestId: row.request_id, groups: row.groups, basePath: row.service_base_path ?? undefined },
+      orderedAt: row.created_at.getTime(),
       update: row.document ?? undefined,
       isRunnable: row.state !== null && isRunnable(row.state),
       hasTasks: row.has_tasks,
@@ -48,27 +52,26 @@ export class LoadBalancerDeletionRepository {
 
   /** One that waits already takes the new description, and begins anew. */
   async add(tx: Transaction, { requestId, groups, basePath }: RemovedService, now: number): Promise<void> {
-    const row = {
-      requestId,
-      groups: [...groups],
-      serviceBasePath: basePath ?? null,
-      createdAt: new Date(now),
-      document: null,
-    };
-    await tx.getRepository(LoadBalancerDeletionEntity).upsert(row, ['requestId']);
+    // By hand: it is a later order than the one before, also within a millisecond, or after the clock was set back.
+    await tx.query(
+      `INSERT INTO load_balancer_deletion AS former (request_id, groups, service_base_path, created_at) VALUES ($1, $2, $3, $4)
+       ON CONFLICT (request_id) DO UPDATE SET groups = excluded.groups, service_base_path = excluded.service_base_path,
+         created_at = greatest(excluded.created_at, former.created_at + interval '1 millisecond'), document = NULL`,
+      [requestId, groups, basePath ?? null, new Date(now)],
+    );
   }
 
   /** The answer to a call made for what `former` said; undefined `answer`: it is done with. */
   async settle(
     tx: Transaction,
-    { requestId, update: former }: QueuedDeletion,
+    { requestId, orderedAt, update: former }: QueuedDeletion,
     answer: LoadBalancerUpdate | undefined,
   ): Promise<void> {
     // One that was ordered anew meanwhile is looked at in the next pass. By hand: TypeORM cannot compare with NULL and value alike.
-    const unchanged = 'request_id = $1 AND document IS NOT DISTINCT FROM $2';
-    const given = [requestId, former ? JSON.stringify(former) : null];
+    const unchanged = 'request_id = $1 AND created_at = $2 AND document IS NOT DISTINCT FROM $3';
+    const given = [requestId, new Date(orderedAt), former ? JSON.stringify(former) : null];
     if (answer) {
-      await tx.query(`UPDATE load_balancer_deletion SET document = $3 WHERE ${unchanged}`, [
+      await tx.query(`UPDATE load_balancer_deletion SET document = $4 WHERE ${unchanged}`, [
         ...given,
         JSON.stringify(answer),
       ]);

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { insertDeploy, insertRequest, insertTask, start, type RequestRow } from '../../../test/support/builders.js';
 import { startBalancer, type BalancerServer } from '../../../test/support/load-balancer/balancer-server.js';
 import { waitFor } from '../../../test/support/wait-for.js';
@@ -16,6 +16,7 @@ import { CleanupPoller } from '../tasks/cleanup/cleanup.poller.js';
 import { TaskCleanupRepository } from '../tasks/task-cleanup.repository.js';
 import { TaskIdsByStatusService } from '../tasks/task-ids-by-status.service.js';
 import { LoadBalancerCleanupPoller } from './load-balancer-cleanup.poller.js';
+import { LoadBalancerDeletionRepository } from './load-balancer-deletion.repository.js';
 import { LoadBalancerEntryPoller } from './load-balancer-entry.poller.js';
 import { LoadBalancerModule } from './load-balancer.module.js';
 import { LoadBalancerRecordRepository } from '../tasks/balancing/load-balancer-record.repository.js';
@@ -377,6 +378,36 @@ describe('a deleted request', () => {
     await leave();
     expect((await rooms.get('/api/requests/lbcleanup')).body).toEqual([]);
   });
+  test.each<{ state: LoadBalancerState; since: number }>([
+    { state: 'SUCCESS', since: 5_000 },
+    { state: 'WAITING', since: 5_000 },
+    // In the same millisecond, or by a clock that was set back.
+    { state: 'SUCCESS', since: 0 },
+    { state: 'SUCCESS', since: -60_000 },
+  ])(
+    'is deleted anew, ordered $since ms after the order whose call is answered with $state',
+    async ({ state, since }) => {
+      const orders = get(LoadBalancerDeletionRepository);
+      const add = (basePath: string, at: number) =>
+        rooms.database.transaction((tx) => orders.add(tx, { requestId: 'web', groups: ['g'], basePath }, at));
+      await add('/web', start);
+      const settle = vi.spyOn(orders, 'settle').mockImplementationOnce(async (...given) => {
+        await add('/other', start + since);
+        await orders.settle(...given);
+      });
+      server.balancer.script = () => state;
+      await leave();
+      settle.mockRestore();
+      expect((await rooms.get('/api/requests/lbcleanup')).body).toEqual(['web']);
+      server.balancer.reset();
+      await leave();
+      expect(server.balancer.received.at(-1)).toMatchObject({
+        action: 'DELETE',
+        loadBalancerService: { serviceBasePath: '/other' },
+      });
+      expect((await rooms.get('/api/requests/lbcleanup')).body).toEqual([]);
+    },
+  );
   test('waits while a request of its id runs again', async () => {
     await deleting(true);
     await clean();
