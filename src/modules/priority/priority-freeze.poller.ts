@@ -78,6 +78,8 @@ export class PriorityKillsPoller {
   async runOnce(now: number): Promise<void> {
     const freeze = await this.rows.priorityFreezes.find(this.db.leaderPool);
     if (!freeze?.killWanted) return;
+    // A placement that did not see the freeze has committed by then, and its tasks are found. Later ones see the freeze.
+    await this.db.leaderTransaction((tx) => this.rows.slaves.lockFleet(tx));
     const taskIds = await this.tasksBelow(this.db.leaderPool, freeze);
     for (let first = 0; first < taskIds.length; first += tasksPerTransaction) {
       const batch = taskIds.slice(first, first + tasksPerTransaction);

@@ -2,8 +2,9 @@ import { Inject, Injectable } from '@nestjs/common';
 import { launchedText } from '../../core/launch/index.js';
 import type { PendingTaskId } from '../../core/model/task.js';
 import { isCountedStart } from '../../core/pending-work/index.js';
-import { GroupRoom } from '../../core/placement/index.js';
+import { GroupRoom, isFrozen } from '../../core/placement/index.js';
 import { Rows } from '../../rows.js';
+import { priorityRules } from '../../modules/priority/priority-rules.js';
 import type { UsableSlave } from '../../modules/slaves/slave.repository.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
@@ -46,10 +47,12 @@ export class PlacementWriter {
     mayBeUsedUpTo: number,
   ): Promise<WriteResult> {
     // In one go and in this order. Requests that the API holds right now are left out.
-    const [, versions, , slaves] = await Promise.all([
+    const [, versions, , freeze, slaves] = await Promise.all([
       this.changes.leaveNone(tx),
       this.rows.requests.lockVersions(tx, unique(planned.map(({ taskId }) => taskId.requestId)), 'free'),
       this.rows.slaves.shareFleet(tx),
+      // It may have begun since the decision. Who kills what runs below it waits for the placements that did not see it.
+      this.rows.priorityFreezes.active(tx),
       this.rows.slaves.usable(tx, unique(planned.map(({ launch }) => launch.slaveId))),
     ]);
     const isCurrent = ({ taskId, requestVersion }: PlannedTask): boolean =>
@@ -59,10 +62,12 @@ export class PlacementWriter {
     if (current.length === 0) return { launched: [], contended };
     const doubtful = current.filter(({ taskId }) => taskId.startedAt <= mayBeUsedUpTo).map(({ taskId }) => taskId.id);
     const used = await this.rows.taskLaunches.usedIds(tx, doubtful);
-    const there = current.filter(
-      ({ taskId, place }) => !used.has(taskId.id) && isStillThere(place, slaves.get(place.slaveId)),
+    const rules = priorityRules(this.settings);
+    const allowed = current.filter(
+      ({ taskId, place, request }) =>
+        !used.has(taskId.id) && isStillThere(place, slaves.get(place.slaveId)) && !isFrozen(request, freeze, rules),
     );
-    const placeable = await this.withRoom(tx, await this.withEndedOnes(tx, there));
+    const placeable = await this.withRoom(tx, await this.withEndedOnes(tx, allowed));
     const taken = await this.rows.pendingTasks.take(tx, placeable.map(pendingIdOf));
     const launched = placeable.filter((plan) => taken.has(pendingIdOf(plan)));
     if (launched.length === 0) return { launched, contended };
