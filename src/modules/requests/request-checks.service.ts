@@ -69,8 +69,7 @@ export class RequestChecks {
     });
     if (errors.length > 0) throw SchedulerError.invalid('INVALID_REQUEST', errors);
     await this.parents(tx, normalized, stored?.request, reader);
-    const { group } = normalized;
-    if (!stored || stored.request.group !== group) await this.quotas.refuseRequest(tx, group);
+    if (!stored || stored.request.group !== normalized.group) await this.quotas.refuseRequest(tx, normalized);
     return normalized;
   }
 

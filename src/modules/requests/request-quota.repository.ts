@@ -4,9 +4,9 @@ import type { Queryable } from '../../platform/database/queryable.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { rows } from '../../platform/database/sql.js';
 
-/** SQL that an index answers (request_by_group); `$1` is the group or NULL. */
-const ofGroup = (alias: string): string =>
-  `(${alias}.document->>'group' = $1 OR ($1::text IS NULL AND ${alias}.document->>'group' IS NULL))`;
+/** SQL that an index answers for stored requests (request_by_group); `$1` is the group or NULL. */
+const ofGroup = (request: string): string =>
+  `(${request}->>'group' = $1 OR ($1::text IS NULL AND ${request}->>'group' IS NULL))`;
 
 /** What a group has of something; bytes where they are limited. */
 export interface GroupUse {
@@ -17,9 +17,18 @@ export interface GroupUse {
 /** Counts of requests and runs by group. By hand: counts over two rooms' tables. */
 @Injectable()
 export class RequestQuotaRepository {
-  async requests(tx: Queryable, group: string | undefined): Promise<GroupUse> {
-    const sql = `SELECT count(*)::int AS count, 0 AS bytes FROM request r WHERE ${ofGroup('r')}`;
-    return (await rows<GroupUse>(tx, sql, [group ?? null]))[0]!;
+  /** Requests besides the given one that are in the group, or come to it when their deploy in progress succeeds. */
+  async requests(tx: Queryable, group: string | undefined, besides: string): Promise<GroupUse> {
+    // One statement: a deploy that ends moves its request from the second part to the first.
+    const [found] = await rows<GroupUse>(
+      tx,
+      `SELECT ((SELECT count(*) FROM request r WHERE ${ofGroup('r.document')} AND r.id <> $2)
+         + (SELECT count(*) FROM pending_deploy p JOIN request r ON r.id = p.request_id
+            WHERE p.updated_request IS NOT NULL AND ${ofGroup('p.updated_request')} AND r.document->>'group' IS DISTINCT FROM $1
+              AND r.id <> $2))::int AS count, 0 AS bytes`,
+      [group ?? null, besides],
+    );
+    return found!;
   }
 
   /** Runs that were asked for and wait. */
@@ -29,7 +38,7 @@ export class RequestQuotaRepository {
       `SELECT count(*)::int AS count, coalesce(sum(p.bytes), 0)::double precision AS bytes FROM (
          SELECT request_id, bytes FROM pending_task WHERE pending_type = ANY ($2) AND NOT delete_requested
          UNION ALL SELECT request_id, bytes FROM pending_request WHERE pending_type = ANY ($2)) p
-       JOIN request r ON r.id = p.request_id WHERE ${ofGroup('r')}`,
+       JOIN request r ON r.id = p.request_id WHERE ${ofGroup('r.document')}`,
       [group ?? null, promisedTypes],
     );
     return found!;

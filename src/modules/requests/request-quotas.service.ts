@@ -33,11 +33,11 @@ export class RequestQuotas {
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
-  /** Before a request comes to a group, in the transaction that has it come. */
-  async refuseRequest(tx: Queryable, group: string | undefined): Promise<void> {
+  /** Before a request comes to its group, in the transaction that has it come, or that begins the deploy which does. */
+  async refuseRequest(tx: Queryable, { id, group }: Request): Promise<void> {
     const most = this.settings.maxRequestsPerGroup;
     const limit = { count: most, bytes: Number.POSITIVE_INFINITY };
-    const { count } = await this.use(tx, group, limit, this.requestUses, () => this.quotas.requests(tx, group));
+    const { count } = await this.use(tx, group, limit, this.requestUses, () => this.quotas.requests(tx, group, id));
     if (count < most) return;
     const message = `group: ${nameOf(group)} has ${count} requests, and may have ${most} (maxRequestsPerGroup)`;
     throw SchedulerError.invalid('INVALID_REQUEST', [{ field: 'group', rule: 'quota', message }]);
