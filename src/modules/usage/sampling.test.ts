@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { SchedulerWorld } from '../../../test/support/scheduler-world.js';
 import type { SimulatedUse } from '../../../test/support/simulated-cluster/script.js';
 import { bytesPerMb } from '../../core/usage/amounts.js';
@@ -8,6 +8,7 @@ import { toMetrics } from '../metrics/metrics.service.js';
 import { NotLeaderError } from '../../platform/leadership/leadership.js';
 import { DisabledActions } from '../../platform/actions/disabled-actions.js';
 import { UsageRechecks } from '../../scheduler/memory/usage-rechecks.service.js';
+import { RequestRepository } from '../requests/request.repository.js';
 import { TaskUsageRepository } from './task-usage.repository.js';
 import { UsagePoller } from './usage.poller.js';
 import { UsageRepository } from './usage.repository.js';
@@ -255,6 +256,21 @@ describe('shuffling', () => {
     overload({ load5Min: 40 });
     await sample();
     expect((await cleanups()).map((row) => row.request_id)).toEqual(['api']);
+  });
+
+  test('a task of a request that is put on the blacklist after the look stays', async () => {
+    const requests = world.get(RequestRepository);
+    const { lock } = requests;
+    const locks = vi.spyOn(requests, 'lock').mockImplementationOnce(async (tx, id) => {
+      const stored = await lock.call(requests, tx, id);
+      await world.query('INSERT INTO shuffle_blacklist VALUES ($1)', [id]);
+      return stored;
+    });
+    overload({ load5Min: 16.5 });
+    await sample();
+    expect(locks).toHaveBeenCalledTimes(1);
+    locks.mockRestore();
+    expect([await cleanups(), await bounces()]).toEqual([[], []]);
   });
 
   test('nothing is shuffled while TASK_SHUFFLE is switched off', async () => {

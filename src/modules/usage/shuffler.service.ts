@@ -48,12 +48,12 @@ export class Shuffler {
     }
   }
 
-  /** Does nothing when the task has ended, or was told to go, since it was looked at. */
+  /** Does nothing when the task has ended, was told to go, or may not be moved any more, since it was looked at. */
   private async order(tx: Transaction, { taskId: id, cleanupType, message }: ShuffleMove, now: number) {
     const taskId = parseTaskId(id)!;
     const { requestId, deployId } = taskId;
     const stored = await this.rows.requests.lock(tx, requestId);
-    if (!stored || !isRunnable(stored.state)) return;
+    if (!stored || !isRunnable(stored.state) || (await this.rows.shuffleBlacklist.has(tx, requestId))) return;
     const why = { timestamp: now, message, actionId: randomUUID() };
     if (!(await this.rows.taskCleanups.create(tx, { taskId, cleanupType, ...why }))) return;
     await this.rows.pendingRequests.enqueue(tx, { requestId, deployId, pendingType: 'TASK_BOUNCE', ...why });
