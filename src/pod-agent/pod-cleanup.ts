@@ -58,13 +58,17 @@ export class PodCleanup {
       .catch((cause: unknown) => this.context.log.error(`Task ${task.id}: its rotated files`, cause));
   }
 
-  /** Its output is not all taken yet, or something of it is still to be uploaded. */
-  private async isWaitedFor(task: PodTask): Promise<boolean> {
+  /**
+   * Its output is not all taken yet, or something of it is still to be uploaded. On a full disk nothing waits for files that the store
+   * refuses.
+   */
+  private async isWaitedFor(task: PodTask, reason: RemovalReason): Promise<boolean> {
     if (task.endedAt === undefined) return false;
+    if (!task.areLogsFinished) return true;
     const { logs } = this.context;
-    return (
-      !task.areLogsFinished || (logs.settings.uploadTarget !== undefined && hasUploadsLeft(logs, fileNameOf(task.id)))
-    );
+    if (logs.settings.uploadTarget === undefined) return false;
+    const counts = (record: string) => reason !== 'DISK_FULL' || !logs.uploads.isRefused(record);
+    return hasUploadsLeft(logs, fileNameOf(task.id), counts);
   }
 
   /** It is often the largest part, and hardly ever looked at. */
@@ -86,7 +90,7 @@ export class PodCleanup {
   private async remove(task: PodTask, reason: RemovalReason): Promise<void> {
     if (this.context.stopping.aborted) return;
     try {
-      if (await this.isWaitedFor(task)) return;
+      if (await this.isWaitedFor(task, reason)) return;
       const { log, logs } = this.context;
       await this.removals.remove(reason, task.path, { now: Date.now(), log }, () => this.tasks.remove(task));
       await removeRecords(logs, fileNameOf(task.id));

@@ -1,10 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { agentProgram, uploadsFolder } from '../support/agent-programs.js';
 import { processesUnder } from '../../src/agent/processes/processes.js';
+import { namesOfBucket, namesOfKey, numberedKey } from '../../src/core/logs/index.js';
 import type { LaunchSpec } from '../../src/core/model/launch.js';
 import { AgentCluster } from '../support/agent-cluster.js';
 import { startObjectStore, type TestObjectStore, withoutObjectStore } from '../support/object-store.js';
@@ -47,6 +48,7 @@ describe.skipIf(withoutObjectStore !== undefined)('a bucket', { timeout: 90_000 
   afterEach(() => {
     [store.before, store.after] = [() => undefined, () => undefined];
     store.failures = 0;
+    store.refuse = () => undefined;
     store.calls.length = 0;
   });
   const settingsOf = (changes: object = {}, target: object = {}) => ({
@@ -64,6 +66,7 @@ describe.skipIf(withoutObjectStore !== undefined)('a bucket', { timeout: 90_000 
   });
   const start = async (settings: object, more: object = {}) =>
     void (cluster = await AgentCluster.start({ settings, ...more }));
+  const isUp = (call: string) => call.startsWith('PUT ');
   const textsBelow = (folder: string) =>
     store.list('logs').flatMap(({ key, body }) => (key.startsWith(folder) ? [String(body)] : []));
 
@@ -145,6 +148,93 @@ describe.skipIf(withoutObjectStore !== undefined)('a bucket', { timeout: 90_000 
     expect(records()).not.toEqual([]);
   });
 
+  const hour = 3_600_000;
+  const day = 24 * hour;
+  /** As a store refuses a storage class that it does not know. */
+  const refuseClass = (call: string, headers: Record<string, unknown>) =>
+    call.startsWith('PUT ') && headers['x-amz-storage-class'] === 'ODD' ? 'InvalidStorageClass' : undefined;
+  const odd = (keyPattern: string, filename: string): Partial<LaunchSpec> => ({
+    uploads: { files: [{ filename, objstoreStorageClass: 'ODD' }], bucket: 'logs', keyPattern },
+  });
+  const isArchived = ({ taskId }: LaunchSpec) => existsSync(join(cluster.root, 'ended', taskId));
+
+  test('that refuses files is asked for a day to take them, and then nothing waits for them any more', async () => {
+    let ahead = 0;
+    await start(settingsOf(), { now: () => Date.now() + ahead });
+    store.refuse = (call, headers) => (call.includes('/good') ? undefined : refuseClass(call, headers));
+    // More than are opened at a time, and before the one that is taken.
+    const spec = await cluster.run(
+      'for i in $(seq 40); do echo $i >bad$i; done; echo x >good',
+      odd('odd/%filename', '*d*'),
+    );
+    await waitFor('the other one', () => textsBelow('odd/').length > 0, patience);
+    expect(textsBelow('odd/')).toEqual(['x\n']);
+    await waitFor('a word about the others', waits, patience);
+    ahead = day - hour;
+    await cluster.restartAgent();
+    const before = store.calls.length;
+    await waitFor('another attempt', () => store.calls.length > before, patience);
+    await waitFor('an attempt with a file', () => store.calls.slice(before).some(isUp), patience);
+    expect(records()).not.toEqual([]);
+    expect(cluster.log.lines.join('\n')).not.toContain('given up');
+    ahead = day;
+    await untilNothingWaits();
+    const said = cluster.log.lines.filter((line) => line.includes('given up'));
+    expect(said[0]).toMatch(/file1.objstore.json: \d+ files are given up.* InvalidStorageClass, HTTP 400$/);
+    expect(readdirSync(cluster.sandbox(spec)).filter((name) => name.startsWith('bad'))).toHaveLength(40);
+  });
+
+  test('that refused a file, and takes it later, gets it', async () => {
+    await start(settingsOf());
+    store.refuse = refuseClass;
+    await cluster.run('echo mine >dump1', odd('mended/%filename', 'dump*'));
+    await waitFor('a word about it', waits, patience);
+    store.refuse = () => undefined;
+    await untilNothingWaits();
+    expect(textsBelow('mended/')).toEqual(['mine\n']);
+  });
+
+  test('whose answer to a HEAD does not say why is asked for it: keys that are too old are mended, and cost no log', async () => {
+    let ahead = 0;
+    await start(settingsOf(), { now: () => Date.now() + ahead });
+    store.refuse = () => 'ExpiredToken';
+    await cluster.run('echo mine >dump1', uploadsTo('expired/%filename'));
+    await waitFor('a word about it', waits, patience);
+    expect(cluster.log.lines.join('\n')).toContain('bucket logs: dump1: the store does not take it: ExpiredToken');
+    ahead = 2 * day;
+    const before = store.calls.length;
+    await waitFor('another attempt', () => store.calls.length > before + 1, patience);
+    store.refuse = () => undefined;
+    await untilNothingWaits();
+    expect(textsBelow('expired/')).toEqual(['mine\n']);
+  });
+
+  test('that takes no key as long as that of a file has nothing wait for it longer than a day', async () => {
+    let ahead = 0;
+    await start(settingsOf(), { now: () => Date.now() + ahead });
+    await cluster.run('echo x >dump1', uploadsTo(`${'x'.repeat(1_100)}/%filename`));
+    await waitFor('a word about it', waits, patience);
+    expect(cluster.log.lines.join('\n')).toMatch(/file1.objstore.json: dump1: the store does not take it: KeyTooLong/);
+    ahead = day;
+    await untilNothingWaits();
+  });
+
+  test('that refuses files keeps no sandbox on a full disk; one that is away does', async () => {
+    let ahead = 0;
+    await start(settingsOf({ sandboxDiskHighWaterPct: 1 }), { now: () => Date.now() + ahead });
+    store.refuse = refuseClass;
+    const refused = await cluster.run('echo x >dump1', odd('refused/%filename', 'dump*'));
+    const waiting = await cluster.run('echo x >dump1', {
+      uploads: { ...uploadsTo('%filename').uploads!, bucket: 'nowhere' },
+    });
+    const isSaid = (text: string) => cluster.log.lines.some((line) => line.includes(text));
+    await waitFor('both words', () => isSaid('InvalidStorageClass') && isSaid('NoSuchBucket'), patience);
+    await waitFor('both ends', () => isArchived(refused) && isArchived(waiting), patience);
+    ahead = hour;
+    await waitFor('room', () => !existsSync(cluster.sandbox(refused)), patience);
+    expect(existsSync(cluster.sandbox(waiting))).toBe(true);
+  });
+
   test('that takes nothing of one file for want of bandwidth is not taken for one that hangs', async () => {
     const megabytes = 0.25;
     await start(settingsOf({ maxUploadMegabytesPerSecond: megabytes, uploadIdleSeconds: 1, retryCount: 1 }));
@@ -159,7 +249,6 @@ describe.skipIf(withoutObjectStore !== undefined)('a bucket', { timeout: 90_000 
 
   describe('and an agent that is killed', () => {
     const startProcess = () => start(settingsOf(), { program: agentProgram });
-    const isUp = (call: string) => call.startsWith('PUT ');
 
     test.each([
       ['before the store is asked', 'before', (call: string) => call.startsWith('HEAD ')],
@@ -276,6 +365,24 @@ describe('the folder', { timeout: 90_000 }, () => {
     await cluster.run('head -c 3000000 /dev/zero >dump1', uploadsTo('slow/%filename'));
     await untilNothingWaits();
     expect(performance.now() - began).toBeGreaterThan(((3_000_000 - 262_144) / 1_048_576) * 1_000);
+  });
+
+  test('has no key for a file, nor with a number: the file is given up after a day', async () => {
+    let ahead = 0;
+    cluster = await AgentCluster.start({ settings, now: () => Date.now() + ahead });
+    for (let count = 0; count < 1_000; count++) {
+      const names = [...namesOfBucket('logs'), ...namesOfKey(numberedKey('taken/dump1', count))];
+      const path = join(cluster.root, 'archive', ...names);
+      mkdirSync(dirname(path), { recursive: true });
+      writeFileSync(path, 'of another');
+    }
+    const spec = await cluster.run('echo x >dump1', uploadsTo('taken/%filename'));
+    await waitFor('a word about it', waits, patience);
+    expect(cluster.log.lines.join('\n')).toContain('file1.objstore.json: dump1: its key, and each with a number');
+    expect(records()).not.toEqual([]);
+    ahead = 86_400_000;
+    await untilNothingWaits();
+    expect(cluster.output(spec, 'dump1')).toBe('x\n');
   });
 
   const disk = tempFolder();

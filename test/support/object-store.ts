@@ -34,6 +34,8 @@ export interface TestObjectStore {
   mostAtOnce: number;
   /** So many further calls are answered 503. */
   failures: number;
+  /** Answers the code with which the store refuses a call, by 400; undefined: it takes it. */
+  refuse: (call: string, headers: IncomingHttpHeaders) => string | undefined;
   /** Connections of longer bodies break then. */
   breakAfterBytes: number | undefined;
   /** By key. `withBodies` false: without reading them. */
@@ -103,6 +105,13 @@ export async function startObjectStoreOn(host: string, ...buckets: string[]): Pr
       return;
     }
     const { method, url: path, headers } = request;
+    const refusal = store.refuse(`${method} ${path}`, headers);
+    if (refusal !== undefined) {
+      request.resume();
+      response.writeHead(400, { 'content-type': 'application/xml' });
+      response.end(method === 'HEAD' ? '' : `<Error><Code>${refusal}</Code><Message>No</Message></Error>`);
+      return;
+    }
     const further = forward({ agent, socketPath, method, path, headers }, (answer) => {
       void Promise.resolve(store.after(`${method} ${path}`)).then(() => {
         response.writeHead(answer.statusCode!, answer.headers);
@@ -129,6 +138,7 @@ export async function startObjectStoreOn(host: string, ...buckets: string[]): Pr
       writeFacts(join(facts, bucket, key, 'meta'), file);
     },
     failures: 0,
+    refuse: () => undefined,
     breakAfterBytes: undefined,
     list: (bucket, withBodies = true) => objectsIn(join(objects, bucket), withBodies),
     remove: (bucket, key) => rmSync(join(objects, bucket, key), { force: true }),

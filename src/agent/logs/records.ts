@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile, rm } from 'node:fs/promises';
-import { join, normalize } from 'node:path';
+import { basename, join, normalize } from 'node:path';
 import type { ObjstoreUploaderFile } from '../../core/model/deploy.js';
 import type { LogUploads } from '../../core/model/launch.js';
 import type { AgentContext } from '../agent-context.js';
@@ -175,8 +175,12 @@ async function readRecord(path: string): Promise<UploadRecord | undefined> {
   }
 }
 
-export const hasUploadsLeft = async (writing: RecordPlace, name: string): Promise<boolean> =>
-  (await recordsOf(writing, name)).length > 0;
+/** `counts`: answers by the name of a record whether it is waited for. */
+export const hasUploadsLeft = async (
+  writing: RecordPlace,
+  name: string,
+  counts: (record: string) => boolean = () => true,
+): Promise<boolean> => (await recordsOf(writing, name)).some(({ path }) => counts(basename(path)));
 
 /** Finishes the records of a task that has ended while no agent ran, or whose agent ended right after it. */
 export async function finishRecords(

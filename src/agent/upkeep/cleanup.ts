@@ -14,6 +14,7 @@ import { PutOff, type Removals } from './removals.js';
 import { TaskDirectory } from '../state/task-directory.js';
 import type { Tombstones } from '../state/tombstones.js';
 import { isTooFull, leastKeptMillis } from '../sandbox/disk-space.js';
+import type { UploadCounts } from '../uploads/upload-counts.js';
 
 /** Time for which an id is remembered after its end was acknowledged, or after its tombstone was put. */
 const dayMillis = 24 * 3600 * 1000;
@@ -45,6 +46,8 @@ export interface CleanupContext extends Pick<
 > {
   removals: Removals;
   finishedUploads?: Set<string>;
+  /** Absent: the agent uploads nothing. */
+  uploads?: Pick<UploadCounts, 'isRefused'>;
 }
 
 /** An ended task whose end is stored. Known from one clean-up to the next, so that its files are read once. */
@@ -109,7 +112,7 @@ export class Cleanup {
     for (const { name, endedAt, isForgotten } of oldestFirst) {
       if (isForgotten) continue;
       if (this.cleaning.stopping.aborted || !(await this.isTooFull())) break;
-      if (this.now - endedAt < leastKeptMillis || (await this.isWaitedFor(name))) continue;
+      if (this.now - endedAt < leastKeptMillis || (await this.isWaitedFor(name, 'DISK_FULL'))) continue;
       await this.tryTo(() => this.removeSandbox(name, 'DISK_FULL'));
     }
     return this.result.removedSandboxes;
@@ -138,7 +141,7 @@ export class Cleanup {
   private async cleanUp(task: CleanableTask): Promise<void> {
     const age = this.now - task.endedAt;
     const isOld = age >= this.retentionMillis(task);
-    if (task.isForgotten || (isOld && !(await this.isWaitedFor(task.name)))) {
+    if (task.isForgotten || (isOld && !(await this.isWaitedFor(task.name, 'SANDBOX_AGE')))) {
       if (!task.isForgotten) await this.removeSandbox(task.name, 'SANDBOX_AGE');
       if (age >= rememberMillis) await task.record.remove();
       else if (!task.isForgotten) await task.record.keepEndOnly();
@@ -228,10 +231,11 @@ export class Cleanup {
     return isTooFull(await statfs(directory.sandboxes), settings.sandboxDiskHighWaterPct);
   }
 
-  /** Something of it is still to be uploaded. */
-  private async isWaitedFor(name: string): Promise<boolean> {
-    const { uploaderInUse, uploadTarget } = this.cleaning.settings;
-    return (uploaderInUse || uploadTarget !== undefined) && hasUploadsLeft(this.cleaning, name);
+  /** Something of it is still to be uploaded. On a full disk nothing waits for files that the store refuses. */
+  private async isWaitedFor(name: string, reason: RemovalReason): Promise<boolean> {
+    const { uploads, settings } = this.cleaning;
+    if (!settings.uploaderInUse && settings.uploadTarget === undefined) return false;
+    return hasUploadsLeft(this.cleaning, name, (record) => reason !== 'DISK_FULL' || !uploads?.isRefused(record));
   }
 
   /** One that cannot be removed does not keep the others. */

@@ -8,7 +8,7 @@ import { nobody, cleanEnvironment } from '../processes/run-as.js';
 import { killGroup, startProgram } from '../processes/order-program.js';
 import type { LogSettings, UploadTarget } from '../settings.js';
 import type { FileToUpload, UploadAnswer, UploadOrder, UploadOutcome } from './order.js';
-import type { Upload, UploadStore } from './uploader.js';
+import type { Upload, UploadStore } from './upload-store.js';
 
 /** Words after `node` that start the program. */
 export const uploadProgram: readonly string[] = [fileURLToPath(new URL('./upload-main.js', import.meta.url))];
@@ -43,9 +43,9 @@ export class BucketStore implements UploadStore {
       for (const [index, each] of left.entries()) {
         const outcome = outcomes[index]!;
         if (outcome.kind === 'DONE') await each.upload.end();
-        if (outcome.kind === 'FAILED') each.upload.fail(outcome.reason, outcome.ofStore);
+        if (outcome.kind === 'FAILED') each.upload.fail(outcome.reason, outcome.reach);
         if (outcome.kind !== 'TAKEN') continue;
-        if (each.count >= mostNumbers) each.upload.fail('its key, and each with a number at its end, is taken', false);
+        if (each.count >= mostNumbers) each.upload.fail('its key, and each with a number at its end, is taken', 'FILE');
         else taken.push({ ...each, count: each.count + 1, key: numberedKey(each.upload.key, each.count + 1) });
       }
       left = taken;
@@ -73,7 +73,7 @@ export class BucketStore implements UploadStore {
     );
     if (answer?.outcomes) return answer.outcomes;
     const reason = answer?.trouble ?? 'the program that uploads ended early';
-    return files.map(() => ({ kind: 'FAILED', reason, ofStore: true }));
+    return files.map(() => ({ kind: 'FAILED', reason, reach: 'STORE' }));
   }
 
   private async carryOut(order: UploadOrder, files: number[], signal: AbortSignal): Promise<UploadAnswer | undefined> {

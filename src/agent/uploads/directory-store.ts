@@ -1,12 +1,19 @@
 import { numberedKey } from '../../core/logs/index.js';
 import { errorCode, messageOf } from '../../platform/files.js';
 import { type Archive, ArchiveFull } from './archive.js';
-import type { Upload, UploadStore } from './uploader.js';
+import type { FailureReach } from './order.js';
+import type { Upload, UploadStore } from './upload-store.js';
 
 const mostNumbers = 1_000;
 
-const isOfStore = (cause: unknown): boolean =>
-  cause instanceof ArchiveFull || ['ENOSPC', 'EDQUOT', 'EROFS', 'EIO'].includes(errorCode(cause) ?? '');
+class NoKeyLeft extends Error {}
+
+function reachOf(cause: unknown): FailureReach {
+  const code = errorCode(cause) ?? '';
+  if (cause instanceof ArchiveFull || ['ENOSPC', 'EDQUOT', 'EROFS', 'EIO'].includes(code)) return 'STORE';
+  // The file system takes no such path, or none that is so large.
+  return cause instanceof NoKeyLeft || ['ENAMETOOLONG', 'EFBIG'].includes(code) ? 'FILE' : 'LOOK';
+}
 
 /** Puts logs into the archive of the agent, one after the other: what tasks do comes first. */
 export class DirectoryStore implements UploadStore {
@@ -26,7 +33,7 @@ export class DirectoryStore implements UploadStore {
       try {
         await this.upload(upload);
       } catch (cause) {
-        upload.fail(messageOf(cause), isOfStore(cause));
+        upload.fail(messageOf(cause), reachOf(cause));
         continue;
       }
       await upload.end();
@@ -50,6 +57,6 @@ export class DirectoryStore implements UploadStore {
         if (errorCode(cause) !== 'EEXIST') throw cause;
       }
     }
-    throw new Error('its key, and each with a number at its end, is taken');
+    throw new NoKeyLeft('its key, and each with a number at its end, is taken');
   }
 }

@@ -29,12 +29,17 @@ export interface FileToUpload {
   contentEncoding?: string;
 }
 
+/**
+ * Reach of a failure. STORE: no other file would go there now. FILE: the store refuses this one, because of its size, its key or its
+ * storage class, and would do so again. LOOK: of this attempt alone, such as when the file changes meanwhile.
+ */
+export type FailureReach = 'STORE' | 'FILE' | 'LOOK';
+
 export type UploadOutcome =
   | { kind: 'DONE' }
   /** Another object has the key. */
   | { kind: 'TAKEN' }
-  /** `ofStore`: no other file would go there now. */
-  | { kind: 'FAILED'; reason: string; ofStore: boolean };
+  | { kind: 'FAILED'; reason: string; reach: FailureReach };
 
 /** The answer: an outcome for each file, in their order. */
 export interface UploadAnswer {

@@ -10,11 +10,24 @@ const BegunUpload = z.object({
   key: z.string(),
   /** It is in the store, and stays in the sandbox. */
   isDone: z.boolean().optional(),
+  /** Epoch millis of the first refusal by the store. */
+  refusedAt: z.number().optional(),
+  /** It is tried no more, and stays in the sandbox. */
+  isGivenUp: z.boolean().optional(),
 });
 type BegunUpload = z.infer<typeof BegunUpload>;
 const Files = z.record(z.string(), BegunUpload);
 
 export const progressEnding = '.uploading.json';
+
+/**
+ * Time for which a file is tried that the store refuses: long enough for an operator to notice and to change the rules of the bucket,
+ * and not so long that such files fill the disk.
+ */
+export const refusedMillis = 24 * 3600 * 1000;
+
+/** LAST: it is given up. */
+export type Refusal = 'FIRST' | 'AGAIN' | 'LAST';
 
 /**
  * The key of each file whose upload has begun, in a file beside its record, written before the first byte goes out: after a
@@ -32,12 +45,17 @@ export class Progress {
 
   /** undefined: its upload has not begun. */
   keyOf(file: FoundFile): string | undefined {
-    const begun = this.files.get(file.path);
-    return begun && isSame(begun, file) ? begun.key : undefined;
+    return this.asItIs(file)?.key;
   }
 
-  isDone(file: FoundFile): boolean {
-    return this.keyOf(file) !== undefined && this.files.get(file.path)?.isDone === true;
+  /** Nothing is left to do: it is in the store, or is given up. */
+  isOver(file: FoundFile): boolean {
+    const begun = this.asItIs(file);
+    return begun?.isDone === true || begun?.isGivenUp === true;
+  }
+
+  isRefused(file: FoundFile): boolean {
+    return this.asItIs(file)?.refusedAt !== undefined;
   }
 
   isTaken(key: string): boolean {
@@ -45,8 +63,20 @@ export class Progress {
   }
 
   /** Records the begin of an upload; the caller saves it. */
-  begin({ path, ino, size, mtimeMs }: FoundFile, key: string): void {
-    this.files.set(path, { ino, size, mtimeMs, key });
+  begin(file: FoundFile, key: string): void {
+    const { path, ino, size, mtimeMs } = file;
+    this.files.set(path, { ino, size, mtimeMs, key, refusedAt: this.asItIs(file)?.refusedAt });
+  }
+
+  /** Records that the store refuses this file; the caller saves it. `key`: under which it was tried. */
+  refuse(file: FoundFile, key: string, now: number): Refusal {
+    const { path, ino, size, mtimeMs } = file;
+    const begun = this.asItIs(file) ?? { ino, size, mtimeMs, key };
+    const { refusedAt = now } = begun;
+    const isGivenUp = now - refusedAt >= refusedMillis;
+    this.files.set(path, { ...begun, refusedAt, ...(isGivenUp && { isGivenUp }) });
+    if (isGivenUp) return 'LAST';
+    return begun.refusedAt === undefined ? 'FIRST' : 'AGAIN';
   }
 
   /** Records the end of an upload; the caller saves it. `stays`: it would be found again. */
@@ -64,6 +94,12 @@ export class Progress {
 
   remove(): Promise<void> {
     return rm(this.path, { force: true });
+  }
+
+  /** undefined: its upload has not begun, or it has changed since. */
+  private asItIs(file: FoundFile): BegunUpload | undefined {
+    const begun = this.files.get(file.path);
+    return begun && isSame(begun, file) ? begun : undefined;
   }
 }
 

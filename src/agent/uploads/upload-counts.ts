@@ -10,12 +10,25 @@ export class UploadCounts {
   /** By record of a task that has ended: since when it waits, on the clock of performance.now. */
   private readonly waiting = new Map<string, number>();
 
+  /** Records of tasks that have ended, of whose files only those are left that the store refuses. */
+  private readonly refused = new Set<string>();
+
   note(name: string, isFinished: boolean): void {
     if (isFinished && !this.waiting.has(name)) this.waiting.set(name, performance.now());
   }
 
   forget(name: string): undefined {
     this.waiting.delete(name);
+    this.refused.delete(name);
+  }
+
+  noteRefused(name: string, isAllThatIsLeft: boolean): void {
+    if (isAllThatIsLeft) this.refused.add(name);
+    else this.refused.delete(name);
+  }
+
+  isRefused(name: string): boolean {
+    return this.refused.has(name);
   }
 
   uploaded(bytes: number): void {

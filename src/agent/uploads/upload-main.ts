@@ -2,13 +2,19 @@ import { createReadStream } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import { HeadObjectCommand, PutObjectCommand, type S3Client, type StorageClass } from '@aws-sdk/client-s3';
+import {
+  GetObjectCommand,
+  HeadObjectCommand,
+  PutObjectCommand,
+  type S3Client,
+  type StorageClass,
+} from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
 import { inParallel } from '../../platform/async.js';
 import { messageOf } from '../../platform/files.js';
 import { isRefusal, objectStoreClient, statusOf } from '../../platform/object-store.js';
 import { become, endWith, takeOrder } from '../processes/order-program.js';
-import type { FileToUpload, UploadAnswer, UploadOrder, UploadOutcome } from './order.js';
+import type { FailureReach, FileToUpload, UploadAnswer, UploadOrder, UploadOutcome } from './order.js';
 import { Throttle } from './throttle.js';
 
 /**
@@ -31,7 +37,7 @@ class Uploads {
 
   private async outcomeOf(file: FileToUpload): Promise<UploadOutcome> {
     const failing = this.failing.get(file.bucket);
-    if (failing !== undefined) return { kind: 'FAILED', reason: failing, ofStore: true };
+    if (failing !== undefined) return { kind: 'FAILED', reason: failing, reach: 'STORE' };
     let refusal: unknown;
     try {
       const found = await this.again(() => this.objectAt(file, (cause) => (refusal = cause)));
@@ -43,9 +49,9 @@ class Uploads {
     } catch (failure) {
       // A store that refuses may close the connection before it has said so once more.
       const cause = statusOf(failure) === undefined ? (refusal ?? failure) : failure;
-      const [reason, ofStore] = [reasonOf(cause), isOfStore(cause)];
-      if (ofStore) this.failing.set(file.bucket, reason);
-      return { kind: 'FAILED', reason, ofStore };
+      const [reason, reach] = [reasonOf(cause), reachOf(cause)];
+      if (reach === 'STORE') this.failing.set(file.bucket, reason);
+      return { kind: 'FAILED', reason, reach };
     }
   }
 
@@ -62,8 +68,19 @@ class Uploads {
       return { id: Metadata?.[idName], size: ContentLength };
     } catch (cause) {
       if (statusOf(cause) === 403) isRefused(cause);
-      else if (statusOf(cause) !== 404) throw cause;
+      else if (statusOf(cause) !== 404) throw isRefusal(cause) ? await this.explained(file, cause) : cause;
       return undefined;
+    }
+  }
+
+  /** The answer to a HEAD has no body, which would say why it is refused. That to a GET has. */
+  private async explained(file: FileToUpload, refusal: unknown): Promise<unknown> {
+    try {
+      const get = new GetObjectCommand({ ...placeOf(file), Range: 'bytes=0-0' });
+      await this.guarded((signal) => this.client(file).send(get, { abortSignal: signal }));
+      return refusal;
+    } catch (cause) {
+      return statusOf(cause) === statusOf(refusal) ? cause : refusal;
     }
   }
 
@@ -182,11 +199,18 @@ const factsOf = ({ id, storageClass, contentType, contentEncoding }: FileToUploa
   ContentEncoding: contentEncoding,
 });
 
-/**
- * True for an error of the store itself. A problem of one file (its storage class, its size) is a 400 or the like, and
- * does not concern the others.
- */
-const isOfStore = (cause: unknown): boolean => !isRefusal(cause) || [401, 403, 404].includes(statusOf(cause) ?? 0);
+/** Refusals of whatever is sent, or to this caller. */
+const statusesOfStore: readonly (number | undefined)[] = [401, 403, 404, 405];
+
+/** Names of refusals with a status of the others that concern credentials, address, bucket or connection. */
+const namesOfStore =
+  /^(ExpiredToken|InvalidToken|TokenRefreshRequired|RequestExpired|RequestTimeout|AuthorizationHeaderMalformed|IncorrectEndpoint|IllegalLocationConstraint|InvalidBucket)|^KMS\.|Quota/;
+
+/** A problem of one file (its storage class, its size, its key) is a 400 or the like, and does not concern the others. */
+function reachOf(cause: unknown): FailureReach {
+  if (!isRefusal(cause) || statusesOfStore.includes(statusOf(cause))) return 'STORE';
+  return namesOfStore.test((cause as Error).name) ? 'STORE' : 'FILE';
+}
 
 /** Names such as NoSuchBucket and ECONNREFUSED say enough; what the store says besides may name credentials. */
 function reasonOf(cause: unknown): string {

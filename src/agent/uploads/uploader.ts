@@ -3,7 +3,6 @@ import { type FileHandle, lstat, readdir, rm, unlink } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { objectKey } from '../../core/logs/index.js';
-import { backOffMillis } from '../../core/back-off.js';
 import type { AgentContext } from '../agent-context.js';
 import type { LogSettings } from '../settings.js';
 import type { AgentDirectory } from '../state/agent-directory.js';
@@ -12,42 +11,16 @@ import { recordEnding, uploadRecordsOf } from '../logs/records.js';
 import { UploadRecord } from '../logs/upload-record.js';
 import { openDirectoryBelow, placeIn } from '../sandbox/below.js';
 import { shownName } from '../sandbox/names.js';
-import { filesOf, type FoundFile, isSame, openFiles, openFound } from './found-files.js';
+import { filesOf, type FoundFile, isSame, mostFiles, openFiles, openFound } from './found-files.js';
+import type { FailureReach } from './order.js';
+import { Pauses } from './pauses.js';
+import { Progress, progressEnding, type Refusal } from './progress.js';
 import type { UploadCounts } from './upload-counts.js';
-import { Progress, progressEnding } from './progress.js';
+import type { Upload, UploadStore } from './upload-store.js';
 
 /** Each is an open file. */
 const mostAtOnce = 32;
-const firstPauseMillis = 5_000;
 const megabyte = 1024 * 1024;
-
-/** One file on its way to the store. */
-export interface Upload {
-  record: UploadRecord;
-  file: FoundFile;
-  handle: FileHandle;
-  key: string;
-  /** It may be there under this key already, whole. */
-  again: boolean;
-  /** True when another file has the key, as far as the agent knows. */
-  isTaken(key: string): boolean;
-  /** Awaited before the first byte goes out under this key. */
-  begin(key: string): Promise<void>;
-  /** It is in the store. */
-  end(): Promise<void>;
-  /** It is not, for now. `ofStore`: nor would any other file be. */
-  fail(reason: string, ofStore: boolean): void;
-}
-
-export interface UploadStore {
-  /** Calls `end` or `fail` of each, or neither when the agent stops. */
-  uploadAll(uploads: readonly Upload[], signal: AbortSignal): Promise<void>;
-  /** It takes no larger file, ever. */
-  readonly mostBytes?: number;
-  readonly kept?: { bytes: number; objects: number; removed: number };
-  /** From time to time. */
-  sweep?(now: number, signal: AbortSignal): Promise<void>;
-}
 
 /** Context of an uploader. */
 export interface UploadContext extends Pick<AgentContext, 'log' | 'stopping' | 'now'> {
@@ -62,14 +35,15 @@ export interface UploadContext extends Pick<AgentContext, 'log' | 'stopping' | '
 export class Uploader {
   /** Names of records to be looked at. */
   private readonly due = new Set<string>();
-  /** Buckets that take nothing for now, and records of which something cannot be uploaded; with the records that wait. */
-  private readonly failing = new Map<string, { inRow: number; until: number; names: Set<string> }>();
+  private readonly pauses: Pauses;
   private nextRoundAt = -Infinity;
 
   constructor(
     private readonly uploading: UploadContext,
     private readonly store: UploadStore,
-  ) {}
+  ) {
+    this.pauses = new Pauses(uploading.settings.checkUploadsEverySeconds * 1_000);
+  }
 
   /** Does what there is to do by now. */
   async runOnce(): Promise<void> {
@@ -80,11 +54,7 @@ export class Uploader {
     }
     for (const name of finishedUploads ?? []) this.due.add(name);
     finishedUploads?.clear();
-    for (const { until, names } of this.failing.values()) {
-      if (performance.now() < until) continue;
-      for (const name of names) this.due.add(name);
-      names.clear();
-    }
+    for (const name of this.pauses.takeDue()) this.due.add(name);
     while (this.due.size > 0 && !stopping.aborted) await this.pass();
     this.metrics.kept = this.store.kept ?? this.metrics.kept;
   }
@@ -138,14 +108,13 @@ export class Uploader {
   /** undefined: there is nothing to do, or not now. */
   private async startPass(name: string, atMost: number, taken: Set<string>): Promise<RecordPass | undefined> {
     const record = await this.read(name);
-    if (!record) return this.metrics.forget(name);
+    if (!record) return this.forget(name);
     this.metrics.note(name, record.finished);
-    for (const place of [bucketOf(record), name]) {
-      const failing = this.failing.get(place);
-      if (failing && performance.now() < failing.until) return void failing.names.add(name);
-    }
+    for (const place of [bucketOf(record), name]) if (this.pauses.holds(place, name)) return undefined;
     const progress = await Progress.open(join(this.place, name.slice(0, -recordEnding.length) + progressEnding));
-    const found = await this.wanted(record, progress);
+    const wanted = await this.wanted(record, progress);
+    // Those that are refused again and again keep no other from being tried.
+    const found = wanted.toSorted((a, b) => Number(progress.isRefused(a)) - Number(progress.isRefused(b)));
     const pass: RecordPass = {
       name,
       record,
@@ -178,7 +147,7 @@ export class Uploader {
   }
 
   private async wanted(record: UploadRecord, progress: Progress): Promise<FoundFile[]> {
-    const found = await filesOf(record, (file) => progress.isDone(file)).catch(unlessGone);
+    const found = await filesOf(record, (file) => progress.isOver(file)).catch(unlessGone);
     if (record.uploadImmediately || !this.uploading.settings.checkForOpenFiles) return found;
     const open = await openFiles(record, found);
     return found.filter((file) => !open.has(file));
@@ -186,18 +155,20 @@ export class Uploader {
 
   private upload(pass: RecordPass, file: FoundFile, handle: FileHandle, index: number): Upload {
     const { record, progress } = pass;
+    const { now } = this.uploading;
     const begun = progress.keyOf(file);
     const name = shownName(file.name);
     const facts = { name, changedAt: file.mtimeMs, index, guid: randomUUID(), host: hostname() };
+    const key = begun ?? objectKey(record.objstoreKeyFormat, facts);
     return {
       record,
       file,
       handle,
-      key: begun ?? objectKey(record.objstoreKeyFormat, facts),
+      key,
       again: begun !== undefined,
-      isTaken: (key) => begun !== key && progress.isTaken(key),
-      begin: async (key) => {
-        progress.begin(file, key);
+      isTaken: (other) => begun !== other && progress.isTaken(other),
+      begin: async (taken) => {
+        progress.begin(file, taken);
         await progress.save();
       },
       end: async () => {
@@ -208,43 +179,58 @@ export class Uploader {
         progress.end(file, stays);
         this.metrics.uploaded(file.size);
       },
-      fail: (reason, ofStore) => void pass.failures.push({ reason: `${name}: ${reason}`, ofStore }),
+      fail: (reason, reach) => {
+        const refusal = reach === 'FILE' ? progress.refuse(file, key, now()) : undefined;
+        pass.failures.push({ reason: `${name}: ${reason}`, reach, refusal });
+      },
     };
   }
 
-  private async conclude({ name, record, progress, uploads, isWhole, hopeless, failures }: RecordPass): Promise<void> {
-    const { stopping } = this.uploading;
+  private async conclude(pass: RecordPass): Promise<void> {
+    const { name, record, progress, uploads, isWhole, hopeless, failures } = pass;
+    const { stopping, log } = this.uploading;
     if (uploads.length > 0) await progress.save();
     if (stopping.aborted) return;
-    if (failures.length > 0) return this.putOff(name, record, failures);
-    if (uploads.length > 0) for (const place of [bucketOf(record), name]) this.failing.delete(place);
+    if (failures.length > 0) this.noteFailures(pass);
+    const isStoreThere = uploads.length > 0 && failures.every(({ reach }) => reach !== 'STORE');
+    if (isStoreThere) this.pauses.end(bucketOf(record));
+    const isHeldUp = failures.some(({ refusal }) => refusal !== 'LAST');
+    if (isHeldUp && (isWhole || !hasMoved(pass))) return this.putOff(pass);
+    if (isStoreThere) this.pauses.end(name);
     const left = record.finished && isWhole ? await this.wanted(record, progress) : [];
     const isOver = record.finished && isWhole && left.every(({ path }) => hopeless.has(path));
     if (!isOver) {
       if (!isWhole || left.length > 0) this.due.add(name);
       return;
     }
-    if (hopeless.size > 0) this.uploading.log.warn(`${name}: ${hopeless.size} files are too large, or not the task's`);
+    if (hopeless.size > 0) log.warn(`${name}: ${hopeless.size} files are too large, or not the task's`);
     await rm(join(this.place, name), { force: true });
     await progress.remove();
-    this.metrics.forget(name);
+    this.forget(name);
   }
 
-  /** Nothing of the record, or of all that go to the bucket, is tried for a while: longer and longer, up to a round. */
-  private putOff(name: string, record: UploadRecord, failures: RecordPass['failures']): void {
-    const { log, settings } = this.uploading;
+  private noteFailures({ name, failures }: RecordPass): void {
     this.metrics.failed(failures.length);
-    const ofStore = failures.find((failure) => failure.ofStore);
+    const lost = failures.filter(({ refusal }) => refusal === 'LAST');
+    if (lost.length === 0) return;
+    const given = `${lost.length} files are given up and stay in the sandbox, the store has refused them for a day`;
+    this.uploading.log.warn(`${name}: ${given}. The first, ${lost[0]!.reason}`);
+  }
+
+  /** Nothing of the record, or of all that go to the bucket, is tried for a while. */
+  private async putOff({ name, record, progress, hopeless, failures }: RecordPass): Promise<void> {
+    const ofStore = failures.find(({ reach }) => reach === 'STORE');
     const place = ofStore ? bucketOf(record) : name;
-    const before = this.failing.get(place);
-    const names = before?.names ?? new Set();
-    names.add(name);
-    // Those of one pass are one failure.
-    if (before && performance.now() < before.until) return;
-    const inRow = (before?.inRow ?? 0) + 1;
-    const pause = backOffMillis(inRow, firstPauseMillis, settings.checkUploadsEverySeconds * 1_000);
-    this.failing.set(place, { inRow, until: performance.now() + pause, names });
-    if (inRow === 1) log.warn(`Not uploaded for now, ${place}: ${(ofStore ?? failures[0])?.reason}`);
+    if (this.pauses.begin(place, name))
+      this.uploading.log.warn(`Not uploaded for now, ${place}: ${(ofStore ?? failures[0])?.reason}`);
+    const left = record.finished ? await this.wanted(record, progress) : [];
+    const isRefused = (file: FoundFile) => progress.isRefused(file) || hopeless.has(file.path);
+    this.metrics.noteRefused(name, left.length > 0 && left.length < mostFiles && left.every(isRefused));
+  }
+
+  private forget(name: string): undefined {
+    this.pauses.end(name);
+    this.metrics.forget(name);
   }
 
   /** undefined: it has gone, or says nothing that can be done. */
@@ -275,8 +261,14 @@ interface RecordPass {
   isWhole: boolean;
   /** Paths of files that are too large, or not the task's own. */
   hopeless: Set<string>;
-  failures: { reason: string; ofStore: boolean }[];
+  /** `refusal`: of one with the reach FILE. */
+  failures: { reason: string; reach: FailureReach; refusal: Refusal | undefined }[];
 }
+
+/** The next files of the record need not wait for those that failed: nothing but these was refused, and not all of it once more. */
+const hasMoved = ({ uploads, failures }: RecordPass): boolean =>
+  failures.every(({ reach }) => reach === 'FILE') &&
+  (failures.length < uploads.length || failures.some(({ refusal }) => refusal !== 'AGAIN'));
 
 const bucketOf = ({ objstoreBucket }: UploadRecord): string => `bucket ${objstoreBucket}`;
 
