@@ -137,6 +137,56 @@ test('a link in place of the folder of a task, or of its app folder, is not foll
   target.remove();
 });
 
+test('the record for a log watcher goes with the sandbox of its task, and one that was left goes later', async () => {
+  cluster = await AgentCluster.start();
+  const tagged = executor('sleep 600', { loggingTag: 'web' });
+  const running = await cluster.launch('', tagged);
+  await cluster.untilState(running, 'TASK_RUNNING');
+  const ended = await cluster.run('', executor('echo x', { loggingTag: 'web' }));
+  await waitFor('the acknowledgement', () => isArchived(ended.taskId));
+  const watched = join(cluster.root, 'log-watcher');
+  /** As an earlier release left it, without its sandbox. */
+  const leave = (name: string, filename: string) =>
+    writeFileSync(join(watched, `${name}.tail.json`), JSON.stringify({ filename, tag: 'web', finished: true }));
+  leave('left', join(cluster.root, 'sandboxes/gone/gone/service.log'));
+  leave('of-another-agent', '/other/agent/sandboxes/gone/gone/service.log');
+  const followed = () => {
+    const all = readdirSync(watched).map((name) => JSON.parse(readFileSync(join(watched, name), 'utf8')) as TailRecord);
+    return all.map(({ filename, finished }) => [filename, finished]).toSorted();
+  };
+  const ofRunning = [area(running, 'service.log'), false];
+  const ofEnded = [area(ended, 'service.log'), true];
+  const left = [join(cluster.root, 'sandboxes/gone/gone/service.log'), true];
+  const ofAnother = ['/other/agent/sandboxes/gone/gone/service.log', true];
+  await waitFor('the last record of the log', () => followed().some(([path, end]) => path === ofEnded[0] && end));
+
+  await sweepAt(Date.now() + 2 * hour - 60_000, 2 * hour);
+  expect(followed()).toEqual([ofAnother, ofEnded, left, ofRunning].toSorted());
+  await sweepAt(Date.now() + 2 * hour, 2 * hour);
+  expect(existsSync(cluster.sandbox(ended))).toBe(false);
+  expect(followed()).toEqual([ofAnother, ofRunning].toSorted());
+});
+
+test('a sandbox whose task is not known any more goes with the records about its files', async () => {
+  cluster = await AgentCluster.start();
+  const sandbox = join(cluster.root, 'sandboxes', 'gone');
+  mkdirSync(sandbox);
+  mkdirSync(join(cluster.root, 'uploads'), { recursive: true });
+  const record = join(cluster.root, 'uploads', 'gone-default.objstore.json');
+  const rules = { finished: false, uploadImmediately: false, checkSubdirectories: false, keepsFiles: false };
+  const place = { directory: sandbox, fileGlob: 'std*', objstoreBucket: 'logs', objstoreKeyFormat: '%filename' };
+  writeFileSync(record, JSON.stringify({ ...rules, ...place, task: 'gone', sandbox }));
+  await sweepAt(Date.now() + 2 * hour - 60_000, 2 * hour);
+  expect([existsSync(sandbox), existsSync(record)]).toEqual([true, true]);
+  await sweepAt(Date.now() + 2 * hour, 2 * hour);
+  expect([existsSync(sandbox), existsSync(record)]).toEqual([false, false]);
+});
+
+interface TailRecord {
+  filename: string;
+  finished: boolean;
+}
+
 test('rotated additional files that are marked go after 15 minutes', async () => {
   const logrotateAdditionalFiles = [{ filename: 'app/*.log', deleteInExecutorCleanup: true }, 'app/b.txt'];
   cluster = await AgentCluster.start({ settings: { logrotateAdditionalFiles } });

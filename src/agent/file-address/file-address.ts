@@ -15,7 +15,7 @@ import { endTasksOn } from './port-holders.js';
 import type { NumberRange } from '../users/user-numbers.js';
 import { SandboxFiles } from '../sandbox/sandbox-files.js';
 import { startFilesOf } from '../sandbox/sandbox-layout.js';
-import { fileNameOf, TaskDirectory } from '../state/task-directory.js';
+import { TaskDirectory, taskIdOf } from '../state/task-directory.js';
 
 /*
  * The files of tasks for tools that read them from the machine itself, by the absolute paths that the API tells. A port of its
@@ -158,15 +158,6 @@ const urlOf = ({ url = '' }: IncomingMessage): URL | undefined =>
   URL.canParse(url, 'http://agent') ? new URL(url, 'http://agent') : undefined;
 
 const digest = (token: string): Buffer => createHash('sha256').update(token).digest();
-
-function taskIdOf(directoryName: string): string | undefined {
-  try {
-    const taskId = decodeURIComponent(directoryName);
-    return fileNameOf(taskId) === directoryName ? taskId : undefined;
-  } catch {
-    return undefined;
-  }
-}
 
 interface Exchange {
   request: IncomingMessage;

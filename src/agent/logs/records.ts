@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { basename, join, normalize } from 'node:path';
 import type { ObjstoreUploaderFile } from '../../core/model/deploy.js';
@@ -11,6 +10,7 @@ import type { Sandbox } from '../sandbox/sandbox-layout.js';
 import { fileNameOf } from '../state/task-directory.js';
 import { isBelow } from '../../core/files/paths.js';
 import { type LoggedLaunch, outputs } from './plan.js';
+import { writeTailRecord } from './tail-record.js';
 import { taskOf, UploadRecord } from './upload-record.js';
 
 /* What the agent writes for programs beside it: for one that follows logs, and for one that uploads them. */
@@ -56,21 +56,6 @@ export async function writeRecords(
     await (finished ? writeDurably : writeWhole)(join(directory, name), `${JSON.stringify(record)}\n`);
     if (finished) writing.finishedUploads?.add(name);
   }
-}
-
-/** For the program that follows the lines of logs which have a tag. */
-async function writeTailRecord(
-  { directory, settings }: RecordContext,
-  { spec: { executorData }, sandbox: { executor } }: { spec: LoggedLaunch; sandbox: Sandbox },
-  finished: boolean,
-): Promise<void> {
-  if (!executor || executorData?.loggingTag === undefined) return;
-  const place = settings.logWatcherDirectory ?? directory.logWatcher;
-  const filename = executor.serviceLog;
-  const name = `${createHash('sha256').update(filename).digest('hex')}.tail.json`;
-  const { loggingTag: tag, loggingExtraFields: extraFields = {} } = executorData;
-  await ensureFolder(place, 0o700);
-  await writeDurably(join(place, name), `${JSON.stringify({ filename, tag, extraFields, finished })}\n`);
 }
 
 /** By hint. */

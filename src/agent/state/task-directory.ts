@@ -82,6 +82,16 @@ export interface TaskExit {
 /** A file name for a task id. Usual ids stay as they are. */
 export const fileNameOf = (taskId: string): string => encodeURIComponent(taskId).replace(/^\.+$/, '%2E');
 
+/** undefined: it is the name of no task. */
+export function taskIdOf(fileName: string): string | undefined {
+  try {
+    const taskId = decodeURIComponent(fileName);
+    return fileNameOf(taskId) === fileName ? taskId : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /**
  * The control files of one task:
  *

@@ -8,6 +8,7 @@ import { writeDurably } from '../../platform/files.js';
 import { additionalLogs, type LoggedLaunch, mainLogs } from '../logs/plan.js';
 import { compressResults, removeResults } from '../logs/results.js';
 import { finishRecords, hasUploadsLeft, removeRecords } from '../logs/records.js';
+import { removeTailRecord, removeTailRecordsBefore } from '../logs/tail-record.js';
 import type { RemovalResult } from '../sandbox/remove-tree.js';
 import { type Sandbox, sandboxOfSpec } from '../sandbox/sandbox-layout.js';
 import { PutOff, type Removals } from './removals.js';
@@ -91,13 +92,16 @@ export class Cleanup {
   }
 
   async run(tombstones: Tombstones): Promise<CleanupResult> {
-    const { directory, stopping } = this.cleaning;
+    const { directory, settings, stopping } = this.cleaning;
     const ended = await this.ended();
     this.result.totalTaskFiles = ended.length;
     this.surplus = surplusOf(ended);
     this.result.runningTasksIgnored = (await readdir(directory.tasks)).length;
     for (const task of ended) if (!stopping.aborted) await this.tryTo(() => this.cleanUp(task));
     await this.removeOwnerlessSandboxes();
+    await this.tryTo(() =>
+      removeTailRecordsBefore(this.cleaning, directory.allSandboxes, this.now - settings.sandboxRetentionMillis),
+    );
     await this.makeRoom(ended);
     await tombstones.removeOlderThan(this.now - rememberMillis);
     this.cleaning.removals.lastCleanupAt = this.now;
@@ -204,21 +208,23 @@ export class Cleanup {
       const path = directory.sandboxOf(name);
       await this.tryTo(async () => {
         if (this.now - (await lstat(path)).mtimeMs >= settings.sandboxRetentionMillis)
-          await this.removeDirectory('SANDBOX_WITHOUT_TASK', path);
+          await this.removeFiles(name, 'SANDBOX_WITHOUT_TASK');
       });
     }
   }
 
   private async removeSandbox(name: string, reason: RemovalReason): Promise<void> {
-    if (!(await this.removeDirectory(reason, this.cleaning.directory.sandboxOf(name)))) return;
-    await removeRecords(this.cleaning, name);
-    this.result.removedSandboxes++;
+    if (await this.removeFiles(name, reason)) this.result.removedSandboxes++;
   }
 
-  /** Answers whether there was one. */
-  private async removeDirectory(reason: RemovalReason, path: string): Promise<boolean> {
-    const { removals, log } = this.cleaning;
-    return this.count(await removals.remove(reason, path, { now: this.now, log }));
+  /** The sandbox, and then the records about its files, which an earlier clean-up may have left. Answers whether there was a sandbox. */
+  private async removeFiles(name: string, reason: RemovalReason): Promise<boolean> {
+    const { removals, log, directory } = this.cleaning;
+    const path = directory.sandboxOf(name);
+    const wasThere = this.count(await removals.remove(reason, path, { now: this.now, log }));
+    await removeRecords(this.cleaning, name);
+    await removeTailRecord(this.cleaning, path, name);
+    return wasThere;
   }
 
   private count(removed: RemovalResult | undefined): boolean {
