@@ -80,7 +80,7 @@ const largestPart = 0.25;
  *     artifacts/  mounted into the container that waits for its files (see pod-artifacts.ts)
  *     logs/       what it printed, as the agent took it from the kubelet, and in logs/ what was rotated of it
  *     cursor      how far that is
- *     commands/   shell commands that were accepted
+ *     commands/   shell commands that were accepted, the newest of them and those that run
  */
 export class PodTask {
   /** Directory that its container gets as its sandbox. `executor`: of a task with executorData, whose directory it is. */
@@ -277,8 +277,11 @@ export class PodTask {
   }
 
   async run(order: ShellCommandOrder, settings: CommandSettings): Promise<boolean> {
-    this.commandSettings.set(CommandRecord.of(this, order).path, settings);
-    return this.commands.accept(order);
+    const { path } = CommandRecord.of(this, order);
+    this.commandSettings.set(path, settings);
+    const isAccepted = await this.commands.accept(order);
+    if (!isAccepted) this.commandSettings.delete(path);
+    return isAccepted;
   }
 
   /** No command runs after that, unless it cannot be ended. */

@@ -1,10 +1,11 @@
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { agentProgram } from '../support/agent-programs.js';
+import { keptRecords } from '../../src/agent/shell-commands/command-record.js';
 import { isAlive } from '../../src/agent/processes/process-identity.js';
 import { allProcesses, variableOf } from '../../src/agent/processes/processes.js';
 import type { ShellCommandOrder, ShellCommandReport } from '../../src/cluster/cluster-driver.js';
@@ -30,6 +31,7 @@ const settings = {
         { name: 'all', flag: '-a b' },
       ],
     }),
+    sh('once', 'echo x >>once'),
     sh('count', 'echo x >>count; sleep 600'),
     sh('long', 'sleep 600 & setsid sleep 600 & wait'),
     sh('leaves', 'setsid sleep 600 & exit 0'),
@@ -264,6 +266,49 @@ describe('a task with too many threads', () => {
       const story = cluster.seen.updates.map(({ shellCommand, state }) => shellCommand?.updateType ?? state);
       const ends = { count: ['ACKED', 'STARTED', 'FAILED'], 'Say Hello': ['ACKED', 'STARTED', 'FINISHED'] }[name];
       expect(story.slice(2)).toEqual([...(ends ?? ['INVALID']), 'TASK_FAILED']);
+    } finally {
+      await cluster.close();
+    }
+  });
+});
+
+describe('a task with many commands', () => {
+  test('has records of the newest and of those that run, and runs none again whose record has gone', async () => {
+    const cluster = await AgentCluster.start({ settings: { ...settings, shellCommandTimeoutMillis: 600_000 } });
+    try {
+      const task = await cluster.launch('exec sleep 600');
+      await cluster.untilState(task, 'TASK_RUNNING');
+      const folder = cluster.control(task, 'commands');
+      const recordOf = ({ timestamp }: ShellCommandOrder) =>
+        readdirSync(folder).find((name) => name.startsWith(`${timestamp}-`));
+      /** As if so many had run. */
+      const writeRecords = (count: number) => {
+        for (let left = count; left > 0; left--) {
+          const order = orderOf(task, 'pid');
+          writeFileSync(join(folder, `${order.timestamp}-0.json`), JSON.stringify({ order, ended: true }));
+        }
+      };
+      const [done, running] = [orderOf(task, 'once'), orderOf(task, 'count')];
+      await run(cluster, done);
+      await send(cluster, running);
+      await cluster.fileOf(task, 'count');
+
+      writeRecords(keptRecords);
+      await run(cluster, orderOf(task, 'Say Hello'));
+      await waitFor('the removal of the others', () => readdirSync(folder).length === keptRecords + 1);
+      expect(recordOf(done)).toBeUndefined();
+      expect(recordOf(running)).toBeDefined();
+      for (const order of [done, running]) await send(cluster, order);
+      await until(cluster, done, ({ updateType }) => updateType === 'INVALID');
+      await waitFor('the removal of its record', () => recordOf(done) === undefined);
+
+      writeRecords(10);
+      await cluster.restartAgent();
+      await until(cluster, running, isFinal);
+      await waitFor('the removal of the others', () => readdirSync(folder).length === keptRecords);
+      await send(cluster, running);
+      await until(cluster, running, ({ updateType }) => updateType === 'INVALID');
+      for (const name of ['once', 'count']) expect(cluster.output(task, name)).toBe('x\n');
     } finally {
       await cluster.close();
     }

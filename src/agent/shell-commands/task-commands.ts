@@ -26,6 +26,7 @@ interface CommandedTask {
 }
 
 const interrupted = 'The agent ended before the command did';
+const tooOld = 'It came after so many newer commands that it may have run before';
 
 /** The commands that users run in one task. Each is on disk before it begins, and begins once at most. */
 export class TaskCommands {
@@ -127,6 +128,7 @@ export class TaskCommands {
       await this.reporterOf(order)('FAILED', interrupted);
       await record.markEnded(order);
     }
+    await CommandRecord.removeOld(this.task.directory);
   }
 
   private async carryOut(order: ShellCommandOrder, record: CommandRecord, run: CommandRun): Promise<void> {
@@ -135,6 +137,7 @@ export class TaskCommands {
     if (this.context.stopping.aborted) return;
     await report(updateType, message, file);
     await record.markEnded(order);
+    await CommandRecord.removeOld(this.task.directory);
   }
 
   private async outcome(
@@ -145,6 +148,7 @@ export class TaskCommands {
     try {
       const plan = await this.task.plan(order, record);
       if (isInvalid(plan)) return { updateType: 'INVALID', message: plan.invalid };
+      if (await record.isTooOld()) return { updateType: 'INVALID', message: tooOld };
       return await run.execute(plan);
     } catch (cause) {
       return { updateType: 'FAILED', message: messageOf(cause) };

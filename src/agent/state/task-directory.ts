@@ -105,7 +105,7 @@ export function taskIdOf(fileName: string): string | undefined {
  *     programs/   the same of each start of a program around the main one: <name>/<number>/
  *     outcome.json  how the main program ended, while others around it go on
  *     end.json    the end, once acknowledged; all that is kept when the sandbox has gone
- *     commands/   shell commands that were accepted
+ *     commands/   shell commands that were accepted, the newest of them and those that run
  *     shim.log    what the shell had to say
  */
 export class TaskDirectory {
