@@ -85,7 +85,7 @@ export class RemovalPass {
       const [live] = await this.rows.tasks.find(tx, {
         taskIds: [taskId],
         includeEnded: true,
-        lock: 'FOR NO KEY UPDATE',
+        lock: 'CHANGE',
       });
       const isKnown = live !== undefined && (await this.balanced.load(tx, [live])).has(taskId);
       // Where it listened is not known any more.

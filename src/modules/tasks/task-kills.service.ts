@@ -45,7 +45,7 @@ export class TaskKills {
 
   private async order(tx: Transaction, id: string, options: KillTaskRequest, caller: Caller): Promise<TaskCleanup> {
     // Locked, so that it does not end before its cleanup stands.
-    const [task] = await this.rows.tasks.find(tx, { taskIds: [id], lock: 'FOR NO KEY UPDATE' });
+    const [task] = await this.rows.tasks.find(tx, { taskIds: [id], lock: 'CHANGE' });
     if (!task) throw SchedulerError.taskNotFound(id);
     await this.disabled.refuse(options.waitForReplacementTask ? 'BOUNCE_TASK' : 'KILL_TASK', tx);
     const wanted: TaskCleanup = {

@@ -59,10 +59,10 @@ export interface LiveTaskFilter {
   /** Ended tasks that are not moved to the history yet are left out unless this is set. */
   includeEnded?: boolean;
   /**
-   * Locks the rows until `tx` ends, in the order of task ids. FOR UPDATE is for those that remove the tasks: orders that
-   * are being written (FOR KEY SHARE) are waited for, too.
+   * Locks the rows until `tx` ends, in the order of task ids. REMOVAL is for those that remove the tasks: orders that are
+   * being written, which keep a task from going and not from changing, are waited for, too.
    */
-  lock?: 'FOR NO KEY UPDATE' | 'FOR UPDATE';
+  lock?: 'CHANGE' | 'REMOVAL';
 }
 
 interface TaskRow {
@@ -167,7 +167,7 @@ export class TaskRepository {
   ) {}
 
   async find(tx: Queryable, filter: LiveTaskFilter = {}): Promise<LiveTask[]> {
-    const taskIds = filter.lock ? await this.lock(tx, filter.lock, filter) : filter.taskIds;
+    const taskIds = filter.lock ? await this.lock(tx, filter) : filter.taskIds;
     const found = await rows<TaskRow>(
       tx,
       `SELECT t.*, c.cleanup_type, k.task_id IS NOT NULL AS killed
@@ -182,10 +182,11 @@ export class TaskRepository {
    * Answers the ids. A statement of its own: the orders that the former holder of a row has written are seen by the next one only,
    * because a statement that waits for a row reads all other tables as they were before.
    */
-  private async lock(tx: Queryable, lock: string, filter: LiveTaskFilter): Promise<string[]> {
+  private async lock(tx: Queryable, filter: LiveTaskFilter): Promise<string[]> {
+    const strength = filter.lock === 'REMOVAL' ? 'FOR UPDATE' : 'FOR NO KEY UPDATE';
     const locked = await rows<{ task_id: string }>(
       tx,
-      `SELECT t.task_id FROM task t WHERE ${matching} ORDER BY t.task_id ${lock}`,
+      `SELECT t.task_id FROM task t WHERE ${matching} ORDER BY t.task_id ${strength}`,
       filterParameters(filter),
     );
     return locked.map((row) => row.task_id);

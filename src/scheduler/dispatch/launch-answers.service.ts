@@ -89,7 +89,7 @@ export class LaunchAnswers {
     prepare: (pending: PendingTask) => void,
   ): Promise<'DONE' | 'UNWANTED'> {
     await this.rows.requests.lock(tx, requestId);
-    const [task] = await this.rows.tasks.find(tx, { taskIds: [taskId], lock: 'FOR UPDATE' });
+    const [task] = await this.rows.tasks.find(tx, { taskIds: [taskId], lock: 'REMOVAL' });
     if (!task) return 'DONE';
     if (task.cleaning !== undefined || task.killed) return 'UNWANTED';
     const pending = (await this.rows.taskLaunches.launchedFor(tx, [taskId])).get(taskId)!;

@@ -23,7 +23,7 @@ test.each([
   const { taskId } = task!;
   let recorded = Promise.resolve();
   await world.db.pool.transaction(async (tx) => {
-    if (locks) await world.get(TaskRepository).find(tx, { taskIds: [taskId.id], lock: 'FOR NO KEY UPDATE' });
+    if (locks) await world.get(TaskRepository).find(tx, { taskIds: [taskId.id], lock: 'CHANGE' });
     const cleanup = { taskId, cleanupType: 'USER_REQUESTED', timestamp: world.now } as const;
     await world.get(TaskCleanupRepository).create(tx, cleanup);
     const answer = { taskId: taskId.id, outcome: 'PORT_IN_USE', port: 31_000 } as const;

@@ -26,7 +26,7 @@ export class BeforeKills {
     // Locked, so that no order comes in between: its command would have run for nothing.
     const locked = await this.rows.tasks.find(tx, {
       taskIds: cleanups.map(({ taskId }) => taskId.id),
-      lock: 'FOR NO KEY UPDATE',
+      lock: 'CHANGE',
     });
     const free = new Set(locked.filter(({ cleaning }) => !cleaning).map(({ taskId }) => taskId.id));
     const wanted = cleanups.filter(({ taskId }) => free.has(taskId.id));

@@ -19,7 +19,7 @@ test('a task that is ordered to go meanwhile runs no command of an order that co
   const cleanup = { taskId, cleanupType: 'BOUNCING', timestamp: start } as const;
   let late = Promise.resolve(new Set<string>());
   await rooms.database.pool.transaction(async (tx) => {
-    await get(TaskRepository).find(tx, { taskIds: [taskId.id], lock: 'FOR NO KEY UPDATE' });
+    await get(TaskRepository).find(tx, { taskIds: [taskId.id], lock: 'CHANGE' });
     await get(TaskCleanupRepository).create(tx, { ...cleanup, cleanupType: 'USER_REQUESTED' });
     late = rooms.database.transaction((tx) => get(BeforeKills).createAll(tx, [cleanup], { name: 'jstack' }));
     await lockAwaited(rooms.database.pool);

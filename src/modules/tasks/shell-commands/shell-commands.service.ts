@@ -31,7 +31,7 @@ export class ShellCommands {
   async run(id: string, shellCommand: ShellCommand, caller: Caller): Promise<TaskShellCommandRequest> {
     const queued = await this.db.transaction(async (tx) => {
       // Locked, so that the task does not end before its command stands, nor two commands take the same time.
-      const [task] = await this.rows.tasks.find(tx, { taskIds: [id], lock: 'FOR NO KEY UPDATE' });
+      const [task] = await this.rows.tasks.find(tx, { taskIds: [id], lock: 'CHANGE' });
       if (!task) throw notActive(id);
       this.rules.refuse(shellCommand, '');
       const limit = this.settings.maxUnfinishedShellCommandsPerTask;
