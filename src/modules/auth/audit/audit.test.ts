@@ -198,6 +198,8 @@ test('calls that end while the service stops are written, each once', async () =
   let isOpen = false;
   vi.spyOn(store, 'write').mockImplementation(async (tx, entries) => {
     written.push(...entries.map(({ callId }) => callId));
+    // As long as it takes: the database would end a transaction that rests.
+    await tx.query('SET LOCAL idle_in_transaction_session_timeout = 0');
     if (!isOpen) await new Promise<void>((resolve) => gates.push(resolve));
     await write(tx, entries);
   });
