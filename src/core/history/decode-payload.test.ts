@@ -17,6 +17,7 @@ test.each<{ name: string; kind?: PayloadKind; payload: Uint8Array; expected: unk
   { name: 'JSON that was cut off', payload: compress(bytes({ task: 1 })).slice(0, -3), expected: notJson },
   { name: 'text that is not UTF-8', payload: Uint8Array.of(0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d), expected: notJson },
   { name: 'a length of gigabytes', payload: Uint8Array.of(0xff, 0xff, 0xff, 0xff, 0x0f, 0), expected: notJson },
+  { name: 'a literal whose length leads back to its beginning', payload: Uint8Array.of(5, 0xfc, 0xfa, 0xff, 0xff, 0xff), expected: notJson },
   { name: 'a task without its record', payload: bytes({ id: 'web' }), expected: { kind: 'unreadable', reason: "It has no member 'task'" } },
   { name: 'a request', kind: 'REQUEST', payload: bytes({ id: 'web' }), expected: { kind: 'read', document: { id: 'web' } } },
   { name: 'a deploy without its marker', kind: 'DEPLOY', payload: bytes({}), expected: { kind: 'unreadable', reason: "It has no member 'deployMarker'" } },
@@ -37,6 +38,17 @@ test('any object reads back, compressed or not', () =>
       expect(decodePayload('TASK', compress(bytes(document)))).toEqual({ kind: 'read', document });
     }),
   ));
+
+test('literals of all sizes of lengths read back', () => {
+  for (const length of [1, 59, 60, 61, 255, 256, 257, 65_535, 65_536, 65_537, 300_000]) {
+    let [text, seed] = ['', length];
+    for (; text.length < length; seed = (seed * 48_271) % 2_147_483_647) text += seed.toString(36);
+    expect(decodePayload('TASK', compress(bytes({ task: text })))).toMatchObject({
+      kind: 'read',
+      document: { task: text },
+    });
+  }
+});
 
 test('no bytes at all make it fail', () =>
   fc.assert(fc.property(fc.uint8Array({ maxLength: 200 }), (any) => void decodePayload('TASK', any))));

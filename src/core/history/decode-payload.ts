@@ -25,10 +25,33 @@ export function decodePayload(kind: PayloadKind, bytes: Uint8Array): Payload {
 
 function plainOf(bytes: Uint8Array): Uint8Array | undefined {
   try {
-    return uncompress(bytes, maxBytes);
+    return areLiteralsSound(bytes) ? uncompress(bytes, maxBytes) : undefined;
   } catch {
     return undefined;
   }
+}
+
+/**
+ * False where a literal says that it is longer than what is left. snappyjs takes a length of two gigabytes or more for a negative one,
+ * goes back by it, and may never come to an end. Format: github.com/google/snappy, format_description.txt.
+ */
+function areLiteralsSound(bytes: Uint8Array): boolean {
+  let at = bytes.findIndex((byte) => byte < 0x80) + 1;
+  while (at < bytes.length) {
+    const tag = bytes[at]!;
+    const [kind, rest] = [tag & 3, tag >>> 2];
+    at += 1;
+    if (kind !== 0) at += kind === 3 ? 4 : kind;
+    else if (rest < 60) at += rest + 1;
+    else {
+      const size = rest - 59;
+      if (at + size > bytes.length) return false;
+      let length = 1;
+      for (let index = 0; index < size; index++) length += bytes[at + index]! * 2 ** (8 * index);
+      at += size + length;
+    }
+  }
+  return at === bytes.length;
 }
 
 function parse(bytes: Uint8Array | undefined): Record<string, unknown> | undefined {
