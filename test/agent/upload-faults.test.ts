@@ -228,7 +228,7 @@ describe.skipIf(withoutObjectStore !== undefined)('a bucket', { timeout: 90_000 
       uploads: { ...uploadsTo('%filename').uploads!, bucket: 'nowhere' },
     });
     const isSaid = (text: string) => cluster.log.lines.some((line) => line.includes(text));
-    await waitFor('both words', () => isSaid('InvalidStorageClass') && isSaid('NoSuchBucket'), patience);
+    await waitFor('both words', () => isSaid('InvalidStorageClass') && isSaid('bucket nowhere'), patience);
     await waitFor('both ends', () => isArchived(refused) && isArchived(waiting), patience);
     ahead = hour;
     await waitFor('room', () => !existsSync(cluster.sandbox(refused)), patience);
@@ -358,6 +358,15 @@ describe('the folder', { timeout: 90_000 }, () => {
     expect(readdirSync(cluster.sandbox(spec)).filter((name) => name.startsWith('dump'))).toEqual([]);
     expect(readdirSync(join(cluster.root, 'archive', '.new'))).toEqual([]);
   }, 120_000);
+
+  test('and an agent that was killed while it saved its progress: the next one removes what is left of that', async () => {
+    cluster = await AgentCluster.start({ settings });
+    await cluster.run('echo x >dump1', uploadsTo('half/%filename'));
+    await untilNothingWaits();
+    writeFileSync(join(cluster.root, 'uploads', 'task-file1.uploading.json.58381bef.new'), '{');
+    await cluster.restartAgent();
+    await untilNothingWaits();
+  });
 
   test('takes no more bandwidth than it is given', async () => {
     cluster = await AgentCluster.start({ settings: { ...settings, maxUploadMegabytesPerSecond: 1 } });

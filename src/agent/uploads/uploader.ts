@@ -70,9 +70,12 @@ export class Uploader {
     const records = new Set(names.filter((name) => name.endsWith(recordEnding)));
     for (const name of records) this.due.add(name);
     // Of records that were removed as the last thing.
-    for (const name of names.filter((other) => other.endsWith(progressEnding)))
-      if (!records.has(name.slice(0, -progressEnding.length) + recordEnding))
-        await rm(join(this.place, name), { force: true });
+    const withoutRecord = names.filter(
+      (name) => name.endsWith(progressEnding) && !records.has(name.slice(0, -progressEnding.length) + recordEnding),
+    );
+    // An agent that was killed while it saved its progress has left these.
+    const halves = names.filter((name) => name.includes(`${progressEnding}.`));
+    for (const name of [...withoutRecord, ...halves]) await rm(join(this.place, name), { force: true });
   }
 
   private get place(): string {
