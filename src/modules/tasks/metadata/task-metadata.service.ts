@@ -28,6 +28,8 @@ export class TaskMetadataService {
   async add(taskId: string, note: NewMetadata, caller: Caller): Promise<void> {
     const errors = refuseMetadata(note, this.settings);
     if (errors.length > 0) throw SchedulerError.invalid('INVALID_REQUEST', errors);
+    // That of the call: notes of one task wait for one another.
+    const at = new Date(this.clock.now());
     await this.db.transaction(async (tx) => {
       if (!(await this.tasks.keepLive(tx, taskId))) throw SchedulerError.taskNotFound(taskId);
       await this.refuseTooMany(tx, taskId);
@@ -36,7 +38,7 @@ export class TaskMetadataService {
       const added = await this.notes.add(tx, {
         taskId,
         type,
-        at: new Date(this.clock.now()),
+        at,
         title,
         message,
         user,
