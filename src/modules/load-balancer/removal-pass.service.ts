@@ -82,11 +82,7 @@ export class RemovalPass {
   /** Its data is gone, or it need not go any more. */
   private dropUnlessLeaving(taskId: string): Promise<void> {
     return this.db.leaderTransaction(async (tx: Transaction) => {
-      const [live] = await this.rows.tasks.find(tx, {
-        taskIds: [taskId],
-        includeEnded: true,
-        lock: 'CHANGE',
-      });
+      const [live] = await this.rows.tasks.find(tx, { taskIds: [taskId], includeEnded: true, lock: 'CHANGE' });
       const isKnown = live !== undefined && (await this.balanced.load(tx, [live])).has(taskId);
       // Where it listened is not known any more.
       if (!isKnown) await this.rows.loadBalancerRecords.forget(tx, [taskId]);

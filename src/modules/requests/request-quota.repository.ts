@@ -9,7 +9,7 @@ const ofGroup = (request: string): string =>
   `(${request}->>'group' = $1 OR ($1::text IS NULL AND ${request}->>'group' IS NULL))`;
 
 /** What a group has of something; bytes where they are limited. */
-export interface GroupUse {
+export interface QuotaUse {
   count: number;
   bytes: number;
 }
@@ -18,9 +18,9 @@ export interface GroupUse {
 @Injectable()
 export class RequestQuotaRepository {
   /** Requests besides the given one that are in the group, or come to it when their deploy in progress succeeds. */
-  async requests(tx: Queryable, group: string | undefined, besides: string): Promise<GroupUse> {
+  async requests(tx: Queryable, group: string | undefined, besides: string): Promise<QuotaUse> {
     // One statement: a deploy that ends moves its request from the second part to the first.
-    const [found] = await rows<GroupUse>(
+    const [found] = await rows<QuotaUse>(
       tx,
       `SELECT ((SELECT count(*) FROM request r WHERE ${ofGroup('r.document')} AND r.id <> $2)
          + (SELECT count(*) FROM pending_deploy p JOIN request r ON r.id = p.request_id
@@ -32,8 +32,8 @@ export class RequestQuotaRepository {
   }
 
   /** Runs that were asked for and wait. */
-  async runs(tx: Transaction, group: string | undefined): Promise<GroupUse> {
-    const [found] = await rows<GroupUse>(
+  async runs(tx: Transaction, group: string | undefined): Promise<QuotaUse> {
+    const [found] = await rows<QuotaUse>(
       tx,
       `SELECT count(*)::int AS count, coalesce(sum(p.bytes), 0)::double precision AS bytes FROM (
          SELECT request_id, bytes FROM pending_task WHERE pending_type = ANY ($2) AND NOT delete_requested

@@ -6,7 +6,7 @@ import { SchedulerError } from '../../platform/errors.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { PendingRequestRepository } from '../tasks/pending-request.repository.js';
 import { bytesOfMb } from '../../platform/files.js';
-import { type GroupUse, RequestQuotaRepository } from './request-quota.repository.js';
+import { type QuotaUse, RequestQuotaRepository } from './request-quota.repository.js';
 
 /**
  * Time for which a count holds far from the limit: to count is cheap, but not for each of hundreds of calls a second.
@@ -17,7 +17,7 @@ const mostAtOnce = 1_000;
 /** Groups whose count is kept. */
 const mostKept = 10_000;
 
-interface CachedUse extends GroupUse {
+interface CachedUse extends QuotaUse {
   at: number;
 }
 
@@ -69,12 +69,12 @@ export class RequestQuotas {
   private async use(
     tx: Queryable,
     group: string | undefined,
-    limit: GroupUse,
+    limit: QuotaUse,
     kept: Map<string, CachedUse>,
-    measure: () => Promise<GroupUse>,
-  ): Promise<GroupUse> {
+    measure: () => Promise<QuotaUse>,
+  ): Promise<QuotaUse> {
     const key = JSON.stringify(group ?? null);
-    const isFar = ({ count, bytes }: GroupUse): boolean =>
+    const isFar = ({ count, bytes }: QuotaUse): boolean =>
       count < limit.count / 2 - mostAtOnce && bytes < limit.bytes / 2;
     const known = kept.get(key);
     if (known && isFar(known) && performance.now() - known.at < keptMillis) return known;

@@ -7,6 +7,7 @@ import { parseTaskId } from '../../core/task-id.js';
 import type { Queryable } from '../../platform/database/queryable.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { rows } from '../../platform/database/sql.js';
+import type { LaunchDocument } from './launched-task.repository.js';
 
 /** A task that was given its place. */
 export interface PlacedTask extends LaunchDecision {
@@ -196,9 +197,13 @@ export class TaskLaunchRepository {
     );
   }
 
-  /** The pending tasks from which live tasks were launched, by task id. */
-  async launchedFor(tx: Transaction, taskIds: readonly string[]): Promise<Map<string, PendingTask>> {
-    const found = await this.launchData(tx, taskIds);
-    return new Map([...found].map(([taskId, { pendingTask }]) => [taskId, pendingTask]));
+  /** What a live task was launched for. */
+  async launchedFor(tx: Transaction, taskId: string): Promise<Pick<LaunchDocument, 'request' | 'pendingTask'>> {
+    const [found] = await rows<Pick<LaunchDocument, 'request' | 'pendingTask'>>(
+      tx,
+      `SELECT document->'request' AS request, document->'pendingTask' AS "pendingTask" FROM task_launch WHERE task_id = $1`,
+      [taskId],
+    );
+    return found!;
   }
 }

@@ -92,11 +92,10 @@ export class LaunchAnswers {
     const [task] = await this.rows.tasks.find(tx, { taskIds: [taskId], lock: 'REMOVAL' });
     if (!task) return 'DONE';
     if (task.cleaning !== undefined || task.killed) return 'UNWANTED';
-    const pending = (await this.rows.taskLaunches.launchedFor(tx, [taskId])).get(taskId)!;
+    const { request, pendingTask: pending } = await this.rows.taskLaunches.launchedFor(tx, taskId);
     prepare(pending);
     await this.rows.pendingTasks.insert(tx, [pending]);
-    const launched = (await this.rows.tasks.requestsAtLaunch(tx, [taskId])).get(taskId)!;
-    if (isCountedStart(launched, pending)) await this.rows.requestTimings.takeStartBack(tx, requestId);
+    if (isCountedStart(request, pending)) await this.rows.requestTimings.takeStartBack(tx, requestId);
     await this.rows.tasks.removeLive(tx, [taskId]);
     return 'DONE';
   }

@@ -24,10 +24,7 @@ export class BeforeKills {
   async createAll(tx: Transaction, cleanups: readonly TaskCleanup[], command: ShellCommand | undefined) {
     if (!command) return this.rows.taskCleanups.createAll(tx, cleanups);
     // Locked, so that no order comes in between: its command would have run for nothing.
-    const locked = await this.rows.tasks.find(tx, {
-      taskIds: cleanups.map(({ taskId }) => taskId.id),
-      lock: 'CHANGE',
-    });
+    const locked = await this.rows.tasks.find(tx, { taskIds: cleanups.map(({ taskId }) => taskId.id), lock: 'CHANGE' });
     const free = new Set(locked.filter(({ cleaning }) => !cleaning).map(({ taskId }) => taskId.id));
     const wanted = cleanups.filter(({ taskId }) => free.has(taskId.id));
     return this.rows.taskCleanups.createAll(tx, await this.queueAll(tx, wanted, command));
