@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { SchedulerWorld, type WorldOptions } from '../../test/support/scheduler-world.js';
-import { waitFor } from '../../test/support/wait-for.js';
+import { lockAwaited } from '../../test/support/lock-waits.js';
 import { Metrics } from '../platform/metrics/metrics.js';
 import { Wake } from '../platform/wake/wake.js';
 import { JobPoller } from './pollers/job.poller.js';
@@ -112,8 +112,7 @@ describe('from the queue to a running task', () => {
         await world.db.transaction(async (tx) => {
           await tx.query(`SELECT 1 FROM request WHERE id = 'poisoned' FOR NO KEY UPDATE`);
           passing = world.pass();
-          const waits = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;
-          await waitFor('the wait for the row', async () => (await world.query(waits)).length > 0);
+          await lockAwaited(world);
         });
         await passing;
       }

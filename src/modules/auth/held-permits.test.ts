@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { startAuthApp, type Answer, type AuthApp } from '../../../test/support/auth/auth-app.js';
-import { waitFor } from '../../../test/support/wait-for.js';
+import { lockAwaited } from '../../../test/support/lock-waits.js';
 import { makePendingTaskId, makeTaskId } from '../../core/task-id.js';
 import { Database } from '../../platform/database/database.js';
 import { endpointNeeds } from './access/endpoint-needs.js';
@@ -61,13 +61,7 @@ describe('a new id that two callers want at the same time', () => {
 });
 
 /** Until a call waits for what the test's transaction has locked. */
-const blocked = () =>
-  waitFor('a call to wait for the lock', async () => {
-    const waiting = await app.sql(
-      `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`,
-    );
-    return waiting.length > 0;
-  });
+const blocked = () => lockAwaited({ query: app.sql });
 
 const parts = { requestId: 'shop', deployId: 'd1', instanceNo: 1 };
 const taskId = makeTaskId({ ...parts, startedAt: Date.now(), host: 'h', rackId: 'r' }).id;

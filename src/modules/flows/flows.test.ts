@@ -3,7 +3,7 @@ import { startAuthApp, type Answer, type AuthApp } from '../../../test/support/a
 import type { Request } from '../../core/model/request.js';
 import { FollowUps } from './follow-ups.service.js';
 import { Database } from '../../platform/database/database.js';
-import { waitFor } from '../../../test/support/wait-for.js';
+import { lockAwaited } from '../../../test/support/lock-waits.js';
 
 let app: AuthApp;
 const tokens: Record<string, string> = {};
@@ -198,12 +198,7 @@ describe('the removal of a request', () => {
         JSON.stringify({ after: after('a') }),
       ]);
       removed = remove('a');
-      await waitFor('the removal to wait', async () => {
-        const waiting = await app.sql(
-          `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`,
-        );
-        return waiting.length > 0;
-      });
+      await lockAwaited({ query: app.sql });
     });
     expect(await removed).toMatchObject({ status: 409 });
   });

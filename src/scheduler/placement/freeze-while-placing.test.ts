@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { SchedulerWorld } from '../../../test/support/scheduler-world.js';
-import { waitFor } from '../../../test/support/wait-for.js';
+import { lockAwaited } from '../../../test/support/lock-waits.js';
 import { PriorityKillsPoller } from '../../modules/priority/priority-freeze.poller.js';
 import { PriorityModule } from '../../modules/priority/priority.module.js';
 import { PriorityService } from '../../modules/priority/priority.service.js';
@@ -52,8 +52,7 @@ test('a freeze that begins within the transaction of a placement kills its task'
   vi.spyOn(pending, 'take').mockImplementationOnce(async (...given) => {
     await freeze();
     kills = killPass().finally(() => (areOver = true));
-    const waits = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;
-    await waitFor('the kills to wait for the placement', async () => areOver || (await world.query(waits)).length > 0);
+    await lockAwaited(world, () => areOver);
     return pending.take(...given);
   });
   await world.pass();

@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { SchedulerWorld } from '../../../test/support/scheduler-world.js';
-import { waitFor } from '../../../test/support/wait-for.js';
+import { lockAwaited } from '../../../test/support/lock-waits.js';
 import { Clock } from '../../platform/clock.js';
 import { JobPoller } from './job.poller.js';
 
@@ -118,8 +118,7 @@ describe('each run is looked at when its time has come, with the time between tw
         look = poller()
           .runDue(at)
           .finally(() => (isOver = true));
-        const waits = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;
-        await waitFor('the wait for the request', async () => isOver || (await world.query(waits)).length > 0);
+        await lockAwaited(world, () => isOver);
         await tx.query(change);
       });
       await look;

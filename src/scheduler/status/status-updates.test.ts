@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { toldEvents } from '../../../test/support/told-events.js';
 import { SchedulerWorld } from '../../../test/support/scheduler-world.js';
-import { waitFor } from '../../../test/support/wait-for.js';
+import { lockAwaited } from '../../../test/support/lock-waits.js';
 import type { StatusUpdate } from '../../cluster/cluster-driver.js';
 import type { TaskState } from '../../core/model/enums.js';
 import { Database } from '../../platform/database/database.js';
@@ -210,12 +210,7 @@ test('a status does not wait for a transaction that holds its request; an end do
   await locked;
   let ended = false;
   const end = report(update(2, 'TASK_FINISHED')).then(() => (ended = true));
-  await waitFor('the end to wait', async () => {
-    const waiting = await world.query(
-      `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`,
-    );
-    return waiting.length > 0;
-  });
+  await lockAwaited(world);
   expect(ended).toBe(false);
   letGo();
   await Promise.all([held, end]);

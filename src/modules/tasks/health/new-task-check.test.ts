@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vit
 import type { TaskState } from '../../../core/model/enums.js';
 import { insertDeploy, insertRequest, insertTask, start } from '../../../../test/support/builders.js';
 import { startRooms, type RoomApp } from '../../../../test/support/room-app.js';
-import { waitFor } from '../../../../test/support/wait-for.js';
+import { lockAwaited } from '../../../../test/support/lock-waits.js';
 import { Clock } from '../../../platform/clock.js';
 import type { Queryable } from '../../../platform/database/queryable.js';
 import { Pollers } from '../../../platform/poller/pollers.js';
@@ -242,10 +242,7 @@ async function orderAfter(change: string, now: number): Promise<void> {
   await rooms.database.pool.transaction(async (other) => {
     await other.query('SELECT FROM request FOR UPDATE');
     pass = rooms.app.get(NewTaskCheckPoller).runOnce(now);
-    await waitFor('the pass to wait for the request', async () => {
-      const waiting = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;
-      return (await tx.query(waiting)).length > 0;
-    });
+    await lockAwaited(tx);
     await other.query(change);
   });
   await pass;
