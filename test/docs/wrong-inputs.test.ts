@@ -15,7 +15,7 @@ const rules = [...page.matchAll(/^- (.*?→ (\d+).*)$/gm)].map(([, text = '', st
 /** Rules that take more than these calls to be broken; other tests break them. */
 const elsewhere = [
   /^`Host`|^body: not larger|^content of files/,
-  /at a time|at once|^any call: not while|^bodies of|^body: sent within|^calls (at once|that change)|so many (of|that wait|at a time)|searches of one caller/,
+  /at a time|at once|^any call: not while|^bodies of|^body: sent within|^calls (at once|that change)|so many (of|that wait|at a time)|deploys in use|searches of one caller/,
   /^(event streams|`token` of a browser|signing a browser|tokens|wrong credentials|webhooks that are tested|shell commands of a task|notes of a task)/,
   // Settings that are not the usual ones, or parts that this server has not.
   /if the setting requires|search for logs|where there is|if it has an effect|default `\[\]`|allowedUploaderBuckets|allowedParameters|allowedTargets|allowedRunUsers|artifactStore|default none/,

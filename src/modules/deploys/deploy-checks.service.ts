@@ -77,6 +77,11 @@ export class DeployChecks {
     if (first) throw new SchedulerError('NOT_SUPPORTED', first.message, { errors: unsupported });
   }
 
+  /** Room in the group of the request for the deploy and, where it `isUpdated` by the deploy, for the request as it is to be. */
+  room(tx: Queryable, deploy: Deploy, request: Request, isUpdated: boolean): Promise<void> {
+    return this.requests.roomForDeploy(tx, deploy, request, isUpdated);
+  }
+
   /** Asks the cluster, so not in a transaction. */
   async refuseUsers(deploy: Deploy): Promise<void> {
     const unsupported = await refusedContainerErrors(this.driver, deploy);

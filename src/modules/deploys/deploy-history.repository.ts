@@ -130,12 +130,13 @@ export class DeployHistoryRepository {
   async takeOver(tx: Transaction, deploys: readonly DeployHistory[]): Promise<number> {
     const written = await rows(
       tx,
-      `INSERT INTO deploy_history AS d (request_id, deploy_id, created_at, user_name, message, deploy_state, deploy_state_at, data)
-       SELECT request_id, deploy_id, created_at, user_name, message, deploy_state, deploy_state_at, data
+      `INSERT INTO deploy_history AS d (request_id, deploy_id, created_at, user_name, message, deploy_state, deploy_state_at, data, deploy_bytes)
+       SELECT request_id, deploy_id, created_at, user_name, message, deploy_state, deploy_state_at, data,
+         coalesce(octet_length((data->'deploy')::text), 0)
        FROM jsonb_populate_recordset(NULL::deploy_history, $1::jsonb)
        ON CONFLICT (request_id, deploy_id) DO UPDATE SET deploy_state = coalesce(excluded.deploy_state, d.deploy_state),
          deploy_state_at = coalesce(excluded.deploy_state_at, d.deploy_state_at), bytes = NULL,
-         data = excluded.data || coalesce(d.data, '{}')
+         data = excluded.data || coalesce(d.data, '{}'), deploy_bytes = greatest(d.deploy_bytes, excluded.deploy_bytes)
        WHERE (d.deploy_state IS NULL AND excluded.deploy_state IS NOT NULL OR d.data IS NULL) AND NOT EXISTS (
          SELECT 1 FROM pending_deploy p WHERE (p.request_id, p.deploy_id) = (d.request_id, d.deploy_id)) RETURNING 1`,
       [

@@ -43,6 +43,10 @@ export class DeployHistoryEntity {
   @Column({ type: 'jsonb', nullable: true })
   data: StoredDeployData | null;
 
+  /** Bytes of the deploy, without its result. */
+  @Column({ name: 'deploy_bytes', type: 'integer', default: 0 })
+  deployBytes: number;
+
   @Column({ type: 'bytea', nullable: true })
   bytes: Buffer | null;
 }
@@ -65,6 +69,10 @@ export class PendingDeployEntity {
 
   @Column({ name: 'updated_request', type: 'jsonb', nullable: true })
   updatedRequest: Request | null;
+
+  /** Bytes of `updatedRequest`. */
+  @Column({ type: 'integer', default: 0 })
+  bytes: number;
 
   @Column({ type: 'jsonb', nullable: true })
   balance: DeployBalance | null;

@@ -192,8 +192,9 @@ export class DeployRepository {
   async insert(tx: Transaction, { marker, deploy }: StoredDeploy): Promise<boolean> {
     const written = await rows(
       tx,
-      `INSERT INTO deploy_history (request_id, deploy_id, created_at, user_name, message, data)
-       VALUES ($1, $2, greatest($3::timestamptz, (SELECT max(created_at) + interval '1 millisecond' ${endsSql('$1')})), $4, $5, $6)
+      `INSERT INTO deploy_history (request_id, deploy_id, created_at, user_name, message, data, deploy_bytes)
+       VALUES ($1, $2, greatest($3::timestamptz, (SELECT max(created_at) + interval '1 millisecond' ${endsSql('$1')})), $4, $5, $6,
+         octet_length(($6::jsonb->'deploy')::text))
        ON CONFLICT (request_id, deploy_id) DO NOTHING RETURNING deploy_id`,
       [
         marker.requestId,
@@ -265,12 +266,12 @@ export class DeployRepository {
   async savePending(tx: Queryable, pending: StoredPendingDeploy): Promise<void> {
     await tx.query(
       `INSERT INTO pending_deploy (request_id, deploy_id, state, progress, updated_request, cancel_user,
-         cancel_requested_at, update_target_instances, balance, ending, started_by)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+         cancel_requested_at, update_target_instances, balance, ending, started_by, bytes)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, coalesce(octet_length($5::jsonb::text), 0))
        ON CONFLICT (request_id) DO UPDATE SET deploy_id = excluded.deploy_id, state = excluded.state,
          progress = excluded.progress, updated_request = excluded.updated_request, cancel_user = excluded.cancel_user,
          cancel_requested_at = excluded.cancel_requested_at, update_target_instances = excluded.update_target_instances,
-         balance = excluded.balance, ending = excluded.ending, started_by = excluded.started_by`,
+         balance = excluded.balance, ending = excluded.ending, started_by = excluded.started_by, bytes = excluded.bytes`,
       [
         pending.requestId,
         pending.deployId,

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { insertRequest, insertTask, start } from '../../../test/support/builders.js';
 import { startRooms, type RoomApp } from '../../../test/support/room-app.js';
 import { Clock } from '../../platform/clock.js';
@@ -7,7 +7,7 @@ import { DeploysModule } from './deploys.module.js';
 import { DeploysPoller } from './deploys.poller.js';
 import { Pollers } from '../../platform/poller/pollers.js';
 
-/* A request that a deploy moves to another group counts there from the beginning of the deploy on. */
+/* A request that a deploy moves to another group counts there from the beginning of the deploy on, as do the bytes of both. */
 
 class StoppedClock extends Clock {
   override now(): number {
@@ -20,7 +20,7 @@ const full = { status: 400, body: { code: 'INVALID_REQUEST', errors: [{ rule: 'q
 let rooms: RoomApp;
 
 beforeAll(async () => {
-  const settings = { maxRequestsPerGroup, deployHealthyBySeconds: 60 };
+  const settings = { maxRequestsPerGroup, maxRecordMegabytesPerGroup: 1, deployHealthyBySeconds: 60 };
   rooms = await startRooms({ modules: [RequestsModule, DeploysModule], clock: new StoppedClock(), settings });
   // Deploys are looked at when a test says so.
   await rooms.app.get(Pollers).stop();
@@ -96,4 +96,74 @@ test('a deploy that moves no request counts nowhere else', async () => {
 test('of two deploys that begin at the same time one gets the last place', async () => {
   const answers = await Promise.all([deploy('a', 'g'), deploy('b', 'g')]);
   expect(answers.map(({ status }) => status).sort()).toEqual([200, 400]);
+});
+
+describe('the requests of a group and their deploys in use take one megabyte together', () => {
+  const texts = (kilobytes: number) =>
+    Object.fromEntries(Array.from({ length: kilobytes / 4 }, (_, index) => [`a${index}`, 'x'.repeat(4_070)]));
+  const job = (id: string, kilobytes: number, group = 'many') =>
+    rooms.call('POST', '/api/requests', {
+      id,
+      requestType: 'ON_DEMAND',
+      group,
+      requiredSlaveAttributes: texts(kilobytes),
+    });
+  const jobDeploy = (requestId: string, id: string, kilobytes: number, more = {}) =>
+    rooms.call('POST', '/api/deploys', {
+      deploy: { id, requestId, command: 'run', env: texts(kilobytes) },
+      ...more,
+    });
+  const done = { status: 200 };
+  const noRoom = (code: string, field: string) => ({
+    status: 400,
+    body: {
+      code,
+      errors: [
+        { field, rule: 'quota', message: expect.stringContaining('1 MB (maxRecordMegabytesPerGroup)') as unknown },
+      ],
+    },
+  });
+  const noRoomForRequest = noRoom('INVALID_REQUEST', 'request');
+  const noRoomForDeploy = noRoom('INVALID_DEPLOY', 'deploy');
+
+  test('new ones and those that grow are refused, those that shrink are not, and another group has its own', async () => {
+    expect(await job('m1', 240)).toMatchObject(done);
+    expect(await job('m2', 240)).toMatchObject(done);
+    expect(await jobDeploy('m1', 'd1', 240)).toMatchObject(done);
+    expect(await jobDeploy('m2', 'd1', 240)).toMatchObject(done);
+    expect(await job('m3', 120)).toMatchObject(noRoomForRequest);
+    expect(await jobDeploy('m1', 'd2', 120)).toMatchObject(noRoomForDeploy);
+    expect(await job('m1', 120)).toMatchObject(done);
+    expect(await job('m1', 120)).toMatchObject(done);
+    expect(await job('m3', 120)).toMatchObject(done);
+    expect(await job('m1', 240)).toMatchObject(noRoomForRequest);
+    expect(await job('a1', 240, 'apart')).toMatchObject(done);
+  });
+
+  test('a deploy counts as long as it is in use, by its request or by a task', async () => {
+    expect(await job('m2', 240)).toMatchObject(done);
+    expect(await jobDeploy('m2', 'd1', 40)).toMatchObject(done);
+    expect(await job('m1', 0)).toMatchObject(done);
+    for (const id of ['d1', 'd2', 'd3', 'd4', 'd5']) {
+      expect(await jobDeploy('m1', id, 240)).toMatchObject(done);
+      await rooms.database.pool.query('DELETE FROM pending_deploy');
+      await rooms.database.pool.query('UPDATE request SET pending_deploy_id = NULL');
+    }
+    for (const id of ['d1', 'd2']) {
+      await insertTask(rooms.database.pool, { requestId: 'm1', deployId: id, updates: [['TASK_RUNNING', start]] });
+    }
+    expect(await jobDeploy('m1', 'd6', 120)).toMatchObject(noRoomForDeploy);
+    await rooms.database.pool.query('UPDATE task SET ended_at = now()');
+    expect(await jobDeploy('m1', 'd6', 120)).toMatchObject(done);
+  });
+
+  test('a request that a deploy brings counts beside the stored one, and one that comes to a group with its deploy', async () => {
+    expect(await job('m1', 240)).toMatchObject(done);
+    expect(await job('m2', 0)).toMatchObject(done);
+    const updatedRequest = { id: 'm2', requestType: 'ON_DEMAND', group: 'many', requiredSlaveAttributes: texts(240) };
+    expect(await jobDeploy('m2', 'd1', 240, { updatedRequest })).toMatchObject(done);
+    expect(await job('a1', 120, 'apart')).toMatchObject(done);
+    expect(await jobDeploy('a1', 'd1', 240)).toMatchObject(done);
+    expect(await job('a1', 120)).toMatchObject(noRoomForRequest);
+  });
 });

@@ -3,7 +3,9 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { User } from '../../core/authorization/index.js';
 import type { FieldError } from '../../core/field-error.js';
 import { namedParents, parentProblems } from '../../core/flows/index.js';
+import type { Deploy } from '../../core/model/deploy.js';
 import type { Request } from '../../core/model/request.js';
+import { recordBytes } from '../../core/record-size.js';
 import {
   bounceCapacityProblem,
   capacityProblem,
@@ -71,6 +73,20 @@ export class RequestChecks {
     await this.parents(tx, normalized, stored?.request, reader);
     if (!stored || stored.request.group !== normalized.group) await this.quotas.refuseRequest(tx, normalized);
     return normalized;
+  }
+
+  /** Its group has room for the bytes that it takes beyond `former`; one that does not grow may be saved where there is none. */
+  async room(tx: Queryable, request: Request, former?: Request): Promise<void> {
+    const added = recordBytes(request) - (former ? recordBytes(former) : 0);
+    if (added <= 0 && former?.group === request.group) return;
+    refuse(await this.quotas.bytesProblem(tx, 'request', request, added));
+  }
+
+  /** The group of `request` has room for a deploy, and for the request as the deploy is to change it. */
+  async roomForDeploy(tx: Queryable, deploy: Deploy, request: Request, isUpdated: boolean): Promise<void> {
+    const added = recordBytes(deploy) + (isUpdated ? recordBytes(request) : 0);
+    const problem = await this.quotas.bytesProblem(tx, 'deploy', request, added);
+    if (problem) throw SchedulerError.invalid('INVALID_DEPLOY', [problem]);
   }
 
   /** Are there machines for all instances? `previous`: running tasks that stay up beside them. */

@@ -71,8 +71,9 @@ export class RequestCreationRepository {
     const written = await rows(
       tx,
       `WITH written AS (
-         INSERT INTO request (id, request_type, state, version, changed_at, active_deploy_id, pending_deploy_id, bouncing, document, schedule_since)
-         SELECT $1::text, $2::text, $3::text, $4::bigint, $5::timestamptz, $6::text, $7::text, $8::boolean, $9::jsonb, ${newScheduleSince}
+         INSERT INTO request (id, request_type, state, version, changed_at, active_deploy_id, pending_deploy_id, bouncing, document, bytes, schedule_since)
+         SELECT $1::text, $2::text, $3::text, $4::bigint, $5::timestamptz, $6::text, $7::text, $8::boolean, $9::jsonb,
+           octet_length($9::jsonb::text), ${newScheduleSince}
          WHERE NOT EXISTS (SELECT 1 FROM request_history WHERE request_id = $1::text AND created_at >= $${at}::timestamptz)
          ON CONFLICT (id) DO NOTHING RETURNING id, document),
        noted AS (

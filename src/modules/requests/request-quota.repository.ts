@@ -3,6 +3,7 @@ import { promisedTypes } from '../../core/model/enums.js';
 import type { Queryable } from '../../platform/database/queryable.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { rows } from '../../platform/database/sql.js';
+import { liveSql } from '../tasks/task.repository.js';
 
 /** SQL that an index answers for stored requests (request_by_group); `$1` is the group or NULL. */
 const ofGroup = (request: string): string =>
@@ -14,7 +15,7 @@ export interface QuotaUse {
   bytes: number;
 }
 
-/** Counts of requests and runs by group. By hand: counts over two rooms' tables. */
+/** What groups have of requests, deploys and runs. By hand: sums over three rooms' tables. */
 @Injectable()
 export class RequestQuotaRepository {
   /** Requests besides the given one that are in the group, or come to it when their deploy in progress succeeds. */
@@ -29,6 +30,29 @@ export class RequestQuotaRepository {
       [group ?? null, besides],
     );
     return found!;
+  }
+
+  /**
+   * Bytes of the requests of a group, of their deploys in use, and of the requests that deploys in progress bring; `id` is taken for one of
+   * the group.
+   */
+  async recordBytes(tx: Queryable, group: string | undefined, id: string): Promise<number> {
+    const [found] = await rows<{ bytes: number }>(
+      tx,
+      `WITH grouped AS (
+         SELECT r.id, r.bytes, r.active_deploy_id, r.pending_deploy_id FROM request r WHERE ${ofGroup('r.document')} OR r.id = $2
+         UNION SELECT r.id, r.bytes, r.active_deploy_id, r.pending_deploy_id FROM pending_deploy p JOIN request r ON r.id = p.request_id
+           WHERE p.updated_request IS NOT NULL AND ${ofGroup('p.updated_request')}),
+       used AS (
+         SELECT id AS request_id, active_deploy_id AS deploy_id FROM grouped UNION SELECT id, pending_deploy_id FROM grouped
+         UNION SELECT p.request_id, p.deploy_id FROM pending_task p JOIN grouped g ON g.id = p.request_id
+         UNION SELECT t.request_id, t.deploy_id FROM task t JOIN grouped g ON g.id = t.request_id WHERE ${liveSql('t')})
+       SELECT (coalesce((SELECT sum(bytes) FROM grouped), 0)
+         + coalesce((SELECT sum(p.bytes) FROM pending_deploy p JOIN grouped g ON g.id = p.request_id), 0)
+         + coalesce((SELECT sum(deploy_bytes) FROM used JOIN deploy_history USING (request_id, deploy_id)), 0))::double precision AS bytes`,
+      [group ?? null, id],
+    );
+    return found!.bytes;
   }
 
   /** Runs that were asked for and wait. */

@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import type { FieldError } from '../../core/field-error.js';
 import type { Request } from '../../core/model/request.js';
 import type { Queryable } from '../../platform/database/queryable.js';
 import type { Transaction } from '../../platform/database/transaction.js';
@@ -21,10 +22,11 @@ interface CachedUse extends QuotaUse {
   at: number;
 }
 
-/** Limits the number of requests, and of waiting runs and their bytes, of a group. Requests without a group count as one. */
+/** Limits requests and waiting runs of a group, by number and by bytes. Requests without a group count as one. */
 @Injectable()
 export class RequestQuotas {
   private readonly requestUses = new Map<string, CachedUse>();
+  private readonly recordUses = new Map<string, CachedUse>();
   private readonly runUses = new Map<string, CachedUse>();
 
   constructor(
@@ -41,6 +43,28 @@ export class RequestQuotas {
     if (count < most) return;
     const message = `group: ${nameOf(group)} has ${count} requests, and may have ${most} (maxRequestsPerGroup)`;
     throw SchedulerError.invalid('INVALID_REQUEST', [{ field: 'group', rule: 'quota', message }]);
+  }
+
+  /** Why the group of a request has no room for `added` bytes more: of the request as it is to be, of its deploy, or both. */
+  async bytesProblem(
+    tx: Queryable,
+    field: string,
+    { id, group }: Request,
+    added: number,
+  ): Promise<FieldError | undefined> {
+    const megabytes = this.settings.maxRecordMegabytesPerGroup;
+    const limit = { count: Number.POSITIVE_INFINITY, bytes: bytesOfMb(megabytes) };
+    const use = await this.use(tx, group, limit, this.recordUses, async () => ({
+      count: 0,
+      bytes: await this.quotas.recordBytes(tx, group, id),
+    }));
+    if (use.bytes + added <= limit.bytes) {
+      // One that is kept knows what came meanwhile.
+      use.bytes += Math.max(0, added);
+      return undefined;
+    }
+    const message = `${field}: requests of ${nameOf(group)} and their deploys together would take more than ${megabytes} MB (maxRecordMegabytesPerGroup)`;
+    return { field, rule: 'quota', message };
   }
 
   /** For how many more runs of a request, whose row is locked in `tx`, there is room, and what refuses the next one. */
@@ -80,8 +104,9 @@ export class RequestQuotas {
     if (known && isFar(known) && performance.now() - known.at < keptMillis) return known;
     const found = await measure();
     if (kept.size >= mostKept) kept.clear();
-    kept.set(key, { ...found, at: performance.now() });
-    if (isFar(found)) return found;
+    const cached = { ...found, at: performance.now() };
+    kept.set(key, cached);
+    if (isFar(cached)) return cached;
     await this.quotas.lockGroup(tx, group);
     return measure();
   }

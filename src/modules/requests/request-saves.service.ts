@@ -76,6 +76,7 @@ export class RequestSaves {
     this.disabled.refuseIn(switchedOff, 'UPDATE_REQUEST');
     if (instancesOf(sent) !== instancesOf(stored.request)) await this.checks.capacity(tx, sent);
     const next = checked ?? (await this.checks.valid(tx, sent, stored, { reader: caller }));
+    await this.checks.room(tx, next, stored.request);
     const note = { eventType: 'UPDATED', now, user: caller.email, cleanupUser: caller.id } as const;
     return this.changes.apply(tx, stored, next, note);
   }
@@ -94,6 +95,7 @@ export class RequestSaves {
     this.disabled.refuseIn(switchedOff, 'CREATE_REQUEST');
     await this.checks.capacity(tx, sent);
     const request = await this.checks.valid(tx, sent, undefined, { reader: caller });
+    await this.checks.room(tx, request);
     const now = this.clock.now();
     const stored: StoredRequest = { request, state: 'ACTIVE', version: 1, changedAt: now, bouncing: false };
     // What happens to requests of one id is read as it happened, whatever the clock said.

@@ -37,6 +37,10 @@ export class RequestEntity {
   @Column({ type: 'jsonb' })
   document: Request;
 
+  /** Bytes of the document. */
+  @Column({ type: 'integer', default: 0 })
+  bytes: number;
+
   @Column({ name: 'schedule_since', type: 'timestamptz', nullable: true })
   scheduleSince: Date | null;
 

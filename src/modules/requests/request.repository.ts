@@ -286,8 +286,8 @@ export class RequestRepository {
     await lockIds(tx, [stored.request.id]);
     const written = await rows(
       tx,
-      `INSERT INTO request (id, request_type, state, version, changed_at, active_deploy_id, pending_deploy_id, bouncing, document, schedule_since)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, ${newScheduleSince}) ON CONFLICT (id) DO NOTHING RETURNING id`,
+      `INSERT INTO request (id, request_type, state, version, changed_at, active_deploy_id, pending_deploy_id, bouncing, document, bytes, schedule_since)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, octet_length($9::jsonb::text), ${newScheduleSince}) ON CONFLICT (id) DO NOTHING RETURNING id`,
       requestParameters(stored),
     );
     return written.length > 0;
@@ -299,7 +299,8 @@ export class RequestRepository {
     const written = await rows<{ schedule_since: Date | null }>(
       tx,
       `UPDATE request SET request_type = $2, state = $3, version = $4, changed_at = $5, active_deploy_id = $6,
-         pending_deploy_id = $7, bouncing = $8, document = $9, schedule_since = ${keptScheduleSince},
+         pending_deploy_id = $7, bouncing = $8, document = $9, bytes = octet_length($9::jsonb::text),
+         schedule_since = ${keptScheduleSince},
          ${keptPlanning}
        WHERE id = $1 RETURNING schedule_since`,
       requestParameters(next),

@@ -72,6 +72,7 @@ import { GroupDeployWindows1766820000000 } from '../../../migrations/17668200000
 import { UnansweredLaunches1766830000000 } from '../../../migrations/1766830000000-unanswered-launches.js';
 import { LogLinkKey1766840000000 } from '../../../migrations/1766840000000-log-link-key.js';
 import { BytesOfRuns1766850000000 } from '../../../migrations/1766850000000-bytes-of-runs.js';
+import { BytesOfRecords1766900000000 } from '../../../migrations/1766900000000-bytes-of-records.js';
 
 /** Every migration, in order. Named here one by one: what is compiled in is what runs. */
 export const migrations = [
@@ -149,4 +150,5 @@ export const migrations = [
   UnansweredLaunches1766830000000,
   LogLinkKey1766840000000,
   BytesOfRuns1766850000000,
+  BytesOfRecords1766900000000,
 ];

@@ -16,6 +16,11 @@ export const requestSettings = {
     .describe(
       'Most requests of one group; requests without a group form one group; beyond, new ones are refused with 400',
     ),
+  maxRecordMegabytesPerGroup: count(1, 65_536)
+    .default(256)
+    .describe(
+      'Most that the requests of one group and their deploys in use take, in megabytes of their JSON; beyond, larger ones are refused with 400',
+    ),
   maxPendingRunsPerRequest: count(1)
     .default(5_000)
     .describe('Most waiting runs of one request; beyond, new ones are refused with 429'),
