@@ -101,6 +101,7 @@ describe('whatever hosts there are, a proxy reads what is told, and nothing else
     fc.ipV4(),
     fc.ipV6(),
     fc.domain(),
+    fc.constantFrom('A.0', 'rack-1.7'),
     fc.string(),
     fc.string({
       unit: fc.constantFrom('a', '1', '.', ':', '-', '_', ' ', '\n', '{', '}', ';', '"', "'", '#', '\\', '[', ']'),

@@ -87,8 +87,10 @@ function readTraefik(text: string): ReadServices {
     Object.entries(http?.services ?? {}).map(([name, { loadBalancer }]) => [
       name,
       loadBalancer.servers.map(({ url }) => {
-        if (new URL(url).pathname !== '/') throw new Error(`More than an address: ${url}`);
-        return url.slice('http://'.length);
+        // As Go reads it: the URL of JavaScript takes a name that ends in a number for a wrong address.
+        const [, address] = /^http:\/\/([^/?#@\s]+)$/.exec(url) ?? [];
+        if (address === undefined) throw new Error(`More than an address: ${url}`);
+        return address;
       }),
     ]),
   );
