@@ -43,7 +43,8 @@ export const deep = [
   'test/security/hostile-names.test.ts',
   'test/security/containers.test.ts',
   'test/security/takeover.test.ts',
-  // Agents that are killed, and everything that waits for graces and time limits of real processes.
+  // A real agent with everything that a driver promises. Agents that are killed, and everything that waits for graces and time limits of real processes.
+  'test/cluster/local-driver.test.ts',
   'test/agent/artifact-cache.test.ts',
   'test/agent/artifact-faults.test.ts',
   'test/agent/signed-artifacts.test.ts',
@@ -73,11 +74,14 @@ export const deep = [
   'test/agent/uploads.test.ts',
   'test/agent/upload-faults.test.ts',
   'test/agent/upload-files.test.ts',
-  // Leaders that lose their session, connection or process, and mail that waits for its turn.
+  // Leaders that lose their session, connection or process, instances beside one another, and mail that waits for its turn.
   'src/platform/leadership/pg-leadership.test.ts',
+  'src/modules/leadership/leadership.test.ts',
   'src/modules/mail/mail-delivery.test.ts',
-  // Every operation with every role.
+  // Every operation with every role, directories of users with their servers, and trails that are written at a stop.
   'src/modules/auth/matrix.test.ts',
+  'src/modules/auth/directory.test.ts',
+  'src/modules/auth/audit/audit.test.ts',
   'src/modules/auth/users.test.ts',
   // Stories of the scheduler on a virtual clock, told to their end.
   'src/modules/deploys/balanced-rollout.test.ts',
@@ -115,9 +119,16 @@ export const deep = [
   'src/scheduler/start-order.test.ts',
   'src/scheduler/status/returned-tasks.test.ts',
   'src/scheduler/status/status-updates.test.ts',
-  // Random writers and listeners, and a compiler for each small tree.
+  // Random writers and listeners, schedules of centuries, and a compiler for each small tree.
+  'src/core/schedules/recurrence-laws.test.ts',
+  'src/modules/events/event-streams.test.ts',
   'src/modules/events/event-streams.laws.test.ts',
   'test/house/house.test.ts',
+  // The laws of a year, of silence and of all kinds together; of the others `npm test` runs some (`both`).
+  'test/laws/',
+  // Backups of whole databases, and each wrong input of the pages.
+  'src/platform/backup/backup.test.ts',
+  'test/docs/wrong-inputs.test.ts',
   // Thousands of rows or targets, servers and workers that are started and stopped, whole programs that are compiled.
   'packages/rest-contract/test/compiler-messages.test.ts',
   'packages/rest-contract/test/package.test.ts',
@@ -137,13 +148,12 @@ export const deep = [
 export const daily = [
   'test/e2e/openapi.test.ts',
   'test/e2e/product.test.ts',
-  'test/e2e/readme.test.ts',
   'test/operations/ledger.test.ts',
   'test/operations/priority.test.ts',
 ];
 
-/** Both steps run these: few of their random schedules in `npm test`, all of them in the deep step. */
-export const both = ['test/laws/'];
+/** Laws that both steps hold: few of their random schedules in `npm test`, all of them in the deep step. */
+export const both = ['test/laws/found.test.ts', 'test/laws/jobs.test.ts', 'test/laws/real.test.ts'];
 
 /**
  * In no step: minutes of a browser, for one page after the other (`npm test -- test/clients/web-ui` runs it), states that records of a
