@@ -77,9 +77,9 @@ export class DeployChecks {
     if (first) throw new SchedulerError('NOT_SUPPORTED', first.message, { errors: unsupported });
   }
 
-  /** Room in the group of the request for the deploy and, where it `isUpdated` by the deploy, for the request as it is to be. */
-  room(tx: Queryable, deploy: Deploy, request: Request, isUpdated: boolean): Promise<void> {
-    return this.requests.roomForDeploy(tx, deploy, request, isUpdated);
+  /** Room in the group of the request for the deploy and, if the deploy changes the stored one, for the request. */
+  room(tx: Queryable, deploy: Deploy, request: Request, { request: stored }: StoredRequest): Promise<void> {
+    return this.requests.roomForDeploy(tx, deploy, request, stored);
   }
 
   /** Asks the cluster, so not in a transaction. */

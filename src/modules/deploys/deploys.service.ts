@@ -119,7 +119,7 @@ export class DeploysService {
     this.refuseByState(stored, start);
     const deploy = { ...start.deploy, id: start.deploy.id || this.checks.newDeployId() };
     await this.checks.checkDeploy(tx, deploy, request, now, start);
-    await this.checks.room(tx, deploy, request, start.updatedRequest !== undefined);
+    await this.checks.room(tx, deploy, request, stored);
     await this.refuseUsedId(tx, deploy);
     await this.refuseSecondDeploy(tx, deploy.requestId);
     return { deploy, request };

@@ -133,6 +133,8 @@ describe('the requests of a group and their deploys in use take one megabyte tog
     expect(await jobDeploy('m2', 'd1', 240)).toMatchObject(done);
     expect(await job('m3', 120)).toMatchObject(noRoomForRequest);
     expect(await jobDeploy('m1', 'd2', 120)).toMatchObject(noRoomForDeploy);
+    // Limited by its number alone.
+    expect(await job('m3', 0)).toMatchObject(done);
     expect(await job('m1', 120)).toMatchObject(done);
     expect(await job('m1', 120)).toMatchObject(done);
     expect(await job('m3', 120)).toMatchObject(done);

@@ -77,15 +77,18 @@ export class RequestChecks {
 
   /** Its group has room for the bytes that it takes beyond `former`; one that does not grow may be saved where there is none. */
   async room(tx: Queryable, request: Request, former?: Request): Promise<void> {
-    const added = recordBytes(request) - (former ? recordBytes(former) : 0);
-    if (added <= 0 && former?.group === request.group) return;
-    refuse(await this.quotas.bytesProblem(tx, 'request', request, added));
+    const bytes = recordBytes(request);
+    const formerBytes = former ? recordBytes(former) : 0;
+    const isMoved = former !== undefined && former.group !== request.group;
+    if (!isMoved && bytes <= Math.max(smallRecordBytes, formerBytes)) return;
+    refuse(await this.quotas.bytesProblem(tx, 'request', request, bytes - formerBytes));
   }
 
-  /** The group of `request` has room for a deploy, and for the request as the deploy is to change it. */
-  async roomForDeploy(tx: Queryable, deploy: Deploy, request: Request, isUpdated: boolean): Promise<void> {
-    const added = recordBytes(deploy) + (isUpdated ? recordBytes(request) : 0);
-    const problem = await this.quotas.bytesProblem(tx, 'deploy', request, added);
+  /** The group of `request` has room for a deploy, and for the request if it is another one than `stored`. */
+  async roomForDeploy(tx: Queryable, deploy: Deploy, request: Request, stored: Request): Promise<void> {
+    const bytes = recordBytes(deploy) + (request === stored ? 0 : recordBytes(request));
+    if (bytes <= smallRecordBytes && request.group === stored.group) return;
+    const problem = await this.quotas.bytesProblem(tx, 'deploy', request, bytes);
     if (problem) throw SchedulerError.invalid('INVALID_DEPLOY', [problem]);
   }
 
@@ -158,6 +161,9 @@ export class RequestChecks {
     }));
   }
 }
+
+/** Records up to this size are limited by their number alone: most calls need not ask for the bytes of the group. */
+const smallRecordBytes = 4_096;
 
 function refuse(problem: FieldError | undefined): void {
   if (problem) throw SchedulerError.invalid('INVALID_REQUEST', [problem]);

@@ -19,7 +19,7 @@ export const requestSettings = {
   maxRecordMegabytesPerGroup: count(1, 65_536)
     .default(256)
     .describe(
-      'Most that the requests of one group and their deploys in use take, in megabytes of their JSON; beyond, larger ones are refused with 400',
+      'Most that the requests of one group and their deploys in use take, in megabytes of their JSON; beyond, records of more than 4096 bytes are refused with 400',
     ),
   maxPendingRunsPerRequest: count(1)
     .default(5_000)
