@@ -21,6 +21,8 @@ let tx: Queryable;
 beforeAll(async () => {
   rooms = await startRooms({ modules: [TaskHealthModule], clock: new StoppedClock() });
   tx = rooms.database.pool;
+  // Tasks are checked when a test says so.
+  await rooms.app.get(Pollers).stop();
 });
 afterAll(() => rooms.close());
 beforeEach(() =>
