@@ -40,6 +40,35 @@ const chunk = (text: string): string => `${text.length.toString(16)}\r\n${text}\
 const post = (headers: string[], after = ''): string =>
   `${lines('POST /api/requests HTTP/1.1', 'Host: localhost', json, ...headers)}\r\n\r\n${after}`;
 
+describe('a caller that waits to be asked for its body', () => {
+  const expecting = (path: string, length: number, more: string[] = [json]) =>
+    lines(
+      `POST ${path} HTTP/1.1`,
+      'Host: localhost',
+      'Expect: 100-continue',
+      `Content-Length: ${length}`,
+      ...more,
+      '',
+      '',
+    );
+  const asked = 'HTTP/1.1 100 Continue\r\n\r\n';
+
+  test('is asked, and answered', async () => {
+    const text = body('expected');
+    const got = await sendBytes(app.url, expecting('/api/requests', text.length), text);
+    expect([got.startsWith(asked), statusesIn(got.slice(asked.length))]).toEqual([true, [200]]);
+  });
+
+  test.each([
+    ['it is too long', '/api/requests', 10_000_000_000, [json], 413],
+    ['it is no JSON', '/api/requests', 20, ['Content-Type: text/plain'], 415],
+  ])('is not when %s, and what follows is no call', async (_what, path, length, more, status) => {
+    const got = await sendBytes(app.url, expecting(path, length, more), hidden);
+    expect(statusesIn(got)).toEqual([status]);
+    expect(await ids()).not.toContain('smuggled');
+  });
+});
+
 describe('a call is not hidden in another one by', () => {
   test.each<[string, string]>([
     ['a length and chunks', post(['Content-Length: 5', 'Transfer-Encoding: chunked'], `0\r\n\r\n${hidden}`)],

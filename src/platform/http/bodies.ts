@@ -26,10 +26,22 @@ export function bytesOfBody(maxBytes: number, { readsLoosely }: Leniency): Reque
   const read = inOrder(
     refuseOtherMediaTypes,
     ...(readsLoosely ? [forgetUnknownEncoding] : []),
+    askForBody(maxBytes),
     express.raw({ limit: maxBytes, type: hasBody }),
   );
   return (request, response, next) => (hasBody(request) ? read(request, response, next) : next());
 }
+
+/** Callers with `Expect: 100-continue` send a body only when they are told to: not one that is too long to be read. */
+const askForBody =
+  (maxBytes: number): RequestHandler =>
+  (request, response, next) => {
+    if (request.get('expect') === undefined) return next();
+    if (Number(request.get('content-length') ?? 0) > maxBytes)
+      throw new SchedulerError('BODY_TOO_LARGE', 'The body is larger than this service accepts');
+    response.writeContinue();
+    next();
+  };
 
 /**
  * Reads bodies of POST, PUT and DELETE alike: strict JSON in UTF-8. No body, an empty one and null all read as {}, so that

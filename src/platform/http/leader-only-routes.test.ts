@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer, request as call, type IncomingMessage, type Server } from 'node:http';
+import { text } from 'node:stream/consumers';
 import type { AddressInfo } from 'node:net';
 import express, { type ErrorRequestHandler } from 'express';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -12,6 +13,8 @@ const servers: Server[] = [];
 async function listen(app: express.Express): Promise<number> {
   const server = createServer(app);
   servers.push(server);
+  // As in the product, who waits to be asked for a body is asked by whoever reads it.
+  server.on('checkContinue', (asking, answer) => void server.emit('request', asking, answer));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return (server.address() as AddressInfo).port;
@@ -66,6 +69,15 @@ test('calls that concern the process that leads reach it as they came, and its a
   expect(seen.headers).toMatchObject({ 'x-request-id': 'mine', authorization: 'Token t', host: new URL(worker).host });
   const empty = (await (await fetch(`${worker}/api/disasters/failover`, { method: 'POST' })).json()) as Seen;
   expect(empty.headers).toMatchObject({ 'content-length': '0' });
+});
+
+test('a caller that waits to be asked for its body is asked', async () => {
+  const headers = { Expect: '100-continue', 'Content-Type': 'text/plain', 'Content-Length': '4' };
+  const sent = call(`${worker}/api/test/exception`, { method: 'POST', headers });
+  sent.flushHeaders();
+  sent.once('continue', () => sent.end('body'));
+  const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+  expect(JSON.parse(await text(answer))).toMatchObject({ body: 'body' });
 });
 
 test('all others are answered by the worker', async () => {

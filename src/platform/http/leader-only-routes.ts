@@ -43,6 +43,7 @@ export function forwardToLeader({ port, key }: LeaderEndpoint): RequestHandler {
       next(new SchedulerError('UNAVAILABLE', 'The process that leads does not answer; try again', { cause }));
     });
     response.once('close', () => onward.destroy());
+    if (request.headers.expect !== undefined) response.writeContinue();
     pipeline(request, onward, () => undefined);
   };
 }

@@ -44,6 +44,11 @@ export function answerUnreadableCalls(server: Server, unfinished: UnfinishedAnsw
     const { status, headers: about, body } = errorAnswer(['EXPECTATION_FAILED', message], numericCode);
     answer.writeHead(status, about).end(body);
   });
+  // Whether the body comes is up to the caller if the answer comes before it is asked for: nothing after it can be told from it.
+  server.on('checkContinue', (call: IncomingMessage, answer: ServerResponse) => {
+    answer.setHeader('Connection', 'close');
+    server.emit('request', call, answer);
+  });
   server.on('connect', (_request, socket) =>
     refuse(socket, ['METHOD_NOT_ALLOWED', 'This service is no proxy'], 'Allow: GET, HEAD, OPTIONS\r\n'),
   );
