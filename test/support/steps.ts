@@ -146,7 +146,6 @@ export const deep = [
 
 /** Inside of a folder of `deep`, and run by `npm test` all the same: one of each kind. */
 export const daily = [
-  'test/e2e/openapi.test.ts',
   'test/e2e/product.test.ts',
   'test/operations/ledger.test.ts',
   'test/operations/priority.test.ts',
@@ -183,7 +182,7 @@ export const inTurns = [
 ];
 
 /** Inside of a folder of `inTurns`, and in every part all the same: the only ones of their kind. */
-export const everyTime = ['test/e2e/dashboard.test.ts'];
+export const everyTime = ['test/e2e/dashboard.test.ts', 'test/e2e/openapi.test.ts', 'test/e2e/readme.test.ts'];
 
 const inside = (file: string, places: readonly string[]): boolean =>
   places.some((place) => (place.endsWith('/') ? file.startsWith(place) : file === place));
