@@ -6,7 +6,7 @@ export const lawSettings = {
   path: process.env['LAWS_PATH'],
   /** Schedules per test. */
   runs: numberIn('LAWS_RUNS'),
-  /** Share of the schedules that a test names: `npm test` tries few, the deep step all, or one in DEEP_EVERY. */
+  /** Share of the schedules that a test names: `npm test` tries few, the deep step one in DEEP_EVERY, or all. */
   share: process.env['MUSTER_TEST_STEP'] === 'daily' ? 1 / 20 : 1 / (numberIn('DEEP_EVERY') ?? 1),
 };
 

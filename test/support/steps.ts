@@ -145,11 +145,7 @@ export const deep = [
 ];
 
 /** Inside of a folder of `deep`, and run by `npm test` all the same: one of each kind. */
-export const daily = [
-  'test/e2e/product.test.ts',
-  'test/operations/ledger.test.ts',
-  'test/operations/priority.test.ts',
-];
+export const daily = ['test/e2e/product.test.ts', 'test/operations/ledger.test.ts', 'test/operations/priority.test.ts'];
 
 /** Laws that both steps hold: few of their random schedules in `npm test`, all of them in the deep step. */
 export const both = ['test/laws/found.test.ts', 'test/laws/jobs.test.ts', 'test/laws/real.test.ts'];
@@ -162,8 +158,8 @@ export const both = ['test/laws/found.test.ts', 'test/laws/jobs.test.ts', 'test/
 export const byNameOnly = ['test/clients/web-ui/', 'test/clients/java-states.test.ts', 'test/kubernetes/'];
 
 /**
- * Folders of deep tests of which `.ci/run` runs a third (DEEP_EVERY), by the seed that the program's files give: after other
- * changes it runs the others. Each part has every kind. All other deep tests run each time, and `npm run test:deep` runs everything.
+ * Folders of deep tests of which `npm run test:deep` runs a third (DEEP_EVERY), by the seed that the program's files give: after other
+ * changes it runs the others. Each part has every kind. All other deep tests run each time, and with `--all` everything does.
  */
 export const inTurns = [
   'packages/migrate/',
