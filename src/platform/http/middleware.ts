@@ -138,15 +138,7 @@ const compressedFromBytes = 256;
 
 /** gzip and the like for callers that ask for it. For the others nothing stands between the answer and its connection. */
 export function compressAnswers(): RequestHandler {
-  const filter: typeof compression.filter = (request, response) => {
-    const isCompressible = compression.filter(request, response);
-    if (request.method === 'HEAD' && isCompressible && request.acceptsEncodings('gzip', 'deflate', 'br')) {
-      // A GET would be compressed, and how long it becomes is not known.
-      if (Number(response.getHeader('Content-Length')) >= compressedFromBytes) response.removeHeader('Content-Length');
-    }
-    return isCompressible;
-  };
-  const compress = compression({ threshold: compressedFromBytes, filter });
+  const compress = compression({ threshold: compressedFromBytes });
   return (request: Request, response: Response, next: NextFunction) => {
     if (request.headers['accept-encoding'] !== undefined) return compress(request, response, next);
     if (response.hasHeader('Vary')) response.vary('Accept-Encoding');
