@@ -22,8 +22,9 @@ export const deep = [
   // Fresh clones that install themselves, old installations and dumps.
   'test/setup/',
   'test/history/',
-  // The built product: starts, stops, kills and updates.
+  // The built product: starts, stops, kills and updates; the application with another one beside it, and with a database that goes.
   'test/e2e/',
+  'test/app.test.ts',
   // Each recipe of the pages, on that.
   'test/recipes/',
   'packages/migrate/test/import-from.test.ts',
@@ -115,6 +116,7 @@ export const deep = [
   'src/scheduler/retries.test.ts',
   'src/scheduler/schedule-start.test.ts',
   'src/scheduler/scheduled-runs.test.ts',
+  'src/scheduler/scheduler.test.ts',
   'src/scheduler/spread-all.test.ts',
   'src/scheduler/start-order.test.ts',
   'src/scheduler/status/returned-tasks.test.ts',
@@ -178,7 +180,12 @@ export const inTurns = [
 ];
 
 /** Inside of a folder of `inTurns`, and in every part all the same: the only ones of their kind. */
-export const everyTime = ['test/e2e/dashboard.test.ts', 'test/e2e/openapi.test.ts', 'test/e2e/readme.test.ts'];
+export const everyTime = [
+  'src/scheduler/scheduler.test.ts',
+  'test/e2e/dashboard.test.ts',
+  'test/e2e/openapi.test.ts',
+  'test/e2e/readme.test.ts',
+];
 
 const inside = (file: string, places: readonly string[]): boolean =>
   places.some((place) => (place.endsWith('/') ? file.startsWith(place) : file === place));
