@@ -85,11 +85,13 @@ export class Prometheus {
       ],
       { stdio: 'ignore' },
     );
+    const authorization = `Basic ${btoa(`${prometheusUser.name}:${prometheusUser.password}`)}`;
     await waitFor(
       'Prometheus to be ready',
       async () => {
-        const answer = await fetch(`${this.url}/-/ready`).catch(() => undefined);
-        return answer?.ok || answer?.status === 401;
+        // Others are answered 401 before it is ready.
+        const answer = await fetch(`${this.url}/-/ready`, { headers: { authorization } }).catch(() => undefined);
+        return answer?.ok;
       },
       { timeoutMillis: 30_000 },
     );
