@@ -7,6 +7,8 @@ const mostKnown = 10_000;
 interface CountedRoom {
   /** Rows that may still be added, at least: what was delivered since is not in it. */
   room: number;
+  /** It was counted, and there was none. */
+  wasFull: boolean;
   countedAt: number;
 }
 
@@ -25,14 +27,18 @@ export class QueueRoom {
     return ids.filter((id) => {
       const known = this.known.get(id);
       if (known === undefined) return true;
-      const isFull = known.room === 0 && now - known.countedAt < fullMillis && now >= known.countedAt;
+      // Room that is used up may be there all the same: a transaction that was repeated or taken back has used some.
+      const isFull = known.wasFull && now - known.countedAt < fullMillis && now >= known.countedAt;
       return known.room < more && !isFull;
     });
   }
 
   counted(waiting: ReadonlyMap<string, number>, now: number): void {
     if (this.known.size > mostKnown) this.known.clear();
-    for (const [id, count] of waiting) this.known.set(id, { room: Math.max(0, this.most - count), countedAt: now });
+    for (const [id, count] of waiting) {
+      const room = Math.max(0, this.most - count);
+      this.known.set(id, { room, wasFull: room === 0, countedAt: now });
+    }
   }
 
   /** Uses the room up, and answers how much of it there was. */

@@ -68,6 +68,20 @@ describe('updates that wait for one webhook', () => {
     });
   });
 
+  test('find the room that a transaction which was taken back had used', async () => {
+    await open({ maxWaitingUpdatesPerWebhook: 2 });
+    await register('http://127.0.0.1:9/one');
+    const outbox = rooms!.app.get(WebhookOutboxRepository);
+    const event = { request: makeRequest(), createdAt: start, eventType: 'UPDATED' as const };
+    const takenBack = rooms!.database.transaction(async (tx) => {
+      await outbox.request(tx, event);
+      throw new Error('taken back');
+    });
+    await expect(takenBack).rejects.toThrow('taken back');
+    await happen(...times(2));
+    expect([await queueSizes(), outbox.dropped]).toEqual([[2], 0]);
+  });
+
   test('are no more than 3000 unless another limit is set', async () => {
     await open({});
     await register('http://127.0.0.1:9/one');
