@@ -44,7 +44,8 @@ export const deep = [
   'test/security/hostile-names.test.ts',
   'test/security/containers.test.ts',
   'test/security/takeover.test.ts',
-  // A real agent with everything that a driver promises. Agents that are killed, and everything that waits for graces and time limits of real processes.
+  // A real agent with everything that a driver promises, agents that are killed, and everything that waits for graces and time limits
+  // of real processes.
   'test/cluster/local-driver.test.ts',
   'test/agent/artifact-cache.test.ts',
   'test/agent/artifact-faults.test.ts',
@@ -149,7 +150,7 @@ export const deep = [
 /** Inside of a folder of `deep`, and run by `npm test` all the same: one of each kind. */
 export const daily = ['test/e2e/product.test.ts', 'test/operations/ledger.test.ts', 'test/operations/priority.test.ts'];
 
-/** Laws that both steps hold: few of their random schedules in `npm test`, all of them in the deep step. */
+/** Laws that both steps hold: few of their random schedules in `npm test`, more of them in the deep step. */
 export const both = ['test/laws/found.test.ts', 'test/laws/jobs.test.ts', 'test/laws/real.test.ts'];
 
 /**

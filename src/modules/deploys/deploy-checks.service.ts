@@ -7,6 +7,7 @@ import { validateDeploy } from '../../core/deploy-validation/index.js';
 import { errorBelow } from '../../core/field-error.js';
 import type { Deploy } from '../../core/model/deploy.js';
 import { instancesOf, type Request } from '../../core/model/request.js';
+import { recordBytes } from '../../core/record-size.js';
 import type { Queryable } from '../../platform/database/queryable.js';
 import type { Transaction } from '../../platform/database/transaction.js';
 import { SchedulerError } from '../../platform/errors.js';
@@ -15,6 +16,7 @@ import { uploadBucketsOf } from '../../platform/settings/log-store-settings.js';
 import { SETTINGS, type Settings } from '../../platform/settings/settings.js';
 import { PriorityFreezeRepository } from '../priority/priority-freeze.repository.js';
 import { RequestChecks } from '../requests/request-checks.service.js';
+import { RequestQuotas } from '../requests/request-quotas.service.js';
 import type { StoredRequest } from '../requests/request.repository.js';
 import { TaskRepository } from '../tasks/task.repository.js';
 import { refusedContainerErrors, refusedUserErrors, unsupportedDeployErrors } from '../requests/driver-refusals.js';
@@ -25,6 +27,7 @@ export class DeployChecks {
   constructor(
     private readonly tasks: TaskRepository,
     private readonly requests: RequestChecks,
+    private readonly quotas: RequestQuotas,
     private readonly freezes: PriorityFreezeRepository,
     private readonly asker: ServiceAsker,
     @Inject(CLUSTER_DRIVER) private readonly driver: ClusterDriver,
@@ -78,8 +81,10 @@ export class DeployChecks {
   }
 
   /** Room in the group of the request for the deploy and, if the deploy changes the stored one, for the request. */
-  room(tx: Queryable, deploy: Deploy, request: Request, { request: stored }: StoredRequest): Promise<void> {
-    return this.requests.roomForDeploy(tx, deploy, request, stored);
+  async room(tx: Queryable, deploy: Deploy, request: Request, { request: former }: StoredRequest): Promise<void> {
+    const bytes = recordBytes(deploy) + (request === former ? 0 : recordBytes(request));
+    const problem = await this.quotas.bytesProblem(tx, 'deploy', { request, former }, { bytes });
+    if (problem) throw SchedulerError.invalid('INVALID_DEPLOY', [problem]);
   }
 
   /** Asks the cluster, so not in a transaction. */

@@ -3,7 +3,6 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { User } from '../../core/authorization/index.js';
 import type { FieldError } from '../../core/field-error.js';
 import { namedParents, parentProblems } from '../../core/flows/index.js';
-import type { Deploy } from '../../core/model/deploy.js';
 import type { Request } from '../../core/model/request.js';
 import { recordBytes } from '../../core/record-size.js';
 import {
@@ -75,21 +74,10 @@ export class RequestChecks {
     return normalized;
   }
 
-  /** Its group has room for the bytes that it takes beyond `former`; one that does not grow may be saved where there is none. */
+  /** Its group has room for the bytes that it takes beyond `former`. */
   async room(tx: Queryable, request: Request, former?: Request): Promise<void> {
-    const bytes = recordBytes(request);
-    const formerBytes = former ? recordBytes(former) : 0;
-    const isMoved = former !== undefined && former.group !== request.group;
-    if (!isMoved && bytes <= Math.max(smallRecordBytes, formerBytes)) return;
-    refuse(await this.quotas.bytesProblem(tx, 'request', request, bytes - formerBytes));
-  }
-
-  /** The group of `request` has room for a deploy, and for the request if it is another one than `stored`. */
-  async roomForDeploy(tx: Queryable, deploy: Deploy, request: Request, stored: Request): Promise<void> {
-    const bytes = recordBytes(deploy) + (request === stored ? 0 : recordBytes(request));
-    if (bytes <= smallRecordBytes && request.group === stored.group) return;
-    const problem = await this.quotas.bytesProblem(tx, 'deploy', request, bytes);
-    if (problem) throw SchedulerError.invalid('INVALID_DEPLOY', [problem]);
+    const sizes = { bytes: recordBytes(request), formerBytes: former && recordBytes(former) };
+    refuse(await this.quotas.bytesProblem(tx, 'request', { request, former }, sizes));
   }
 
   /** Are there machines for all instances? `previous`: running tasks that stay up beside them. */
@@ -161,9 +149,6 @@ export class RequestChecks {
     }));
   }
 }
-
-/** Records up to this size are limited by their number alone: most calls need not ask for the bytes of the group. */
-const smallRecordBytes = 4_096;
 
 function refuse(problem: FieldError | undefined): void {
   if (problem) throw SchedulerError.invalid('INVALID_REQUEST', [problem]);

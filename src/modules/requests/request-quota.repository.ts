@@ -36,8 +36,8 @@ export class RequestQuotaRepository {
    * Bytes of the requests of a group, of their deploys in use, and of the requests that deploys in progress bring; `id` is taken for one of
    * the group.
    */
-  async recordBytes(tx: Queryable, group: string | undefined, id: string): Promise<number> {
-    const [found] = await rows<{ bytes: number }>(
+  async records(tx: Queryable, group: string | undefined, id: string): Promise<QuotaUse> {
+    const [found] = await rows<QuotaUse>(
       tx,
       `WITH grouped AS (
          SELECT r.id, r.bytes, r.active_deploy_id, r.pending_deploy_id FROM request r WHERE ${ofGroup('r.document')} OR r.id = $2
@@ -47,12 +47,12 @@ export class RequestQuotaRepository {
          SELECT id AS request_id, active_deploy_id AS deploy_id FROM grouped UNION SELECT id, pending_deploy_id FROM grouped
          UNION SELECT p.request_id, p.deploy_id FROM pending_task p JOIN grouped g ON g.id = p.request_id
          UNION SELECT t.request_id, t.deploy_id FROM task t JOIN grouped g ON g.id = t.request_id WHERE ${liveSql('t')})
-       SELECT (coalesce((SELECT sum(bytes) FROM grouped), 0)
+       SELECT 0 AS count, (coalesce((SELECT sum(bytes) FROM grouped), 0)
          + coalesce((SELECT sum(p.bytes) FROM pending_deploy p JOIN grouped g ON g.id = p.request_id), 0)
          + coalesce((SELECT sum(deploy_bytes) FROM used JOIN deploy_history USING (request_id, deploy_id)), 0))::double precision AS bytes`,
       [group ?? null, id],
     );
-    return found!.bytes;
+    return found!;
   }
 
   /** Runs that were asked for and wait. */

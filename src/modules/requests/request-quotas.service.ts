@@ -15,6 +15,8 @@ import { type QuotaUse, RequestQuotaRepository } from './request-quota.repositor
 const keptMillis = 1_000;
 /** Calls that are answered at a time, each of which may have counted before the others were through. */
 const mostAtOnce = 1_000;
+/** Records up to this size are limited by their number alone: most calls need not ask for the bytes of the group. */
+const smallRecordBytes = 4_096;
 /** Groups whose count is kept. */
 const mostKept = 10_000;
 
@@ -45,19 +47,22 @@ export class RequestQuotas {
     throw SchedulerError.invalid('INVALID_REQUEST', [{ field: 'group', rule: 'quota', message }]);
   }
 
-  /** Why the group of a request has no room for `added` bytes more: of the request as it is to be, of its deploy, or both. */
+  /**
+   * Why the group of `request`, which is `former` now, has no room for a record of so many bytes: the request, its deploy, or both.
+   * `formerBytes`: of the record whose place it takes; one that does not grow may be saved where there is no room.
+   */
   async bytesProblem(
     tx: Queryable,
     field: string,
-    { id, group }: Request,
-    added: number,
+    { request: { id, group }, former }: { request: Request; former: Request | undefined },
+    { bytes, formerBytes = 0 }: { bytes: number; formerBytes?: number },
   ): Promise<FieldError | undefined> {
+    const isMoved = former !== undefined && former.group !== group;
+    if (!isMoved && bytes <= Math.max(smallRecordBytes, formerBytes)) return undefined;
+    const added = bytes - formerBytes;
     const megabytes = this.settings.maxRecordMegabytesPerGroup;
     const limit = { count: Number.POSITIVE_INFINITY, bytes: bytesOfMb(megabytes) };
-    const use = await this.use(tx, group, limit, this.recordUses, async () => ({
-      count: 0,
-      bytes: await this.quotas.recordBytes(tx, group, id),
-    }));
+    const use = await this.use(tx, group, limit, this.recordUses, () => this.quotas.records(tx, group, id));
     if (use.bytes + added <= limit.bytes) {
       // One that is kept knows what came meanwhile.
       use.bytes += Math.max(0, added);

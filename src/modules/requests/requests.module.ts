@@ -90,6 +90,7 @@ import { SpreadAllPoller } from './spread-all.poller.js';
     RequestSaves,
     RequestParents,
     RequestChecks,
+    RequestQuotas,
     RequestActions,
     RequestChanges,
     RequestGroupsService,
